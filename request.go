@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/treeline-dev/treeline/llm"
 	"github.com/treeline-dev/treeline/session"
@@ -14,7 +15,8 @@ var ErrNoProvider = errors.New("the session names no provider")
 
 // RequestOptions say which provider is asked, and what.
 type RequestOptions struct {
-	// Provider is "anthropic" or "openai"; "" for that of the last answer. Other providers offer OpenAI's interface.
+	// Provider is "anthropic", "openai" (chat completions, which other providers offer, too) or "responses" (OpenAI's newer
+	// interface); "" for the one that the agent uses, or else that of the last answer.
 	Provider string
 	// Model is the model that is asked; "" for that of the last answer, if it is the provider's own.
 	Model string
@@ -28,9 +30,9 @@ type RequestOptions struct {
 
 // Request is a request to a language model.
 type Request struct {
-	// Provider is "anthropic" or "openai". Model is "" where the body lacks one, which it needs before it is sent.
+	// Provider is "anthropic", "openai" or "responses". Model is "" where the body lacks one, which it needs before it is sent.
 	Provider, Model string
-	// Body is for POST /v1/messages (anthropic) or POST /v1/chat/completions (openai).
+	// Body is for POST /v1/messages (anthropic), POST /v1/chat/completions (openai) or POST /v1/responses (responses).
 	Body []byte
 	// Answered: the last message is the model's. Some models refuse such a request: say something first, see Prompt.
 	Answered bool
@@ -48,7 +50,7 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", s.Path(), err)
 	}
-	api := llm.For(c.Provider, c.Model)
+	api := llm.For(c)
 	if opt.Provider != "" {
 		if api, err = llm.Named(opt.Provider); err != nil {
 			return r, err
@@ -66,4 +68,28 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 		return r, fmt.Errorf("%s: %w", s.Path(), err)
 	}
 	return r, nil
+}
+
+// Message is a message of a context in neutral form: a role and parts.
+type Message = llm.Message
+
+// Messages gives what the model would see at leaf in neutral form, as the agent would send it: a program that knows roles and
+// parts can read the sessions of every agent. Messages are read as the loop asks for them; the first error ends it.
+func Messages(ctx context.Context, s *Session, leaf session.EntryID, opt ContextOptions) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		opt.LLM = true
+		c, err := s.Context(ctx, leaf, opt)
+		if err != nil {
+			yield(Message{}, err)
+			return
+		}
+		for m, err := range llm.Messages(c, s.Dialect()) {
+			if err != nil {
+				err = fmt.Errorf("%s: %w", s.Path(), err)
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
 }

@@ -22,6 +22,7 @@
 // this package that falls back to the eight methods. A new backend works without any of them.
 //
 //   - Liner: logs are lines by another rule than the ending of their names. Lines asks it.
+//   - Expander: logs can be stored compressed. Compressed and Expand ask it.
 //   - Opener: part of a log can be read without reading all of it. OpenLog, ReadAll and Ends use it, and otherwise read
 //     the whole log into memory. Implement it unless logs are small.
 //   - NowOpener, and RecordReader for its Readers: Stat, Open and Read of a log need only one open. OpenNow and Records use
@@ -71,6 +72,8 @@ var (
 	ErrName = errors.New("invalid log name")
 	// ErrRecord: the log cannot hold the record: it contains a newline, or a whole log would not have exactly one.
 	ErrRecord = errors.New("invalid record")
+	// ErrCompressed: the log is stored compressed and only read. Expand it first; see Expander.
+	ErrCompressed = errors.New("log is compressed and must be expanded before it is written")
 	// ErrReadOnly: this backend does not write.
 	ErrReadOnly = errors.New("backend is read-only")
 	// ErrClosed: the backend was closed.

@@ -24,6 +24,37 @@ func Lines(b Backend, name string) bool {
 	return IsText(name)
 }
 
+// Expander is a Backend in which a log of lines can be stored compressed. It is read like any other: Size and offsets are
+// those of its content. Every mutation of it returns ErrCompressed.
+type Expander interface {
+	// Compressed reports whether the log of that name is stored compressed. The answer never changes for a name.
+	Compressed(name string) bool
+	// Expand stores a compressed log plainly, under another name in the same folder, and removes the compressed one. It
+	// returns the plain log. A crash leaves the compressed log, or the plain one, or both with the same content; then List
+	// shows only the plain one. ErrConflict if the log is no longer at, ErrExist if the plain log exists already.
+	Expand(ctx context.Context, at Log) (Log, error)
+}
+
+// Compressed reports whether a log must be expanded before it is written; see Expander.
+func Compressed(b Backend, name string) bool {
+	e, ok := b.(Expander)
+	return ok && e.Compressed(name)
+}
+
+// Expand expands the log of that name if it is compressed, and returns the name of the log that can be written.
+func Expand(ctx context.Context, b Backend, name string) (string, error) {
+	e, ok := b.(Expander)
+	if !ok || !e.Compressed(name) {
+		return name, nil
+	}
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return name, err
+	}
+	plain, err := e.Expand(ctx, at)
+	return plain.Name, err
+}
+
 // Opener is a Backend with random access to a log.
 type Opener interface {
 	// Open holds the log as at shows it. Reading works on after the name is removed or replaced, and returns

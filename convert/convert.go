@@ -216,7 +216,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 			} // any other error: the record stays as it was
 		}
 		// A custom entry in the place of another holds nothing but its origin.
-		v.carried = append(v.carried, !p.restored && p.custom != nil)
+		v.carried = append(v.carried, !p.restored && (p.custom != nil || p.script))
 	}
 	if len(v.head) == 0 && len(v.cross.passages) == 0 {
 		return nil, logtree.Named(v.src.path, fmt.Errorf("it has no message: a session of %s without any is %w", v.to.Dialect.Name(), store.ErrUnsupported))

@@ -25,6 +25,8 @@ type passage struct {
 	// restored: the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
+	// script: it was made by a script. Only an origin restores its entries.
+	script bool
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }
@@ -114,6 +116,23 @@ func (c *crossing) run() error {
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
+	if c.byScript() {
+		if err := c.perform(); err != nil {
+			return err
+		}
+	} else if err := c.each(); err != nil {
+		return err
+	}
+	c.attach()
+	// The header has the time of the last save: that of the newest entry.
+	if c.to.Habits().SavedWhole {
+		c.newOf.Time = c.latest
+	}
+	return nil
+}
+
+// each converts the entries one after the other.
+func (c *crossing) each() error {
 	for pos, i := range c.onPath {
 		if c.done[i] {
 			continue
@@ -129,11 +148,6 @@ func (c *crossing) run() error {
 		}
 		c.done[i] = true
 		c.settle(p)
-	}
-	c.attach()
-	// The header has the time of the last save: that of the newest entry.
-	if c.to.Habits().SavedWhole {
-		c.newOf.Time = c.latest
 	}
 	return nil
 }
@@ -336,6 +350,9 @@ func (c *crossing) attach() {
 				at = p
 			}
 			continue
+		}
+		if c.tree.At(i).Foreign() {
+			continue // the log does not have it
 		}
 		switch {
 		// It is off the path, or there is neither a record nor a header to carry it.

@@ -256,7 +256,13 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 		}
 		c.follow(m.Role, message)
 	}
-	done, err := c.write(p, e, n, append(before, m2)...)
+	said := append(before, m2)
+	if m.Role == session.RoleAssistant && !c.ofRun {
+		if said, err = c.answerOpen(e, message, m2); err != nil {
+			return nil, err
+		}
+	}
+	done, err := c.write(p, e, n, said...)
 	if done == nil && err == nil {
 		return c.stand(p, e, n)
 	}

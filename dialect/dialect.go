@@ -19,6 +19,7 @@
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
@@ -28,19 +29,28 @@
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	Adopter            Dialect     records may have members that the dialect does not know append
+//	Spreader           Dialect     some entries are written as several records             append, convert
+//	Besider            Dialect     some records stand beside the tree                      append, branch, convert
+//	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
+//	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
+//	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
+//	Kin                Layout      names of logs say which session they belong to          lists
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists
 //	Profiler           Layout      the user has profiles with sessions of their own        create, continue
 //	Elsewhere          Layout      another version of the agent names folders differently  lists for the agent
+//	Historian          Layout      what was typed is in a file of its own                  prompt history
 //	Housed             Layout      logs cannot lie in just any folder                      create
 //	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
 //	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
+//	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
@@ -158,7 +168,9 @@ type Summary struct {
 	// Messages counts the messages; -1 where counting would take reading the whole log.
 	Messages int
 	Parent   string
-	Version  int
+	// Task: another agent began it to have a task done.
+	Task    bool
+	Version int
 	// OK is false where no header could be read from head.
 	OK bool
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -41,14 +42,25 @@ func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, bom) }
 // DecodeLog gives a decoder all records of a log in memory and returns the error of Finish. A line ends at \n, with one
 // \r before it removed. U+2028 does not end a line: it may occur inside records.
 func DecodeLog(dec Decoder, log []byte) error {
-	line, offset := 0, int64(0)
-	for data := range bytes.Lines(log) {
-		line++
-		record, whole := bytes.CutSuffix(data, []byte{'\n'})
-		dec.Decode(Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !whole})
-		offset += int64(len(data))
+	for r := range recordsOf(log) {
+		dec.Decode(r)
 	}
 	return dec.Finish()
+}
+
+// recordsOf gives the records of a log in memory.
+func recordsOf(log []byte) iter.Seq[Record] {
+	return func(yield func(Record) bool) {
+		line, offset := 0, int64(0)
+		for data := range bytes.Lines(log) {
+			line++
+			record, whole := bytes.CutSuffix(data, []byte{'\n'})
+			if !yield(Record{Data: bytes.TrimSuffix(record, []byte{'\r'}), Offset: offset, Line: line, Torn: !whole}) {
+				return
+			}
+			offset += int64(len(data))
+		}
+	}
 }
 
 // Continued says that the lines begin in the middle of a log, where a byte order mark is damage.

@@ -23,6 +23,12 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
+// Caller is a Dialect of an agent that uses one interface of language models, whichever model it asks.
+type Caller interface {
+	// API names the interface, as package llm does.
+	API() string
+}
+
 // Commander is a Dialect that keeps commands that the user ran without the model.
 type Commander interface {
 	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
@@ -85,6 +91,25 @@ type Adopter interface {
 	// Adopt adds to record, which was just made from the body of the record given, the members of given that record
 	// lacks, except those that say where the entry stands in its tree.
 	Adopt(record, given []byte) []byte
+}
+
+// Spreader is a Writer that writes some entries as several records.
+type Spreader interface {
+	// Spread gives the entries that n is written as, in order: n alone where one record is enough. Each is the parent of the
+	// next. The last has the id of n, the others have ids of newID.
+	Spread(n NewEntry, newID func() (session.EntryID, error)) ([]NewEntry, error)
+}
+
+// Besider is a Writer with records that stand beside the tree: no entry of the conversation can follow them.
+type Besider interface {
+	// Beside reports whether a record is of that sort. What is appended after it follows the entry before it.
+	Beside(record []byte) bool
+}
+
+// Copier is a Writer whose records name their session.
+type Copier interface {
+	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
+	Copy(record []byte, from session.Header, to NewSession) []byte
 }
 
 // AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.

@@ -98,7 +98,7 @@ func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, rec
 		return Summary{Messages: -1}
 	}
 	h := b.Header()
-	s := Summary{OK: true, ID: h.ID, CWD: h.CWD, Parent: h.Parent, Version: h.Version, Created: h.Timestamp, Title: h.Title}
+	s := Summary{OK: true, ID: h.ID, CWD: h.CWD, Parent: h.Parent, Task: h.Task, Version: h.Version, Created: h.Timestamp, Title: h.Title}
 	for e := range b.Finish().Entries() {
 		if e.IsMessage() {
 			s.Messages++

@@ -1,6 +1,10 @@
 package dialect
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+)
 
 // Placer is a Layout in which names of folders and logs say what the logs themselves do not.
 type Placer interface {
@@ -14,6 +18,14 @@ type Placer interface {
 	WorkDir(env Env, dir string) (cwd string, several bool)
 	// DirBeside is Dir for a new session. owners gives the working directories that the logs in a folder name.
 	DirBeside(env Env, cwd string, owners func(dir string) []string) string
+}
+
+// Kin is a Layout in which several logs may name the same session in their records: those of its sub-agents, or later
+// versions of it. Their names tell them apart.
+type Kin interface {
+	// Kin gives the id of a log in lists, and the session that it belongs to, "" where the records say so. The name is relative
+	// to Root.Sessions, said is the id that the records name.
+	Kin(name string, said session.ID) (id session.ID, parent string)
 }
 
 // Orderer is a Layout of an agent that does not order its sessions by the time of a log's last change.
@@ -34,6 +46,22 @@ const (
 // Sharer is a Layout of a value that may keep its logs below the same folder as another value. Where Shares is true, Owns
 // decides which value a log belongs to.
 type Sharer interface{ Shares() bool }
+
+// Historian is a Layout of an agent that keeps what was typed in a file of its own, one prompt a line.
+type Historian interface {
+	// HistoryFile names the file, relative to the folder that holds Root.Sessions.
+	HistoryFile() string
+	// ReadTyped takes a line apart, which may be damaged; ok is false where it is no prompt.
+	ReadTyped(line []byte) (t Typed, ok bool)
+}
+
+// Typed is a prompt of such a file. What the file does not say is zero.
+type Typed struct {
+	Text    string
+	CWD     string
+	Session session.ID
+	At      time.Time
+}
 
 // Housed is a Layout whose logs cannot lie in just any folder.
 type Housed interface {

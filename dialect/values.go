@@ -205,3 +205,19 @@ func ShortEntryID(random io.Reader) (session.EntryID, error) {
 	}
 	return session.EntryID(hex.AppendEncode(b, b)[4:]), nil
 }
+
+// NameResults gives the results among the parts of a message the names of their tools. tools are the names by the id of the
+// call; the calls among the parts are added.
+func NameResults(parts []session.Part, tools map[string]string) {
+	for i, p := range parts {
+		switch p := p.(type) {
+		case session.ToolCall:
+			tools[p.ID] = p.Name
+		case session.ToolResult:
+			if p.Name == "" {
+				p.Name = tools[p.CallID]
+				parts[i] = p
+			}
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 
 // Writer is a Dialect that can write sessions. It is pure, too: it makes records and stores nothing.
 type Writer interface {
-	// Header gives the record that begins a session; nil where the format has none. The first NewEntry then has the
-	// Header.
+	// Header gives the record that begins a session; nil where the format has none. Entries then say what it would, from
+	// NewEntry.Header.
 	Header(n NewSession) ([]byte, error)
 	// EditHeader changes members of a header that was read and keeps all others. It also migrates a header of an old
 	// version. Where the log has a title slot, slot is its record and newSlot the changed one.
@@ -47,6 +47,8 @@ type HeaderEdit struct {
 	Parent *string
 	// Copy: the header is that of a new session. It has a title slot only if new sessions of the value have one.
 	Copy bool
+	// Whole: the log will hold all entries itself, also those that it has from another log.
+	Whole bool
 	// Now is asked for the time of the edit by formats that note when a title was changed. It must be set with Title.
 	Now func() time.Time
 }
@@ -58,8 +60,8 @@ type NewEntry struct {
 	Parent session.EntryID
 	Time   time.Time
 	Body   session.Body
-	// Header is that of the session where the entry is a root: some formats have no header record, and the first entry
-	// says what it would. It may be nil.
+	// Header is that of the session: some formats have no header record, and the first entry, or each, says what it would.
+	// It may be nil.
 	Header *session.Header
 }
 
@@ -109,6 +111,8 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
+	// SummaryFollows: a compaction shows nothing itself. Its summary is the message after it, and what it keeps follows.
+	SummaryFollows bool
 	// SavedWhole: a session is what the model sees now and is rewritten with each save. What a compaction removes is gone,
 	// and the time of the header is that of the last save.
 	SavedWhole bool

@@ -155,7 +155,7 @@ func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	if t.spells, ok = known.Summary.Spells.Cut(was.Spells); !ok {
 		return false
 	}
-	if was.Last.Messages > 0 {
+	if was.Last != (index.Spell{}) {
 		t.spells = append(t.spells, was.Last)
 	}
 	t.base, t.chunk = was, was.From
@@ -163,6 +163,8 @@ func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
 	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
 	t.name, t.short, t.first = was.Name, was.Short, was.Prompt
+	t.spending.restore(&was)
+	t.earlier = t.spending
 	return true
 }
 
@@ -185,6 +187,7 @@ func (t *tally) setResume(l *index.Log, earlier int) {
 	next.From, next.Head, next.Before = t.chunk, headHash(h), before
 	next.Name, next.Short = bounded(t.base.Name, titleMost), bounded(t.base.Short, titleMost)
 	next.Prompt = bounded(t.base.Prompt, promptMost)
+	t.earlier.keep(&next)
 	l.SetResume(next)
 }
 

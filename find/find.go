@@ -154,7 +154,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	}
 	r.Summary = dialect.Summary{
 		ID: known.ID, CWD: known.CWD, Title: known.Title, Prompt: known.Prompt, Created: known.Created, Active: known.Active,
-		Messages: known.Messages, Parent: known.Parent, Version: known.Version, OK: known.Session,
+		Messages: known.Messages, Parent: known.Parent, Task: known.Task, Version: known.Version, OK: known.Session,
 	}
 	return r
 }

@@ -37,6 +37,8 @@ type tally struct {
 	name, short string // the last name of the session and the short summary of the last compaction
 	first       string // what the user said first
 	spells      []index.Spell
+	spender     session.Spender // nil if each answer tells its own usage, once
+	spending    spending
 	forked      time.Time // when the session was forked; zero if it was not
 	untimed     bool      // the ends of the log do not show when it was last used: its last entry is too long
 	from, to    int64     // the record at hand
@@ -45,6 +47,8 @@ type tally struct {
 	begun int64        // where the first chunk begins, or -1
 	chunk int64        // where the chunk of the last entry begins, or -1
 	base  index.Resume // what was counted before that chunk
+	// earlier is what was spent before that chunk.
+	earlier spending
 }
 
 // tally begins the summary of a log with what its ends show.
@@ -53,8 +57,9 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	t.builder = logtree.Seed(row.Dialect, row.Path, nil, session.Header{})
 	*t.sum = index.Summary{
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
-		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Version: row.Version,
+		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Task: row.Task, Version: row.Version,
 	}
+	t.spender, _ = t.codec.(session.Spender)
 	t.untimed = row.Active.Text == ""
 	if row.Parent != "" {
 		created := row.Created
@@ -83,6 +88,10 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	if n := len(t.spells); n > 0 {
 		base.Spells, base.Last = n-1, t.spells[n-1]
 	}
+	var was spending
+	if t.spender != nil {
+		was = t.spending
+	}
 	before, headless := t.builder.Len(), t.builder.Header().Raw == nil
 	dec.Decode(r)
 	t.from, t.to = r.Offset, r.Offset+int64(len(r.Data))
@@ -96,7 +105,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 		t.begun = from
 	}
 	if ok && t.chunk != from {
-		t.chunk, t.base = from, base
+		t.chunk, t.base, t.earlier = from, base, was
 	}
 	if t.to >= t.r.tell {
 		t.r.tell = t.r.meter.next(t.to)
@@ -108,6 +117,9 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 func (t *tally) entries(before int, r dialect.Record) {
 	for i := before; i < t.builder.Len(); i++ {
 		e := t.builder.At(i)
+		if e.Foreign() {
+			continue // it counts in its own log
+		}
 		if start := e.Span.Offset - r.Offset; start >= 0 && start+e.Span.Length <= int64(len(r.Data)) {
 			t.entry(e, r.Data[start:start+e.Span.Length])
 		}
@@ -131,16 +143,20 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob
 	}
-	if e.IsMessage() {
-		t.sum.Messages++
-		t.spell(raw).Messages++
+	message := e.IsMessage()
+	if t.spender != nil {
+		message = t.spend(e, raw, message)
+	} else if message {
+		t.message(raw)
 	}
 	switch e.Kind {
 	case session.KindMessage:
 		switch {
 		case e.Role == session.RoleAssistant:
-			t.answer(e, raw)
-		case e.Role == session.RoleUser && t.first == "":
+			if t.spender == nil && message {
+				t.answer(e, raw)
+			}
+		case e.Role == session.RoleUser && t.first == "" && !t.meta(e, raw):
 			t.prompt(parts)
 		}
 	case session.KindCompaction, session.KindSessionInfo:
@@ -157,6 +173,12 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	}
 }
 
+// message counts a message.
+func (t *tally) message(raw []byte) {
+	t.sum.Messages++
+	t.spell(raw).Messages++
+}
+
 // answer counts the model and the tokens of an answer. A Skimmer has put them into the skim already.
 func (t *tally) answer(e session.Entry, raw []byte) {
 	provider, model, u := t.r.skim.Provider, t.r.skim.Model, t.r.skim.Usage
@@ -171,6 +193,16 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 			u = *m.Usage
 		}
 	}
+	if p, ok := u.Problem(e); ok {
+		t.builder.Problem(p)
+	}
+	s := t.spellOf(t.model(provider, model))
+	s.Answers++
+	t.use(s, tokensOf(&u), u.Cost)
+}
+
+// model gives the index of a model in the summary, -1 for none.
+func (t *tally) model(provider, model string) int {
 	if provider != "" && model != "" {
 		model = provider + "/" + model
 	}
@@ -179,20 +211,24 @@ func (t *tally) answer(e session.Entry, raw []byte) {
 		which = len(t.sum.Models)
 		t.sum.Models = append(t.sum.Models, strings.Clone(model)) // it may be the skim's
 	}
-	// Not every provider sums them up.
-	if u.Total == 0 {
-		u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-	}
+	return which
+}
+
+// tokensOf gives the tokens of an answer. Not every provider sums them up.
+func tokensOf(u *session.Usage) index.Tokens {
 	used := index.Tokens{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Total: u.Total}
-	t.sum.Tokens.Add(used)
-	t.sum.Cost += u.Cost
-	if p, ok := u.Problem(e); ok {
-		t.builder.Problem(p)
+	if used.Total == 0 {
+		used.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
 	}
-	s := t.spellOf(which)
-	s.Answers++
-	s.Tokens.Add(used)
-	s.Cost += u.Cost
+	return used
+}
+
+// use adds what was used to a spell and to the sum.
+func (t *tally) use(s *index.Spell, tokens index.Tokens, cost float64) {
+	t.sum.Tokens.Add(tokens)
+	t.sum.Cost += cost
+	s.Tokens.Add(tokens)
+	s.Cost += cost
 }
 
 // spell gives the spell that a message belongs to. A message without a time belongs to that of the one before.
@@ -223,6 +259,13 @@ func (t *tally) spellOf(model int) *index.Spell {
 		t.spells = append(t.spells, index.Spell{Quarter: s.Quarter, Model: model, Copied: s.Copied, Messages: 1})
 	}
 	return &t.spells[len(t.spells)-1]
+}
+
+// meta reports whether the agent wrote a message in the user's name.
+func (t *tally) meta(e session.Entry, raw []byte) bool {
+	body, _ := t.codec.Body(e, raw)
+	m, ok := body.(session.Message)
+	return ok && m.Meta
 }
 
 // prompt keeps the first thing that the user said.

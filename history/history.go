@@ -56,6 +56,7 @@ type Options struct {
 type Sessions interface {
 	List(ctx context.Context, opt place.ListOptions) ([]place.Row, error)
 	Open(ctx context.Context, path string, opt store.OpenOptions) (*store.Session, error)
+	Histories() []place.History
 }
 
 // files are the paths of a history.

@@ -24,7 +24,9 @@ type Report struct {
 	// those that could not be read.
 	Sessions, Unchanged int
 	Failed              []string
-	// Prompts were found in the sessions; TooLong of them were left out. Added were new to the history; Renewed were in it
+	// Histories are files of agents with what was typed that were read, because they changed since the last import.
+	Histories int
+	// Prompts were found; TooLong of them were left out. Added were new to the history; Renewed were in it
 	// and have been used since.
 	Prompts, TooLong, Added, Renewed int
 	// Aside is where a damaged history was moved to, Saved how many prompts could be read of it.
@@ -41,8 +43,8 @@ const (
 // longestPrompt is the limit of a prompt; anything longer was pasted.
 const longestPrompt = 1 << 20
 
-// Import adds what was typed in opt.Sessions: in all of them for our own history, in those of the agent for an agent's. A
-// prompt is kept once, with the time of its last use; Places has all its uses. A session that did not change since the last
+// Import adds what was typed in opt.Sessions: in all of them for our own history, in those of the agent for an agent's. Our
+// own also gets what agents keep in files of their own: prompts of sessions that are gone, and commands. A prompt is kept once, with the time of its last use; Places has all its uses. A session that did not change since the last
 // import is not read again. When ctx is cancelled, what was read so far is kept, and the next import continues there.
 func Import(ctx context.Context, opt Options) (Report, error) {
 	f, err := opt.files()
@@ -165,6 +167,9 @@ func (i *importing) run(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	if i.files.own && i.history != nil {
+		i.readHistories(ctx, known, there, rows)
 	}
 	if i.history == nil && ctx.Err() != nil {
 		return context.Cause(ctx) // an incomplete collection would pass for a complete one

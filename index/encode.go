@@ -17,7 +17,7 @@ const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 6
+	catalogueVersion = 7
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
@@ -90,7 +90,7 @@ func (w *writer) log(l *Log) {
 	w.varint(l.Stamp.Nanos)
 	w.varint(l.Stamp.Changed)
 	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0} {
+	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0, l.Summary.Task} {
 		if on {
 			flags |= 1 << i
 		}
@@ -275,6 +275,7 @@ func (r *reader) log(l *Log) {
 	}
 	l.Summary.Session = flags&2 != 0
 	r.summary(&l.Summary, flags&8 != 0)
+	l.Summary.Task = flags&16 != 0
 	if flags&4 != 0 {
 		l.resume = r.string()
 	}

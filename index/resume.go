@@ -19,7 +19,18 @@ type Resume struct {
 	Last                Spell
 	Has                 Has
 	Name, Short, Prompt string
-	Before              session.Before
+	// Recent are answers of which more may be told, Totals the sums of the session so far; see session.Spender. Provider and
+	// Model are those of the last change of model.
+	Recent, Totals  []Spent
+	Provider, Model string
+	Before          session.Before
+}
+
+// Spent is what was told of an answer, or of the session so far.
+type Spent struct {
+	Of     uint64 // a hash of its name, never 0
+	Tokens Tokens
+	Cost   float64
 }
 
 // Resume returns the argument of SetResume, or the zero value. It decodes at each call, since almost no log of a catalogue
@@ -61,6 +72,15 @@ func (w *writer) resume(r *Resume, s *Summary) {
 	w.like(r.Name, s.Title)
 	w.like(r.Short, s.Title)
 	w.like(r.Prompt, s.Prompt)
+	for _, list := range [][]Spent{r.Recent, r.Totals} {
+		w.uvarint(uint64(len(list)))
+		for _, s := range list {
+			w.uvarint(s.Of)
+			w.usage(s.Tokens, s.Cost)
+		}
+	}
+	w.string(r.Provider)
+	w.string(r.Model)
 	w.uvarint(uint64(len(r.Before.Ends)))
 	for _, end := range r.Before.Ends {
 		w.ids(end)
@@ -98,6 +118,8 @@ func (r *reader) resume(v *Resume, s *Summary) {
 	r.spell(&v.Last)
 	v.Has = Has(r.uvarint())
 	v.Name, v.Short, v.Prompt = r.like(s.Title), r.like(s.Title), r.like(s.Prompt)
+	v.Recent, v.Totals = r.spent(), r.spent()
+	v.Provider, v.Model = r.string(), r.string()
 	if n := r.count(1); n > 0 {
 		v.Before.Ends = make([][]session.EntryID, n)
 		for i := range v.Before.Ends {
@@ -109,6 +131,15 @@ func (r *reader) resume(v *Resume, s *Summary) {
 	if v.Models < 0 || v.Models > len(s.Models) {
 		r.fail()
 	}
+}
+
+func (r *reader) spent() (list []Spent) {
+	for range r.count(1) {
+		s := Spent{Of: r.uvarint()}
+		s.Tokens, s.Cost = r.usage()
+		list = append(list, s)
+	}
+	return list
 }
 
 func (r *reader) like(other string) string {

@@ -23,6 +23,8 @@ type Summary struct {
 	Created, Active session.Time
 	// Parent is the session from which this one was forked, as the log spells it: an id or a path.
 	Parent string
+	// Task: another agent began it to have a task done.
+	Task bool
 	// Origin is the session from which this one was converted.
 	Origin  session.ID
 	Version int
@@ -46,6 +48,11 @@ func (t *Tokens) Add(u Tokens) {
 	t.Input, t.Output = t.Input+u.Input, t.Output+u.Output
 	t.CacheRead, t.CacheWrite = t.CacheRead+u.CacheRead, t.CacheWrite+u.CacheWrite
 	t.Total += u.Total
+}
+
+// Sub takes away what an answer used.
+func (t *Tokens) Sub(u Tokens) {
+	t.Add(Tokens{Input: -u.Input, Output: -u.Output, CacheRead: -u.CacheRead, CacheWrite: -u.CacheWrite, Total: -u.Total})
 }
 
 // Has says what occurs in a session.

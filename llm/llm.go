@@ -1,14 +1,15 @@
 // Package llm makes the bodies of requests to language models from the messages of a session.
 //
-// A Conversation is neutral: roles and parts. An API knows how one provider spells a request, and what it refuses. Both
-// providers get the same turns: empty texts are left out, each result follows the message with its call, calls without a
-// result and results without a call are left out. A provider that refuses something else, such as an id or a picture, says
-// so in its own file.
+// A Conversation is neutral: roles and parts. An API knows how one provider spells a request, and what it refuses. All
+// get the same turns: empty texts are left out, each result follows the message with its call, calls without a result and
+// results without a call are left out. A provider that refuses something else, such as an id or a picture, says so in its own
+// file.
 package llm
 
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -32,6 +33,8 @@ type Conversation struct {
 	Messages []Message
 	// Provider and Model are those of the last answer or, without one, those that are chosen for the next; "" for none.
 	Provider, Model string
+	// API names the interface that the agent uses for every model; "" where it depends on the model.
+	API string
 }
 
 // Options complete a request.
@@ -54,36 +57,54 @@ type API struct {
 	// own reports whether the provider made an answer, by the names that agents record.
 	own func(provider, model string) bool
 	ids rule
-	// thinks: it takes back the thinking that it signed.
-	thinks bool
+	// thinks: it takes back the thinking that it signed. nativeThinks: only from an agent that uses the interface itself; others
+	// record the signature in forms of their own.
+	thinks, nativeThinks bool
+	// joins: what the model says at once is several items. Agents that use the interface record them as several messages.
+	joins bool
+	// opaque are the types of opaque parts that it takes back from an agent that uses it.
+	opaque []string
 }
 
-// The interfaces. OpenAI's is the one of chat completions, which most other providers offer, too.
+// The interfaces. OpenAI's is the one of chat completions, which most other providers offer, too; Responses is its newer one.
 var (
 	Anthropic = &API{name: "anthropic", body: anthropicBody, own: ofAnthropic, ids: rule{most: 64}, thinks: true}
 	OpenAI    = &API{name: "openai", body: openaiBody, own: ofOthers, ids: rule{most: 40}}
+	Responses = &API{
+		name: "responses", body: responsesBody, own: ofOpenAI, ids: rule{most: 64}, nativeThinks: true, joins: true,
+		opaque: []string{"compaction", "web_search_call"},
+	}
 )
 
+// apis are the interfaces in the order in which they are offered.
+func apis() []*API { return []*API{Anthropic, OpenAI, Responses} }
+
 // Names are the names of the interfaces.
-func Names() []string { return []string{Anthropic.name, OpenAI.name} }
+func Names() (names []string) {
+	for _, a := range apis() {
+		names = append(names, a.name)
+	}
+	return names
+}
 
 // Name is the name that people use.
 func (a *API) Name() string { return a.name }
 
 // Named gives the interface of a name.
 func Named(name string) (*API, error) {
-	for _, a := range []*API{Anthropic, OpenAI} {
+	for _, a := range apis() {
 		if a.name == name {
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("unknown provider %q: use %s", name, strings.Join(Names(), " or "))
+	return nil, fmt.Errorf("unknown provider %q: use %s", name, strings.Join(Names(), ", "))
 }
 
-// For gives the interface for a model as agents name it; nil where both names are empty.
-func For(provider, model string) *API {
-	for _, a := range []*API{Anthropic, OpenAI} {
-		if a.own(provider, model) {
+// For gives the interface for a conversation: the one that its agent uses, or else the one for its model; nil where it names
+// neither.
+func For(c Conversation) *API {
+	for _, a := range apis() {
+		if c.API == a.name || c.API == "" && a.own(c.Provider, c.Model) {
 			return a
 		}
 	}
@@ -109,6 +130,14 @@ func ofOthers(provider, model string) bool {
 	return provider+model != "" && !ofAnthropic(provider, model)
 }
 
+// ofOpenAI recognises OpenAI's own models.
+func ofOpenAI(provider, model string) bool {
+	if provider == "" {
+		provider = dialect.ProviderOf(model)
+	}
+	return strings.Contains(strings.ToLower(provider), "openai")
+}
+
 // Model gives the model to ask: the one that is wanted, or that of the last answer if it is the provider's own; "" for none.
 func (a *API) Model(c Conversation, wanted string) string {
 	if wanted == "" && a.own(c.Provider, c.Model) {
@@ -121,7 +150,7 @@ func (a *API) Model(c Conversation, wanted string) string {
 // and nothing else: no times, no usage, no members of an agent. answered: the last message is the model's, which some
 // models refuse.
 func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err error) {
-	turns := a.turns(c.Messages)
+	turns := a.turns(c)
 	last := slices.DeleteFunc(slices.Clone(turns), func(t turn) bool { return t.role == session.RoleSystem })
 	if len(last) == 0 {
 		return nil, false, ErrEmpty
@@ -134,31 +163,58 @@ func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err
 	return a.body(opt.Model, most, turns), end.role == session.RoleAssistant && len(end.calls) == 0, nil
 }
 
-// Collect takes the messages of a context apart. The context must be the one that the agent sends
-// (session.ContextOptions.LLM).
-func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
-	parter, ok := d.(dialect.Parter)
-	if !ok {
-		return Conversation{}, fmt.Errorf("taking messages of %s apart is %w", d.Name(), dialect.ErrUnsupported)
+// Messages takes the messages of a context apart, one after the other. The context must be the one that the agent sends
+// (session.ContextOptions.LLM): then roles and parts mean the same for every agent. A result names the tool of its call, also
+// where the agent's format does not. A message without a role that all agents know is the user's.
+func Messages(c *session.Context, d dialect.Dialect) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		parter, ok := d.(dialect.Parter)
+		if !ok {
+			yield(Message{}, fmt.Errorf("taking messages of %s apart is %w", d.Name(), dialect.ErrUnsupported))
+			return
+		}
+		codec, tools := d.Codec(), map[string]string{}
+		for m, err := range c.Messages() {
+			if err != nil {
+				yield(Message{}, err)
+				return
+			}
+			message := Message{Role: codec.Role(m.JSON), Parts: parter.MessageParts(m.JSON), Failed: codec.Failed(m.JSON)}
+			if message.Role == session.RoleNone || message.Role == session.RoleOther {
+				message.Role = session.RoleUser
+			}
+			dialect.NameResults(message.Parts, tools)
+			if message.Role == session.RoleAssistant && m.Entry.Kind == session.KindMessage {
+				body, err := m.Entry.Body()
+				if err != nil {
+					yield(Message{}, err)
+					return
+				}
+				if answer, ok := body.(session.Message); ok && answer.Model != "" {
+					message.Provider, message.Model = answer.Provider, answer.Model
+				}
+			}
+			if !yield(message, nil) {
+				return
+			}
+		}
 	}
-	codec := d.Codec()
+}
+
+// Collect takes all messages of a context apart; see Messages.
+func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
 	var out Conversation
-	for m, err := range c.Messages() {
+	if caller, ok := d.(dialect.Caller); ok {
+		out.API = caller.API()
+	}
+	for m, err := range Messages(c, d) {
 		if err != nil {
 			return out, err
 		}
-		message := Message{Role: codec.Role(m.JSON), Parts: parter.MessageParts(m.JSON), Failed: codec.Failed(m.JSON)}
-		if message.Role == session.RoleAssistant && m.Entry.Kind == session.KindMessage {
-			body, err := m.Entry.Body()
-			if err != nil {
-				return out, err
-			}
-			if answer, ok := body.(session.Message); ok && answer.Model != "" {
-				message.Provider, message.Model = answer.Provider, answer.Model
-				out.Provider, out.Model = answer.Provider, answer.Model
-			}
+		if m.Model != "" {
+			out.Provider, out.Model = m.Provider, m.Model
 		}
-		out.Messages = append(out.Messages, message)
+		out.Messages = append(out.Messages, m)
 	}
 	if out.Model == "" {
 		for _, m := range c.Models {

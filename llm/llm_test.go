@@ -19,7 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// bodies makes the bodies for both providers from a session and checks them. It gives how many there were.
+// bodies makes the bodies for all providers from a session and checks them. It gives how many there were.
 func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOptions) (count int) {
 	w.Helper()
 	s, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: d})
@@ -35,7 +35,7 @@ func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOpt
 	for _, api := range []struct {
 		*llm.API
 		check func([]byte) error
-	}{{llm.Anthropic, checkAnthropic}, {llm.OpenAI, checkOpenAI}} {
+	}{{llm.Anthropic, checkAnthropic}, {llm.OpenAI, checkOpenAI}, {llm.Responses, checkResponses}} {
 		body, _, err := api.Body(c, llm.Options{Model: api.Model(c, "")})
 		if errors.Is(err, llm.ErrEmpty) {
 			continue
@@ -120,7 +120,7 @@ func TestBodyAccepted(t *testing.T) {
 			}
 			n := bodies(w, w.Put(fmt.Sprintf("in/%d/%s/019cab00-0000-7000-8000-00000000000a.jsonl", seed, name), text), d,
 				store.ContextOptions{DropFailed: r.IntN(2) == 0, StripDangling: r.IntN(4) == 0})
-			if seed == 0 && n != 2 {
+			if seed == 0 && n != 3 {
 				t.Errorf("%s: %d bodies", name, n)
 			}
 		}
@@ -130,7 +130,7 @@ func TestBodyAccepted(t *testing.T) {
 	}
 }
 
-// Every fixture of every dialect gives bodies that both providers accept.
+// Every fixture of every dialect gives bodies that all providers accept.
 func TestBodyFixtures(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -180,8 +180,8 @@ func TestBody(t *testing.T) {
 	foreign := answer(session.Thinking{Text: "hm", Signature: "c2ln"}, words("Yes. "))
 	foreign.Provider, foreign.Model = "openai", "gpt-x"
 	for name, c := range map[string]struct {
-		messages          []llm.Message
-		anthropic, openai string
+		messages                     []llm.Message
+		anthropic, openai, responses string
 	}{
 		"a result follows its call": {
 			[]llm.Message{user(words("How deep?")), calls, user(words("Well?")), result},
@@ -195,6 +195,24 @@ func TestBody(t *testing.T) {
 				`{"role":"tool","tool_call_id":"a","content":"2 m\n(image below)"},` +
 				`{"role":"user","content":[{"type":"text","text":"The images of the tool results:"},{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}}]},` +
 				`{"role":"user","content":"Well?"}]}`,
+			`{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"How deep?"}]},` +
+				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Look."}]},` +
+				`{"type":"function_call","call_id":"a","name":"my_tool","arguments":"{\"x\":1}"},` +
+				`{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"2 m"},{"type":"input_image","image_url":"data:image/png;base64,iVBORw0KGgo="}]},` +
+				`{"type":"message","role":"user","content":[{"type":"input_text","text":"Well?"}]}]}`,
+		},
+		"a tool that takes a text": {
+			[]llm.Message{user(words("?")), answer(session.ToolCall{ID: "c", Name: "patch", Arguments: session.Raw(`"*** \"x\""`)}),
+				{Role: session.RoleTool, Parts: []session.Part{session.ToolResult{CallID: "c", Parts: []session.Part{words("done")}}}}},
+			`{"model":"m","max_tokens":10,"tools":[{"name":"patch","input_schema":{"type":"object"}}],"messages":[` +
+				`{"role":"user","content":[{"type":"text","text":"?"}]},` +
+				`{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"patch","input":{"input":"*** \"x\""}}]},` +
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"done"}]}]}]}`,
+			`{"model":"m","messages":[{"role":"user","content":"?"},` +
+				`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"patch","arguments":"{\"input\":\"*** \\\"x\\\"\"}"}}]},` +
+				`{"role":"tool","tool_call_id":"c","content":"done"}]}`,
+			`{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"?"}]},` +
+				`{"type":"custom_tool_call","call_id":"c","name":"patch","input":"*** \"x\""},{"type":"custom_tool_call_output","call_id":"c","output":"done"}]}`,
 		},
 		"signed thinking stays with its provider": {
 			[]llm.Message{user(words("?")), whole, {Role: session.RoleTool, Parts: []session.Part{session.ToolResult{CallID: "c"}}}},
@@ -205,18 +223,25 @@ func TestBody(t *testing.T) {
 			`{"model":"m","messages":[{"role":"user","content":"?"},` +
 				`{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"bash","arguments":"{\"x\":\"\\ufffd\\\\u\"}"}}]},` +
 				`{"role":"tool","tool_call_id":"c","content":"(no output)"}]}`,
+			`{"model":"m","input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"?"}]},` +
+				`{"type":"function_call","call_id":"c","name":"bash","arguments":"{\"x\":\"\\ufffd\\\\u\"}"},` +
+				`{"type":"function_call_output","call_id":"c","output":"(no output)"}]}`,
 		},
 		"foreign thinking, empty texts and white space at the end": {
 			[]llm.Message{{Role: session.RoleSystem, Parts: []session.Part{words("Dive.")}}, user(words(" "), words("?")), user(words("")), foreign},
 			`{"model":"m","max_tokens":10,"system":"Dive.","messages":[{"role":"user","content":[{"type":"text","text":"?"}]},` +
 				`{"role":"assistant","content":[{"type":"text","text":"Yes."}]}]}`,
 			`{"model":"m","messages":[{"role":"system","content":"Dive."},{"role":"user","content":"?"},{"role":"assistant","content":"Yes. "}]}`,
+			`{"model":"m","input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"Dive."}]},` +
+				`{"type":"message","role":"user","content":[{"type":"input_text","text":"?"}]},` +
+				`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes. "}]}]}`,
 		},
 		"an answer comes first": {
 			[]llm.Message{answer(words("Hello."))},
 			`{"model":"m","max_tokens":10,"messages":[{"role":"user","content":[{"type":"text","text":"(The conversation begins with an answer.)"}]},` +
 				`{"role":"assistant","content":[{"type":"text","text":"Hello."}]}]}`,
 			`{"model":"m","messages":[{"role":"assistant","content":"Hello."}]}`,
+			`{"model":"m","input":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hello."}]}]}`,
 		},
 	} {
 		if got := one(t, llm.Anthropic, c.messages...); got != c.anthropic {
@@ -225,9 +250,40 @@ func TestBody(t *testing.T) {
 		if got := one(t, llm.OpenAI, c.messages...); got != c.openai {
 			t.Errorf("%s: openai\n%s\nwant\n%s", name, got, c.openai)
 		}
+		if got := one(t, llm.Responses, c.messages...); got != c.responses {
+			t.Errorf("%s: responses\n%s\nwant\n%s", name, got, c.responses)
+		}
 	}
 	if _, _, err := llm.OpenAI.Body(llm.Conversation{Messages: []llm.Message{user(words("\n"))}}, llm.Options{}); !errors.Is(err, llm.ErrEmpty) {
 		t.Errorf("nothing to say: %v", err)
+	}
+}
+
+// An agent that uses the Responses API records each item as a message: reasoning stays with what it led to, and items that only
+// this interface has are sent back as they are.
+func TestResponsesItems(t *testing.T) {
+	t.Parallel()
+	model := func(parts ...session.Part) llm.Message { return llm.Message{Role: session.RoleAssistant, Parts: parts} }
+	encrypted := session.Thinking{Text: "hm", Signature: "ZW5j", Redacted: true}
+	c := llm.Conversation{API: "responses", Messages: []llm.Message{
+		model(session.OpaquePart{Type: "compaction", JSON: session.Raw(`{"type":"compaction","encrypted_content":"b2xk"}`)}),
+		user(words("?")), model(encrypted), model(session.ToolCall{ID: "c", Name: "ls", Arguments: session.Raw(`{}`)}),
+		{Role: session.RoleTool, Parts: []session.Part{session.ToolResult{CallID: "c", Parts: []session.Part{words("bin")}}}},
+		model(session.OpaquePart{Type: "novel", JSON: session.Raw(`{"type":"novel"}`)}), model(words("Yes.")), model(encrypted),
+	}}
+	const want = `{"model":"m","input":[{"type":"compaction","encrypted_content":"b2xk"},` +
+		`{"type":"message","role":"user","content":[{"type":"input_text","text":"?"}]},` +
+		`{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"ZW5j"},{"type":"function_call","call_id":"c","name":"ls","arguments":"{}"},` +
+		`{"type":"function_call_output","call_id":"c","output":"bin"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}]}`
+	body, _, err := llm.Responses.Body(c, llm.Options{Model: "m"})
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+	// From another agent the same parts are worth nothing to the provider.
+	c.API = ""
+	body, _, err = llm.Responses.Body(c, llm.Options{Model: "m"})
+	if err != nil || bytes.Contains(body, []byte("encrypted_content")) {
+		t.Errorf("%v, %s", err, body)
 	}
 }
 
@@ -239,8 +295,11 @@ func TestFor(t *testing.T) {
 		{"openai", "gpt-x"}: llm.OpenAI, {"google", "gemini"}: llm.OpenAI, {"", "gpt-x"}: llm.OpenAI, {"openrouter", "anthropic/claude-x"}: llm.OpenAI,
 		{"", ""}: nil,
 	} {
-		if got := llm.For(names[0], names[1]); got != want {
+		if got := llm.For(llm.Conversation{Provider: names[0], Model: names[1]}); got != want {
 			t.Errorf("%v: %v", names, got)
 		}
+	}
+	if got := llm.For(llm.Conversation{Provider: "anthropic", API: "responses"}); got != llm.Responses {
+		t.Errorf("the agent's own interface: %v", got)
 	}
 }

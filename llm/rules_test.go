@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The rules of both providers, as their documentation and their error messages state them. A checker gives the first rule
+// The rules of the providers, as their documentation and their error messages state them. A checker gives the first rule
 // that a body breaks.
 
 var (
@@ -280,6 +280,92 @@ func checkContent(content []byte, role string) error {
 			p.Type == "image_url" && (strings.HasPrefix(p.Image.URL, "http") || checkPicture(mime, data))
 		if !ok {
 			return fmt.Errorf("part %.200s", content)
+		}
+	}
+	return nil
+}
+
+// responsesItem has the members of all items; which ones it may have depends on its type.
+type responsesItem struct {
+	Type      string            `json:"type"`
+	Role      string            `json:"role"`
+	Content   []json.RawMessage `json:"content"`
+	CallID    string            `json:"call_id"`
+	Name      string            `json:"name"`
+	Arguments string            `json:"arguments"`
+	Input     *string           `json:"input"`
+	Output    json.RawMessage   `json:"output"`
+	Summary   []json.RawMessage `json:"summary"`
+	Encrypted string            `json:"encrypted_content"`
+}
+
+func checkResponses(body []byte) error {
+	if err := checkJSON(body); err != nil {
+		return err
+	}
+	var r struct {
+		Model string            `json:"model"`
+		Input []json.RawMessage `json:"input"`
+	}
+	if err := strict(body, &r); err != nil {
+		return err
+	}
+	if len(r.Input) == 0 {
+		return fmt.Errorf("no input")
+	}
+	open, used := map[string]string{}, map[string]bool{} // calls without an output, with their type; all calls
+	reasoning := false                                   // the last item is reasoning
+	for n, raw := range r.Input {
+		var i responsesItem
+		if err := strict(raw, &i); err != nil {
+			return fmt.Errorf("item %d: %w", n, err)
+		}
+		if led := i.Type == "reasoning" || i.Type == "function_call" || i.Type == "custom_tool_call" || i.Role == "assistant"; reasoning && !led {
+			return fmt.Errorf("item %d: reasoning is not followed by what it led to", n)
+		}
+		reasoning = false
+		ok := false
+		switch i.Type {
+		case "message":
+			ok = len(i.Content) > 0 && checkItemContent(i.Content, map[string]string{"user": "input_", "developer": "input_", "assistant": "output_"}[i.Role]) == nil
+		case "function_call", "custom_tool_call":
+			ok = named.MatchString(i.CallID) && named.MatchString(i.Name) && !used[i.CallID] &&
+				(i.Type == "custom_tool_call" && i.Input != nil || checkJSON([]byte(i.Arguments)) == nil && strings.HasPrefix(i.Arguments, "{"))
+			open[i.CallID], used[i.CallID] = i.Type, true
+		case "function_call_output", "custom_tool_call_output":
+			var list []json.RawMessage
+			var text string
+			ok = open[i.CallID]+"_output" == i.Type && (json.Unmarshal(i.Output, &text) == nil && text != "" ||
+				json.Unmarshal(i.Output, &list) == nil && len(list) > 0 && checkItemContent(list, "input_") == nil)
+			delete(open, i.CallID)
+		case "reasoning":
+			ok, reasoning = i.Summary != nil && i.Encrypted != "", true
+		}
+		if !ok {
+			return fmt.Errorf("item %d: %.300s", n, raw)
+		}
+	}
+	if len(open) > 0 || reasoning {
+		return fmt.Errorf("calls without output: %v; ends in reasoning: %t", open, reasoning)
+	}
+	return nil
+}
+
+// checkItemContent checks pieces of content whose types begin with a word.
+func checkItemContent(list []json.RawMessage, kind string) error {
+	for _, raw := range list {
+		var p struct {
+			Type  string `json:"type"`
+			Text  string `json:"text"`
+			Image string `json:"image_url"`
+		}
+		if err := strict(raw, &p); err != nil {
+			return err
+		}
+		mime, data, _ := strings.Cut(strings.TrimPrefix(p.Image, "data:"), ";base64,")
+		if !(kind != "" && p.Type == kind+"text" && strings.TrimSpace(p.Text) != "" ||
+			p.Type == "input_image" && kind == "input_" && (strings.HasPrefix(p.Image, "http") || checkPicture(mime, data))) {
+			return fmt.Errorf("%.200s", raw)
 		}
 	}
 	return nil

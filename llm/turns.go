@@ -1,15 +1,18 @@
 package llm
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // turn is what one side says at once, ready to be spelled.
 type turn struct {
 	role session.Role // user, assistant or system
-	// parts are texts, pictures (user) and thinking (assistant).
+	// parts are texts, pictures (user), thinking (assistant) and opaque parts that the provider takes back.
 	parts []session.Part
 	// calls are those of an assistant, each with its result.
 	calls []call
@@ -19,27 +22,33 @@ type turn struct {
 type call struct {
 	id, name  string
 	arguments []byte // a JSON object
-	result    []session.Part
-	failed    bool
-	answered  bool
+	// input is the argument of a tool that takes a text; nil for any other tool.
+	input    *string
+	result   []session.Part
+	failed   bool
+	answered bool
 }
 
 // turns makes turns of messages. Nothing is left in them that any provider refuses.
-func (a *API) turns(messages []Message) []turn {
+func (a *API) turns(c Conversation) []turn {
 	var list []turn
+	messages, native := c.Messages, c.API == a.name
+	if a.joins {
+		messages = joined(messages)
+	}
 	open := map[string]place{} // the last call with an id
 	for _, m := range messages {
 		t := turn{role: m.Role}
 		if m.Role != session.RoleAssistant && m.Role != session.RoleSystem {
 			t.role = session.RoleUser
 		}
-		signed := a.thinks && !m.Failed && a.own(m.Provider, m.Model)
+		signed := !m.Failed && (a.thinks && a.own(m.Provider, m.Model) || a.nativeThinks && native)
 		for _, p := range m.Parts {
 			switch p := p.(type) {
 			case session.ToolCall:
 				if t.role == session.RoleAssistant {
 					open[p.ID] = place{len(list), len(t.calls)}
-					t.calls = append(t.calls, call{id: p.ID, name: toolNames.clean(p.Name, "tool"), arguments: object(p.Arguments)})
+					t.calls = append(t.calls, newCall(p))
 				}
 			case session.ToolResult:
 				// A message may hold a call and its result, in that order.
@@ -51,6 +60,10 @@ func (a *API) turns(messages []Message) []turn {
 				default:
 					list[at.turn].calls[at.call].answer(p)
 				}
+			case session.OpaquePart:
+				if native && slices.Contains(a.opaque, p.Type) {
+					t.parts = append(t.parts, p)
+				}
 			default:
 				t.add(p, signed)
 			}
@@ -60,6 +73,30 @@ func (a *API) turns(messages []Message) []turn {
 		}
 	}
 	return finished(list, &names{rule: a.ids, used: map[string]bool{}, last: map[string]int{}})
+}
+
+// joined makes one message of answers that follow each other.
+func joined(messages []Message) (out []Message) {
+	for _, m := range messages {
+		if n := len(out); n > 0 && m.Role == session.RoleAssistant && out[n-1].Role == m.Role &&
+			out[n-1].Provider == m.Provider && out[n-1].Model == m.Model && out[n-1].Failed == m.Failed {
+			out[n-1].Parts = slices.Concat(out[n-1].Parts, m.Parts)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// newCall gives a call without its result. Arguments that are a text are those of a tool that takes nothing else.
+func newCall(p session.ToolCall) call {
+	c := call{id: p.ID, name: toolNames.clean(p.Name, "tool"), arguments: object(p.Arguments)}
+	if s, ok := rawjson.Unquote(p.Arguments); ok {
+		var o dialect.Object
+		o.Str("input", s)
+		c.input, c.arguments = &s, o.End()
+	}
+	return c
 }
 
 // place is where a call stands.

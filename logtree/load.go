@@ -32,13 +32,12 @@ func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d d
 	l := Loaded{Builder: Seed(d, path, src, known)}
 	l.Builder.Expect(at.Size)
 	later := context.WithoutCancel(ctx) // the decoder also reads what is appended later
-	l.Decoder = dialect.Supplied(d.NewDecoder(l.Builder), func(n dialect.Need) ([]byte, error) {
-		return r.supply(later, b, at.Name, path, d, n)
-	})
+	ask := &asking{ctx: later, r: r, b: b, name: at.Name, path: path, d: d}
 	var open backend.Reader
 	if s, ok := src.(*Source); ok {
-		open = s.reader()
+		ask.src, open = s, s.reader()
 	}
+	l.Decoder = dialect.Supplies{File: ask.file, Log: ask.log}.Meet(d.NewDecoder(l.Builder))
 	err := Each(ctx, b, at, open, func(r dialect.Record) {
 		before := l.Builder.Len()
 		l.Decoder.Decode(r)
@@ -123,9 +122,9 @@ type Reader struct {
 	Dialects []dialect.Dialect
 	// Place gives the dialect of the place that a log lies in.
 	Place func(path string) dialect.Dialect
-	// Around gives the backend of the folder that a need of the log at path is relative to (see dialect.NeedKind); nil
-	// where the log lies in no place of its agent. It may be nil.
-	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error)
+	// Around gives the backends of the folders that a need of the log at path is relative to (see dialect.NeedKind), in the
+	// order in which they are looked at; none where the log lies in no place of its agent. It may be nil.
+	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error)
 }
 
 // Open reads the log of that name. path is what messages call it; it also decides between the values of a family. d, if

@@ -2,48 +2,96 @@ package logtree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"path"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// supply reads what the decoder of a log asks for. If the place of the log is not known, the log's own backend stands for
-// the folder of sessions.
-func (r Reader) supply(ctx context.Context, b backend.Backend, name, at string, d dialect.Dialect, n dialect.Need) ([]byte, error) {
-	if n.Kind == dialect.NeedBeside {
-		n.Name = path.Join(path.Dir(name), n.Name)
-	} else if r.Around != nil {
-		around, err := r.Around(d, at, n.Kind)
-		if err != nil {
-			return nil, err
-		}
-		if around != nil {
-			b = around
-		}
-	}
-	if n.Kind == dialect.NeedLog {
-		found, err := lastMatch(ctx, b, n.Name)
-		if err != nil {
-			return nil, err
-		}
-		n.Name = found
-	}
-	log, err := b.Stat(ctx, n.Name)
+// asking is a log whose decoder asks for others.
+type asking struct {
+	ctx        context.Context
+	r          Reader
+	b          backend.Backend
+	name, path string
+	d          dialect.Dialect
+	src        *Source // of the log; it also closes the others. It may be nil.
+}
+
+// file reads what the decoder of a log asks for.
+func (a *asking) file(n dialect.Need) ([]byte, error) {
+	b, at, err := a.find(n)
 	if err != nil {
 		return nil, err
 	}
-	return backend.ReadAll(ctx, b, log)
+	return backend.ReadAll(a.ctx, b, at)
+}
+
+// log opens another log that the decoder asks for.
+func (a *asking) log(n dialect.Need) (dialect.OtherLog, error) {
+	b, at, err := a.find(n)
+	if err != nil {
+		return nil, err
+	}
+	o := &otherLog{LazySource(b, at), a.ctx}
+	if a.src != nil {
+		a.src.with(o.Source)
+	}
+	return o, nil
+}
+
+// find finds what is meant. If the place of the log is not known, the log's own backend stands for the folder of sessions.
+func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err error) {
+	around := []backend.Backend{a.b}
+	if n.Kind == dialect.NeedBeside {
+		n.Name = path.Join(path.Dir(a.name), n.Name)
+	} else if a.r.Around != nil {
+		found, err := a.r.Around(a.d, a.path, n.Kind)
+		if err != nil {
+			return nil, backend.Log{}, err
+		}
+		if len(found) > 0 {
+			around = found
+		}
+	}
+	for _, b = range around {
+		name := n.Name
+		if n.Kind == dialect.NeedLog {
+			if name, err = lastMatch(a.ctx, b, n.Name); err != nil {
+				continue
+			}
+		}
+		if at, err = b.Stat(a.ctx, name); err == nil {
+			return b, at, nil
+		}
+		if !errors.Is(err, backend.ErrNotExist) {
+			break
+		}
+	}
+	return nil, backend.Log{}, err
 }
 
 // lastMatch gives the last log, in name order, that matches a pattern of path.Match.
 func lastMatch(ctx context.Context, b backend.Backend, pattern string) (found string, err error) {
 	err = fmt.Errorf("%s: %w", pattern, backend.ErrNotExist)
-	for log, failed := range b.List(ctx, "") {
+	list := b.List
+	if g, ok := b.(backend.Glimpser); ok {
+		list = g.Names
+	}
+	for log, failed := range list(ctx, "") {
 		if failed != nil {
 			err = failed // of one folder: the log may be in another
-		} else if ok, _ := path.Match(pattern, log.Name); ok {
+			continue
+		}
+		name := log.Name
+		if strings.IndexByte(pattern, '/') < 0 {
+			name = path.Base(name)
+		}
+		if ok, _ := path.Match(pattern, name); ok {
 			found = log.Name
 		}
 	}
@@ -51,4 +99,30 @@ func lastMatch(ctx context.Context, b backend.Backend, pattern string) (found st
 		return found, nil
 	}
 	return "", err
+}
+
+// otherLog is a log that the decoder of another log reads.
+type otherLog struct {
+	*Source
+	ctx context.Context
+}
+
+// Size implements dialect.OtherLog.
+func (o *otherLog) Size() int64 { return o.at.Size }
+
+// Records implements dialect.OtherLog.
+func (o *otherLog) Records() iter.Seq2[dialect.Record, error] {
+	return func(yield func(dialect.Record, error) bool) {
+		o.mu.Lock()
+		if o.r == nil {
+			if err := o.open(o.ctx); err != nil {
+				o.mu.Unlock()
+				yield(dialect.Record{}, err)
+				return
+			}
+		}
+		r := o.r
+		o.mu.Unlock()
+		numbered(backend.Records(o.ctx, o.b, o.at, r, 0), o.at.Name, backend.Lines(o.b, o.at.Name))(yield)
+	}
 }

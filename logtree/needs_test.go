@@ -75,9 +75,9 @@ func TestLoadSuppliesNeeds(t *testing.T) {
 	create(agent, "registry.json", "registry")
 	at := create(sessions, "a/fork.jsonl", "log a/base.jsonl", "beside note.json", "root registry.json", "log c/*")
 
-	around := func(_ dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error) {
+	around := func(_ dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error) {
 		if kind == dialect.NeedRoot && path == "known" {
-			return agent, nil
+			return []backend.Backend{agent}, nil
 		}
 		return nil, nil
 	}

@@ -23,6 +23,7 @@ type Source struct {
 	r       backend.Reader // nil: not opened yet
 	size    int64          // how far r reads
 	retired bool           // the log was replaced: it is not opened again
+	others  []*Source      // logs that this one is read together with
 
 	ahead readAhead
 }
@@ -100,6 +101,16 @@ func (s *Source) Retire() {
 	if s.r != nil {
 		runtime.AddCleanup(s, func(r backend.Reader) { r.Close() }, s.r)
 	}
+	for _, o := range s.others {
+		o.Retire()
+	}
+}
+
+// with closes another source together with this one.
+func (s *Source) with(o *Source) {
+	s.mu.Lock()
+	s.others = append(s.others, o)
+	s.mu.Unlock()
 }
 
 // Bytes implements session.Source. Spans that are asked for in the order of the log are read ahead.
@@ -135,11 +146,14 @@ func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ahead.drop()
-	if s.r == nil {
-		return nil
+	var err error
+	for _, o := range s.others {
+		err = errors.Join(err, o.Close())
 	}
-	err := s.r.Close()
-	s.r = nil
+	if s.r != nil {
+		err = errors.Join(err, s.r.Close())
+		s.r = nil
+	}
 	return err
 }
 

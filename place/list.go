@@ -293,10 +293,10 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last gives the newest session of the project but so many. rows are all sessions, newest first.
+// last gives the newest session of the project but so many, sub-agents not counted. rows are all sessions, newest first.
 func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
 	project := m.Project(rows)
-	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil })
+	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {
 	case len(rows) == 0:
 		return Row{}, fmt.Errorf("%s: %w for %s", ref, ErrNoSession, project)

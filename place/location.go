@@ -1,8 +1,10 @@
 package place
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -15,6 +17,16 @@ type Location struct {
 	Name string
 	// Path is what people call it: as it was given, or Join of the backend's root and Name.
 	Path string
+}
+
+// Expand gives the location of a log that can be written. A compressed log is stored plainly first, under another name.
+func (l Location) Expand(ctx context.Context) (Location, error) {
+	name, err := backend.Expand(ctx, l.Backend, l.Name)
+	if err != nil || name == l.Name {
+		return l, err
+	}
+	l.Name, l.Path = name, Join(Dir(l.Path), path.Base(name))
+	return l, nil
 }
 
 // Locate gives the location of a log by its path, for reading. The log need not exist.

@@ -141,16 +141,32 @@ func (m *Machine) Reader() logtree.Reader {
 	return logtree.Reader{Dialects: m.opt.Dialects, Place: m.DialectAt, Around: m.around}
 }
 
-// around gives the backend that the needs of a log at a path are read from.
-func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) (backend.Backend, error) {
+// around gives the backends that the needs of a log at a path are read from: that of its own place, and for other logs
+// those of all places of the agent.
+func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error) {
 	root, ok := m.RootOf(d, path)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, nil
-	case kind == dialect.NeedRoot:
-		return m.Open(Dir(root.Sessions))
 	}
-	return m.Open(root.Sessions)
+	dirs := []string{root.Sessions}
+	if kind == dialect.NeedRoot {
+		dirs[0] = Dir(root.Sessions)
+	} else {
+		for _, r := range d.Layout().Roots(m.opt.Env) {
+			if r.Sessions != root.Sessions && r.Driver == root.Driver {
+				dirs = append(dirs, r.Sessions)
+			}
+		}
+	}
+	var list []backend.Backend
+	for _, dir := range dirs {
+		b, err := m.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	return list, nil
 }
 
 // Sessions gives the dialect of an agent's sessions if d is that of its runs, else d itself.

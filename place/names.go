@@ -1,6 +1,7 @@
 package place
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"path/filepath"
@@ -153,6 +154,10 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 		}
 		if r.ID == "" {
 			r.ID, _ = p.Named(r.Log.Name)
+		}
+		if k, ok := r.Dialect.Layout().(dialect.Kin); ok {
+			id, parent := k.Kin(r.Log.Name, r.ID)
+			r.ID, r.Parent = id, cmp.Or(parent, r.Parent)
 		}
 		at := folder{Dir(r.Path), r.Dialect.Name()}
 		switch cwd, ok := named[at]; {

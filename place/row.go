@@ -34,6 +34,12 @@ func (r *Row) Heading() string {
 	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))
 }
 
+// IsTask reports whether the log is that of a sub-agent: another agent began it to have a task done.
+func (r *Row) IsTask() bool {
+	p, ok := placer(r.Dialect)
+	return r.Task || ok && !p.Main(r.Log.Name)
+}
+
 // When is the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the
 // last message, or the one in its name.
 func (r *Row) When() time.Time {

@@ -91,6 +91,14 @@ func (r *Repairer) Repair(ctx context.Context, path string, opt Options) (plan *
 	if err := r.note(ctx, path); err != nil {
 		return nil, err
 	}
+	if backend.Compressed(l.Backend, l.Name) {
+		if l, err = l.Expand(ctx); err != nil {
+			return nil, logtree.Named(path, err)
+		}
+		if plan, at, err = r.plan(ctx, l, opt); err != nil {
+			return nil, err
+		}
+	}
 	return plan, logtree.Named(path, plan.apply(ctx, l, at, opt))
 }
 

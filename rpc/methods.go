@@ -86,11 +86,13 @@ var table = []section{
 		get("getSessionDir", "The folder for new sessions and copies; `\"\"` in memory.", getSessionDir),
 		get("getCwd", "The session's working directory.", getCWD),
 		get("isPersisted", "Whether the session is stored: `false` in memory.", isPersisted),
-		on("buildRequest", "The body of a request that continues the session: for `POST /v1/messages` (anthropic) or `POST "+
-			"/v1/chat/completions` (openai). The provider accepts it, whichever agent wrote the session: what it would refuse is "+
+		on("buildRequest", "The body of a request that continues the session: for `POST /v1/messages` (anthropic), `POST "+
+			"/v1/chat/completions` (openai) or `POST /v1/responses` (responses). The provider accepts it, whichever agent wrote the session: what it would refuse is "+
 			"left out.", buildRequest),
 		either("buildSessionContext", "What the model would see: of a session or, without one, of `entries`. Without `leafId` it "+
 			"is seen from the leaf, of `entries` from the last; an unknown id means the last entry.", buildSessionContext),
+		on("buildParts", "The same as `buildSessionContext` in a form that is the same for every agent: messages with a role and parts, "+
+			"as the agent would send them.", buildParts),
 	}},
 	{"Recording runs", []method{
 		either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+

@@ -1,13 +1,16 @@
 package rpc
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // The getters answer what the agents' own methods return, with null for undefined. They look at the tree in memory under the
@@ -248,31 +251,46 @@ func isPersisted(_ *call, s *store.Session) (bool, error) { return s.Path() != "
 
 type contextParams struct {
 	Entries *[]json.RawMessage `json:"entries" doc:"entries to use instead of a session"`
-	LeafID  json.RawMessage    `json:"leafId" doc:"the entry to look from; null is the place before the first entry"`
+	seenParams
 	dialectParam
-	Whole bool `json:"whole" doc:"restore long texts that the agent's format cut; those that this server appended are whole in any case"`
 }
 
-// buildSessionContext is for a session or for a list of entries. A leaf that is null is the place before the first entry. An
-// unknown one means the last entry, as in the agents.
-func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
-	var leaf *session.EntryID
-	// As in JavaScript: undefined (the leaf), null (before the first entry), a text. To the agents "" is undefined.
+// seenParams say from where a context is seen.
+type seenParams struct {
+	LeafID json.RawMessage `json:"leafId" doc:"the entry to look from; null is the place before the first entry"`
+	Whole  bool            `json:"whole" doc:"restore long texts that the agent's format cut; those that this server appended are whole in any case"`
+}
+
+// leaf gives the entry to look from, nil where the caller names none. As in JavaScript: undefined (the leaf), null (before the
+// first entry), a text. To the agents "" is undefined.
+func (p seenParams) leaf() (leaf *session.EntryID, err error) {
 	switch {
 	case p.LeafID == nil:
+		return nil, nil
 	case given(p.LeafID) == nil:
-		leaf = new(session.EntryID)
-	default:
-		if json.Unmarshal(p.LeafID, &leaf) != nil {
-			return nil, badParams(`parameter "leafId": must be a string or null`)
-		}
-		if *leaf == "" {
-			leaf = nil
-		}
+		return new(session.EntryID), nil
+	case json.Unmarshal(p.LeafID, &leaf) != nil:
+		return nil, badParams(`parameter "leafId": must be a string or null`)
+	case *leaf == "":
+		return nil, nil
+	}
+	return leaf, nil
+}
+
+// options are those of a session's context. An unknown leaf means the last entry, as in the agents.
+func (p seenParams) options() store.ContextOptions {
+	return store.ContextOptions{FallBack: true, Whole: p.Whole}
+}
+
+// buildSessionContext is for a session or for a list of entries.
+func buildSessionContext(c *call, p contextParams) (raw[agentContext], error) {
+	leaf, err := p.leaf()
+	if err != nil {
+		return nil, err
 	}
 	if c.open != nil {
 		s := c.open.s
-		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), store.ContextOptions{FallBack: true, Whole: p.Whole}))
+		return contextJSON(s.Context(c.ctx, or(leaf, s.Leaf()), p.options()))
 	}
 	if p.Entries == nil {
 		return nil, missing("entries")
@@ -303,4 +321,24 @@ func contextJSON(c *session.Context, err error) (raw[agentContext], error) {
 		text = append(text, m.JSON...)
 	}
 	return append(c.AppendState(append(text, `],`...)), '}'), nil
+}
+
+// buildParts writes the context in the form that all agents share, with the problems of the log and of the context.
+func buildParts(c *call, p seenParams) (raw[wire.PartsContext], error) {
+	leaf, err := p.leaf()
+	if err != nil {
+		return nil, err
+	}
+	s, opt := c.open.s, p.options()
+	var problems []session.Problem
+	opt.Problem = func(p session.Problem) { problems = append(problems, p) }
+	_ = s.View(func(t *session.Tree) error { // it gives what the function gives
+		problems = append(problems, t.Problems()...)
+		return nil
+	})
+	var b bytes.Buffer
+	if err := wire.WriteParts(&b, treeline.Messages(c.ctx, s, or(leaf, s.Leaf()), opt), &problems); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
 }

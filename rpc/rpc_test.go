@@ -82,6 +82,35 @@ func TestWholeTexts(t *testing.T) {
 	c.hangUp()
 }
 
+// A context by parts is the same for every dialect, and a result names its tool.
+func TestBuildParts(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	for _, name := range []string{"omp", "pi", "operator"} {
+		h := c.object("inMemory", members{"dialect": name})["session"]
+		c.object("appendUser", members{"session": h, "text": "look"})
+		c.object("appendAssistant", members{"session": h, "provider": "p", "model": "m", "parts": []members{
+			{"type": "text", "text": "I look."}, {"type": "toolCall", "id": "c1", "name": "ls", "arguments": members{"dir": "/"}}}})
+		c.object("appendToolResult", members{"session": h, "callId": "c1", "parts": []members{{"type": "text", "text": "bin"}}})
+		var calls, results []any
+		list := c.object("buildParts", members{"session": h})["messages"].([]any)
+		for _, m := range list {
+			for _, p := range m.(members)["parts"].([]any) {
+				switch p := p.(members); p["type"] {
+				case "toolCall":
+					calls = append(calls, m.(members)["role"], p["id"], p["name"], p["arguments"])
+				case "toolResult":
+					results = append(results, p["callId"], p["name"], p["parts"])
+				}
+			}
+		}
+		equal(t, name+": first", list[0], members{"role": "user", "parts": []any{members{"type": "text", "text": "look"}}})
+		equal(t, name+": calls", calls, []any{"assistant", "c1", "ls", members{"dir": "/"}})
+		equal(t, name+": results", results, []any{"c1", "ls", []any{members{"type": "text", "text": "bin"}}})
+		equal(t, name+": before the first entry", c.object("buildParts", members{"session": h, "leafId": nil})["messages"], []any{})
+	}
+}
+
 // Messages are made from parts in the form of each dialect, and the context shows them.
 func TestTypedAppends(t *testing.T) {
 	t.Parallel()

@@ -38,9 +38,10 @@ type Envelope struct {
 	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries
 	// with the same id form one message, also with other records between them: see Joiner and Entry.FirstPiece.
 	Message []byte
-	// Foreign: the record is from another log that the decoder asked for. The tree keeps Record without copying it. Span and
-	// Line are those in the other log.
+	// Foreign: the record is from another log that the decoder asked for. Span and Line are those in the other log. Source
+	// reads it there and is a pointer; where Source is nil, the tree keeps Record without copying it.
 	Foreign bool
+	Source  Source
 	// Repeats: ids may occur again. The later entry gets "<id>~2" and keeps its own id as NativeID; that is not a Problem.
 	Repeats bool
 }
@@ -261,7 +262,7 @@ func (b *Builder) note(i int32, env *Envelope) {
 		b.noteMessage(i, env.Message)
 	}
 	if env.Foreign {
-		put(&t.foreign, i, env.Record)
+		b.noteForeign(i, env)
 	}
 	switch {
 	case env.Kind == KindLabel && env.Target != nil:
@@ -275,6 +276,19 @@ func (b *Builder) note(i int32, env *Envelope) {
 		b.leafMoves = append(b.leafMoves, leafMove{after: i, to: EntryID(env.Target), none: env.Target == nil})
 	case env.HasKeepIndex:
 		put(&t.keptByIndex, i, int32(env.KeepIndex))
+	}
+}
+
+// noteForeign notes where the record of another log is. Such records come in rows.
+func (b *Builder) noteForeign(i int32, env *Envelope) {
+	t := b.t
+	switch n := len(t.others); {
+	case env.Source == nil:
+		put(&t.foreign, i, env.Record)
+	case n > 0 && t.others[n-1].to == i && t.others[n-1].source == env.Source:
+		t.others[n-1].to = i + 1
+	default:
+		t.others = append(t.others, other{i, i + 1, env.Source})
 	}
 }
 

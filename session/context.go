@@ -106,7 +106,7 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), others: t.others, whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 

@@ -100,7 +100,7 @@ type Source interface {
 }
 
 // Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
-// one of its two fields: Skimmer, Joiner, Navigator, Replayer and Omitter on EntryCodec.
+// one of its two fields: Skimmer, Joiner, Navigator, Replayer, Omitter and Spender on EntryCodec.
 type Codec struct {
 	EntryCodec
 	MessageCodec
@@ -181,9 +181,13 @@ func (e Entry) Foreign() bool {
 	if e.tree == nil {
 		return false
 	}
-	_, foreign := e.tree.foreign[int32(e.Index)]
-	return foreign
+	_, kept := e.tree.foreign[int32(e.Index)]
+	_, elsewhere := e.tree.sourceOf(int32(e.Index))
+	return kept || elsewhere
 }
+
+// Aside reports whether the entry does not move the leaf, because it belongs to a side conversation or to none.
+func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
 
 // FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
 // message has one record.
@@ -250,9 +254,9 @@ func (e Entry) Parts() ([]Part, error) {
 }
 
 // IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
-// role.
+// role. A message that is spread over several records is counted with its first.
 func (e Entry) IsMessage() bool {
-	return e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone
+	return (e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone) && e.FirstPiece() == e.Index
 }
 
 // FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other

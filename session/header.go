@@ -22,6 +22,8 @@ type Header struct {
 	Title string
 	// Parent is the session that this one comes from, as the agent wrote it: an id or a path.
 	Parent string
+	// Task: another agent began the session to have a task done.
+	Task bool
 	// Raw is the header's record, byte for byte.
 	Raw []byte
 	// Span and Line say where the record is.

@@ -23,6 +23,14 @@ func (b *Builder) At(i int) Entry {
 	return e
 }
 
+// Lookup gives an entry that was added, by its id.
+func (b *Builder) Lookup(id EntryID) (Entry, bool) {
+	if i := b.find(id); i >= 0 {
+		return b.At(int(i)), true
+	}
+	return Entry{}, false
+}
+
 // slotsFor gives the size of a table for n ids.
 func slotsFor(n int) int {
 	slots := 64

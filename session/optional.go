@@ -41,6 +41,26 @@ type Omitter interface {
 	Omits(p Path) []Problem
 }
 
+// Spender is an EntryCodec of logs that tell more than once what an answer used, or tell it beside the answer. What
+// EntryCodec.Body says of an answer's usage is then not summed up.
+type Spender interface {
+	// Spent gives the amounts that an entry tells of. It is called for every entry of a log, in order, so it must be cheap
+	// for those that tell of none.
+	Spent(e Entry, raw []byte, take func(Spending))
+}
+
+// Spending is an amount that was used.
+type Spending struct {
+	// Of names what used it, such as an answer. Amounts with the same name are about the same thing, and the largest counts.
+	// All but the totals of a log stand near each other.
+	Of string
+	// Total: it is the sum of the session so far, and not of one answer.
+	Total bool
+	// Provider and Model name the model; both are "" for the one of the last session.ModelChange.
+	Provider, Model string
+	Usage           Usage
+}
+
 // Skimmer is an EntryCodec that reads entries for a caller that keeps nothing of them. An index needs the parts and the usage
 // of every entry: reading both at once halves the work, and texts that are dropped at once need no memory of their own.
 type Skimmer interface {

@@ -66,6 +66,7 @@ type Tree struct {
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are not in a log yet
 	foreign     map[int32][]byte // records of other logs
+	others      []other          // entries whose records are in other logs
 	whole       map[int32][]byte // records of which the log has a part
 	message     map[int32]int32  // an entry that continues a message → the first entry of the message
 	before      *Before          // nil where the log was read from its beginning
@@ -90,8 +91,17 @@ func (t *Tree) Header() Header { return t.header }
 // Len is the number of entries.
 func (t *Tree) Len() int { return len(t.nodes) }
 
+// Codec looks inside the entries.
+func (t *Tree) Codec() Codec { return t.codec }
+
 // Rules says how contexts of this tree's dialect differ from those of others.
 func (t *Tree) Rules() Rules { return t.codec.Rules() }
+
+// Replayed reports whether the messages of a context are made from the path as a whole: see Replayer.
+func (t *Tree) Replayed() bool {
+	_, ok := t.codec.EntryCodec.(Replayer)
+	return ok
+}
 
 // Problems lists what is wrong with the log, in the order in which it was found.
 func (t *Tree) Problems() []Problem { return t.problems }
@@ -337,6 +347,22 @@ func (t *Tree) seen(i int) ([]byte, error) {
 	return t.raw(i)
 }
 
+// other is a row of entries whose records are in another log.
+type other struct {
+	from, to int32
+	source   Source
+}
+
+// sourceOf gives where the record of an entry is read from; foreign is true for another log.
+func (t *Tree) sourceOf(i int32) (s Source, foreign bool) {
+	for k := range t.others {
+		if o := &t.others[k]; i >= o.from && i < o.to {
+			return o.source, true
+		}
+	}
+	return t.source, false
+}
+
 func (t *Tree) raw(i int) ([]byte, error) {
 	if b, ok := t.pending[int32(i)]; ok {
 		return b, nil
@@ -345,7 +371,8 @@ func (t *Tree) raw(i int) ([]byte, error) {
 		return b, nil
 	}
 	n := &t.nodes[i]
-	b, err := t.source.Bytes(Span{n.offset, n.length})
+	source, _ := t.sourceOf(int32(i))
+	b, err := source.Bytes(Span{n.offset, n.length})
 	if err != nil {
 		return nil, fmt.Errorf("%s:%d (byte %d): %w", t.name, n.line, n.offset, err)
 	}

@@ -68,16 +68,16 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if at != nil {
 		parent = *at
 	}
-	p, err := s.propose(ctx, body, from, parent)
+	group, err := s.propose(ctx, body, from, parent)
 	if err != nil {
 		return Appended{}, err
 	}
-	p.fixed = at != nil
+	group[0].fixed = at != nil
 	if !w.created {
-		return s.appendDeferred(ctx, p)
+		return s.appendDeferred(ctx, group)
 	}
-	w.tip = next(p)
-	return s.enqueue(p)
+	w.tip = next(group[len(group)-1])
+	return s.enqueue(group...)
 }
 
 // appendAll appends entries one after the other, as one write, and gives what became of the last. The caller holds the
@@ -95,13 +95,15 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 		}
 		return last, err
 	}
-	group := make([]*proposal, len(bodies))
+	var group []*proposal
 	tip := w.tip
-	for i, body := range bodies {
-		if group[i], err = s.propose(ctx, body, nil, tip); err != nil {
+	for _, body := range bodies {
+		more, err := s.propose(ctx, body, nil, tip)
+		if err != nil {
 			return Appended{}, err
 		}
-		tip = next(group[i])
+		group = append(group, more...)
+		tip = next(group[len(group)-1])
 	}
 	w.tip = tip
 	return s.enqueue(group...)
@@ -111,6 +113,9 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 func next(p *proposal) session.EntryID {
 	if leaf, ok := p.entry.Body.(session.Leaf); ok {
 		return leaf.Target // entries do not follow one that moves the leaf
+	}
+	if p.beside {
+		return p.entry.Parent
 	}
 	return p.entry.ID
 }

@@ -62,13 +62,33 @@ func (s *Session) HasLeaves() bool {
 // canBranch is settled for moving the leaf to an entry.
 func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	w, err := s.settled()
-	if err == nil && !w.d.Habits().Branches {
+	reacher, ok := s.dialect.(dialect.Reacher)
+	if err == nil && !w.d.Habits().Branches && !ok {
 		err = fmt.Errorf("a branch in a session of %s is %w; fork it instead", s.dialect.Name(), ErrUnsupported)
 	}
 	if err == nil && id != "" {
-		_, err = s.tree.Get(id)
+		err = s.canLead(id)
+	}
+	if err == nil && ok {
+		err = s.named(reacher.Reach(s.tree, id))
 	}
 	return w, err
+}
+
+// canLead says why an entry cannot be the leaf, if it cannot.
+func (s *Session) canLead(id session.EntryID) error {
+	e, err := s.tree.Get(id)
+	if err != nil {
+		return err
+	}
+	if _, ok := s.dialect.(dialect.Besider); !ok {
+		return nil
+	}
+	raw, err := e.Raw()
+	if err == nil && s.isBeside(raw) {
+		err = s.refuse("entry %q is not part of the conversation: nothing can follow it", id)
+	}
+	return err
 }
 
 // ResetLeaf moves the leaf before the first entry: what is appended next becomes a new root.

@@ -24,6 +24,9 @@ func (s *Session) commit(batch []*proposal) error {
 	}
 	foreign := 0
 	for range maxRounds {
+		if err := s.frame(batch); err != nil {
+			return err
+		}
 		now, err := s.write(ctx, batch)
 		switch {
 		case err == nil:
@@ -51,7 +54,7 @@ func (s *Session) commit(batch []*proposal) error {
 			if s.w.opt.Policy != PolicyFollow {
 				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
 			}
-			s.acknowledge(batch, foreign+fresh-len(batch))
+			s.acknowledge(batch, max(foreign+fresh-len(framed(batch)), 0))
 			return nil
 		}
 		foreign += fresh
@@ -62,6 +65,38 @@ func (s *Session) commit(batch []*proposal) error {
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
+// frame makes what is written for a batch, as the log is now. An error is not kept: nothing was written.
+func (s *Session) frame(batch []*proposal) error {
+	framer, ok := s.dialect.(dialect.Framer)
+	if !ok {
+		for _, p := range batch {
+			p.framed = dialect.Framed{Record: p.record}
+		}
+		return nil
+	}
+	list := make([]dialect.NewRecord, len(batch))
+	for i, p := range batch {
+		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record}
+	}
+	framed, err := framer.Frame(s.tree, list)
+	if err != nil {
+		return s.named(err)
+	}
+	for i, p := range batch {
+		p.framed = framed[i]
+	}
+	return nil
+}
+
+// framed gives what is written for a batch, in order.
+func framed(batch []*proposal) [][]byte {
+	records := make([][]byte, 0, len(batch))
+	for _, p := range batch {
+		records = append(records, p.framed.Records()...)
+	}
+	return records
+}
+
 // write appends the records of a batch. The lock is released meanwhile; busy keeps others from changing the log's state.
 func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, error) {
 	if s.w.loose {
@@ -69,10 +104,7 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 			return backend.Log{}, err
 		}
 	}
-	records := make([][]byte, len(batch))
-	for i, p := range batch {
-		records[i] = p.record
-	}
+	records := framed(batch)
 	at := s.log
 	s.mu.Unlock()
 	defer s.mu.Lock()
@@ -98,12 +130,12 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// accept adds entries that were written to the tree.
+// accept adds entries that were written to the tree, with the records around them.
 func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	w := s.w
 	size := int64(0)
 	for _, p := range batch {
-		size += int64(len(p.record)) + 1
+		size += p.framed.Size()
 	}
 	// The batch is at the end of the log. Offsets are counted back from there: the backend may have written a missing
 	// newline before it.
@@ -116,17 +148,26 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	}
 	s.log = now
 	w.tail.At, w.tail.Pos, w.tail.Unterminated = now, now.Size, false
-	for _, p := range batch {
+	add := func(record []byte, entry *dialect.NewEntry) {
 		w.tail.Line++
-		known := s.tree.Len()
-		r := dialect.Record{Data: p.record, Offset: offset, Line: w.tail.Line}
-		if adder, ok := w.dec.(dialect.Adder); !ok || !adder.Add(p.entry, r) {
+		r := dialect.Record{Data: record, Offset: offset, Line: w.tail.Line}
+		if adder, ok := w.dec.(dialect.Adder); !ok || entry == nil || !adder.Add(*entry, r) {
 			w.dec.Decode(r)
 		}
+		offset += int64(len(record)) + 1
+	}
+	for _, p := range batch {
+		for _, r := range p.framed.Before {
+			add(r, nil)
+		}
+		known := s.tree.Len()
+		add(p.framed.Record, &p.entry)
 		if n := s.tree.Len(); n > known {
 			p.given = s.tree.At(n - 1).ID
 		}
-		offset += int64(len(p.record)) + 1
+		for _, r := range p.framed.After {
+			add(r, nil)
+		}
 	}
 	w.builder.Finish()
 	s.acknowledge(batch, foreign)

@@ -21,7 +21,7 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 		for ; !ok && fresh < s.tree.Len(); fresh++ {
 			e = s.tree.At(fresh)
 			raw, err := e.Raw()
-			ok = err == nil && bytes.Equal(raw, p.record)
+			ok = err == nil && bytes.Equal(raw, p.framed.Record)
 			p.given = e.ID
 		}
 		if !ok {
@@ -29,7 +29,7 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 			return false
 		}
 		// If the log was replaced meanwhile the record cannot be read; the random id says enough.
-		if raw, err := e.Raw(); err == nil && !bytes.Equal(raw, p.record) {
+		if raw, err := e.Raw(); err == nil && !bytes.Equal(raw, p.framed.Record) {
 			return false
 		}
 	}

@@ -12,20 +12,31 @@ import (
 // Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
 // entry of any kind at DurabilityAlways, by Flush, or by a branch that is to last. Until then its records wait in memory.
 
-// appendDeferred adds an entry to a session whose log is not created yet.
-func (s *Session) appendDeferred(ctx context.Context, p *proposal) (Appended, error) {
+// appendDeferred adds the records of an entry to a session whose log is not created yet.
+func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
 	w := s.w
-	if w.opt.Durability == DurabilityAlways || wakes(w.opt.Defer, s.asWritten(p)) {
-		if err := s.create(ctx, p.record); err != nil {
+	if err := s.frame(group); err != nil {
+		return Appended{}, err
+	}
+	at := s.tree.Len() // every record becomes one entry
+	if w.opt.Durability == DurabilityAlways || slices.ContainsFunc(group, func(p *proposal) bool { return wakes(w.opt.Defer, s.asWritten(p)) }) {
+		if err := s.create(ctx, framed(group)...); err != nil {
 			return Appended{}, err
 		}
 	} else {
-		s.wait(p.record)
+		for _, r := range framed(group) {
+			s.wait(r)
+		}
 		w.builder.Finish()
 	}
 	w.tip = s.tree.LeafID()
-	id := s.tree.At(s.tree.Len() - 1).ID
-	s.hold(id, p)
+	var id session.EntryID
+	for _, p := range group {
+		at += len(p.framed.Before)
+		id = s.tree.At(at).ID
+		s.hold(id, p)
+		at += 1 + len(p.framed.After)
+	}
 	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 

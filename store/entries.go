@@ -151,7 +151,7 @@ func headed(d dialect.Dialect, entries ...[]byte) (*session.Tree, error) {
 	if !ok {
 		return nil, fmt.Errorf("writing sessions of %s is %w", d.Name(), ErrUnsupported)
 	}
-	header, err := w.Header(dialect.NewSession{ID: "x", CWD: "/"})
+	header, err := w.Header(dialect.NewSession{ID: "00000000-0000-4000-8000-000000000000", CWD: "/"})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -23,6 +24,8 @@ type chain struct {
 	skipped []session.EntryID
 	ids     map[session.EntryID]bool
 	held    held
+	// new is what the copy is.
+	new dialect.NewSession
 }
 
 // add adds the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps has
@@ -52,7 +55,9 @@ func (c *chain) add(e session.Entry) error {
 		}
 	}
 	whole, _ := e.Whole()
-	if e.Parent != c.last || keep != "" {
+	record, whole = c.s.copied(record, c.new), c.s.copied(whole, c.new)
+	// The parent may be on the path without being the entry before: a tool result hangs on its call.
+	if e.Parent != c.last && !c.ids[e.Parent] || keep != "" {
 		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
 			return err
 		}
@@ -117,7 +122,8 @@ func (c *chain) relabel() error {
 		if err != nil {
 			return err
 		}
-		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}}
+		h := logtree.Born(c.new)
+		n := dialect.NewEntry{ID: id, Parent: c.last, Time: w.opt.Clock(), Body: session.Label{Target: target, Label: label}, Header: &h}
 		if at, ok := times[target].Time(); ok && w.d.Habits().RelabelKeepsTime {
 			n.Time = at
 		}
@@ -126,8 +132,18 @@ func (c *chain) relabel() error {
 			return err
 		}
 		c.records = append(c.records, record)
-		c.last = id
 		c.ids[id] = true
+		if !c.s.isBeside(record) {
+			c.last = id
+		}
 	}
 	return nil
+}
+
+// copied gives a record as the copy of its session has it; nil for nil.
+func (s *Session) copied(record []byte, to dialect.NewSession) []byte {
+	if d, ok := s.dialect.(dialect.Copier); ok && record != nil {
+		return d.Copy(record, s.tree.Header(), to)
+	}
+	return record
 }

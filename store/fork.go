@@ -89,6 +89,12 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	}
 	// Entries of an old version are written as today's.
 	ed := edits{entry: s.current, header: headerOf(n)}
+	if _, ok := s.dialect.(dialect.Copier); ok {
+		ed.entry = func(e session.Entry) ([]byte, error) {
+			record, err := s.dialect.Encode(e)
+			return s.copied(record, n), err
+		}
+	}
 	if opt.Title != "" && !w.d.Habits().RenameByEntry {
 		ed.header.Title = &opt.Title
 	}
@@ -248,6 +254,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 		return nil, err
 	}
 	edit := headerOf(n)
+	edit.Whole = true // the path is copied, whichever log its records are in
 	if !w.d.Habits().RenameByEntry {
 		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}
@@ -255,14 +262,17 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err != nil {
 		return nil, err
 	}
-	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}}
-	c.records = present(slot, header)
+	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}, new: n}
+	_, copies := s.dialect.(dialect.Copier)
+	if !copies { // otherwise each record says what the header would
+		c.records = present(slot, header)
+	}
 	for i, e := range path.Entries() {
 		if err := c.add(e); err != nil {
 			return nil, s.named(fmt.Errorf("entry %s: %w", e.ID, err))
 		}
 		// If the first message is the header too, EditHeader has made its record already.
-		if i == 0 && s.tree.Header().InEntry {
+		if i == 0 && !copies && s.tree.Header().InEntry {
 			c.records = present(slot, header)
 		}
 	}

@@ -62,6 +62,11 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 	if err != nil {
 		return nil, err
 	}
+	if backend.Compressed(h.Backend, h.Name) {
+		if h, err = s.expand(ctx, h, opt); err != nil {
+			return nil, err
+		}
+	}
 	sess, err := s.openWrite(ctx, h, opt)
 	for try := 0; try < logtree.Retries && errors.Is(err, backend.ErrChanged); try++ {
 		sess, err = s.openWrite(ctx, h, opt)
@@ -71,6 +76,25 @@ func (s *Store) OpenWrite(ctx context.Context, path string, opt CreateOptions) (
 	}
 	sess.dir = opt.Dir
 	return sess, nil
+}
+
+// expand makes a compressed log one that can be written. A log that is refused stays as it is.
+func (s *Store) expand(ctx context.Context, h home, opt CreateOptions) (home, error) {
+	_, l, err := s.openHome(ctx, h, opt)
+	if err == nil {
+		if _, err = s.writer(l.Dialect); err == nil && l.Tree.Header().Newer {
+			err = logtree.Named(h.Path, newer(l.Tree.Header()))
+		}
+		err = errors.Join(err, l.Close())
+	}
+	plain := h.Location
+	if err == nil {
+		plain, err = plain.Expand(ctx)
+	}
+	if err = errors.Join(err, h.release()); err != nil {
+		return h, err
+	}
+	return s.homeAt(plain.Path, opt.Write)
 }
 
 // openWrite is OpenWrite once. With Create an empty file counts as missing: it has nothing to lose.

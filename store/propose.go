@@ -16,7 +16,9 @@ type proposal struct {
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
 	record []byte
-	whole  []byte // the record before persist, if something of it is missing in record
+	framed dialect.Framed // what is written: record and what the agent writes with it
+	beside bool           // nothing can follow it: what is appended next follows the entry before it
+	whole  []byte         // the record before persist, if something of it is missing in record
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
@@ -26,8 +28,9 @@ type proposal struct {
 	err    error
 }
 
-// propose makes the record of a new entry. Blobs are stored before the record that names them. The caller holds the lock.
-func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) (*proposal, error) {
+// propose makes the records of a new entry: one, unless the dialect spreads it. Blobs are stored before the record that
+// names them. The caller holds the lock.
+func (s *Session) propose(ctx context.Context, body session.Body, from []byte, parent session.EntryID) ([]*proposal, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -38,15 +41,30 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 	if err != nil {
 		return nil, s.named(err)
 	}
-	p := &proposal{ctx: ctx, from: from, entry: dialect.NewEntry{ID: id, Parent: parent, Time: s.w.opt.Clock(), Body: body}}
-	return p, s.encode(p)
+	list := []dialect.NewEntry{{ID: id, Parent: parent, Time: s.w.opt.Clock(), Body: body}}
+	if d, ok := s.dialect.(dialect.Spreader); ok && from == nil {
+		if list, err = d.Spread(list[0], s.freshID); err != nil {
+			return nil, s.named(err)
+		}
+	}
+	group := make([]*proposal, len(list))
+	for i, n := range list {
+		if i > 0 {
+			n.Parent = next(group[i-1])
+		}
+		group[i] = &proposal{ctx: ctx, from: from, entry: n}
+		if err := s.encode(group[i]); err != nil {
+			return nil, err
+		}
+	}
+	return group, nil
 }
 
 // encode makes the record of a proposal, again if its id or parent changed. Blobs that were stored for it before stay:
 // they are the same.
 func (s *Session) encode(p *proposal) error {
-	// Formats without a header record put what it would say into the first entry.
-	if p.entry.Parent == "" && p.entry.Header == nil {
+	// Formats without a header record put what it would say into their entries.
+	if p.entry.Header == nil {
 		h := s.tree.Header()
 		p.entry.Header = &h
 	}
@@ -60,11 +78,18 @@ func (s *Session) encode(p *proposal) error {
 	}
 	if err == nil {
 		p.record, p.whole, err = s.limit(p.ctx, record)
+		p.beside = s.isBeside(record)
 	}
 	if s.w.err != nil {
 		return s.w.err // a blob could not be stored; the latched error names the file
 	}
 	return s.named(err)
+}
+
+// isBeside reports whether a record stands beside the tree.
+func (s *Session) isBeside(record []byte) bool {
+	d, ok := s.dialect.(dialect.Besider)
+	return ok && d.Beside(record)
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.

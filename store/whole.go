@@ -59,7 +59,7 @@ func (s *Session) hold(id session.EntryID, p *proposal) {
 		return
 	}
 	if e, ok := s.tree.Lookup(id); ok {
-		s.w.held.put(id, p.record, p.whole)
+		s.w.held.put(id, p.framed.Record, p.whole)
 		s.w.builder.SetWhole(e.Index, p.whole)
 	}
 }

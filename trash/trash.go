@@ -145,6 +145,13 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	if err := log.Close(); err != nil {
 		return Item{}, err
 	}
+	// The trash keeps exact bytes, and a compressed log is not written back.
+	if backend.Compressed(l.Backend, l.Name) {
+		if l, err = l.Expand(ctx); err != nil {
+			return Item{}, logtree.Named(from, err)
+		}
+		return t.put(ctx, bin, l, opt)
+	}
 	all, err := backend.ReadAll(ctx, l.Backend, at)
 	if err != nil {
 		return Item{}, logtree.Named(l.Path, err)

@@ -261,7 +261,7 @@ func (s *summing) row(r *place.Row, whole bool, until int64) {
 			case Agent:
 				name = r.Dialect.Name()
 			case Model:
-				if name, messages = model, p.Answers; messages == 0 {
+				if name, messages = model, p.Answers; messages == 0 && p.Tokens == (index.Tokens{}) && p.Cost == 0 {
 					continue
 				}
 			case Project:

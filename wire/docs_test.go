@@ -50,7 +50,7 @@ func shapeName(t reflect.Type) string {
 func describe() *jsonschema.Set {
 	d := &jsonschema.Set{Prefix: "#/$defs/", Name: shapeName}
 	for _, shape := range []any{
-		Row{}, Source{}, Entry{}, contextShape{}, SearchResult{}, Change{}, session.Problem{}, Prompt{}, Import{}, Stats{},
+		Row{}, Source{}, Entry{}, contextShape{}, PartsContext{}, SearchResult{}, Change{}, session.Problem{}, Prompt{}, Import{}, Stats{},
 		Session{}, Appended{}, Label{}, Conversion{}, Trashed{}, Plan{}, GC{},
 		Run{}, Recording{}, Receipt{}, Audit{}, RunDiff{}, Exchange{}, Endpoint{}, Served{}, Replayed{}, Version{}, Message{},
 	} {
@@ -210,7 +210,7 @@ func TestGoldensFitSchema(t *testing.T) {
 		"hit": {"SearchResult", "SearchResult", "SearchResult", ""}, "label": {"Label"}, "other": {"Recording", "Import", "Prompt", "Version"},
 		"plan": {"Plan"}, "receipt": {"Receipt"}, "row": {"Row"}, "run": {"Run"}, "session": {"Session"}, "source": {"Source"}, "trashed": {"Trashed"},
 		"stats": {"Stats"}, "tree": {"Entry"}, "message": {"Message"}, "conversion": {"Conversion"}, "audit": {"Audit"}, "replay": {"Endpoint", "Served", "Served", "Replayed"},
-		"context": {""}, "context-empty": {""}, // members of the agent's own context
+		"parts": {"PartsContext"}, "context": {""}, "context-empty": {""}, // members of the agent's own context
 	}
 	files, err := filepath.Glob("testdata/json/*.json")
 	if err != nil || len(files) != len(shapes) {

@@ -35,7 +35,7 @@ type Entry struct {
 
 // Part is a piece of an entry. The type decides which members are present: text and thinking have text; a toolCall has
 // id, name and arguments; a toolResult callId, name, isError and parts; an image mime, size and blob or url; opaque has
-// name and json. The bytes of an image are not included.
+// name and json. data is the bytes of an image in base64, in a context by parts alone.
 type Part struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`
@@ -49,6 +49,7 @@ type Part struct {
 	Size      *int64          `json:"size,omitempty"`
 	Blob      string          `json:"blob,omitempty"`
 	URL       string          `json:"url,omitempty"`
+	Data      string          `json:"data,omitempty"`
 	JSON      json.RawMessage `json:"json,omitempty"`
 }
 
@@ -66,7 +67,7 @@ func newEntry(v View, label string) Entry {
 // NewEntry gives an entry with its parts. blobSize tells the size of a blob, -1 for one that cannot be read.
 func NewEntry(v View, label string, blobSize func(ref string) int64) Entry {
 	e := newEntry(v, label)
-	e.Parts = newParts(v.Parts, blobSize)
+	e.Parts = newParts(v.Parts, partOptions{blobSize: blobSize})
 	if len(v.Parts) == 0 {
 		text := v.Line(0)
 		e.Text = &text
@@ -74,8 +75,14 @@ func NewEntry(v View, label string, blobSize func(ref string) int64) Entry {
 	return e
 }
 
+// partOptions say how much of a part is shown.
+type partOptions struct {
+	blobSize func(ref string) int64
+	data     bool // the bytes of images
+}
+
 // newParts gives a pointer, so that an empty list is printed as [] and a missing one is absent.
-func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
+func newParts(parts []session.Part, opt partOptions) *[]Part {
 	list := make([]Part, 0, len(parts))
 	for _, p := range parts {
 		var j Part
@@ -87,9 +94,9 @@ func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
 		case session.ToolCall:
 			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: verbatim(p.Arguments)}
 		case session.ToolResult:
-			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, blobSize)}
+			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, opt)}
 		case session.Image:
-			j = newImage(p, blobSize)
+			j = newImage(p, opt)
 		case session.OpaquePart:
 			j = Part{Type: "opaque", Name: p.Type, JSON: verbatim(p.JSON)}
 		}
@@ -98,14 +105,13 @@ func newParts(parts []session.Part, blobSize func(ref string) int64) *[]Part {
 	return &list
 }
 
-// newImage describes an image without its bytes. It computes the size from the length of the base64 text: four
-// characters are three bytes.
-func newImage(p session.Image, blobSize func(ref string) int64) Part {
+// newImage describes an image. It computes the size from the length of the base64 text: four characters are three bytes.
+func newImage(p session.Image, opt partOptions) Part {
 	j, size := Part{Type: "image", MIME: p.MIME}, int64(-1)
 	data := p.Data
 	switch {
 	case strings.HasPrefix(data, blob.Prefix):
-		j.Blob, size = data, blobSize(data)
+		j.Blob, size = data, opt.blobSize(data)
 	case !strings.HasPrefix(data, "data:") && strings.Contains(data, "://"):
 		j.URL = data
 	default:
@@ -115,6 +121,9 @@ func newImage(p session.Image, blobSize func(ref string) int64) Part {
 			j.MIME = orElse(j.MIME, head)
 		}
 		size = int64(len(strings.TrimRight(data, "="))) * 3 / 4
+		if opt.data {
+			j.Data = data
+		}
 	}
 	if size >= 0 {
 		j.Size = &size

@@ -83,12 +83,13 @@ func NewGC(r trash.GCReport) GC {
 	return j
 }
 
-// Import is what an import into the prompt history did. failed are files that are not sessions. renewed counts prompts
-// that were known and have been used again.
+// Import is what an import into the prompt history did. histories counts files in which agents keep what was typed. failed
+// are files that are not sessions. renewed counts prompts that were known and have been used again.
 type Import struct {
 	Sessions  int      `json:"sessions"`
 	Unchanged int      `json:"unchanged"`
 	Failed    []string `json:"failed"`
+	Histories int      `json:"histories"`
 	Prompts   int      `json:"prompts"`
 	TooLong   int      `json:"tooLong"`
 	Added     int      `json:"added"`

@@ -31,7 +31,7 @@ func (t *Transcript) parts(parts []session.Part, margin string, spoken bool) {
 		case session.ToolResult:
 			t.result(p, margin)
 		case session.Image:
-			t.line(margin + imageText(newImage(p, t.blobSize)))
+			t.line(margin + imageText(newImage(p, partOptions{blobSize: t.blobSize})))
 		case session.OpaquePart:
 			t.opaque(p, margin)
 		}

@@ -2,11 +2,9 @@ package wire
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
@@ -23,14 +21,16 @@ type Reader struct {
 	s     *store.Session
 	entry session.Entry // the one being read, for problems
 	sizes map[string]int64
+	tools map[string]string // names by the id of a call
 }
 
 // NewReader gives a reader of a session. Canceling ctx ends its reads.
 func NewReader(ctx context.Context, s *store.Session) *Reader {
-	return &Reader{ctx: ctx, s: s, sizes: map[string]int64{}}
+	return &Reader{ctx: ctx, s: s, sizes: map[string]int64{}, tools: map[string]string{}}
 }
 
-// Look reads an entry. Texts that its agent moved to blobs are put back.
+// Look reads an entry. Texts that its agent moved to blobs are put back. A tool result gets the name of its tool if the call
+// was looked at before.
 func (r *Reader) Look(e session.Entry) (View, error) {
 	if r.ctx.Err() != nil {
 		return View{}, context.Cause(r.ctx)
@@ -41,7 +41,9 @@ func (r *Reader) Look(e session.Entry) (View, error) {
 		return View{}, err
 	}
 	r.Problems = append(r.Problems, problems...)
-	return Decode(r.s.Dialect().Codec(), e, raw)
+	v, err := Decode(r.s.Dialect().Codec(), e, raw)
+	dialect.NameResults(v.Parts, r.tools)
+	return v, err
 }
 
 // BlobSize is the size of a blob, -1 where it is missing or does not have the hash that names it.
@@ -117,42 +119,6 @@ func (p *Page) Heading(s *store.Session, home string) {
 		cwd = screen.CutPath(cwd, max(p.Width-Width(agent+name+when)-3*dots, 12))
 	}
 	p.line(p.paint(StyleFaint, join([]string{agent, name, cwd, when}, " · ")))
-}
-
-// WriteContext prints a context as one JSON object: the messages byte for byte, the members of the agent's own context,
-// "estimatedTokens" (see session.Estimate) and, if there are any, "problems". parts takes messages apart. Messages are not collected first, since a context may be as large as the session.
-// The problems are looked at last: reading messages may add to them.
-func WriteContext(
-	w io.Writer, c *session.Context, parts func(message []byte) []session.Part, problems *[]session.Problem,
-) error {
-	separator, tokens := `{"messages":[`, int64(0)
-	for m, err := range c.Messages() {
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, separator); err != nil {
-			return err
-		}
-		separator = ","
-		tokens += session.Estimate(parts(m.JSON))
-		if _, err := w.Write(m.JSON); err != nil {
-			return err
-		}
-	}
-	rest := []byte("],")
-	if separator != "," {
-		rest = append([]byte(separator), rest...)
-	}
-	rest = fmt.Appendf(c.AppendState(rest), `,"estimatedTokens":%d`, tokens)
-	if len(*problems) > 0 {
-		list, err := json.Marshal(*problems)
-		if err != nil {
-			return err
-		}
-		rest = append(append(rest, `,"problems":`...), list...)
-	}
-	_, err := w.Write(append(rest, '}', '\n'))
-	return err
 }
 
 // Context writes a context: thinking level, models and mode, then the messages, then their number and the size of

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -69,6 +70,9 @@ func TestContext(t *testing.T) {
 	})
 	problems := []session.Problem{{File: "s.jsonl", Line: 13, Offset: 9, Kind: session.ProblemOrphan, Message: "m"}}
 	golden(t, "json/context.json", func(p *Page) error { return WriteContext(p, c, s.MessageParts, &problems) })
+	golden(t, "json/parts.json", func(p *Page) error {
+		return WriteParts(p, treeline.Messages(t.Context(), s, "00000006", store.ContextOptions{}), &problems)
+	})
 	empty, err := s.Context(t.Context(), "", store.ContextOptions{})
 	if err != nil {
 		t.Fatal(err)

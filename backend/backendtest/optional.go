@@ -19,6 +19,12 @@ func lines(t *testing.T, p *prober) {
 			p.equal(p.read(p.fill(name, "one"), 0), []string{"one"})
 			continue
 		}
+		if backend.Compressed(p.b, name) { // only read
+			if !p.place.ReadOnly {
+				p.is(second(p.b.Create(p.ctx, name)), backend.ErrCompressed, name)
+			}
+			continue
+		}
 		at := p.fill(name, "one", "two")
 		p.equal(p.read(at, 0), []string{"one", "two"})
 		if !p.place.ReadOnly {

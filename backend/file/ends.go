@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -14,6 +15,14 @@ func (b *Backend) Ends(ctx context.Context, at backend.Log, head, tail []byte) (
 	path, err := b.begin(ctx, at.Name)
 	if err != nil {
 		return 0, 0, err
+	}
+	if b.Compressed(at.Name) {
+		e, err := b.holdCompressed(ctx, at, path, false)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer e.Close()
+		return backend.ReadEnds(e, at, head, tail)
 	}
 	f, err := b.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -29,6 +38,9 @@ func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail in
 	path, err := b.begin(ctx, name)
 	if err != nil {
 		return at, nil, nil, err
+	}
+	if b.Compressed(name) {
+		return b.glimpseCompressed(ctx, name, path, room, tail)
 	}
 	f, err := b.fs.Open(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -46,10 +58,32 @@ func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail in
 		return at, nil, nil, fmt.Errorf("%s: %w: not a regular file", name, backend.ErrNotExist)
 	}
 	at = logOf(name, info)
+	head, end, err = divide(f, at, room, tail)
+	return at, head, end, err
+}
+
+// divide reads both ends of a log into room.
+func divide(r io.ReaderAt, at backend.Log, room []byte, tail int) (head, end []byte, err error) {
 	head = room
 	if at.Size > int64(len(room)) {
 		head, end = room[:len(room)-tail], room[len(room)-tail:]
 	}
-	inHead, inEnd, err := backend.ReadEnds(f, at, head, end)
-	return at, head[:inHead], end[:inEnd], err
+	inHead, inEnd, err := backend.ReadEnds(r, at, head, end)
+	return head[:inHead], end[:inEnd], err
+}
+
+// glimpseCompressed is Glimpse of a compressed log. All of it is expanded: its end cannot be read otherwise.
+func (b *Backend) glimpseCompressed(ctx context.Context, name, path string, room []byte, tail int) (at backend.Log, head, end []byte, err error) {
+	at, e, err := b.expandNow(ctx, name, path)
+	if err != nil {
+		at = backend.Log{Name: name}
+		if info, serr := b.fs.Stat(path); serr == nil {
+			at = logOf(name, info)
+		}
+		return at, nil, nil, err
+	}
+	defer e.Close()
+	at.Generation = at.Generation[:shortWidth] // as List gives it
+	head, end, err = divide(e, at, room, tail)
+	return at, head, end, err
 }

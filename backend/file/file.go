@@ -47,6 +47,14 @@
 // users and some network file systems have no leases. Other systems do not tell at all: there a program that keeps the file
 // open loses what it writes later than 50 ms after the rename. Close the agent first.
 //
+// # Compressed logs
+//
+// A file whose name ends in ".jsonl.zst" is a log of lines, compressed with zstd. It is read like any other log: sizes and
+// offsets are those of its content, and its name keeps the ending. Open expands it, into memory or, where it is long, into
+// a temporary file. Nothing writes such a file: mutations return ErrCompressed, and Expand turns it into a plain one first.
+// If there is a plain file of the same name without ".zst", List leaves the compressed one out. A file that is damaged, or
+// whose content is a thousand times longer than it, is refused with a DamageError.
+//
 // # Names
 //
 // Names are slash paths that cannot leave the root: "..", empty elements and absolute paths are invalid (fs.ValidPath).
@@ -134,6 +142,7 @@ type Backend struct {
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be durable
 	late    error               // from logs that were closed to make room for others
 	watches []*watch
+	sizes   map[fileID]int64 // of the content of compressed files that do not say it
 }
 
 // New returns a Backend for the files below root. The folder need not exist: until a log is created, there are no logs.
@@ -221,8 +230,13 @@ func failed(name string, err error) error {
 
 // writePath is Path for mutations.
 func (b *Backend) writePath(name string) (path string, err error) {
-	if path, err = b.Path(name); err == nil && b.opt.ReadOnly {
+	path, err = b.Path(name)
+	switch {
+	case err != nil:
+	case b.opt.ReadOnly:
 		err = fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
+	case b.Compressed(name):
+		err = fmt.Errorf("%s: %w", name, backend.ErrCompressed)
 	}
 	return path, err
 }

@@ -189,6 +189,7 @@ func (l *lister) pick(name, dir string) {
 			l.items = append(l.items, item{base, info})
 		}
 	}
+	l.hideCompressed(begin)
 	slices.SortFunc(l.items[begin:], func(a, b item) int { return strings.Compare(a.key, b.key) })
 }
 
@@ -210,6 +211,9 @@ func (l *lister) file(name, generation, dir string, valid bool, it item) bool {
 	}
 	if l.bare {
 		return l.yield(backend.Log{Name: name}, nil)
+	}
+	if l.Compressed(name) {
+		return l.compressed(name, dir, it)
 	}
 	if it.info == (durable.Info{}) {
 		info, err := l.fs.Stat(dir + it.key)

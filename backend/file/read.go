@@ -53,6 +53,17 @@ func look(f durable.File, name string, size int64) (durable.Info, []byte, error)
 
 // Stat implements backend.Backend.
 func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
+	if b.Compressed(name) {
+		path, err := b.begin(ctx, name)
+		if err != nil {
+			return backend.Log{}, err
+		}
+		f, at, _, err := b.openCompressed(ctx, name, path)
+		if err != nil {
+			return backend.Log{}, err
+		}
+		return at, f.Close()
+	}
 	at, r, err := b.OpenNow(ctx, name)
 	if err != nil {
 		return backend.Log{}, err
@@ -65,6 +76,13 @@ func (b *Backend) OpenNow(ctx context.Context, name string) (backend.Log, backen
 	path, err := b.begin(ctx, name)
 	if err != nil {
 		return backend.Log{}, nil, err
+	}
+	if b.Compressed(name) {
+		at, r, err := b.expandNow(ctx, name, path)
+		if err != nil {
+			return backend.Log{}, nil, err
+		}
+		return at, r, nil
 	}
 	s, err := b.snapshot(name, path, -1)
 	if err != nil {
@@ -109,15 +127,22 @@ type snapshot struct {
 	seen durable.Info // of f when it last held what the caller saw
 }
 
-// hold opens the log that the caller saw. The file may have grown since. Whether it only grew is decided by the bytes
-// before the old end.
-func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
+// hold opens the log that the caller saw, to read it from offset. The file may have grown since. Whether it only grew is
+// decided by the bytes before the old end.
+func (b *Backend) hold(ctx context.Context, at backend.Log, offset int64) (backend.RecordReader, error) {
 	path, err := b.begin(ctx, at.Name)
 	if err != nil {
 		return nil, err
 	}
 	if at.Generation == "" {
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrNotExist)
+	}
+	if b.Compressed(at.Name) {
+		e, err := b.holdCompressed(ctx, at, path, offset == at.Size)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
 	}
 	want, ok := parseGeneration(at.Generation)
 	if !ok || at.Size < 0 {
@@ -136,11 +161,7 @@ func (b *Backend) hold(ctx context.Context, at backend.Log) (*snapshot, error) {
 
 // Open implements backend.Opener.
 func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
-	s, err := b.hold(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return b.hold(ctx, at, 0)
 }
 
 // ReadAt implements io.ReaderAt. The log ends where the caller saw its end.
@@ -229,7 +250,7 @@ var splitters = sync.Pool{New: func() any { return new(jsonl.Splitter) }}
 // Read implements backend.Backend.
 func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
 	return func(yield func(backend.Record, error) bool) {
-		s, err := b.hold(ctx, at)
+		s, err := b.hold(ctx, at, offset)
 		if err != nil {
 			yield(backend.Record{}, err)
 			return
@@ -261,21 +282,21 @@ func (s *snapshot) Records(ctx context.Context, offset int64) iter.Seq2[backend.
 		case err != nil:
 			yield(backend.Record{}, err)
 		case s.isLines:
-			s.lines(ctx, offset, size, yield)
+			splitLines(ctx, s, offset, size, yield)
 		case offset == 0:
 			s.whole(size, yield)
 		}
 	}
 }
 
-// lines yields the records of a log of lines.
-func (s *snapshot) lines(ctx context.Context, offset, size int64, yield func(backend.Record, error) bool) {
+// splitLines yields the records of a log of lines.
+func splitLines(ctx context.Context, r io.ReaderAt, offset, size int64, yield func(backend.Record, error) bool) {
 	split := splitters.Get().(*jsonl.Splitter)
 	defer func() {
 		split.Reset(nil, 0) // releases the file, and the buffer of a very long line
 		splitters.Put(split)
 	}()
-	split.ResetAt(s, offset, size)
+	split.ResetAt(r, offset, size)
 	done := ctx.Done()
 	for {
 		r, err := split.Next()

@@ -194,6 +194,7 @@ export interface Part {
   arguments?: any;
   blob?: string;
   callId?: string;
+  data?: string;
   id?: string;
   isError?: boolean;
   json?: any;
@@ -218,6 +219,16 @@ export interface PartInput {
   signature?: string;
   text?: string;
   type: string;
+}
+
+export interface PartsContext {
+  messages: Array<PartsMessage>;
+  problems?: Array<Problem>;
+}
+
+export interface PartsMessage {
+  parts: Array<Part>;
+  role: string;
 }
 
 export interface Plan {
@@ -751,8 +762,15 @@ export interface BuildSessionContextParams {
   entries?: Array<any> | null;
   /** the entry to look from; null is the place before the first entry */
   leafId?: any;
+  /** restore long texts that the agent's format cut; those that this server appended are whole in any case */
+  whole?: boolean | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
+}
+
+export interface BuildPartsParams {
+  /** the entry to look from; null is the place before the first entry */
+  leafId?: any;
   /** restore long texts that the agent's format cut; those that this server appended are whole in any case */
   whole?: boolean | null;
 }
@@ -1414,8 +1432,9 @@ interface SessionMethods {
    */
   isPersisted(): Promise<boolean>;
   /**
-   * The body of a request that continues the session: for POST /v1/messages (anthropic) or POST /v1/chat/completions
-   * (openai). The provider accepts it, whichever agent wrote the session: what it would refuse is left out.
+   * The body of a request that continues the session: for POST /v1/messages (anthropic), POST /v1/chat/completions
+   * (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote the session: what it
+   * would refuse is left out.
    */
   buildRequest(params?: BuildRequestParams): Promise<ModelRequest>;
   /**
@@ -1423,6 +1442,11 @@ interface SessionMethods {
    * entries from the last; an unknown id means the last entry.
    */
   buildSessionContext(params?: BuildSessionContextParams): Promise<AgentContext>;
+  /**
+   * The same as buildSessionContext in a form that is the same for every agent: messages with a role and parts, as the
+   * agent would send them.
+   */
+  buildParts(params?: BuildPartsParams): Promise<PartsContext>;
   /**
    * Starts a run of an open session, of the session with that id, or of none. header is the run's first record; a
    * missing type, id, session, start or version is filled in. dialect: "codelia" keeps the log where codelia does.

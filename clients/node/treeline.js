@@ -308,6 +308,9 @@ class SessionMethods extends Caller {
   async buildSessionContext(params) {
     return this._call("buildSessionContext", params);
   }
+  async buildParts(params) {
+    return this._call("buildParts", params);
+  }
   async startRun(params) {
     return this._call("startRun", params);
   }

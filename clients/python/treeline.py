@@ -260,6 +260,7 @@ class Part(_Part, total=False):
     arguments: Any
     blob: str
     callId: str
+    data: str
     id: str
     isError: bool
     json: Any
@@ -286,6 +287,19 @@ class PartInput(_PartInput, total=False):
     parts: List[PartInput]
     signature: str
     text: str
+
+
+class _PartsContext(TypedDict):
+    messages: List[PartsMessage]
+
+
+class PartsContext(_PartsContext, total=False):
+    problems: List[Problem]
+
+
+class PartsMessage(TypedDict):
+    parts: List[Part]
+    role: str
 
 
 class _Plan(TypedDict):
@@ -701,20 +715,20 @@ class _ClientMethods(_Caller):
         *,
         entries: Optional[List[Any]] = None,
         leaf_id: Any = UNSET,
-        dialect: Optional[str] = None,
         whole: Optional[bool] = None,
+        dialect: Optional[str] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
 
         entries: entries to use instead of a session
         leaf_id: the entry to look from; null is the place before the first entry
-        dialect: the agent's format, such as omp or pi
         whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
+        dialect: the agent's format, such as omp or pi
         """
         return self._call(
             "buildSessionContext",
-            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
+            {"entries": entries, "leafId": leaf_id, "whole": whole, "dialect": dialect},
             ("leafId",),
         )
 
@@ -1609,9 +1623,9 @@ class _SessionMethods(_Caller):
         prompt: Optional[str] = None,
         whole: Optional[bool] = None,
     ) -> ModelRequest:
-        """The body of a request that continues the session: for POST /v1/messages (anthropic) or POST
-        /v1/chat/completions (openai). The provider accepts it, whichever agent wrote the session: what it would refuse
-        is left out.
+        """The body of a request that continues the session: for POST /v1/messages (anthropic), POST
+        /v1/chat/completions (openai) or POST /v1/responses (responses). The provider accepts it, whichever agent wrote
+        the session: what it would refuse is left out.
 
         leaf_id: the entry to look from; the default is the leaf
         provider: the provider; the default is that of the last answer
@@ -1630,22 +1644,31 @@ class _SessionMethods(_Caller):
         *,
         entries: Optional[List[Any]] = None,
         leaf_id: Any = UNSET,
-        dialect: Optional[str] = None,
         whole: Optional[bool] = None,
+        dialect: Optional[str] = None,
     ) -> AgentContext:
         """What the model would see: of a session or, without one, of entries. Without leafId it is seen from the leaf,
         of entries from the last; an unknown id means the last entry.
 
         entries: entries to use instead of a session
         leaf_id: the entry to look from; null is the place before the first entry
-        dialect: the agent's format, such as omp or pi
         whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
+        dialect: the agent's format, such as omp or pi
         """
         return self._call(
             "buildSessionContext",
-            {"entries": entries, "leafId": leaf_id, "dialect": dialect, "whole": whole},
+            {"entries": entries, "leafId": leaf_id, "whole": whole, "dialect": dialect},
             ("leafId",),
         )
+
+    def build_parts(self, *, leaf_id: Any = UNSET, whole: Optional[bool] = None) -> PartsContext:
+        """The same as buildSessionContext in a form that is the same for every agent: messages with a role and parts,
+        as the agent would send them.
+
+        leaf_id: the entry to look from; null is the place before the first entry
+        whole: restore long texts that the agent's format cut; those that this server appended are whole in any case
+        """
+        return self._call("buildParts", {"leafId": leaf_id, "whole": whole}, ("leafId",))
 
     def start_run(
         self,

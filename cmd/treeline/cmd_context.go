@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -20,6 +21,8 @@ func (a *app) contextCommand() *cobra.Command {
 		cwd string
 		opt store.ContextOptions
 		q   requestFlags
+		// parts asks for the neutral form of all agents
+		parts bool
 	)
 	cmd := &cobra.Command{
 		Use:        "context [<session>]",
@@ -29,13 +32,14 @@ func (a *app) contextCommand() *cobra.Command {
 			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
 			"session continues in another directory; see --cwd. The number of tokens is an estimate: four Latin characters are one,\n" +
 			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it.\n\n" +
-			"--llm prints the body of a request instead, as JSON that the provider accepts: what it would refuse is left out." + sessionHelp + lastHelp + entryHelp,
+			"--llm prints the body of a request instead, as JSON that the provider accepts: what it would refuse is left out.\n" +
+			"--parts prints JSON that has the same shape for every agent: messages with a role and parts, as 'show --json' has them." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'\n" +
-			"  treeline context @last --llm anthropic --prompt 'Go on.'",
+			"  treeline context @last --llm anthropic --prompt 'Go on.'\n  treeline context @last --parts | jq -r '.messages[].parts[] | select(.type == \"toolCall\").name'",
 		Args: cobra.ArbitraryArgs, // one of them may be the value of --llm
 		RunE: func(cmd *cobra.Command, given []string) error {
 			given = q.rest(given)
-			if err := errors.Join(args("[<session>]")(cmd, given), q.check(cmd, opt.LLM)); err != nil {
+			if err := errors.Join(args("[<session>]")(cmd, given), q.check(cmd)); err != nil {
 				return err
 			}
 			return a.viewing(cmd.Context(), sessionArg(given), &f, func(s *store.Session, at session.EntryID) error {
@@ -53,6 +57,13 @@ func (a *app) contextCommand() *cobra.Command {
 				}
 				if q.on() {
 					return a.request(cmd.Context(), s, at, opt, &q, &problems)
+				}
+				if parts {
+					err = a.page(cmd.Context(), func(out *output) error {
+						return wire.WriteParts(out.json(), treeline.Messages(cmd.Context(), s, at, opt), &problems)
+					})
+					a.problems(problems)
+					return err
 				}
 				opt.NoBlobs = opt.NoBlobs || !a.json // a transcript names images and does not show them
 				c, err := s.Context(cmd.Context(), at, opt)
@@ -76,6 +87,7 @@ func (a *app) contextCommand() *cobra.Command {
 	f.add(a, cmd)
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "as if the session continued in the directory `DIR`")
 	cmd.Flags().BoolVar(&opt.LLM, "sent", false, "print the messages in the form in which the agent sends them")
+	cmd.Flags().BoolVar(&parts, "parts", false, "print JSON with neutral parts, the same for every agent")
 	q.add(cmd)
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")

@@ -73,8 +73,9 @@ func (a *app) historyImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Fill the history from the sessions of all agents",
-		Long: "Add the prompts in the sessions of all agents, on all branches. A prompt that was used several times is there once, with\n" +
-			"the time of its last use; 'treeline history --where' shows every use.\n\n" +
+		Long: "Add the prompts in the sessions of all agents, on all branches, and those in history files that agents keep\n" +
+			"(history.jsonl of Claude Code and Codex). A prompt that was used several times is there once, with the time of its last\n" +
+			"use; 'treeline history --where' shows every use in a session.\n\n" +
 			"Sessions that did not change since the last import are not read again. An interrupted import keeps what it has read.",
 		Example: "  treeline history import",
 		Args:    args(),
@@ -97,11 +98,15 @@ func (a *app) historyImportCommand() *cobra.Command {
 
 // printImport prints the report of an import. Files that are not sessions do not fail it.
 func (a *app) printImport(r history.Report) error {
+	read := wire.Count(r.Sessions, "session", "sessions")
+	if r.Histories > 0 {
+		read += " and " + wire.Count(r.Histories, "history file", "history files")
+	}
 	err := a.say(wire.Import{
-		Sessions: r.Sessions, Unchanged: r.Unchanged, Failed: append([]string{}, r.Failed...), Prompts: r.Prompts, TooLong: r.TooLong,
+		Sessions: r.Sessions, Unchanged: r.Unchanged, Failed: append([]string{}, r.Failed...), Histories: r.Histories, Prompts: r.Prompts, TooLong: r.TooLong,
 		Added: r.Added, Renewed: r.Renewed,
 	}, fmt.Sprintf("%s in %s: %s new, %s used again; %s did not change",
-		wire.Count(r.Prompts, "prompt", "prompts"), wire.Count(r.Sessions, "session", "sessions"),
+		wire.Count(r.Prompts, "prompt", "prompts"), read,
 		wire.Number(int64(r.Added)), wire.Number(int64(r.Renewed)), wire.Count(r.Unchanged, "session", "sessions")))
 	if r.TooLong > 0 {
 		a.notice(fmt.Sprintf("%s longer than %s left out", wire.Count(r.TooLong, "prompt", "prompts"), wire.Size(longestAdded)))

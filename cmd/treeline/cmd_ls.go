@@ -49,10 +49,10 @@ func (a *app) lsCommand() *cobra.Command {
 		SuggestFor: []string{"sessions", "dir"},
 		Aliases:    []string{"list"},
 		Short:      "List sessions",
-		Long: "List the sessions of this directory, or all with --all, newest first. The list comes from a catalogue of the places that\n" +
-			"'treeline sources' shows. It is brought up to date first; only files that changed are read. In other folders, named\n" +
-			"with --root, only the two ends of each file are read, unless a filter needs more: the number of messages is ? where\n" +
-			"that is not enough.",
+		Long: "List the sessions of this directory, or all with --all, newest first. Sub-agents are shown below the sessions that\n" +
+			"started them, with --tree. The list comes from a catalogue of the places that 'treeline sources' shows. It is\n" +
+			"brought up to date first; only files that changed are read. In other folders, named with --root, only the two ends of\n" +
+			"each file are read, unless a filter needs more: the number of messages is ? where that is not enough.",
 		Example: "  treeline ls\n  treeline ls --all --since 7d --model opus\n  treeline ls --all --has problem --sort size --limit 10\n" +
 			"  treeline ls --cwd ~/src/app --title '*login*'\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --all --root /backup/.omp/agent",
 		Args: args(),
@@ -64,7 +64,7 @@ func (a *app) lsCommand() *cobra.Command {
 	f.limitFlag.add(cmd, "sessions")
 	flags := cmd.Flags()
 	flags.StringVar(&f.sort, "sort", string(place.OrderWhen), "sort by `KEY`: "+strings.Join(orderWords(), ", "))
-	flags.BoolVar(&f.tree, "tree", false, "show forks below the session they come from")
+	flags.BoolVar(&f.tree, "tree", false, "show forks and sub-agents below the session they come from")
 	return cmd
 }
 
@@ -145,8 +145,12 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	})
 	rows = place.Sort(rows, place.Order(f.sort))
 	var depth []int
-	if f.tree {
+	tasks := 0
+	switch {
+	case f.tree:
 		rows, depth = place.Forks(rows)
+	case !a.json:
+		rows, tasks = withoutTasks(rows)
 	}
 	shown := cut(rows, most)
 	shorten(shown, here)
@@ -156,7 +160,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		}
 		a.listTable(out, shown, depth, place.Order(f.sort))
 		if out.width > 0 {
-			out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows)...)
+			out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows, tasks)...)
 		}
 		return nil
 	})
@@ -170,6 +174,20 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		a.notice(f.root + " holds run logs, not sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one")
 	}
 	return err
+}
+
+// withoutTasks leaves out sub-agents whose session is in the list: a session may have hundreds. It counts them.
+func withoutTasks(rows []place.Row) ([]place.Row, int) {
+	all, tasks := len(rows), map[string]bool{}
+	for i, p := range place.Parents(rows) {
+		if p >= 0 && rows[i].IsTask() {
+			tasks[rows[i].Path] = true
+		}
+	}
+	if len(tasks) > 0 {
+		rows = place.Drop(rows, func(r *place.Row) bool { return tasks[r.Path] })
+	}
+	return rows, all - len(rows)
 }
 
 // shorten cuts ids to what is unique among the rows shown. Those of others count, too: an id that is shown must not select

@@ -126,7 +126,7 @@ func (a *app) noteProject(s *treeline.Store, dir string) {
 func dollars(cost float64) string { return fmt.Sprintf("$%.2f", cost) }
 
 // rowSums are the sums of all rows of a list, for its last line.
-func rowSums(rows []place.Row) []string {
+func rowSums(rows []place.Row, tasks int) []string {
 	messages, size, tokens, cost, counted := 0, int64(0), int64(0), 0.0, true
 	for i := range rows {
 		r := &rows[i]
@@ -148,6 +148,9 @@ func rowSums(rows []place.Row) []string {
 	}
 	if cost > 0 {
 		list = append(list, dollars(cost))
+	}
+	if tasks > 0 {
+		list = append(list, wire.Count(tasks, "sub-agent", "sub-agents")+" (--tree)")
 	}
 	return list
 }

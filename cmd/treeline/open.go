@@ -239,7 +239,7 @@ func namedDialect(s *treeline.Store, name string) (dialect.Dialect, error) {
 
 // isPath tells a file from an id: it has a slash or an ending, or it exists.
 func isPath(ref string) bool {
-	if ref == "." || ref == ".." || strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") {
+	if ref == "." || ref == ".." || strings.ContainsAny(ref, `/\`) || strings.HasSuffix(ref, ".jsonl") || strings.HasSuffix(ref, ".jsonl.zst") {
 		return true
 	}
 	info, err := os.Stat(ref)

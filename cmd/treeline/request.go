@@ -20,11 +20,11 @@ type requestFlags struct {
 	maxTokens          int
 }
 
-// lastAnswer is the value of --llm without one: the provider of the last answer.
+// lastAnswer is the value of --llm without one: the agent's own interface, or the provider of the last answer.
 const lastAnswer = "auto"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic or openai (default: that of the last answer)")
+	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic, openai or responses (default: the agent's, or that of the last answer)")
 	cmd.Flags().Lookup("llm").NoOptDefVal = lastAnswer
 	cmd.Flags().StringVar(&f.model, "model", "", "with --llm: ask the model `NAME` (default: that of the last answer)")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "with --llm: the user says `TEXT` next")
@@ -46,10 +46,11 @@ func (f *requestFlags) rest(given []string) []string {
 }
 
 // check refuses flags that have no effect, and unknown providers.
-func (f *requestFlags) check(cmd *cobra.Command, sent bool) error {
-	switch only := changed(cmd, "model", "prompt", "max-tokens"); {
-	case f.on() && sent:
-		return misused("--llm and --sent cannot be combined")
+func (f *requestFlags) check(cmd *cobra.Command) error {
+	only := changed(cmd, "model", "prompt", "max-tokens")
+	switch forms := changed(cmd, "llm", "sent", "parts"); {
+	case len(forms) > 1:
+		return misused("--%s and --%s cannot be combined", forms[0], forms[1])
 	case !f.on() && len(only) > 0:
 		return misused("--%s needs --llm", only[0])
 	case f.on() && f.api != lastAnswer:

@@ -15,7 +15,8 @@ var metadata = map[string]session.Kind{
 	"agent-name": session.KindCustom, "permission-mode": session.KindCustom, "pr-link": session.KindCustom,
 	"queue-operation": session.KindCustom, "file-history-snapshot": session.KindCustom, "tools-used": session.KindCustom,
 	"cost-state": session.KindCustom, "atis-latch": session.KindCustom, "api-request-shape": session.KindCustom,
-	"api-request-blob": session.KindCustom, "api-request": session.KindCustom,
+	"api-request-blob": session.KindCustom, "api-request": session.KindCustom, typeLabel: session.KindLabel,
+	typeHeader: session.KindOpaque,
 }
 
 // Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
@@ -70,6 +71,7 @@ type decoder struct {
 	r      *reader
 	env    session.Envelope
 	header bool
+	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
 }
 
@@ -110,7 +112,7 @@ type fields struct {
 	object                                 bool // message is an object
 	message, role                          []byte
 	content                                []byte // and everything after it
-	compact                                []byte // compactMetadata
+	compact, fork                          []byte // compactMetadata, forkedFrom
 	second                                 bool   // something stands before it on its line
 }
 
@@ -161,6 +163,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.title = t.Value(m)
 		case "compactMetadata":
 			f.compact = t.Value(m)
+		case "forkedFrom":
+			f.fork = t.Value(m)
 		case "message":
 			f.message, f.role, f.content = nil, nil, nil
 			f.object = t.From(m)[0] == '{'
@@ -195,8 +199,11 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	dec.record = dec.record || f.ours()
-	if !dec.header || len(f.cwd) > 0 && dec.b.Header().CWD == "" {
-		dec.begin(r, record, span, &f)
+	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
+		first := !dec.header
+		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
+			return end, nil
+		}
 	}
 	// The program reads what a line begins with.
 	f.second = r.Data[0] == 0 || len(bytes.TrimSpace(data[:pos])) > 0
@@ -210,7 +217,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	h := dec.b.Header()
 	if !dec.header {
 		dec.header = true
-		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
+		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(f.typ) != typeHeader
 	}
 	if h.ID == "" {
 		h.ID = session.ID(f.session)
@@ -218,8 +225,11 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
 	}
-	if h.CWD == "" {
-		h.CWD = string(f.cwd)
+	if h.Parent == "" {
+		h.Parent = rawjson.Str(f.fork, "sessionId")
+	}
+	if len(f.cwd) > 0 { // the log knows better than the place where it lies
+		h.CWD, dec.cwd = string(f.cwd), true
 	}
 	dec.b.SetHeader(h)
 }
@@ -244,8 +254,11 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		case "mode", "tag":
 			env.Kind = session.KindCustom
 		}
-		if env.Kind == session.KindLeaf && !f.second {
+		switch {
+		case env.Kind == session.KindLeaf && !f.second:
 			dec.lastPrompt(f)
+		case env.Kind == session.KindLabel:
+			env.Target, env.Label = []byte(rawjson.Str(record, "targetUuid")), []byte(rawjson.Str(record, "label"))
 		}
 	}
 	switch {

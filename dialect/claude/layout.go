@@ -15,7 +15,10 @@ import (
 // layout: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session id>/subagents.
 type layout struct{}
 
-var _ dialect.Placer = layout{}
+var (
+	_ dialect.Placer = layout{}
+	_ dialect.Kin    = layout{}
+)
 
 // Roots gives the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
@@ -92,6 +95,19 @@ func (layout) Named(name string) (session.ID, session.Time) {
 
 // Main tells a session from the log of a sub-agent.
 func (layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), agentPrefix) }
+
+// Kin gives a sub-agent an id of its own below the session that its lines name. Any other log is named after its file: the
+// program finds it by that name, and its lines may be those of another session.
+func (l layout) Kin(name string, said session.ID) (session.ID, string) {
+	id, _ := l.Named(name)
+	if l.Main(name) {
+		return id, ""
+	}
+	if dir := path.Dir(path.Dir(name)); path.Base(path.Dir(name)) == "subagents" {
+		return id, path.Base(dir)
+	}
+	return id, string(said)
+}
 
 // WorkDir: the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }

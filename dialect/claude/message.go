@@ -11,6 +11,9 @@ import (
 // provider is that of every model of the program, as other agents name it.
 const provider = "anthropic"
 
+// synthetic is the model of an answer that the program itself wrote.
+const synthetic = "<synthetic>"
+
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
@@ -29,12 +32,17 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return session.CustomMessage{Type: rawjson.Str(raw, "subtype"), Content: rawjson.Get(raw, "content"), Display: true}, nil
 	case session.KindSessionInfo:
 		return session.SessionInfo{Name: titleOf(raw)}, nil
+	case session.KindLabel:
+		return session.Label{Target: session.EntryID(rawjson.Str(raw, "targetUuid")), Label: rawjson.Str(raw, "label")}, nil
 	case session.KindLeaf:
 		return session.Leaf{Target: session.EntryID(rawjson.Str(raw, "leafUuid"))}, nil
 	case session.KindCustom:
 		kind := e.Type
 		if e.Type == typeSystem {
 			kind = rawjson.Str(raw, "subtype")
+			if data := rawjson.Get(raw, memberData); data != nil {
+				return session.Custom{Type: kind, Data: data}, nil
+			}
 		}
 		return session.Custom{Type: kind, Data: raw}, nil
 	}
@@ -77,7 +85,7 @@ func message(e session.Entry, raw []byte) session.Body {
 	if rawjson.Truthy(rawjson.Get(raw, "isApiErrorMessage")) {
 		body.Error = dialect.TextOf(contentParts(rawjson.Get(m, "content")))
 	}
-	if body.Model = rawjson.Str(m, "model"); body.Model == "<synthetic>" {
+	if body.Model = rawjson.Str(m, "model"); body.Model == synthetic {
 		body.Model = "" // the program wrote it, not a model
 		return body
 	}
@@ -91,13 +99,12 @@ func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
 	}
-	number := func(key string) int64 { return dialect.Integer(rawjson.Get(value, key)) }
-	u := &session.Usage{
-		Input: number("input_tokens"), Output: number("output_tokens"),
-		CacheRead: number("cache_read_input_tokens"), CacheWrite: number("cache_creation_input_tokens"),
-	}
+	number := func(key string) float64 { return dialect.Number(rawjson.Get(value, key)) }
+	u := session.NewUsage([5]float64{
+		number("input_tokens"), number("output_tokens"), number("cache_read_input_tokens"), number("cache_creation_input_tokens"),
+	}, [5]float64{})
 	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-	return u
+	return &u
 }
 
 // Parts gives what is inside an entry in neutral form.

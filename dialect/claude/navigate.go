@@ -19,6 +19,9 @@ type reader struct {
 	kept    segment
 	shape   *shape      // of the entries that Leaf saw
 	refused atomic.Bool // the program finds no conversation at the leaf
+	// newestAt is the greatest time of the first timed entries.
+	newestAt int64
+	timed    int
 }
 
 // mark is what leaf and path need of an entry.

@@ -38,12 +38,15 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
+	_ dialect.LogNeeder    = (*decoder)(nil)
 )
 
 // reader is the codec of one log: it knows which lines the program does not read.
 type reader struct {
 	*Dialect
 	lost map[int]bool // positions of entries that the program skips
+	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
+	leaves map[int]session.EntryID
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
 }

@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -30,24 +29,17 @@ type decoder struct {
 	parent  []byte
 	hanging bool
 	open    int // position of the last task_started that no user message followed, or -1
-	needs   []dialect.Need
-	bases   []base
+	lead    int // position of the first of the program's messages that belong to the next turn, or -1
+	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
-}
-
-// base is a log that this one goes on from.
-type base struct {
-	need dialect.Need
-	end  int64 // its records with a smaller ordinal count
-	data []byte
 }
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{Dialect: d}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, open: -1, Headed: dialect.Headed{
+	return &decoder{b: b, r: r, open: -1, lead: -1, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"timestamp":`, `{"ordinal":`, `{"type":`}}, What: "session_meta line", Log: "rollout of Codex",
 	}}
 }
@@ -126,7 +118,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		if !alone || !rawjson.IsString(f.timestamp) {
 			dec.lose(dec.b.Len())
 		}
-		dec.entry(r, record, span, &f, false)
+		dec.entry(r, record, span, &f, nil)
 	}
 	dec.numbered = dialect.IsNumber(f.ordinal)
 	return end, nil
@@ -165,7 +157,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.Begun = true
 	dec.b.SetHeader(session.Header{
 		ID: session.ID(rawjson.Str(payload, "id")), Version: version, CWD: rawjson.Str(payload, "cwd"),
-		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload),
+		Timestamp: session.Time{Text: string(rawjson.Get(payload, "timestamp"))}, Parent: parentOf(payload), Task: isTask(payload),
 		Raw: bytes.Clone(record), Span: span, Line: r.Line,
 	})
 	for _, key := range required {
@@ -176,97 +168,39 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if !rawjson.IsString(f.timestamp) {
 		dec.r.refused = "the header's line has no timestamp"
 	}
-	dec.want(payload)
+	if why := dec.want(payload); why != "" {
+		dec.r.refused = why
+	}
 }
 
-// parentOf is the thread that this one comes from: the one that it was forked from, or that started it as a sub-agent.
+// parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
+// that started it as a sub-agent.
 func parentOf(payload []byte) string {
+	if id := rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id"); id != "" {
+		return id
+	}
 	for _, key := range []string{"forked_from_id", "parent_thread_id"} {
 		if id := rawjson.Str(payload, key); id != "" {
 			return id
 		}
 	}
-	return rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id")
+	return ""
 }
 
-// want asks for the base that a header names.
-func (dec *decoder) want(payload []byte) {
-	at := rawjson.Get(payload, "history_base")
-	id := rawjson.Str(at, "thread_id")
-	if id == "" {
-		return
-	}
-	b := base{need: dialect.Need{Kind: dialect.NeedLog, Name: "*/*/*/rollout-*" + id + ".jsonl"}}
-	b.end = dialect.Integer(rawjson.Get(at, "end_ordinal_exclusive"))
-	dec.bases = append(dec.bases, b)
-	dec.needs = append(dec.needs, b.need)
-}
-
-// Needs implements dialect.Needer.
-func (dec *decoder) Needs() []dialect.Need {
-	needs := dec.needs
-	dec.needs = nil
-	return needs
-}
-
-// Supply implements dialect.Needer. The records of a base are added when those of its own base are known.
-func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
-	k := len(dec.bases) - 1
-	if k < 0 || dec.bases[k].need != n {
-		return
-	}
-	if err != nil {
-		dec.b.Problem(session.Problem{Line: 1, Kind: session.ProblemUnreadable, Message: fmt.Sprintf("the rollout that this one goes on from cannot be read: %v", err),
-			Advice: "what comes before is missing"})
-		dec.r.refused = "the rollout that it goes on from is missing"
-		dec.bases = dec.bases[:k]
-	} else {
-		dec.bases[k].data = content
-		first, _, _ := bytes.Cut(content, []byte{'\n'})
-		before := len(dec.bases)
-		dec.want(rawjson.Get(first, "payload"))
-		if len(dec.bases) > before {
-			return
-		}
-	}
-	for k := len(dec.bases) - 1; k >= 0; k-- {
-		dec.adopt(dec.bases[k])
-	}
-	dec.bases = nil
-}
-
-// adopt adds the records of a base.
-func (dec *decoder) adopt(b base) {
-	line, at := 0, int64(0)
-	var text rawjson.Text
-	for data := range bytes.Lines(b.data) {
-		line++
-		offset := at
-		at += int64(len(data))
-		record := bytes.TrimSpace(data)
-		if line == 1 || !rawjson.IsObject(record) {
-			continue
-		}
-		var f fields
-		text.Reset(record)
-		if end, err := f.scan(&text, 0); err != nil || end != len(record) || string(f.typ) == typeMeta {
-			continue
-		}
-		if dialect.Integer(f.ordinal) >= b.end {
-			continue
-		}
-		dec.entry(dialect.Record{Data: record, Offset: offset, Line: line}, record, session.Span{Offset: offset, Length: int64(len(record))}, &f, true)
-	}
+// isTask reports whether the thread is that of a sub-agent.
+func isTask(payload []byte) bool {
+	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
 // entry passes an envelope to the builder.
-func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, foreign bool) {
+// from is the base that the record is in; nil for the log itself.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, from dialect.OtherLog) {
 	env := &dec.env
 	*env = session.Envelope{
-		Type: f.typ, Span: span, Line: r.Line, Record: record, Foreign: foreign, Made: true, Repeats: true, InOrder: true,
+		Type: f.typ, Span: span, Line: r.Line, Record: record, Made: true, Repeats: true, InOrder: true,
 	}
-	if foreign {
-		env.Record = bytes.Clone(record)
+	if from != nil {
+		env.Foreign, env.Source = true, from
 	}
 	env.ID = strconv.AppendInt(nil, int64(r.Line), 10)
 	if dialect.IsNumber(f.ordinal) {
@@ -280,30 +214,52 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	switch {
 	case string(f.typ) == typeEvent && string(f.inner) == "task_started":
 		dec.open = at
+	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
+		dec.rollBack(int(dialect.Integer(rawjson.Get(rawjson.Get(record, "payload"), "num_turns"))))
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(record, f):
 		begin := at
-		if dec.open >= 0 {
-			begin = dec.open
+		for _, before := range []int{dec.open, dec.lead} {
+			if before >= 0 {
+				begin = min(begin, before)
+			}
 		}
-		dec.turns, dec.open = append(dec.turns, begin), -1
+		dec.turns, dec.open, dec.lead = append(dec.turns, begin), -1, -1
+	case string(f.typ) == typeItem:
+		if leads := string(f.inner) == "message" && (string(f.role) == "developer" || string(f.role) == "user"); !leads {
+			dec.lead = -1
+		} else if dec.lead < 0 {
+			dec.lead = at
+		}
 	}
+	env.Aside = isAside(env.Kind, string(f.typ))
 	dec.b.Add(env)
-	if string(f.inner) == "thread_rolled_back" && string(f.typ) == typeEvent {
-		dec.rollBack(int(dialect.Integer(rawjson.Get(rawjson.Get(record, "payload"), "num_turns"))))
-	}
 }
 
-// rollBack abandons the last n turns: the next entry hangs on the one before them.
+// rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry
+// there that the model sees.
 func (dec *decoder) rollBack(n int) {
 	if n <= 0 || len(dec.turns) == 0 {
 		return
 	}
 	first := dec.turns[max(len(dec.turns)-n, 0)]
 	dec.turns = dec.turns[:max(len(dec.turns)-n, 0)]
-	dec.parent, dec.hanging = nil, true
-	if first > 0 {
-		dec.parent = []byte(dec.b.At(first - 1).ID)
+	dec.parent, dec.hanging, dec.open, dec.lead = nil, true, -1, -1
+	env := &dec.env
+	env.Kind = session.KindLeaf
+	parent := dec.b.At(first).Parent
+	if parent != "" {
+		dec.parent = []byte(parent)
 	}
+	for e, ok := dec.b.Lookup(parent); ok; e, ok = dec.b.Lookup(e.Parent) {
+		if env.Target = []byte(e.ID); !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
+			break
+		}
+		env.Target = nil
+	}
+	if dec.r.leaves == nil {
+		dec.r.leaves = map[int]session.EntryID{}
+	}
+	dec.r.leaves[dec.b.Len()] = session.EntryID(env.Target)
 }
 
 // kindOf says what a line is.
@@ -317,7 +273,7 @@ func kindOf(f *fields) (session.Kind, session.Role) {
 		return session.KindCompaction, session.RoleNone
 	case typeTurnContext:
 		return session.KindModelChange, session.RoleNone
-	case typeEvent, "world_state", "token_usage_record", "security_risk_score":
+	case typeEvent, typeCustom, "world_state", "token_usage_record", "security_risk_score":
 		return session.KindCustom, session.RoleNone
 	}
 	return session.KindOpaque, session.RoleNone

@@ -13,7 +13,10 @@ import (
 // layout: sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl, the same for every working directory.
 type layout struct{}
 
-var _ dialect.Placer = layout{}
+var (
+	_ dialect.Placer = layout{}
+	_ dialect.Kin    = layout{}
+)
 
 // Roots gives the folder of the program: CODEX_HOME, or .codex in the home directory.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
@@ -57,6 +60,15 @@ func (layout) Named(name string) (session.ID, session.Time) {
 
 // Main: sub-agents are told apart by their headers.
 func (layout) Main(string) bool { return true }
+
+// Kin gives a rollout that replaces another one of its thread the second id in its name. Its header names the other one.
+func (layout) Kin(name string, said session.ID) (session.ID, string) {
+	base, _, _ := strings.Cut(path.Base(name), ".jsonl")
+	if _, id, ok := strings.Cut(base, "_"); ok && len(id) == idLength {
+		return session.ID(id), ""
+	}
+	return said, ""
+}
 
 // WorkDir: folders are days.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }

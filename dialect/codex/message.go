@@ -23,13 +23,25 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		model := rawjson.Str(payload, "model")
 		return session.ModelChange{Role: "default", Provider: "openai", ModelID: model, Model: "openai/" + model, JSON: rawjson.Get(payload, "model")}, nil
 	case session.KindCustom:
-		kind := e.Type
-		if e.Type == typeEvent {
-			kind = rawjson.Str(payload, "type")
+		switch e.Type {
+		case typeEvent:
+			return session.Custom{Type: rawjson.Str(payload, "type"), Data: payload}, nil
+		case typeCustom:
+			return session.Custom{Type: rawjson.Str(payload, "type"), Data: rawjson.Get(payload, "data")}, nil
 		}
-		return session.Custom{Type: kind, Data: payload}, nil
+		return session.Custom{Type: e.Type, Data: payload}, nil
+	case session.KindLeaf:
+		return session.Leaf{}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
+}
+
+// Body decodes the content of an entry. A rollback names the entry that the leaf moves to only by a number of turns.
+func (d *reader) Body(e session.Entry, raw []byte) (session.Body, error) {
+	if e.Kind == session.KindLeaf {
+		return session.Leaf{Target: d.leaves[e.Index]}, nil
+	}
+	return d.Dialect.Body(e, raw)
 }
 
 // Parts gives what is inside an entry in neutral form.
@@ -49,13 +61,17 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return nil, nil
 }
 
+// API is the interface that the program uses.
+func (d *Dialect) API() string { return "responses" }
+
 // MessageParts gives what is inside an item of the Responses API in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
 	switch kind := rawjson.Str(m, "type"); kind {
 	case "message", "agent_message":
 		return contentParts(rawjson.Get(m, "content"))
 	case "reasoning":
-		return []session.Part{session.Thinking{Text: reasoning(m), Signature: rawjson.Str(m, "encrypted_content")}}
+		encrypted := rawjson.Str(m, "encrypted_content")
+		return []session.Part{session.Thinking{Text: reasoning(m), Signature: encrypted, Redacted: encrypted != ""}}
 	case "function_call":
 		args := rawjson.Get(m, "arguments")
 		if s, ok := rawjson.Unquote(args); ok && rawjson.Valid([]byte(s)) {

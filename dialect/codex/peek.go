@@ -21,6 +21,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	}
 	s.ID, s.CWD, s.Version = session.ID(rawjson.Str(p.header, "id")), rawjson.Str(p.header, "cwd"), version
 	s.Created, s.Parent = session.Time{Text: string(rawjson.Get(p.header, "timestamp"))}, parentOf(p.header)
+	s.Task = isTask(p.header)
 	if len(tail) > 0 {
 		p.active = nil
 		p.lines(tail, false, true)

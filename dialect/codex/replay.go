@@ -43,10 +43,18 @@ var itemTypes = []string{
 // Replay implements session.Replayer: the lines up to the end of the path are replayed in file order, as the program does.
 func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
-		if p.Len() == 0 || d.refused != "" {
+		if d.refused != "" {
 			return
 		}
-		t, last := p.Tree(), p.At(p.Len()-1).Index
+		t, last := p.Tree(), -1
+		var end session.EntryID
+		if p.Len() > 0 {
+			last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
+		}
+		// Where a rollback is the last that moved the leaf, the program reads it, too.
+		if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
+			last = k
+		}
 		r := replay{t: t, lost: d.lost}
 		if err := r.read(last); err != nil {
 			yield(session.ContextMessage{}, err)
@@ -65,6 +73,7 @@ type replay struct {
 	t       *session.Tree
 	lost    map[int]bool
 	history []item
+	extra   int // turns to roll back at the end
 }
 
 // read replays the lines from the base on.
@@ -78,13 +87,14 @@ func (r *replay) read(last int) error {
 			return err
 		}
 	}
+	r.rollBack(r.extra)
 	return nil
 }
 
 // base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
 // position after it. A turn reaches from its task_started to the next one.
 func (r *replay) base(last int) (int, error) {
-	skip, prompt := 0, false
+	skip, prompt := r.extra, false
 	var found int = -1
 	var replacement []byte
 	for i := last; i >= 0; i-- {

@@ -118,7 +118,7 @@ var importTable = []row{
 		why:     "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it"},
 	// What faces show, and the front door.
 	{packages: "wire",
-		may: "session run dialect backend blob index index/query logtree place store find usage watch convert runs repair " +
+		may: "session run dialect llm backend blob index index/query logtree place store find usage watch convert runs repair " +
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: ".",

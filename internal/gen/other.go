@@ -28,9 +28,15 @@ type message struct {
 	Role, ToolCallID, ToolName string
 	Content                    []block
 	IsError                    bool
-	Usage                      *struct{ Input, Output, CacheRead, CacheWrite, TotalTokens int }
+	Usage                      *used
 	StopReason, Model          string
 	Command, Output            json.RawMessage // of a command that the user ran
+}
+
+// used is the usage of an answer.
+type used struct {
+	Input, Output, CacheRead, CacheWrite, TotalTokens int
+	Cost                                              struct{ Total float64 }
 }
 
 // block is a piece of a message; which members it has depends on its type.

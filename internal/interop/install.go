@@ -64,21 +64,30 @@ func (p program) reading() program {
 	return p
 }
 
-// install installs the program's packages if they are missing, and returns the command that runs it. The file "complete" is
-// written last, so that an interrupted installation is repeated.
-func (p program) install(opt options) (*exec.Cmd, error) {
+// folder installs the program's packages if they are missing, and returns the folder that holds node_modules. The file
+// "complete" is written last, so that an interrupted installation is repeated.
+func (p program) folder(opt options) (string, error) {
 	dir := filepath.Join(opt.work, "npm", p.name)
 	if opt.installed != "" {
 		abs, err := filepath.Abs(opt.installed)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		dir = filepath.Join(abs, p.name)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "complete")); err != nil {
 		if err := p.fetch(dir); err != nil {
-			return nil, err
+			return "", err
 		}
+	}
+	return dir, nil
+}
+
+// install returns the command that runs the program.
+func (p program) install(opt options) (*exec.Cmd, error) {
+	dir, err := p.folder(opt)
+	if err != nil {
+		return nil, err
 	}
 	// The script is beside node_modules, so that imports find the packages.
 	script := filepath.Join(dir, "treeline-"+p.file)

@@ -1,5 +1,5 @@
 // Command interop checks that this library and the real agents understand each other's files. It installs the agents' packages
-// from npm in a temporary folder and makes five comparisons:
+// from npm in a temporary folder and makes six comparisons:
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; the lists, recent sessions and continued session of pi 1.5 and
@@ -9,12 +9,17 @@
 //   - contexts: random sessions of all versions, also after this library rewrote them; the name, models, service tier and all
 //     else of the context, as pi 1.5, oh-my-pi 13 and oh-my-pi 18 read them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and concurrently.
+//   - resume: Claude Code and Codex resume sessions, and a stand-in for their providers on the loopback interface shows what they
+//     send: random sessions, whole and damaged, and sessions that this library wrote; compared with what this library says.
+//     Where it may, it runs in a network namespace from which no other host can be reached. Keys are dummies.
 //
 // oh-my-pi runs on bun, which comes from npm too.
 //
 //	make interop
 //	go run ./internal/interop -trees 1000 -folders 500 -seed 7
 //	go run ./internal/interop -only lists
+//	go run ./internal/interop -only resume -resumes 500 -seed 7 -keep DIR
+//	go run ./internal/interop -only resume FILE…   # these sessions instead of random ones
 //	go run ./internal/interop -installed DIR   # a folder for the packages, installed there once
 //
 // It fails if npm or node is missing: nothing was compared then.
@@ -32,7 +37,10 @@ import (
 type options struct {
 	trees, folders, contexts, queries, conversions int
 	seed                                           uint64
-	installed, only                                string
+	resumes, parallel                              int
+	installed, only, keep                          string
+	boxed                                          bool
+	files                                          []string
 	work                                           string // a temporary folder
 }
 
@@ -46,6 +54,7 @@ var comparisons = []struct {
 	{"contexts", compareContexts},
 	{"conversions", compareConversions},
 	{"history", compareHistory},
+	{"resume", compareResume},
 }
 
 func main() {
@@ -57,8 +66,13 @@ func main() {
 	flag.IntVar(&opt.conversions, "conversions", 5, "how many random `conversations` are converted, for each agent")
 	flag.Uint64Var(&opt.seed, "seed", 1, "the `seed` of the first tree and folder")
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
-	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions or history")
+	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history or resume")
+	flag.IntVar(&opt.resumes, "resumes", 60, "how many random `sessions` are resumed, by each of Claude Code and Codex")
+	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
+	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that differ, and what was sent")
+	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")
 	flag.Parse()
+	opt.files = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, opt); err != nil {
@@ -84,7 +98,7 @@ func run(ctx context.Context, opt options) (err error) {
 		made = true
 	}
 	if !made {
-		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions or history", opt.only)
+		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history or resume", opt.only)
 	}
 	return nil
 }

@@ -139,8 +139,15 @@ func branch(s *suite) {
 	s.reopened(path, append(at, "elderberry")...)
 	s.must(second(sess.BranchWithSummary(s.Context(), two.ID, session.BranchSummary{Summary: "fig"})))
 	s.reopened(path, append(at, "fig")...)
-	s.must(sess.ResetLeaf(s.Context(), store.BranchOptions{Durable: true}))
-	s.reopened(path)
+	// Not every format can say that the leaf is before the first entry.
+	before = s.bytes(path)
+	err := sess.ResetLeaf(s.Context(), store.BranchOptions{Durable: true})
+	if errors.Is(err, store.ErrUnsupported) && s.bytes(path) == before {
+		s.must(sess.ResetLeaf(s.Context(), store.BranchOptions{}))
+	} else {
+		s.must(err)
+		s.reopened(path)
+	}
 	s.say(sess, session.RoleUser, "gooseberry")
 	if again := s.reopened(path, "gooseberry"); again.Tree().Tips() < 4 {
 		s.Errorf("%d branches", again.Tree().Tips())

@@ -1,0 +1,97 @@
+package convert_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// agents are the dialects whose sessions are converted to each other, one for each program.
+var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex"}
+
+// Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
+func TestConvertPairs(t *testing.T) {
+	rounds := 20
+	if os.Getenv("TREELINE_SOAK") != "" {
+		rounds = 1000
+	}
+	for _, name := range agents {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, folder := inMemory(t)
+			from := w.Format(name)
+			for seed := range rounds {
+				linear := name == "wave" || name == "codelia-state" || name == "codex"
+				log := newTalk(uint64(seed), linear).write(name)
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), log)
+				for _, other := range agents {
+					to, ok := dialect.AsComposer(w.Format(other))
+					if other == name || !ok {
+						continue
+					}
+					for _, leaf := range tipsOf(w, path, from, to.Habits().Branches) {
+						if diff := convertedAt(w, path, from, to.Dialect, leaf, folder()); diff != "" {
+							t.Errorf("seed %d, %s → %s at %s: %s", seed, name, other, *leaf, diff)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// tipsOf gives the leaf and, if all is set, every other entry without children that speaks.
+func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list []*session.EntryID) {
+	w.Helper()
+	s := w.View(path, store.OpenOptions{Dialect: from})
+	list = append(list, new(s.Leaf()))
+	for e := range s.Tree().Entries() {
+		if all && e.Kind == session.KindMessage && len(s.Tree().Children(e.ID)) == 0 && e.ID != s.Leaf() && e.Role != session.RoleTool {
+			list = append(list, new(e.ID))
+		}
+	}
+	return list
+}
+
+// convertedAt converts the path to an entry and gives the first difference in what the model sees there.
+func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *session.EntryID, dir string) string {
+	w.Helper()
+	src, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
+	w.Must(err)
+	defer src.Close()
+	opt := convert.Options{To: to, Leaf: leaf, Dir: dir, Write: w.Write(store.WriteOptions{})}
+	if *leaf == src.Leaf() {
+		opt.Leaf = nil
+	}
+	there, _, err := convert.Session(w.Context(), w.Store, src, opt)
+	w.Must(err)
+	defer there.Close()
+	before, after := seenAt(w, src, *leaf), seenAt(w, there, there.Leaf())
+	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
+}
+
+// byRule takes account of what one of the agents cannot say or adds itself.
+func byRule(list []seen, from, to string) []seen {
+	for i := range list {
+		for k, form := range list[i].forms {
+			// Codex does not say that a call failed.
+			if from == "codex" || to == "codex" {
+				form = strings.TrimSuffix(form, " (error)")
+			}
+			list[i].forms[k] = form
+		}
+	}
+	// Claude Code answers a prompt without an answer itself.
+	if n := len(list); to == "claude" && n > 0 && list[n-1].role != session.RoleAssistant {
+		list = append(list, seen{role: session.RoleAssistant, forms: []string{"text No response requested."}})
+	}
+	return list
+}

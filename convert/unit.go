@@ -1,0 +1,375 @@
+package convert
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// atom is a part of a message that the model sees.
+type atom struct {
+	role  session.Role // RoleTool for a result, wherever it stands
+	part  session.Part
+	entry int // -1 where the program made it up
+	info  *dialect.NewMessage
+	// old: the records of it are restored.
+	old bool
+}
+
+// unit is a message to be written and the entries that it comes from.
+type unit struct {
+	dialect.NewMessage
+	entries []int
+}
+
+// context gives what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in
+// which an agent tells the model about itself are left out: the other agent makes its own.
+func (s *script) context(at session.EntryID) ([]atom, error) {
+	c, err := session.BuildContext(s.tree, at, session.ContextOptions{LLM: true, Resolve: s.resolve, Restore: func(e session.Entry, record []byte) []byte {
+		if whole, err := s.whole(e); err == nil {
+			return whole
+		}
+		return record
+	}})
+	if err != nil {
+		return nil, err
+	}
+	codec := s.from.Codec()
+	models := modelsOf(s.tree, at)
+	var list []atom
+	for m, err := range c.Messages() {
+		if err != nil {
+			return nil, err
+		}
+		role := codec.Role(m.JSON)
+		if role == session.RoleSystem && s.tree.Replayed() {
+			continue
+		}
+		info := s.infoOf(m.Entry, models)
+		info.Role = role
+		index := -1
+		if m.Entry.ID != "" {
+			index = m.Entry.Index
+		}
+		for _, p := range spoken(s.parts(m.JSON)) {
+			a := atom{role: role, part: p, entry: index, info: info}
+			switch p := p.(type) {
+			case session.Thinking, session.OpaquePart:
+				continue
+			case session.ToolResult:
+				a.role = session.RoleTool
+				p.Parts = spoken(p.Parts)
+				a.part = p
+			case session.ToolCall:
+				p.Arguments = arguments(p.Arguments)
+				a.part = p
+			}
+			if _, result := p.(session.ToolResult); role == session.RoleTool && !result {
+				continue // it answers nothing
+			}
+			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead.
+func arguments(value session.Raw) session.Raw {
+	switch {
+	case rawjson.IsObject(value) && rawjson.Valid(value):
+		return rawjson.Compact(value)
+	case len(value) == 0:
+		return session.Raw("{}")
+	case !rawjson.Valid(value):
+		value = rawjson.Quote(string(value))
+	}
+	var w dialect.Object
+	w.Add("input", rawjson.Compact(value))
+	return w.End()
+}
+
+// modelAt is a model from an entry on.
+type modelAt struct {
+	from int
+	session.ModelRef
+}
+
+// modelsOf gives the models that entries on the path name, for agents whose answers name none.
+func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
+	path, err := t.Path(at)
+	if err != nil {
+		return nil
+	}
+	for _, e := range path.Entries() {
+		if e.Kind != session.KindModelChange {
+			continue
+		}
+		body, err := e.Body()
+		if m, ok := body.(session.ModelChange); err == nil && ok && m.Role == "default" {
+			list = append(list, modelAt{e.Index, session.ModelRef{Provider: m.Provider, Model: m.ModelID}})
+		}
+	}
+	return list
+}
+
+// infoOf gives what is known of a message besides its parts. An answer that the program sends is a good one, whatever
+// became of it.
+func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
+	m := &dialect.NewMessage{Time: s.clock}
+	if e.ID == "" {
+		return m
+	}
+	m.Time = s.timeAt(e)
+	for _, at := range models {
+		if at.from <= e.Index {
+			m.Provider, m.Model = at.Provider, at.Model
+		}
+	}
+	body, err := e.Body()
+	if err != nil {
+		return m
+	}
+	switch b := body.(type) {
+	case session.Message:
+		m.Meta, m.Usage = b.Meta, b.Usage
+		if b.Model != "" {
+			m.Provider, m.Model = b.Provider, b.Model
+		}
+		if at, ok := b.Time.Time(); ok {
+			m.Time = at.Round(time.Microsecond)
+		}
+		if dialect.StopOf(b.Stop) == dialect.StopLength {
+			m.Stop = dialect.StopLength
+		}
+	case session.Compaction, session.BranchSummary, session.CustomMessage:
+		m.Meta = true
+	}
+	if m.Model != "" && m.Provider == "" {
+		m.Provider = dialect.ProviderOf(m.Model)
+	}
+	return m
+}
+
+// units makes messages that every provider accepts. Answers in a row are one message, each result stands right behind the
+// message with its call, every call has one result, and no id of a call is used twice. Old atoms only say which calls a
+// result may answer.
+func (s *script) units(atoms []atom) []unit {
+	b := casting{calls: map[string]*call{}, used: map[string]bool{}}
+	for _, a := range atoms {
+		b.add(a)
+	}
+	list := b.units()
+	if s.to.Habits().ResultsInCalls {
+		list = foldResults(list)
+	}
+	return list
+}
+
+// call is a call and its result, if there is one.
+type call struct {
+	id, name string
+	old      bool
+	result   *session.ToolResult
+	entry    int
+	order    int // of the result
+	at       time.Time
+}
+
+// place orders results: those that are missing come last.
+func (c *call) place() int {
+	if c.result == nil {
+		return math.MaxInt
+	}
+	return c.order
+}
+
+// draft is a message that is being put together.
+type draft struct {
+	unit
+	info  *dialect.NewMessage
+	calls []*call
+}
+
+// casting puts messages together from atoms.
+type casting struct {
+	drafts   []*draft
+	calls    map[string]*call // the last of each id
+	used     map[string]bool
+	late     []*call // restored calls whose results are new
+	closed   bool    // a result came since the last answer
+	answered int
+}
+
+// add takes the next atom.
+func (b *casting) add(a atom) {
+	switch p := a.part.(type) {
+	case session.ToolResult:
+		b.answer(a, p)
+	case session.ToolCall:
+		if p.ID == "" || a.role != session.RoleAssistant {
+			return
+		}
+		c := &call{id: b.unique(p.ID), name: p.Name, old: a.old, entry: -1}
+		b.calls[p.ID] = c
+		if p.ID = c.id; !a.old {
+			a.part = p
+			d := b.put(a)
+			d.calls = append(d.calls, c)
+		}
+	default:
+		if !a.old {
+			b.put(a)
+		}
+	}
+}
+
+// answer takes a result. Of several the first counts, and one without a call is left out.
+func (b *casting) answer(a atom, r session.ToolResult) {
+	b.closed = true
+	c := b.calls[r.CallID]
+	if c == nil || c.result != nil {
+		return
+	}
+	if c.old && !a.old {
+		b.late = append(b.late, c)
+	}
+	r.CallID, r.Name = c.id, c.name
+	b.answered++
+	c.result, c.entry, c.order, c.at = &r, a.entry, b.answered, a.info.Time
+}
+
+// unique gives an id that no call before has. Some agents number their calls anew in each turn.
+func (b *casting) unique(id string) string {
+	name := id
+	for k := 2; b.used[name]; k++ {
+		name = id + "-" + strconv.Itoa(k)
+	}
+	b.used[name] = true
+	return name
+}
+
+// put adds an atom to its message.
+func (b *casting) put(a atom) *draft {
+	var d *draft
+	if n := len(b.drafts); n > 0 {
+		d = b.drafts[n-1]
+	}
+	if d == nil || d.Role != a.role || d.info != a.info && (a.role != session.RoleAssistant || b.closed) {
+		d = &draft{unit: unit{NewMessage: *a.info}, info: a.info}
+		d.Role = a.role
+		b.drafts = append(b.drafts, d)
+		b.closed = false
+	}
+	d.Parts = append(d.Parts, a.part)
+	if d.info != a.info { // the last of several answers that are one message
+		d.info = a.info
+		d.Usage, d.Stop = a.info.Usage, a.info.Stop
+		if a.info.Model != "" {
+			d.Provider, d.Model = a.info.Provider, a.info.Model
+		}
+	}
+	d.entries = addEntry(d.entries, a.entry)
+	return d
+}
+
+func addEntry(list []int, i int) []int {
+	if i < 0 || slices.Contains(list, i) {
+		return list
+	}
+	return append(list, i)
+}
+
+// units gives the messages with the results behind their calls.
+func (b *casting) units() (list []unit) {
+	if len(b.late) > 0 {
+		list = append(list, results(b.late, time.Time{}))
+	}
+	for _, d := range b.drafts {
+		if d.Role == session.RoleAssistant && d.Stop == "" {
+			d.Stop = dialect.StopEnd
+			if len(d.calls) > 0 {
+				d.Stop = dialect.StopTools
+			}
+		}
+		list = append(list, d.unit)
+		if len(d.calls) > 0 {
+			list = append(list, results(d.calls, d.Time))
+		}
+	}
+	return list
+}
+
+// results is the message with the results of some calls, in the order in which they came.
+func results(calls []*call, at time.Time) unit {
+	u := unit{NewMessage: dialect.NewMessage{Role: session.RoleTool, Time: at}}
+	calls = slices.Clone(calls)
+	slices.SortStableFunc(calls, func(a, b *call) int {
+		return cmp.Compare(a.place(), b.place())
+	})
+	for _, c := range calls {
+		r := missingResult(c.id, c.name)
+		if c.result != nil {
+			r = *c.result
+		}
+		if c.at.After(u.Time) {
+			u.Time = c.at
+		}
+		u.Parts = append(u.Parts, r)
+		u.entries = addEntry(u.entries, c.entry)
+	}
+	return u
+}
+
+// foldResults puts results into the message with their calls.
+func foldResults(units []unit) (list []unit) {
+	for _, u := range units {
+		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant {
+			list[n].Parts = append(list[n].Parts, u.Parts...)
+			for _, i := range u.entries {
+				list[n].entries = addEntry(list[n].entries, i)
+			}
+			continue
+		}
+		list = append(list, u)
+	}
+	return list
+}
+
+// key identifies a message after another.
+func (u unit) key(before [sha256.Size]byte) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	h.Write(before[:])
+	fmt.Fprintf(h, "%s", u.Role)
+	hashParts(h, u.Parts)
+	h.Sum(sum[:0])
+	return sum
+}
+
+func hashParts(h hash.Hash, parts []session.Part) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			fmt.Fprintf(h, " text %q", p.Text)
+		case session.ToolCall:
+			fmt.Fprintf(h, " call %q %q %q", p.ID, p.Name, p.Arguments)
+		case session.ToolResult:
+			fmt.Fprintf(h, " result %q %t (", p.CallID, p.IsError)
+			hashParts(h, p.Parts)
+			fmt.Fprint(h, ")")
+		case session.Image:
+			fmt.Fprintf(h, " image %q %q", p.MIME, p.Data)
+		}
+	}
+}
+
+func hexKey(key [sha256.Size]byte) string { return hex.EncodeToString(key[:16]) }

@@ -1,0 +1,213 @@
+package claude
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Framer = (*Dialect)(nil)
+
+// Frame makes new lines follow from those of the log, as the program would have written them:
+//
+//   - They take over the version, the branch of git and the slug of the last entry.
+//   - No line is older than one before it: versions of the program choose the leaf by time.
+//   - A tool result hangs on the line with its call, also where another call or result follows that.
+//   - A compaction names the messages that it keeps.
+//   - Where the log has last-prompt lines, one with the new leaf follows. Otherwise the program would go back to the branch
+//     that the last of them names.
+func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
+	r, ok := t.Codec().EntryCodec.(*reader)
+	if !ok {
+		return nil, errors.New("the tree is not one of this format")
+	}
+	c := completion{r: r, t: t, marked: r.prompt.set}
+	out := make([]dialect.Framed, len(batch))
+	for i, n := range batch {
+		out[i].Record = c.line(n.Record)
+		c.done = append(c.done, out[i].Record)
+	}
+	if c.marked && c.leaf != "" {
+		h := t.Header()
+		out[len(out)-1].After = [][]byte{lastPrompt(&h, c.leaf, false)}
+	}
+	return out, nil
+}
+
+// completion is the state of one Frame.
+type completion struct {
+	r      *reader
+	t      *session.Tree
+	done   [][]byte // the lines before, of the same write
+	marked bool     // a last-prompt line counts
+	leaf   session.EntryID
+	latest int64 // time of the newest line; noTime where it is not known yet
+	last   []byte
+	looked bool
+}
+
+// line completes one line.
+func (c *completion) line(record []byte) []byte {
+	typ := rawjson.Str(record, "type")
+	if typ == typeLastPrompt {
+		c.marked, c.leaf = true, ""
+	}
+	if !entryType(typ) {
+		return record
+	}
+	c.look()
+	for _, m := range []struct{ key, made string }{{"version", programVersion}, {"gitBranch", noBranch}, {"entrypoint", "cli"}, {"slug", ""}} {
+		if rawjson.Str(record, m.key) != m.made {
+			continue
+		}
+		if v := rawjson.Get(c.last, m.key); rawjson.IsString(v) && !bytes.Equal(v, rawjson.Get(record, m.key)) {
+			record = rawjson.Set(record, m.key, v)
+		}
+	}
+	at, ok := c.r.Time(record).Millis()
+	if ok && at < c.latest {
+		record = rawjson.Set(record, "timestamp", dialect.ISO(time.UnixMilli(c.latest)))
+	}
+	c.latest = max(c.latest, at)
+	switch {
+	case rawjson.Str(record, "subtype") == subtypeBoundary:
+		record = c.kept(record)
+		c.marked = false // it voids the lines before it
+	case typ == typeUser && hasResult(rawjson.Get(rawjson.Get(record, "message"), "content")):
+		record = c.result(record)
+	}
+	c.leaf = session.EntryID(rawjson.Str(record, "uuid"))
+	return record
+}
+
+// look finds the last entry of the log and the time of the newest.
+func (c *completion) look() {
+	if c.looked {
+		return
+	}
+	c.looked = true
+	r := c.r
+	for ; r.timed < len(r.marks); r.timed++ {
+		r.newestAt = max(r.newestAt, r.marks[r.timed].at)
+	}
+	c.latest = r.newestAt
+	for i := len(r.marks) - 1; i >= 0; i-- {
+		if m := r.marks[i]; m.flags&isEntry != 0 && m.flags&isSide == 0 {
+			c.last, _ = c.t.At(i).Raw() // without it the line says less
+			break
+		}
+	}
+}
+
+// result hangs a tool result on the line with its call.
+func (c *completion) result(record []byte) []byte {
+	calls := rawjson.Get(rawjson.Get(record, "message"), "content")
+	var id string
+	for b := range rawjson.Elements(calls) {
+		if id == "" && rawjson.Str(b, "type") == blockResult {
+			id = rawjson.Str(b, "tool_use_id")
+		}
+	}
+	if id == "" {
+		return record
+	}
+	call, prompt := c.call(id, rawjson.Str(record, "parentUuid"))
+	if call != nil {
+		record = rawjson.Set(record, "parentUuid", call)
+		record = rawjson.Set(record, "sourceToolAssistantUUID", call)
+	}
+	if prompt != nil && rawjson.Get(record, "promptId") == nil {
+		record = rawjson.Set(record, "promptId", prompt)
+	}
+	return record
+}
+
+// call gives the uuid of the line with a call, and the id of the prompt that it belongs to. It looks back from the end of
+// the log to that prompt, and takes only lines of answers on the branch of the entry that is followed.
+func (c *completion) call(id, after string) (uuid, prompt []byte) {
+	has := func(record []byte) bool {
+		if rawjson.Str(record, "type") != typeAssistant || !bytes.Contains(record, []byte(id)) {
+			return false
+		}
+		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blockCall), id)
+	}
+	for _, record := range slices.Backward(c.done) {
+		if has(record) {
+			uuid = rawjson.Get(record, "uuid")
+		}
+		if p := rawjson.Get(record, "promptId"); p != nil {
+			return uuid, p
+		}
+		if rawjson.Str(record, "uuid") == after {
+			after = rawjson.Str(record, "parentUuid")
+		}
+	}
+	r := c.r
+	answers := map[int32]bool{}
+	from, ok := c.t.Lookup(session.EntryID(after))
+	top := len(r.marks)
+	for steps := 0; ok && steps < len(r.marks); steps++ {
+		top = from.Index
+		if m := r.marks[top]; m.message >= 0 {
+			answers[m.message] = true
+		} else if m.flags&isUser != 0 && m.flags&isResult == 0 {
+			break
+		}
+		from, ok = c.t.Lookup(from.Parent)
+	}
+	for i := len(r.marks) - 1; i >= top && (uuid == nil || prompt == nil); i-- {
+		m := r.marks[i]
+		if m.message < 0 || !answers[m.message] {
+			if i > top {
+				continue
+			}
+		}
+		raw, err := c.t.At(i).Raw()
+		if err != nil {
+			return uuid, prompt
+		}
+		if uuid == nil && has(raw) {
+			uuid = rawjson.Get(raw, "uuid")
+		}
+		if i == top {
+			prompt = rawjson.Get(raw, "promptId")
+		}
+	}
+	return uuid, prompt
+}
+
+// kept names the messages that a compaction keeps. The segment from the first to the last misses results beside the path.
+func (c *completion) kept(record []byte) []byte {
+	metadata := rawjson.Get(record, "compactMetadata")
+	segment := rawjson.Get(metadata, "preservedSegment")
+	if !rawjson.IsObject(segment) || rawjson.Get(metadata, "preservedMessages") != nil {
+		return record
+	}
+	tail, ok := c.t.Lookup(session.EntryID(rawjson.Str(segment, "tailUuid")))
+	if !ok {
+		return record
+	}
+	head := session.EntryID(rawjson.Str(segment, "headUuid"))
+	var ids [][]byte
+	kept := false
+	for _, i := range c.r.Path(c.t, tail.Index) {
+		e := c.t.At(i)
+		kept = kept || e.ID == head
+		if kept && c.r.marks[i].flags&isEntry != 0 {
+			ids = append(ids, rawjson.Quote(string(e.ID)))
+		}
+	}
+	if ids == nil {
+		return record
+	}
+	var w dialect.Object
+	w.Copy(segment, "anchorUuid")
+	w.Add("uuids", dialect.Array(ids))
+	w.Add("allUuids", dialect.Array(ids))
+	return rawjson.Set(record, "compactMetadata", rawjson.Set(metadata, "preservedMessages", w.End()))
+}

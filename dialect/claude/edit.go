@@ -1,0 +1,111 @@
+package claude
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var (
+	_ dialect.Editor  = (*Dialect)(nil)
+	_ dialect.Namer   = (*Dialect)(nil)
+	_ dialect.Adopter = (*Dialect)(nil)
+	_ dialect.Copier  = (*Dialect)(nil)
+)
+
+// Rechain changes the parent of a line, and the first of the messages that a compaction keeps.
+func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
+	record = rawjson.Set(record, "parentUuid", parentOf(parent))
+	if keep == "" {
+		return record, nil
+	}
+	m := rawjson.Get(record, "compactMetadata")
+	segment := rawjson.Get(m, "preservedSegment")
+	if !rawjson.IsObject(segment) {
+		return record, nil
+	}
+	m = rawjson.Set(m, "preservedSegment", rawjson.Set(segment, "headUuid", rawjson.Quote(string(keep))))
+	return rawjson.Set(record, "compactMetadata", m), nil
+}
+
+// SetArguments changes the input of one tool call.
+func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
+	return dialect.SetArguments(record, callID, arguments, "content", blockCall, "input")
+}
+
+// SetID changes the uuid of a line.
+func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
+	return rawjson.Set(record, "uuid", rawjson.Quote(string(id))), nil
+}
+
+// Adopt takes over the members of a line that the caller has, except for those that say where the entry stands. Members
+// that every line has are the caller's where it gives them.
+func (d *Dialect) Adopt(record, given []byte) []byte {
+	for key, value := range rawjson.Fields(given) {
+		switch key {
+		case "parentUuid", "uuid", "timestamp", "sessionId", "session_id", "type", "forkedFrom", "logicalParentUuid", "isSidechain":
+			continue
+		case "message":
+			if value = adoptMessage(rawjson.Get(record, key), value); value == nil {
+				continue
+			}
+		}
+		if !bytes.Equal(rawjson.Get(record, key), value) {
+			record = rawjson.Set(record, key, rawjson.Compact(value))
+		}
+	}
+	if rawjson.Get(given, "isMeta") == nil {
+		record = rawjson.Delete(record, "isMeta") // the summary of a compaction
+	}
+	return record
+}
+
+// adoptMessage gives the message of the caller with what Record added to it; nil where the line has no message.
+func adoptMessage(record, given []byte) []byte {
+	if record == nil || !rawjson.IsObject(given) {
+		return nil
+	}
+	return dialect.AdoptMembers(record, given)
+}
+
+// setSource names the session that an entry was copied from, as the program's /branch does. Other lines have no place
+// for it.
+func setSource(record []byte, parent string) []byte {
+	id, had := rawjson.Get(record, "uuid"), rawjson.Get(record, "forkedFrom")
+	switch {
+	case parent == "":
+		return rawjson.Delete(record, "forkedFrom")
+	case id == nil && had == nil:
+		return record
+	}
+	return rawjson.Set(record, "forkedFrom", source(parent, id))
+}
+
+// source names a session by its id or its path, and an entry of it; id is nil for none.
+func source(parent string, id []byte) []byte {
+	var w dialect.Object
+	w.Str("sessionId", strings.TrimSuffix(path.Base(parent), ".jsonl"))
+	if id != nil {
+		w.Add("messageUuid", id)
+	}
+	return w.End()
+}
+
+// Copy gives a line for a copy of its session: the id of the session changes, and the working directory where the copy has
+// another.
+func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession) []byte {
+	if rawjson.Get(record, "sessionId") != nil || rawjson.Get(record, "uuid") != nil {
+		record = rawjson.Set(record, "sessionId", rawjson.Quote(string(to.ID)))
+	}
+	if rawjson.Get(record, "session_id") != nil {
+		record = rawjson.Set(record, "session_id", rawjson.Quote(string(to.ID)))
+	}
+	if cwd := rawjson.Get(record, "cwd"); cwd != nil && to.CWD != from.CWD && rawjson.Str(record, "cwd") == from.CWD {
+		record = rawjson.Set(record, "cwd", rawjson.Quote(to.CWD))
+	}
+	return setSource(record, to.Parent)
+}

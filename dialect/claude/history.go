@@ -1,0 +1,56 @@
+package claude
+
+import (
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Historian = layout{}
+
+// HistoryFile is the file in which the program keeps what was typed.
+func (layout) HistoryFile() string { return "history.jsonl" }
+
+// ReadTyped takes a line of that file apart:
+//
+//	{"display":text,"pastedContents":{"1":{"id":1,"type":"text","content":text}},"timestamp":ms,"project":cwd,"sessionId":id}
+//
+// A long text that was pasted is shown as [Pasted text #1 +12 lines]. It is put back, so that the prompt is the one in the
+// session.
+func (layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
+	display := rawjson.Get(line, "display")
+	if !rawjson.IsObject(line) || !rawjson.Valid(line) || !rawjson.IsString(display) {
+		return t, false
+	}
+	t.Text, _ = rawjson.Unquote(display)
+	for number, pasted := range rawjson.Fields(rawjson.Get(line, "pastedContents")) {
+		if content := rawjson.Get(pasted, "content"); rawjson.IsString(content) && rawjson.Str(pasted, "type") == "text" {
+			text, _ := rawjson.Unquote(content)
+			t.Text = putBack(t.Text, number, text)
+		}
+	}
+	if ms := dialect.Integer(rawjson.Get(line, "timestamp")); ms > 0 {
+		t.At = time.UnixMilli(ms)
+	}
+	t.CWD, t.Session = rawjson.Str(line, "project"), session.ID(rawjson.Str(line, "sessionId"))
+	return t, true
+}
+
+// putBack replaces the mark of the pasted text of that number.
+func putBack(text, number, pasted string) string {
+	mark := "[Pasted text #" + number
+	from := strings.Index(text, mark)
+	if from < 0 {
+		return text
+	}
+	rest := text[from+len(mark):]
+	end := strings.IndexByte(rest, ']')
+	// Of #1 and #12 only one is meant.
+	if end < 0 || end > 0 && rest[0] >= '0' && rest[0] <= '9' {
+		return text
+	}
+	return text[:from] + pasted + rest[end+1:]
+}

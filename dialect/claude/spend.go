@@ -1,0 +1,40 @@
+package claude
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ session.Spender = (*Dialect)(nil)
+
+// typeCosts is a line with the costs of the session so far. They include those of its sub-agents and, in a fork, those of
+// what was copied.
+const typeCosts = "cost-state"
+
+// Spent gives the tokens of an answer, which each of its lines repeats, and the costs by model. Old versions wrote interim
+// numbers in early lines of an answer.
+func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+	switch {
+	case e.Kind == session.KindMessage && e.Role == session.RoleAssistant:
+		m := rawjson.Get(raw, "message")
+		s := session.Spending{Of: rawjson.Str(m, "id"), Provider: provider, Model: rawjson.Str(m, "model")}
+		if s.Model == synthetic {
+			return
+		}
+		if s.Of == "" {
+			s.Of = string(e.ID)
+		}
+		if u := usage(rawjson.Get(m, "usage")); u != nil {
+			s.Usage = *u
+		}
+		take(s)
+	case e.Kind == session.KindCustom && e.Type == typeCosts:
+		for model, used := range rawjson.Fields(rawjson.Get(raw, "modelUsage")) {
+			cost := dialect.Number(rawjson.Get(used, "costUSD"))
+			take(session.Spending{
+				Of: "cost of " + model, Total: true, Provider: provider, Model: model, Usage: session.NewUsage([5]float64{}, [5]float64{4: cost}),
+			})
+		}
+	}
+}

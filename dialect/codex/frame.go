@@ -1,0 +1,358 @@
+package codex
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Framer = (*Dialect)(nil)
+
+// Frame gives what the program writes for entries: turns begin and end with events, messages are told to its lists by
+// events, and in a paginated log each line has the next ordinal. Two writers at once may give the same ordinal; the program
+// reads lines in the order of the file and accepts that.
+func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
+	f, err := newFraming(t)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]dialect.Framed, len(batch))
+	for i, n := range batch {
+		if out[i], err = f.entry(n, batch[i+1:]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// framing is the end of a log to which entries are added.
+type framing struct {
+	t *session.Tree
+	// next is the next ordinal of a paginated log, -1 for a legacy one.
+	next int64
+	// turn is the id of the turn that is open, "" if none is; prompted: it has a message of the user.
+	turn     string
+	prompted bool
+	now      time.Time
+}
+
+// pastPrompt is how many lines before the last message of the user are searched for the beginning of its turn.
+const pastPrompt = 64
+
+// newFraming looks at the end of a log.
+func newFraming(t *session.Tree) (*framing, error) {
+	f := &framing{t: t, next: -1}
+	if rawjson.Str(rawjson.Get(t.Header().Raw, "payload"), "history_mode") == "paginated" {
+		if err := f.number(); err != nil {
+			return nil, err
+		}
+	}
+	left := -1
+	for i := t.Len() - 1; i >= 0 && left != 0; i-- {
+		e := t.At(i)
+		left--
+		switch {
+		case e.Kind == session.KindLeaf:
+			return f, nil
+		case e.Kind == session.KindMessage && e.Role == session.RoleUser && !f.prompted:
+			raw, err := e.Raw()
+			if err != nil {
+				return nil, err
+			}
+			it, ok := itemOf(e, rawjson.Get(raw, "payload"))
+			if f.prompted = e.Type == typeAgents || ok && it.turn; f.prompted {
+				left = pastPrompt
+			}
+		case e.Type == typeEvent:
+			raw, err := e.Raw()
+			if err != nil {
+				return nil, err
+			}
+			payload := rawjson.Get(raw, "payload")
+			switch rawjson.Str(payload, "type") {
+			case "task_started":
+				f.turn = rawjson.Str(payload, "turn_id")
+				return f, nil
+			case "task_complete", "turn_aborted":
+				return f, nil
+			}
+		}
+	}
+	return f, nil
+}
+
+// number finds the next ordinal: the one after the last line, which may be the header of a fork.
+func (f *framing) number() error {
+	f.next = 0
+	after := func(record []byte) bool {
+		value := rawjson.Get(record, "ordinal")
+		if dialect.IsNumber(value) {
+			f.next = max(f.next, dialect.Integer(value)+1)
+		}
+		return dialect.IsNumber(value)
+	}
+	after(f.t.Header().Raw)
+	for i := f.t.Len() - 1; i >= 0; i-- {
+		raw, err := f.t.At(i).Raw()
+		if err != nil {
+			return err
+		}
+		if after(raw) {
+			break
+		}
+	}
+	return nil
+}
+
+// line gives a line with its ordinal.
+func (f *framing) line(typ string, payload []byte) []byte {
+	return f.numbered(line(f.now, typ, payload))
+}
+
+// numbered gives a record its ordinal.
+func (f *framing) numbered(record []byte) []byte {
+	if f.next < 0 {
+		return record
+	}
+	var w dialect.Object
+	w.Copy(record, "timestamp")
+	w.Add("ordinal", strconv.AppendInt(nil, f.next, 10))
+	w.Others(record, "timestamp", "ordinal")
+	f.next++
+	return w.End()
+}
+
+// entry frames one entry; then are those that are written after it.
+func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dialect.Framed, err error) {
+	f.now = n.Time
+	record := n.Record
+	if b, ok := n.Body.(session.Leaf); ok {
+		turns, err := turnsAfter(f.t, b.Target)
+		if err != nil {
+			return out, err
+		}
+		f.turn, f.prompted = "", false
+		out.Record = f.numbered(rawjson.Set(record, "payload", rolledBack(turns)))
+		return out, nil
+	}
+	// The parent is in the tree only if the leaf was moved there, or if it is the end.
+	if n.Parent == "" || f.t.Has(n.Parent) {
+		turns, err := turnsAfter(f.t, n.Parent)
+		if err != nil {
+			return out, err
+		}
+		if turns > 0 {
+			out.Before = append(out.Before, f.line(typeEvent, rolledBack(turns)))
+			f.turn, f.prompted = "", false
+		}
+	}
+	payload := rawjson.Get(record, "payload")
+	switch n.Body.(type) {
+	case session.Message:
+		if payload, err = f.answering(payload); err != nil {
+			return out, err
+		}
+		record = rawjson.Set(record, "payload", payload)
+		f.message(&out, n, record, payload, then)
+		return out, nil
+	case session.ModelChange:
+		if payload, err = f.settings(payload); err != nil {
+			return out, err
+		}
+		record = rawjson.Set(record, "payload", payload)
+	}
+	out.Record = f.numbered(record)
+	return out, nil
+}
+
+// message frames a message.
+func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payload []byte, then []dialect.NewRecord) {
+	it, _ := itemOf(session.Entry{}, payload)
+	text := contentText(payload)
+	switch {
+	case it.turn && it.user:
+		if f.turn == "" || f.prompted {
+			f.turn = string(n.ID)
+			out.Before = append(out.Before, f.line(typeEvent, f.started()))
+		}
+		f.prompted = true
+		out.Record = f.numbered(record)
+		out.After = append(out.After, f.line(typeEvent, f.prompt(n, payload, text)))
+	case it.kind == "message" && rawjson.Str(payload, "role") == "assistant":
+		out.Before = append(out.Before, f.line(typeEvent, f.said(n, text)))
+		out.Record = f.numbered(record)
+		if f.turn != "" && ends(then) {
+			var w dialect.Object
+			w.Str("type", "task_complete")
+			w.Str("turn_id", f.turn)
+			w.Str("last_agent_message", text)
+			out.After = append(out.After, f.line(typeEvent, w.End()))
+			f.turn, f.prompted = "", false
+		}
+	case it.kind == "reasoning" && reasoning(payload) != "":
+		out.Before = append(out.Before, f.line(typeEvent, f.thought(n, reasoning(payload))))
+		out.Record = f.numbered(record)
+	default:
+		out.Record = f.numbered(record)
+	}
+}
+
+// ends reports whether a turn ends before these entries: the model says no more.
+func ends(then []dialect.NewRecord) bool {
+	for _, n := range then {
+		if m, ok := n.Body.(session.Message); ok {
+			it, _ := itemOf(session.Entry{}, m.JSON)
+			return it.turn || it.lead
+		}
+	}
+	return true
+}
+
+// started is the event that begins a turn.
+func (f *framing) started() []byte {
+	var w dialect.Object
+	w.Str("type", "task_started")
+	w.Str("turn_id", f.turn)
+	w.Add("started_at", strconv.AppendInt(nil, f.now.Unix(), 10))
+	w.Add("model_context_window", []byte("null"))
+	w.Str("collaboration_mode_kind", "default")
+	return w.End()
+}
+
+// prompt is the event that shows a message of the user.
+func (f *framing) prompt(n dialect.NewRecord, payload []byte, text string) []byte {
+	var images, content [][]byte
+	for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
+		url := rawjson.Get(part, "image_url")
+		var w dialect.Object
+		switch rawjson.Str(part, "type") {
+		case "input_text":
+			w.Str("type", "text")
+			w.Copy(part, "text")
+			w.Add("text_elements", []byte("[]"))
+		case "input_image":
+			images = append(images, url)
+			w.Str("type", "image")
+			w.Add("image_url", url)
+		default:
+			continue
+		}
+		content = append(content, w.End())
+	}
+	if f.next >= 0 {
+		var w dialect.Object
+		w.Str("type", "UserMessage")
+		w.Str("id", string(n.ID))
+		w.Add("content", dialect.Array(content))
+		return f.completed(w.End())
+	}
+	var w dialect.Object
+	w.Str("type", "user_message")
+	w.Str("message", text)
+	w.Add("images", dialect.Array(images))
+	w.Add("local_images", []byte("[]"))
+	w.Add("text_elements", []byte("[]"))
+	return w.End()
+}
+
+// said is the event that shows a message of the model.
+func (f *framing) said(n dialect.NewRecord, text string) []byte {
+	var w dialect.Object
+	if f.next < 0 {
+		w.Str("type", "agent_message")
+		w.Str("message", text)
+		return w.End()
+	}
+	w.Str("type", "AgentMessage")
+	w.Str("id", string(n.ID))
+	w.Add("content", dialect.Array([][]byte{textPart("Text", text)}))
+	return f.completed(w.End())
+}
+
+// thought is the event that shows reasoning.
+func (f *framing) thought(n dialect.NewRecord, text string) []byte {
+	var w dialect.Object
+	if f.next < 0 {
+		w.Str("type", "agent_reasoning")
+		w.Str("text", text)
+		return w.End()
+	}
+	w.Str("type", "Reasoning")
+	w.Str("id", string(n.ID))
+	w.Add("summary_text", dialect.Array([][]byte{rawjson.Quote(text)}))
+	w.Add("raw_content", []byte("[]"))
+	return f.completed(w.End())
+}
+
+// completed is the event of a paginated log that shows an item.
+func (f *framing) completed(item []byte) []byte {
+	at := strconv.AppendInt(nil, f.now.UnixMilli(), 10)
+	var w dialect.Object
+	w.Str("type", "item_completed")
+	w.Str("thread_id", string(f.t.Header().ID))
+	w.Str("turn_id", f.turn)
+	w.Add("item", item)
+	w.Add("started_at_ms", at)
+	w.Add("completed_at_ms", at)
+	return w.End()
+}
+
+// settings takes the settings of a turn over from the last one that has any, with another model.
+func (f *framing) settings(payload []byte) ([]byte, error) {
+	if cwd := f.t.Header().CWD; cwd != "" {
+		payload = rawjson.Set(payload, "cwd", rawjson.Quote(cwd))
+	}
+	for i := f.t.Len() - 1; i >= 0; i-- {
+		e := f.t.At(i)
+		if e.Type != typeTurnContext {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return nil, err
+		}
+		if last := rawjson.Get(raw, "payload"); rawjson.IsObject(last) && rawjson.Get(payload, "turn_id") == nil {
+			model := rawjson.Get(payload, "model")
+			payload = rawjson.Set(bytes.Clone(last), "model", model)
+			if mode := rawjson.Get(payload, "collaboration_mode"); rawjson.IsObject(rawjson.Get(mode, "settings")) {
+				mode = rawjson.Set(mode, "settings", rawjson.Set(rawjson.Get(mode, "settings"), "model", model))
+				payload = rawjson.Set(payload, "collaboration_mode", mode)
+			}
+		}
+		break
+	}
+	if f.turn != "" {
+		payload = rawjson.Set(payload, "turn_id", rawjson.Quote(f.turn))
+	}
+	return payload, nil
+}
+
+// answering gives an output the type that fits its call: the output of a custom tool has another one than that of a function.
+func (f *framing) answering(payload []byte) ([]byte, error) {
+	kind, id := rawjson.Str(payload, "type"), rawjson.Str(payload, "call_id")
+	if kind != "function_call_output" || id == "" {
+		return payload, nil
+	}
+	for i := f.t.Len() - 1; i >= 0; i-- {
+		e := f.t.At(i)
+		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return nil, err
+		}
+		if call := rawjson.Get(raw, "payload"); rawjson.Str(call, "call_id") == id {
+			if out := outputOf(rawjson.Str(call, "type")); strings.HasPrefix(out, "custom") {
+				payload = rawjson.Set(payload, "type", rawjson.Quote(out))
+			}
+			break
+		}
+	}
+	return payload, nil
+}

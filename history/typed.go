@@ -1,0 +1,85 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// readHistories collects what agents keep in files of their own. Most of it is in the sessions too, as the same prompt;
+// where it was used is known from the sessions alone.
+func (i *importing) readHistories(ctx context.Context, known map[string]string, there map[string]bool, rows []place.Row) {
+	cwds := map[session.ID]string{}
+	for n := range rows {
+		cwds[rows[n].ID] = rows[n].CWD
+	}
+	for _, h := range i.opt.Sessions.Histories() {
+		if ctx.Err() != nil {
+			return
+		}
+		info, err := os.Stat(h.Path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		there[h.Path] = true
+		stamp := ""
+		if err == nil {
+			stamp = fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+			if known[h.Path] == stamp {
+				continue
+			}
+			err = i.readHistory(ctx, h, cwds)
+		}
+		if err != nil {
+			i.report.Failed = append(i.report.Failed, h.Path)
+			continue
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		i.report.Histories++
+		i.uses = append(i.uses, sessionUses{Path: h.Path, Stamp: stamp, Dialect: h.Dialect.Name()})
+	}
+}
+
+// readHistory reads one file. Lines that are not prompts are ignored, such as one that is just being written.
+func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[session.ID]string) error {
+	f, err := os.Open(h.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var last time.Time
+	for r := bufio.NewReaderSize(f, 1<<16); ctx.Err() == nil; {
+		line, err := r.ReadBytes('\n')
+		if t, ok := h.Read(bytes.TrimSpace(line)); ok {
+			i.report.Prompts++
+			if t.At.IsZero() {
+				t.At = last // that of the one before
+			}
+			last = t.At
+			if len(t.Text) > longestPrompt {
+				i.report.TooLong++
+			} else {
+				i.prompts = append(i.prompts, Prompt{Text: t.Text, CWD: cmp.Or(t.CWD, cwds[t.Session]), At: t.At})
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/internal/interop/draft"
+	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+)
+
+// agent is a real program that resumes a session of its own and sends it to the stand-in.
+type agent struct {
+	program program
+	dialect dialect.Dialect
+	binary  string // pattern of its path below node_modules
+	api     fakeapi.API
+	// project reduces the body of a request to what is compared.
+	project func(body []byte) ([]string, error)
+	// random makes a session.
+	random func(seed uint64) draft.Session
+	// place gives the file of a session below the home of a user who works in a directory.
+	place func(workDir, id string) string
+	// settings writes what the program needs to find the stand-in.
+	settings func(home, workDir, url string) error
+	env      func(url string) []string
+	// resume gives the arguments that ask the next prompt.
+	resume func(id string) []string
+	// traces are patterns of what a session leaves below the home.
+	traces []string
+}
+
+// agents in the order in which they resume sessions.
+var agents = []agent{
+	{
+		program: program{name: "claude-code-2.1.325", packages: []string{"@anthropic-ai/claude-code@2.1.325"}},
+		dialect: claude.Claude, binary: "@anthropic-ai/claude-code-" + runtime.GOOS + "-*/claude",
+		api: fakeapi.Messages, project: projectMessages, random: draft.Claude,
+		place: func(workDir, id string) string {
+			return filepath.Join(".claude", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), id+".jsonl")
+		},
+		settings: func(string, string, string) error { return nil },
+		env: func(url string) []string {
+			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-ant-dummy", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+		},
+		resume: func(id string) []string { return []string{"-p", "--resume", id, nextPrompt, "--output-format", "json"} },
+		traces: []string{".claude/projects"},
+	},
+	{
+		program: program{name: "codex-0.166.0", packages: []string{"@openai/codex@0.166.0"}},
+		dialect: codex.Codex, binary: "@openai/codex-" + runtime.GOOS + "-*/vendor/*/bin/codex",
+		api: fakeapi.Responses, project: projectResponses, random: draft.Codex,
+		place: func(_, id string) string {
+			return filepath.Join(".codex", "sessions", "2026", "05", "01", "rollout-2026-05-01T10-00-00-"+id+".jsonl")
+		},
+		settings: codexSettings,
+		env:      func(string) []string { return []string{"OPENAI_API_KEY=sk-dummy"} },
+		resume:   func(id string) []string { return []string{"exec", "--skip-git-repo-check", "resume", id, nextPrompt} },
+		traces:   []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
+	},
+}
+
+// notAlphanumeric is what Claude Code replaces in the path of a working directory.
+var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// codexSettings names the stand-in as the provider. A failed request is not repeated.
+func codexSettings(home, workDir, url string) error {
+	dir := filepath.Join(home, ".codex")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	text := fmt.Sprintf(`model = "gpt-5"
+model_provider = %[1]q
+[model_providers.%[1]s]
+name = %[1]q
+base_url = %[2]q
+wire_api = "responses"
+env_key = "OPENAI_API_KEY"
+request_max_retries = 0
+stream_max_retries = 0
+[projects.%[3]q]
+trust_level = "trusted"
+`, draft.CodexProvider, url+"/v1", workDir)
+	return os.WriteFile(filepath.Join(dir, "config.toml"), []byte(text), 0o600)
+}
+
+// find installs the program and gives the path of its binary.
+func (a agent) find(opt options) (string, error) {
+	dir, err := a.program.folder(opt)
+	if err != nil {
+		return "", err
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "node_modules", filepath.FromSlash(a.binary)))
+	if err != nil || len(found) == 0 {
+		return "", fmt.Errorf("npm has no %s for this machine", a.program.name)
+	}
+	return found[0], nil
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+)
+
+// desk is a place where an agent resumes one session after the other: a home, a working directory, and a stand-in for the
+// provider.
+type desk struct {
+	agent
+	path    string // of the binary
+	home    string
+	workDir string
+	api     *fakeapi.Server
+}
+
+// longest is how long an agent may take to resume a session.
+const longest = 90 * time.Second
+
+func newDesk(a agent, path, home string) (*desk, error) {
+	// Agents resolve links in the working directory.
+	if err := os.MkdirAll(filepath.Join(home, "project"), 0o700); err != nil {
+		return nil, err
+	}
+	home, err := filepath.EvalSymlinks(home)
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{agent: a, path: path, home: home, workDir: filepath.Join(home, "project")}
+	if d.api, err = fakeapi.Start(); err != nil {
+		return nil, err
+	}
+	if err := a.settings(home, d.workDir, d.api.URL()); err != nil {
+		return nil, errors.Join(err, d.api.Close())
+	}
+	return d, nil
+}
+
+func (d *desk) close() error { return d.api.Close() }
+
+// clear removes what earlier sessions left.
+func (d *desk) clear() error {
+	for _, pattern := range d.traces {
+		found, err := filepath.Glob(filepath.Join(d.home, filepath.FromSlash(pattern)))
+		if err != nil {
+			return err
+		}
+		for _, path := range found {
+			if err := os.RemoveAll(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// store is a store of this library in the agent's home.
+func (d *desk) store() (*treeline.Store, error) {
+	return treeline.New(treeline.Options{Home: d.home, WorkDir: d.workDir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
+}
+
+// lay writes a log where the agent looks for a session. Others are logs beside it.
+func (d *desk) lay(id string, log []byte, others map[string][]byte) (path string, err error) {
+	path = filepath.Join(d.home, d.place(d.workDir, id))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	for name, content := range others {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), content, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return path, os.WriteFile(path, log, 0o600)
+}
+
+// expect is what this library says that the agent sends. A session that has no conversation for the agent has no messages.
+func (d *desk) expect(ctx context.Context, path string) ([]string, error) {
+	store, err := d.store()
+	if err != nil {
+		return nil, err
+	}
+	defer store.Close()
+	s, err := store.Open(ctx, path, treeline.OpenOptions{Dialect: d.dialect})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var messages [][]byte
+	for m, err := range c.Messages() {
+		if err != nil {
+			return nil, err
+		}
+		messages = append(messages, bytes.Clone(m.JSON))
+	}
+	return projectContext(s, messages), nil
+}
+
+// uuid finds the first id in the name of a session's file.
+var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// sent is what the agent sends when it resumes the session in a file.
+type sent struct {
+	messages []string
+	body     []byte // nil: it refused the session
+	said     string // what it printed
+}
+
+// ask lets the agent resume a session.
+func (d *desk) ask(ctx context.Context, path string) (sent, error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	d.api.Take()
+	cmd := exec.CommandContext(ctx, d.path, d.resume(uuid.FindString(filepath.Base(path)))...)
+	cmd.Dir = d.workDir
+	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
+	cmd.Env = append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
+	cmd.WaitDelay = 5 * time.Second // its children may hold the pipe open
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return sent{}, fmt.Errorf("%s took more than %s", d.program.name, longest)
+	}
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return sent{}, err
+	}
+	s := sent{said: strings.TrimSpace(string(out))}
+	for _, r := range d.api.Take() {
+		// Agents also ask for titles and the like.
+		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(nextPrompt)) {
+			s.body = r.Body
+			s.messages, err = d.project(r.Body)
+			return s, err
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,141 @@
+// Package fakeapi is a stand-in for two APIs of language models on the loopback interface: Anthropic's Messages and OpenAI's
+// Responses. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
+// that resumes a session shows what it sends. It checks no key and reaches no other host.
+package fakeapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// API says which interface a request is for.
+type API string
+
+// The interfaces that have answers. All else is answered with "not found".
+const (
+	Messages  API = "messages"
+	Tokens    API = "count_tokens"
+	Responses API = "responses"
+)
+
+// Request is a request of an agent to one of the interfaces.
+type Request struct {
+	API  API
+	Body []byte
+}
+
+// Server is a running stand-in.
+type Server struct {
+	http *http.Server
+	url  string
+
+	mu       sync.Mutex
+	requests []Request
+	replies  int
+}
+
+// Start listens on a free port of the loopback interface.
+func Start() (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{url: "http://" + l.Addr().String()}
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.http.Serve(l) }() // ends with Close
+	return s, nil
+}
+
+// URL is the base of the addresses, without a slash at its end.
+func (s *Server) URL() string { return s.url }
+
+// Close ends the server. Requests that are being answered are waited for.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(err, s.http.Close())
+	}
+	return nil
+}
+
+// Take returns the requests since the last Take, in the order of their arrival.
+func (s *Server) Take() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := s.requests
+	s.requests = nil
+	return taken
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	api := API(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
+	if r.Method != http.MethodPost {
+		api = ""
+	}
+	switch api {
+	case Messages:
+		answerMessages(w, body, s.reply(api, body))
+	case Responses:
+		answerResponses(w, s.reply(api, body))
+	case Tokens:
+		s.keep(api, body)
+		send(w, http.StatusOK, []byte(`{"input_tokens":10}`))
+	default:
+		send(w, http.StatusNotFound, []byte(`{"type":"error","error":{"type":"not_found_error","message":"not part of the stand-in"}}`))
+	}
+}
+
+func (s *Server) keep(api API, body []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, Request{api, body})
+}
+
+// reply keeps a request and gives the number of its answer.
+func (s *Server) reply(api API, body []byte) int {
+	s.keep(api, body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies++
+	return s.replies
+}
+
+func send(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the agent may have gone
+}
+
+// stream writes server-sent events.
+type stream struct {
+	w http.ResponseWriter
+}
+
+func newStream(w http.ResponseWriter) stream {
+	w.Header().Set("Content-Type", "text/event-stream")
+	return stream{w}
+}
+
+// event sends an event under the type that its data has.
+func (s stream) event(kind string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil {
+		panic(err) // the data is ours
+	}
+	_, _ = fmt.Fprintf(s.w, "event: %s\ndata: %s\n\n", kind, text) // the agent may have gone
+}

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// nextPrompt is what the agents are asked when they resume a session.
+const nextPrompt = "NEXT PROMPT"
+
+// A projection of messages has what both sides must agree on: roles, texts, thinking, calls, results and images. It leaves
+// out what an agent adds for the new prompt: system messages, reminders, its own surroundings, and the prompt. Each message
+// is a text of several lines.
+type projection struct {
+	messages []string
+	line     strings.Builder
+}
+
+// reminder begins a text that Claude Code adds to messages.
+const reminder = "<system-reminder>"
+
+// surroundings begin the messages of Codex about where it runs.
+var surroundings = []string{"<environment_context>", "<permissions instructions>", "<skills_instructions>", "# AGENTS.md instructions", "<user_instructions>"}
+
+func (p *projection) begin() { p.line.Reset() }
+
+// end adds a message unless nothing of it is compared.
+func (p *projection) end(role string) {
+	if p.line.Len() > 0 && role != "system" && role != "developer" {
+		p.messages = append(p.messages, role+p.line.String())
+	}
+}
+
+func (p *projection) say(kind string, words ...string) {
+	p.line.WriteString("\n\t" + kind + " " + strings.Join(words, " "))
+}
+
+func (p *projection) text(text string) {
+	if strings.HasPrefix(text, reminder) || strings.TrimSpace(text) == nextPrompt {
+		return
+	}
+	for _, s := range surroundings {
+		if strings.HasPrefix(strings.TrimSpace(text), s) {
+			return
+		}
+	}
+	p.say("text", fmt.Sprintf("%q", text))
+}
+
+// output is a text of a result. Reminders behind it and the wording of an interrupted call are the agent's own.
+func (p *projection) output(text string) {
+	text, _, _ = strings.Cut(text, "\n\n"+reminder)
+	if strings.HasPrefix(text, "[Tool call interrupted") {
+		text = "[Tool call interrupted"
+	}
+	if text != "" {
+		p.say("\ttext", fmt.Sprintf("%q", text))
+	}
+}
+
+func (p *projection) image(data string) {
+	p.say("image", fmt.Sprintf("%.16x", sha256.Sum256([]byte(data))))
+}
+
+// plain is a value with the members of objects in order and without those that are null, which Codex adds. What is not JSON
+// is a text.
+func plain(value []byte) string {
+	var v any
+	if json.Unmarshal(value, &v) != nil {
+		return spell(string(value))
+	}
+	return strings.NewReplacer(`,"env":null`, "", `,"timeout_ms":null`, "", `,"user":null`, "", `,"working_directory":null`, "").Replace(spell(v))
+}
+
+// projectContext is the projection of what this library says.
+func projectContext(s *treeline.Session, messages [][]byte) []string {
+	var p projection
+	for _, m := range messages {
+		p.begin()
+		for _, part := range s.MessageParts(m) {
+			p.part(part, p.text)
+		}
+		role := s.Dialect().Codec().Role(m)
+		if role == session.RoleTool {
+			role = session.RoleUser
+		}
+		p.end(role.String())
+	}
+	return p.messages
+}
+
+// part adds a part. Texts of results have rules of their own.
+func (p *projection) part(part session.Part, text func(string)) {
+	switch part := part.(type) {
+	case session.Text:
+		text(part.Text)
+	case session.Thinking:
+		p.say("thinking", fmt.Sprintf("%q", part.Text))
+	case session.ToolCall:
+		p.say("call", part.ID, part.Name, plain(part.Arguments))
+	case session.ToolResult:
+		p.say("result", part.CallID, fmt.Sprint(part.IsError))
+		for _, inside := range part.Parts {
+			p.part(inside, p.output)
+		}
+	case session.Image:
+		p.image(part.Data)
+	case session.OpaquePart:
+		p.say("opaque", part.Type)
+	}
+}
+
+// claudeBlock has the members of all content blocks.
+type claudeBlock struct {
+	Type, Text, Thinking, ID, Name string
+	ToolUseID                      string `json:"tool_use_id"`
+	Input, Content                 json.RawMessage
+	IsError                        bool `json:"is_error"`
+	Source                         struct{ Type, Data, URL string }
+}
+
+// projectMessages is the projection of a request to Anthropic's Messages.
+func projectMessages(body []byte) ([]string, error) {
+	var request struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	var p projection
+	for _, m := range request.Messages {
+		p.begin()
+		if err := p.blocks(m.Content, p.text); err != nil {
+			return nil, err
+		}
+		p.end(m.Role)
+	}
+	return p.messages, nil
+}
+
+// blocks adds a content: a text, or a list of blocks.
+func (p *projection) blocks(content []byte, text func(string)) error {
+	if len(content) == 0 || bytes.Equal(content, []byte("null")) {
+		return nil
+	}
+	if content[0] == '"' {
+		var s string
+		err := json.Unmarshal(content, &s)
+		text(s)
+		return err
+	}
+	var list []claudeBlock
+	if err := json.Unmarshal(content, &list); err != nil {
+		return err
+	}
+	for _, b := range list {
+		switch b.Type {
+		case "text":
+			text(b.Text)
+		case "thinking":
+			p.say("thinking", fmt.Sprintf("%q", b.Thinking))
+		case "tool_use":
+			p.say("call", b.ID, b.Name, plain(b.Input))
+		case "tool_result":
+			p.say("result", b.ToolUseID, fmt.Sprint(b.IsError))
+			if err := p.blocks(b.Content, p.output); err != nil {
+				return err
+			}
+		case "image":
+			p.image(b.Source.Data + b.Source.URL)
+		default:
+			p.say("opaque", b.Type)
+		}
+	}
+	return nil
+}
+
+// codexItem has the members of all items of the Responses API.
+type codexItem struct {
+	Type, Role, Name, Arguments string
+	CallID                      string `json:"call_id"`
+	Input, Output, Action       json.RawMessage
+	Content, Summary            []codexPart
+}
+
+type codexPart struct {
+	Type, Text string
+	ImageURL   string `json:"image_url"`
+}
+
+// projectResponses is the projection of a request to OpenAI's Responses.
+func projectResponses(body []byte) ([]string, error) {
+	var request struct{ Input []codexItem }
+	if err := json.Unmarshal(body, &request); err != nil {
+		return nil, err
+	}
+	var p projection
+	for _, i := range request.Input {
+		p.begin()
+		role, err := p.item(i)
+		if err != nil {
+			return nil, err
+		}
+		p.end(role)
+	}
+	return p.messages, nil
+}
+
+// item adds an item and gives its role.
+func (p *projection) item(i codexItem) (role string, err error) {
+	switch i.Type {
+	case "message":
+		p.list(i.Content, p.text)
+		return i.Role, nil
+	case "agent_message":
+		p.list(i.Content, p.text)
+		return "user", nil
+	case "reasoning":
+		texts := i.Content
+		if len(texts) == 0 {
+			texts = i.Summary
+		}
+		var all []string
+		for _, t := range texts {
+			all = append(all, t.Text)
+		}
+		p.say("thinking", fmt.Sprintf("%q", strings.Join(all, "\n")))
+	case "function_call":
+		p.say("call", i.CallID, i.Name, plain([]byte(i.Arguments)))
+	case "custom_tool_call":
+		p.say("call", i.CallID, i.Name, plain(i.Input))
+	case "local_shell_call":
+		p.say("call", i.CallID, "local_shell", plain(i.Action))
+	case "function_call_output", "custom_tool_call_output":
+		p.say("result", i.CallID, "false")
+		if len(i.Output) > 0 && i.Output[0] == '"' {
+			var s string
+			err = json.Unmarshal(i.Output, &s)
+			p.output(s)
+			return "user", err
+		}
+		var list []codexPart
+		err = json.Unmarshal(i.Output, &list)
+		p.list(list, p.output)
+		return "user", err
+	default:
+		p.say("opaque", i.Type)
+	}
+	return "assistant", nil
+}
+
+func (p *projection) list(parts []codexPart, text func(string)) {
+	for _, part := range parts {
+		switch part.Type {
+		case "input_text", "output_text":
+			text(part.Text)
+		case "input_image":
+			data := part.ImageURL
+			if _, after, ok := strings.Cut(data, ";base64,"); ok {
+				data = after
+			}
+			p.image(data)
+		default:
+			p.say("opaque", part.Type)
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// scene is a session for an agent to resume.
+type scene struct {
+	name string
+	// lay writes the session and gives its file.
+	lay func(context.Context, *desk) (path string, err error)
+}
+
+// outcome is what both sides made of a scene.
+type outcome struct {
+	scene
+	log  []byte
+	want []string // what this library says
+	got  sent
+	err  error // nothing was compared
+}
+
+// compareResume makes the comparison "resume". The packages are installed before the network is left.
+func compareResume(ctx context.Context, opt options) error {
+	paths, missing := make([]string, len(agents)), []error(nil)
+	for i, a := range agents {
+		path, err := a.find(opt)
+		if err != nil {
+			fmt.Printf("interop: %s was not run: %v\n", a.program.name, err)
+			missing = append(missing, err)
+		}
+		paths[i] = path
+	}
+	if !opt.boxed {
+		words, err := findBox(ctx)
+		if err == nil {
+			installed := opt.installed
+			if installed == "" {
+				installed = filepath.Join(opt.work, "npm")
+			}
+			return errors.Join(append(missing, inBox(ctx, words, installed))...)
+		}
+		fmt.Printf("interop: no network namespace can be made here, so the agents are not kept from other hosts: %v\n", err)
+	}
+	for i, a := range agents {
+		if paths[i] == "" {
+			continue
+		}
+		if err := a.compare(ctx, opt, paths[i]); err != nil {
+			missing = append(missing, fmt.Errorf("%s: %w", a.program.name, err))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote.
+func (a agent) scenes(opt options) (list []scene, err error) {
+	for _, file := range opt.files {
+		log, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		if a.claims(log) {
+			name := filepath.Base(file)
+			list = append(list, scene{name, func(_ context.Context, d *desk) (string, error) { return d.lay(a.idOf(name, log), log, beside(file)) }})
+		}
+	}
+	if len(opt.files) > 0 {
+		return list, nil
+	}
+	for i := range opt.resumes {
+		seed := opt.seed + uint64(i)
+		list = append(list, scene{fmt.Sprintf("random-%d", seed), func(_ context.Context, d *desk) (string, error) {
+			s := a.random(seed)
+			return d.lay(s.ID, s.Log, s.Others)
+		}})
+	}
+	return list, nil
+}
+
+// compare lets an agent resume all its scenes, several at a time.
+func (a agent) compare(ctx context.Context, opt options, path string) error {
+	scenes, err := a.scenes(opt)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	outcomes, next := make([]outcome, len(scenes)), make(chan int)
+	var workers sync.WaitGroup
+	failed := make([]error, max(opt.parallel, 1))
+	for w := range failed {
+		workers.Go(func() {
+			d, err := newDesk(a, path, filepath.Join(opt.work, fmt.Sprintf("%s-%d", a.program.name, w)))
+			if err != nil {
+				failed[w] = err
+			} else {
+				defer d.close()
+			}
+			for i := range next {
+				if err == nil {
+					outcomes[i] = d.play(ctx, scenes[i])
+				}
+			}
+		})
+	}
+	for i := range scenes {
+		if ctx.Err() == nil {
+			next <- i
+		}
+	}
+	close(next)
+	workers.Wait()
+	if err := errors.Join(append(failed, ctx.Err())...); err != nil {
+		return err
+	}
+	return a.report(opt, outcomes, time.Since(began))
+}
+
+// play compares both sides of one scene. This library reads first, since the agent appends its answer.
+func (d *desk) play(ctx context.Context, s scene) outcome {
+	o := outcome{scene: s}
+	if o.err = d.clear(); o.err != nil {
+		return o
+	}
+	path, err := s.lay(ctx, d)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	if o.log, o.err = os.ReadFile(path); o.err != nil {
+		return o
+	}
+	// What it cannot open, it shows no messages of.
+	want, refused := d.expect(ctx, path)
+	o.want = want
+	if o.got, o.err = d.ask(ctx, path); o.err == nil && refused != nil && o.got.body != nil {
+		o.err = fmt.Errorf("this library: %w", refused)
+	}
+	return o
+}
+
+// shown is how many differences are printed.
+const shown = 20
+
+// report prints the differences, and keeps the sessions.
+func (a agent) report(opt options, outcomes []outcome, took time.Duration) error {
+	equal, refused, messages, different := 0, 0, 0, 0
+	for _, o := range outcomes {
+		diff := cmp.Diff(o.got.messages, o.want)
+		if o.err == nil && diff == "" {
+			equal, messages = equal+1, messages+len(o.want)
+			if o.got.body == nil {
+				refused++
+			}
+			continue
+		}
+		if different++; different <= shown {
+			fmt.Printf("--- %s, %s (-sent by the agent, +said by this library)\n", a.program.name, o.name)
+			switch {
+			case o.err != nil:
+				fmt.Println(o.err)
+			case o.got.body == nil:
+				fmt.Printf("the agent refused it: %.300s\n%s", o.got.said, diff)
+			default:
+				fmt.Print(strings.ReplaceAll(diff, "\u00a0", " "))
+			}
+		}
+		if err := o.keep(opt.keep, a.program.name); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("interop: %s resumed %d sessions: it sends what this library says for %d of them (%d messages; %d were refused), %d differ (%.1f s)\n",
+		a.program.name, len(outcomes), equal, messages, refused, different, took.Seconds())
+	if different > 0 {
+		return fmt.Errorf("%d of %d sessions differ", different, len(outcomes))
+	}
+	return nil
+}
+
+// keep writes the session and the request for a closer look.
+func (o outcome) keep(dir, agent string) error {
+	if dir == "" || o.log == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	name := filepath.Join(dir, agent+"-"+strings.TrimSuffix(o.name, ".jsonl"))
+	return errors.Join(os.WriteFile(name+".jsonl", o.log, 0o600), os.WriteFile(name+".sent.json", o.got.body, 0o600))
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// claims reports whether a log is one of the agent.
+func (a agent) claims(log []byte) bool {
+	first, _, _ := bytes.Cut(log, []byte("\n"))
+	return a.dialect.Detect([]dialect.Record{{Data: first, Line: 1}})
+}
+
+// idOf is the last id in the name of a file, or else the first in its content.
+func (a agent) idOf(name string, log []byte) string {
+	if ids := uuid.FindAllString(name, -1); ids != nil {
+		return ids[len(ids)-1]
+	}
+	for line := range bytes.Lines(log) {
+		for _, key := range []string{`"sessionId":"`, `"id":"`} {
+			if _, after, ok := bytes.Cut(line, []byte(key)); ok {
+				if id := uuid.Find(after[:min(36, len(after))]); id != nil {
+					return string(id)
+				}
+			}
+		}
+	}
+	return "00000000-0000-4000-8000-00000000ffff"
+}
+
+// beside are the logs in the folder NAME.d beside NAME.jsonl.
+func beside(file string) map[string][]byte {
+	others := map[string][]byte{}
+	found, _ := filepath.Glob(filepath.Join(strings.TrimSuffix(file, ".jsonl")+".d", "*.jsonl")) // the pattern is valid
+	for _, path := range found {
+		if log, err := os.ReadFile(path); err == nil {
+			others[filepath.Base(path)] = log
+		}
+	}
+	return others
+}

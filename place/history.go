@@ -1,0 +1,31 @@
+package place
+
+import (
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// History is a file in which an agent keeps what was typed.
+type History struct {
+	// Dialect is that of the agent's sessions.
+	Dialect dialect.Dialect
+	// Path is the file, which need not exist.
+	Path string
+	// Read takes a line of it apart; see dialect.Historian.
+	Read func(line []byte) (dialect.Typed, bool)
+}
+
+// Histories gives the files in which agents keep what was typed: beside the folders of the sources.
+func (m *Machine) Histories() (list []History) {
+	for _, src := range m.Sources() {
+		h, ok := src.Dialect.Layout().(dialect.Historian)
+		if !ok || isURL(src.Root.Sessions) {
+			continue
+		}
+		list = append(list, History{
+			Dialect: src.Dialect, Path: filepath.Join(filepath.Dir(src.Root.Sessions), h.HistoryFile()), Read: h.ReadTyped,
+		})
+	}
+	return list
+}

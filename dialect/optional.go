@@ -167,6 +167,13 @@ func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 	return records, err
 }
 
+// Registrar is a Writer whose agent keeps the names of all sessions in one file of JSON Lines, not in their logs.
+type Registrar interface {
+	// Register gives the record that names a session, "" to take its name away, and the name of the file, relative to the
+	// folder that holds Root.Sessions. The record is appended.
+	Register(id session.ID, name string, now time.Time) (file string, record []byte)
+}
+
 // Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.
 type Profiler interface {
 	// Profile gives the place of a profile, which need not exist; "" is the profile in use: the one that the environment

@@ -43,6 +43,7 @@ const (
 	isBoundary                    // a compaction
 	isProgress                    // only a link
 	isNameless                    // without a uuid
+	isOdd                         // a message whose content is neither a text nor a list: no bridge leads to it
 	isSecond                      // after another record on its line
 )
 
@@ -151,7 +152,8 @@ func (s *shape) named(leaf int32) int32 {
 		if !p.explicit || s.lastEntry(func(mark) bool { return true }) > p.at {
 			return -1
 		}
-	case !p.explicit && s.answered(at, path):
+	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):
+		// Where a compaction keeps messages, only the end of a branch counts.
 		return -1
 	}
 	// It goes on to lines that are not messages.

@@ -251,6 +251,16 @@ func placeResults(turns []*turn) []*turn {
 	return out
 }
 
+// trailing splits off the output of commands at the end. The next prompt is joined to it; an answer to the messages before
+// does not wait for it.
+func trailing(turns []*turn) (before, commands []*turn) {
+	n := len(turns)
+	for n > 0 && (turns[n-1].command || turns[n-1].system) {
+		n--
+	}
+	return turns[:n:n], turns[n:]
+}
+
 // joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
 func joinUsers(turns []*turn) []*turn {
 	var out []*turn
@@ -263,23 +273,50 @@ func joinUsers(turns []*turn) []*turn {
 			continue
 		}
 		last.quoted = nil
-		if a, b := len(last.blocks)-1, 0; a >= 0 && len(t.blocks) > 0 && last.blocks[a].kind == blockText && t.blocks[b].kind == blockText {
-			text := rawjson.Str(last.blocks[a].json, "text")
-			last.blocks = slices.Clone(last.blocks)
-			last.blocks[a].json = rawjson.Set(last.blocks[a].json, "text", rawjson.Quote(text+"\n"))
+		if len(t.blocks) > 0 && t.blocks[0].kind == blockText {
+			last.breakLine()
 		}
 		last.blocks = append(last.blocks, t.blocks...)
+		last.command = t.command
 		slices.SortStableFunc(last.blocks, func(a, b block) int { return resultRank(a) - resultRank(b) })
 		if last.entry.Type == "" {
 			last.entry = t.entry
 		}
 	}
-	for _, t := range out {
-		if t.user && len(t.blocks) == 0 {
-			t.quoted, t.blocks = nil, []block{textBlock(noContent)}
+	return out
+}
+
+// breakLine ends the last text, where another one follows.
+func (t *turn) breakLine() {
+	if k := len(t.blocks) - 1; k >= 0 && t.blocks[k].kind == blockText {
+		text := rawjson.Str(t.blocks[k].json, "text")
+		t.quoted, t.blocks = nil, slices.Clone(t.blocks)
+		t.blocks[k].json = rawjson.Set(t.blocks[k].json, "text", rawjson.Quote(text+"\n"))
+	}
+}
+
+// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
+// left.
+func fill(turns []*turn) {
+	for k, t := range turns {
+		if !t.user {
+			continue
+		}
+		if k == len(turns)-1 && t.command {
+			t.breakLine()
+		}
+		if t.quoted != nil {
+			continue
+		}
+		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.kind == blockText && blank(b) })
+		switch {
+		case len(t.blocks) > 0:
+		case k == 0 && t.hollow:
+			t.blocks = []block{textBlock(orphansRemoved)}
+		default:
+			t.blocks = []block{textBlock(noContent)}
 		}
 	}
-	return out
 }
 
 func resultRank(b block) int {

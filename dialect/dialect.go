@@ -57,8 +57,8 @@
 //	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
-// Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
-// the message that a record is a piece of, and Foreign marks a record of another log.
+// Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that
+// begins no branch, Message names the message that a record is a piece of, and Foreign marks a record of another log.
 package dialect
 
 import (

@@ -250,9 +250,7 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 			return i, false
 		}
 		for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
-			switch rawjson.Str(part, "type") {
-			case "input_text", "output_text", "input_image", "input_audio":
-			default:
+			if !isPart(rawjson.Str(part, "type")) {
 				return i, false
 			}
 		}

@@ -23,6 +23,12 @@ func (p *planner) mendForProgram() error {
 		return nil
 	}
 	p.edits = map[int][]edit{}
+	// The log as the repair would leave it has the new header already.
+	for _, m := range p.t.Codec().EntryCodec.(dialect.Mender).Mends(p.t) {
+		if m.Header {
+			p.take(m)
+		}
+	}
 	for range mostMends {
 		preview := *p
 		preview.repairs, preview.numbers = nil, nil

@@ -303,7 +303,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		env.Kind, env.Role = session.KindMessage, session.RoleUser
 		m.flags |= isUser
 		if hasResult(f.content) {
-			env.Role = session.RoleTool
+			env.Role, env.Joined = session.RoleTool, true
 			m.flags |= isResult
 		}
 	case typeAssistant:

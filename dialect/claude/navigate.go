@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -170,7 +171,7 @@ func (s *shape) named(leaf int32) int32 {
 }
 
 // answered reports whether an entry is another line, or a result, of an answer on the path.
-func (s *shape) answered(at int32, path map[int32]bool) bool {
+func (s *shape) answered(at int32, path []bool) bool {
 	answer := s.marks[at].message
 	if s.marks[at].flags&isResult != 0 && s.parent[at] >= 0 {
 		answer = s.marks[s.parent[at]].message
@@ -178,10 +179,5 @@ func (s *shape) answered(at int32, path map[int32]bool) bool {
 	if answer < 0 {
 		return false
 	}
-	for i := range path {
-		if s.marks[i].message == answer {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.pieces[answer], func(i int32) bool { return path[i] })
 }

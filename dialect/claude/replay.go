@@ -30,6 +30,7 @@ type turn struct {
 	system bool // the text of an attachment that is sent as a system message
 	answer string
 	blocks []block
+	rest   []block // blocks that follow the results; see joinUsers
 	// quoted is the content where it is one string that nothing has changed.
 	quoted []byte
 	prompt bool // typed by the user, not injected and not a result

@@ -31,6 +31,7 @@ type shape struct {
 	results     map[int32][]int32 // answer → its results
 	byPrompt    bool              // the last-prompt line chose the leaf
 	unnamed     int32             // the leaf without last-prompt lines
+	past        map[int32]int32   // progress line → the entry above it
 	skipped     bool              // entries before the last compaction were left out
 	rehung      []int32           // entries whose parent was left out: they follow the kept messages
 }
@@ -41,7 +42,7 @@ const skipsFrom = 5 << 20
 // newShape works out the tree. With skip set it leaves out what the program does not load of a large file.
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
-	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1}
+	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
 	for i := range n {
 		if s.marks[i].flags&(isEntry|isProgress) == 0 || !s.current(i) {
 			s.dead[i] = true
@@ -53,10 +54,12 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
 	if skip && r.kept.set && (large || len(s.kept) > 0) {
 		s.skipped = true
+		stays := make([]bool, n)
+		for _, i := range s.kept {
+			stays[i] = true
+		}
 		for i := range r.kept.boundary {
-			if s.marks[i].flags&isProgress == 0 && !slices.Contains(s.kept, i) {
-				s.dead[i] = true
-			}
+			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
 		}
 	}
 	for i := range n {
@@ -97,21 +100,33 @@ func (s *shape) find(id session.EntryID) int32 {
 	return missing
 }
 
-// above gives the parent of an entry as it is written, past progress lines.
+// above gives the parent of an entry as it is written, past progress lines. It notes where each of these leads, so that long
+// chains are walked once.
 func (s *shape) above(i int) int32 {
-	for range s.t.Len() { // progress lines may form a cycle
-		id := s.t.At(i).Parent
-		if id == "" {
-			return root
+	at, trail := s.up(i), []int32(nil)
+	for at >= 0 && s.marks[at].flags&isProgress != 0 {
+		if to, ok := s.past[at]; ok {
+			at = to
+			break
 		}
-		e, ok := s.t.Lookup(id)
-		switch {
-		case !ok || s.dead[e.Index]:
-			return missing
-		case s.marks[e.Index].flags&isProgress == 0:
-			return int32(e.Index)
-		}
-		i = e.Index
+		s.past[at] = missing // a cycle of progress lines ends here
+		trail = append(trail, at)
+		at = s.up(int(at))
+	}
+	for _, k := range trail {
+		s.past[k] = at
+	}
+	return at
+}
+
+// up gives the entry or progress line that a line names as its parent.
+func (s *shape) up(i int) int32 {
+	id := s.t.At(i).Parent
+	if id == "" {
+		return root
+	}
+	if e, ok := s.t.Lookup(id); ok && !s.dead[e.Index] {
+		return int32(e.Index)
 	}
 	return missing
 }
@@ -247,7 +262,8 @@ func (s *shape) latest() int32 {
 // the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
-	seen := map[int32]bool{from: true} // a cycle of parents
+	seen := make([]bool, len(s.marks)) // a cycle of parents
+	seen[from] = true
 	for stack := []int32{from}; len(stack) > 0; {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
@@ -270,9 +286,9 @@ func (s *shape) newest(from int32) int32 {
 	return best
 }
 
-// written gives the entries on the path to an entry without bridges.
-func (s *shape) written(to int32) map[int32]bool {
-	path := map[int32]bool{}
+// written tells which entries are on the path to an entry without bridges.
+func (s *shape) written(to int32) []bool {
+	path := make([]bool, len(s.parent))
 	for i := to; i >= 0 && !path[i]; i = s.parent[i] {
 		path[i] = true
 	}
@@ -281,10 +297,12 @@ func (s *shape) written(to int32) map[int32]bool {
 
 // talks reports whether a message stands on the path to an entry.
 func (s *shape) talks(to int32) bool {
-	for i := range s.written(to) {
-		if s.marks[i].flags&(isUser|isAssistant) != 0 {
-			return true
+	i := to
+	for range s.parent { // a cycle of parents
+		if i < 0 || s.marks[i].flags&(isUser|isAssistant) != 0 {
+			break
 		}
+		i = s.parent[i]
 	}
-	return false
+	return i >= 0 && s.marks[i].flags&(isUser|isAssistant) != 0
 }

@@ -272,26 +272,34 @@ func joinUsers(turns []*turn) []*turn {
 			}
 			continue
 		}
-		last.quoted = nil
-		if len(t.blocks) > 0 && t.blocks[0].kind == blockText {
-			last.breakLine()
+		follows := len(t.blocks) > 0 && t.blocks[0].kind == blockText
+		if last.rest == nil { // the first one that follows it
+			blocks := slices.Clone(last.blocks)
+			if follows {
+				breakLine(blocks) // not one that a result follows
+			}
+			last.quoted, last.blocks, last.rest = nil, nil, []block{}
+			last.join(blocks)
+		} else if follows {
+			breakLine(last.rest)
 		}
-		last.blocks = append(last.blocks, t.blocks...)
+		last.join(t.blocks)
 		last.command = t.command
-		slices.SortStableFunc(last.blocks, func(a, b block) int { return resultRank(a) - resultRank(b) })
 		if last.entry.Type == "" {
 			last.entry = t.entry
 		}
 	}
+	for _, t := range out {
+		t.blocks, t.rest = append(t.blocks, t.rest...), nil
+	}
 	return out
 }
 
-// breakLine ends the last text, where another one follows.
-func (t *turn) breakLine() {
-	if k := len(t.blocks) - 1; k >= 0 && t.blocks[k].kind == blockText {
-		text := rawjson.Str(t.blocks[k].json, "text")
-		t.quoted, t.blocks = nil, slices.Clone(t.blocks)
-		t.blocks[k].json = rawjson.Set(t.blocks[k].json, "text", rawjson.Quote(text+"\n"))
+// breakLine ends the last text, where another one follows. It changes the blocks.
+func breakLine(blocks []block) {
+	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
+		text := rawjson.Str(blocks[k].json, "text")
+		blocks[k].json = rawjson.Set(blocks[k].json, "text", rawjson.Quote(text+"\n"))
 	}
 }
 
@@ -303,7 +311,8 @@ func fill(turns []*turn) {
 			continue
 		}
 		if k == len(turns)-1 && t.command {
-			t.breakLine()
+			t.quoted, t.blocks = nil, slices.Clone(t.blocks)
+			breakLine(t.blocks)
 		}
 		if t.quoted != nil {
 			continue
@@ -319,9 +328,13 @@ func fill(turns []*turn) {
 	}
 }
 
-func resultRank(b block) int {
-	if b.kind == blockResult {
-		return 0
+// join adds blocks to a message that others are joined to.
+func (t *turn) join(blocks []block) {
+	for _, b := range blocks {
+		if b.kind == blockResult {
+			t.blocks = append(t.blocks, b)
+		} else {
+			t.rest = append(t.rest, b)
+		}
 	}
-	return 1
 }

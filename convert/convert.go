@@ -30,6 +30,9 @@ type Options struct {
 	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted. A dialect without branches
 	// gets the path to the session's own leaf, and the other branches are carried along.
 	Leaf *session.EntryID
+	// Fresh gives the new session an id that no other has. Otherwise the id depends on that of src, so that a second conversion is
+	// noticed (backend.ErrExist), and a session that is converted back has its own id again.
+	Fresh bool
 	// Dir is the folder of the new log; "" is where the agent would keep it.
 	Dir   string
 	Write store.WriteOptions
@@ -154,7 +157,7 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.leaf = v.opt.Leaf
+	v.cross.leaf, v.cross.fresh = v.opt.Leaf, v.opt.Fresh && !v.inner
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()
 	}

@@ -72,6 +72,7 @@ type crossing struct {
 	dropped   []int             // entries off the path, or that nothing can carry
 	homeless  []int             // entries that only the header can carry
 	newOf     dialect.NewSession
+	fresh     bool    // the id is a new one, whatever the old session is
 	back      *origin // the header's origin, if the session is converted back
 }
 
@@ -225,7 +226,7 @@ func (c *crossing) begin() error {
 	c.clock, c.latest = at, at
 	n := dialect.NewSession{Time: at, CWD: h.CWD, Parent: h.Parent}
 	if c.back != nil { // the session had that id: it only has to be a valid file name
-		if dialect.CheckFileID(c.back.Session) == nil {
+		if dialect.CheckFileID(c.back.Session) == nil && !c.fresh {
 			n.ID = c.back.Session
 		}
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
@@ -235,7 +236,7 @@ func (c *crossing) begin() error {
 	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
 	if n.ID == "" {
 		random := c.random
-		if h.ID != "" {
+		if h.ID != "" && !c.fresh {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
 			random = bytes.NewReader(sum[:])
 		}

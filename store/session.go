@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -53,13 +51,7 @@ func (s *Session) folder() string {
 	if s.dir != "" || s.at.Path == "" {
 		return s.dir
 	}
-	// Where the name of a log has folders, such as the day, a new one has its own.
-	if strings.Contains(s.dialect.Layout().File(time.Time{}, s.tree.Header().ID), "/") {
-		if root, ok := s.store.RootOf(s.dialect, s.at.Path); ok {
-			return root.Sessions
-		}
-	}
-	return place.Dir(s.at.Path)
+	return s.store.FolderOf(s.dialect, s.at.Path)
 }
 
 // Log is the log as it was last read or written.

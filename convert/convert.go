@@ -324,6 +324,10 @@ func (v *conversion) addLeaf(made func([][]byte) side) error {
 		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
 	}
 	v.carried = append(v.carried, false)
-	_, err = c.add("leaf", e)
+	if _, err = c.add("leaf", e); errors.Is(err, store.ErrUnsupported) {
+		v.carried = v.carried[:len(v.carried)-1]
+		v.ledger.note("", "leaf", Carried) // the leaf of the new session is its last entry
+		return nil
+	}
 	return err
 }

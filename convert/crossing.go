@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -25,8 +26,9 @@ type passage struct {
 	// restored: the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
-	// script: it was made by a script. Only an origin restores its entries.
+	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
 	script bool
+	made   []dialect.NewRecord
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }
@@ -46,6 +48,8 @@ type crossing struct {
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run
+	replays   bool           // the messages of the target are made from whole paths, see script
+	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
@@ -82,8 +86,10 @@ type state struct {
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	_, ofRun := from.(dialect.Runs)
+	framer, _ := to.Dialect.(dialect.Framer)
 	n := t.Len()
 	return &crossing{
+		replays: logtree.FromRecords(to.Dialect, "", session.Header{}, nil).Tree.Replayed(), framer: framer,
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
@@ -122,6 +128,9 @@ func (c *crossing) run() error {
 			return err
 		}
 	} else if err := c.each(); err != nil {
+		return err
+	}
+	if err := c.frame(); err != nil {
 		return err
 	}
 	c.attach()

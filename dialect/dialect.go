@@ -54,10 +54,11 @@
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
 //	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
+//	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
-// Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
-// the message that a record is a piece of, and Foreign marks a record of another log.
+// Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that
+// begins no branch, Message names the message that a record is a piece of, and Foreign marks a record of another log.
 package dialect
 
 import (

@@ -34,6 +34,7 @@
 //	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
 //	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
@@ -52,6 +53,7 @@
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
 //	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
+//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names

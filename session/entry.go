@@ -166,6 +166,9 @@ type Entry struct {
 	tree *Tree
 }
 
+// Tree gives the tree that the entry is in, nil where it is in none.
+func (e Entry) Tree() *Tree { return e.tree }
+
 // Durable reports whether the entry is in its log. Otherwise it is lost with the process.
 func (e Entry) Durable() bool {
 	if e.tree == nil {

@@ -9,6 +9,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// errorMember is a member of an output that only treeline knows: the tool failed.
+const errorMember = "is_error"
+
 var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes items from neutral parts. A message of the model is one item for each run of texts and one for each call;
@@ -42,6 +45,9 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 		w.Str("type", "function_call_output")
 		w.Str("call_id", r.CallID)
 		w.Add("output", d.output(r.Parts))
+		if r.IsError {
+			w.Add(errorMember, []byte("true")) // the program has no place for it, and ignores the member
+		}
 		list = append(list, w.End())
 	}
 	return list, nil

@@ -39,6 +39,11 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
+// IsNote: events, states and counts, and the model, which every turn repeats.
+func (d *Dialect) IsNote(e session.Entry) bool {
+	return e.Kind == session.KindCustom || e.Kind == session.KindModelChange
+}
+
 // Parts gives what is inside an entry in neutral form.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	payload := rawjson.Get(raw, "payload")

@@ -56,6 +56,12 @@ type Noter interface {
 	IsNote(e Entry) bool
 }
 
+// Echoer is an EntryCodec of logs that say the same more than once: in the model's view and in that of the user interface.
+type Echoer interface {
+	// Echoes reports whether an entry repeats the text of another one. It is not searched.
+	Echoes(e Entry, raw []byte) bool
+}
+
 // Copier is an EntryCodec of an agent that forks a session by copying its records and need not say so.
 type Copier interface {
 	// CopyID gives the id that a message keeps in every copy, and that no other message has; "" for none.

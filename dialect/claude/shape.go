@@ -151,9 +151,12 @@ func (s *shape) keep() {
 	}
 	if len(k.uuids) > 0 {
 		for _, id := range k.uuids {
-			if at := s.find(id); at >= 0 {
-				s.kept = append(s.kept, at)
+			at := s.find(id)
+			if at < 0 { // then nothing is kept
+				s.kept = nil
+				break
 			}
+			s.kept = append(s.kept, at)
 		}
 	} else {
 		s.kept = s.chain(k.head, k.tail)

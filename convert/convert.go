@@ -188,7 +188,18 @@ func (v *conversion) run() (*store.Session, error) {
 	if err := v.verify(sess); err != nil {
 		return nil, errors.Join(err, sess.Delete(v.ctx))
 	}
-	return sess, nil
+	return sess, v.register(sess)
+}
+
+// register names the new session where its agent keeps names apart from the logs. Outside of the agent's folder it has none.
+func (v *conversion) register(sess *store.Session) error {
+	if _, ok := v.to.Dialect.(dialect.Registrar); !ok || v.cross.newOf.Title == "" {
+		return nil
+	}
+	if err := sess.Rename(v.ctx, v.cross.newOf.Title); err != nil && !errors.Is(err, store.ErrUnsupported) {
+		return errors.Join(err, sess.Delete(v.ctx))
+	}
+	return nil
 }
 
 // made gives a function that reads records as the new session, in memory.

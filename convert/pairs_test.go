@@ -82,8 +82,44 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	if empty && to.Name() == "claude" {
 		return "" // it cannot be told to begin anew in a session with messages
 	}
+	own(w, there)
 	before, after := seenAt(w, src, *leaf), seenAt(w, there, there.Leaf())
 	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
+}
+
+// own checks that a session of an agent with ids of its own form has no others, no thinking of another model, and times that
+// do not go back along a path.
+func own(w *world.World, s *store.Session) {
+	w.Helper()
+	namer, ok := s.Dialect().(dialect.CallNamer)
+	if !ok {
+		return
+	}
+	for e := range s.Tree().Entries() {
+		parts, err := e.Parts()
+		w.Must(err)
+		for _, p := range parts {
+			switch p := p.(type) {
+			case session.Thinking:
+				w.Errorf("%s: %s has thinking", s.Path(), e.ID)
+			case session.ToolCall:
+				if namer.CallID(p.ID) != p.ID {
+					w.Errorf("%s: %s has the call %s", s.Path(), e.ID, p.ID)
+				}
+			}
+		}
+		if parent, ok := s.Tree().Lookup(e.Parent); ok && e.Kind == session.KindMessage {
+			before, err := parent.Time()
+			w.Must(err)
+			after, err := e.Time()
+			w.Must(err)
+			a, hasA := before.Time()
+			b, hasB := after.Time()
+			if hasA && hasB && b.Before(a) {
+				w.Errorf("%s: %s is older than its parent", s.Path(), e.ID)
+			}
+		}
+	}
 }
 
 // byRule takes account of what one of the agents cannot say or adds itself.

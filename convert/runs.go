@@ -99,4 +99,3 @@ func (s *script) assign(atoms []atom, path session.Path, runs []run) error {
 	}
 	return nil
 }
-

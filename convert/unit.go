@@ -167,6 +167,7 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 // result may answer.
 func (s *script) units(atoms []atom) []unit {
 	b := casting{calls: map[string]*call{}, used: map[string]bool{}}
+	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
 	for _, a := range atoms {
 		b.add(a)
 	}
@@ -208,8 +209,9 @@ type casting struct {
 	drafts   []*draft
 	calls    map[string]*call // the last of each id
 	used     map[string]bool
-	late     []*call // restored calls whose results are new
-	closed   bool    // a result came since the last answer
+	namer    dialect.CallNamer // nil where any id will do
+	late     []*call           // restored calls whose results are new
+	closed   bool              // a result came since the last answer
 	answered int
 }
 
@@ -251,11 +253,16 @@ func (b *casting) answer(a atom, r session.ToolResult) {
 	c.result, c.entry, c.run, c.order, c.at = &r, a.entry, a.run, b.answered, a.info.Time
 }
 
-// unique gives an id that no call before has. Some agents number their calls anew in each turn.
+// unique gives an id of the target's form that no call before has. Some agents number their calls anew in each turn.
 func (b *casting) unique(id string) string {
+	if b.namer != nil {
+		id = b.namer.CallID(id)
+	}
 	name := id
 	for k := 2; b.used[name]; k++ {
-		name = id + "-" + strconv.Itoa(k)
+		if name = id + "-" + strconv.Itoa(k); b.namer != nil {
+			name = b.namer.CallID(name)
+		}
 	}
 	b.used[name] = true
 	return name

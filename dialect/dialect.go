@@ -29,6 +29,7 @@
 //	Overflower         Dialect     Persist cuts long strings                               reading whole records
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
+//	CallNamer          Dialect     ids of tool calls have a form of their own              convert
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Spreader           Dialect     some entries are written as several records             append, convert
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert

@@ -145,6 +145,13 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 	return record
 }
 
+// CallNamer is a Composer whose provider gives tool calls ids of a form of its own. A conversion gives the calls of other
+// agents such ids.
+type CallNamer interface {
+	// CallID gives the id of that form for any other: itself if it has the form, and the same for equal ones.
+	CallID(id string) string
+}
+
 // Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten
 // in place. Writer.EditHeader gets and gives it.
 type Slotted interface {

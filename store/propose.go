@@ -157,3 +157,10 @@ func (s *Session) proposed(id session.EntryID) *proposal {
 	}
 	return nil
 }
+
+// note remembers the session's folder. A failure does not fail the write; a blob, which needs the note, is then refused.
+func (s *Session) note(ctx context.Context) {
+	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
+		s.w.opt.Log.Warn("folder not noted", "file", s.at.Path, "error", err)
+	}
+}

@@ -23,6 +23,7 @@ type Tree struct {
 	// first and next link the children of each entry by index, since two entries may share an id.
 	first, next []int32
 	root        int32
+	inline      []bool // by index: it is no branch
 }
 
 // NewTree looks at a tree from the session's own leaf. dir is the session's directory: paths below it are shown
@@ -122,7 +123,8 @@ type placed struct {
 // places gives all entries in the order of the drawing. The stack is explicit: a session may be a million entries deep.
 //
 // The last child continues in its parent's column; each child before it begins a branch, one level further in. So a
-// conversation that was retried a hundred times stays on the left.
+// conversation that was retried a hundred times stays on the left. Entries that are no branch come first, in the same column:
+// where an agent wrote parallel calls, the conversation stays one line.
 func (v *Tree) places() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		stack := []placed{{index: v.root, root: true}}
@@ -134,7 +136,7 @@ func (v *Tree) places() iter.Seq[placed] {
 			}
 			if after := v.next[now.index]; after >= 0 {
 				stack = append(stack, placed{index: after, depth: now.depth, root: now.root})
-				if !now.root {
+				if !now.root && !v.inline[now.index] {
 					now.depth, now.branch = now.depth+1, true
 				}
 			}
@@ -146,7 +148,7 @@ func (v *Tree) places() iter.Seq[placed] {
 	}
 }
 
-// link finds the children of all entries, in the order of the log.
+// link finds the children of all entries, in the order of the log; those that are no branch come first.
 func (v *Tree) link() {
 	n := v.tree.Len()
 	v.first, v.next, v.root = make([]int32, n), make([]int32, n), -1
@@ -157,14 +159,19 @@ func (v *Tree) link() {
 	for i := range n {
 		v.first[i], v.next[i] = -1, -1
 	}
-	for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
-		head := &v.root
-		if !isRoot[i] {
-			if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
-				head = &v.first[parent.Index]
+	v.inline = v.tree.Inline()
+	for _, inline := range []bool{false, true} {
+		for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+			head := &v.root
+			if !isRoot[i] {
+				if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
+					head = &v.first[parent.Index]
+				}
+			}
+			if head == &v.root && !inline || head != &v.root && v.inline[i] == inline {
+				v.next[i], *head = *head, int32(i)
 			}
 		}
-		v.next[i], *head = *head, int32(i)
 	}
 }
 

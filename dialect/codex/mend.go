@@ -71,14 +71,14 @@ func (m *mending) line(record []byte) (list []dialect.Mend) {
 	if _, ok := itemOf(session.Entry{}, payload); ok {
 		return list
 	}
-	if seen, action := readable(payload); seen != nil {
+	if seen, action := mendItem(payload); seen != nil {
 		add(session.ProblemUnseen, "Codex drops the item in this form", action, set("payload", seen))
 	}
 	return list
 }
 
-// readable gives an item that the program drops in a form that it reads; nil where there is none that says the same.
-func readable(payload []byte) (item []byte, action string) {
+// mendItem gives an item that the program drops in a form that it reads; nil where there is none that says the same.
+func mendItem(payload []byte) (item []byte, action string) {
 	switch rawjson.Str(payload, "type") {
 	case "function_call_output", "custom_tool_call_output":
 		out := rawjson.Get(payload, "output")
@@ -112,7 +112,7 @@ func readable(payload []byte) (item []byte, action string) {
 			return nil, ""
 		}
 		content = rawjson.MapElements(content, func(part []byte) []byte {
-			if rawjson.IsString(rawjson.Get(part, "text")) && !isPart(rawjson.Str(part, "type")) {
+			if rawjson.IsString(rawjson.Get(part, "text")) && !readablePart(part) {
 				part = rawjson.Set(part, "type", rawjson.Quote(kind))
 			}
 			return part
@@ -124,15 +124,6 @@ func readable(payload []byte) (item []byte, action string) {
 		return nil, ""
 	}
 	return payload, action
-}
-
-// isPart reports whether the program reads parts of a type.
-func isPart(kind string) bool {
-	switch kind {
-	case "input_text", "output_text", "input_image", "input_audio":
-		return true
-	}
-	return false
 }
 
 // completed gives a header with the members that the program requires. What is not known is empty.

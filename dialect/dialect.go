@@ -38,6 +38,7 @@
 //	Framer             Dialect     records depend on the log, or others stand around them  append
 //	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back        branch
+//	Forgetter          EntryCodec  the agent's program gives up entries of a log            branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	LogNeeder          Decoder     the other logs may be long                              reading a log

@@ -44,6 +44,7 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Navigator    = (*reader)(nil)
 	_ session.Replayer     = (*reader)(nil)
+	_ dialect.Forgetter    = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 )
 

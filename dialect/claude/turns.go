@@ -85,7 +85,8 @@ func (t *turn) open(answered map[string]bool) bool {
 }
 
 // joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
-// the user. With results between them the calls come last.
+// the user. With results between them the calls come last. So they do in a last answer whose calls have no result: the
+// program writes one for each of its lines.
 func joinAnswers(turns []*turn) []*turn {
 	var out []*turn
 	open := map[string]*turn{} // answers since the last text of the user
@@ -104,12 +105,22 @@ func joinAnswers(turns []*turn) []*turn {
 		}
 		out = append(out, t)
 	}
+	if n := len(out); n > 0 && !out[n-1].user && slices.ContainsFunc(out[n-1].blocks, func(b block) bool { return b.kind == blockCall && !hasResultOf(turns, b.id) }) {
+		out[n-1].apart = true
+	}
 	for _, t := range out {
 		if t.apart {
 			slices.SortStableFunc(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
 		}
 	}
 	return out
+}
+
+// hasResultOf reports whether a call has a result.
+func hasResultOf(turns []*turn, call string) bool {
+	return slices.ContainsFunc(turns, func(t *turn) bool {
+		return t.user && slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == blockResult && b.id == call })
+	})
 }
 
 func rank(b block) int {

@@ -49,10 +49,10 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 		}
 	}
 	s.keep()
-	// The program forgets what stands before a compaction that keeps messages, except for these. Of a large file it does
-	// not even load it.
+	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
+	// keeps. Of a large file it does not even load it.
 	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
-	if skip && r.kept.set && (large || len(s.kept) > 0) {
+	if skip && r.kept.set && (large || len(s.kept) > 0 || r.kept.again) {
 		s.skipped = true
 		stays := make([]bool, n)
 		for _, i := range s.kept {
@@ -68,7 +68,7 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 			continue
 		}
 		s.parent[i] = s.above(i)
-		if s.skipped && !large && s.parent[i] == missing && !slices.Contains(s.kept, int32(i)) && s.forgotten(i) {
+		if s.skipped && !large && len(s.kept) > 0 && s.parent[i] == missing && !slices.Contains(s.kept, int32(i)) && s.forgotten(i) {
 			s.parent[i] = s.kept[len(s.kept)-1]
 			s.rehung = append(s.rehung, int32(i))
 		}

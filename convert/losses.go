@@ -140,7 +140,7 @@ func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 		return o, nil
 	}
 	h := l.Tree.Header()
-	next, slotLine := 0, 0
+	next, slotLine := foreign(l.Tree), 0
 	last, lastLine := int64(-1), 0
 	// follow notes a line whose newline is two bytes: a carriage return is no part of its record.
 	follow := func(offset int64) {

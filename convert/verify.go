@@ -218,6 +218,9 @@ func (v *conversion) report(dst *store.Session) Report {
 			loss.Lines = append(loss.Lines, n)
 		}
 	}
+	for range v.outline.tasks {
+		v.ledger.note("", "sub-agent", Dropped)
+	}
 	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {
 		list, extra := sources(p), setOf(p.extra)

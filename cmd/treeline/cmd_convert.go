@@ -121,7 +121,7 @@ func sameFamily(err error) error {
 
 // outcome sums up in one line what was not converted.
 func outcome(r convert.Report) string {
-	var lines, spacing int
+	var lines, spacing, tasks int
 	migrated := false
 	for _, l := range r.Losses {
 		switch {
@@ -131,6 +131,8 @@ func outcome(r convert.Report) string {
 			lines += l.Count
 		case l.Became == convert.Dropped && l.Kind == "spacing":
 			spacing += l.Count
+		case l.Became == convert.Dropped && l.Kind == "sub-agent":
+			tasks += l.Count
 		}
 	}
 	var parts []string
@@ -145,6 +147,9 @@ func outcome(r convert.Report) string {
 	}
 	if spacing > 0 {
 		parts = append(parts, "the spacing of "+wire.Count(spacing, "line", "lines")+" lost")
+	}
+	if tasks > 0 {
+		parts = append(parts, wire.Count(tasks, "log of a sub-agent", "logs of sub-agents")+" not converted")
 	}
 	if migrated {
 		parts = append(parts, "an old version converted to the current one")

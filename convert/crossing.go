@@ -285,6 +285,7 @@ func (c *crossing) lastName() string {
 // restore takes the records that some entries were converted from, with their old ids.
 func (c *crossing) restore(o *foundOrigin) {
 	p := o.passage()
+	o.Records = nil // the passage has them now
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip

@@ -136,6 +136,7 @@ type foundOrigin struct {
 func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
 	bare := make([][]byte, 0, t.Len())
+	free := 0 // the first record that a passage may begin with: each is in one, so that each is hashed once
 	for e := range t.Entries() {
 		raw, err := e.Raw()
 		if err != nil {
@@ -154,8 +155,13 @@ func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, 
 				value, goesWith = c.Data, func(origin) [][]byte { return nil }
 			}
 		}
+		if value == nil {
+			continue
+		}
+		room := len(bare) - free
+		free = len(bare)
 		o, ok := parseOrigin(value, want)
-		if !ok || o.Size < 1 || o.Size > len(bare) || o.sum(goesWith(o)) != o.Hash {
+		if !ok || o.Size < 1 || o.Size > room || o.sum(goesWith(o)) != o.Hash {
 			continue
 		}
 		f := &foundOrigin{origin: o, first: e.Index + 1 - o.Size, last: e.Index}

@@ -18,6 +18,7 @@
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
+//	Launcher           Dialect     the program can be started with a session               resuming
 //	Parter             Dialect     messages can be taken apart                             convert, faces
 //	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
@@ -28,12 +29,14 @@
 //	Overflower         Dialect     Persist cuts long strings                               reading whole records
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
+//	CallNamer          Dialect     ids of tool calls have a form of their own              convert
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Spreader           Dialect     some entries are written as several records             append, convert
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
 //	Copier             Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
 //	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back        branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
@@ -51,6 +54,8 @@
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
+//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
+//	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that

@@ -8,9 +8,7 @@ type Framer interface {
 	// Frame gives the records to be written for new entries at the end of a log, one Framed for each entry of the batch. t is
 	// the log as it was last read. The caller writes all of them in one piece, and only if the log is still that one;
 	// otherwise it reads what is new and asks again. Every record becomes one entry.
-	//
-	// The parent of an entry is an id of t, or that of an entry of this batch or of an earlier one, or "" for a root. An error
-	// refuses the whole batch.
+	// An error refuses the whole batch.
 	Frame(t *session.Tree, batch []NewRecord) ([]Framed, error)
 }
 
@@ -18,6 +16,9 @@ type Framer interface {
 type NewRecord struct {
 	NewEntry
 	Record []byte
+	// Moved: the leaf was moved to the parent on purpose, which is an entry of the tree or "". Otherwise the entry follows
+	// what is there.
+	Moved bool
 }
 
 // Framed are the records that are written for one entry. The entry is that of Record.

@@ -77,6 +77,28 @@ type Namer interface {
 	SetID(record []byte, id session.EntryID) ([]byte, error)
 }
 
+// Mender is the session.EntryCodec of a tree whose program loses entries although their records can be read: it does not
+// find the way to them. A repair asks it instead of treating orphans, cycles and repeated ids by itself.
+type Mender interface {
+	// Mends gives what has to change so that the program finds again what it loses; none where nothing is lost. Every
+	// record of t is on a line of its own. It is asked again with the changes made until it gives none, so that what
+	// depends on other changes can wait for them.
+	Mends(t *session.Tree) []Mend
+}
+
+// Mend is one change that a Mender asks for.
+type Mend struct {
+	// Entry is the position of the entry concerned.
+	Entry int
+	Kind  session.ProblemKind
+	// Problem says what is wrong, Action what is done about it.
+	Problem, Action string
+	// Edit changes the record of the entry; nil leaves it.
+	Edit func(record []byte) ([]byte, error)
+	// Append are records for the end of the log.
+	Append [][]byte
+}
+
 // Editor is a Writer that can change single members of records that exist and keep all other bytes.
 type Editor interface {
 	// Rechain gives a record another parent; "" makes it a root. keep, if not "", becomes the first entry that a
@@ -122,6 +144,13 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 	return record
 }
 
+// CallNamer is a Composer whose provider gives tool calls ids of a form of its own. A conversion gives the calls of other
+// agents such ids.
+type CallNamer interface {
+	// CallID gives the id of that form for any other: itself if it has the form, and the same for equal ones.
+	CallID(id string) string
+}
+
 // Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten
 // in place. Writer.EditHeader gets and gives it.
 type Slotted interface {
@@ -143,6 +172,13 @@ func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 		records = append(records, header)
 	}
 	return records, err
+}
+
+// Registrar is a Writer whose agent keeps the names of all sessions in one file of JSON Lines, not in their logs.
+type Registrar interface {
+	// Register gives the record that names a session, "" to take its name away, and the name of the file, relative to the
+	// folder that holds Root.Sessions. The record is appended.
+	Register(id session.ID, name string, now time.Time) (file string, record []byte)
 }
 
 // Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.

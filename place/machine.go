@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -237,6 +238,34 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+func (m *Machine) BaseOf(r dialect.Root) string {
+	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
+		return base
+	}
+	return ""
+}
+
+// FolderOf is the folder that a log is named in. In the place of an agent whose names begin with folders, such as days, it
+// is not the one that the file lies in.
+func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
+	dir := Dir(path)
+	days := strings.Count(d.Layout().File(time.Time{}, ""), "/")
+	r, ok := m.RootOf(d, path)
+	if !ok || days == 0 {
+		return dir
+	}
+	if abs, err := Abs(path); err == nil {
+		dir = Dir(abs)
+	}
+	for range days {
+		if dir != Clean(r.Sessions) {
+			dir = Dir(dir)
+		}
+	}
+	return dir
+}
+
 // HomeBeside is Home in the place of the agent that a session lies in. ok is false if it lies in none, or in that
 // folder already.
 func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, ok bool) {
@@ -244,9 +273,8 @@ func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, o
 	if !ok {
 		return "", false
 	}
-	abs, _ := Abs(path) // RootOf has asked
 	dir = m.dirFor(d, r, cwd)
-	return dir, m.canonical(dir) != m.canonical(Dir(abs))
+	return dir, m.canonical(dir) != m.canonical(m.FolderOf(d, path))
 }
 
 // In is where the logs of a dialect lie if the caller wants them in a folder of its own.

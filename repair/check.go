@@ -13,7 +13,7 @@ import (
 )
 
 // Check lists everything that is wrong with a log: the problems that the reader found, what breaks the rules of its agent,
-// impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
+// what its program does not show the model at the leaf, impossible numbers in the usage of answers, and blobs that entries name and that cannot be read. It reads every entry. The log must not change during the call.
 func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.Problem, error) {
 	problems := slices.Clone(l.Tree.Problems())
 	// Without a header in the log there is no such limit.
@@ -27,6 +27,16 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 	if r, ok := l.Dialect.(dialect.Ruler); ok && l.Path != "" {
 		for _, p := range r.Check(l.Tree, dialect.LogInfo{Name: l.Path, Size: l.At.Size, Changed: l.At.Time}) {
 			p.File = l.Path
+			problems = append(problems, p)
+		}
+	}
+	unseen, err := lost(l.Tree)
+	if err != nil {
+		return problems, err
+	}
+	for _, p := range unseen {
+		// A rule may have said the same.
+		if !slices.ContainsFunc(problems, func(k session.Problem) bool { return k.Kind == p.Kind && k.Offset == p.Offset }) {
 			problems = append(problems, p)
 		}
 	}

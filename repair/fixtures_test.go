@@ -43,9 +43,15 @@ func TestRepairFixtures(t *testing.T) {
 		for _, p := range before.Tree.Problems() {
 			switch p.Kind {
 			case session.ProblemOrphan, session.ProblemLabelTarget, session.ProblemLeafTarget, session.ProblemField:
+				// What its program does not find is damage where the dialect can mend it.
+				_, mends := before.Tree.Codec().EntryCodec.(dialect.Mender)
+				damaged = damaged || mends
 			default:
 				damaged = true
 			}
+		}
+		if c, err := session.BuildContext(before.Tree, before.Tree.LeafID(), session.ContextOptions{}); err == nil && len(c.Problems()) > 0 {
+			damaged = true
 		}
 		plan, err := b.Plan(t.Context(), copied, Options{})
 		if errors.Is(err, dialect.ErrUnsupported) {

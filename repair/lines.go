@@ -46,9 +46,12 @@ func (p *planner) mendLines() (lines [][]byte, aside []byte, err error) {
 			return nil, nil, err
 		}
 		lines, aside = append(lines, l.out...), append(aside, l.aside...)
+		for range l.out {
+			p.numbers = append(p.numbers, number)
+		}
 		pieces, start = pieces[n:], end+1
 	}
-	return lines, aside, nil
+	return append(lines, p.tail...), aside, nil
 }
 
 // lineMend is the repair of one line.

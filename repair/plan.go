@@ -75,7 +75,13 @@ type planner struct {
 	fresh   map[session.EntryID]int   // the entries that get ids which no entry had
 	byID    map[session.EntryID][]int // the entries of each id
 	noID    map[int64]bool            // offsets of entries without id
+	edits   map[int][]edit            // what a dialect.Mender changes, by index
+	tail    [][]byte                  // records that are added to the end of the log
+	numbers []int                     // the line in the log that each new line comes from
 }
+
+// edit changes a record.
+type edit = func(record []byte) ([]byte, error)
 
 // plan computes the new lines of a log and what is taken out of it; lines is nil if nothing changes. Every byte that is
 // not white space ends up in one of the two. Entries keep their bytes except for the members that a repair names.
@@ -86,6 +92,9 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 	slices.SortStableFunc(p.damage, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
 	// The tree comes first: lines are written with its new ids and parents.
 	if err := p.mendTree(); err != nil {
+		return nil, nil, err
+	}
+	if err := p.mendForProgram(); err != nil {
 		return nil, nil, err
 	}
 	lines, aside, err = p.mendLines()
@@ -134,26 +143,25 @@ func (p *planner) record(e session.Entry) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for _, change := range p.edits[e.Index] {
+		if record, err = change(record); err != nil {
+			return nil, err
+		}
+	}
 	return record, nil
 }
 
 // verify decodes the new lines and compares every entry. It is the last step before anything is written, so a bug in the
 // planner ends in an error and not in the log.
 func (p *planner) verify(lines [][]byte) error {
-	b := session.NewBuilder("", nil)
-	b.SetSource(noSource{})
-	dec := p.d.NewDecoder(b)
-	for i, l := range lines {
-		dec.Decode(dialect.Record{Data: l, Offset: int64(i), Line: i + 1})
-	}
-	if err := dec.Finish(); err != nil {
+	t, err := p.decode(lines, nil)
+	if err != nil {
 		return fmt.Errorf("the repair would make the log unreadable: %w", err)
 	}
-	t := b.Finish()
-	if t.Len() != p.t.Len() {
+	if t.Len() != p.t.Len()+len(p.tail) {
 		return fmt.Errorf("the repair would turn %d entries into %d", p.t.Len(), t.Len())
 	}
-	for i := range t.Len() {
+	for i := range p.t.Len() {
 		want, err := p.record(p.t.At(i))
 		if err != nil {
 			return err
@@ -165,7 +173,33 @@ func (p *planner) verify(lines [][]byte) error {
 	return nil
 }
 
-// noSource is for a tree whose entries are never read.
-type noSource struct{}
+// decode builds the tree of lines. numbers are their line numbers in the log; nil counts them.
+func (p *planner) decode(lines [][]byte, numbers []int) (*session.Tree, error) {
+	all := lineSource(bytes.Join(lines, []byte{'\n'}))
+	b := session.NewBuilder("", all)
+	dec := p.d.NewDecoder(b)
+	offset := int64(0)
+	for i, l := range lines {
+		r := dialect.Record{Data: l, Offset: offset, Line: i + 1}
+		if i < len(numbers) {
+			r.Line = numbers[i]
+		}
+		dec.Decode(r)
+		offset += int64(len(l)) + 1
+	}
+	if err := dec.Finish(); err != nil {
+		return nil, err
+	}
+	return b.Finish(), nil
+}
 
-func (noSource) Bytes(session.Span) ([]byte, error) { return nil, errors.New("the tree has no source") }
+// lineSource is the content of a log in memory.
+type lineSource []byte
+
+// Bytes implements session.Source.
+func (s lineSource) Bytes(span session.Span) ([]byte, error) {
+	if span.Offset < 0 || span.End() > int64(len(s)) {
+		return nil, errors.New("the span is not in the log")
+	}
+	return bytes.Clone(s[span.Offset:span.End()]), nil
+}

@@ -29,8 +29,10 @@ func (p *planner) mendTree() error {
 	if err := p.mendDuplicateIDs(); err != nil {
 		return err
 	}
-	p.mendOrphans()
-	p.mendCycles()
+	if !p.mended() { // otherwise the dialect knows what such an entry follows
+		p.mendOrphans()
+		p.mendCycles()
+	}
 	return nil
 }
 
@@ -60,6 +62,7 @@ func (p *planner) mendDuplicateIDs() error {
 		return err
 	}
 	_, canName := p.d.(dialect.Namer)
+	canName = canName && !p.mended()
 	for e := range p.t.Entries() {
 		same := p.byID[e.ID]
 		if e.NativeID != e.ID || len(same) < 2 || same[len(same)-1] == e.Index {

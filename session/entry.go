@@ -100,7 +100,7 @@ type Source interface {
 }
 
 // Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
-// one of its two fields: Skimmer, Joiner, Navigator, Replayer, Omitter and Spender on EntryCodec.
+// one of its two fields: Skimmer, Joiner, Navigator, Replayer, Omitter, Spender and Copier on EntryCodec.
 type Codec struct {
 	EntryCodec
 	MessageCodec
@@ -165,6 +165,9 @@ type Entry struct {
 
 	tree *Tree
 }
+
+// Tree gives the tree that the entry is in, nil where it is in none.
+func (e Entry) Tree() *Tree { return e.tree }
 
 // Durable reports whether the entry is in its log. Otherwise it is lost with the process.
 func (e Entry) Durable() bool {

@@ -49,6 +49,12 @@ type Spender interface {
 	Spent(e Entry, raw []byte, take func(Spending))
 }
 
+// Copier is an EntryCodec of an agent that forks a session by copying its records and need not say so.
+type Copier interface {
+	// CopyID gives the id that a message keeps in every copy, and that no other message has; "" for none.
+	CopyID(e Entry, raw []byte) string
+}
+
 // Spending is an amount that was used.
 type Spending struct {
 	// Of names what used it, such as an answer. Amounts with the same name are about the same thing, and the largest counts.

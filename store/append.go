@@ -72,7 +72,8 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if err != nil {
 		return Appended{}, err
 	}
-	group[0].fixed = at != nil
+	group[0].fixed, group[0].moved = at != nil, w.moved || at != nil
+	w.moved = false
 	if !w.created {
 		return s.appendDeferred(ctx, group)
 	}
@@ -105,6 +106,7 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 		group = append(group, more...)
 		tip = next(group[len(group)-1])
 	}
+	group[0].moved, w.moved = w.moved, false
 	w.tip = tip
 	return s.enqueue(group...)
 }

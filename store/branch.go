@@ -30,7 +30,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 		if err := w.builder.SetLeaf(id); err != nil {
 			return Appended{}, err
 		}
-		w.tip = id
+		w.tip, w.moved = id, true
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 		return Appended{ID: id}, nil
 	}
@@ -78,7 +78,7 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 // canLead says why an entry cannot be the leaf, if it cannot.
 func (s *Session) canLead(id session.EntryID) error {
 	e, err := s.tree.Get(id)
-	if err != nil {
+	if _, ok := s.dialect.(dialect.Besider); err != nil || !ok {
 		return err
 	}
 	if _, ok := s.dialect.(dialect.Besider); !ok {

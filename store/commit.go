@@ -76,7 +76,7 @@ func (s *Session) frame(batch []*proposal) error {
 	}
 	list := make([]dialect.NewRecord, len(batch))
 	for i, p := range batch {
-		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record}
+		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
 	}
 	framed, err := framer.Frame(s.tree, list)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -43,10 +44,12 @@ func (s *Session) settle(batch []*proposal, fresh int) error {
 		return nil // only the time or the place of the file changed
 	}
 	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh})
-	switch w.opt.Policy {
-	case PolicyRefuse:
+	_, linear := s.dialect.(dialect.Reacher)
+	switch {
+	// In a linear log the branch would take what others wrote out of the conversation.
+	case w.opt.Policy == PolicyRefuse, linear && batch[0].moved:
 		return s.refused(fresh)
-	case PolicyFollow:
+	case w.opt.Policy == PolicyFollow:
 		// Only the first needs another parent: the others follow each other.
 		if first := batch[0]; !first.fixed {
 			first.entry.Parent = s.tree.LeafID()

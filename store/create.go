@@ -82,10 +82,11 @@ func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
 
 // entitle names a new session by an entry, if its agent does so. If that fails the session is closed.
 func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
-	if n.Title == "" || !s.w.d.Habits().RenameByEntry {
+	_, registers := s.dialect.(dialect.Registrar)
+	if n.Title == "" || !s.w.d.Habits().RenameByEntry && !registers {
 		return s, nil
 	}
-	if _, err := s.AppendSessionInfo(ctx, n.Title); err != nil {
+	if err := s.Rename(ctx, n.Title); err != nil {
 		return nil, cmp.Or(err, s.Close())
 	}
 	return s, nil

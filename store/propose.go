@@ -15,6 +15,7 @@ type proposal struct {
 	entry  dialect.NewEntry
 	from   []byte // a record that the caller has of it, if any
 	fixed  bool   // the caller chose the parent: it stays, whatever others write
+	moved  bool   // the leaf was moved to the parent
 	record []byte
 	framed dialect.Framed // what is written: record and what the agent writes with it
 	beside bool           // nothing can follow it: what is appended next follows the entry before it
@@ -155,4 +156,11 @@ func (s *Session) proposed(id session.EntryID) *proposal {
 		}
 	}
 	return nil
+}
+
+// note remembers the session's folder. A failure does not fail the write; a blob, which needs the note, is then refused.
+func (s *Session) note(ctx context.Context) {
+	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
+		s.w.opt.Log.Warn("folder not noted", "file", s.at.Path, "error", err)
+	}
 }

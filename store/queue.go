@@ -37,6 +37,7 @@ type writing struct {
 	busy  bool
 	idle  *sync.Cond      // signalled when busy ends
 	tip   session.EntryID // the last proposed entry: the parent of the next one
+	moved bool            // the leaf was moved to the tip
 }
 
 // newWriting begins to write a session.

@@ -156,6 +156,9 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 	if w.d.Habits().Nameless {
 		return s.named(fmt.Errorf("a name for a session of %s is %w; fork it to keep it apart", s.dialect.Name(), ErrUnsupported))
 	}
+	if r, ok := s.dialect.(dialect.Registrar); ok {
+		return s.register(ctx, r, name)
+	}
 	if w.d.Habits().RenameByEntry {
 		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil)
 		return err

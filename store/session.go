@@ -51,7 +51,7 @@ func (s *Session) folder() string {
 	if s.dir != "" || s.at.Path == "" {
 		return s.dir
 	}
-	return place.Dir(s.at.Path)
+	return s.store.FolderOf(s.dialect, s.at.Path)
 }
 
 // Log is the log as it was last read or written.

@@ -8,7 +8,10 @@
 // conflict.go (another process wrote first).
 package store
 
-import "github.com/treeline-dev/treeline/place"
+import (
+	"github.com/treeline-dev/treeline/folders"
+	"github.com/treeline-dev/treeline/place"
+)
 
 // Options say what a Store works with.
 type Options struct {
@@ -21,12 +24,13 @@ type Options struct {
 // Store opens and creates sessions. Its methods may be called from several goroutines at once.
 type Store struct {
 	*place.Machine
-	state string
-	noted notedFolders
+	*folders.Notes
 }
 
 // New gives a Store.
-func New(opt Options) *Store { return &Store{Machine: opt.Machine, state: opt.State} }
+func New(opt Options) *Store {
+	return &Store{Machine: opt.Machine, Notes: folders.New(opt.Machine, opt.State)}
+}
 
 // Close closes all backends. Sessions must be closed before.
 func (s *Store) Close() error { return s.Machine.Close() }

@@ -15,7 +15,7 @@ import (
 // What a store promises holds in files, in memory under a URL, and on a backend with only the eight methods.
 func TestSuite(t *testing.T) {
 	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly} {
-		for _, d := range []string{"omp", "pi", "operator", "wave", "claude"} {
+		for _, d := range []string{"omp", "pi", "operator", "wave", "claude", "codex"} {
 			t.Run(name+"/"+d, func(t *testing.T) {
 				t.Parallel()
 				storetest.Run(t, func(t *testing.T) storetest.Place { return storetest.Place{Options: options(t), Dialect: d} })

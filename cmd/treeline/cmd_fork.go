@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/place"
@@ -69,7 +68,7 @@ func (a *app) fork(ctx context.Context, ref, cwd, at string, w store.WriteOption
 	}
 	// A copy of a session outside the agents' folders stays beside it.
 	if cwd == "" || !inSource(s, path, func(place.Source, string) bool { return true }) {
-		opt.Dir = filepath.Dir(path)
+		opt.Dir = old.Dir()
 	}
 	if at == "" {
 		return s.ForkFrom(ctx, path, opt)

@@ -144,7 +144,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "uuid":
 			f.id = rawjson.Inside(t.Value(m))
 		case "parentUuid":
-			f.parent, f.hasParent = rawjson.Inside(t.Value(m)), true
+			f.parent, f.hasParent = parentIn(t.Value(m)), true
 		case "sessionId":
 			f.session = rawjson.Inside(t.Value(m))
 		case "cwd":
@@ -172,6 +172,14 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		}
 	}
 	return end, nil
+}
+
+// parentIn reads a parent. One that is not a text is the parent of no entry: it is missing. null, 0 and the like are none.
+func parentIn(value []byte) []byte {
+	if !rawjson.IsString(value) && rawjson.Truthy(value) {
+		return value
+	}
+	return rawjson.Inside(value)
 }
 
 // inner takes a member of the message.
@@ -324,6 +332,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	if m.flags&(isUser|isAssistant) != 0 && !f.object {
 		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
 		return
+	}
+	if m.flags&(isUser|isAssistant) != 0 && !rawjson.IsString(f.content) && !rawjson.IsArray(f.content) {
+		m.flags |= isOdd
 	}
 	m.flags |= isEntry
 }

@@ -22,6 +22,7 @@ type reader struct {
 	// newestAt is the greatest time of the first timed entries.
 	newestAt int64
 	timed    int
+	tip      tip
 }
 
 // mark is what leaf and path need of an entry.
@@ -43,6 +44,7 @@ const (
 	isBoundary                    // a compaction
 	isProgress                    // only a link
 	isNameless                    // without a uuid
+	isOdd                         // a message whose content is neither a text nor a list: no bridge leads to it
 	isSecond                      // after another record on its line
 )
 
@@ -101,27 +103,36 @@ func (r *reader) keep(at int32, metadata []byte) {
 // It is the newest entry below the last line of the conversation, unless the last last-prompt line names another branch,
 // or names an entry explicitly and no entry follows the line.
 func (r *reader) Leaf(t *session.Tree, _ int) int {
-	r.shape = newShape(r, t, true)
-	s := r.shape
+	if leaf, ok := r.grown(t); ok {
+		return int(leaf)
+	}
+	s, leaf, refused := r.lead(t)
+	r.shape = s
+	r.refused.Store(refused)
+	r.note(s, leaf)
+	return int(leaf)
+}
+
+// lead works out the tree and its leaf, -1 where there is none. refused: the program finds no conversation there.
+func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
+	s = newShape(r, t, true)
 	last := s.lastEntry(func(m mark) bool { return true })
 	if last < 0 {
-		return -1
+		return s, -1, false
 	}
-	leaf := s.newest(last)
+	leaf = s.newest(last)
 	if !s.talks(leaf) {
 		if said := s.latest(); said >= 0 {
 			leaf = s.newest(said)
 		}
 	}
-	refused := false
 	s.unnamed = leaf
 	if named := s.named(leaf); named >= 0 {
 		if refused = s.marks[named].flags&isSide != 0; !refused {
 			leaf, s.byPrompt = named, true
 		}
 	}
-	r.refused.Store(refused)
-	return int(leaf)
+	return s, leaf, refused
 }
 
 // named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the one without it.
@@ -142,7 +153,8 @@ func (s *shape) named(leaf int32) int32 {
 		if !p.explicit || s.lastEntry(func(mark) bool { return true }) > p.at {
 			return -1
 		}
-	case !p.explicit && s.answered(at, path):
+	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):
+		// Where a compaction keeps messages, only the end of a branch counts.
 		return -1
 	}
 	// It goes on to lines that are not messages.

@@ -51,6 +51,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 		o.newer(to)
 	}
 	o.gaps(int32(to.Index))
+	o.rehangs()
 	o.seconds(int32(to.Index))
 	o.nameless()
 	_, dropped, _ := r.turns(p) // an error comes with the messages
@@ -193,6 +194,15 @@ func (o *omissions) gaps(to int32) {
 			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(right)), adviceParent)
 		case right >= 0 && (lost || o.at[right] == 0):
 			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and goes on from %s; it should be %s", o.name(g.child), o.name(g.to), o.name(right)), adviceParent)
+		}
+	}
+}
+
+// rehangs reports entries that go on from before a compaction. The program shows the messages that it kept instead.
+func (o *omissions) rehangs() {
+	for _, i := range o.rehung {
+		if o.at[i] >= max(o.begin, 1) {
+			o.unseen(i, fmt.Sprintf("the parent of %s stands before a compaction that keeps other messages: the program shows these, and not what came before the entry", o.name(i)), adviceKept)
 		}
 	}
 }

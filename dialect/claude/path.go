@@ -28,7 +28,7 @@ func (r *reader) Path(t *session.Tree, to int) []int {
 func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 	s := r.shape
 	if s == nil || len(s.marks) != t.Len() || s.t != t {
-		s = newShape(r, t, true)
+		s, _, _ = r.lead(t)
 	}
 	if !s.live(int32(to)) && s.skipped {
 		s = newShape(r, t, false)

@@ -18,13 +18,13 @@ type shape struct {
 	r     *reader
 	t     *session.Tree
 	marks []mark
-	// dead entries are hidden: a later line has the same uuid, or the file is so large that the program does not load
-	// them.
+	// dead entries are hidden: a later line has the same uuid, the file is so large that the program does not load them, or
+	// they stand before a compaction that keeps others.
 	dead []bool
 	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
 	parent      []int32
 	first, next []int32 // children, in file order
-	anchor      int32   // the entry that the kept messages follow, or -1
+	anchor      int32   // the entry that the kept messages follow, or missing
 	kept        []int32
 	byTime      []int32 // main entries that have a time, in order of time and position
 	pieces      map[int32][]int32
@@ -32,7 +32,8 @@ type shape struct {
 	byPrompt    bool              // the last-prompt line chose the leaf
 	unnamed     int32             // the leaf without last-prompt lines
 	past        map[int32]int32   // progress line → the entry above it
-	skipped     bool              // entries were left out because the file is large
+	skipped     bool              // entries before the last compaction were left out
+	rehung      []int32           // entries whose parent was left out: they follow the kept messages
 }
 
 // skipsFrom is the size from which on the program does not load what stands before the last compaction.
@@ -48,20 +49,28 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 		}
 	}
 	s.keep()
-	if skip && n > 0 && r.kept.set && t.At(n-1).Span.End() > skipsFrom {
+	// The program forgets what stands before a compaction that keeps messages, except for these. Of a large file it does
+	// not even load it.
+	stays := make([]bool, n)
+	for _, i := range s.kept {
+		stays[i] = true
+	}
+	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
+	if skip && r.kept.set && (large || len(s.kept) > 0) {
 		s.skipped = true
-		stays := make([]bool, n)
-		for _, i := range s.kept {
-			stays[i] = true
-		}
 		for i := range r.kept.boundary {
 			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
 		}
 	}
 	for i := range n {
 		s.parent[i] = root
-		if !s.dead[i] {
-			s.parent[i] = s.above(i)
+		if s.dead[i] {
+			continue
+		}
+		s.parent[i] = s.above(i)
+		if s.skipped && !large && s.parent[i] == missing && !stays[i] && s.forgotten(i) {
+			s.parent[i] = s.kept[len(s.kept)-1]
+			s.rehung = append(s.rehung, int32(i))
 		}
 	}
 	s.move()
@@ -122,14 +131,22 @@ func (s *shape) up(i int) int32 {
 	return missing
 }
 
+// forgotten reports whether the parent of an entry stands before the last compaction.
+func (s *shape) forgotten(i int) bool {
+	for range s.t.Len() { // progress lines may form a cycle
+		e, ok := s.t.Lookup(s.t.At(i).Parent)
+		if !ok || s.marks[e.Index].flags&isProgress == 0 {
+			return ok && s.marks[e.Index].flags&isEntry != 0 && int32(e.Index) < s.r.kept.boundary
+		}
+		i = e.Index
+	}
+	return false
+}
+
 // keep finds the messages that the last compaction keeps.
 func (s *shape) keep() {
 	k := s.r.kept
 	if !k.set {
-		return
-	}
-	anchor := s.find(k.anchor)
-	if anchor < 0 {
 		return
 	}
 	if len(k.uuids) > 0 {
@@ -145,7 +162,7 @@ func (s *shape) keep() {
 		s.kept = s.chain(k.head, k.tail)
 	}
 	if len(s.kept) > 0 {
-		s.anchor = anchor
+		s.anchor = s.find(k.anchor)
 	}
 }
 
@@ -167,14 +184,15 @@ func (s *shape) chain(head, tail session.EntryID) []int32 {
 	return nil
 }
 
-// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them.
+// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them. Where the anchor is
+// missing, the first of them has no parent.
 func (s *shape) move() {
-	if s.anchor < 0 {
+	if len(s.kept) == 0 {
 		return
 	}
 	tail := s.kept[len(s.kept)-1]
 	for i := range s.parent {
-		if s.parent[i] == s.anchor {
+		if s.anchor >= 0 && s.parent[i] == s.anchor {
 			s.parent[i] = tail
 		}
 	}
@@ -205,7 +223,7 @@ func (s *shape) sort() {
 		if !s.live(i) {
 			continue
 		}
-		if m.flags&isSide == 0 && m.at != noTime {
+		if m.flags&(isSide|isOdd) == 0 && m.at != noTime {
 			s.byTime = append(s.byTime, i)
 		}
 		if m.message >= 0 {
@@ -254,7 +272,7 @@ func (s *shape) newest(from int32) int32 {
 		stack = stack[:len(stack)-1]
 		m, b := s.marks[i], s.marks[best]
 		if i == from || m.flags&isSide == 0 {
-			if m.at > b.at || m.at == b.at && i < best && best != from {
+			if m.at > b.at || m.at == b.at && i > best {
 				best = i
 			}
 		}
@@ -265,7 +283,7 @@ func (s *shape) newest(from int32) int32 {
 			}
 		}
 	}
-	if best == s.anchor {
+	if best == s.anchor && len(s.kept) > 0 {
 		return s.kept[len(s.kept)-1]
 	}
 	return best

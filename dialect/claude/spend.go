@@ -6,7 +6,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ session.Spender = (*Dialect)(nil)
+var (
+	_ session.Spender = (*Dialect)(nil)
+	_ session.Copier  = (*Dialect)(nil)
+)
+
+// CopyID is the uuid: a fork (--fork-session, /branch) has the same ones.
+func (d *Dialect) CopyID(_ session.Entry, raw []byte) string { return rawjson.Str(raw, "uuid") }
 
 // typeCosts is a line with the costs of the session so far. They include those of its sub-agents and, in a fork, those of
 // what was copied.

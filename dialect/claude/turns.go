@@ -3,9 +3,7 @@ package claude
 import (
 	"bytes"
 	"slices"
-	"strings"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -223,32 +221,14 @@ func markThinking(turns []*turn) {
 	}
 }
 
-// dropThinkingOfOthers drops what markThinking marked.
-func dropThinkingOfOthers(turns []*turn) {
+// trimAnswers drops from answers what markThinking marked, and empty texts.
+func trimAnswers(turns []*turn) {
 	for _, t := range turns {
-		if slices.ContainsFunc(t.blocks, func(b block) bool { return b.foreign }) {
-			t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.foreign })
+		unsent := func(b block) bool {
+			return b.foreign || !t.user && b.kind == blockText && rawjson.Str(b.json, "text") == ""
 		}
-	}
-}
-
-// dropBlanks drops texts without a visible character from lists of blocks of the user, and empty ones from answers.
-func dropBlanks(turns []*turn) {
-	for _, t := range turns {
-		if t.quoted != nil || t.system {
-			continue
-		}
-		blank := func(b block) bool {
-			if b.kind != blockText {
-				return false
-			}
-			text := rawjson.Str(b.json, "text")
-			return text == "" || t.user && strings.TrimFunc(text, dialect.JSSpace) == ""
-		}
-		if slices.ContainsFunc(t.blocks, blank) {
-			if t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), blank); len(t.blocks) == 0 {
-				t.blocks = []block{textBlock(noContent)}
-			}
+		if slices.ContainsFunc(t.blocks, unsent) {
+			t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), unsent)
 		}
 	}
 }
@@ -318,6 +298,16 @@ func placeResults(turns []*turn) []*turn {
 	return out
 }
 
+// trailing splits off the output of commands at the end. The next prompt is joined to it; an answer to the messages before
+// does not wait for it.
+func trailing(turns []*turn) (before, commands []*turn) {
+	n := len(turns)
+	for n > 0 && (turns[n-1].command || turns[n-1].system) {
+		n--
+	}
+	return turns[:n:n], turns[n:]
+}
+
 // joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
 func joinUsers(turns []*turn) []*turn {
 	var out []*turn
@@ -329,27 +319,60 @@ func joinUsers(turns []*turn) []*turn {
 			}
 			continue
 		}
+		follows := len(t.blocks) > 0 && t.blocks[0].kind == blockText
 		if last.rest == nil { // the first one that follows it
-			blocks := last.blocks
+			blocks := slices.Clone(last.blocks)
+			if follows {
+				breakLine(blocks) // not one that a result follows
+			}
 			last.quoted, last.blocks, last.rest = nil, nil, []block{}
 			last.join(blocks)
-		}
-		if a := len(last.rest) - 1; a >= 0 && len(t.blocks) > 0 && last.rest[a].kind == blockText && t.blocks[0].kind == blockText {
-			text := rawjson.Str(last.rest[a].json, "text")
-			last.rest[a].json = rawjson.Set(last.rest[a].json, "text", rawjson.Quote(text+"\n"))
+		} else if follows {
+			breakLine(last.rest)
 		}
 		last.join(t.blocks)
+		last.command = t.command
 		if last.entry.Type == "" {
 			last.entry = t.entry
 		}
 	}
 	for _, t := range out {
 		t.blocks, t.rest = append(t.blocks, t.rest...), nil
-		if t.user && len(t.blocks) == 0 {
-			t.quoted, t.blocks = nil, []block{textBlock(noContent)}
-		}
 	}
 	return out
+}
+
+// breakLine ends the last text, where another one follows. It changes the blocks.
+func breakLine(blocks []block) {
+	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
+		text := rawjson.Str(blocks[k].json, "text")
+		blocks[k].json = rawjson.Set(blocks[k].json, "text", rawjson.Quote(text+"\n"))
+	}
+}
+
+// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
+// left.
+func fill(turns []*turn) {
+	for k, t := range turns {
+		if !t.user {
+			continue
+		}
+		if k == len(turns)-1 && t.command {
+			t.quoted, t.blocks = nil, slices.Clone(t.blocks)
+			breakLine(t.blocks)
+		}
+		if t.quoted != nil {
+			continue
+		}
+		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.kind == blockText && blank(b) })
+		switch {
+		case len(t.blocks) > 0:
+		case k == 0 && t.hollow:
+			t.blocks = []block{textBlock(orphansRemoved)}
+		default:
+			t.blocks = []block{textBlock(noContent)}
+		}
+	}
 }
 
 // join adds blocks to a message that others are joined to.

@@ -49,6 +49,9 @@ type reader struct {
 	leaves map[int]session.EntryID
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
+	// based: the file goes on from another one.
+	based bool
+	from  int // position of the first entry that the program reads: in files with ordinals, after the last header
 }
 
 // version is our number for the format, which has none.

@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -140,8 +139,7 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 		out.Record = f.numbered(rawjson.Set(record, "payload", rolledBack(turns)))
 		return out, nil
 	}
-	// The parent is in the tree only if the leaf was moved there, or if it is the end.
-	if n.Parent == "" || f.t.Has(n.Parent) {
+	if n.Moved {
 		turns, err := turnsAfter(f.t, n.Parent)
 		if err != nil {
 			return out, err
@@ -318,7 +316,11 @@ func (f *framing) settings(payload []byte) ([]byte, error) {
 		}
 		if last := rawjson.Get(raw, "payload"); rawjson.IsObject(last) && rawjson.Get(payload, "turn_id") == nil {
 			model := rawjson.Get(payload, "model")
-			payload = rawjson.Set(bytes.Clone(last), "model", model)
+			provider := rawjson.Get(payload, providerMember)
+			payload = rawjson.Set(rawjson.Delete(last, providerMember), "model", model)
+			if provider != nil {
+				payload = rawjson.Set(payload, providerMember, provider)
+			}
 			if mode := rawjson.Get(payload, "collaboration_mode"); rawjson.IsObject(rawjson.Get(mode, "settings")) {
 				mode = rawjson.Set(mode, "settings", rawjson.Set(rawjson.Get(mode, "settings"), "model", model))
 				payload = rawjson.Set(payload, "collaboration_mode", mode)

@@ -18,13 +18,18 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Roots gives the folder of the program: CODEX_HOME, or .codex in the home directory.
+// Roots gives the folders of the program, in CODEX_HOME or in .codex of the home directory: sessions, and those that were
+// archived.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
-	home := l.RootAt(filepath.Join(env.Home, ".codex"))
+	dirs := []string{filepath.Join(env.Home, ".codex")}
 	if dir := env.Getenv("CODEX_HOME"); dir != "" {
-		return []dialect.Root{l.RootAt(env.Abs(dir, false)), home}
+		dirs = []string{env.Abs(dir, false), dirs[0]}
 	}
-	return []dialect.Root{home}
+	var roots []dialect.Root
+	for _, dir := range dirs {
+		roots = append(roots, l.RootAt(dir), dialect.Root{Sessions: filepath.Join(dir, "archived_sessions")})
+	}
+	return roots
 }
 
 // RootAt gives the place below the folder of the program.

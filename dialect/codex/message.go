@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"cmp"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -15,13 +17,13 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		if e.Type == typeAgents {
 			m.JSON = agentMessage(payload)
 		}
-		m.Meta = e.Role == session.RoleSystem || e.Role == session.RoleUser && isContext(contentText(m.JSON))
+		m.Meta = e.Role == session.RoleSystem || e.Role == session.RoleUser && marked(m.JSON, contextMarkers)
 		return m, nil
 	case session.KindCompaction:
 		return session.Compaction{Summary: rawjson.Str(payload, "message"), Details: payload, ReplacesAll: true}, nil
 	case session.KindModelChange:
-		model := rawjson.Str(payload, "model")
-		return session.ModelChange{Role: "default", Provider: "openai", ModelID: model, Model: "openai/" + model, JSON: rawjson.Get(payload, "model")}, nil
+		model, provider := rawjson.Str(payload, "model"), cmp.Or(rawjson.Str(payload, providerMember), "openai")
+		return session.ModelChange{Role: "default", Provider: provider, ModelID: model, Model: provider + "/" + model, JSON: rawjson.Get(payload, "model")}, nil
 	case session.KindCustom:
 		switch e.Type {
 		case typeEvent:
@@ -31,17 +33,10 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		}
 		return session.Custom{Type: e.Type, Data: payload}, nil
 	case session.KindLeaf:
-		return session.Leaf{}, nil
+		// The record has only a number of turns.
+		return session.Leaf{Target: leafOf(e)}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
-}
-
-// Body decodes the content of an entry. A rollback names the entry that the leaf moves to only by a number of turns.
-func (d *reader) Body(e session.Entry, raw []byte) (session.Body, error) {
-	if e.Kind == session.KindLeaf {
-		return session.Leaf{Target: d.leaves[e.Index]}, nil
-	}
-	return d.Dialect.Body(e, raw)
 }
 
 // Parts gives what is inside an entry in neutral form.
@@ -56,9 +51,21 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	case session.KindCompaction:
 		return dialect.TextParts(rawjson.Str(payload, "message")), nil
 	case session.KindOpaque, session.KindCustom:
+		if e.Type == typeEvent && repeats(rawjson.Str(payload, "type")) {
+			return nil, nil
+		}
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
 	return nil, nil
+}
+
+// repeats reports whether an event shows people what an item says: it has no parts of its own.
+func repeats(event string) bool {
+	switch event {
+	case "user_message", "agent_message", "agent_reasoning", "item_completed", "task_complete":
+		return true
+	}
+	return false
 }
 
 // API is the interface that the program uses.
@@ -88,7 +95,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 		if s, ok := rawjson.Unquote(out); ok {
 			parts = dialect.TextParts(s)
 		}
-		return []session.Part{session.ToolResult{CallID: rawjson.Str(m, "call_id"), Parts: parts}}
+		return []session.Part{session.ToolResult{CallID: rawjson.Str(m, "call_id"), Parts: parts, IsError: rawjson.Truthy(rawjson.Get(m, errorMember))}}
 	default:
 		return []session.Part{session.OpaquePart{Type: kind, JSON: m}}
 	}

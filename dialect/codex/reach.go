@@ -21,9 +21,9 @@ func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
 // turnsAfter counts the turns that must be rolled back so that the model sees what it saw at an entry. The count is tried
 // out with the program's own rules, in which compactions count in several ways: it is given only if it leads there.
 func turnsAfter(t *session.Tree, id session.EntryID) (int, error) {
-	tip, err := tipOf(t)
-	if err != nil || tip == id {
-		return 0, err
+	tip := tipOf(t)
+	if tip == id {
+		return 0, nil
 	}
 	at := -1
 	if id != "" {
@@ -59,18 +59,26 @@ func turnsAfter(t *session.Tree, id session.EntryID) (int, error) {
 }
 
 // tipOf is the entry that the next one follows, whatever the leaf is now; "" if that is the first.
-func tipOf(t *session.Tree) (session.EntryID, error) {
+func tipOf(t *session.Tree) session.EntryID {
 	end := lastMover(t)
 	if end < 0 {
-		return "", nil
+		return ""
 	}
 	e := t.At(end)
 	if e.Kind != session.KindLeaf {
-		return e.ID, nil
+		return e.ID
 	}
-	body, err := e.Body()
-	leaf, _ := body.(session.Leaf)
-	return leaf.Target, err
+	return leafOf(e)
+}
+
+// leafOf is the entry that the leaf moves to at a rollback.
+func leafOf(e session.Entry) session.EntryID {
+	if t := e.Tree(); t != nil {
+		if d, ok := t.Codec().EntryCodec.(*reader); ok {
+			return d.leaves[e.Index]
+		}
+	}
+	return ""
 }
 
 // lastMover is the position of the last entry that moves the leaf, -1 if there is none.
@@ -90,10 +98,11 @@ func isAside(kind session.Kind, typ string) bool {
 
 // historyAt replays a log up to a position, and then takes turns out of it.
 func historyAt(t *session.Tree, last, turns int) ([]item, error) {
-	r := replay{t: t, extra: turns}
+	r := replay{t: t}
 	if d, ok := t.Codec().EntryCodec.(*reader); ok {
-		r.lost = d.lost
+		r = newReplay(t, d)
 	}
+	r.extra = turns
 	err := r.read(last)
 	return r.history, err
 }

@@ -22,23 +22,13 @@ type item struct {
 }
 
 // summaryPrefix begins the summaries of the program, which are no turns of the user.
-const summaryPrefix = "Another language model started to solve this problem"
+const summaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. " +
+	"You also have access to the state of the tools that were used by that language model. " +
+	"Use this to build on the work that has already been done and avoid duplicating work. " +
+	"Here is the summary produced by the other language model, use the information in this summary to assist with your own analysis:"
 
 // noSummary is the text of a compaction without one.
 const noSummary = "(no summary available)"
-
-// contextPrefixes begin the messages in which the program tells the model about its surroundings.
-var contextPrefixes = []string{
-	"<environment_context>", "# AGENTS.md instructions", "<user_instructions>", "<turn_aborted>", "<skill>", "<permissions instructions>",
-	"<skills_instructions>", "<model_switch>", "<user_shell_command>", "<subagent_notification>",
-}
-
-// itemTypes are the types of items that the program reads.
-var itemTypes = []string{
-	"message", "reasoning", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call",
-	"web_search_call", "compaction", "agent_message", "tool_search_call", "tool_search_output", "image_generation_call", "compaction_summary",
-	"context_compaction",
-}
 
 // Replay implements session.Replayer: the lines up to the end of the path are replayed in file order, as the program does.
 func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
@@ -55,7 +45,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 		if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
 			last = k
 		}
-		r := replay{t: t, lost: d.lost}
+		r := newReplay(t, d)
 		if err := r.read(last); err != nil {
 			yield(session.ContextMessage{}, err)
 			return
@@ -73,7 +63,14 @@ type replay struct {
 	t       *session.Tree
 	lost    map[int]bool
 	history []item
-	extra   int // turns to roll back at the end
+	// based: the file goes on from another one.
+	based bool
+	from  int // the first position that the program reads
+	extra int // turns to roll back at the end
+}
+
+func newReplay(t *session.Tree, d *reader) replay {
+	return replay{t: t, lost: d.lost, based: d.based, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -82,7 +79,7 @@ func (r *replay) read(last int) error {
 	if err != nil {
 		return err
 	}
-	for i := begin; i <= last; i++ {
+	for i := max(begin, r.from); i <= last; i++ {
 		if err := r.line(r.t.At(i)); err != nil {
 			return err
 		}
@@ -92,14 +89,16 @@ func (r *replay) read(last int) error {
 }
 
 // base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
-// position after it. A turn reaches from its task_started to the next one.
+// position after it.
 func (r *replay) base(last int) (int, error) {
-	skip, prompt := r.extra, false
-	var found int = -1
-	var replacement []byte
-	for i := last; i >= 0; i-- {
+	if r.based {
+		return r.page(last)
+	}
+	skip := r.extra
+	var turn span
+	for i := last; i >= r.from; i-- {
 		e := r.t.At(i)
-		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents {
+		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
 			continue
 		}
 		raw, err := e.Raw()
@@ -107,64 +106,136 @@ func (r *replay) base(last int) (int, error) {
 			return 0, err
 		}
 		payload := rawjson.Get(raw, "payload")
-		switch e.Type {
-		case typeAgents:
-			prompt = true
-		case typeItem:
-			it, ok := itemOf(e, payload)
-			prompt = prompt || ok && it.turn
-		case typeCompacted:
-			if list := replacementOf(payload); list != nil && found < 0 {
-				found, replacement = i, list
+		switch {
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
+			skip += numTurns(payload)
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "task_started":
+			if turn.begins(payload) {
+				if begin, ok := r.settle(turn, &skip); ok {
+					return begin, nil
+				}
+				turn = span{}
 			}
-		case typeEvent:
-			switch rawjson.Str(payload, "type") {
-			case "thread_rolled_back":
-				skip += int(dialect.Integer(rawjson.Get(payload, "num_turns")))
-				continue
-			case "task_started":
-			default:
-				continue
-			}
-			done, ok := r.settle(&skip, &prompt, &found, replacement)
-			if ok {
-				return done, nil
+		default:
+			turn.add(e, payload)
+		}
+	}
+	begin, _ := r.settle(turn, &skip)
+	return begin, nil
+}
+
+// page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
+// from its end, up to that line.
+func (r *replay) page(last int) (int, error) {
+	for i := last; i >= r.from; i-- {
+		e := r.t.At(i)
+		if e.Type != typeCompacted || r.lost[i] {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return 0, err
+		}
+		if list, ok := replacementOf(rawjson.Get(raw, "payload")); ok && list != nil {
+			return i, nil
+		}
+	}
+	return 0, nil
+}
+
+// span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.
+type span struct {
+	some        bool // it has a line
+	id          string
+	prompt      bool // a message of the user
+	compacted   session.Entry
+	replacement []byte // nil without a compaction
+}
+
+// begins reports whether a task_started is the one of this turn.
+func (s *span) begins(event []byte) bool {
+	id := rawjson.Get(event, "turn_id")
+	return s.some && rawjson.IsString(id) && (s.id == "" || s.id == rawjson.Str(event, "turn_id"))
+}
+
+// name notes the turn that a line belongs to. The last line counts.
+func (s *span) name(payload []byte) {
+	if s.some = true; s.id == "" {
+		s.id = rawjson.Str(payload, "turn_id")
+	}
+}
+
+// add takes the line before those that it has.
+func (s *span) add(e session.Entry, payload []byte) {
+	switch e.Type {
+	case typeAgents:
+		s.some, s.prompt = true, true
+	case typeItem:
+		it, ok := itemOf(e, payload)
+		s.some, s.prompt = true, s.prompt || ok && it.turn
+	case typeCompacted:
+		list, ok := replacementOf(payload)
+		if s.some = s.some || ok; ok && list != nil && s.replacement == nil {
+			s.compacted, s.replacement = e, list
+		}
+	case typeTurnContext:
+		s.name(payload)
+	case typeEvent:
+		switch rawjson.Str(payload, "type") {
+		case "user_message":
+			s.some, s.prompt = true, true
+		case "task_complete":
+			s.name(payload)
+		case "turn_aborted":
+			if s.some || rawjson.Str(payload, "turn_id") != "" {
+				s.name(payload)
 			}
 		}
 	}
-	done, _ := r.settle(&skip, &prompt, &found, replacement)
-	return done, nil
 }
 
-// settle ends a turn on the way back: one with a message of the user that was rolled back takes its compactions with it.
-func (r *replay) settle(skip *int, prompt *bool, found *int, replacement []byte) (begin int, ok bool) {
-	defer func() { *prompt, *found = false, -1 }()
-	if *skip > 0 && *prompt {
-		*skip--
-		return 0, false
-	}
-	if *found < 0 {
-		return 0, false
-	}
-	e := r.t.At(*found)
-	for part := range rawjson.Elements(replacement) {
-		if it, ok := itemOf(e, part); ok {
-			r.history = append(r.history, it)
+// settle ends a turn on the way back. Turns that were rolled back take their compactions with them, and so do turns without
+// a message of the user between them.
+func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
+	switch {
+	case *skip > 0:
+		if s.prompt {
+			*skip--
 		}
+		return 0, false
+	case s.replacement == nil:
+		return 0, false
 	}
-	return *found + 1, true
+	r.replace(s.compacted, s.replacement)
+	return s.compacted.Index + 1, true
 }
 
-// replacementOf gives the history that a compaction leaves; nil where it has none, or one whose metadata does not fit.
-func replacementOf(payload []byte) []byte {
-	list := rawjson.Get(payload, "replacement_history")
-	if !rawjson.IsArray(list) {
-		return nil
+// replace makes the items that a compaction leaves the history.
+func (r *replay) replace(e session.Entry, list []byte) {
+	r.history = nil
+	for part := range rawjson.Elements(list) {
+		it, ok := itemOf(e, part)
+		if !ok {
+			it.json = []byte(`{"type":"other"}`)
+		}
+		r.history = append(r.history, it)
+	}
+}
+
+// replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
+// cannot read.
+func replacementOf(payload []byte) (list []byte, ok bool) {
+	list = rawjson.Get(payload, "replacement_history")
+	if !texts(payload, "message") {
+		return nil, false
+	}
+	if rawjson.IsNull(list) {
+		return nil, true
 	}
 	if meta := rawjson.Get(payload, "replacement_history_metadata"); rawjson.IsArray(meta) && count(meta) != count(list) {
-		return nil
+		return nil, false
 	}
-	return list
+	return list, every(list, func(item []byte) bool { return texts(item, "type") && readable(rawjson.Str(item, "type"), item) })
 }
 
 func count(list []byte) (n int) {
@@ -197,41 +268,63 @@ func (r *replay) line(e session.Entry) error {
 	case typeAgents:
 		r.history = append(r.history, item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)})
 	case typeCompacted:
-		if rawjson.IsNull(rawjson.Get(payload, "replacement_history")) {
+		switch list, ok := replacementOf(payload); {
+		case ok && list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
+		case ok && r.based:
+			r.replace(e, list)
 		}
 	case typeEvent:
 		if rawjson.Str(payload, "type") == "thread_rolled_back" {
-			r.rollBack(int(dialect.Integer(rawjson.Get(payload, "num_turns"))))
+			r.rollBack(numTurns(payload))
 		}
 	}
 	return nil
 }
 
-// compact leaves the messages of the user and a summary.
+// compact leaves the texts of the user and a summary.
 func (r *replay) compact(e session.Entry, summary string) {
-	r.history = slices.DeleteFunc(r.history, func(i item) bool {
-		return !i.turn || !i.user || strings.HasPrefix(contentText(i.json), summaryPrefix)
-	})
+	var left []item
+	for _, i := range r.history {
+		if i.turn && i.user {
+			i.json = message("user", "input_text", inputTexts(i.json)...)
+			left = append(left, i)
+		}
+	}
 	if summary == "" {
 		summary = noSummary
 	}
-	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
+	r.history = append(left, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
 }
 
-// rollBack cuts the history before its n-th last turn, with the messages of the program right before it.
+// inputTexts gives the texts of a message. The program leaves out its images.
+func inputTexts(m []byte) (list []string) {
+	for part := range rawjson.Elements(rawjson.Get(m, "content")) {
+		if rawjson.Str(part, "type") == "input_text" {
+			list = append(list, rawjson.Str(part, "text"))
+		}
+	}
+	if list == nil {
+		return []string{""}
+	}
+	return list
+}
+
+// rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before
+// the first turn stays.
 func (r *replay) rollBack(n int) {
-	cut := -1
+	first := slices.IndexFunc(r.history, func(i item) bool { return i.turn })
+	cut := len(r.history)
 	for k := len(r.history) - 1; k >= 0 && n > 0; k-- {
 		if r.history[k].turn {
 			cut = k
 			n--
 		}
 	}
-	if cut < 0 {
+	if cut == len(r.history) {
 		return
 	}
-	for cut > 0 && r.history[cut-1].lead {
+	for cut > first && r.history[cut-1].lead {
 		cut--
 	}
 	r.history = r.history[:cut]
@@ -240,31 +333,19 @@ func (r *replay) rollBack(n int) {
 // itemOf reads an item; ok is false for one that the program drops.
 func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 	i = item{entry: e, kind: rawjson.Str(payload, "type"), id: rawjson.Str(payload, "call_id"), json: payload}
-	if !slices.Contains(itemTypes, i.kind) {
+	if !slices.Contains(itemTypes, i.kind) || !readable(i.kind, payload) {
 		return i, false
 	}
 	switch i.kind {
 	case "message":
 		role := rawjson.Str(payload, "role")
-		if role == "system" || !rawjson.IsArray(rawjson.Get(payload, "content")) {
-			return i, false
-		}
-		for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
-			switch rawjson.Str(part, "type") {
-			case "input_text", "output_text", "input_image", "input_audio":
-			default:
-				return i, false
-			}
-		}
-		context := isContext(contentText(payload))
 		i.user = role == "user"
+		context := i.user && marked(payload, contextMarkers)
 		i.turn = i.user && !context
-		i.lead = role == "developer" || i.user && context
+		i.lead = context || role == "developer" && marked(payload, developerMarkers)
+		return i, role != "system"
 	case "agent_message":
 		i.turn = true
-	case "function_call_output", "custom_tool_call_output":
-		out := rawjson.Get(payload, "output")
-		return i, rawjson.IsString(out) || rawjson.IsArray(out)
 	}
 	return i, true
 }
@@ -279,12 +360,6 @@ func isPrompt(record []byte, f *fields) bool {
 	}
 	i, ok := itemOf(session.Entry{}, rawjson.Get(record, "payload"))
 	return ok && i.turn
-}
-
-// isContext reports whether a text of the user's role is the program's own.
-func isContext(text string) bool {
-	text = strings.TrimLeftFunc(text, dialect.JSSpace)
-	return slices.ContainsFunc(contextPrefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // contentText joins the texts of a message.
@@ -335,14 +410,19 @@ func heal(history []item) []item {
 	return out
 }
 
-// message makes a message of one text.
-func message(role, kind, text string) []byte {
-	var part, w dialect.Object
-	part.Str("type", kind)
-	part.Str("text", text)
+// message makes a message of texts.
+func message(role, kind string, texts ...string) []byte {
+	var parts [][]byte
+	for _, text := range texts {
+		var part dialect.Object
+		part.Str("type", kind)
+		part.Str("text", text)
+		parts = append(parts, part.End())
+	}
+	var w dialect.Object
 	w.Str("type", "message")
 	w.Str("role", role)
-	w.Add("content", dialect.Array([][]byte{part.End()}))
+	w.Add("content", dialect.Array(parts))
 	return w.End()
 }
 

@@ -28,6 +28,10 @@ const typeCustom = "treeline_custom"
 // typeLeaf is the event that takes turns out of the conversation.
 const typeLeaf = "thread_rolled_back"
 
+// providerMember is a member of a turn's settings that only treeline knows: the provider of the model. The program has one
+// provider for a session, and ignores the member.
+const providerMember = "model_provider"
+
 // Habits: a linear log without labels. A name is kept elsewhere, see Register.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ModelByEntry: true, KeepsByRepeating: true}
@@ -121,7 +125,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return rawjson.Set(raw, "payload", payload), nil, nil
 }
 
-// Record gives the line of a new entry. Frame completes it.
+// Record gives the line of a new entry. Frame adds what only the log knows.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -187,6 +191,9 @@ func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	w.Add("sandbox_policy", []byte(`{"type":"read-only"}`))
 	w.Str("model", model)
 	w.Str("summary", "auto")
+	if b.Provider != "openai" {
+		w.Optional(providerMember, b.Provider)
+	}
 	return w.End()
 }
 

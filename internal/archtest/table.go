@@ -91,11 +91,13 @@ var importTable = []row{
 	{packages: "place", may: "session dialect backend blob index logtree",
 		why: "where sessions are is asked by everything that works on them, so it knows no session that is open, no run " +
 			"and no search"},
+	{packages: "folders", may: "backend place",
+		why: "which folders have sessions is noted by the store and by repairs, and asked by garbage collection"},
 	// One session.
 	{packages: "store/storetest",
-		may: "session dialect backend backend/memory blob index logtree place store find watch internal/*", modules: "*",
+		may: "session dialect backend backend/memory blob index logtree place folders store find watch internal/*", modules: "*",
 		why: "the suite tests what a store promises on any backend"},
-	{packages: "store", may: "session dialect backend backend/memory blob logtree place internal/rawjson",
+	{packages: "store", may: "session dialect backend backend/memory blob logtree place folders internal/rawjson",
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -24,9 +23,16 @@ func rename(s *suite) {
 			}
 			continue
 		}
+		if _, ok := s.dialect.(dialect.Registrar); ok && errors.Is(err, store.ErrUnsupported) && backend.Scheme(sess.Path()) != "" {
+			continue // a URL has no place for files of the agent
+		}
 		s.must(err)
 		again := s.reopened(sess.Path(), "apricot", "bilberry")
+		_, elsewhere := s.dialect.(dialect.Registrar)
 		for _, x := range []*store.Session{sess, again} {
+			if elsewhere && x == again {
+				continue
+			}
 			if got, err := x.Title(); err != nil || got != name {
 				s.Errorf("title %q, %v", got, err)
 			}
@@ -35,7 +41,7 @@ func rename(s *suite) {
 		if got, err := sess.Name(); err != nil || got != name {
 			s.Errorf("name %q, %v", got, err)
 		}
-		if rows := s.rows(s.cwd); len(rows) != 1 || rows[0].Heading() != name {
+		if rows := s.rows(s.cwd); len(rows) != 1 || rows[0].Heading() != name && !elsewhere {
 			s.Errorf("listed as %+v", rows)
 		}
 	}
@@ -119,7 +125,7 @@ func move(s *suite) {
 		s.Errorf("moved from %s to %s: %v", old, sess.Path(), err)
 	}
 	s.say(sess, session.RoleUser, "cherry")
-	if dir := place.Dir(sess.Path()); dir != sess.Dir() {
+	if dir := s.a.FolderOf(s.dialect, sess.Path()); dir != sess.Dir() {
 		s.Errorf("copies go to %s, the log is in %s", sess.Dir(), dir)
 	}
 	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")

@@ -1,4 +1,6 @@
-package store
+// Package folders remembers the folders outside of the agents' own in which sessions were written, so that garbage
+// collection keeps the blobs that they refer to.
+package folders
 
 import (
 	"bytes"
@@ -19,11 +21,17 @@ import (
 // written, and those that garbage collection found sessions in. Records of one folder add up.
 const foldersLog = "folders.jsonl"
 
-// notedFolders is what this process knows to be in folders.jsonl.
-type notedFolders struct {
+// Notes are the noted folders of a machine. Their methods may be called from several goroutines at once.
+type Notes struct {
+	m     *place.Machine
+	state string
+
 	mu    sync.Mutex
-	known map[string]int // how many sessions of each folder were noted here
+	known map[string]int // how many sessions of each folder this process has noted
 }
+
+// New gives the notes in state, treeline's own folder. Without one nothing is noted.
+func New(m *place.Machine, state string) *Notes { return &Notes{m: m, state: state} }
 
 // mostNoted is how many sessions of a folder are noted as they are written: enough to recognize the folder. Garbage collection
 // notes more.
@@ -32,15 +40,15 @@ const mostNoted = 16
 // NoteFolder remembers that a session is written at path, so that garbage collection keeps the blobs that it refers to.
 // When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway. Neither do
 // URLs: sessions there have no blobs.
-func (s *Store) NoteFolder(ctx context.Context, path string) error {
-	if s.state == "" || s.ReadOnly() || path == "" || backend.Scheme(path) != "" {
+func (n *Notes) NoteFolder(ctx context.Context, path string) error {
+	if n.state == "" || n.m.ReadOnly() || path == "" || backend.Scheme(path) != "" {
 		return nil
 	}
 	abs, err := place.Abs(path)
 	if err != nil {
 		return err
 	}
-	for _, r := range s.AgentRoots() {
+	for _, r := range n.m.AgentRoots() {
 		if place.Within(r.Sessions, abs) {
 			return nil
 		}
@@ -49,31 +57,24 @@ func (s *Store) NoteFolder(ctx context.Context, path string) error {
 	if above, ok := place.SessionsAbove(abs); ok {
 		folder = above // all sessions in it share its blobs
 	}
-	s.noted.mu.Lock()
-	defer s.noted.mu.Unlock()
-	if s.noted.known[folder] == mostNoted {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known[folder] == mostNoted {
 		return nil
 	}
 	name, _ := place.Below(folder, abs) // it lies in it
-	b, err := s.OpenWriting(s.state, DurabilityAlways)
+	b, err := n.m.OpenWriting(n.state, backend.DurabilityAlways)
 	if err != nil {
 		return err
 	}
 	if err := appendFolder(ctx, b, folder, name); err != nil {
 		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
 	}
-	if s.noted.known == nil {
-		s.noted.known = map[string]int{}
+	if n.known == nil {
+		n.known = map[string]int{}
 	}
-	s.noted.known[folder]++
+	n.known[folder]++
 	return nil
-}
-
-// note remembers the session's folder. A failure does not fail the write; a blob, which needs the note, is then refused.
-func (s *Session) note(ctx context.Context) {
-	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
-		s.w.opt.Log.Warn("folder not noted", "file", s.at.Path, "error", err)
-	}
 }
 
 // appendFolder adds a session and its folder to the log, unless they are in it.
@@ -149,11 +150,11 @@ func sorted(known map[string]*place.NotedFolder) (list []place.NotedFolder) {
 }
 
 // Folders gives the noted folders, including forgotten ones.
-func (s *Store) Folders(ctx context.Context) ([]place.NotedFolder, error) {
-	if s.state == "" {
+func (n *Notes) Folders(ctx context.Context) ([]place.NotedFolder, error) {
+	if n.state == "" {
 		return nil, nil
 	}
-	b, err := s.Machine.Open(s.state)
+	b, err := n.m.Open(n.state)
 	if err != nil {
 		return nil, err
 	}
@@ -167,14 +168,14 @@ func (s *Store) Folders(ctx context.Context) ([]place.NotedFolder, error) {
 
 // ChangeFolders changes the notes. The log is rewritten as a whole; what others note meanwhile is a conflict, and change is
 // called again.
-func (s *Store) ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error {
-	b, err := s.OpenWriting(s.state, DurabilityAlways)
+func (n *Notes) ChangeFolders(ctx context.Context, change func([]place.NotedFolder) []place.NotedFolder) error {
+	b, err := n.m.OpenWriting(n.state, backend.DurabilityAlways)
 	if err != nil {
 		return err
 	}
-	s.noted.mu.Lock()
-	defer s.noted.mu.Unlock()
-	s.noted.known = nil // a folder that is forgotten now is noted again with its next session
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known = nil // a folder that is forgotten now is noted again with its next session
 	return retryFolders(func() error {
 		at, err := b.Stat(ctx, foldersLog)
 		missing := errors.Is(err, backend.ErrNotExist)

@@ -1,0 +1,166 @@
+package claude
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Mender = (*reader)(nil)
+
+// mostOrphans is how many entries beside the path to the leaf are linked again in one step: each takes a look at the whole
+// log.
+const mostOrphans = 1000
+
+// Mends implements dialect.Mender: lost parents are linked again, and then the leaf is set where the program ends before
+// the newest messages or refuses the session.
+func (r *reader) Mends(t *session.Tree) []dialect.Mend {
+	leaf, ok := t.Leaf()
+	if !ok {
+		return nil
+	}
+	m := mender{omissions: omissions{shape: r.shapeOf(t, leaf.Index), at: make([]int32, t.Len()), leaf: true}, linked: map[int32]int32{}}
+	path, gaps := m.walk(int32(leaf.Index))
+	for k, i := range path {
+		m.at[i] = int32(k) + 1
+	}
+	for _, g := range gaps {
+		m.link(g, &m.omissions)
+	}
+	m.orphans()
+	if len(m.list) == 0 {
+		m.lead(leaf)
+	}
+	return m.list
+}
+
+// mender collects changes.
+type mender struct {
+	omissions
+	list   []dialect.Mend
+	linked map[int32]int32 // new parents
+}
+
+// orphans links entries beside the path to the leaf whose parents are missing.
+func (m *mender) orphans() {
+	for i, n := int32(0), 0; i < int32(len(m.marks)) && n < mostOrphans; i++ {
+		if m.at[i] > 0 || !m.live(i) || m.parent[i] != missing {
+			continue
+		}
+		n++
+		path, gaps := m.walk(i)
+		o := omissions{shape: m.shape, at: make([]int32, len(m.marks))}
+		for k, j := range path {
+			o.at[j] = int32(k) + 1
+		}
+		for _, g := range gaps {
+			if g.child == i {
+				m.link(g, &o)
+			}
+		}
+	}
+}
+
+// link gives an entry the parent that it follows: the one that the program takes where that loses nothing, else the
+// nearest ancestor that the program has, or the entry before it in the log.
+func (m *mender) link(g gap, o *omissions) {
+	to := g.to
+	if right, lost := o.right(g.child); right >= 0 && right != to && (to < 0 || lost || o.at[right] == 0) {
+		to = right
+	}
+	e := m.t.At(int(g.child))
+	// The program does not load what a large file has before its last compaction, so another parent would not help.
+	if parent, ok := m.t.Lookup(e.Parent); ok && m.skipped && m.marks[parent.Index].flags&isEntry != 0 {
+		return
+	}
+	if to < 0 || m.marks[to].flags&isNameless != 0 || m.descends(to, g.child) {
+		return
+	}
+	m.linked[g.child] = to
+	parent := m.t.At(int(to))
+	kind, problem := session.ProblemOrphan, fmt.Sprintf("the program does not find its parent %q", e.Parent)
+	if m.parent[g.child] >= 0 {
+		kind, problem = session.ProblemCycle, "its parents lead back to it"
+	}
+	m.list = append(m.list, dialect.Mend{Entry: e.Index, Kind: kind, Problem: problem,
+		Action: fmt.Sprintf("its parent becomes %s (line %d)", parent.ID, parent.Line),
+		Edit:   func(record []byte) ([]byte, error) { return m.r.Rechain(record, parent.ID, "") }})
+}
+
+// descends reports whether an entry is another one, or below it.
+func (m *mender) descends(i, top int32) bool {
+	for range m.marks {
+		if i == top {
+			return true
+		}
+		next, ok := m.linked[i]
+		if !ok {
+			next = m.parent[i]
+		}
+		if i = next; i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// lead makes the program end where the newest messages are.
+func (m *mender) lead(leaf session.Entry) {
+	mend := dialect.Mend{Entry: len(m.marks) - 1, Kind: session.ProblemLeafTarget}
+	switch {
+	case m.r.refused.Load():
+		m.name(mend, m.unnamed, "the last-prompt line names an entry of a sub-agent: the program finds no conversation")
+	case m.marks[leaf.Index].at == noTime:
+		m.date(leaf)
+	default:
+		if m.newer(leaf); len(m.omissions.list) == 0 {
+			return
+		}
+		to := m.unnamed
+		if !m.byPrompt {
+			below := m.below(int32(leaf.Index))
+			for i := range int32(len(m.marks)) {
+				if m.speaks(i) && m.marks[i].flags&(isSide|isNameless) == 0 && below(i) {
+					to = i
+				}
+			}
+		}
+		m.name(mend, to, m.omissions.list[0].Message)
+	}
+}
+
+// name appends a last-prompt line.
+func (m *mender) name(mend dialect.Mend, to int32, problem string) {
+	if to < 0 || m.marks[to].flags&isNameless != 0 {
+		return
+	}
+	h, e := m.t.Header(), m.t.At(int(to))
+	mend.Problem, mend.Action = problem, fmt.Sprintf("a last-prompt line with entry %s (line %d) is appended", e.ID, e.Line)
+	mend.Append = [][]byte{lastPrompt(&h, e.ID, false)}
+	m.list = append(m.list, mend)
+}
+
+// date gives the last entry a time, without which the program finds no conversation: its own as a string, or that of the
+// newest entry.
+func (m *mender) date(leaf session.Entry) {
+	newest := int64(noTime)
+	for _, k := range m.marks {
+		newest = max(newest, k.at)
+	}
+	if said, err := leaf.Time(); err == nil {
+		if own, ok := said.Millis(); ok {
+			newest = own
+		}
+	}
+	if newest == noTime {
+		return
+	}
+	at := dialect.ISO(time.UnixMilli(newest))
+	m.list = append(m.list, dialect.Mend{Entry: leaf.Index, Kind: session.ProblemField,
+		Problem: "the conversation ends with it, and it has no timestamp that can be read: the program finds no conversation",
+		Action:  fmt.Sprintf("it gets the time %s", rawjson.Inside(at)),
+		Edit:    func(record []byte) ([]byte, error) { return rawjson.Set(record, "timestamp", at), nil }})
+}

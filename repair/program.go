@@ -1,0 +1,71 @@
+package repair
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// mostMends bounds how often a dialect.Mender is asked. Each answer may make way for another.
+const mostMends = 8
+
+// mended reports whether the dialect says itself what its program does not find.
+func (p *planner) mended() bool {
+	_, ok := p.t.Codec().EntryCodec.(dialect.Mender)
+	return ok
+}
+
+// mendForProgram makes the changes that a dialect.Mender asks for. It sees the log as the repair would leave it: records
+// that share a line are found by some programs only when they are apart.
+func (p *planner) mendForProgram() error {
+	if !p.mended() {
+		return nil
+	}
+	p.edits = map[int][]edit{}
+	for range mostMends {
+		preview := *p
+		preview.repairs, preview.numbers = nil, nil
+		lines, _, err := preview.mendLines()
+		if err != nil {
+			return err
+		}
+		t, err := p.decode(lines, preview.numbers)
+		if err != nil || t.Len() != p.t.Len()+len(p.tail) {
+			return err // verify says what is wrong
+		}
+		mender, ok := t.Codec().EntryCodec.(dialect.Mender)
+		if !ok {
+			return nil
+		}
+		mends := mender.Mends(t)
+		for _, m := range mends {
+			p.take(m)
+		}
+		if len(mends) == 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// take notes a change.
+func (p *planner) take(m dialect.Mend) {
+	r := Repair{Kind: m.Kind, Problem: m.Problem, Action: m.Action, Change: m.Edit != nil || len(m.Append) > 0}
+	if m.Entry < p.t.Len() {
+		e := p.t.At(m.Entry)
+		r.Line, r.Offset, r.Entry = e.Line, e.Span.Offset, e.ID
+		if m.Edit != nil {
+			p.edits[m.Entry] = append(p.edits[m.Entry], m.Edit)
+		}
+	}
+	p.tail = append(p.tail, m.Append...)
+	p.add(r)
+}
+
+// lost gives what the agent's program does not show the model at the leaf.
+func lost(t *session.Tree) ([]session.Problem, error) {
+	c, err := session.BuildContext(t, t.LeafID(), session.ContextOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return c.Problems(), nil
+}

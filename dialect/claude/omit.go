@@ -24,7 +24,7 @@ type omissions struct {
 	// begin is the first place that the model sees, after the last compaction.
 	begin int32
 	leaf  bool // the path leads to the leaf of the log
-	steps int  // steps that right may still take: a log of lost lines alone must not take quadratic time
+	steps int  // steps that right took: a log of lost lines alone must not take quadratic time
 }
 
 // Omits implements session.Omitter. A branch that the user left is not a loss.
@@ -35,7 +35,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 		return r.unled(t)
 	}
 	leaf, ok := t.Leaf()
-	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), steps: 100 + 8*t.Len(), leaf: ok && leaf.Index == to.Index}
+	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), leaf: ok && leaf.Index == to.Index}
 	if refused, err := r.refuses(p); err != nil || refused {
 		o.refused(to)
 		return o.list
@@ -211,7 +211,8 @@ func (o *omissions) rehangs() {
 // the log lacks the parent, too, the entry before it in the log. lost: the log has the parent.
 func (o *omissions) right(child int32) (at int32, lost bool) {
 	id := o.t.At(int(child)).Parent
-	for ; o.steps > 0; o.steps-- {
+	most := 100 + 8*o.t.Len()
+	for ; o.steps < most; o.steps++ {
 		e, ok := o.t.Lookup(id)
 		if !ok || e.Index == int(child) {
 			break
@@ -227,8 +228,8 @@ func (o *omissions) right(child int32) (at int32, lost bool) {
 	if lost {
 		return -1, true
 	}
-	for i := child - 1; i >= 0 && o.steps > 0; i-- {
-		o.steps--
+	for i := child - 1; i >= 0 && o.steps < most; i-- {
+		o.steps++
 		if o.live(i) && o.marks[i].flags&(isSide|isNameless) == 0 {
 			return i, false
 		}

@@ -309,6 +309,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		env.Kind, env.Role = session.KindMessage, session.RoleAssistant
 		m.flags |= isAssistant
 		if len(f.message) > 0 && f.object {
+			_, env.Joined = dec.r.answers[string(f.message)] // the other lines of an answer are no branches
 			env.Message = f.message
 			m.message = dec.r.answer(f.message)
 		}

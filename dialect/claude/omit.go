@@ -184,11 +184,16 @@ func (o *omissions) below(top int32) func(int32) bool {
 func (o *omissions) gaps(to int32) {
 	_, gaps := o.walk(to)
 	for _, g := range gaps {
-		if o.at[g.child] < o.begin {
-			continue // a compaction hides it
+		if o.at[g.child] < o.begin || slices.Contains(o.kept, g.child) {
+			continue // a compaction hides it, or keeps it
 		}
 		right, lost := o.right(g.child)
+		unread := o.unread(g.child)
 		switch {
+		case right < 0 && unread >= 0 && g.to < 0:
+			o.unseen(g.child, fmt.Sprintf("the program does not load the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(unread)), adviceKept)
+		case right < 0 && unread >= 0:
+			o.unseen(g.child, fmt.Sprintf("the program does not load the parent of %s and goes on from %s; it should be %s", o.name(g.child), o.name(g.to), o.name(unread)), adviceKept)
 		case right == g.to:
 		case right >= 0 && g.to < 0:
 			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(right)), adviceParent)
@@ -205,6 +210,26 @@ func (o *omissions) rehangs() {
 			o.unseen(i, fmt.Sprintf("the parent of %s stands before a compaction that keeps other messages: the program shows these, and not what came before the entry", o.name(i)), adviceKept)
 		}
 	}
+}
+
+// unread gives the next ancestor that is a message, though the program does not have it, or -1: it stands before the last
+// compaction of a large file, or after another record on its line.
+func (o *omissions) unread(child int32) int32 {
+	id := o.t.At(int(child)).Parent
+	for most := 100 + 8*o.t.Len(); o.steps < most; o.steps++ {
+		e, ok := o.t.Lookup(id)
+		if !ok || e.Index == int(child) {
+			return -1
+		}
+		if i := int32(e.Index); o.marks[i].flags&(isUser|isAssistant) != 0 {
+			if o.live(i) {
+				return -1
+			}
+			return i
+		}
+		id = e.Parent
+	}
+	return -1
 }
 
 // right gives the entry that an entry with a missing parent follows, or -1: the next ancestor that the program has; where

@@ -37,6 +37,7 @@ var (
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
 	_ dialect.LogNeeder    = (*decoder)(nil)
 )
@@ -49,6 +50,8 @@ type reader struct {
 	leaves map[int]session.EntryID
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
+	// baseless: the header names a base that the program does not read.
+	baseless bool
 }
 
 // version is our number for the format, which has none.

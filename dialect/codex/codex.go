@@ -14,7 +14,8 @@
 // they stay as a branch. A fork or a revert is another file: its header names a base (history_base), whose records up to
 // an ordinal come first, recursively. Files of that kind have an "ordinal" in each line.
 //
-// Entries have no ids. They are named after their ordinal, or else after their line.
+// Entries have no ids. They are named after their ordinal, or else after their place: the line number in a log without
+// damage.
 package codex
 
 import (

@@ -178,10 +178,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 
 // badHeader says which optional member of the header makes the program refuse a file, or "".
 func badHeader(payload []byte) string {
-	wrong := func(key string, fits func([]byte) bool) bool {
-		v := rawjson.Get(payload, key)
-		return !rawjson.IsNull(v) && !fits(v)
-	}
+	wrong := func(key string, fits func([]byte) bool) bool { return !nullOr(payload, key, fits) }
 	uuid := func(v []byte) bool { id, ok := rawjson.Unquote(v); return ok && isUUID(id) }
 	switch mode := rawjson.Str(payload, "history_mode"); {
 	case !isUUID(rawjson.Str(payload, "id")):
@@ -203,6 +200,15 @@ func badHeader(payload []byte) string {
 		if wrong(key, rawjson.IsObject) {
 			return key + " in the header is not an object"
 		}
+	}
+	git := rawjson.Get(payload, "git")
+	for _, key := range []string{"commit_hash", "branch", "repository_url"} {
+		if !nullOr(git, key, rawjson.IsString) {
+			return "git in the header is not valid"
+		}
+	}
+	if wrong("dynamic_tools", rawjson.IsArray) {
+		return "dynamic_tools in the header is not a list"
 	}
 	if wrong("source", func(v []byte) bool {
 		return rawjson.IsString(v) || rawjson.Get(v, "subagent") != nil || rawjson.Get(v, "custom") != nil
@@ -241,8 +247,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if from != nil {
 		env.Foreign, env.Source = true, from
 	}
-	env.ID = strconv.AppendInt(nil, int64(r.Line), 10)
-	if dialect.IsNumber(f.ordinal) {
+	env.ID = strconv.AppendInt(nil, int64(dec.b.Position())+2, 10)
+	if isOrdinal(f.ordinal) {
 		env.ID = append([]byte("o"), f.ordinal...)
 	}
 	env.Kind, env.Role = kindOf(f)

@@ -76,8 +76,20 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 		i.turn = true
 	case "compaction_summary":
 		i.json = rawjson.Set(payload, "type", []byte(`"compaction"`))
+	case "local_shell_call":
+		i.json = rawjson.Set(payload, "action", wholeAction(rawjson.Get(payload, "action")))
 	}
 	return i, true
+}
+
+// wholeAction adds the members of an action that the program sends also where they are missing.
+func wholeAction(action []byte) []byte {
+	for _, key := range []string{"timeout_ms", "working_directory", "env", "user"} {
+		if rawjson.Get(action, key) == nil {
+			action = rawjson.Set(action, key, []byte("null"))
+		}
+	}
+	return action
 }
 
 // missing says why the program cannot read an item, or "".
@@ -88,6 +100,9 @@ func missing(kind string, payload []byte) string {
 		return ""
 	case !known:
 		return "an item of the unknown type " + dialect.Shorten([]byte(`"`+kind+`"`))
+	}
+	if !nullOr(payload, "internal_chat_message_metadata_passthrough", rawjson.IsObject) {
+		return "a " + kind + " whose metadata is not valid"
 	}
 	for _, n := range needs {
 		v := rawjson.Get(payload, n.name)
@@ -129,6 +144,12 @@ func missing(kind string, payload []byte) string {
 		}
 	}
 	return ""
+}
+
+// nullOr reports whether a member is null, missing or fits.
+func nullOr(object []byte, key string, fits func([]byte) bool) bool {
+	v := rawjson.Get(object, key)
+	return rawjson.IsNull(v) || fits(v)
 }
 
 // badPart says which part of a content the program cannot read, or "".

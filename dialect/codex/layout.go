@@ -18,13 +18,18 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Roots gives the folder of the program: CODEX_HOME, or .codex in the home directory.
+// Roots gives the folders of the program below CODEX_HOME, or below .codex in the home directory: that of the sessions and that
+// of the archived ones.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
-	home := l.RootAt(filepath.Join(env.Home, ".codex"))
+	dirs := []string{filepath.Join(env.Home, ".codex")}
 	if dir := env.Getenv("CODEX_HOME"); dir != "" {
-		return []dialect.Root{l.RootAt(env.Abs(dir, false)), home}
+		dirs = []string{env.Abs(dir, false), dirs[0]}
 	}
-	return []dialect.Root{home}
+	var roots []dialect.Root
+	for _, dir := range dirs {
+		roots = append(roots, l.RootAt(dir), dialect.Root{Sessions: filepath.Join(dir, "archived_sessions")})
+	}
+	return roots
 }
 
 // RootAt gives the place below the folder of the program.
@@ -40,10 +45,10 @@ func (layout) File(t time.Time, id session.ID) string {
 	return t.Format("2006/01/02/") + "rollout-" + t.Format("2006-01-02T15-04-05") + "-" + string(id) + ".jsonl"
 }
 
-// Owns accepts rollouts in any folder.
+// Owns accepts rollouts in any folder. The program compresses those that were not used for a week.
 func (layout) Owns(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, "rollout-") && strings.HasSuffix(base, ".jsonl")
+	return strings.HasPrefix(base, "rollout-") && (strings.HasSuffix(base, endings[0]) || strings.HasSuffix(base, endings[1]))
 }
 
 // idLength is the length of a UUID.
@@ -51,7 +56,7 @@ const idLength = 36
 
 // Named gives the id of the thread and the time, which is local.
 func (layout) Named(name string) (session.ID, session.Time) {
-	base := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
+	base, _, _ := strings.Cut(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
 	if len(base) < len("2006-01-02T15-04-05-")+idLength {
 		return "", session.Time{}
 	}

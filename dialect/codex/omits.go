@@ -86,7 +86,7 @@ func (d *reader) Omits(p session.Path) []session.Problem {
 
 // omitted says what the model does not see of an item, or "".
 func (i *item) omitted() (message, advice string) {
-	const kept = "it is in the log, and tree, show and search have it"
+	const kept = "its entry is in the log and in the tree"
 	switch {
 	case i.unseen != "":
 		return "the model does not see " + i.unseen, kept

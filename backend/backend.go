@@ -36,6 +36,7 @@
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
 //   - Rewriter: programs that take no lock can write to a log while it is replaced or removed. Replace and Remove call it.
+//   - Holder: programs that take no lock can be told to have a log open. Holders calls it.
 //   - Releaser: something is held for a log that is written, such as an open file. Release calls it.
 //
 // All methods may be called from several goroutines at once.

@@ -331,6 +331,20 @@ type Sweeper interface {
 	Sweep(ctx context.Context, before time.Time, remove bool) (found int, err error)
 }
 
+// Holder is a Backend that can tell which programs have a log open for writing.
+type Holder interface {
+	// Holders names the programs that take no lock and keep the log open for writing. It is empty where the system does not tell.
+	Holders(ctx context.Context, name string) ([]string, error)
+}
+
+// Holders names the programs that have a log of any Backend open for writing; none where it is not a Holder.
+func Holders(ctx context.Context, b Backend, name string) ([]string, error) {
+	if h, ok := b.(Holder); ok {
+		return h.Holders(ctx, name)
+	}
+	return nil, nil
+}
+
 // Releaser is a Backend that holds something for a log that is written, such as an open file.
 type Releaser interface {
 	// Release lets go of it. The log may be written again later.

@@ -50,6 +50,7 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 	w.Must(err)
 	codec := s.Dialect().Codec()
 	var calls []string
+	answering := false
 	for m, err := range c.Messages() {
 		w.Must(err)
 		count++
@@ -61,8 +62,12 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 			}
 		}
 		if own != nil {
-			calls = own
+			if !answering { // calls in a row are of one answer
+				calls = nil
+			}
+			calls = append(calls, own...)
 		}
+		answering = role == session.RoleAssistant
 		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
 			w.Errorf("%s: %s: %.400s", name, why, m.JSON)
 		}
@@ -248,6 +253,8 @@ func TestConvertRunHistory(t *testing.T) {
 		switch to.Family() {
 		case "wave": // results are in the message with the call
 			got = strings.NewReplacer("() c1=", "()\ntool: c1=", "() c2=", "()\ntool: c2=").Replace(got)
+		case "claude": // results are in the message of the user
+			got = strings.NewReplacer("user: c1=2 m", "tool: c1=2 m", "user: c2=3 m ", "tool: c2=3 m\nuser: ").Replace(got)
 		case "codelia-state": // thinking is a message of its own
 			got = strings.ReplaceAll(got, "assistant:\n", "")
 		}

@@ -30,6 +30,9 @@ type Options struct {
 	// Leaf, if set, converts only the path to that entry. Otherwise all branches are converted. A dialect without branches
 	// gets the path to the session's own leaf, and the other branches are carried along.
 	Leaf *session.EntryID
+	// Fresh gives the new session an id that no other has. Otherwise the id depends on that of src, so that a second conversion is
+	// noticed (backend.ErrExist), and a session that is converted back has its own id again.
+	Fresh bool
 	// Dir is the folder of the new log; "" is where the agent would keep it.
 	Dir   string
 	Write store.WriteOptions
@@ -154,7 +157,7 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.leaf = v.opt.Leaf
+	v.cross.leaf, v.cross.fresh = v.opt.Leaf, v.opt.Fresh && !v.inner
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()
 	}
@@ -185,7 +188,21 @@ func (v *conversion) run() (*store.Session, error) {
 	if err := v.verify(sess); err != nil {
 		return nil, errors.Join(err, sess.Delete(v.ctx))
 	}
+	if err := v.register(sess); err != nil {
+		return nil, err
+	}
 	return sess, nil
+}
+
+// register names the new session where its agent keeps names apart from the logs. Outside of the agent's folder it has none.
+func (v *conversion) register(sess *store.Session) error {
+	if _, ok := v.to.Dialect.(dialect.Registrar); !ok || v.cross.newOf.Title == "" {
+		return nil
+	}
+	if err := sess.Rename(v.ctx, v.cross.newOf.Title); err != nil && !errors.Is(err, store.ErrUnsupported) {
+		return errors.Join(err, sess.Delete(v.ctx))
+	}
+	return nil
 }
 
 // made gives a function that reads records as the new session, in memory.
@@ -265,10 +282,17 @@ func (v *conversion) addTitle() error {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
-	if err == nil {
+	if err == nil && !c.beside() {
 		c.last[leaf] = id // the leaf is now here
 	}
 	return err
+}
+
+// beside reports whether the last record stands beside the tree.
+func (c *crossing) beside() bool {
+	d, ok := c.to.Dialect.(dialect.Besider)
+	last := c.passages[len(c.passages)-1].records
+	return ok && d.Beside(last[len(last)-1])
 }
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
@@ -277,7 +301,7 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	if n.ID, err = c.freshID(seed); err != nil {
 		return "", err
 	}
-	n.Time = c.clock
+	n.Time, n.Header = c.clock, &c.header
 	record, err := c.to.Record(n)
 	if err != nil {
 		return "", err
@@ -321,6 +345,10 @@ func (v *conversion) addLeaf(made func([][]byte) side) error {
 		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
 	}
 	v.carried = append(v.carried, false)
-	_, err = c.add("leaf", e)
+	if _, err = c.add("leaf", e); errors.Is(err, store.ErrUnsupported) {
+		v.carried = v.carried[:len(v.carried)-1]
+		v.ledger.note("", "leaf", Carried) // the leaf of the new session is its last entry
+		return nil
+	}
 	return err
 }

@@ -27,20 +27,15 @@ func TestConvertCorpus(t *testing.T) {
 					if err != nil {
 						t.Skip(err)
 					}
-					before := seenAt(w, src, src.Leaf())
-					if len(before) == 0 {
+					leaf := src.Leaf()
+					empty := len(seenAt(w, src, leaf)) == 0
+					w.Must(src.Close())
+					if empty {
 						continue
 					}
-					there := crossed(w, path, from, to, folder())
-					if there == nil {
-						t.Errorf("%s: nothing was converted", to.Name())
-						continue
-					}
-					if diff := sameSeen(before, seenAt(w, there, there.Leaf())); diff != "" {
+					if diff := convertedAt(w, path, from, to, &leaf, folder()); diff != "" {
 						t.Errorf("%s → %s: %s", name, to.Name(), diff)
 					}
-					w.Must(there.Close())
-					w.Must(src.Close())
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -25,8 +26,9 @@ type passage struct {
 	// restored: the records come from an origin; at has their old indexes.
 	restored bool
 	at       []int
-	// script: it was made by a script. Only an origin restores its entries.
+	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
 	script bool
+	made   []dialect.NewRecord
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }
@@ -46,6 +48,8 @@ type crossing struct {
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run
+	replays   bool           // the messages of the target are made from whole paths, see script
+	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
@@ -68,6 +72,7 @@ type crossing struct {
 	dropped   []int             // entries off the path, or that nothing can carry
 	homeless  []int             // entries that only the header can carry
 	newOf     dialect.NewSession
+	fresh     bool    // the id is a new one, whatever the old session is
 	back      *origin // the header's origin, if the session is converted back
 }
 
@@ -81,8 +86,10 @@ type state struct {
 // newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	_, ofRun := from.(dialect.Runs)
+	framer, _ := to.Dialect.(dialect.Framer)
 	n := t.Len()
 	return &crossing{
+		replays: logtree.FromRecords(to.Dialect, "", session.Header{}, nil).Tree.Replayed(), framer: framer,
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
@@ -121,6 +128,9 @@ func (c *crossing) run() error {
 			return err
 		}
 	} else if err := c.each(); err != nil {
+		return err
+	}
+	if err := c.frame(); err != nil {
 		return err
 	}
 	c.attach()
@@ -216,7 +226,7 @@ func (c *crossing) begin() error {
 	c.clock, c.latest = at, at
 	n := dialect.NewSession{Time: at, CWD: h.CWD, Parent: h.Parent}
 	if c.back != nil { // the session had that id: it only has to be a valid file name
-		if dialect.CheckFileID(c.back.Session) == nil {
+		if dialect.CheckFileID(c.back.Session) == nil && !c.fresh {
 			n.ID = c.back.Session
 		}
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
@@ -226,7 +236,7 @@ func (c *crossing) begin() error {
 	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
 	if n.ID == "" {
 		random := c.random
-		if h.ID != "" {
+		if h.ID != "" && !c.fresh {
 			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
 			random = bytes.NewReader(sum[:])
 		}

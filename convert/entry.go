@@ -23,6 +23,11 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	c.inherit(e, body)
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
 	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
+	if c.replays {
+		if n.ID, err = c.freshID(string(e.ID)); err != nil {
+			return nil, err
+		}
+	}
 	if m, ok := body.(session.Message); ok {
 		return c.messagePassage(p, e, m, n, pos)
 	}
@@ -40,7 +45,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 			if m, ok := body.(session.ModelChange); ok {
 				c.after[e.Index].said = m.Provider + "/" + m.ModelID
 			}
-			p.records = [][]byte{record}
+			c.keep(p, n, record)
 			c.named(e, n.ID)
 			if e.Kind == session.KindCompaction {
 				p.records = append(p.records, c.repeats(pos)...)
@@ -217,7 +222,8 @@ func (c *crossing) stand(p *passage, e session.Entry, n dialect.NewEntry) (*pass
 	if err != nil {
 		return nil, nil
 	}
-	p.records, p.custom = [][]byte{record}, &n
+	p.custom = &n
+	c.keep(p, n, record)
 	c.last[e.ID], c.tip = n.ID, n.ID
 	return p, nil
 }
@@ -342,9 +348,10 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 			bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
 		}
 	}
-	var records [][]byte
+	var records []dialect.NewRecord
+	last := n.ID
 	for k, body := range bodies {
-		n.Body, n.ID = body, e.ID
+		n.Body, n.ID = body, last
 		if k < len(bodies)-1 {
 			var err error
 			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
@@ -358,11 +365,13 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 		if k == 0 {
 			c.first[e.ID] = n.ID
 		}
-		records = append(records, record)
+		records = append(records, dialect.NewRecord{NewEntry: n, Record: record})
 		n.Parent = n.ID // each record is the parent of the next
 	}
 	c.after[e.Index].said = said
-	p.records = records
+	for _, r := range records {
+		c.keep(p, r.NewEntry, r.Record)
+	}
 	for _, i := range p.entries {
 		id := c.tree.At(i).ID
 		c.last[id] = n.ID

@@ -31,7 +31,8 @@ const (
 type Loss struct {
 	// Path is a JSON pointer into records of this kind; "" is the whole record.
 	Path string `json:"path"`
-	// Kind is that of the entries; or "header", "slot" for a title slot, "line" for a line that is not an entry, "spacing" for
+	// Kind is that of the entries; or "header", "slot" for a title slot, "leaf" for the place before the first entry as
+	// the leaf, "line" for a line that is not an entry, "spacing" for
 	// white space around records, blank lines, several records on a line and a last line without its newline.
 	Kind   string `json:"kind"`
 	Count  int    `json:"count"`

@@ -135,7 +135,7 @@ type foundOrigin struct {
 // nil for all others. A damaged origin does not count: its entries are converted like any other.
 func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
-	bare := make([][]byte, 0, t.Len())
+	var bare [][]byte // the records since the last origin: each is in one passage, so that each is hashed once
 	for e := range t.Entries() {
 		raw, err := e.Raw()
 		if err != nil {
@@ -154,8 +154,12 @@ func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, 
 				value, goesWith = c.Data, func(origin) [][]byte { return nil }
 			}
 		}
+		if value == nil {
+			continue
+		}
 		o, ok := parseOrigin(value, want)
-		if !ok || o.Size < 1 || o.Size > len(bare) || o.sum(goesWith(o)) != o.Hash {
+		ok = ok && o.Size >= 1 && o.Size <= len(bare) && o.sum(goesWith(o)) == o.Hash
+		if bare = bare[:0]; !ok {
 			continue
 		}
 		f := &foundOrigin{origin: o, first: e.Index + 1 - o.Size, last: e.Index}

@@ -104,6 +104,10 @@ func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.
 	c.noteTools(e, role, parts)
 	for _, part := range parts {
 		switch p := part.(type) {
+		case session.Thinking:
+			if c.replays {
+				continue // such programs send it back, and no provider accepts a signature of another
+			}
 		case session.ToolCall:
 			if p.ID == "" {
 				continue

@@ -2,11 +2,9 @@ package convert
 
 import (
 	"crypto/sha256"
-	"errors"
 	"slices"
 	"time"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -34,40 +32,58 @@ type script struct {
 	work      int // entries on the paths so far
 }
 
-// errMixed: an entry that changed stands before one with an origin, so that the old records do not fit any more.
-var errMixed = errors.New("restored entries follow changed ones")
-
 // byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always
 // converted by its entries: what the model saw is in its requests.
 func (c *crossing) byScript() bool {
 	if c.ofRun || c.same {
 		return false
 	}
-	return c.tree.Replayed() || logtree.FromRecords(c.to.Dialect, "", session.Header{}, nil).Tree.Replayed()
+	return c.tree.Replayed() || c.replays
 }
 
-// perform converts by a script.
+// perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,
+// because an entry before them was changed, nothing is restored.
 func (c *crossing) perform() error {
-	passages, dropped := c.passages, c.dropped
-	err := c.play()
-	if errors.Is(err, errMixed) {
-		c.passages, c.dropped = passages, dropped
-		clear(c.origins)
-		clear(c.done)
-		clear(c.passageOf)
-		err = c.play()
+	begin := len(c.passages)
+	if err := c.play(); err != nil || !c.orphaned() {
+		return err
 	}
-	return err
+	c.passages = c.passages[:begin]
+	clear(c.origins)
+	clear(c.done)
+	clear(c.passageOf)
+	clear(c.used)
+	for e := range c.tree.Entries() {
+		c.used[e.ID] = true
+	}
+	return c.play()
+}
+
+// orphaned reports whether the parent of a restored record is missing.
+func (c *crossing) orphaned() bool {
+	restored, fresh := false, false
+	for _, p := range c.passages {
+		restored, fresh = restored || p.restored, fresh || !p.restored
+	}
+	if !restored || !fresh {
+		return false
+	}
+	var records [][]byte
+	for _, f := range flatten(c.passages) {
+		records = append(records, f.record)
+	}
+	t := logtree.FromRecords(c.to.Dialect, "", logtree.Born(c.newOf), records).Tree
+	for e := range t.Entries() {
+		if e.Parent != "" && !t.Has(e.Parent) {
+			return true
+		}
+	}
+	return false
 }
 
 // play converts each branch.
 func (c *crossing) play() error {
 	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}}
-	for i, o := range c.origins {
-		if o != nil && !c.done[i] {
-			c.restore(o)
-		}
-	}
 	tips, err := s.tips()
 	if err != nil {
 		return err
@@ -82,6 +98,11 @@ func (c *crossing) play() error {
 			return err
 		}
 		c.last[tip], c.tip = end.id, end.id
+	}
+	for i, o := range c.origins {
+		if o != nil && !c.done[i] && (c.leaf == nil || c.asked[i]) {
+			c.restore(o)
+		}
 	}
 	return nil
 }
@@ -147,102 +168,51 @@ func speaks(e session.Entry) bool {
 }
 
 // branch converts what the model sees at an entry and gives its last message.
-func (s *script) branch(tip session.EntryID) (node, error) {
+func (s *script) branch(tip session.EntryID) (at node, err error) {
 	path, err := s.tree.Path(tip)
 	if err != nil {
-		return node{}, err
+		return at, err
 	}
-	if err := s.unmixed(path); err != nil {
-		return node{}, err
-	}
-	atoms, err := s.context(tip)
-	if err != nil {
-		return node{}, err
-	}
-	begin := node{}
-	if at, ok := s.compaction(path); ok {
-		if begin, atoms, err = s.compact(path, at, atoms); err != nil {
-			return node{}, err
-		}
-	} else if last := s.lastRestored(path); last >= 0 {
-		if begin, atoms, err = s.goOn(path.At(last), atoms); err != nil {
-			return node{}, err
+	from, compacted := compaction(path)
+	runs := s.runs(path, from)
+	// A session that is only converted back needs no context, which is as large as the session.
+	whole := len(runs) == 1 && runs[0].restored
+	var atoms []atom
+	if !whole {
+		if atoms, err = s.context(tip); err != nil {
+			return at, err
 		}
 	}
-	for _, u := range s.units(atoms) {
-		if begin, err = s.say(begin, u); err != nil {
-			return node{}, err
+	if compacted {
+		if at, atoms, err = s.compact(path, from, atoms); err != nil {
+			return at, err
 		}
 	}
-	return begin, nil
-}
-
-// unmixed fails where an entry that speaks and has no origin stands before one that has, unless a compaction is between
-// them: what it keeps is written again.
-func (s *script) unmixed(path session.Path) error {
-	changed := false
-	for _, e := range path.Entries() {
-		switch {
-		case e.Kind == session.KindCompaction && s.origins[e.Index] == nil:
-			return nil
-		case s.origins[e.Index] == nil:
-			changed = changed || speaks(e)
-		case changed && speaks(e):
-			return errMixed
-		}
+	if err := s.assign(atoms, path, runs); err != nil {
+		return at, err
 	}
-	return nil
-}
-
-// lastRestored is the position of the last entry on a path that has an origin, -1 where there is none.
-func (s *script) lastRestored(path session.Path) int {
-	for k := path.Len() - 1; k >= 0; k-- {
-		if s.origins[path.At(k).Index] != nil {
-			return k
-		}
-	}
-	return -1
-}
-
-// goOn gives the place after the restored entries of a path, and what the model sees after them. Programs join messages, so
-// the first of what follows may be in the message of a restored entry: as much of it is new as the message has more now.
-func (s *script) goOn(restored session.Entry, atoms []atom) (node, []atom, error) {
-	tip := s.origins[restored.Index].Tip
-	begin := node{key: sha256.Sum256([]byte(tip)), id: tip, at: s.clock}
-	last := -1
-	for k, a := range atoms {
-		if a.entry >= 0 && s.origins[a.entry] != nil {
-			last = k
-		}
-	}
-	if last < 0 {
-		return begin, atoms, nil
-	}
-	before, err := s.context(restored.ID)
-	if err != nil {
-		return begin, nil, err
-	}
-	skip := 0 // atoms of the joined message that are old
-	for _, a := range before {
-		if a.entry == atoms[last].entry {
-			skip++
-		}
-	}
-	for k := range atoms {
-		if atoms[k].info != atoms[last].info {
-			atoms[k].old = k < last
+	units := s.units(atoms)
+	for k, r := range runs {
+		if r.restored {
+			at = s.restoreRun(path, r)
 			continue
 		}
-		atoms[k].old = skip > 0
-		skip--
+		for _, u := range units {
+			if u.run != k {
+				continue
+			}
+			if at, err = s.say(at, u); err != nil {
+				return at, err
+			}
+		}
 	}
-	return begin, atoms, nil
+	return at, nil
 }
 
-// compaction gives the position of the last compaction on a path that hides what comes before it.
-func (s *script) compaction(path session.Path) (int, bool) {
+// compaction gives the position of the last compaction on a path.
+func compaction(path session.Path) (int, bool) {
 	for k := path.Len() - 1; k >= 0; k-- {
-		if e := path.At(k); e.Kind == session.KindCompaction && s.origins[e.Index] == nil {
+		if path.At(k).Kind == session.KindCompaction {
 			return k, true
 		}
 	}
@@ -254,7 +224,8 @@ func (s *script) compaction(path session.Path) (int, bool) {
 func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom, error) {
 	e := path.At(at)
 	done, again := s.compacted[e.Index]
-	if s.to.Habits().SavedWhole {
+	restored := s.origins[e.Index] != nil
+	if s.to.Habits().SavedWhole && !restored {
 		return node{}, atoms, nil
 	}
 	var before node
@@ -264,10 +235,16 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 			return node{}, nil, err
 		}
 	}
+	if restored {
+		s.compacted[e.Index] = before
+		return before, atoms, nil
+	}
 	k, rest, ok := s.summary(e, atoms)
 	if !ok && !s.linear {
 		// The target shows a summary first, and this context begins with something else: it becomes a root of its own.
-		return node{key: sha256.Sum256([]byte(e.ID)), at: before.at}, atoms, nil
+		done = node{key: sha256.Sum256([]byte(e.ID)), at: before.at}
+		s.compacted[e.Index] = done
+		return done, atoms, nil
 	}
 	if again {
 		return done, rest, nil
@@ -278,7 +255,7 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 }
 
 // summary gives the compaction to write for what the model sees after one, and what is to be said after it. ok is false where
-// the context does not begin with a summary.
+// the context does not begin with a summary, and the target would show it as one.
 func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, rest []atom, ok bool) {
 	body, err := e.Body()
 	if err != nil {
@@ -289,171 +266,15 @@ func (s *script) summary(e session.Entry, atoms []atom) (k session.Compaction, r
 		k.TokensBefore, k.TokensJSON = old.TokensBefore, old.TokensJSON
 	}
 	k.ReplacesAll = true
-	first := ""
-	if len(atoms) > 0 && atoms[0].role == session.RoleUser {
-		if t, isText := atoms[0].part.(session.Text); isText {
-			first = t.Text
-		}
-	}
-	if s.to.Habits().SummaryFollows {
-		k.Summary = first
-		return k, atoms, true
-	}
-	if first == "" {
+	if len(atoms) == 0 || atoms[0].role != session.RoleUser {
 		return k, atoms, false
 	}
-	k.Summary = first
+	first, ok := atoms[0].part.(session.Text)
+	if !ok {
+		return k, atoms, false
+	}
+	k.Summary = first.Text
 	a := atoms[0]
 	alone := len(atoms) == 1 || atoms[1].entry != e.Index
-	return k, atoms[1:], a.info.Meta || a.entry == e.Index && alone
-}
-
-// write writes an entry that is not a message.
-func (s *script) write(before node, e session.Entry, body session.Body) (node, error) {
-	after := before
-	after.key = sha256.Sum256(append(before.key[:], e.ID...))
-	after.at = s.later(before, s.timeAt(e))
-	id, err := s.freshID(string(after.key[:]))
-	if err != nil {
-		return before, err
-	}
-	record, err := s.to.Record(dialect.NewEntry{ID: id, Parent: before.id, Time: after.at, Body: body, Header: &s.header})
-	if err != nil {
-		return before, nil // the target has no such entry
-	}
-	after.id = id
-	s.enter([]int{e.Index}, [][]byte{record})
-	return after, nil
-}
-
-// later is a time after that of the message before: programs find the leaf by time.
-func (s *script) later(before node, at time.Time) time.Time {
-	if next := before.at.Add(time.Millisecond); at.Before(next) {
-		return next
-	}
-	return at
-}
-
-// timeAt is the time of an entry, or that of the one before.
-func (s *script) timeAt(e session.Entry) time.Time {
-	if raw, err := e.Raw(); err == nil {
-		return s.timeOf(raw)
-	}
-	return s.clock
-}
-
-// say writes a message after another, unless a branch before did.
-func (s *script) say(before node, u unit) (node, error) {
-	after := before
-	after.key = u.key(before.key)
-	if known, ok := s.nodes[after.key]; ok {
-		return known, nil
-	}
-	m := u.NewMessage
-	m.Time = s.later(before, m.Time)
-	m.ID = string(s.newOf.ID) + "/" + hexKey(after.key)
-	bodies, model := s.bodies(m, before.model)
-	var records [][]byte
-	after.at = m.Time
-	for k, body := range bodies {
-		id, err := s.freshID(hexKey(after.key) + string(rune('a'+k%26)))
-		if err != nil {
-			return before, err
-		}
-		record, err := s.to.Record(dialect.NewEntry{ID: id, Parent: after.id, Time: after.at, Body: body, Header: &s.header})
-		if err != nil {
-			continue // the target has no such entry
-		}
-		records = append(records, record)
-		after.id, after.model = id, model
-		after.at = after.at.Add(time.Millisecond)
-	}
-	if after.at.After(s.latest) {
-		s.latest = after.at
-	}
-	s.enter(u.entries, records)
-	s.nodes[after.key] = after
-	return after, nil
-}
-
-// bodies composes a message. It gives nothing where the target cannot express it. before is the model that the records
-// name up to here, model the one that they name after it.
-func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Body, model string) {
-	model = before
-	messages, err := s.to.Compose(m)
-	if err != nil {
-		return nil, model
-	}
-	if name := m.Provider + "/" + m.Model; m.Role == session.RoleAssistant && s.to.Habits().ModelByEntry && m.Model != "" && name != before {
-		model = name
-		list = append(list, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: name, Split: true})
-	}
-	for _, j := range messages {
-		list = append(list, session.Message{Role: m.Role, JSON: j})
-	}
-	return list, model
-}
-
-// enter adds the records of some entries. Those of entries that have records already, or of none, belong to the passage
-// before.
-func (s *script) enter(entries []int, records [][]byte) {
-	if len(records) == 0 {
-		return
-	}
-	p := &passage{script: true}
-	fresh := true
-	if n := len(s.passages) - 1; n >= 0 && !s.passages[n].restored {
-		p, fresh = s.passages[n], false
-	}
-	for _, i := range entries {
-		e := s.tree.At(i)
-		if s.passageOf[i] != nil {
-			continue
-		}
-		if !e.Foreign() && len(p.records) > 0 {
-			p, fresh = &passage{script: true}, true
-		}
-		if p.head == "" {
-			p.head = e.ID
-		}
-		p.tip = e.ID
-	}
-	for _, i := range entries {
-		if s.passageOf[i] == nil && !s.tree.At(i).Foreign() {
-			p.entries = append(p.entries, i)
-		}
-	}
-	p.records = append(p.records, records...)
-	if fresh {
-		s.passages = append(s.passages, p)
-	}
-	for _, i := range entries {
-		if s.passageOf[i] == nil {
-			s.passageOf[i] = p
-		}
-	}
-}
-
-// claim gives the entries on the path to a tip that speak and are in no message of their own, such as further pieces of an
-// answer, to the passage before them. Passages from first on are those of the branch; new messages after the last of them
-// follow the tip.
-func (s *script) claim(tip session.EntryID, first int) error {
-	path, err := s.tree.Path(tip)
-	if err != nil {
-		return err
-	}
-	var at *passage
-	for _, e := range path.Entries() {
-		if p := s.passageOf[e.Index]; p != nil {
-			at = p
-		} else if at != nil && !at.restored && speaks(e) {
-			s.passageOf[e.Index] = at
-			at.entries = append(at.entries, e.Index)
-			at.tip = e.ID
-		}
-	}
-	if n := len(s.passages); n > first {
-		s.passages[n-1].tip = tip
-	}
-	return nil
+	return k, atoms[1:], s.replays || a.info.Meta || a.entry == e.Index && alone
 }

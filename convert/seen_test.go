@@ -26,8 +26,7 @@ func (s seen) String() string { return fmt.Sprintf("%s %q", s.role, s.forms[0]) 
 // seenAt gives what the model sees at an entry, as far as agents must agree. What they may do differently is made equal
 // by rule:
 //   - thinking, blank texts, and the agent's own system messages do not count;
-//   - results stand behind the message with their calls, in the order of the calls; second ones do not count; one that is
-//     missing is there;
+//   - each result stands behind its call; second ones do not count; one that is missing is there;
 //   - a newline at the end of a text does not count: Claude Code adds one between texts.
 func seenAt(w *world.World, s *store.Session, leaf session.EntryID) []seen {
 	w.Helper()
@@ -58,29 +57,19 @@ func seenAt(w *world.World, s *store.Session, leaf session.EntryID) []seen {
 	return placed(list, results)
 }
 
-// placed puts the results behind the calls that they answer: the nth call of an id has its nth result.
+// placed puts each result behind its call: the nth call of an id has its nth result.
 func placed(list []seen, results map[string][]seen) (out []seen) {
-	var open []seen
-	close := func() {
-		for _, c := range open {
-			r := seen{role: session.RoleTool, forms: []string{"result [no result: the tool did not finish] (error)"}}
-			if rest := results[c.call]; len(rest) > 0 {
-				r, results[c.call] = rest[0], rest[1:]
-			}
-			out = append(out, r)
-		}
-		open = nil
-	}
 	for _, s := range list {
-		if s.role != session.RoleAssistant {
-			close()
-		}
 		out = append(out, s)
-		if s.call != "" {
-			open = append(open, s)
+		if s.call == "" {
+			continue
 		}
+		r := seen{role: session.RoleTool, forms: []string{"result [no result: the tool did not finish] (error)"}}
+		if rest := results[s.call]; len(rest) > 0 {
+			r, results[s.call] = rest[0], rest[1:]
+		}
+		out = append(out, r)
 	}
-	close()
 	return out
 }
 

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -22,7 +22,8 @@ type atom struct {
 	part  session.Part
 	entry int // -1 where the program made it up
 	info  *dialect.NewMessage
-	// old: the records of it are restored.
+	// run is the part of the path that it belongs to; old: its records are restored.
+	run int
 	old bool
 }
 
@@ -30,6 +31,7 @@ type atom struct {
 type unit struct {
 	dialect.NewMessage
 	entries []int
+	run     int
 }
 
 // context gives what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in
@@ -165,6 +167,7 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 // result may answer.
 func (s *script) units(atoms []atom) []unit {
 	b := casting{calls: map[string]*call{}, used: map[string]bool{}}
+	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
 	for _, a := range atoms {
 		b.add(a)
 	}
@@ -181,6 +184,7 @@ type call struct {
 	old      bool
 	result   *session.ToolResult
 	entry    int
+	run      int // of the result
 	order    int // of the result
 	at       time.Time
 }
@@ -205,8 +209,9 @@ type casting struct {
 	drafts   []*draft
 	calls    map[string]*call // the last of each id
 	used     map[string]bool
-	late     []*call // restored calls whose results are new
-	closed   bool    // a result came since the last answer
+	namer    dialect.CallNamer // nil where any id will do
+	late     []*call           // restored calls whose results are new
+	closed   bool              // a result came since the last answer
 	answered int
 }
 
@@ -245,14 +250,19 @@ func (b *casting) answer(a atom, r session.ToolResult) {
 	}
 	r.CallID, r.Name = c.id, c.name
 	b.answered++
-	c.result, c.entry, c.order, c.at = &r, a.entry, b.answered, a.info.Time
+	c.result, c.entry, c.run, c.order, c.at = &r, a.entry, a.run, b.answered, a.info.Time
 }
 
-// unique gives an id that no call before has. Some agents number their calls anew in each turn.
+// unique gives an id of the target's form that no call before has. Some agents number their calls anew in each turn.
 func (b *casting) unique(id string) string {
+	if b.namer != nil {
+		id = b.namer.CallID(id)
+	}
 	name := id
 	for k := 2; b.used[name]; k++ {
-		name = id + "-" + strconv.Itoa(k)
+		if name = id + "-" + strconv.Itoa(k); b.namer != nil {
+			name = b.namer.CallID(name)
+		}
 	}
 	b.used[name] = true
 	return name
@@ -264,8 +274,10 @@ func (b *casting) put(a atom) *draft {
 	if n := len(b.drafts); n > 0 {
 		d = b.drafts[n-1]
 	}
-	if d == nil || d.Role != a.role || d.info != a.info && (a.role != session.RoleAssistant || b.closed) {
-		d = &draft{unit: unit{NewMessage: *a.info}, info: a.info}
+	// Calls in a row run at once. Anything else after a call is another answer.
+	_, again := a.part.(session.ToolCall)
+	if d == nil || d.Role != a.role || d.run != a.run || d.info != a.info && (a.role != session.RoleAssistant || b.closed || len(d.calls) > 0 && !again) {
+		d = &draft{unit: unit{NewMessage: *a.info, run: a.run}, info: a.info}
 		d.Role = a.role
 		b.drafts = append(b.drafts, d)
 		b.closed = false
@@ -291,8 +303,10 @@ func addEntry(list []int, i int) []int {
 
 // units gives the messages with the results behind their calls.
 func (b *casting) units() (list []unit) {
-	if len(b.late) > 0 {
-		list = append(list, results(b.late, time.Time{}))
+	for _, c := range b.late {
+		u := results([]*call{c}, time.Time{})
+		u.run = c.run
+		list = append(list, u)
 	}
 	for _, d := range b.drafts {
 		if d.Role == session.RoleAssistant && d.Stop == "" {
@@ -303,7 +317,9 @@ func (b *casting) units() (list []unit) {
 		}
 		list = append(list, d.unit)
 		if len(d.calls) > 0 {
-			list = append(list, results(d.calls, d.Time))
+			u := results(d.calls, d.Time)
+			u.run = d.run
+			list = append(list, u)
 		}
 	}
 	return list
@@ -333,7 +349,7 @@ func results(calls []*call, at time.Time) unit {
 // foldResults puts results into the message with their calls.
 func foldResults(units []unit) (list []unit) {
 	for _, u := range units {
-		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant {
+		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant && list[n].run == u.run {
 			list[n].Parts = append(list[n].Parts, u.Parts...)
 			for _, i := range u.entries {
 				list[n].entries = addEntry(list[n].entries, i)
@@ -349,7 +365,7 @@ func foldResults(units []unit) (list []unit) {
 func (u unit) key(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(before[:])
-	fmt.Fprintf(h, "%s", u.Role)
+	hashTexts(h, u.Role.String())
 	hashParts(h, u.Parts)
 	h.Sum(sum[:0])
 	return sum
@@ -359,16 +375,24 @@ func hashParts(h hash.Hash, parts []session.Part) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
-			fmt.Fprintf(h, " text %q", p.Text)
+			hashTexts(h, "text", p.Text)
 		case session.ToolCall:
-			fmt.Fprintf(h, " call %q %q %q", p.ID, p.Name, p.Arguments)
+			hashTexts(h, "call", p.ID, p.Name, string(p.Arguments))
 		case session.ToolResult:
-			fmt.Fprintf(h, " result %q %t (", p.CallID, p.IsError)
+			hashTexts(h, "result", p.CallID, strconv.FormatBool(p.IsError), strconv.Itoa(len(p.Parts)))
 			hashParts(h, p.Parts)
-			fmt.Fprint(h, ")")
 		case session.Image:
-			fmt.Fprintf(h, " image %q %q", p.MIME, p.Data)
+			hashTexts(h, "image", p.MIME, p.Data)
 		}
+	}
+}
+
+// hashTexts writes each text after its length.
+func hashTexts(h hash.Hash, texts ...string) {
+	for _, t := range texts {
+		_, _ = io.WriteString(h, strconv.Itoa(len(t))) // a hash never fails
+		_, _ = io.WriteString(h, " ")
+		_, _ = io.WriteString(h, t)
 	}
 }
 

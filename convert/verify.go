@@ -212,16 +212,24 @@ func (v *conversion) report(dst *store.Session) Report {
 	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {
 		list, extra := sources(p), setOf(p.extra)
-		if v.carried[k] {
+		switch {
+		case p.script: // the model sees the others
+			r.Carried += len(extra)
+		case v.carried[k]:
 			r.Carried += len(list)
 		}
 		for _, i := range list {
 			switch {
-			case !v.carried[k]:
+			case !v.carried[k] || p.script && !extra[i]:
 				v.ledger.entry("", t.At(i), Mapped)
 			case p.custom != nil || extra[i]:
 				v.ledger.entry("", t.At(i), Carried)
 			}
+		}
+	}
+	for e := range t.Entries() {
+		if e.Foreign() { // the header still names the log that has it
+			v.ledger.entry("", e, Mapped)
 		}
 	}
 	r.Mapped = t.Len() - r.Dropped - r.Carried

@@ -18,6 +18,7 @@
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
+//	Launcher           Dialect     the program can be started with a session               resuming
 //	Parter             Dialect     messages can be taken apart                             convert, faces
 //	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
@@ -28,6 +29,7 @@
 //	Overflower         Dialect     Persist cuts long strings                               reading whole records
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
+//	CallNamer          Dialect     ids of tool calls have a form of their own              convert
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Spreader           Dialect     some entries are written as several records             append, convert
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
@@ -52,11 +54,14 @@
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
+//	session.Echoer     EntryCodec  texts stand twice in a log                              search
+//	session.Noter      EntryCodec  most entries are notes of the program for itself        drawings of the tree
+//	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
 //	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
-// Three members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Message names
-// the message that a record is a piece of, and Foreign marks a record of another log.
+// Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that
+// begins no branch, Message names the message that a record is a piece of, and Foreign marks a record of another log.
 package dialect
 
 import (

@@ -88,9 +88,10 @@ type Mender interface {
 
 // Mend is one change that a Mender asks for.
 type Mend struct {
-	// Entry is the position of the entry concerned.
-	Entry int
-	Kind  session.ProblemKind
+	// Entry is the position of the entry concerned. Header: it is the header, which Writer.EditHeader completes.
+	Entry  int
+	Header bool
+	Kind   session.ProblemKind
 	// Problem says what is wrong, Action what is done about it.
 	Problem, Action string
 	// Edit changes the record of the entry; nil leaves it.
@@ -142,6 +143,13 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 		}
 	}
 	return record
+}
+
+// CallNamer is a Composer whose provider gives tool calls ids of a form of its own. A conversion gives the calls of other
+// agents such ids.
+type CallNamer interface {
+	// CallID gives the id of that form for any other: itself if it has the form, and the same for equal ones.
+	CallID(id string) string
 }
 
 // Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten

@@ -111,8 +111,6 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
-	// SummaryFollows: a compaction shows nothing itself. Its summary is the message after it, and what it keeps follows.
-	SummaryFollows bool
 	// SavedWhole: a session is what the model sees now and is rewritten with each save. What a compaction removes is gone,
 	// and the time of the header is that of the last save.
 	SavedWhole bool

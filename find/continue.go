@@ -48,11 +48,17 @@ func continues(ctx context.Context, b backend.Backend, at backend.Log, known *in
 // resume continues a log that was read before. It reports false if all of it must be read.
 func (r *reader) resume(ctx context.Context, j *job, row *place.Row, l *index.Log) (bool, error) {
 	known := j.known
+	if j.copied != nil {
+		return false, nil
+	}
 	ok, err := continues(ctx, j.b, row.Log, known)
 	if !ok || err != nil || !known.Summary.Session || row.Dialect.Name() != known.Summary.Dialect {
 		return false, err
 	}
 	t := r.tally(row, l)
+	if t.sum.First = known.Summary.First; known.Summary.Forked != 0 {
+		t.copied(known.Summary.Parent, known.Summary.Forked)
+	}
 	if ok, err = t.readRest(ctx, j.b, row.Log, known); !ok || err != nil {
 		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
 		return false, err

@@ -72,6 +72,9 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 		return l, err
 	}
 	t := r.tally(&row, &l)
+	if j.copied != nil && j.copied.until != 0 {
+		t.copied(j.copied.parent, j.copied.until)
+	}
 	if err := t.readAll(ctx, j.b, at); err != nil {
 		if errors.Is(err, logtree.ErrNotSession) {
 			l.Summary = index.Summary{Dialect: row.Dialect.Name()}

@@ -93,10 +93,24 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
 		err = commitErr
 	}
-	known = f.ix.Catalogue()
-	for i := range list {
-		list[i].known, list[i].logs = known, known.Logs(list[i].key)
+	take := func() {
+		known := f.ix.Catalogue()
+		for i := range list {
+			list[i].known, list[i].logs = known, known.Logs(list[i].key)
+		}
 	}
+	take()
+	if err != nil {
+		return list, err
+	}
+	if todo, err = f.copies(ctx, list); len(todo) == 0 || err != nil {
+		return list, err
+	}
+	err = f.readAll(ctx, list, todo, opt)
+	if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
+		err = commitErr
+	}
+	take()
 	return list, err
 }
 
@@ -143,6 +157,7 @@ type job struct {
 	source int // in the list of sources
 	log    backend.Log
 	known  *index.Log // what was known of it, or nil
+	copied *copied    // what it is a copy of, if that was found out
 	told   int64      // see meter
 }
 

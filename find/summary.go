@@ -39,9 +39,10 @@ type tally struct {
 	spells      []index.Spell
 	spender     session.Spender // nil if each answer tells its own usage, once
 	spending    spending
-	forked      time.Time // when the session was forked; zero if it was not
-	untimed     bool      // the ends of the log do not show when it was last used: its last entry is too long
-	from, to    int64     // the record at hand
+	copier      session.Copier // nil if forks name their source
+	forked      time.Time      // when the session was forked; zero if it was not
+	untimed     bool           // the ends of the log do not show when it was last used: its last entry is too long
+	from, to    int64          // the record at hand
 	take        func(query.Field, string)
 
 	begun int64        // where the first chunk begins, or -1
@@ -60,6 +61,7 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Task: row.Task, Version: row.Version,
 	}
 	t.spender, _ = t.codec.(session.Spender)
+	t.copier, _ = t.codec.(session.Copier)
 	t.untimed = row.Active.Text == ""
 	if row.Parent != "" {
 		created := row.Created
@@ -75,6 +77,14 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 		r.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), t.from, t.to)
 	}
 	return t
+}
+
+// copied notes that the session is a copy of another one up to a time.
+func (t *tally) copied(parent string, until int64) {
+	if t.sum.Parent == "" {
+		t.sum.Parent = parent
+	}
+	t.sum.Forked, t.forked = until, time.UnixMilli(until)
 }
 
 // record counts one record of the log.
@@ -144,6 +154,11 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 		t.sum.Has |= index.HasBlob
 	}
 	message := e.IsMessage()
+	if t.copier != nil && message && t.sum.First == 0 {
+		if id := t.copier.CopyID(e, raw); id != "" {
+			t.sum.First = hashOf(id)
+		}
+	}
 	if t.spender != nil {
 		message = t.spend(e, raw, message)
 	} else if message {

@@ -119,6 +119,8 @@ func (w *writer) summary(s *Summary) {
 	w.string(s.Active.Text)
 	w.string(s.Parent)
 	w.string(string(s.Origin))
+	w.uvarint(s.First)
+	w.varint(s.Forked)
 	for _, n := range []int{s.Version, s.Messages, s.Entries, s.Branches, s.Problems} {
 		w.varint(int64(n))
 	}
@@ -288,6 +290,7 @@ func (r *reader) summary(s *Summary, used bool) {
 	s.Title, s.Prompt = r.string(), r.string()
 	s.Created.Text, s.Active.Text = r.string(), r.string()
 	s.Parent, s.Origin = r.string(), session.ID(r.string())
+	s.First, s.Forked = r.uvarint(), r.varint()
 	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
 	s.Branches, s.Problems = int(r.varint()), int(r.varint())
 	s.Has = Has(r.uvarint())

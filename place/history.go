@@ -2,6 +2,7 @@ package place
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 )
@@ -23,9 +24,10 @@ func (m *Machine) Histories() (list []History) {
 		if !ok || isURL(src.Root.Sessions) {
 			continue
 		}
-		list = append(list, History{
-			Dialect: src.Dialect, Path: filepath.Join(filepath.Dir(src.Root.Sessions), h.HistoryFile()), Read: h.ReadTyped,
-		})
+		path := filepath.Join(filepath.Dir(src.Root.Sessions), h.HistoryFile())
+		if !slices.ContainsFunc(list, func(o History) bool { return o.Path == path }) { // two folders may share one
+			list = append(list, History{Dialect: src.Dialect, Path: path, Read: h.ReadTyped})
+		}
 	}
 	return list
 }

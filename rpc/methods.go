@@ -147,6 +147,9 @@ var table = []section{
 			repairLog)),
 		slow(either("convert", "Makes a session of another agent from an open one, or from the one that `ref` names, which is only "+
 			"read. The report lists what became of everything.", convertSession)),
+		slow(either("resumeCommand", "The command that continues an open session, or the one that `ref` names, in its own agent or in "+
+			"another one. Another agent continues a converted copy. With `leafId` that entry is made the leaf first; where the agent knows "+
+			"no leaf, the path to it becomes a session of its own.", resumeCommand)),
 		free("rm", "Moves a session to treeline's trash. `id` of the result is its name there.", remove),
 		free("restore", "Puts a session back from the trash, byte for byte. It never overwrites another file.", restore),
 		free("listTrash", "What is in the trash, the last removed first.", listTrash),

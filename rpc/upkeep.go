@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/session"
@@ -123,6 +124,30 @@ func listTrash(c *call, _ struct{}) ([]wire.Trashed, error) {
 		list = append(list, wire.NewTrashed(item))
 	}
 	return list, err
+}
+
+type resumeParams struct {
+	In string `json:"in" doc:"the agent that continues it, as a dialect; the default is its own"`
+	eitherParams
+	LeafID *session.EntryID `json:"leafId" doc:"the entry to go on from; the default is the leaf"`
+}
+
+// resumeCommand may write: see treeline.Store.ResumeCommand.
+func resumeCommand(c *call, p resumeParams) (j wire.Resume, err error) {
+	in, err := c.dialect(p.In)
+	if err != nil {
+		return j, err
+	}
+	err = c.reading(p.eitherParams, func(s *store.Session) error {
+		r, err := c.store.ResumeCommand(c.ctx, s, treeline.ResumeOptions{In: in.Dialect, Leaf: p.LeafID, Write: c.opt.Write})
+		if err == nil {
+			j = wire.NewResume(r.Launch, r.Dir, wire.Resumed{
+				ID: r.ID, Path: r.Path, Dialect: r.Dialect, Leaf: r.Leaf, From: r.From, Holders: r.Holders, Report: r.Report,
+			})
+		}
+		return err
+	})
+	return j, err
 }
 
 type convertParams struct {

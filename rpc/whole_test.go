@@ -104,6 +104,42 @@ func TestSearch(t *testing.T) {
 	c.hangUp()
 }
 
+// A session is continued in its own agent, from another entry, or in another agent.
+func TestResumeCommand(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	path := c.session("pi", "abc", "hello", noon)
+	before, _ := os.ReadFile(path)
+	equal(t, "its own", c.object("resumeCommand", members{"ref": "abc"})["args"], []any{"pi", "--session", path})
+	after, _ := os.ReadFile(path)
+	equal(t, "nothing is written", string(after), string(before))
+
+	h := c.object("open", members{"path": path})["session"].(string)
+	first := c.raw("getLeafId", members{"session": h})
+	c.object("appendUser", members{"session": h, "text": "more"})
+	c.raw("close", members{"session": h})
+	var leaf string
+	if err := json.Unmarshal([]byte(first), &leaf); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "from another entry", c.object("resumeCommand", members{"ref": "abc", "leafId": leaf})["path"], path)
+	h = c.object("open", members{"path": path, "readOnly": true})["session"].(string)
+	equal(t, "the leaf moved", len(c.object("buildParts", members{"session": h})["messages"].([]any)), 1)
+
+	other := c.object("resumeCommand", members{"session": h, "in": "operator"})
+	equal(t, "another agent", []any{other["dialect"], other["from"], exists(other["path"].(string))}, []any{"operator", path, true})
+	if _, ok := other["conversion"].(members); !ok {
+		t.Errorf("no report: %v", other)
+	}
+	memory := c.object("inMemory", members{"dialect": "pi"})["session"]
+	for _, r := range []reply{c.try("resumeCommand", members{"session": memory}), c.try("resumeCommand", members{"ref": "abc", "leafId": "nosuch"})} {
+		if r.Error == nil || r.Error.Code != -32000 {
+			t.Errorf("%+v", r)
+		}
+	}
+	c.hangUp()
+}
+
 func TestMaintenance(t *testing.T) {
 	t.Parallel()
 	c := dial(t)

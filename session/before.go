@@ -109,18 +109,33 @@ func (b *Builder) labels(n int) []EntryID {
 	return slices.Sorted(maps.Keys(on))
 }
 
-// said reports whether an entry says something itself. Labels and leaf moves are about other entries.
-func (l link) said() bool { return l.kind != KindLabel && l.kind != KindLeaf }
+// said reports whether an entry begins or continues a branch itself. Labels and leaf moves are about other entries; so are
+// entries beside the conversation and results that belong to their parent.
+func (t *Tree) said(i int) bool {
+	kind := t.links[i].kind
+	return kind != KindLabel && kind != KindLeaf && t.nodes[i].flags&(aside|joined) == 0
+}
+
+// Inline tells for each entry, by index, whether it stands beside the conversation, or belongs to its parent, and no branch
+// goes on from it. A drawing does not show it as a branch.
+func (t *Tree) Inline() []bool {
+	_, below := t.tips(len(t.nodes))
+	inline := make([]bool, len(t.nodes))
+	for i := range inline {
+		inline[i] = t.nodes[i].flags&(aside|joined) != 0 && !below[i]
+	}
+	return inline
+}
 
 // tips counts the branch tips among the first n entries. below tells which of them have a descendant that says something.
 func (t *Tree) tips(n int) (tips int, below []bool) {
 	below = make([]bool, n)
 	for i := n - 1; i >= 0; i-- {
 		l := t.links[i]
-		if l.said() && !below[i] {
+		if t.said(i) && !below[i] {
 			tips++
 		}
-		if p := int(l.parent); p >= 0 && p < n && (l.said() || below[i]) {
+		if p := int(l.parent); p >= 0 && p < n && (t.said(i) || below[i]) {
 			below[p] = true
 		}
 	}
@@ -143,7 +158,7 @@ func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) 
 		ends = append(ends, slices.Clip(end)) // what is appended must not change the end before
 	}
 	for i := range n {
-		if l := t.links[i]; l.parent == orphaned && (l.said() || below[i]) {
+		if l := t.links[i]; l.parent == orphaned && (t.said(i) || below[i]) {
 			if k, ok := of[t.orphans[int32(i)]]; ok {
 				ends[k] = nil
 			}
@@ -162,7 +177,7 @@ func (t *Tree) ends(n int) [][]EntryID {
 		of[i] = -1
 		switch {
 		case below[i]:
-		case l.said():
+		case t.said(i):
 			of[i] = len(ends)
 			ends = append(ends, []EntryID{id})
 		case l.parent >= 0:
@@ -172,7 +187,7 @@ func (t *Tree) ends(n int) [][]EntryID {
 				of[i] = k
 			}
 		}
-		if k := of[i]; k >= 0 && !l.said() {
+		if k := of[i]; k >= 0 && !t.said(i) {
 			ends[k] = append(ends[k], id)
 		}
 	}

@@ -35,6 +35,8 @@ type Envelope struct {
 	Record []byte
 	// Aside: the entry does not move the leaf, because it belongs to a side conversation or to none.
 	Aside bool
+	// Joined: the entry belongs to its parent and begins no branch, such as the result of one of several parallel calls.
+	Joined bool
 	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries
 	// with the same id form one message, also with other records between them: see Joiner and Entry.FirstPiece.
 	Message []byte
@@ -166,6 +168,9 @@ func (b *Builder) Add(env *Envelope) {
 	}
 	if env.Aside {
 		n.flags |= aside
+	}
+	if env.Joined {
+		n.flags |= joined
 	}
 	switch {
 	case env.InOrder:

@@ -45,6 +45,7 @@ const (
 	inOrder                         // the parent is the entry before it, not a named one
 	cutCycle                        // a cycle of parents is cut open here for display
 	aside                           // it does not move the leaf
+	joined                          // it belongs to its parent and begins no branch
 )
 
 // Tree holds the entries of one session. Only the Builder that made it changes it. Goroutines may read it concurrently as
@@ -327,7 +328,7 @@ func (t *Tree) OnActivePath() []bool {
 }
 
 // Tips counts the branch tips: entries with no descendant that says something. Labels and leaf moves are about other entries
-// and do not count.
+// and do not count, nor do entries beside the conversation and results that belong to their parent.
 func (t *Tree) Tips() int {
 	tips, below := t.tips(len(t.nodes))
 	ends, _ := t.open(len(t.nodes), below)

@@ -93,6 +93,11 @@ func TestShapes(t *testing.T) {
 			NewConversion(convert.Report{Source: convert.Converted{ID: "s", File: "/a", Dialect: "pi", Entries: 2}, Losses: losses}),
 			NewConversion(convert.Report{Lossless: true}),
 		},
+		"resume": {
+			NewResume(dialect.Launch{Args: []string{"omp", "--resume", "/s/a b.jsonl"}, Env: []string{"X=1"}}, "/work", Resumed{ID: "i", Path: "/s/a b.jsonl", Dialect: omp, Leaf: "e",
+				From: "/f", Holders: []string{"h"}, Report: &convert.Report{Lossless: true}}),
+			NewResume(dialect.Launch{Args: []string{"omp"}}, "", Resumed{ID: "i", Path: "/p", Dialect: omp}),
+		},
 		"audit": {
 			NewAudit(&run.Report{RunID: "r", SessionID: "s", Outcome: run.Crashed, Seconds: 1.5, Tokens: run.Tokens{Input: 1, Cached: 2, CacheCreation: 3, Image: 4, Output: 5, Total: 6},
 				Models: []run.Tokens{{Model: "m", Responses: 1, Input: 1}}, Findings: []run.Finding{{Kind: run.FindingTime, Line: 2, Note: true, Message: "f"}},

@@ -16,23 +16,37 @@ type Tree struct {
 	codec Codec
 	dir   string
 
-	active []bool // by index: on the path to the entry
-	leaf   int    // index of the session's leaf, -1 for none
-	here   int    // index of the entry that the caller named, -1 for none
+	active []bool        // by index: on the path to the entry
+	leaf   int           // index of the session's leaf, -1 for none
+	noter  session.Noter // nil: every entry is drawn
+	here   int           // index of the entry that the caller named, -1 for none
 
 	// first and next link the children of each entry by index, since two entries may share an id.
 	first, next []int32
 	root        int32
+	isRoot      []bool // by index
+	inline      []bool // by index: it is no branch
 }
 
 // NewTree looks at a tree from the session's own leaf. dir is the session's directory: paths below it are shown
 // relative to it.
 func NewTree(t *session.Tree, codec Codec, dir string) *Tree {
 	v := &Tree{tree: t, codec: codec, dir: dir, active: t.OnActivePath(), leaf: -1, here: -1}
+	if c, ok := codec.(session.Codec); ok {
+		v.noter, _ = c.EntryCodec.(session.Noter)
+	}
 	if leaf, ok := t.Leaf(); ok {
 		v.leaf = leaf.Index
 	}
 	return v
+}
+
+// All has Draw draw every entry, also the notes of the agent's program for itself.
+func (v *Tree) All() { v.noter = nil }
+
+// isNote reports whether an entry is left out of the drawing.
+func (v *Tree) isNote(i int) bool {
+	return v.noter != nil && i != v.leaf && i != v.here && v.noter.IsNote(v.tree.At(i))
 }
 
 // From looks at the tree from another entry; "" is the place before the first.
@@ -78,7 +92,7 @@ func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	from, to := 0, v.tree.Len()
 	if near >= 0 && v.here >= 0 {
 		line := 0
-		for at := range v.places() {
+		for at := range v.drawn() {
 			if int(at.index) == v.here {
 				break
 			}
@@ -88,7 +102,7 @@ func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	}
 	omitted(p, from)
 	line := 0
-	for at := range v.places() {
+	for at := range v.drawn() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -112,6 +126,26 @@ func omitted(p *Page, n int) {
 	}
 }
 
+// drawn gives the entries that are drawn. An entry takes over from the notes before it that a branch begins, or the tree.
+func (v *Tree) drawn() iter.Seq[placed] {
+	return func(yield func(placed) bool) {
+		var note placed
+		for at := range v.places() {
+			if v.isNote(int(at.index)) {
+				note = placed{depth: at.depth, branch: at.branch || note.branch && note.depth == at.depth, root: at.root || note.root && note.depth == at.depth}
+				continue
+			}
+			if note.depth == at.depth {
+				at.branch, at.root = at.branch || note.branch, at.root || note.root
+			}
+			note = placed{}
+			if !yield(at) {
+				return
+			}
+		}
+	}
+}
+
 // placed is an entry and where it is drawn.
 type placed struct {
 	index        int32
@@ -122,7 +156,8 @@ type placed struct {
 // places gives all entries in the order of the drawing. The stack is explicit: a session may be a million entries deep.
 //
 // The last child continues in its parent's column; each child before it begins a branch, one level further in. So a
-// conversation that was retried a hundred times stays on the left.
+// conversation that was retried a hundred times stays on the left. Entries that are no branch come first, in the same column:
+// where an agent wrote parallel calls, the conversation stays one line.
 func (v *Tree) places() iter.Seq[placed] {
 	return func(yield func(placed) bool) {
 		stack := []placed{{index: v.root, root: true}}
@@ -134,7 +169,7 @@ func (v *Tree) places() iter.Seq[placed] {
 			}
 			if after := v.next[now.index]; after >= 0 {
 				stack = append(stack, placed{index: after, depth: now.depth, root: now.root})
-				if !now.root {
+				if !now.root && !v.inline[now.index] {
 					now.depth, now.branch = now.depth+1, true
 				}
 			}
@@ -146,25 +181,30 @@ func (v *Tree) places() iter.Seq[placed] {
 	}
 }
 
-// link finds the children of all entries, in the order of the log.
+// link finds the children of all entries, in the order of the log; those that are no branch come first.
 func (v *Tree) link() {
 	n := v.tree.Len()
 	v.first, v.next, v.root = make([]int32, n), make([]int32, n), -1
-	isRoot := make([]bool, n)
+	v.isRoot = make([]bool, n)
 	for _, e := range v.tree.Roots() {
-		isRoot[e.Index] = true
+		v.isRoot[e.Index] = true
 	}
 	for i := range n {
 		v.first[i], v.next[i] = -1, -1
 	}
-	for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
-		head := &v.root
-		if !isRoot[i] {
-			if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
-				head = &v.first[parent.Index]
+	v.inline = v.tree.Inline()
+	for _, inline := range []bool{false, true} {
+		for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+			head := &v.root
+			if !v.isRoot[i] {
+				if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
+					head = &v.first[parent.Index]
+				}
+			}
+			if head == &v.root && !inline || head != &v.root && v.inline[i] == inline {
+				v.next[i], *head = *head, int32(i)
 			}
 		}
-		v.next[i], *head = *head, int32(i)
 	}
 }
 
@@ -206,7 +246,7 @@ func (v *Tree) draw(p *Page, at placed) error {
 		most = max(p.Width-Width(b.String())-Width(end), 10)
 	}
 	text := screen.Cut(relative(entry.Line(most+2*len(v.dir)), v.dir), most)
-	if at.root && e.Parent != "" {
+	if _, ok := v.tree.Lookup(e.Parent); at.root && e.Parent != "" && (!ok || v.isRoot[e.Index]) {
 		why := "(parent " + screen.OneLine(string(e.Parent), 40) + " is missing) "
 		if _, ok := v.tree.Lookup(e.Parent); ok {
 			why = "(its ancestors form a cycle) "

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,23 +196,44 @@ func (o *oldFile) grewFrom(at backend.Log) bool {
 
 // refuse returns ErrHeld if another program keeps the file open.
 func (o *oldFile) refuse(ctx context.Context) error {
+	holders, err := o.w.b.keepers(ctx, o.f)
+	if err == nil && len(holders) > 0 {
+		err = fmt.Errorf("%s: %w: %s", o.w.name, backend.ErrHeld, strings.Join(holders, ", "))
+	}
+	return err
+}
+
+// Holders implements backend.Holder.
+func (b *Backend) Holders(ctx context.Context, name string) ([]string, error) {
+	path, err := b.begin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := b.fs.Open(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, failed(name, err)
+	}
+	defer f.Close()
+	return b.keepers(ctx, f)
+}
+
+// keepers names the programs that have a file open for writing, and keep it open: one that opens the file for each append
+// does not count.
+func (b *Backend) keepers(ctx context.Context, f durable.File) ([]string, error) {
 	for waited, pause := time.Duration(0), time.Millisecond; ; waited, pause = waited+pause, 2*pause {
-		holders, _ := o.holders()
-		if len(holders) == 0 {
-			return nil
+		names, _ := holdersOf(f)
+		if len(names) == 0 || waited >= holdWait {
+			return names, nil
 		}
-		if waited >= holdWait {
-			return fmt.Errorf("%s: %w: %s", o.w.name, backend.ErrHeld, strings.Join(holders, ", "))
-		}
-		if err := o.w.b.opt.Wait(ctx, pause); err != nil {
-			return err
+		if err := b.opt.Wait(ctx, pause); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// holders names the programs that take no lock and have the file open for writing. blind says that the system does not tell.
-func (o *oldFile) holders() (names []string, blind bool) {
-	shared, ok := o.f.(durable.Shared)
+// holdersOf names the programs that take no lock and have the file open for writing. blind says that the system does not tell.
+func holdersOf(f durable.File) (names []string, blind bool) {
+	shared, ok := f.(durable.Shared)
 	if !ok {
 		return nil, false // a file system without other processes
 	}
@@ -277,7 +299,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 	began := o.w.b.opt.Clock()
 	for pause := lateQuiet / 5; ; pause = min(2*pause, 50*time.Millisecond) {
 		// First the holders: what one has written before it closed the file is then seen below.
-		names, blind := o.holders()
+		names, blind := holdersOf(o.f)
 		info, err := o.f.Stat()
 		var lines []byte
 		if err == nil {

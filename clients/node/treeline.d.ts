@@ -286,6 +286,20 @@ export interface Repair {
   offset: number;
 }
 
+export interface Resume {
+  args: Array<string>;
+  command: string;
+  conversion?: Conversion;
+  cwd: string;
+  dialect: string;
+  env: Array<string>;
+  from?: string;
+  holders?: Array<string>;
+  id: string;
+  leafId: string | null;
+  path: string;
+}
+
 export interface Row {
   active?: string | null;
   branches?: number;
@@ -994,6 +1008,17 @@ export interface ConvertParams {
   dir?: string | null;
 }
 
+export interface ResumeCommandParams {
+  /** the agent that continues it, as a dialect; the default is its own */
+  in?: string | null;
+  /** a session that is not open: its path, its id or the beginning of it (also agent:id), or @last */
+  ref?: string | null;
+  /** the agent's format, such as omp or pi */
+  dialect?: string | null;
+  /** the entry to go on from; the default is the leaf */
+  leafId?: string | null;
+}
+
 export interface RmParams {
   /** a session: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
@@ -1200,6 +1225,12 @@ interface ClientMethods {
    * lists what became of everything.
    */
   convert(params: ConvertParams): Promise<Conversion>;
+  /**
+   * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
+   * agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows no leaf, the
+   * path to it becomes a session of its own.
+   */
+  resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
   /**
    * Moves a session to treeline's trash. id of the result is its name there.
    */
@@ -1461,6 +1492,12 @@ interface SessionMethods {
    * lists what became of everything.
    */
   convert(params: ConvertParams): Promise<Conversion>;
+  /**
+   * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
+   * agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows no leaf, the
+   * path to it becomes a session of its own.
+   */
+  resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
 }
 // </session>
 

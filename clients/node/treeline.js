@@ -132,6 +132,9 @@ class ClientMethods extends Caller {
   async convert(params) {
     return this._call("convert", params);
   }
+  async resumeCommand(params) {
+    return this._call("resumeCommand", params);
+  }
   async rm(params) {
     return this._call("rm", params);
   }
@@ -319,6 +322,9 @@ class SessionMethods extends Caller {
   }
   async convert(params) {
     return this._call("convert", params);
+  }
+  async resumeCommand(params) {
+    return this._call("resumeCommand", params);
   }
 }
 // </session>

@@ -366,6 +366,23 @@ class Repair(_Repair, total=False):
     entry: str
 
 
+class _Resume(TypedDict):
+    args: List[str]
+    command: str
+    cwd: str
+    dialect: str
+    env: List[str]
+    id: str
+    leafId: Optional[str]
+    path: str
+
+
+class Resume(_Resume, total=False):
+    conversion: Conversion
+    from: str
+    holders: List[str]
+
+
 class _Row(TypedDict):
     created: Optional[str]
     cwd: str
@@ -1102,6 +1119,25 @@ class _ClientMethods(_Caller):
         """
         return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
 
+    def resume_command(
+        self,
+        *,
+        in_: Optional[str] = None,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        leaf_id: Optional[str] = None,
+    ) -> Resume:
+        """The command that continues an open session, or the one that ref names, in its own agent or in another one.
+        Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
+        no leaf, the path to it becomes a session of its own.
+
+        in_: the agent that continues it, as a dialect; the default is its own
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
+        dialect: the agent's format, such as omp or pi
+        leaf_id: the entry to go on from; the default is the leaf
+        """
+        return self._call("resumeCommand", {"in": in_, "ref": ref, "dialect": dialect, "leafId": leaf_id})
+
     def rm(self, ref: str, *, force_rewrite: Optional[bool] = None) -> Trashed:
         """Moves a session to treeline's trash. id of the result is its name there.
 
@@ -1714,6 +1750,25 @@ class _SessionMethods(_Caller):
         dir: the folder of the new file; the default is the agent's own
         """
         return self._call("convert", {"to": to, "ref": ref, "dialect": dialect, "leafId": leaf_id, "dir": dir}, ("to",))
+
+    def resume_command(
+        self,
+        *,
+        in_: Optional[str] = None,
+        ref: Optional[str] = None,
+        dialect: Optional[str] = None,
+        leaf_id: Optional[str] = None,
+    ) -> Resume:
+        """The command that continues an open session, or the one that ref names, in its own agent or in another one.
+        Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
+        no leaf, the path to it becomes a session of its own.
+
+        in_: the agent that continues it, as a dialect; the default is its own
+        ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
+        dialect: the agent's format, such as omp or pi
+        leaf_id: the entry to go on from; the default is the leaf
+        """
+        return self._call("resumeCommand", {"in": in_, "ref": ref, "dialect": dialect, "leafId": leaf_id})
 
 
 

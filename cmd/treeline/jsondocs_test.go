@@ -113,7 +113,7 @@ func TestJSONOutput(t *testing.T) {
 		{"ls", "ls --all"}, {"sources", "sources"}, {"show", "show " + path + " --leaf b"}, {"tree", "tree " + path}, {"search", "search needle"},
 		{"check", "check " + path}, {"stats", "stats"}, {"history import", "history import"}, {"history", "history needle"},
 		{"fork", "fork " + path + " --at b"}, {"rename", "rename " + path + " name"}, {"label", "label " + path + " a"}, {"branch", "branch " + path + " b"},
-		{"convert", "convert " + path + " --to operator"}, {"repair", "repair " + path}, {"gc", "gc"}, {"version", "version"}, {"run ls", "run ls --all"},
+		{"convert", "convert " + path + " --to operator"}, {"resume", "resume " + path + " --in operator"}, {"repair", "repair " + path}, {"gc", "gc"}, {"version", "version"}, {"run ls", "run ls --all"},
 		{"rm", "rm " + path},
 	} {
 		dir := home + "/.omp/agent/sessions/-w"

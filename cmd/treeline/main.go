@@ -126,7 +126,7 @@ func (a *app) root() *cobra.Command {
 	)
 	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
-		a.forkCommand(), a.moveCommand(), a.convertCommand(),
+		a.forkCommand(), a.moveCommand(), a.convertCommand(), a.resumeCommand(),
 	)
 	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "Runs:", a.runCommand())

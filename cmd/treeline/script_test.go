@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/treeline-dev/treeline/internal/gen"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -100,6 +102,7 @@ func TestScripts(t *testing.T) {
 			"unchanged":  unchangedCmd,
 			"chain":      chainCmd,
 			"sessions":   sessionsCmd,
+			"machine":    machineCmd,
 			"terminal":   terminalCmd,
 			"capture":    captureCmd,
 			"stable":     stableCmd,
@@ -233,6 +236,14 @@ func sessionsCmd(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(os.WriteFile(path, []byte(text), 0o600))
 		ts.Check(os.Chtimes(path, at, at))
 	}
+}
+
+// machineCmd fills a home folder with sessions of all agents: machine HOME 1
+func machineCmd(ts *testscript.TestScript, _ bool, args []string) {
+	seed, err := strconv.ParseUint(args[1], 10, 64)
+	ts.Check(err)
+	_, err = gen.Machine(ts.MkAbs(args[0]), seed)
+	ts.Check(err)
 }
 
 // chainCmd makes a session of many entries, each the parent of the next: chain FILE 100000

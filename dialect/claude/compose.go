@@ -9,7 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Composer = (*Dialect)(nil)
+var (
+	_ dialect.Composer  = (*Dialect)(nil)
+	_ dialect.CallNamer = (*Dialect)(nil)
+)
 
 // Compose makes messages from neutral parts: one for each block of an answer, which share an id, and one for each tool
 // result. Members that the program keeps in the line around a message are put in by Record.
@@ -190,3 +193,6 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOr
 
 // Origin removes it again.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
+
+// CallID gives an id as Anthropic makes them.
+func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("toolu_", id) }

@@ -144,7 +144,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "uuid":
 			f.id = rawjson.Inside(t.Value(m))
 		case "parentUuid":
-			f.parent, f.hasParent = rawjson.Inside(t.Value(m)), true
+			f.parent, f.hasParent = parentIn(t.Value(m)), true
 		case "sessionId":
 			f.session = rawjson.Inside(t.Value(m))
 		case "cwd":
@@ -172,6 +172,14 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		}
 	}
 	return end, nil
+}
+
+// parentIn reads a parent. One that is not a text is the parent of no entry: it is missing. null, 0 and the like are none.
+func parentIn(value []byte) []byte {
+	if !rawjson.IsString(value) && rawjson.Truthy(value) {
+		return value
+	}
+	return rawjson.Inside(value)
 }
 
 // inner takes a member of the message.
@@ -278,7 +286,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 // the program skips.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
-	f.side = f.side && !dec.ofAgent(f)
+	agent := dec.ofAgent(f)
+	f.side = f.side && !agent
 	env.Aside = f.side
 	if at, ok := millis(f.timestamp); ok {
 		m.at = at
@@ -294,7 +303,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		env.Kind, env.Role = session.KindMessage, session.RoleUser
 		m.flags |= isUser
 		if hasResult(f.content) {
-			env.Role = session.RoleTool
+			env.Role, env.Joined = session.RoleTool, true
 			m.flags |= isResult
 		}
 	case typeAssistant:
@@ -324,6 +333,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	if m.flags&(isUser|isAssistant) != 0 && !f.object {
 		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
 		return
+	}
+	if m.flags&(isUser|isAssistant) != 0 && !rawjson.IsString(f.content) && !rawjson.IsArray(f.content) {
+		m.flags |= isOdd
 	}
 	m.flags |= isEntry
 }

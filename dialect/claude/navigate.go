@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -43,6 +44,7 @@ const (
 	isBoundary                    // a compaction
 	isProgress                    // only a link
 	isNameless                    // without a uuid
+	isOdd                         // a message whose content is neither a text nor a list: no bridge leads to it
 	isSecond                      // after another record on its line
 )
 
@@ -151,7 +153,8 @@ func (s *shape) named(leaf int32) int32 {
 		if !p.explicit || s.lastEntry(func(mark) bool { return true }) > p.at {
 			return -1
 		}
-	case !p.explicit && s.answered(at, path):
+	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):
+		// Where a compaction keeps messages, only the end of a branch counts.
 		return -1
 	}
 	// It goes on to lines that are not messages.
@@ -168,7 +171,7 @@ func (s *shape) named(leaf int32) int32 {
 }
 
 // answered reports whether an entry is another line, or a result, of an answer on the path.
-func (s *shape) answered(at int32, path map[int32]bool) bool {
+func (s *shape) answered(at int32, path []bool) bool {
 	answer := s.marks[at].message
 	if s.marks[at].flags&isResult != 0 && s.parent[at] >= 0 {
 		answer = s.marks[s.parent[at]].message
@@ -176,10 +179,5 @@ func (s *shape) answered(at int32, path map[int32]bool) bool {
 	if answer < 0 {
 		return false
 	}
-	for i := range path {
-		if s.marks[i].message == answer {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.pieces[answer], func(i int32) bool { return path[i] })
 }

@@ -24,6 +24,7 @@ type omissions struct {
 	// begin is the first place that the model sees, after the last compaction.
 	begin int32
 	leaf  bool // the path leads to the leaf of the log
+	steps int  // steps that right may still take: a log of lost lines alone must not take quadratic time
 }
 
 // Omits implements session.Omitter. A branch that the user left is not a loss.
@@ -34,7 +35,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 		return r.unled(t)
 	}
 	leaf, ok := t.Leaf()
-	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), leaf: ok && leaf.Index == to.Index}
+	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), steps: 100 + 8*t.Len(), leaf: ok && leaf.Index == to.Index}
 	if refused, err := r.refuses(p); err != nil || refused {
 		o.refused(to)
 		return o.list
@@ -50,6 +51,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 		o.newer(to)
 	}
 	o.gaps(int32(to.Index))
+	o.rehangs()
 	o.seconds(int32(to.Index))
 	o.nameless()
 	_, dropped, _ := r.turns(p) // an error comes with the messages
@@ -196,11 +198,20 @@ func (o *omissions) gaps(to int32) {
 	}
 }
 
+// rehangs reports entries that go on from before a compaction. The program shows the messages that it kept instead.
+func (o *omissions) rehangs() {
+	for _, i := range o.rehung {
+		if o.at[i] >= max(o.begin, 1) {
+			o.unseen(i, fmt.Sprintf("the parent of %s stands before a compaction that keeps other messages: the program shows these, and not what came before the entry", o.name(i)), adviceKept)
+		}
+	}
+}
+
 // right gives the entry that an entry with a missing parent follows, or -1: the next ancestor that the program has; where
 // the log lacks the parent, too, the entry before it in the log. lost: the log has the parent.
 func (o *omissions) right(child int32) (at int32, lost bool) {
 	id := o.t.At(int(child)).Parent
-	for range o.t.Len() {
+	for ; o.steps > 0; o.steps-- {
 		e, ok := o.t.Lookup(id)
 		if !ok || e.Index == int(child) {
 			break
@@ -216,7 +227,8 @@ func (o *omissions) right(child int32) (at int32, lost bool) {
 	if lost {
 		return -1, true
 	}
-	for i := child - 1; i >= 0; i-- {
+	for i := child - 1; i >= 0 && o.steps > 0; i-- {
+		o.steps--
 		if o.live(i) && o.marks[i].flags&(isSide|isNameless) == 0 {
 			return i, false
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -14,9 +15,13 @@ import (
 const (
 	noContent   = "(no content)"
 	noResult    = "[Tool result missing due to internal error]"
-	interrupted = "[Tool call interrupted: the session ended before the tool finished]"
+	interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. " +
+		"Check whether it took effect before relying on it or running it again.]"
 	callDropped = "[Tool use interrupted]"
 	noResponse  = "No response requested."
+	// In place of a first message that has only results without a call.
+	orphansRemoved = "[Orphaned tool result removed due to conversation resume]"
+	referencesGone = "[Tool references removed - tools no longer available]"
 )
 
 // turn is a message on its way to the provider.
@@ -26,11 +31,13 @@ type turn struct {
 	system bool // the text of an attachment that is sent as a system message
 	answer string
 	blocks []block
+	rest   []block // blocks that follow the results; see joinUsers
 	// quoted is the content where it is one string that nothing has changed.
 	quoted []byte
 	prompt bool // typed by the user, not injected and not a result
 	// hollow: all results of it were dropped.
-	hollow bool
+	hollow  bool
+	command bool // the last line of it is the output of a command
 	// apart: pieces of the answer had results between them.
 	apart bool
 }
@@ -86,12 +93,15 @@ func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
 	turns = d.dropOpen(turns)
 	turns = joinAnswers(turns)
 	turns = d.dropEmpty(turns)
-	d.dropDoubles(turns)
-	turns = placeResults(turns)
+	turns, commands := trailing(turns)
 	turns = joinUsers(turns)
+	d.dropDoubles(turns)
+	turns = joinUsers(placeResults(turns))
 	if n := len(turns); n > 0 && turns[n-1].user {
 		turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
 	}
+	turns = append(turns, joinUsers(commands)...)
+	fill(turns)
 	return turns, d.list, nil
 }
 
@@ -230,7 +240,7 @@ func turnOf(e session.Entry, raw []byte) *turn {
 			return nil
 		}
 		t.quoted = rawjson.Quote(rawjson.Str(raw, "content"))
-		t.blocks = []block{textBlock(rawjson.Str(raw, "content"))}
+		t.blocks, t.command = []block{textBlock(rawjson.Str(raw, "content"))}, true
 		return t
 	case typeAttachment:
 		for item := range rawjson.Elements(rawjson.Get(raw, "rendered")) {
@@ -253,6 +263,9 @@ func turnOf(e session.Entry, raw []byte) *turn {
 	if t.user = e.Type == typeUser; !t.user {
 		t.answer = rawjson.Str(m, "id")
 	}
+	if !rawjson.IsString(content) && !rawjson.IsArray(content) {
+		return nil
+	}
 	if rawjson.IsString(content) {
 		text, _ := rawjson.Unquote(content)
 		t.blocks = []block{textBlock(text)}
@@ -261,7 +274,9 @@ func turnOf(e session.Entry, raw []byte) *turn {
 		}
 	}
 	for item := range rawjson.Elements(content) {
-		t.blocks = append(t.blocks, blockOf(item))
+		if rawjson.IsObject(item) {
+			t.blocks = append(t.blocks, blockOf(item))
+		}
 	}
 	t.prompt = t.user && !rawjson.Truthy(rawjson.Get(raw, "isMeta")) && !t.has(blockResult)
 	return t
@@ -278,8 +293,44 @@ func blockOf(item []byte) block {
 		}
 	case blockResult:
 		b.id = rawjson.Str(item, "tool_use_id")
+		b.json = plainResult(item)
 	}
 	return b
+}
+
+// plainResult gives a result as it is sent. An error has texts only, and what is not a list is a text. References to tools
+// become a note.
+func plainResult(item []byte) []byte {
+	content := rawjson.Get(item, "content")
+	if !rawjson.IsArray(content) {
+		if rawjson.IsString(content) || rawjson.IsNull(content) {
+			return item
+		}
+		return rawjson.Set(item, "content", rawjson.Quote(string(rawjson.Compact(content))))
+	}
+	var said []string
+	texts, references := true, false
+	for part := range rawjson.Elements(content) {
+		switch rawjson.Str(part, "type") {
+		case blockText:
+			said = append(said, rawjson.Str(part, "text"))
+		case "tool_reference":
+			references = true
+		default:
+			texts = false
+		}
+	}
+	switch {
+	case references && len(said) == 0 && texts:
+		return rawjson.Set(item, "content", dialect.Array([][]byte{textBlock(referencesGone).json}))
+	case !texts && rawjson.Truthy(rawjson.Get(item, "is_error")):
+		var left [][]byte
+		if len(said) > 0 {
+			left = append(left, textBlock(strings.Join(said, "\n\n")).json)
+		}
+		return rawjson.Set(item, "content", dialect.Array(left))
+	}
+	return item
 }
 
 func textBlock(text string) block {
@@ -313,9 +364,12 @@ func (t *turn) blank() bool {
 	if !t.only(blockText) {
 		return false
 	}
-	return !slices.ContainsFunc(t.blocks, func(b block) bool {
-		return len(bytes.TrimFunc([]byte(rawjson.Str(b.json, "text")), dialect.JSSpace)) > 0
-	})
+	return !slices.ContainsFunc(t.blocks, func(b block) bool { return !blank(b) })
+}
+
+// blank reports whether a text has no visible character.
+func blank(b block) bool {
+	return len(bytes.TrimFunc([]byte(rawjson.Str(b.json, "text")), dialect.JSSpace)) == 0
 }
 
 // message gives the message as the program sends it.

@@ -18,20 +18,22 @@ type shape struct {
 	r     *reader
 	t     *session.Tree
 	marks []mark
-	// dead entries are hidden: a later line has the same uuid, or the file is so large that the program does not load
-	// them.
+	// dead entries are hidden: a later line has the same uuid, the file is so large that the program does not load them, or
+	// they stand before a compaction that keeps others.
 	dead []bool
 	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
 	parent      []int32
 	first, next []int32 // children, in file order
-	anchor      int32   // the entry that the kept messages follow, or -1
+	anchor      int32   // the entry that the kept messages follow, or missing
 	kept        []int32
 	byTime      []int32 // main entries that have a time, in order of time and position
 	pieces      map[int32][]int32
 	results     map[int32][]int32 // answer → its results
 	byPrompt    bool              // the last-prompt line chose the leaf
 	unnamed     int32             // the leaf without last-prompt lines
-	skipped     bool              // entries were left out because the file is large
+	past        map[int32]int32   // progress line → the entry above it
+	skipped     bool              // entries before the last compaction were left out
+	rehung      []int32           // entries whose parent was left out: they follow the kept messages
 }
 
 // skipsFrom is the size from which on the program does not load what stands before the last compaction.
@@ -40,25 +42,35 @@ const skipsFrom = 5 << 20
 // newShape works out the tree. With skip set it leaves out what the program does not load of a large file.
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
-	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1}
+	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
 	for i := range n {
 		if s.marks[i].flags&(isEntry|isProgress) == 0 || !s.current(i) {
 			s.dead[i] = true
 		}
 	}
 	s.keep()
-	if skip && n > 0 && r.kept.set && t.At(n-1).Span.End() > skipsFrom {
+	// The program forgets what stands before a compaction that keeps messages, except for these. Of a large file it does
+	// not even load it.
+	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
+	if skip && r.kept.set && (large || len(s.kept) > 0) {
 		s.skipped = true
+		stays := make([]bool, n)
+		for _, i := range s.kept {
+			stays[i] = true
+		}
 		for i := range r.kept.boundary {
-			if s.marks[i].flags&isProgress == 0 && !slices.Contains(s.kept, i) {
-				s.dead[i] = true
-			}
+			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
 		}
 	}
 	for i := range n {
 		s.parent[i] = root
-		if !s.dead[i] {
-			s.parent[i] = s.above(i)
+		if s.dead[i] {
+			continue
+		}
+		s.parent[i] = s.above(i)
+		if s.skipped && !large && s.parent[i] == missing && !slices.Contains(s.kept, int32(i)) && s.forgotten(i) {
+			s.parent[i] = s.kept[len(s.kept)-1]
+			s.rehung = append(s.rehung, int32(i))
 		}
 	}
 	s.move()
@@ -88,33 +100,53 @@ func (s *shape) find(id session.EntryID) int32 {
 	return missing
 }
 
-// above gives the parent of an entry as it is written, past progress lines.
+// above gives the parent of an entry as it is written, past progress lines. It notes where each of these leads, so that long
+// chains are walked once.
 func (s *shape) above(i int) int32 {
-	for range s.t.Len() { // progress lines may form a cycle
-		id := s.t.At(i).Parent
-		if id == "" {
-			return root
+	at, trail := s.up(i), []int32(nil)
+	for at >= 0 && s.marks[at].flags&isProgress != 0 {
+		if to, ok := s.past[at]; ok {
+			at = to
+			break
 		}
-		e, ok := s.t.Lookup(id)
-		switch {
-		case !ok || s.dead[e.Index]:
-			return missing
-		case s.marks[e.Index].flags&isProgress == 0:
-			return int32(e.Index)
+		s.past[at] = missing // a cycle of progress lines ends here
+		trail = append(trail, at)
+		at = s.up(int(at))
+	}
+	for _, k := range trail {
+		s.past[k] = at
+	}
+	return at
+}
+
+// up gives the entry or progress line that a line names as its parent.
+func (s *shape) up(i int) int32 {
+	id := s.t.At(i).Parent
+	if id == "" {
+		return root
+	}
+	if e, ok := s.t.Lookup(id); ok && !s.dead[e.Index] {
+		return int32(e.Index)
+	}
+	return missing
+}
+
+// forgotten reports whether the parent of an entry stands before the last compaction.
+func (s *shape) forgotten(i int) bool {
+	for range s.t.Len() { // progress lines may form a cycle
+		e, ok := s.t.Lookup(s.t.At(i).Parent)
+		if !ok || s.marks[e.Index].flags&isProgress == 0 {
+			return ok && s.marks[e.Index].flags&isEntry != 0 && int32(e.Index) < s.r.kept.boundary
 		}
 		i = e.Index
 	}
-	return missing
+	return false
 }
 
 // keep finds the messages that the last compaction keeps.
 func (s *shape) keep() {
 	k := s.r.kept
 	if !k.set {
-		return
-	}
-	anchor := s.find(k.anchor)
-	if anchor < 0 {
 		return
 	}
 	if len(k.uuids) > 0 {
@@ -127,7 +159,7 @@ func (s *shape) keep() {
 		s.kept = s.chain(k.head, k.tail)
 	}
 	if len(s.kept) > 0 {
-		s.anchor = anchor
+		s.anchor = s.find(k.anchor)
 	}
 }
 
@@ -149,14 +181,15 @@ func (s *shape) chain(head, tail session.EntryID) []int32 {
 	return nil
 }
 
-// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them.
+// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them. Where the anchor is
+// missing, the first of them has no parent.
 func (s *shape) move() {
-	if s.anchor < 0 {
+	if len(s.kept) == 0 {
 		return
 	}
 	tail := s.kept[len(s.kept)-1]
 	for i := range s.parent {
-		if s.parent[i] == s.anchor {
+		if s.anchor >= 0 && s.parent[i] == s.anchor {
 			s.parent[i] = tail
 		}
 	}
@@ -187,7 +220,7 @@ func (s *shape) sort() {
 		if !s.live(i) {
 			continue
 		}
-		if m.flags&isSide == 0 && m.at != noTime {
+		if m.flags&(isSide|isOdd) == 0 && m.at != noTime {
 			s.byTime = append(s.byTime, i)
 		}
 		if m.message >= 0 {
@@ -229,13 +262,14 @@ func (s *shape) latest() int32 {
 // the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
-	seen := map[int32]bool{from: true} // a cycle of parents
+	seen := make([]bool, len(s.marks)) // a cycle of parents
+	seen[from] = true
 	for stack := []int32{from}; len(stack) > 0; {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		m, b := s.marks[i], s.marks[best]
 		if i == from || m.flags&isSide == 0 {
-			if m.at > b.at || m.at == b.at && i < best && best != from {
+			if m.at > b.at || m.at == b.at && i > best {
 				best = i
 			}
 		}
@@ -246,15 +280,15 @@ func (s *shape) newest(from int32) int32 {
 			}
 		}
 	}
-	if best == s.anchor {
+	if best == s.anchor && len(s.kept) > 0 {
 		return s.kept[len(s.kept)-1]
 	}
 	return best
 }
 
-// written gives the entries on the path to an entry without bridges.
-func (s *shape) written(to int32) map[int32]bool {
-	path := map[int32]bool{}
+// written tells which entries are on the path to an entry without bridges.
+func (s *shape) written(to int32) []bool {
+	path := make([]bool, len(s.parent))
 	for i := to; i >= 0 && !path[i]; i = s.parent[i] {
 		path[i] = true
 	}
@@ -263,10 +297,12 @@ func (s *shape) written(to int32) map[int32]bool {
 
 // talks reports whether a message stands on the path to an entry.
 func (s *shape) talks(to int32) bool {
-	for i := range s.written(to) {
-		if s.marks[i].flags&(isUser|isAssistant) != 0 {
-			return true
+	i := to
+	for range s.parent { // a cycle of parents
+		if i < 0 || s.marks[i].flags&(isUser|isAssistant) != 0 {
+			break
 		}
+		i = s.parent[i]
 	}
-	return false
+	return i >= 0 && s.marks[i].flags&(isUser|isAssistant) != 0
 }

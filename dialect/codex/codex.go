@@ -37,6 +37,8 @@ var (
 	_ dialect.Dialect      = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
+	_ session.Echoer       = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
@@ -53,6 +55,9 @@ type reader struct {
 	refused string
 	// baseless: the header names a base that the program does not read.
 	baseless bool
+	// based: the file goes on from another one.
+	based bool
+	from  int // position of the first entry that the program reads: in files with ordinals, after the last header
 }
 
 // version is our number for the format, which has none.

@@ -12,7 +12,10 @@ import (
 // errorMember is a member of an output that only treeline knows: the tool failed.
 const errorMember = "is_error"
 
-var _ dialect.Composer = (*Dialect)(nil)
+var (
+	_ dialect.Composer  = (*Dialect)(nil)
+	_ dialect.CallNamer = (*Dialect)(nil)
+)
 
 // Compose makes items from neutral parts. A message of the model is one item for each run of texts and one for each call;
 // each result is an item, too. Messages of the system are the developer's: the program drops the role "system".
@@ -163,3 +166,6 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOr
 
 // Origin removes it again.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
+
+// CallID gives an id as OpenAI makes them.
+func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("call_", id) }

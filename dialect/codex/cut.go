@@ -116,9 +116,12 @@ func keepNewest(history []item) []item {
 		i := &history[k]
 		var texts [][]byte
 		for part := range rawjson.Elements(rawjson.Get(i.json, "content")) {
-			if text := rawjson.Get(part, "text"); rawjson.IsString(text) {
+			if rawjson.Str(part, "type") == "input_text" {
 				texts = append(texts, inputText(rawjson.Str(part, "text")))
 			}
+		}
+		if texts == nil {
+			texts = [][]byte{inputText("")}
 		}
 		text := contentText(i.json)
 		tokens := (len(text) + 3) / 4

@@ -114,6 +114,9 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		dec.paginated = rawjson.Str(rawjson.Get(record, "payload"), "history_mode") == "paginated"
 	case string(f.typ) == typeMeta:
 		dec.Again(r, span)
+		if dec.paginated {
+			dec.r.from = dec.b.Len()
+		}
 	default:
 		// The program reads neither of two records that share a line.
 		alone := len(bytes.TrimSpace(data[:pos])) == 0 && len(bytes.TrimSpace(data[end:])) == 0
@@ -170,6 +173,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if why := badHeader(payload); why != "" && dec.r.refused == "" {
 		dec.r.refused = why
 	}
+	dec.r.based = isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base"))
 	if why := dec.want(payload); why != "" {
 		dec.r.refused = why
 	}
@@ -260,7 +264,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case string(f.typ) == typeEvent && string(f.inner) == "task_started":
 		dec.open = at
 	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
-		dec.rollBack(turnsOf(rawjson.Get(record, "payload")))
+		dec.rollBack(numTurns(rawjson.Get(record, "payload")))
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(record, f):
 		begin := at
 		for _, before := range []int{dec.open, dec.lead} {

@@ -52,6 +52,9 @@ var itemNeeds = map[string][]need{
 	"agent_message":           {{"author", 's'}, {"recipient", 's'}, {"content", '['}},
 }
 
+// messageParts are the types of parts that a message may have.
+var messageParts = []string{"input_text", "output_text", "input_image", "input_audio"}
+
 // ghost is an item that the program leaves out on purpose.
 const ghost = "ghost_snapshot"
 
@@ -68,10 +71,10 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 			i.unseen = "a message of the role system"
 			return i, false
 		}
-		context := hasContext(payload)
 		i.user = role == "user"
+		context := i.user && marked(payload, contextMarkers)
 		i.turn = i.user && !context
-		i.lead = role == "developer" || i.user && context
+		i.lead = context || role == "developer" && marked(payload, developerMarkers)
 	case "agent_message":
 		i.turn = true
 	case "compaction_summary":
@@ -116,7 +119,7 @@ func missing(kind string, payload []byte) string {
 		if phase := rawjson.Str(payload, "phase"); phase != "" && phase != "commentary" && phase != "final_answer" {
 			return "a message of the unknown phase " + phase
 		}
-		return badPart(rawjson.Get(payload, "content"), "input_text", "output_text", "input_image", "input_audio")
+		return badPart(rawjson.Get(payload, "content"), messageParts...)
 	case "agent_message":
 		return badPart(rawjson.Get(payload, "content"), "input_text", "encrypted_content")
 	case "function_call_output", "custom_tool_call_output":
@@ -155,53 +158,25 @@ func nullOr(object []byte, key string, fits func([]byte) bool) bool {
 // badPart says which part of a content the program cannot read, or "".
 func badPart(content []byte, kinds ...string) string {
 	for part := range rawjson.Elements(content) {
-		kind := rawjson.Str(part, "type")
-		var fits bool
-		switch kind {
-		case "input_image":
-			fits = rawjson.IsString(rawjson.Get(part, "image_url")) || rawjson.IsString(rawjson.Get(part, "file_id"))
-		case "input_audio":
-			fits = rawjson.IsString(rawjson.Get(part, "audio_url"))
-		case "encrypted_content":
-			fits = rawjson.IsString(rawjson.Get(part, kind))
-		default:
-			fits = rawjson.IsString(rawjson.Get(part, "text"))
-		}
-		if !fits || !slices.Contains(kinds, kind) {
+		if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) || !readablePart(part) {
 			return "an item with a part of the type " + dialect.Shorten([]byte(`"`+kind+`"`)) + " that Codex cannot read"
 		}
 	}
 	return ""
 }
 
-// contextMarks are the ends of the texts in which the program tells the model about its surroundings, in lower case.
-var contextMarks = [][2]string{
-	{"# agents.md instructions", "</instructions>"}, {"<environment_context>", "</environment_context>"}, {"<turn_aborted>", "</turn_aborted>"},
-	{"<skill>", "</skill>"}, {"<user_shell_command>", "</user_shell_command>"}, {"<subagent_notification>", "</subagent_notification>"},
-	{"<recommended_plugins>", "</recommended_plugins>"}, {"<agent_message_board_notification>", "</agent_message_board_notification>"},
-	{"<goal_context>", "</goal_context>"}, {"<hook_prompt ", "</hook_prompt>"}, {"<codex_internal_context ", "</codex_internal_context>"},
-}
-
-// hasContext reports whether a part of a message of the user's role is the program's own. Then all of it is.
-func hasContext(m []byte) bool {
-	for part := range rawjson.Elements(rawjson.Get(m, "content")) {
-		if isContext(rawjson.Str(part, "text")) {
-			return true
-		}
-	}
-	return false
-}
-
-// isContext reports whether a text of the user's role is the program's own.
-func isContext(text string) bool {
-	text = strings.TrimSpace(text)
-	if text == "" || text[0] != '<' && text[0] != '#' {
-		return false
-	}
-	for _, m := range contextMarks {
-		if len(text) >= len(m[0])+len(m[1]) && strings.EqualFold(text[:len(m[0])], m[0]) && strings.EqualFold(text[len(text)-len(m[1]):], m[1]) {
-			return true
-		}
+// readablePart reports whether a part of a content has what its type asks for. Types that the program does not know have
+// nothing.
+func readablePart(part []byte) bool {
+	switch kind := rawjson.Str(part, "type"); kind {
+	case "input_image":
+		return rawjson.IsString(rawjson.Get(part, "image_url")) || rawjson.IsString(rawjson.Get(part, "file_id"))
+	case "input_audio":
+		return rawjson.IsString(rawjson.Get(part, "audio_url"))
+	case "encrypted_content":
+		return rawjson.IsString(rawjson.Get(part, kind))
+	case "input_text", "output_text", "summary_text", "reasoning_text", "text":
+		return rawjson.IsString(rawjson.Get(part, "text"))
 	}
 	return false
 }

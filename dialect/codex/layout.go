@@ -18,8 +18,8 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Roots gives the folders of the program below CODEX_HOME, or below .codex in the home directory: that of the sessions and that
-// of the archived ones.
+// Roots gives the folders of the program, in CODEX_HOME or in .codex of the home directory: sessions, and those that were
+// archived.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dirs := []string{filepath.Join(env.Home, ".codex")}
 	if dir := env.Getenv("CODEX_HOME"); dir != "" {

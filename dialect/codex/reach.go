@@ -98,10 +98,11 @@ func isAside(kind session.Kind, typ string) bool {
 
 // historyAt replays a log up to a position, and then takes turns out of it.
 func historyAt(t *session.Tree, last, turns int) ([]item, error) {
-	r := replay{t: t, extra: turns}
+	r := replay{t: t}
 	if d, ok := t.Codec().EntryCodec.(*reader); ok {
-		r.lost = d.lost
+		r = newReplay(t, d)
 	}
+	r.extra = turns
 	err := r.read(last)
 	return r.history, err
 }

@@ -10,18 +10,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// summaryPrefix begins the summaries of the program, which a compaction without a replacement does not keep.
-const summaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. You also have access to " +
-	"the state of the tools that were used by that language model. Use this to build on the work that has already been done and avoid duplicating work. " +
-	"Here is the summary produced by the other language model, use the information in this summary to assist with your own analysis:\n"
+// summaryPrefix begins the summaries of the program, which are no turns of the user.
+const summaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. " +
+	"You also have access to the state of the tools that were used by that language model. " +
+	"Use this to build on the work that has already been done and avoid duplicating work. " +
+	"Here is the summary produced by the other language model, use the information in this summary to assist with your own analysis:"
 
 // noSummary is the text of a compaction without one.
 const noSummary = "(no summary available)"
-
-// noticePrefixes begin messages of the user's role that the program or an older version of it wrote, and no person.
-var noticePrefixes = []string{
-	"<environment_context>", "# AGENTS.md instructions", "<user_instructions>", "<permissions instructions>", "<skills_instructions>", "<model_switch>",
-}
 
 // Replay implements session.Replayer: the lines up to the end of the path are replayed in file order, as the program does.
 func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
@@ -53,7 +49,7 @@ func (d *reader) replay(p session.Path) ([]item, error) {
 	if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
 		last = k
 	}
-	r := replay{t: t, lost: d.lost}
+	r := newReplay(t, d)
 	if err := r.read(last); err != nil {
 		return nil, err
 	}
@@ -72,8 +68,16 @@ type replay struct {
 	t       *session.Tree
 	lost    map[int]bool
 	history []item
-	extra   int   // turns to roll back at the end
+	// based: the file goes on from another one.
+	based bool
+	from  int // the first position that the program reads
+	extra int // turns to roll back at the end
+
 	ordinal int64 // the greatest so far
+}
+
+func newReplay(t *session.Tree, d *reader) replay {
+	return replay{t: t, lost: d.lost, based: d.based, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -82,7 +86,7 @@ func (r *replay) read(last int) error {
 	if err != nil {
 		return err
 	}
-	for i := begin; i <= last; i++ {
+	for i := max(begin, r.from); i <= last; i++ {
 		if err := r.line(r.t.At(i)); err != nil {
 			return err
 		}
@@ -92,14 +96,16 @@ func (r *replay) read(last int) error {
 }
 
 // base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
-// position after it. A turn reaches from its task_started to the next one.
+// position after it.
 func (r *replay) base(last int) (int, error) {
-	skip, prompt := r.extra, false
-	var found int = -1
-	var replacement []byte
-	for i := last; i >= 0; i-- {
+	if r.based {
+		return r.page(last)
+	}
+	skip := r.extra
+	var turn span
+	for i := last; i >= r.from; i-- {
 		e := r.t.At(i)
-		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents {
+		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
 			continue
 		}
 		raw, err := e.Raw()
@@ -107,47 +113,114 @@ func (r *replay) base(last int) (int, error) {
 			return 0, err
 		}
 		payload := rawjson.Get(raw, "payload")
-		switch e.Type {
-		case typeAgents:
-			prompt = true
-		case typeItem:
-			it, ok := itemOf(e, payload)
-			prompt = prompt || ok && it.turn
-		case typeCompacted:
-			if list := rawjson.Get(payload, "replacement_history"); rawjson.IsArray(list) && badCompaction(payload) == "" && found < 0 {
-				found, replacement = i, list
+		switch {
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
+			skip += numTurns(payload)
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "task_started":
+			if turn.begins(payload) {
+				if begin, ok := r.settle(turn, &skip); ok {
+					return begin, nil
+				}
+				turn = span{}
 			}
-		case typeEvent:
-			switch rawjson.Str(payload, "type") {
-			case "thread_rolled_back":
-				skip += turnsOf(payload)
-				continue
-			case "task_started":
-			default:
-				continue
-			}
-			done, ok := r.settle(&skip, &prompt, &found, replacement)
-			if ok {
-				return done, nil
+		default:
+			turn.add(e, payload)
+		}
+	}
+	begin, _ := r.settle(turn, &skip)
+	return begin, nil
+}
+
+// page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
+// from its end, up to that line.
+func (r *replay) page(last int) (int, error) {
+	for i := last; i >= r.from; i-- {
+		e := r.t.At(i)
+		if e.Type != typeCompacted || r.lost[i] {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return 0, err
+		}
+		if list, ok := replacementOf(rawjson.Get(raw, "payload")); ok && list != nil {
+			return i, nil
+		}
+	}
+	return 0, nil
+}
+
+// span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.
+type span struct {
+	some        bool // it has a line
+	id          string
+	prompt      bool // a message of the user
+	compacted   session.Entry
+	replacement []byte // nil without a compaction
+}
+
+// begins reports whether a task_started is the one of this turn.
+func (s *span) begins(event []byte) bool {
+	id := rawjson.Get(event, "turn_id")
+	return s.some && rawjson.IsString(id) && (s.id == "" || s.id == rawjson.Str(event, "turn_id"))
+}
+
+// name notes the turn that a line belongs to. The last line counts.
+func (s *span) name(payload []byte) {
+	if s.some = true; s.id == "" {
+		s.id = rawjson.Str(payload, "turn_id")
+	}
+}
+
+// add takes the line before those that it has.
+func (s *span) add(e session.Entry, payload []byte) {
+	switch e.Type {
+	case typeAgents:
+		s.some, s.prompt = true, true
+	case typeItem:
+		it, ok := itemOf(e, payload)
+		s.some, s.prompt = true, s.prompt || ok && it.turn
+	case typeCompacted:
+		list, ok := replacementOf(payload)
+		if s.some = s.some || ok; ok && list != nil && s.replacement == nil {
+			s.compacted, s.replacement = e, list
+		}
+	case typeTurnContext:
+		s.name(payload)
+	case typeEvent:
+		switch rawjson.Str(payload, "type") {
+		case "user_message":
+			s.some, s.prompt = true, true
+		case "task_complete":
+			s.name(payload)
+		case "turn_aborted":
+			if s.some || rawjson.Str(payload, "turn_id") != "" {
+				s.name(payload)
 			}
 		}
 	}
-	done, _ := r.settle(&skip, &prompt, &found, replacement)
-	return done, nil
 }
 
-// settle ends a turn on the way back: one with a message of the user that was rolled back takes its compactions with it.
-func (r *replay) settle(skip *int, prompt *bool, found *int, replacement []byte) (begin int, ok bool) {
-	defer func() { *prompt, *found = false, -1 }()
-	if *skip > 0 && *prompt {
-		*skip--
+// settle ends a turn on the way back. Turns that were rolled back take their compactions with them, and so do turns without
+// a message of the user between them.
+func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
+	switch {
+	case *skip > 0:
+		if s.prompt {
+			*skip--
+		}
+		return 0, false
+	case s.replacement == nil:
 		return 0, false
 	}
-	if *found < 0 {
-		return 0, false
-	}
-	e := r.t.At(*found)
-	for part := range rawjson.Elements(replacement) {
+	r.replace(s.compacted, s.replacement)
+	return s.compacted.Index + 1, true
+}
+
+// replace makes the items that a compaction leaves the history.
+func (r *replay) replace(e session.Entry, list []byte) {
+	r.history = nil
+	for part := range rawjson.Elements(list) {
 		it, ok := itemOf(e, part)
 		switch {
 		case ok:
@@ -160,7 +233,18 @@ func (r *replay) settle(skip *int, prompt *bool, found *int, replacement []byte)
 		it.unseen = ""
 		r.history = append(r.history, it)
 	}
-	return *found + 1, true
+}
+
+// replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
+// cannot read.
+func replacementOf(payload []byte) (list []byte, ok bool) {
+	if badCompaction(payload) != "" {
+		return nil, false
+	}
+	if list = rawjson.Get(payload, "replacement_history"); rawjson.IsNull(list) {
+		return nil, true
+	}
+	return list, true
 }
 
 // badCompaction says why the program does not read a compaction, or "".
@@ -187,15 +271,6 @@ func badCompaction(payload []byte) string {
 		}
 	}
 	return ""
-}
-
-// turnsOf is how many turns a rollback takes back. The program ignores one that does not say it with a natural number.
-func turnsOf(payload []byte) int {
-	n := rawjson.Get(payload, "num_turns")
-	if !isOrdinal(n) {
-		return 0
-	}
-	return int(min(dialect.Integer(n), 1<<30))
 }
 
 func count(list []byte) (n int) {
@@ -233,15 +308,18 @@ func (r *replay) line(e session.Entry) error {
 	case typeAgents:
 		r.history = append(r.history, agentItem(e, payload))
 	case typeCompacted:
-		if why := badCompaction(payload); why != "" {
-			r.history = append(r.history, item{entry: e, unseen: why})
-		} else if rawjson.IsNull(rawjson.Get(payload, "replacement_history")) {
+		switch list, ok := replacementOf(payload); {
+		case !ok:
+			r.history = append(r.history, item{entry: e, unseen: badCompaction(payload)})
+		case list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
+		case r.based:
+			r.replace(e, list)
 		}
 		return nil
 	case typeEvent:
 		if rawjson.Str(payload, "type") == "thread_rolled_back" {
-			r.rollBack(turnsOf(payload))
+			r.rollBack(numTurns(payload))
 		}
 		return nil
 	}
@@ -258,7 +336,7 @@ func (r *replay) line(e session.Entry) error {
 // compact leaves the newest messages of the user and a summary.
 func (r *replay) compact(e session.Entry, summary string) {
 	r.history = slices.DeleteFunc(r.history, func(i item) bool {
-		return !i.turn || !i.user || i.unseen != "" || strings.HasPrefix(contentText(i.json), summaryPrefix)
+		return !i.turn || !i.user || i.unseen != ""
 	})
 	r.history = keepNewest(r.history)
 	if summary == "" {
@@ -267,19 +345,21 @@ func (r *replay) compact(e session.Entry, summary string) {
 	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
 }
 
-// rollBack cuts the history before its n-th last turn, with the messages of the program right before it.
+// rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before
+// the first turn stays.
 func (r *replay) rollBack(n int) {
-	cut := -1
+	first := slices.IndexFunc(r.history, func(i item) bool { return i.turn && i.unseen == "" })
+	cut := len(r.history)
 	for k := len(r.history) - 1; k >= 0 && n > 0; k-- {
 		if r.history[k].turn && r.history[k].unseen == "" {
 			cut = k
 			n--
 		}
 	}
-	if cut < 0 {
+	if cut == len(r.history) {
 		return
 	}
-	for k := cut; k > 0 && (r.history[k-1].lead || r.history[k-1].unseen != ""); k-- {
+	for k := cut; k > first && (r.history[k-1].lead || r.history[k-1].unseen != ""); k-- {
 		if r.history[k-1].lead {
 			cut = k - 1
 		}
@@ -297,12 +377,6 @@ func isPrompt(record []byte, f *fields) bool {
 	}
 	i, ok := itemOf(session.Entry{}, rawjson.Get(record, "payload"))
 	return ok && i.turn
-}
-
-// isNotice reports whether a message of the user's role is the program's own, in the eyes of a person.
-func isNotice(m []byte) bool {
-	text := strings.TrimSpace(contentText(m))
-	return hasContext(m) || slices.ContainsFunc(noticePrefixes, func(p string) bool { return strings.HasPrefix(text, p) })
 }
 
 // contentText joins the texts of a message.

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/wave"
@@ -29,6 +31,8 @@ func families(b *bench) {
 		{what: "wave", d: wave.Wave, log: gen.Wave(log)},
 		{what: "codelia, runs", d: codelia.Codelia, log: gen.Run(log)},
 		{what: "codelia, states", d: codelia.State, log: gen.State(log)},
+		{what: "Claude Code", d: claude.Claude, log: gen.Claude(log)},
+		{what: "Codex", d: codex.Codex, log: gen.Codex(log)},
 	}
 	// Three times, for the best of each.
 	for n := range 3 {

@@ -25,12 +25,17 @@ var writings = []struct {
 			`"id":"m%[1]d","timestamp":1782864000.5,"role":"user"}}`},
 	{"a session of Wave", "wave", ".wave/projects/p/0f8fad5b-d9cb-469f-a165-70867728950e.jsonl", []string{"ls", "--all"},
 		`{"timestamp":"2026-07-01T00:00:00.000Z","id":"msg-grown%03[1]d","role":"user","blocks":[{"type":"text","content":"one more","stage":"end"}]}`},
+	{"a session of Claude Code", "claude", ".claude/projects/-p/0f8fad5b-d9cb-469f-a165-70867728950f.jsonl", []string{"ls", "--all"},
+		`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"one more"},"uuid":"grown%03[1]d","timestamp":"2026-07-01T00:00:00.000Z",` +
+			`"cwd":"/p","sessionId":"s","version":"2.1.325"}`},
+	{"a rollout of Codex", "codex", ".codex/sessions/2026/04/01/rollout-2026-04-01T10-00-00-0f8fad5b-d9cb-469f-a165-708677289510.jsonl", []string{"ls", "--all"},
+		`{"timestamp":"2026-07-01T00:00:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"one more %[1]d"}]}}`},
 	{"a run of codelia", "run", ".codelia/sessions/2026/04/01/a0a0a014-0000-4000-8000-000000000014.jsonl", []string{"search", "kingfisher"},
 		`{"type":"run.status","run_id":"a0a0a014-0000-4000-8000-000000000014","ts":"2026-07-01T00:00:00.000Z","status":"running","message":"kingfisher %[1]d"}`},
 }
 
 // conversions are the kinds of data that are made from a session.
-var conversions = map[string]func(session []byte) []byte{"operator": gen.Operator, "wave": gen.Wave, "run": gen.Run}
+var conversions = map[string]func(session []byte) []byte{"operator": gen.Operator, "wave": gen.Wave, "run": gen.Run, "claude": gen.Claude, "codex": gen.Codex}
 
 // grown appends one line to a large log of each family, and compares the update with reading the log from the start. The
 // start of the program and an unchanged catalogue are subtracted.

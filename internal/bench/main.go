@@ -72,6 +72,7 @@ var groups = []group{
 	{"scan", scan},
 	{"families", families},
 	{"open", open},
+	{"forked", forked},
 	{"heap", heap},
 	{"context", contexts},
 	{"list", list},

@@ -11,17 +11,21 @@ import (
 
 // Machine writes a home folder with sessions of all agents, small ones with all that must not be counted twice: forks, by
 // copy and by reference, sub-agents, rollouts that replace others, answers of several lines. It gives what the sessions of each
-// agent amount to. All are of one project, whose folder is home/project.
+// agent amount to. All are of the project in MachineCWD, and a session begins an hour after the one before.
 func Machine(home string, seed uint64) (map[string]Told, error) {
 	m := machine{home: home, seed: seed, told: map[string]Told{}}
 	m.pi("pi", ".pi/agent/sessions", true)
 	m.pi("omp", ".omp/agent/sessions", false)
 	m.operator()
 	m.wave()
+	m.codelia()
 	m.claude()
 	m.codex()
 	return m.told, m.err
 }
+
+// MachineCWD is the working directory of the sessions of Machine.
+const MachineCWD = "/work/garden"
 
 // machine is a home folder that is being written; err is the first error.
 type machine struct {
@@ -32,11 +36,11 @@ type machine struct {
 	err  error
 }
 
-// session makes the next session; each begins an hour after the one before.
+// session makes the next session.
 func (m *machine) session(o Options) (log []byte, id string) {
 	m.n++
-	o.Seed, o.Project, o.Cwd = m.seed<<8+uint64(m.n), m.seed, filepath.Join(m.home, "project")
-	o.Start = time.Date(2026, 3, 2, m.n, 0, 0, 0, time.UTC)
+	o.Seed, o.Project, o.Cwd = m.seed<<8+uint64(m.n), m.seed, MachineCWD
+	o.Start = m.start()
 	if o.Entries == 0 {
 		o.Entries = 60
 	}
@@ -44,7 +48,9 @@ func (m *machine) session(o Options) (log []byte, id string) {
 	return log, entries(log)[0].ID
 }
 
-// put writes a file and adds what it amounts to.
+func (m *machine) start() time.Time { return time.Date(2026, 3, 2, m.n, 0, 0, 0, time.UTC) }
+
+// put writes a file, with a time after the start of the last session, and adds what it amounts to.
 func (m *machine) put(agent, path string, log []byte, t Told) {
 	path = filepath.Join(m.home, filepath.FromSlash(path))
 	if m.err == nil {
@@ -53,6 +59,10 @@ func (m *machine) put(agent, path string, log []byte, t Told) {
 	if m.err == nil {
 		m.err = os.WriteFile(path, log, 0o600)
 	}
+	if m.err == nil {
+		at := m.start().Add(time.Hour / 2)
+		m.err = os.Chtimes(path, at, at)
+	}
 	sum := m.told[agent]
 	sum.Add(t)
 	m.told[agent] = sum
@@ -60,7 +70,7 @@ func (m *machine) put(agent, path string, log []byte, t Told) {
 
 // pi writes a session with branches, and a fork of it that begins with all its entries.
 func (m *machine) pi(agent, root string, pi bool) {
-	dir := root + "/" + "--" + strings.ReplaceAll(strings.TrimPrefix(filepath.ToSlash(m.home), "/"), "/", "-") + "-project--/"
+	dir := root + "/-" + dashed(MachineCWD) + "--/"
 	log, id := m.session(Options{Pi: pi, Branches: 2, CompactEvery: 30})
 	m.put(agent, dir+"1_"+id+".jsonl", log, Tell(log))
 	more, fork := m.session(Options{Pi: pi, Entries: 10})
@@ -89,7 +99,21 @@ func (m *machine) wave() {
 			t.Input, t.Output, t.Total = t.Input+int64(u.Input), t.Output+int64(u.Output), t.Total+int64(u.TotalTokens)
 		}
 	}
-	m.put("wave", ".wave/projects/"+dashed(m.home+"/project")[1:]+"/1f0f8fad-5bd9-6cb4-a165-70867728950e.jsonl", out, t)
+	m.put("wave", ".wave/projects/"+dashed(MachineCWD)[1:]+"/1f0f8fad-5bd9-6cb4-a165-70867728950e.jsonl", out, t)
+}
+
+// codelia writes a state, which records no tokens.
+func (m *machine) codelia() {
+	log, id := m.session(Options{Entries: 20})
+	var messages []string
+	for _, e := range entries(log) {
+		if e.Message != nil {
+			messages = append(messages, chatMessages(e.Message)...)
+		}
+	}
+	m.put("codelia-state-doc", ".codelia/sessions/state/"+id+".json", fmt.Appendf(nil,
+		`{"schema_version":1,"session_id":%q,"updated_at":%q,"run_id":"r1","invoke_seq":1,"messages":[%s],"meta":{"codelia_workspace_root":%q}}`,
+		id, m.start().Add(time.Hour/2).Format(time.RFC3339), joined(messages), MachineCWD), Told{Sessions: 1, Messages: len(messages)})
 }
 
 // dashed is a path as the name of a folder.
@@ -99,13 +123,13 @@ func dashed(path string) string {
 			return r
 		}
 		return '-'
-	}, filepath.ToSlash(path))
+	}, path)
 }
 
 // claude writes a session with a sub-agent, a fork that copied it and says nothing of that, one with branches and compactions,
 // and the prompts that were typed.
 func (m *machine) claude() {
-	dir := ".claude/projects/" + dashed(filepath.Join(m.home, "project")) + "/"
+	dir := ".claude/projects/" + dashed(MachineCWD) + "/"
 	log, id := m.session(Options{CompactEvery: -1})
 	out, t := ClaudeLog(log, ClaudeOptions{})
 	m.put("claude", dir+id+".jsonl", out, t)
@@ -131,13 +155,15 @@ func (m *machine) claude() {
 	out, t = ClaudeLog(log, ClaudeOptions{})
 	m.put("claude", dir+id+".jsonl", out, t)
 	m.put("claude", ".claude/history.jsonl", fmt.Appendf(nil,
-		`{"display":"typed into claude","pastedContents":{},"timestamp":1772443800000,"project":%q,"sessionId":%q}`+"\n", filepath.Join(m.home, "project"), id), Told{})
+		`{"display":"typed into claude","pastedContents":{},"timestamp":1772443800000,"project":%q,"sessionId":%q}`+"\n", MachineCWD, id), Told{})
 }
 
 // codex writes a thread with turns that were rolled back, and one with a fork, a rollout that replaces it, a sub-agent, and an
 // archived one; the names of threads, and the prompts that were typed.
 func (m *machine) codex() {
-	put := func(dir, name string, log []byte, t Told) { m.put("codex", ".codex/"+dir+"rollout-2026-03-02T10-00-00-"+name+".jsonl", log, t) }
+	put := func(dir, name string, log []byte, t Told) {
+		m.put("codex", ".codex/"+dir+"rollout-2026-03-02T10-00-00-"+name+".jsonl", log, t)
+	}
 	const day = "sessions/2026/03/02/"
 	log, id := m.session(Options{Branches: 2, CompactEvery: 25})
 	out, t, _ := CodexLog(log, CodexOptions{})

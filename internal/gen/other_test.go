@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
+	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/internal/gen"
@@ -18,7 +20,8 @@ func TestOther(t *testing.T) {
 	for _, test := range []struct {
 		d    dialect.Dialect
 		make func([]byte) []byte
-	}{{operator.Operator, gen.Operator}, {wave.Wave, gen.Wave}, {codelia.Codelia, gen.Run}, {codelia.State, gen.State}} {
+	}{{operator.Operator, gen.Operator}, {wave.Wave, gen.Wave}, {codelia.Codelia, gen.Run}, {codelia.State, gen.State},
+		{claude.Claude, gen.Claude}, {codex.Codex, gen.Codex}} {
 		t.Run(test.d.Name(), func(t *testing.T) {
 			other := test.make(log)
 			b := session.NewBuilder("log", nil)

@@ -20,6 +20,7 @@
 //	go run ./internal/interop -only lists
 //	go run ./internal/interop -only resume -resumes 500 -seed 7 -keep DIR
 //	go run ./internal/interop -only resume FILE…   # these sessions instead of random ones
+//	go run ./internal/interop -only resume -recorded DIR/*.jsonl   # a -keep folder, without the agents
 //	go run ./internal/interop -installed DIR   # a folder for the packages, installed there once
 //
 // It fails if npm or node is missing: nothing was compared then.
@@ -37,9 +38,9 @@ import (
 type options struct {
 	trees, folders, contexts, queries, conversions int
 	seed                                           uint64
-	resumes, parallel                              int
-	installed, only, keep                          string
-	boxed                                          bool
+	resumes, parallel, shown                       int
+	installed, only, keep, agent                   string
+	boxed, recorded                                bool
 	files                                          []string
 	work                                           string // a temporary folder
 }
@@ -69,7 +70,10 @@ func main() {
 	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history or resume")
 	flag.IntVar(&opt.resumes, "resumes", 60, "how many random `sessions` are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
-	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that differ, and what was sent")
+	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
+	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")
+	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
+	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")
 	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")
 	flag.Parse()
 	opt.files = flag.Args()

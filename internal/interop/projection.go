@@ -32,6 +32,11 @@ func (p *projection) begin() { p.line.Reset() }
 
 // end adds a message unless nothing of it is compared.
 func (p *projection) end(role string) {
+	switch role {
+	case "user", "assistant", "system", "developer":
+	default:
+		role = "other"
+	}
 	if p.line.Len() > 0 && role != "system" && role != "developer" {
 		p.messages = append(p.messages, role+p.line.String())
 	}
@@ -42,7 +47,7 @@ func (p *projection) say(kind string, words ...string) {
 }
 
 func (p *projection) text(text string) {
-	if strings.HasPrefix(text, reminder) || strings.TrimSpace(text) == nextPrompt {
+	if text == "" || strings.HasPrefix(text, reminder) || strings.TrimSpace(text) == nextPrompt {
 		return
 	}
 	for _, s := range surroundings {

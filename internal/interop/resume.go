@@ -18,13 +18,18 @@ type scene struct {
 	name string
 	// lay writes the session and gives its file.
 	lay func(context.Context, *desk) (path string, err error)
+	// recorded is a file with what the agent sent another time; "" lets it resume the session.
+	recorded string
+	// must: the agent must resume it.
+	must bool
 }
 
 // outcome is what both sides made of a scene.
 type outcome struct {
 	scene
 	log  []byte
-	want []string // what this library says
+	near map[string][]byte // other logs in its folder
+	want []string          // what this library says
 	got  sent
 	err  error // nothing was compared
 }
@@ -33,6 +38,9 @@ type outcome struct {
 func compareResume(ctx context.Context, opt options) error {
 	paths, missing := make([]string, len(agents)), []error(nil)
 	for i, a := range agents {
+		if !strings.HasPrefix(a.program.name, opt.agent) {
+			continue
+		}
 		path, err := a.find(opt)
 		if err != nil {
 			fmt.Printf("interop: %s was not run: %v\n", a.program.name, err)
@@ -71,7 +79,11 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 		}
 		if a.claims(log) {
 			name := filepath.Base(file)
-			list = append(list, scene{name, func(_ context.Context, d *desk) (string, error) { return d.lay(a.idOf(name, log), log, beside(file)) }})
+			s := scene{name: name, lay: func(_ context.Context, d *desk) (string, error) { return d.lay(a.idOf(name, log), log, beside(file)) }}
+			if opt.recorded {
+				s.recorded = strings.TrimSuffix(file, ".jsonl") + ".sent.json"
+			}
+			list = append(list, s)
 		}
 	}
 	if len(opt.files) > 0 {
@@ -79,10 +91,16 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	}
 	for i := range opt.resumes {
 		seed := opt.seed + uint64(i)
-		list = append(list, scene{fmt.Sprintf("random-%d", seed), func(_ context.Context, d *desk) (string, error) {
+		list = append(list, scene{name: fmt.Sprintf("random-%d", seed), lay: func(_ context.Context, d *desk) (string, error) {
 			s := a.random(seed)
 			return d.lay(s.ID, s.Log, s.Others)
 		}})
+	}
+	for i := range opt.resumes / 4 {
+		list = append(list, written(opt.seed+uint64(i)))
+	}
+	for i := range opt.conversions {
+		list = append(list, a.converted(opt.seed+uint64(i))...)
 	}
 	return list, nil
 }
@@ -139,22 +157,31 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	if o.log, o.err = os.ReadFile(path); o.err != nil {
 		return o
 	}
+	o.near = logs(filepath.Dir(path))
+	delete(o.near, filepath.Base(path))
 	// What it cannot open, it shows no messages of.
 	want, refused := d.expect(ctx, path)
 	o.want = want
-	if o.got, o.err = d.ask(ctx, path); o.err == nil && refused != nil && o.got.body != nil {
+	ask := d.ask
+	if s.recorded != "" {
+		ask = func(context.Context, string) (sent, error) { return d.recall(s.recorded) }
+	}
+	if o.got, o.err = ask(ctx, path); o.err == nil && refused != nil && o.got.body != nil {
 		o.err = fmt.Errorf("this library: %w", refused)
+	}
+	if s.must && o.err == nil && o.got.body == nil {
+		o.err = fmt.Errorf("%s refused the session that this library wrote: %s", d.program.name, o.got.said)
 	}
 	return o
 }
-
-// shown is how many differences are printed.
-const shown = 20
 
 // report prints the differences, and keeps the sessions.
 func (a agent) report(opt options, outcomes []outcome, took time.Duration) error {
 	equal, refused, messages, different := 0, 0, 0, 0
 	for _, o := range outcomes {
+		if err := o.keep(opt.keep, a.program.name); err != nil {
+			return err
+		}
 		diff := cmp.Diff(o.got.messages, o.want)
 		if o.err == nil && diff == "" {
 			equal, messages = equal+1, messages+len(o.want)
@@ -163,7 +190,7 @@ func (a agent) report(opt options, outcomes []outcome, took time.Duration) error
 			}
 			continue
 		}
-		if different++; different <= shown {
+		if different++; different <= opt.shown {
 			fmt.Printf("--- %s, %s (-sent by the agent, +said by this library)\n", a.program.name, o.name)
 			switch {
 			case o.err != nil:
@@ -174,9 +201,6 @@ func (a agent) report(opt options, outcomes []outcome, took time.Duration) error
 				fmt.Print(strings.ReplaceAll(diff, "\u00a0", " "))
 			}
 		}
-		if err := o.keep(opt.keep, a.program.name); err != nil {
-			return err
-		}
 	}
 	fmt.Printf("interop: %s resumed %d sessions: it sends what this library says for %d of them (%d messages; %d were refused), %d differ (%.1f s)\n",
 		a.program.name, len(outcomes), equal, messages, refused, different, took.Seconds())
@@ -186,14 +210,23 @@ func (a agent) report(opt options, outcomes []outcome, took time.Duration) error
 	return nil
 }
 
-// keep writes the session and the request for a closer look.
+// keep writes the session and the request, so that they can be compared again without the agent.
 func (o outcome) keep(dir, agent string) error {
 	if dir == "" || o.log == nil {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	name := filepath.Join(dir, agent+"-"+strings.TrimSuffix(o.name, ".jsonl"))
+	folder := dir
+	if len(o.near) > 0 {
+		folder = name + ".d"
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	name := filepath.Join(dir, agent+"-"+strings.TrimSuffix(o.name, ".jsonl"))
+	for near, log := range o.near {
+		if err := os.WriteFile(filepath.Join(folder, near), log, 0o600); err != nil {
+			return err
+		}
+	}
 	return errors.Join(os.WriteFile(name+".jsonl", o.log, 0o600), os.WriteFile(name+".sent.json", o.got.body, 0o600))
 }

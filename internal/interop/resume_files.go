@@ -33,13 +33,25 @@ func (a agent) idOf(name string, log []byte) string {
 }
 
 // beside are the logs in the folder NAME.d beside NAME.jsonl.
-func beside(file string) map[string][]byte {
-	others := map[string][]byte{}
-	found, _ := filepath.Glob(filepath.Join(strings.TrimSuffix(file, ".jsonl")+".d", "*.jsonl")) // the pattern is valid
+func beside(file string) map[string][]byte { return logs(strings.TrimSuffix(file, ".jsonl") + ".d") }
+
+// logs are the logs of a folder by their names.
+func logs(dir string) map[string][]byte {
+	list := map[string][]byte{}
+	found, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")) // the pattern is valid
 	for _, path := range found {
 		if log, err := os.ReadFile(path); err == nil {
-			others[filepath.Base(path)] = log
+			list[filepath.Base(path)] = log
 		}
 	}
-	return others
+	return list
+}
+
+// recall is what the agent sent another time. An empty file is a refusal.
+func (d *desk) recall(file string) (s sent, err error) {
+	if s.body, err = os.ReadFile(file); err != nil || len(s.body) == 0 {
+		return sent{}, err
+	}
+	s.messages, err = d.project(s.body)
+	return s, err
 }

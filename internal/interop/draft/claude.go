@@ -243,7 +243,7 @@ func (s *claudeDraft) system() {
 func (s *claudeDraft) attachment() {
 	s.entry("attachment", s.pick(`"attachment":{"type":"date"}`, `"attachment":{"type":"prompt_snapshot","x":[]}`,
 		`"attachment":{"type":"environment"},"rendered":[{"content":"<system-reminder>\nenvironment\n</system-reminder>"}],"renderedRole":"user"`,
-		`"attachment":{"type":"model"},"rendered":[{"content":"model text"}],"renderedRole":"system"`))
+		`"attachment":{"type":"model"},"rendered":[{"content":"<system-reminder>\\nmodel\\n</system-reminder>"}],"renderedRole":"system"`))
 }
 
 // unknown writes a line of an unknown type with a place in the tree, on which the next entry may hang.

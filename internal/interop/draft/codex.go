@@ -63,12 +63,18 @@ func (s *codexDraft) forebears(others map[string][]byte) string {
 				b.oddity()
 			}
 		}
-		others["rollout-2026-04-30T09-00-00-"+b.id+".jsonl"] = s.join(b.lines)
-		end := b.ordinal
-		if s.one(2) {
-			end -= s.rnd.IntN(4)
+		text := strings.Join(b.lines, "\n") + "\n"
+		others["rollout-2026-04-30T09-00-00-"+b.id+".jsonl"] = []byte(text)
+		end, bytes := b.ordinal, len(text)
+		for range min(s.rnd.IntN(4), len(b.lines)-1) {
+			end--
+			bytes -= len(b.lines[len(b.lines)-1]) + 1
+			b.lines = b.lines[:len(b.lines)-1]
 		}
-		base = fmt.Sprintf(`,"forked_from_id":%q,"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":%d}`, b.id, b.id, end, 1000)
+		if s.one(10) { // a wrong offset
+			bytes += s.rnd.IntN(400) - 200
+		}
+		base = fmt.Sprintf(`,"forked_from_id":%q,"history_base":{"thread_id":%q,"end_ordinal_exclusive":%d,"end_byte_offset":%d}`, b.id, b.id, end, bytes)
 		s.ordinal, s.clock, s.made = end, b.clock, b.made
 	}
 	return base

@@ -1,0 +1,45 @@
+package convert
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// An origin that claims records of the passage before it does not count, even if its hash is right. Otherwise origins that
+// each claim all records before them take quadratic time.
+func TestOriginsDoNotOverlap(t *testing.T) {
+	pi, ok := dialect.AsComposer(all.Dialects()[0])
+	if !ok {
+		t.Fatal("no composer")
+	}
+	header := []byte(`{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/p"}`)
+	var records [][]byte
+	for i := range 3 {
+		records = append(records, fmt.Appendf(nil, `{"type":"custom","id":"e000000%d","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","customType":"x"}`, i))
+	}
+	o := origin{Dialect: "wave", Records: []carried{{Record: "{}"}}}
+	found := func(list [][]byte) (n []bool) {
+		tree := logtree.FromRecords(pi.Dialect, "", session.Header{}, append([][]byte{header}, list...)).Tree
+		got, err := origins(tree, pi, "wave")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range got {
+			n = append(n, f != nil)
+		}
+		return n
+	}
+	if got := fmt.Sprint(found(o.sealed(pi, records))); got != "[true true true]" {
+		t.Errorf("one origin of all records: %s", got)
+	}
+	first := o.sealed(pi, records[:1])
+	over := o.sealed(pi, records) // it was made without the first
+	if got := fmt.Sprint(found([][]byte{first[0], over[1], over[2]})); got != "[true false false]" {
+		t.Errorf("an origin over another: %s", got)
+	}
+}

@@ -1,0 +1,181 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// write writes an entry that is not a message.
+func (s *script) write(before node, e session.Entry, body session.Body) (node, error) {
+	after := before
+	after.key = sha256.Sum256(append(before.key[:], e.ID...))
+	after.at = s.later(before, s.timeAt(e))
+	id, err := s.freshID(hexKey(after.key))
+	if err != nil {
+		return before, err
+	}
+	list := []dialect.NewEntry{{ID: id, Parent: before.id, Time: after.at, Body: body, Header: &s.header}}
+	if d, ok := s.to.Dialect.(dialect.Spreader); ok {
+		n := 0
+		list, err = d.Spread(list[0], func() (session.EntryID, error) {
+			n++
+			return s.freshID(hexKey(after.key) + strconv.Itoa(n))
+		})
+		if err != nil {
+			return before, err
+		}
+	}
+	var made []dialect.NewRecord
+	for k, n := range list {
+		if n.Time = n.Time.Add(time.Duration(k) * time.Millisecond); k > 0 {
+			n.Parent = list[k-1].ID
+		}
+		record, err := s.to.Record(n)
+		if err != nil {
+			return before, nil // the target has no such entry
+		}
+		made, after.at = append(made, dialect.NewRecord{NewEntry: n, Record: record}), n.Time
+	}
+	after.id = id
+	s.enter([]int{e.Index}, made)
+	return after, nil
+}
+
+// later is a time after that of the message before: programs find the leaf by time.
+func (s *script) later(before node, at time.Time) time.Time {
+	if next := before.at.Add(time.Millisecond); at.Before(next) {
+		return next
+	}
+	return at
+}
+
+// timeAt is the time of an entry, or that of the one before.
+func (s *script) timeAt(e session.Entry) time.Time {
+	if raw, err := e.Raw(); err == nil {
+		return s.timeOf(raw)
+	}
+	return s.clock
+}
+
+// say writes a message after another, unless a branch before did.
+func (s *script) say(before node, u unit) (node, error) {
+	after := before
+	after.key = u.key(before.key)
+	if known, ok := s.nodes[after.key]; ok {
+		return known, nil
+	}
+	m := u.NewMessage
+	m.Time = s.later(before, m.Time)
+	m.ID = string(s.newOf.ID) + "/" + hexKey(after.key)
+	bodies, model := s.bodies(m, before.model)
+	var made []dialect.NewRecord
+	after.at = m.Time
+	for k, body := range bodies {
+		id, err := s.freshID(hexKey(after.key) + "/" + strconv.Itoa(k))
+		if err != nil {
+			return before, err
+		}
+		n := dialect.NewEntry{ID: id, Parent: after.id, Time: after.at, Body: body, Header: &s.header}
+		record, err := s.to.Record(n)
+		if err != nil {
+			continue // the target has no such entry
+		}
+		made = append(made, dialect.NewRecord{NewEntry: n, Record: record})
+		after.id, after.model = id, model
+		after.at = after.at.Add(time.Millisecond)
+	}
+	if after.at.After(s.latest) {
+		s.latest = after.at
+	}
+	s.enter(u.entries, made)
+	s.nodes[after.key] = after
+	return after, nil
+}
+
+// bodies composes a message. It gives nothing where the target cannot express it. before is the model that the records
+// name up to here, model the one that they name after it.
+func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Body, model string) {
+	model = before
+	messages, err := s.to.Compose(m)
+	if err != nil {
+		return nil, model
+	}
+	if name := m.Provider + "/" + m.Model; m.Role == session.RoleAssistant && s.to.Habits().ModelByEntry && m.Model != "" && name != before {
+		model = name
+		list = append(list, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: name, Split: true})
+	}
+	for _, j := range messages {
+		list = append(list, session.Message{Role: m.Role, JSON: j})
+	}
+	return list, model
+}
+
+// enter adds the records of some entries. Those of entries that have records already, or of none, belong to the passage
+// before.
+func (s *script) enter(entries []int, made []dialect.NewRecord) {
+	if len(made) == 0 {
+		return
+	}
+	p := &passage{script: true}
+	fresh := true
+	if n := len(s.passages) - 1; n >= 0 && !s.passages[n].restored {
+		p, fresh = s.passages[n], false
+	}
+	for _, i := range entries {
+		e := s.tree.At(i)
+		if s.passageOf[i] != nil {
+			continue
+		}
+		if !e.Foreign() && len(p.records) > 0 {
+			p, fresh = &passage{script: true}, true
+		}
+		if p.head == "" {
+			p.head = e.ID
+		}
+		p.tip = e.ID
+	}
+	for _, i := range entries {
+		if s.passageOf[i] == nil && !s.tree.At(i).Foreign() {
+			p.entries = append(p.entries, i)
+		}
+	}
+	for _, n := range made {
+		s.keep(p, n.NewEntry, n.Record)
+	}
+	if fresh {
+		s.passages = append(s.passages, p)
+	}
+	for _, i := range entries {
+		if s.passageOf[i] == nil {
+			s.passageOf[i] = p
+		}
+	}
+}
+
+// claim gives the entries on the path to a tip that speak and are in no message of their own, such as further pieces of an
+// answer, to the passage before them. Passages from first on are those of the branch; new messages after the last of them
+// follow the tip.
+func (s *script) claim(tip session.EntryID, first int) error {
+	path, err := s.tree.Path(tip)
+	if err != nil {
+		return err
+	}
+	var at *passage
+	for _, e := range path.Entries() {
+		if p := s.passageOf[e.Index]; p != nil {
+			at = p
+		} else if at != nil && !at.restored && speaks(e) {
+			s.passageOf[e.Index] = at
+			at.entries = append(at.entries, e.Index)
+			at.tip = e.ID
+		}
+	}
+	if n := len(s.passages); n > first {
+		s.passages[n-1].tip = tip
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package claude_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// line makes an entry that was made ms after the first.
+func line(w *bytes.Buffer, kind string, id, parent, message string, ms int) {
+	at := time.UnixMilli(1777629600000 + int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
+	if parent != "null" {
+		parent = `"` + parent + `"`
+	}
+	content := `"Dig."`
+	if kind == "assistant" {
+		content = `[{"type":"text","text":"Dug."}]`
+	}
+	if call, ok := strings.CutPrefix(message, "call "); ok {
+		message, content = "msg_1", `[{"type":"tool_use","id":"`+call+`","name":"Dig","input":{}}]`
+	}
+	if call, ok := strings.CutPrefix(message, "result "); ok {
+		content = `[{"type":"tool_result","tool_use_id":"` + call + `","content":"out"}]`
+	}
+	fmt.Fprintf(w, `{"parentUuid":%s,"isSidechain":false,"type":"%s","message":{"id":"%s","role":"%s","content":%s},"uuid":"%s","timestamp":"%s","sessionId":"5e55"}`+"\n",
+		parent, kind, message, kind, content, id, at)
+}
+
+// TestLong reads logs of many entries whose shapes tempt to work in quadratic time.
+func TestLong(t *testing.T) {
+	n := 10_000
+	if os.Getenv("TREELINE_SOAK") != "" {
+		n = 200_000
+	}
+	id := func(i int) string { return fmt.Sprintf("u%d", i) }
+	for _, test := range []struct {
+		name string
+		add  func(w *bytes.Buffer, i int)
+	}{
+		{"chain", func(w *bytes.Buffer, i int) {
+			parent := "null"
+			if i > 0 {
+				parent = id(i - 1)
+			}
+			line(w, [2]string{"user", "assistant"}[i%2], id(i), parent, "msg_"+id(i), i)
+		}},
+		{"all parents missing", func(w *bytes.Buffer, i int) { line(w, "user", id(i), "gone", "", i) }},
+		{"all parents missing at one time", func(w *bytes.Buffer, i int) { line(w, "user", id(i), "gone", "", 7) }},
+		{"one answer", func(w *bytes.Buffer, i int) {
+			switch {
+			case i == 0:
+				line(w, "user", id(0), "null", "", 0)
+			case i < n/2:
+				line(w, "assistant", id(i), id(i-1), "call "+id(i), i)
+			default:
+				line(w, "user", id(i), id(i-n/2+1), "result "+id(i-n/2+1), i)
+			}
+		}},
+		{"one parent", func(w *bytes.Buffer, i int) {
+			if i == 0 {
+				line(w, "user", id(0), "null", "", 0)
+				return
+			}
+			line(w, "assistant", id(i), id(0), "msg_1", i)
+		}},
+		{"cycles", func(w *bytes.Buffer, i int) { line(w, "user", id(i), id(i^1), "", i) }},
+		{"one uuid", func(w *bytes.Buffer, i int) { line(w, "user", "u0", "u0", "", i) }},
+		{"progress", func(w *bytes.Buffer, i int) {
+			if i%2 == 0 {
+				line(w, "progress", id(i), id(max(i-2, 0)), "", i)
+				return
+			}
+			line(w, "user", id(i), id(i-1), "", i)
+		}},
+		{"last-prompt lines", func(w *bytes.Buffer, i int) {
+			if i%2 == 1 {
+				fmt.Fprintf(w, `{"type":"last-prompt","leafUuid":"u0","sessionId":"5e55"}`+"\n")
+				return
+			}
+			parent := "null"
+			if i > 0 {
+				parent = id(i - 2)
+			}
+			line(w, "user", id(i), parent, "", i)
+		}},
+		{"compactions", func(w *bytes.Buffer, i int) {
+			if i%2 == 1 {
+				fmt.Fprintf(w, `{"type":"system","subtype":"compact_boundary","parentUuid":null,"uuid":"%s","timestamp":"2026-05-01T10:00:00.000Z","compactMetadata":{"preservedSegment":{"headUuid":"u0","anchorUuid":"%s","tailUuid":"%s"}}}`+"\n", id(i), id(i), id(i-1))
+				return
+			}
+			line(w, "user", id(i), id(max(i-2, 0)), "", i)
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var log bytes.Buffer
+			for i := range n {
+				test.add(&log, i)
+			}
+			begin := time.Now()
+			tree, err := dialecttest.Decode(claude.Claude, "long", log.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages := 0
+			for _, err := range c.Messages() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				messages++
+			}
+			c.Problems()
+			tree.Tips()
+			if took := time.Since(begin); took > 60*time.Second || messages == 0 {
+				t.Errorf("%d messages in %v", messages, took)
+			}
+		})
+	}
+}

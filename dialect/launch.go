@@ -1,0 +1,56 @@
+package dialect
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Launcher is a Dialect of an agent whose program can be started so that it continues a session.
+type Launcher interface {
+	// Program is the name of the program.
+	Program() string
+	// Launch gives the command that continues a session. Where the program would not find the session, or refuses it, the error
+	// wraps ErrUnsupported and says why.
+	Launch(s Launched) (Launch, error)
+}
+
+// Launched is a session that a program is to continue.
+type Launched struct {
+	ID session.ID
+	// Path is that of the log, absolute.
+	Path string
+	// Root is the place of the agent that the log is in; the zero Root where it is in none.
+	Root Root
+	Env  Env
+}
+
+// Launch is the command that continues a session.
+type Launch struct {
+	// Args are the program and its arguments. The last one names the session.
+	Args []string
+	// Env is what the program needs in its environment besides what is there: NAME=value.
+	Env []string
+	// Bound: the program finds the session only if it is started in the session's working directory.
+	Bound bool
+}
+
+// Placed refuses a session outside the places where a program looks for sessions: those of the layout or, if a variable can
+// name others, any place of the agent.
+func (s Launched) Placed(program string, l Layout, variable bool) error {
+	if s.Root.Sessions != "" && (variable || slices.Contains(l.Roots(s.Env), s.Root)) {
+		return nil
+	}
+	return fmt.Errorf("resuming it in %s is %w: the program looks for sessions in its own folder only", program, ErrUnsupported)
+}
+
+// Variable gives the environment variable that a program needs to find a session whose place is not the one that it would
+// look in here. Its value is the folder that holds the place.
+func (s Launched) Variable(l Layout, name string) []string {
+	if roots := l.Roots(s.Env); len(roots) > 0 && roots[0] == s.Root {
+		return nil
+	}
+	return []string{name + "=" + filepath.Dir(s.Root.Sessions)}
+}

@@ -1,0 +1,191 @@
+package find
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Some agents fork a session by copying its records to a new log that does not name the old one (session.Copier). Such logs
+// begin with the same message. They are read once more, together, to find out which is a copy of which, and up to when.
+
+// copied is what a log is a copy of: the messages up to until, in milliseconds since 1970, are those of parent.
+type copied struct {
+	parent string
+	until  int64
+}
+
+// twin is a log that begins with the same message as others.
+type twin struct {
+	source int
+	log    *index.Log
+	path   string
+	ids    []copyID
+}
+
+// copyID identifies a message and says when it was made.
+type copyID struct {
+	id uint64
+	at int64
+}
+
+// copies gives the logs whose relation to others is not known yet, as jobs that say what they are copies of. It is known if
+// of the logs with the same first message one is the original, and the others are copies of logs that exist.
+func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
+	groups := map[uint64][]twin{}
+	for i := range list {
+		for k := range list[i].logs {
+			if l := &list[i].logs[k]; l.Summary.First != 0 {
+				groups[l.Summary.First] = append(groups[l.Summary.First], twin{source: i, log: l, path: list[i].pathOf(l.Name)})
+			}
+		}
+	}
+	var todo []job
+	for _, group := range groups {
+		if settled(group) {
+			continue
+		}
+		jobs, err := f.relate(ctx, list, group)
+		if err != nil {
+			return nil, err
+		}
+		todo = append(todo, jobs...)
+	}
+	return todo, nil
+}
+
+// settled reports whether a group has one original, and copies of its members alone.
+func settled(group []twin) bool {
+	originals := 0
+	for i := range group {
+		s := &group[i].log.Summary
+		if s.Forked == 0 {
+			originals++
+		} else if !slices.ContainsFunc(group, func(c twin) bool { return c.path == s.Parent || string(c.log.Summary.ID) == s.Parent }) {
+			return false
+		}
+	}
+	return originals == 1
+}
+
+// relate finds the original of a group and what the others are copies of: of the logs before it, the one that it shares most
+// with. The first log is the one that was created first. Where that is not known, because the creation has no record, it is
+// the one that is the first to have something of its own, or has nothing.
+func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job, error) {
+	count := map[uint64]int{}
+	for i := range group {
+		c := &group[i]
+		b, err := f.m.Open(list[c.source].Root.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		if c.ids, err = f.copyIDs(ctx, b, c); err != nil {
+			return nil, err
+		}
+		for _, m := range c.ids {
+			count[m.id]++
+		}
+	}
+	own := func(c *twin) int64 {
+		first := int64(math.MinInt64)
+		for _, m := range c.ids {
+			if count[m.id] == 1 && (first == math.MinInt64 || m.at < first) {
+				first = m.at
+			}
+		}
+		return first
+	}
+	slices.SortFunc(group, func(a, b twin) int {
+		return cmp.Or(cmp.Compare(created(&a), created(&b)), cmp.Compare(own(&a), own(&b)), cmp.Compare(len(a.ids), len(b.ids)), strings.Compare(a.path, b.path))
+	})
+	var todo []job
+	for i := range group {
+		c := &group[i]
+		of := copied{}
+		most := 0
+		for k := range group[:i] {
+			if n, until := shared(c, &group[k]); n > most {
+				most, of = n, copied{group[k].path, until}
+			}
+		}
+		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until == 0) {
+			continue
+		}
+		b, err := f.m.Open(list[c.source].Root.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		at, err := b.Stat(ctx, c.log.Name)
+		if err != nil {
+			continue // it is gone: the next refresh knows
+		}
+		todo = append(todo, job{b: b, source: c.source, log: at, known: c.log, copied: &of})
+	}
+	return todo, nil
+}
+
+// created is when a log was created, in milliseconds.
+func created(c *twin) int64 {
+	at, _ := c.log.Summary.Created.Millis()
+	return at
+}
+
+// shared counts the messages that two logs have in common, and says when a copy begins to have its own.
+func shared(a, b *twin) (n int, until int64) {
+	have := make(map[uint64]bool, len(b.ids))
+	for _, m := range b.ids {
+		have[m.id] = true
+	}
+	for _, m := range a.ids {
+		if have[m.id] {
+			n++
+			until = max(until, m.at+1)
+		}
+	}
+	return n, until
+}
+
+// copyIDs reads the messages of a log.
+func (f *Finder) copyIDs(ctx context.Context, b backend.Backend, c *twin) ([]copyID, error) {
+	d, err := f.m.Dialect(c.log.Summary.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	codec := d.Codec().EntryCodec
+	copier, ok := codec.(session.Copier)
+	at, err := b.Stat(ctx, c.log.Name)
+	if err != nil || !ok {
+		return nil, nil // it is gone: the next refresh knows
+	}
+	builder := logtree.Seed(d, c.path, nil, session.Header{})
+	builder.Expect(at.Size)
+	dec := d.NewDecoder(builder)
+	var list []copyID
+	for r, err := range logtree.Records(ctx, b, at) {
+		if err != nil {
+			return nil, err
+		}
+		before := builder.Len()
+		dec.Decode(r)
+		for i := before; i < builder.Len(); i++ {
+			e := builder.At(i)
+			start := e.Span.Offset - r.Offset
+			if !e.IsMessage() || e.Foreign() || start < 0 || start+e.Span.Length > int64(len(r.Data)) {
+				continue
+			}
+			raw := r.Data[start : start+e.Span.Length]
+			if id := copier.CopyID(e, raw); id != "" {
+				ms, _ := codec.Time(raw).Millis()
+				list = append(list, copyID{hashOf(id), ms})
+			}
+		}
+	}
+	return list, nil
+}

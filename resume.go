@@ -1,0 +1,202 @@
+package treeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ResumeOptions say where a session is continued.
+type ResumeOptions struct {
+	// In is the dialect of the agent that continues it; nil for its own. A session of another agent is converted first.
+	In dialect.Dialect
+	// Leaf, if set, is the entry to go on from.
+	Leaf *session.EntryID
+	// Ready, if set, is asked before anything is written whether the agent's program can be started.
+	Ready func(program string) error
+	// Write says how the leaf, or the new session, is written.
+	Write WriteOptions
+}
+
+// ResumeCommand is the command that continues a session in an agent.
+type ResumeCommand struct {
+	dialect.Launch
+	// Dir is the working directory to start it in; "" where the session names none, or one that does not exist: see Gone.
+	Dir, Gone string
+	// ID, Path and Dialect are those of the session that it continues, Leaf the entry that it goes on from.
+	ID      session.ID
+	Path    string
+	Dialect dialect.Dialect
+	Leaf    session.EntryID
+	// From is the path of the session that this one was made of, because the agent is another one or has no other way to go on
+	// from the leaf; "" where it is the session itself.
+	From string
+	// Report says what became of everything in a session that was converted; nil where it was not.
+	Report *ConvertReport
+	// Holders are the programs that have the session open for writing: one of them may be the agent itself.
+	Holders []string
+}
+
+// ResumeCommand gives the command that continues a session. Without ResumeOptions.Leaf and In nothing is written. A leaf
+// other than the session's own is made durable in the way that the agent honours; if there is none, the path to it becomes a
+// session of its own. In another agent the session is a new one, which names src as its origin; src is only read then.
+func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptions) (ResumeCommand, error) {
+	to, err := s.resumesIn(src, opt.In)
+	if err != nil {
+		return ResumeCommand{}, err
+	}
+	program := to.(dialect.Launcher) // resumesIn gives no other
+	if opt.Ready != nil {
+		if err := opt.Ready(program.Program()); err != nil {
+			return ResumeCommand{}, err
+		}
+	}
+	switch {
+	case to != src.Dialect():
+		into := ConvertOptions{To: to, Leaf: opt.Leaf, Write: opt.Write}
+		dst, report, err := s.ConvertSession(ctx, src, into)
+		if errors.Is(err, backend.ErrExist) { // a copy of it is there, or it is itself a copy of a session there
+			into.Fresh = true
+			dst, report, err = s.ConvertSession(ctx, src, into)
+		}
+		if err != nil {
+			return ResumeCommand{}, err
+		}
+		c, err := s.launch(program, dst)
+		c.From, c.Report = report.Source.File, &report
+		return c, errors.Join(err, dst.Close())
+	case opt.Leaf != nil && !isAt(src, *opt.Leaf):
+		return s.resumeAt(ctx, program, src, *opt.Leaf, opt)
+	}
+	c, err := s.launch(program, src)
+	if err != nil {
+		return c, err
+	}
+	c.Holders, err = s.holders(ctx, c.Path)
+	return c, err
+}
+
+// isAt reports whether a session goes on from an entry: it is the leaf, or only entries that the model does not see follow it.
+func isAt(s *Session, leaf session.EntryID) (at bool) {
+	err := s.View(func(t *session.Tree) error {
+		path, err := t.Path(t.LeafID())
+		if err != nil {
+			return err
+		}
+		i := path.Len() - 1
+		for i >= 0 && path.At(i).ID != leaf && path.At(i).Kind == session.KindCustom {
+			i--
+		}
+		at = i >= 0 && path.At(i).ID == leaf
+		return nil
+	})
+	return at && err == nil
+}
+
+// holders names the programs that have a session open for writing.
+func (s *Store) holders(ctx context.Context, path string) ([]string, error) {
+	at, err := s.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	return backend.Holders(ctx, at.Backend, at.Name)
+}
+
+// resumesIn gives the dialect of the session that an agent continues: the session's own if the agent's program takes it as it
+// is. in is nil for the session's own agent. Nothing is written, so that a refusal comes first.
+func (s *Store) resumesIn(src *Session, in dialect.Dialect) (dialect.Dialect, error) {
+	if src.Path() == "" {
+		return nil, fmt.Errorf("resuming a session in memory is %w", dialect.ErrUnsupported)
+	}
+	own, isOwn := src.Dialect().(dialect.Launcher)
+	to := src.Dialect()
+	if in != nil {
+		to = place.Sessions(in)
+	}
+	program, ok := to.(dialect.Launcher)
+	if in == nil && place.IsRuns(to) {
+		return nil, fmt.Errorf("%s: resuming a run of %s is %w; resume the session of the run", src.Path(), to.Name(), dialect.ErrUnsupported)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: resuming a log of %s is %w: no program of today continues one", src.Path(), to.Name(), dialect.ErrUnsupported)
+	}
+	if !isOwn || own.Program() != program.Program() {
+		return to, nil
+	}
+	_, err := s.launch(own, src)
+	if err != nil && to != src.Dialect() {
+		return to, nil
+	}
+	return src.Dialect(), err
+}
+
+// resumeAt makes an entry the leaf first.
+func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Session, leaf session.EntryID, opt ResumeOptions) (c ResumeCommand, err error) {
+	w, err := s.OpenWrite(ctx, src.Path(), CreateOptions{Dialect: src.Dialect(), Write: opt.Write})
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	_, err = w.Branch(ctx, leaf, BranchOptions{Durable: true})
+	if errors.Is(err, dialect.ErrUnsupported) {
+		err = w.BranchedSession(ctx, leaf) // w is then the copy
+	}
+	if err != nil {
+		return c, err
+	}
+	if c, err = s.launch(program, w); err != nil {
+		return c, err
+	}
+	if from, _ := place.Abs(src.Path()); c.Path != from {
+		c.From = from
+		return c, nil
+	}
+	c.Holders, err = s.holders(ctx, c.Path)
+	return c, err
+}
+
+// launch gives the command for a session as it is.
+func (s *Store) launch(program dialect.Launcher, of *Session) (c ResumeCommand, err error) {
+	c = ResumeCommand{ID: of.ID(), Path: of.Path(), Dialect: of.Dialect(), Leaf: of.Leaf(), Dir: of.Header().CWD}
+	if c.Path, err = place.Abs(c.Path); err != nil {
+		return c, err
+	}
+	c.Launch, err = program.Launch(dialect.Launched{ID: c.ID, Path: c.Path, Root: s.agentRoot(c.Dialect, c.Path), Env: s.Env()})
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", c.Path, err)
+	}
+	if name := c.Args[len(c.Args)-1]; strings.HasPrefix(name, "-") {
+		return c, fmt.Errorf("%s: resuming it is %w: %s would take its name %q for an option", c.Path, dialect.ErrUnsupported, program.Program(), name)
+	}
+	if look := s.Env().Access; c.Dir != "" && look != nil {
+		if exists, _, _ := look(c.Dir); !exists {
+			c.Dir, c.Gone = "", c.Dir
+		}
+	}
+	if c.Bound && c.Dir == "" {
+		return c, fmt.Errorf("%s: resuming it is %w: %s finds it only in its working directory %q, which does not exist", c.Path, dialect.ErrUnsupported, program.Program(), c.Gone)
+	}
+	return c, nil
+}
+
+// agentRoot gives the place of an agent that a log is in: one of its own, or one of the settings that is laid out like them; the
+// zero Root for none.
+func (s *Store) agentRoot(d dialect.Dialect, path string) dialect.Root {
+	if root, ok := s.RootOf(d, path); ok {
+		return root
+	}
+	for _, src := range s.Sources() {
+		for _, dir := range []string{src.Root.Sessions, place.Dir(src.Root.Sessions)} { // the agent's folder, or that of its sessions
+			if root := d.Layout().RootAt(dir); place.Within(src.Root.Sessions, path) && place.Within(root.Sessions, path) {
+				return root
+			}
+		}
+	}
+	return dialect.Root{}
+}

@@ -1,0 +1,50 @@
+package usage_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/usage"
+)
+
+// TestMachine: on a machine with the sessions of all agents, sums are what the generator knows that it wrote: nothing is
+// missing and nothing counts twice.
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(3) {
+		w := world.New(t)
+		told, err := gen.Machine(w.Home, seed)
+		w.Must(err)
+		rows := catalogue(w)
+		report := usage.Look(rows).Sum(rows, usage.Options{Zone: time.UTC, By: []usage.Key{usage.Agent}})
+		got := map[string]gen.Told{}
+		for _, g := range report.Groups[usage.Agent] {
+			k := g.Tokens
+			got[g.Name] = gen.Told{
+				Sessions: g.Sessions, Messages: g.Messages, Cost: g.Cost,
+				Input: k.Input, Output: k.Output, CacheRead: k.CacheRead, CacheWrite: k.CacheWrite, Total: k.Total,
+			}
+		}
+		if diff := cmp.Diff(told, got, cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+			t.Errorf("seed %d (-written +counted):\n%s", seed, diff)
+		}
+	}
+}
+
+// catalogue gives the rows of all sessions of a world.
+func catalogue(w *world.World) []place.Row {
+	w.Helper()
+	m := w.Machine()
+	defer m.Close()
+	rows, err := find.New(m, index.Open(index.Options{}), time.Now).Catalogue(w.Context(), find.RefreshOptions{})
+	w.Must(err)
+	return rows
+}

@@ -120,7 +120,7 @@ func keepNewest(history []item) []item {
 				texts = append(texts, inputText(rawjson.Str(part, "text")))
 			}
 		}
-		if texts == nil {
+		if texts == nil && count(rawjson.Get(i.json, "content")) > 0 {
 			texts = [][]byte{inputText("")}
 		}
 		text := contentText(i.json)

@@ -35,7 +35,7 @@ var contextMarkers = []marker{
 	{"<skill>", "</skill>"}, {"<user_shell_command>", "</user_shell_command>"}, {"<subagent_notification>", "</subagent_notification>"},
 	{"<goal_context>", "</goal_context>"}, {"<codex_internal_context ", "</codex_internal_context>"},
 	{"<agent_message_board_notification>", "</agent_message_board_notification>"}, {"<recommended_plugins>", "</recommended_plugins>"}, {"<hook_prompt ", "</hook_prompt>"}, {"<external_", ">"},
-	{"Warning: The maximum number of unified exec processes", ""}, {"Warning: apply_patch was requested via exec_command", ""}, {summaryPrefix + "\n", ""},
+	{"Warning: The maximum number of unified exec processes", ""}, {"Warning: apply_patch was requested via exec_command", "instead of exec_command."}, {summaryPrefix + "\n", ""},
 }
 
 // developerMarkers begin the texts of the program in messages of the developer's role.

@@ -71,14 +71,14 @@ func (m *mending) line(record []byte) (list []dialect.Mend) {
 	if _, ok := itemOf(session.Entry{}, payload); ok {
 		return list
 	}
-	if seen, action := mended(payload); seen != nil {
+	if seen, action := mendItem(payload); seen != nil {
 		add(session.ProblemUnseen, "Codex drops the item in this form", action, set("payload", seen))
 	}
 	return list
 }
 
-// mended gives an item that the program drops in a form that it reads; nil where there is none that says the same.
-func mended(payload []byte) (item []byte, action string) {
+// mendItem gives an item that the program drops in a form that it reads; nil where there is none that says the same.
+func mendItem(payload []byte) (item []byte, action string) {
 	switch rawjson.Str(payload, "type") {
 	case "function_call_output", "custom_tool_call_output":
 		out := rawjson.Get(payload, "output")

@@ -163,7 +163,7 @@ func (dec *decoder) adopt(b *base) error {
 		if err != nil || rawjson.SkipSpace(record, end) != len(record) || string(f.typ) == typeMeta {
 			continue
 		}
-		if !rawjson.IsString(f.timestamp) {
+		if !isLine(&f) {
 			dec.lose(dec.b.Len())
 		}
 		dec.entry(r, record[begin:end], session.Span{Offset: r.Offset + int64(begin), Length: int64(end - begin)}, &f, b.log)

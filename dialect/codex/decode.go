@@ -174,6 +174,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 		dec.r.refused = why
 	}
 	dec.r.based = isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base"))
+	dec.needs = append(dec.needs, dialect.Need{Kind: dialect.NeedRoot, Name: nameFile})
 	if why := dec.want(payload); why != "" {
 		dec.r.refused = why
 	}

@@ -83,16 +83,20 @@ func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptio
 }
 
 // isAt reports whether a session goes on from an entry: it is the leaf, or only entries that the model does not see follow it.
-func isAt(s *Session, leaf session.EntryID) bool {
-	path, err := s.Tree().Path(s.Leaf())
-	if err != nil {
-		return false
-	}
-	i := path.Len() - 1
-	for i >= 0 && path.At(i).ID != leaf && path.At(i).Kind == session.KindCustom {
-		i--
-	}
-	return i >= 0 && path.At(i).ID == leaf
+func isAt(s *Session, leaf session.EntryID) (at bool) {
+	err := s.View(func(t *session.Tree) error {
+		path, err := t.Path(t.LeafID())
+		if err != nil {
+			return err
+		}
+		i := path.Len() - 1
+		for i >= 0 && path.At(i).ID != leaf && path.At(i).Kind == session.KindCustom {
+			i--
+		}
+		at = i >= 0 && path.At(i).ID == leaf
+		return nil
+	})
+	return at && err == nil
 }
 
 // holders names the programs that have a session open for writing.
@@ -116,6 +120,9 @@ func (s *Store) resumesIn(src *Session, in dialect.Dialect) (dialect.Dialect, er
 		to = place.Sessions(in)
 	}
 	program, ok := to.(dialect.Launcher)
+	if in == nil && place.IsRuns(to) {
+		return nil, fmt.Errorf("%s: resuming a run of %s is %w; resume the session of the run", src.Path(), to.Name(), dialect.ErrUnsupported)
+	}
 	if !ok {
 		return nil, fmt.Errorf("%s: resuming a log of %s is %w: no program of today continues one", src.Path(), to.Name(), dialect.ErrUnsupported)
 	}

@@ -188,7 +188,10 @@ func (v *conversion) run() (*store.Session, error) {
 	if err := v.verify(sess); err != nil {
 		return nil, errors.Join(err, sess.Delete(v.ctx))
 	}
-	return sess, v.register(sess)
+	if err := v.register(sess); err != nil {
+		return nil, err
+	}
+	return sess, nil
 }
 
 // register names the new session where its agent keeps names apart from the logs. Outside of the agent's folder it has none.
@@ -279,10 +282,17 @@ func (v *conversion) addTitle() error {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
-	if err == nil {
+	if err == nil && !c.beside() {
 		c.last[leaf] = id // the leaf is now here
 	}
 	return err
+}
+
+// beside reports whether the last record stands beside the tree.
+func (c *crossing) beside() bool {
+	d, ok := c.to.Dialect.(dialect.Besider)
+	last := c.passages[len(c.passages)-1].records
+	return ok && d.Beside(last[len(last)-1])
 }
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
@@ -291,7 +301,7 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	if n.ID, err = c.freshID(seed); err != nil {
 		return "", err
 	}
-	n.Time = c.clock
+	n.Time, n.Header = c.clock, &c.header
 	record, err := c.to.Record(n)
 	if err != nil {
 		return "", err

@@ -173,18 +173,21 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	if err != nil {
 		return at, err
 	}
-	atoms, err := s.context(tip)
-	if err != nil {
-		return at, err
-	}
-	from := 0
-	if k, ok := compaction(path); ok {
-		from = k
-		if at, atoms, err = s.compact(path, k, atoms); err != nil {
+	from, compacted := compaction(path)
+	runs := s.runs(path, from)
+	// A session that is only converted back needs no context, which is as large as the session.
+	whole := len(runs) == 1 && runs[0].restored
+	var atoms []atom
+	if !whole {
+		if atoms, err = s.context(tip); err != nil {
 			return at, err
 		}
 	}
-	runs := s.runs(path, from)
+	if compacted {
+		if at, atoms, err = s.compact(path, from, atoms); err != nil {
+			return at, err
+		}
+	}
 	if err := s.assign(atoms, path, runs); err != nil {
 		return at, err
 	}

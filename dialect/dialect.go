@@ -38,7 +38,6 @@
 //	Framer             Dialect     records depend on the log, or others stand around them  append
 //	Registrar          Dialect     names of sessions are in a file of their own             rename
 //	Reacher            Dialect     the log is linear, and its end can be taken back        branch
-//	Forgetter          EntryCodec  the agent's program gives up entries of a log            branch
 //	Adder              Decoder     an entry can be added without reading its record again  append
 //	Needer             Decoder     a log is read together with others, or with side files  reading a log
 //	LogNeeder          Decoder     the other logs may be long                              reading a log
@@ -55,8 +54,10 @@
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
-//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
+//	session.Echoer     EntryCodec  texts stand twice in a log                              search
+//	session.Noter      EntryCodec  most entries are notes of the program for itself        drawings of the tree
 //	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
+//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that

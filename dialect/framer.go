@@ -47,13 +47,6 @@ func (f Framed) Size() int64 {
 	return n
 }
 
-// Forgetter is the session.EntryCodec of a tree with entries that the agent's program has given up, although their records
-// are in the log: it does not go on after them, wherever the leaf is said to be.
-type Forgetter interface {
-	// Forgets says why the conversation cannot go on after an entry, with ErrUnsupported; nil if it can.
-	Forgets(t *session.Tree, id session.EntryID) error
-}
-
 // Reacher is a Writer of a format without branches in which a record can take the last part of a log out of the
 // conversation, so that some entries can still become the leaf.
 type Reacher interface {

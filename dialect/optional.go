@@ -88,9 +88,10 @@ type Mender interface {
 
 // Mend is one change that a Mender asks for.
 type Mend struct {
-	// Entry is the position of the entry concerned.
-	Entry int
-	Kind  session.ProblemKind
+	// Entry is the position of the entry concerned. Header: it is the header, which Writer.EditHeader completes.
+	Entry  int
+	Header bool
+	Kind   session.ProblemKind
 	// Problem says what is wrong, Action what is done about it.
 	Problem, Action string
 	// Edit changes the record of the entry; nil leaves it.

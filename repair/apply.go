@@ -147,6 +147,9 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 		return nil, log.At, logtree.Named(l.Path, err)
 	}
 	p := planner{d: log.Dialect, w: w, t: log.Tree, all: all, reattach: opt.Reattach, newID: freshIDs(w, log.Tree, opt.Random)}
+	if err := p.ownOnly(); err != nil {
+		return nil, log.At, logtree.Named(l.Path, err)
+	}
 	plan := &Plan{Path: l.Path}
 	plan.lines, plan.aside, err = p.plan()
 	plan.Repairs = p.repairs

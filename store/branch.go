@@ -78,9 +78,6 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 // canLead says why an entry cannot be the leaf, if it cannot.
 func (s *Session) canLead(id session.EntryID) error {
 	e, err := s.tree.Get(id)
-	if f, ok := s.tree.Codec().EntryCodec.(dialect.Forgetter); err == nil && ok {
-		err = s.named(f.Forgets(s.tree, id))
-	}
 	if _, ok := s.dialect.(dialect.Besider); err != nil || !ok {
 		return err
 	}

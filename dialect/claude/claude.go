@@ -42,9 +42,9 @@ var (
 	_ dialect.Dialect      = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
 	_ session.Navigator    = (*reader)(nil)
 	_ session.Replayer     = (*reader)(nil)
-	_ dialect.Forgetter    = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 )
 

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -29,6 +30,13 @@ func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.F
 	c := completion{r: r, t: t, marked: r.prompt.set}
 	out := make([]dialect.Framed, len(batch))
 	for i, n := range batch {
+		at := n.Parent
+		if leaf, ok := n.Body.(session.Leaf); ok {
+			at = leaf.Target
+		}
+		if r.forgets(t, at) {
+			return nil, fmt.Errorf("going on from entry %q is %w: it stands before the last compaction, and the program does not load it; a copy of that branch can go on", at, dialect.ErrUnsupported)
+		}
 		out[i].Record = c.line(n.Record)
 		c.done = append(c.done, out[i].Record)
 	}
@@ -37,6 +45,19 @@ func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.F
 		out[len(out)-1].After = [][]byte{lastPrompt(&h, c.leaf, false)}
 	}
 	return out, nil
+}
+
+// forgets reports whether the program does not have an entry, because it stands before the last compaction.
+func (r *reader) forgets(t *session.Tree, id session.EntryID) bool {
+	e, ok := t.Lookup(id)
+	if !ok || !r.kept.set || int32(e.Index) >= r.kept.boundary || r.marks[e.Index].flags&isEntry == 0 {
+		return false
+	}
+	s := r.shape
+	if s == nil || s.t != t || len(s.marks) != t.Len() {
+		s, _, _ = r.lead(t)
+	}
+	return s.skipped && s.dead[e.Index]
 }
 
 // completion is the state of one Frame.

@@ -49,6 +49,15 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
+// IsNote: metadata, and attachments, which the program makes for the model.
+func (d *Dialect) IsNote(e session.Entry) bool {
+	switch e.Kind {
+	case session.KindCustom, session.KindLeaf, session.KindSessionInfo:
+		return true
+	}
+	return e.Type == typeAttachment
+}
+
 // titleOf gives the title that a metadata line sets.
 func titleOf(raw []byte) string {
 	for _, key := range []string{"customTitle", "aiTitle", "summary"} {

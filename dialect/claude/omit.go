@@ -287,6 +287,8 @@ func (o *omissions) dropped(d drop) {
 		o.unseen(i, "an earlier call has the same id: the program does not send this one", adviceKept)
 	case dropSecondResult:
 		o.unseen(i, "an earlier line, which may belong to an abandoned branch, has a result of the same call: the program sends that one and not this one", adviceKept)
+	case dropServer:
+		o.unseen(i, "a call of a tool that the provider runs has no result: the program does not send the call", adviceKept)
 	case dropNoCall:
 		o.unseen(i, "the model does not see the call that this result answers: the program does not send the result", adviceKept)
 	}

@@ -1,11 +1,9 @@
 package claude
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -36,22 +34,6 @@ func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 		s = newShape(r, t, false)
 	}
 	return s
-}
-
-// Forgets implements dialect.Forgetter: once a compaction has kept messages, the program has given up what stands before it.
-func (r *reader) Forgets(t *session.Tree, id session.EntryID) error {
-	e, err := t.Get(id)
-	if err != nil {
-		return err
-	}
-	s := r.shape
-	if s == nil || len(s.marks) != t.Len() || s.t != t {
-		s = newShape(r, t, true)
-	}
-	if !s.skipped || s.live(int32(e.Index)) || r.marks[e.Index].flags&isEntry == 0 {
-		return nil
-	}
-	return fmt.Errorf("going on after entry %s is %w: it stands before a compaction, and Claude Code has given it up; fork the session there instead", id, dialect.ErrUnsupported)
 }
 
 // aside gives the path to a line that is not part of the conversation: the parents as they are written.

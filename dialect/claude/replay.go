@@ -15,7 +15,8 @@ import (
 const (
 	noContent   = "(no content)"
 	noResult    = "[Tool result missing due to internal error]"
-	interrupted = "[Tool call interrupted: the session ended before the tool finished]"
+	interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. " +
+		"Check whether it took effect before relying on it or running it again.]"
 	callDropped = "[Tool use interrupted]"
 	noResponse  = "No response requested."
 	// In place of a first message that has only results without a call.
@@ -29,6 +30,7 @@ type turn struct {
 	user   bool
 	system bool // the text of an attachment that is sent as a system message
 	answer string
+	model  string
 	blocks []block
 	rest   []block // blocks that follow the results; see joinUsers
 	// quoted is the content where it is one string that nothing has changed.
@@ -47,6 +49,8 @@ type block struct {
 	id   string // of a call, or of the call that a result answers
 	json []byte
 	at   int // position of its entry, -1 where the program made it up
+	// foreign: the thinking of another model than the last one.
+	foreign bool
 }
 
 // The kinds of blocks that have rules.
@@ -56,6 +60,8 @@ const (
 	blockRedacted = "redacted_thinking"
 	blockCall     = "tool_use"
 	blockResult   = "tool_result"
+	blockServer   = "server_tool_use"
+	blockMCP      = "mcp_tool_use"
 )
 
 // Replay implements session.Replayer: it does what the program does before it sends a conversation. Every rule stands in
@@ -89,9 +95,11 @@ func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
 		return nil, nil, err
 	}
 	var d drops
+	markThinking(turns)
 	turns = d.dropOpen(turns)
 	turns = joinAnswers(turns)
 	turns = d.dropEmpty(turns)
+	dropThinkingOfOthers(turns)
 	turns, commands := trailing(turns)
 	turns = joinUsers(turns)
 	d.dropDoubles(turns)
@@ -260,7 +268,7 @@ func turnOf(e session.Entry, raw []byte) *turn {
 	m := rawjson.Get(raw, "message")
 	content := rawjson.Get(m, "content")
 	if t.user = e.Type == typeUser; !t.user {
-		t.answer = rawjson.Str(m, "id")
+		t.answer, t.model = rawjson.Str(m, "id"), rawjson.Str(m, "model")
 	}
 	if !rawjson.IsString(content) && !rawjson.IsArray(content) {
 		return nil
@@ -285,6 +293,8 @@ func turnOf(e session.Entry, raw []byte) *turn {
 func blockOf(item []byte) block {
 	b := block{kind: rawjson.Str(item, "type"), json: item}
 	switch b.kind {
+	case blockServer, blockMCP:
+		b.id = rawjson.Str(item, "id")
 	case blockCall:
 		b.id = rawjson.Str(item, "id")
 		if rawjson.Str(item, "name") == "Task" {

@@ -73,9 +73,13 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 			s.rehung = append(s.rehung, int32(i))
 		}
 	}
+	written := s.parent
+	if s.anchor >= 0 {
+		written = slices.Clone(s.parent)
+	}
 	s.move()
 	s.link()
-	s.sort()
+	s.sort(written)
 	return s
 }
 
@@ -152,8 +156,8 @@ func (s *shape) keep() {
 	if len(k.uuids) > 0 {
 		for _, id := range k.uuids {
 			at := s.find(id)
-			if at < 0 {
-				s.kept = nil // the program passes over a list with an unknown entry
+			if at < 0 { // then nothing is kept
+				s.kept = nil
 				break
 			}
 			s.kept = append(s.kept, at)
@@ -215,8 +219,9 @@ func (s *shape) link() {
 	}
 }
 
-// sort orders the entries that a bridge may lead to, and collects the pieces of answers.
-func (s *shape) sort() {
+// sort orders the entries that a bridge may lead to, and collects the pieces of answers. written are the parents before kept
+// messages were moved.
+func (s *shape) sort(written []int32) {
 	s.pieces, s.results = map[int32][]int32{}, map[int32][]int32{}
 	for i := range int32(len(s.marks)) {
 		m := s.marks[i]
@@ -231,7 +236,8 @@ func (s *shape) sort() {
 		}
 	}
 	for i := range int32(len(s.marks)) {
-		if p := s.parent[i]; s.live(i) && s.marks[i].flags&isResult != 0 && p >= 0 && s.marks[p].message >= 0 {
+		// A result that a compaction keeps still belongs to its call.
+		if p := written[i]; s.live(i) && s.marks[i].flags&isResult != 0 && p >= 0 && s.marks[p].message >= 0 {
 			answer := s.marks[p].message
 			s.results[answer] = append(s.results[answer], i)
 		}

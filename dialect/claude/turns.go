@@ -22,6 +22,7 @@ const (
 	dropSecondCall                 // the id of the call is used before
 	dropSecondResult               // another result of the call stands before
 	dropNoCall                     // a result whose call is not on the path
+	dropServer                     // a call of a tool of the provider that has no result
 )
 
 // drops collects what is dropped, once for each entry.
@@ -157,10 +158,15 @@ func (d *drops) dropEmpty(turns []*turn) []*turn {
 func (d *drops) dropDoubles(turns []*turn) {
 	calls := map[string]bool{}
 	for _, t := range turns {
-		if t.user || !t.has(blockCall) {
+		if t.user || !t.has(blockCall) && !t.has(blockServer) && !t.has(blockMCP) {
 			continue
 		}
+		results := t.results()
 		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
+			if open := (b.kind == blockServer || b.kind == blockMCP) && !results[b.id]; open {
+				d.add(b, dropServer)
+				return true
+			}
 			again := b.kind == blockCall && calls[b.id]
 			if again {
 				d.add(b, dropSecondCall)
@@ -194,6 +200,44 @@ func (d *drops) dropDoubles(turns []*turn) {
 			return again || !calls[b.id]
 		})
 		t.hollow = len(t.blocks) == 0
+	}
+}
+
+// results gives the ids of the calls whose results stand in the same message: those of tools that the provider runs.
+func (t *turn) results() map[string]bool {
+	ids := map[string]bool{}
+	for _, b := range t.blocks {
+		if id := rawjson.Get(b.json, "tool_use_id"); id != nil {
+			ids[string(rawjson.Inside(id))] = true
+		}
+	}
+	return ids
+}
+
+// markThinking marks the thinking of other models than the last one that answered, with which the program goes on. A
+// provider accepts only what the model itself has thought.
+func markThinking(turns []*turn) {
+	last := ""
+	for _, t := range slices.Backward(turns) {
+		if !t.user && !t.system && t.model != synthetic {
+			last = t.model
+			break
+		}
+	}
+	for _, t := range turns {
+		for k := range t.blocks {
+			b := &t.blocks[k]
+			b.foreign = !t.user && t.model != last && (b.kind == blockThinking || b.kind == blockRedacted)
+		}
+	}
+}
+
+// dropThinkingOfOthers drops what markThinking marked.
+func dropThinkingOfOthers(turns []*turn) {
+	for _, t := range turns {
+		if slices.ContainsFunc(t.blocks, func(b block) bool { return b.foreign }) {
+			t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.foreign })
+		}
 	}
 }
 
@@ -306,6 +350,17 @@ func joinUsers(turns []*turn) []*turn {
 	return out
 }
 
+// dropEmpty drops the empty texts of an answer.
+func (t *turn) dropEmpty() {
+	empty := func(b block) bool { return b.kind == blockText && rawjson.Str(b.json, "text") == "" }
+	if t.system || t.quoted != nil || !slices.ContainsFunc(t.blocks, empty) {
+		return
+	}
+	if t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), empty); len(t.blocks) == 0 {
+		t.blocks = []block{textBlock(noContent)}
+	}
+}
+
 // breakLine ends the last text, where another one follows. It changes the blocks.
 func breakLine(blocks []block) {
 	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
@@ -314,11 +369,12 @@ func breakLine(blocks []block) {
 	}
 }
 
-// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
-// left.
+// fill drops texts of the user without a visible character, unless they are all of a line, and empty texts of answers. It
+// puts a note where nothing is left.
 func fill(turns []*turn) {
 	for k, t := range turns {
 		if !t.user {
+			t.dropEmpty()
 			continue
 		}
 		if k == len(turns)-1 && t.command {

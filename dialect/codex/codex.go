@@ -36,6 +36,8 @@ var (
 	_ dialect.Dialect      = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
+	_ session.Echoer       = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
 	_ dialect.LogNeeder    = (*decoder)(nil)

@@ -97,10 +97,11 @@ func threadOf(parent string) string {
 	return ""
 }
 
-// EditHeader changes the header. A name has no place in it. A copy is a session of its own: it does not belong to the
+// EditHeader changes the header, and adds what the program requires. A name has no place in it. A copy is a session of its own: it does not belong to the
 // agent that started the original one.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
-	raw, payload := h.Raw, rawjson.Get(h.Raw, "payload")
+	raw := completed(h.Raw)
+	payload := rawjson.Get(raw, "payload")
 	if edit.ID != nil {
 		if err := d.CheckID(*edit.ID); err != nil {
 			return nil, nil, err

@@ -108,7 +108,7 @@ func (d *desk) expect(ctx context.Context, path string) ([]string, error) {
 		}
 		messages = append(messages, bytes.Clone(m.JSON))
 	}
-	return projectContext(s, messages), nil
+	return projectContext(s, messages, d.agent.api == fakeapi.Messages), nil
 }
 
 // uuid finds the first id in the name of a session's file.

@@ -20,6 +20,7 @@ const nextPrompt = "NEXT PROMPT"
 type projection struct {
 	messages []string
 	line     strings.Builder
+	errors   bool // results are marked as errors
 }
 
 // reminder begins a text that Claude Code adds to messages.
@@ -69,9 +70,10 @@ func (p *projection) output(text string) {
 	}
 }
 
-func (p *projection) image(data string) {
-	p.say("image", fmt.Sprintf("%.16x", sha256.Sum256([]byte(data))))
-}
+func (p *projection) image(data string) { p.say("image", imageOf(data)) }
+
+// imageOf stands for the bytes of an image.
+func imageOf(data string) string { return fmt.Sprintf("%.16x", sha256.Sum256([]byte(data))) }
 
 // plain is a value with the members of objects in order and without those that are null, which Codex adds. What is not JSON
 // is a text.
@@ -83,9 +85,9 @@ func plain(value []byte) string {
 	return strings.NewReplacer(`,"env":null`, "", `,"timeout_ms":null`, "", `,"user":null`, "", `,"working_directory":null`, "").Replace(spell(v))
 }
 
-// projectContext is the projection of what this library says.
-func projectContext(s *treeline.Session, messages [][]byte) []string {
-	var p projection
+// projectContext is the projection of what this library says. errors: the API has a mark for results that are errors.
+func projectContext(s *treeline.Session, messages [][]byte, errors bool) []string {
+	p := projection{errors: errors}
 	for _, m := range messages {
 		p.begin()
 		for _, part := range s.MessageParts(m) {
@@ -110,7 +112,7 @@ func (p *projection) part(part session.Part, text func(string)) {
 	case session.ToolCall:
 		p.say("call", part.ID, part.Name, plain(part.Arguments))
 	case session.ToolResult:
-		p.say("result", part.CallID, fmt.Sprint(part.IsError))
+		p.say("result", part.CallID, fmt.Sprint(part.IsError && p.errors))
 		for _, inside := range part.Parts {
 			p.part(inside, p.output)
 		}
@@ -141,7 +143,7 @@ func projectMessages(body []byte) ([]string, error) {
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err
 	}
-	var p projection
+	p := projection{errors: true}
 	for _, m := range request.Messages {
 		p.begin()
 		if err := p.blocks(m.Content, p.text); err != nil {

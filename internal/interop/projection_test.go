@@ -1,0 +1,113 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// projected is the projection of parts that a dialect finds in messages, as of what this library says.
+func projected(errors bool, role string, parts ...[]session.Part) []string {
+	p := projection{errors: errors}
+	for _, list := range parts {
+		p.begin()
+		for _, part := range list {
+			p.part(part, p.text)
+		}
+		p.end(role)
+	}
+	return p.messages
+}
+
+// TestProjectMessages: a request to Anthropic's Messages has the same projection as its parts, without what the agent adds.
+func TestProjectMessages(t *testing.T) {
+	call := `{"role":"assistant","content":[{"type":"thinking","thinking":"t","signature":"s"},{"type":"text","text":"a"},{"type":"tool_use","id":"c1","name":"Bash","input":{"b":1,"a":2}}]}`
+	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":[{"type":"text","text":"out\n\n<system-reminder>x"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},{"type":"document"}]}`
+	body := `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"one"},` + call + `,` + result +
+		`,{"role":"user","content":[{"type":"text","text":"<system-reminder>today"},{"type":"text","text":"NEXT PROMPT"}]}]}`
+	got, err := projectMessages([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"user\n\ttext \"one\"",
+		"assistant\n\tthinking \"t\"\n\ttext \"a\"\n\tcall c1 Bash {\"a\":2,\"b\":1}",
+		"user\n\tresult c1 true\n\t\ttext \"out\"\n\timage " + imageOf("AAAA") + "\n\topaque document",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	ours := projected(true, "assistant", claude.Claude.MessageParts([]byte(call)))
+	ours = append(ours, projected(true, "user", claude.Claude.MessageParts([]byte(result)))...)
+	if diff := cmp.Diff(want[1:], ours); diff != "" {
+		t.Errorf("the parts of the same messages (-want +got):\n%s", diff)
+	}
+}
+
+// TestProjectResponses: the same for a request to OpenAI's Responses, which has no mark for errors.
+func TestProjectResponses(t *testing.T) {
+	items := []string{
+		`{"type":"message","role":"user","content":[{"type":"input_text","text":"one"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}`,
+		`{"type":"reasoning","summary":[{"type":"summary_text","text":"t"}],"encrypted_content":"x"}`,
+		`{"type":"function_call","call_id":"c1","name":"shell","arguments":"{\"b\":1,\"a\":2}"}`,
+		`{"type":"function_call_output","call_id":"c1","output":"out"}`,
+		`{"type":"custom_tool_call","call_id":"c2","name":"apply_patch","input":"***"}`,
+		`{"type":"custom_tool_call_output","call_id":"c2","output":[{"type":"input_text","text":"done"}]}`,
+		`{"type":"web_search_call"}`,
+	}
+	body := `{"input":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"base"}]}`
+	for _, i := range items {
+		body += "," + i
+	}
+	body += `,{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>x"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"NEXT PROMPT"}]}]}`
+	got, err := projectResponses([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"user\n\ttext \"one\"\n\timage " + imageOf("AAAA"),
+		"assistant\n\tthinking \"t\"",
+		"assistant\n\tcall c1 shell {\"a\":2,\"b\":1}",
+		"user\n\tresult c1 false\n\t\ttext \"out\"",
+		"assistant\n\tcall c2 apply_patch \"***\"",
+		"user\n\tresult c2 false\n\t\ttext \"done\"",
+		"assistant\n\topaque web_search_call",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var ours []string
+	for k, i := range items {
+		role := "assistant"
+		if k == 0 || k == 3 || k == 5 {
+			role = "user"
+		}
+		ours = append(ours, projected(false, role, codex.Codex.MessageParts([]byte(i)))...)
+	}
+	if diff := cmp.Diff(want, ours); diff != "" {
+		t.Errorf("the parts of the same items (-want +got):\n%s", diff)
+	}
+}
+
+// TestRecall: a kept request is compared again without the agent, and an empty file is a refusal.
+func TestRecall(t *testing.T) {
+	d := &desk{agent: agents[0]}
+	for _, test := range []struct {
+		body string
+		want []string
+	}{{`{"messages":[{"role":"user","content":"one"}]}`, []string{"user\n\ttext \"one\""}}, {"", nil}} {
+		o := outcome{scene: scene{name: "a"}, log: []byte("{}\n"), got: sent{body: []byte(test.body)}}
+		dir := t.TempDir()
+		if err := o.keep(dir, "agent"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.recall(dir + "/agent-a.sent.json")
+		if err != nil || !cmp.Equal(got.messages, test.want) || (got.body == nil) != (test.body == "") {
+			t.Errorf("%q: %q, %v", test.body, got.messages, err)
+		}
+	}
+}

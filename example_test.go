@@ -214,3 +214,45 @@ func ExampleNewRequest() {
 	fmt.Println(string(r.Body))
 	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
 }
+
+// What the model would see has one shape for every agent.
+func ExampleMessages() {
+	ctx := context.Background()
+	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
+	defer s.Close()
+	must(s.AppendUser(ctx, "water the beds"))
+	must(s.AppendAssistant(ctx, []session.Part{session.ToolCall{ID: "c1", Name: "hose", Arguments: session.Raw(`{"litres":6}`)}}, treeline.Answer{}))
+	for m, err := range treeline.Messages(ctx, s, s.Leaf(), treeline.ContextOptions{}) {
+		if err != nil {
+			panic(err)
+		}
+		for _, part := range m.Parts {
+			switch p := part.(type) {
+			case session.Text:
+				fmt.Println(m.Role, p.Text)
+			case session.ToolCall:
+				fmt.Println(m.Role, p.Name, string(p.Arguments))
+			}
+		}
+	}
+	// Output:
+	// user water the beds
+	// assistant hose {"litres":6}
+}
+
+// A session is continued in its own agent, or in another one.
+func ExampleStore_ResumeCommand() {
+	st, done := home()
+	defer done()
+	ctx := context.Background()
+	s := must(st.Create(ctx, treeline.CreateOptions{}))
+	defer s.Close()
+	say(s, "assistant", "here we were")
+	own := must(st.ResumeCommand(ctx, s, treeline.ResumeOptions{}))
+	fmt.Println(own.Args[:2], own.Path == s.Path())
+	other := must(st.ResumeCommand(ctx, s, treeline.ResumeOptions{In: must(st.Dialect("codex"))}))
+	fmt.Println(other.Args[:2], other.From == s.Path())
+	// Output:
+	// [omp --resume] true
+	// [codex resume] true
+}

@@ -188,7 +188,10 @@ func (v *conversion) run() (*store.Session, error) {
 	if err := v.verify(sess); err != nil {
 		return nil, errors.Join(err, sess.Delete(v.ctx))
 	}
-	return sess, v.register(sess)
+	if err := v.register(sess); err != nil {
+		return nil, err
+	}
+	return sess, nil
 }
 
 // register names the new session where its agent keeps names apart from the logs. Outside of the agent's folder it has none.
@@ -253,7 +256,8 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 		}
 		v.progress = false
 		// note marks what is lost as carried. It sets progress if the next round will differ.
-		wrong, err := v.compare(made(records), v.note)
+		read := made(records)
+		wrong, err := v.compare(read, v.note)
 		if err == nil && wrong && !v.progress {
 			err = ErrConverted // nothing more can be carried
 		}
@@ -263,7 +267,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 		if wrong {
 			continue
 		}
-		if more, err := v.easeTheWayBack(made(records)); err != nil || !more {
+		if more, err := v.easeTheWayBack(read); err != nil || !more {
 			return records, logtree.Named(v.src.path, err)
 		}
 	}
@@ -279,10 +283,17 @@ func (v *conversion) addTitle() error {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
-	if err == nil {
+	if err == nil && !c.beside() {
 		c.last[leaf] = id // the leaf is now here
 	}
 	return err
+}
+
+// beside reports whether the last record stands beside the tree.
+func (c *crossing) beside() bool {
+	d, ok := c.to.Dialect.(dialect.Besider)
+	last := c.passages[len(c.passages)-1].records
+	return ok && d.Beside(last[len(last)-1])
 }
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
@@ -291,7 +302,7 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	if n.ID, err = c.freshID(seed); err != nil {
 		return "", err
 	}
-	n.Time = c.clock
+	n.Time, n.Header = c.clock, &c.header
 	record, err := c.to.Record(n)
 	if err != nil {
 		return "", err

@@ -135,8 +135,7 @@ type foundOrigin struct {
 // nil for all others. A damaged origin does not count: its entries are converted like any other.
 func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
-	bare := make([][]byte, 0, t.Len())
-	free := 0 // the first record that a passage may begin with: each is in one, so that each is hashed once
+	var bare [][]byte // the records since the last origin: each is in one passage, so that each is hashed once
 	for e := range t.Entries() {
 		raw, err := e.Raw()
 		if err != nil {
@@ -158,10 +157,9 @@ func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, 
 		if value == nil {
 			continue
 		}
-		room := len(bare) - free
-		free = len(bare)
 		o, ok := parseOrigin(value, want)
-		if !ok || o.Size < 1 || o.Size > room || o.sum(goesWith(o)) != o.Hash {
+		ok = ok && o.Size >= 1 && o.Size <= len(bare) && o.sum(goesWith(o)) == o.Hash
+		if bare = bare[:0]; !ok {
 			continue
 		}
 		f := &foundOrigin{origin: o, first: e.Index + 1 - o.Size, last: e.Index}

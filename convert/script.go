@@ -38,7 +38,30 @@ func (c *crossing) byScript() bool {
 	if c.ofRun || c.same {
 		return false
 	}
-	return c.tree.Replayed() || c.replays
+	return c.replays || c.tree.Replayed() && !c.refused()
+}
+
+// refused reports whether the agent does not show the model anything of a path with messages: its program refuses to go on
+// with the session. Then the entries say more than the context.
+func (c *crossing) refused() bool {
+	leaf := c.leafID()
+	path, err := c.tree.Path(leaf)
+	if err != nil || leaf == "" {
+		return false
+	}
+	seen, err := session.BuildContext(c.tree, leaf, session.ContextOptions{})
+	if err != nil {
+		return false
+	}
+	for range seen.Messages() {
+		return false
+	}
+	for _, e := range path.Entries() {
+		if e.Kind == session.KindMessage {
+			return true
+		}
+	}
+	return false
 }
 
 // perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,
@@ -173,18 +196,21 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	if err != nil {
 		return at, err
 	}
-	atoms, err := s.context(tip)
-	if err != nil {
-		return at, err
-	}
-	from := 0
-	if k, ok := compaction(path); ok {
-		from = k
-		if at, atoms, err = s.compact(path, k, atoms); err != nil {
+	from, compacted := compaction(path)
+	runs := s.runs(path, from)
+	// A session that is only converted back needs no context, which is as large as the session.
+	whole := len(runs) == 1 && runs[0].restored
+	var atoms []atom
+	if !whole {
+		if atoms, err = s.context(tip); err != nil {
 			return at, err
 		}
 	}
-	runs := s.runs(path, from)
+	if compacted {
+		if at, atoms, err = s.compact(path, from, atoms); err != nil {
+			return at, err
+		}
+	}
 	if err := s.assign(atoms, path, runs); err != nil {
 		return at, err
 	}

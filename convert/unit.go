@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -365,7 +365,7 @@ func foldResults(units []unit) (list []unit) {
 func (u unit) key(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(before[:])
-	fmt.Fprintf(h, "%s", u.Role)
+	hashTexts(h, u.Role.String())
 	hashParts(h, u.Parts)
 	h.Sum(sum[:0])
 	return sum
@@ -375,16 +375,24 @@ func hashParts(h hash.Hash, parts []session.Part) {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
-			fmt.Fprintf(h, " text %q", p.Text)
+			hashTexts(h, "text", p.Text)
 		case session.ToolCall:
-			fmt.Fprintf(h, " call %q %q %q", p.ID, p.Name, p.Arguments)
+			hashTexts(h, "call", p.ID, p.Name, string(p.Arguments))
 		case session.ToolResult:
-			fmt.Fprintf(h, " result %q %t (", p.CallID, p.IsError)
+			hashTexts(h, "result", p.CallID, strconv.FormatBool(p.IsError), strconv.Itoa(len(p.Parts)))
 			hashParts(h, p.Parts)
-			fmt.Fprint(h, ")")
 		case session.Image:
-			fmt.Fprintf(h, " image %q %q", p.MIME, p.Data)
+			hashTexts(h, "image", p.MIME, p.Data)
 		}
+	}
+}
+
+// hashTexts writes each text after its length.
+func hashTexts(h hash.Hash, texts ...string) {
+	for _, t := range texts {
+		_, _ = io.WriteString(h, strconv.Itoa(len(t))) // a hash never fails
+		_, _ = io.WriteString(h, " ")
+		_, _ = io.WriteString(h, t)
 	}
 }
 

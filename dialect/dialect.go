@@ -54,8 +54,10 @@
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
-//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
+//	session.Echoer     EntryCodec  texts stand twice in a log                              search
+//	session.Noter      EntryCodec  most entries are notes of the program for itself        drawings of the tree
 //	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
+//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
 //	session.Omitter    EntryCodec  the program loses something on that way                 contexts
 //
 // Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that

@@ -37,6 +37,9 @@ func entryTexts(c session.EntryCodec, e session.Entry, raw []byte, own names, sk
 			takeAny(f, text)
 		}
 	}
+	if echo, ok := c.(session.Echoer); ok && echo.Echoes(e, raw) {
+		return nil, nil
+	}
 	switch e.Kind {
 	// Their parts do not have all of what they say.
 	case session.KindLabel, session.KindSessionInfo, session.KindCompaction, session.KindModeChange, session.KindTTSRInjection:

@@ -273,8 +273,9 @@ func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, o
 	if !ok {
 		return "", false
 	}
+	abs, _ := Abs(path) // RootOf has asked
 	dir = m.dirFor(d, r, cwd)
-	return dir, m.canonical(dir) != m.canonical(m.FolderOf(d, path))
+	return dir, m.canonical(dir) != m.canonical(m.FolderOf(d, abs))
 }
 
 // In is where the logs of a dialect lie if the caller wants them in a folder of its own.

@@ -3,7 +3,8 @@
 // A repair has two steps. Plan reads a log and lists every problem together with what would be done about it; it writes
 // nothing. Repair makes the same plan and applies it: records that share a line get lines of their own, bytes that are
 // not records move to a log beside it, and ids and parents change only where their meaning is certain. The old log stays
-// as a backup, and the new one replaces it atomically.
+// as a backup, and the new one replaces it atomically. What the agent's own program does not find in a log that can be read,
+// its dialect says (dialect.Mender).
 //
 // Check also lists problems that no repair solves, such as missing blobs.
 package repair
@@ -147,6 +148,9 @@ func (r *Repairer) plan(ctx context.Context, l place.Location, opt Options) (*Pl
 		return nil, log.At, logtree.Named(l.Path, err)
 	}
 	p := planner{d: log.Dialect, w: w, t: log.Tree, all: all, reattach: opt.Reattach, newID: freshIDs(w, log.Tree, opt.Random)}
+	if err := p.ownOnly(); err != nil {
+		return nil, log.At, logtree.Named(l.Path, err)
+	}
 	plan := &Plan{Path: l.Path}
 	plan.lines, plan.aside, err = p.plan()
 	plan.Repairs = p.repairs

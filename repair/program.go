@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"bytes"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -21,6 +23,12 @@ func (p *planner) mendForProgram() error {
 		return nil
 	}
 	p.edits = map[int][]edit{}
+	// The log as the repair would leave it has the new header already.
+	for _, m := range p.t.Codec().EntryCodec.(dialect.Mender).Mends(p.t) {
+		if m.Header {
+			p.take(m)
+		}
+	}
 	for range mostMends {
 		preview := *p
 		preview.repairs, preview.numbers = nil, nil
@@ -50,7 +58,9 @@ func (p *planner) mendForProgram() error {
 // take notes a change.
 func (p *planner) take(m dialect.Mend) {
 	r := Repair{Kind: m.Kind, Problem: m.Problem, Action: m.Action, Change: m.Edit != nil || len(m.Append) > 0}
-	if m.Entry < p.t.Len() {
+	if h := p.t.Header(); m.Header {
+		r.Line, r.Offset, r.Change = h.Line, h.Span.Offset, true
+	} else if m.Entry < p.t.Len() {
 		e := p.t.At(m.Entry)
 		r.Line, r.Offset, r.Entry = e.Line, e.Span.Offset, e.ID
 		if m.Edit != nil {
@@ -68,4 +78,15 @@ func lost(t *session.Tree) ([]session.Problem, error) {
 		return nil, err
 	}
 	return c.Problems(), nil
+}
+
+// ownOnly reads the log without those that it goes on from: only its own records are repaired.
+func (p *planner) ownOnly() (err error) {
+	for e := range p.t.Entries() {
+		if e.Foreign() {
+			p.t, err = p.decode(bytes.Split(p.all, []byte{'\n'}), nil)
+			break
+		}
+	}
+	return err
 }

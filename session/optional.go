@@ -49,6 +49,19 @@ type Spender interface {
 	Spent(e Entry, raw []byte, take func(Spending))
 }
 
+// Noter is an EntryCodec of logs with many entries that are notes of the agent's program for itself, such as counts and
+// states. A drawing of the tree leaves them out unless it is asked for all.
+type Noter interface {
+	// IsNote decides by kind and type alone: the record is not read.
+	IsNote(e Entry) bool
+}
+
+// Echoer is an EntryCodec of logs that say the same more than once: in the model's view and in that of the user interface.
+type Echoer interface {
+	// Echoes reports whether an entry repeats the text of another one. It is not searched.
+	Echoes(e Entry, raw []byte) bool
+}
+
 // Copier is an EntryCodec of an agent that forks a session by copying its records and need not say so.
 type Copier interface {
 	// CopyID gives the id that a message keeps in every copy, and that no other message has; "" for none.

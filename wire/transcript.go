@@ -227,7 +227,7 @@ func (t *Transcript) plainMessage(role, detail string, parts []session.Part) {
 // ending says how a response ended, unless it ended normally.
 func (t *Transcript) ending(m session.Message) {
 	switch {
-	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls":
+	case m.Stop == "", m.Stop == "stop", m.Stop == "toolUse", m.Stop == "tool_calls", m.Stop == "tool_use", m.Stop == "end_turn":
 	case m.Error != "": // the parts show it
 	default:
 		t.line(indent + t.paint(StyleError, "✗ ended: "+screen.OneLine(m.Stop, 40)))

@@ -16,13 +16,15 @@ type Tree struct {
 	codec Codec
 	dir   string
 
-	active []bool // by index: on the path to the entry
-	leaf   int    // index of the session's leaf, -1 for none
-	here   int    // index of the entry that the caller named, -1 for none
+	active []bool        // by index: on the path to the entry
+	leaf   int           // index of the session's leaf, -1 for none
+	noter  session.Noter // nil: every entry is drawn
+	here   int           // index of the entry that the caller named, -1 for none
 
 	// first and next link the children of each entry by index, since two entries may share an id.
 	first, next []int32
 	root        int32
+	isRoot      []bool // by index
 	inline      []bool // by index: it is no branch
 }
 
@@ -30,10 +32,21 @@ type Tree struct {
 // relative to it.
 func NewTree(t *session.Tree, codec Codec, dir string) *Tree {
 	v := &Tree{tree: t, codec: codec, dir: dir, active: t.OnActivePath(), leaf: -1, here: -1}
+	if c, ok := codec.(session.Codec); ok {
+		v.noter, _ = c.EntryCodec.(session.Noter)
+	}
 	if leaf, ok := t.Leaf(); ok {
 		v.leaf = leaf.Index
 	}
 	return v
+}
+
+// All has Draw draw every entry, also the notes of the agent's program for itself.
+func (v *Tree) All() { v.noter = nil }
+
+// isNote reports whether an entry is left out of the drawing.
+func (v *Tree) isNote(i int) bool {
+	return v.noter != nil && i != v.leaf && i != v.here && v.noter.IsNote(v.tree.At(i))
 }
 
 // From looks at the tree from another entry; "" is the place before the first.
@@ -79,7 +92,7 @@ func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	from, to := 0, v.tree.Len()
 	if near >= 0 && v.here >= 0 {
 		line := 0
-		for at := range v.places() {
+		for at := range v.drawn() {
 			if int(at.index) == v.here {
 				break
 			}
@@ -89,7 +102,7 @@ func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	}
 	omitted(p, from)
 	line := 0
-	for at := range v.places() {
+	for at := range v.drawn() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -110,6 +123,26 @@ func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 func omitted(p *Page, n int) {
 	if n > 0 {
 		p.line(p.paint(StyleFaint, "⋮ "+Count(n, "entry", "entries")))
+	}
+}
+
+// drawn gives the entries that are drawn. An entry takes over from the notes before it that a branch begins, or the tree.
+func (v *Tree) drawn() iter.Seq[placed] {
+	return func(yield func(placed) bool) {
+		var note placed
+		for at := range v.places() {
+			if v.isNote(int(at.index)) {
+				note = placed{depth: at.depth, branch: at.branch || note.branch && note.depth == at.depth, root: at.root || note.root && note.depth == at.depth}
+				continue
+			}
+			if note.depth == at.depth {
+				at.branch, at.root = at.branch || note.branch, at.root || note.root
+			}
+			note = placed{}
+			if !yield(at) {
+				return
+			}
+		}
 	}
 }
 
@@ -152,9 +185,9 @@ func (v *Tree) places() iter.Seq[placed] {
 func (v *Tree) link() {
 	n := v.tree.Len()
 	v.first, v.next, v.root = make([]int32, n), make([]int32, n), -1
-	isRoot := make([]bool, n)
+	v.isRoot = make([]bool, n)
 	for _, e := range v.tree.Roots() {
-		isRoot[e.Index] = true
+		v.isRoot[e.Index] = true
 	}
 	for i := range n {
 		v.first[i], v.next[i] = -1, -1
@@ -163,7 +196,7 @@ func (v *Tree) link() {
 	for _, inline := range []bool{false, true} {
 		for i := n - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
 			head := &v.root
-			if !isRoot[i] {
+			if !v.isRoot[i] {
 				if parent, ok := v.tree.Lookup(v.tree.At(i).Parent); ok {
 					head = &v.first[parent.Index]
 				}
@@ -213,7 +246,7 @@ func (v *Tree) draw(p *Page, at placed) error {
 		most = max(p.Width-Width(b.String())-Width(end), 10)
 	}
 	text := screen.Cut(relative(entry.Line(most+2*len(v.dir)), v.dir), most)
-	if at.root && e.Parent != "" {
+	if _, ok := v.tree.Lookup(e.Parent); at.root && e.Parent != "" && (!ok || v.isRoot[e.Index]) {
 		why := "(parent " + screen.OneLine(string(e.Parent), 40) + " is missing) "
 		if _, ok := v.tree.Lookup(e.Parent); ok {
 			why = "(its ancestors form a cycle) "

@@ -10,6 +10,7 @@ import (
 type treeFlags struct {
 	leafFlags
 	near int
+	all  bool
 }
 
 // treeCommand shows every branch, not only the path that show follows.
@@ -21,7 +22,8 @@ func (a *app) treeCommand() *cobra.Command {
 		Short:      "Draw all branches of a session",
 		Long: "Draw every entry of a session, one per line: ● on the path to the leaf, ○ on abandoned branches, ◆ and ◇ for entries\n" +
 			"without a parent. A branch is indented; the newest branch continues in its parent's column. If an entry is named, the\n" +
-			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away." + sessionHelp + lastHelp + entryHelp,
+			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away. What programs note\n" +
+			"for themselves (counts, states, attachments of Claude Code, events of Codex) is drawn with --all." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline tree @last\n  treeline tree 01a1dcc8#5a60be28 --near 5\n" +
 			"  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
 		Args: args("[<session>]"),
@@ -40,6 +42,9 @@ func (a *app) treeCommand() *cobra.Command {
 						return err
 					}
 				}
+				if f.all {
+					t.All()
+				}
 				err := a.page(cmd.Context(), func(out *output) error {
 					page := out.page()
 					if a.json {
@@ -55,6 +60,7 @@ func (a *app) treeCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
+	cmd.Flags().BoolVar(&f.all, "all", false, "draw all entries, also what the agent's program notes for itself")
 	cmd.Flags().IntVarP(&f.near, "near", "n", -1, "draw at most `N` entries before and after the one that is named")
 	cmd.Flags().Lookup("near").DefValue = "0" // not shown in the help
 	return cmd

@@ -15,7 +15,9 @@ import (
 )
 
 // partsExceptions are the cases in which the context differs from what the program sent, each with its reason.
-var partsExceptions = map[string]string{}
+var partsExceptions = map[string]string{
+	"codex/meta-other-provider": "the program refuses a session of another provider than the configured one, which no file of a session tells",
+}
 
 // TestPartsCorpus compares context --parts with what the real programs sent: NAME.sent.json beside NAME.jsonl. NAME.d has the
 // files beside the session.
@@ -213,7 +215,7 @@ func projectedParts(role string, parts []wire.Part) (out []string) {
 }
 
 // spokenText leaves out reminders, the new prompt, and what Codex says of its surroundings. A reminder may follow the text of a
-// result, and the text of an interrupted call ends with its time.
+// result.
 func spokenText(role, text string) []string {
 	text, _, _ = strings.Cut(text, "\n\n<system-reminder>")
 	for _, begin := range []string{"<system-reminder>", "[context trimmed:", "<environment_context>", "# AGENTS.md"} {

@@ -42,6 +42,7 @@ var (
 	_ dialect.Dialect      = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
 	_ session.Navigator    = (*reader)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)

@@ -290,7 +290,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 // the program skips.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
-	f.side = f.side && !dec.ofAgent(f)
+	agent := dec.ofAgent(f)
+	f.side = f.side && !agent
 	env.Aside = f.side
 	if at, ok := millis(f.timestamp); ok {
 		m.at = at

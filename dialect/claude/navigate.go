@@ -59,6 +59,7 @@ type prompt struct {
 type segment struct {
 	boundary   int32 // position of the compaction, where set
 	set        bool
+	again      bool // an earlier compaction keeps messages
 	anchor     session.EntryID
 	uuids      []session.EntryID // in order; wins over head and tail
 	head, tail session.EntryID
@@ -67,7 +68,8 @@ type segment struct {
 // keep notes a compaction at a position, and that it voids the last-prompt lines before it.
 func (r *reader) keep(at int32, metadata []byte) {
 	r.prompt = prompt{}
-	r.kept = segment{boundary: at, set: true}
+	before := r.kept
+	r.kept = segment{boundary: at, set: true, again: before.again || len(before.uuids) > 0 || before.head != ""}
 	if list := rawjson.Get(metadata, "preservedMessages"); rawjson.IsArray(rawjson.Get(list, "uuids")) {
 		r.kept.anchor = session.EntryID(rawjson.Str(list, "anchorUuid"))
 		for id := range rawjson.Elements(rawjson.Get(list, "uuids")) {

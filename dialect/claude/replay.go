@@ -15,7 +15,8 @@ import (
 const (
 	noContent   = "(no content)"
 	noResult    = "[Tool result missing due to internal error]"
-	interrupted = "[Tool call interrupted: the session ended before the tool finished]"
+	interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. " +
+		"Check whether it took effect before relying on it or running it again.]"
 	callDropped = "[Tool use interrupted]"
 	noResponse  = "No response requested."
 	// In place of a first message that has only results without a call.

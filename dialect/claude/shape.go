@@ -46,14 +46,14 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || again && !s.current(i)
 	}
 	s.keep()
-	// The program forgets what stands before a compaction that keeps messages, except for these. Of a large file it does
-	// not even load it.
+	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
+	// keeps. Of a large file it does not even load it.
 	stays := make([]bool, n)
 	for _, i := range s.kept {
 		stays[i] = true
 	}
 	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
-	if skip && r.kept.set && (large || len(s.kept) > 0) {
+	if skip && r.kept.set && (large || len(s.kept) > 0 || r.kept.again) {
 		s.skipped = true
 		for i := range r.kept.boundary {
 			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
@@ -65,7 +65,7 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 			continue
 		}
 		s.parent[i] = s.above(i)
-		if s.skipped && !large && s.parent[i] == missing && !stays[i] && s.forgotten(i) {
+		if s.skipped && !large && len(s.kept) > 0 && s.parent[i] == missing && !stays[i] && s.forgotten(i) {
 			s.parent[i] = s.kept[len(s.kept)-1]
 			s.rehung = append(s.rehung, int32(i))
 		}

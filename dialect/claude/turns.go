@@ -86,7 +86,8 @@ func (t *turn) open(answered map[string]bool) bool {
 }
 
 // joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
-// the user. With results between them the calls come last.
+// the user. With results between them the calls come last. So they do in a last answer whose calls have no result: the
+// program writes one for each of its lines.
 func joinAnswers(turns []*turn) []*turn {
 	var out []*turn
 	open := map[string]*turn{} // answers since the last text of the user
@@ -105,12 +106,33 @@ func joinAnswers(turns []*turn) []*turn {
 		}
 		out = append(out, t)
 	}
+	if n := len(out); n > 0 && !out[n-1].user && out[n-1].waits(turns) {
+		out[n-1].apart = true
+	}
 	for _, t := range out {
 		if t.apart {
 			slices.SortStableFunc(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
 		}
 	}
 	return out
+}
+
+// waits reports whether a call of an answer has no result.
+func (t *turn) waits(turns []*turn) bool {
+	open := map[string]bool{}
+	for _, b := range t.blocks {
+		if b.kind == blockCall {
+			open[b.id] = true
+		}
+	}
+	for _, other := range turns {
+		for _, b := range other.blocks {
+			if other.user && b.kind == blockResult {
+				delete(open, b.id)
+			}
+		}
+	}
+	return len(open) > 0
 }
 
 func rank(b block) int {
@@ -355,6 +377,9 @@ func breakLine(blocks []block) {
 func fill(turns []*turn) {
 	for k, t := range turns {
 		if !t.user {
+			if len(t.blocks) == 0 && t.quoted == nil && !t.system {
+				t.blocks = []block{textBlock(noContent)}
+			}
 			continue
 		}
 		if k == len(turns)-1 && t.command {

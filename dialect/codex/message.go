@@ -39,6 +39,29 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
+// IsNote: events, states and counts, and the model, which every turn repeats.
+func (d *Dialect) IsNote(e session.Entry) bool {
+	return e.Kind == session.KindCustom || e.Kind == session.KindModelChange
+}
+
+// Echoes: events that show a message or reasoning of the model's view.
+func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
+	if e.Type != typeEvent {
+		return false
+	}
+	payload := rawjson.Get(raw, "payload")
+	switch rawjson.Str(payload, "type") {
+	case "user_message", "agent_message", "agent_reasoning", "task_complete":
+		return true
+	case "item_completed":
+		switch rawjson.Str(rawjson.Get(payload, "item"), "type") {
+		case "UserMessage", "AgentMessage", "Reasoning":
+			return true
+		}
+	}
+	return false
+}
+
 // Parts gives what is inside an entry in neutral form.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	payload := rawjson.Get(raw, "payload")

@@ -97,10 +97,11 @@ func threadOf(parent string) string {
 	return ""
 }
 
-// EditHeader changes the header. A name has no place in it. A copy is a session of its own: it does not belong to the
+// EditHeader changes the header, and adds what the program requires. A name has no place in it. A copy is a session of its own: it does not belong to the
 // agent that started the original one.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
-	raw, payload := h.Raw, rawjson.Get(h.Raw, "payload")
+	raw := completed(h.Raw)
+	payload := rawjson.Get(raw, "payload")
 	if edit.ID != nil {
 		if err := d.CheckID(*edit.ID); err != nil {
 			return nil, nil, err
@@ -132,7 +133,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if err := checkItem(b.JSON); err != nil {
 			return nil, err
 		}
-		return line(n.Time, typeItem, rawjson.Compact(b.JSON)), nil
+		return line(n.Time, typeItem, rawjson.Compact(rawjson.Delete(b.JSON, usedMember))), nil
 	case session.ModelChange:
 		return line(n.Time, typeTurnContext, turnContext(n, b)), nil
 	case session.Compaction:

@@ -20,6 +20,8 @@ type scene struct {
 	lay func(context.Context, *desk) (path string, err error)
 	// recorded is a file with what the agent sent another time; "" lets it resume the session.
 	recorded string
+	// must: the agent must resume it.
+	must bool
 }
 
 // outcome is what both sides made of a scene.
@@ -94,6 +96,12 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 			return d.lay(s.ID, s.Log, s.Others)
 		}})
 	}
+	for i := range opt.resumes / 4 {
+		list = append(list, written(opt.seed+uint64(i)))
+	}
+	for i := range opt.conversions {
+		list = append(list, a.converted(opt.seed+uint64(i))...)
+	}
 	return list, nil
 }
 
@@ -160,6 +168,9 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	}
 	if o.got, o.err = ask(ctx, path); o.err == nil && refused != nil && o.got.body != nil {
 		o.err = fmt.Errorf("this library: %w", refused)
+	}
+	if s.must && o.err == nil && o.got.body == nil {
+		o.err = fmt.Errorf("%s refused the session that this library wrote: %s", d.program.name, o.got.said)
 	}
 	return o
 }

@@ -1,0 +1,50 @@
+package convert_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A session that comes back to its agent beside the one that it came from is a new one: its id is in its file, no other session
+// has it, and the model sees the same.
+func TestConvertFresh(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	for _, name := range agents {
+		from := w.Format(name)
+		linear := name == "wave" || name == "codelia-state" || name == "codex"
+		path := w.Put(filepath.Join("in", name, "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), newTalk(3, linear).write(name))
+		src := w.View(path, store.OpenOptions{Dialect: from})
+		for _, other := range agents {
+			if other == name {
+				continue
+			}
+			cross := func(s *store.Session, to dialect.Dialect) *store.Session {
+				t.Helper()
+				made, _, err := convert.Session(t.Context(), w.Store, s, convert.Options{To: to, Fresh: true, Dir: folder(), Write: w.Write(store.WriteOptions{})})
+				w.Must(err)
+				t.Cleanup(func() { made.Close() })
+				return made
+			}
+			there, again := cross(src, w.Format(other)), cross(src, w.Format(other))
+			back := cross(there, from)
+			if there.ID() == again.ID() || back.ID() == src.ID() {
+				t.Errorf("%s → %s: the copies are %s and %s, that of %s is %s", name, other, there.ID(), again.ID(), src.ID(), back.ID())
+			}
+			opened, err := w.Open(t.Context(), back.Path(), store.OpenOptions{Dialect: from})
+			w.Must(err)
+			if opened.ID() != back.ID() {
+				t.Errorf("%s → %s and back: the file of %s says %s", name, other, back.ID(), opened.ID())
+			}
+			w.Must(opened.Close())
+			before, after := seenAt(w, src, src.Leaf()), seenAt(w, back, back.Leaf())
+			if diff := sameSeen(byRule(before, name, other), byRule(after, name, other)); diff != "" {
+				t.Errorf("%s → %s and back: %s", name, other, diff)
+			}
+		}
+	}
+}

@@ -297,7 +297,7 @@ func (b *Builder) noteForeign(i int32, env *Envelope) {
 	}
 }
 
-// noteMessage notes the first entry of the message that entry i continues.
+// noteMessage notes the first entry of the message that entry i continues. The other pieces begin no branch.
 func (b *Builder) noteMessage(i int32, id []byte) {
 	first, again := b.messages[string(id)]
 	if !again {
@@ -305,6 +305,7 @@ func (b *Builder) noteMessage(i int32, id []byte) {
 		return
 	}
 	put(&b.t.message, i, first)
+	b.t.nodes[i].flags |= joined
 }
 
 func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {

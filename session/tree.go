@@ -131,6 +131,18 @@ func (t *Tree) At(i int) Entry {
 	return e
 }
 
+// Above gives the position of an entry's parent, -1 for a root, and -2 where the log lacks the parent.
+func (t *Tree) Above(i int) int {
+	switch p := t.links[i].parent; p {
+	case noParent:
+		return -1
+	case orphaned:
+		return -2
+	default:
+		return int(p)
+	}
+}
+
 // Entries iterates over all entries in file order.
 func (t *Tree) Entries() iter.Seq[Entry] {
 	return func(yield func(Entry) bool) {

@@ -280,6 +280,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		m.flags = m.flags&(isUser|isAssistant) | isSecond
 	}
 	dec.b.Add(env)
+	if env.Message != nil {
+		m.message = int32(dec.b.At(dec.b.Len() - 1).FirstPiece())
+	}
 	dec.r.marks = append(dec.r.marks, m)
 }
 
@@ -311,9 +314,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		env.Kind, env.Role = session.KindMessage, session.RoleAssistant
 		m.flags |= isAssistant
 		if len(f.message) > 0 && f.object {
-			_, env.Joined = dec.r.answers[string(f.message)] // the other lines of an answer are no branches
 			env.Message = f.message
-			m.message = dec.r.answer(f.message)
 		}
 	case typeAttachment:
 		env.Kind = session.KindCustomMessage

@@ -14,7 +14,6 @@ type reader struct {
 	marks   []mark // as many as entries
 	begun   bool   // an entry was seen
 	agent   bool   // all entries so far are those of a sub-agent
-	answers map[string]int32
 	prompt  prompt
 	kept    segment
 	shape   *shape      // of the entries that Leaf saw
@@ -28,7 +27,7 @@ type reader struct {
 // mark is what leaf and path need of an entry.
 type mark struct {
 	at      int64 // milliseconds since 1970, or noTime
-	message int32 // number of the answer that the line is a piece of, or -1
+	message int32 // position of the first line of the answer that the line is a piece of, or -1
 	flags   flags
 }
 
@@ -64,19 +63,6 @@ type segment struct {
 	anchor     session.EntryID
 	uuids      []session.EntryID // in order; wins over head and tail
 	head, tail session.EntryID
-}
-
-// answer numbers the answers of the model by message.id.
-func (r *reader) answer(id []byte) int32 {
-	n, ok := r.answers[string(id)]
-	if !ok {
-		if r.answers == nil {
-			r.answers = map[string]int32{}
-		}
-		n = int32(len(r.answers))
-		r.answers[string(id)] = n
-	}
-	return n
 }
 
 // keep notes a compaction at a position, and that it voids the last-prompt lines before it.

@@ -41,10 +41,9 @@ const skipsFrom = 5 << 20
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
+	again := slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
 	for i := range n {
-		if s.marks[i].flags&(isEntry|isProgress) == 0 || !s.current(i) {
-			s.dead[i] = true
-		}
+		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || again && !s.current(i)
 	}
 	s.keep()
 	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
@@ -123,12 +122,11 @@ func (s *shape) above(i int) int32 {
 
 // up gives the entry or progress line that a line names as its parent.
 func (s *shape) up(i int) int32 {
-	id := s.t.At(i).Parent
-	if id == "" {
+	switch at := s.t.Above(i); {
+	case at == -1:
 		return root
-	}
-	if e, ok := s.t.Lookup(id); ok && !s.dead[e.Index] {
-		return int32(e.Index)
+	case at >= 0 && !s.dead[at]:
+		return int32(at)
 	}
 	return missing
 }

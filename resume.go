@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -47,7 +48,7 @@ type ResumeCommand struct {
 // other than the session's own is made durable in the way that the agent honours; if there is none, the path to it becomes a
 // session of its own. In another agent the session is a new one, which names src as its origin; src is only read then.
 func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptions) (ResumeCommand, error) {
-	to, err := s.resumesIn(src, opt.In)
+	to, err := s.resumesIn(ctx, src, opt.In)
 	if err != nil {
 		return ResumeCommand{}, err
 	}
@@ -68,13 +69,13 @@ func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptio
 		if err != nil {
 			return ResumeCommand{}, err
 		}
-		c, err := s.launch(program, dst)
+		c, err := s.launch(ctx, program, dst)
 		c.From, c.Report = report.Source.File, &report
 		return c, errors.Join(err, dst.Close())
 	case opt.Leaf != nil && !isAt(src, *opt.Leaf):
 		return s.resumeAt(ctx, program, src, *opt.Leaf, opt)
 	}
-	c, err := s.launch(program, src)
+	c, err := s.launch(ctx, program, src)
 	if err != nil {
 		return c, err
 	}
@@ -110,7 +111,7 @@ func (s *Store) holders(ctx context.Context, path string) ([]string, error) {
 
 // resumesIn gives the dialect of the session that an agent continues: the session's own if the agent's program takes it as it
 // is. in is nil for the session's own agent. Nothing is written, so that a refusal comes first.
-func (s *Store) resumesIn(src *Session, in dialect.Dialect) (dialect.Dialect, error) {
+func (s *Store) resumesIn(ctx context.Context, src *Session, in dialect.Dialect) (dialect.Dialect, error) {
 	if src.Path() == "" {
 		return nil, fmt.Errorf("resuming a session in memory is %w", dialect.ErrUnsupported)
 	}
@@ -129,7 +130,7 @@ func (s *Store) resumesIn(src *Session, in dialect.Dialect) (dialect.Dialect, er
 	if !isOwn || own.Program() != program.Program() {
 		return to, nil
 	}
-	_, err := s.launch(own, src)
+	_, err := s.launch(ctx, own, src)
 	if err != nil && to != src.Dialect() {
 		return to, nil
 	}
@@ -150,7 +151,7 @@ func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Ses
 	if err != nil {
 		return c, err
 	}
-	if c, err = s.launch(program, w); err != nil {
+	if c, err = s.launch(ctx, program, w); err != nil {
 		return c, err
 	}
 	if from, _ := place.Abs(src.Path()); c.Path != from {
@@ -162,12 +163,13 @@ func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Ses
 }
 
 // launch gives the command for a session as it is.
-func (s *Store) launch(program dialect.Launcher, of *Session) (c ResumeCommand, err error) {
+func (s *Store) launch(ctx context.Context, program dialect.Launcher, of *Session) (c ResumeCommand, err error) {
 	c = ResumeCommand{ID: of.ID(), Path: of.Path(), Dialect: of.Dialect(), Leaf: of.Leaf(), Dir: of.Header().CWD}
 	if c.Path, err = place.Abs(c.Path); err != nil {
 		return c, err
 	}
-	c.Launch, err = program.Launch(dialect.Launched{ID: c.ID, Path: c.Path, Root: s.agentRoot(c.Dialect, c.Path), Env: s.Env()})
+	root := s.agentRoot(c.Dialect, c.Path)
+	c.Launch, err = program.Launch(dialect.Launched{ID: c.ID, Path: c.Path, Root: root, Env: s.Env(), Names: s.names(ctx, root)})
 	if err != nil {
 		return c, fmt.Errorf("%s: %w", c.Path, err)
 	}
@@ -183,6 +185,24 @@ func (s *Store) launch(program dialect.Launcher, of *Session) (c ResumeCommand, 
 		return c, fmt.Errorf("%s: resuming it is %w: %s finds it only in its working directory %q, which does not exist", c.Path, dialect.ErrUnsupported, program.Program(), c.Gone)
 	}
 	return c, nil
+}
+
+// names lists the logs in a place as far as they can be listed: a folder that cannot be read hides none that a program finds.
+func (s *Store) names(ctx context.Context, root dialect.Root) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if root.Sessions == "" {
+			return
+		}
+		b, err := s.Machine.Open(root.Sessions)
+		if err != nil {
+			return
+		}
+		for log, err := range b.List(ctx, "") {
+			if err == nil && !yield(log.Name) {
+				return
+			}
+		}
+	}
 }
 
 // agentRoot gives the place of an agent that a log is in: one of its own, or one of the settings that is laid out like them; the

@@ -21,6 +21,7 @@ func TestResumeCommand(t *testing.T) {
 	home := t.TempDir()
 	const (
 		id     = "0198e028-51a9-7379-857f-23f1cb024a0c"
+		newer  = "0198e029-0000-7000-8000-000000000000"
 		claude = `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","timestamp":"2026-05-01T10:00:00.000Z","sessionId":"` + id + `"}` + "\n"
 		codex  = `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"` + id + `","timestamp":"2026-05-01T10:00:00.000Z","cwd":"","originator":"o","cli_version":"0.166.0"}}` + "\n"
 		pi     = `{"type":"session","version":3,"id":"s","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/nowhere"}` + "\n"
@@ -52,6 +53,8 @@ func TestResumeCommand(t *testing.T) {
 		{path: ".claude/projects/-p/" + id + "/subagents/agent-1.jsonl", log: claude, refused: "sub-agent"},
 		{path: ".codex/" + rollout, log: codex, want: "codex resume " + id},
 		{path: "else/" + rollout, log: codex, want: "CODEX_HOME=$HOME/else codex resume " + id},
+		{path: ".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-" + id + "_" + newer + ".jsonl", log: codex, want: "codex resume " + id},
+		{path: ".codex/" + rollout, log: codex, refused: "rollout-2026-05-01T10-00-00-" + id + "_" + newer + ".jsonl replaces it"},
 		{path: ".codex/archived_sessions/" + filepath.Base(rollout), log: codex, refused: "codex unarchive " + id},
 		{path: "loose.jsonl", log: codex, refused: "in its own folder only"},
 		{path: ".pi/agent/sessions/--p--/2026-03-02T14-00-00-000Z_s.jsonl", log: pi, want: "pi --session $HOME/.pi/agent/sessions/--p--/2026-03-02T14-00-00-000Z_s.jsonl"},

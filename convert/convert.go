@@ -256,7 +256,8 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 		}
 		v.progress = false
 		// note marks what is lost as carried. It sets progress if the next round will differ.
-		wrong, err := v.compare(made(records), v.note)
+		read := made(records)
+		wrong, err := v.compare(read, v.note)
 		if err == nil && wrong && !v.progress {
 			err = ErrConverted // nothing more can be carried
 		}
@@ -266,7 +267,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 		if wrong {
 			continue
 		}
-		if more, err := v.easeTheWayBack(made(records)); err != nil || !more {
+		if more, err := v.easeTheWayBack(read); err != nil || !more {
 			return records, logtree.Named(v.src.path, err)
 		}
 	}

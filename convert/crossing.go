@@ -285,6 +285,7 @@ func (c *crossing) lastName() string {
 // restore takes the records that some entries were converted from, with their old ids.
 func (c *crossing) restore(o *foundOrigin) {
 	p := o.passage()
+	o.Records = nil // the passage has them now
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
@@ -308,31 +309,6 @@ func (c *crossing) learn(e session.Entry) {
 		c.after[e.Index].said = b.Provider + "/" + b.ModelID
 	case session.Message:
 		c.noteTools(e, b.Role, c.parts(b.JSON))
-	}
-}
-
-// openCalls are the calls of an entry.
-type openCalls struct {
-	at  int
-	ids []string
-}
-
-// noteTools remembers the calls of an answer and the names of their tools: some agents name them only in calls. Providers
-// want the results right after the message with the calls, so the last message with calls on the path is the one that
-// counts.
-func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session.Part) {
-	if role != session.RoleAssistant {
-		return
-	}
-	var ids []string
-	for _, part := range parts {
-		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
-			c.tools[call.ID] = call.Name
-			ids = append(ids, call.ID)
-		}
-	}
-	if ids != nil {
-		c.after[e.Index].calls = openCalls{e.Index, ids}
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -31,8 +33,8 @@ const (
 type Loss struct {
 	// Path is a JSON pointer into records of this kind; "" is the whole record.
 	Path string `json:"path"`
-	// Kind is that of the entries; or "header", "slot" for a title slot, "leaf" for the place before the first entry as
-	// the leaf, "line" for a line that is not an entry, "spacing" for
+	// Kind is that of the entries; or "header", "slot" for a title slot, "leaf" for the place before the first entry as the leaf,
+	// "line" for a line that is not an entry, "sub-agent" for the log of one, which stays a session of its own, "spacing" for
 	// white space around records, blank lines, several records on a line and a last line without its newline.
 	Kind   string `json:"kind"`
 	Count  int    `json:"count"`
@@ -132,6 +134,23 @@ type outline struct {
 	loose  []int  // the lines with something that is neither header nor entry
 	spaced []int  // the lines with another form than a record and its newline
 	slot   []byte // the title slot before the header
+	tasks  int    // the logs of sub-agents in the session's own folder
+}
+
+// tasksOf counts the logs of sub-agents in the folder that is named like a log. They are sessions of their own.
+func tasksOf(ctx context.Context, l *logtree.Log) (n int, err error) {
+	p, ok := l.Dialect.Layout().(dialect.Placer)
+	name := strings.TrimSuffix(l.At.Name, path.Ext(l.At.Name))
+	if !ok || l.Path == "" || name == l.At.Name {
+		return 0, nil
+	}
+	for log, err := range l.Source.Backend().List(ctx, name+"/") {
+		// The session is converted even if a folder beside it cannot be read.
+		if err == nil && strings.HasSuffix(log.Name, path.Ext(l.At.Name)) && !p.Main(log.Name) {
+			n++
+		}
+	}
+	return n, ctx.Err()
 }
 
 // outlineOf reads a log once more, as lines.
@@ -139,8 +158,11 @@ func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 	if l.Path == "" || l.At.Name == "" || !backend.Lines(l.Source.Backend(), l.At.Name) {
 		return o, nil
 	}
+	if o.tasks, err = tasksOf(ctx, l); err != nil {
+		return o, err
+	}
 	h := l.Tree.Header()
-	next, slotLine := 0, 0
+	next, slotLine := foreign(l.Tree), 0
 	last, lastLine := int64(-1), 0
 	// follow notes a line whose newline is two bytes: a carriage return is no part of its record.
 	follow := func(offset int64) {

@@ -7,6 +7,31 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// openCalls are the calls of an entry.
+type openCalls struct {
+	at  int
+	ids []string
+}
+
+// noteTools remembers the calls of an answer and the names of their tools: some agents name them only in calls. Providers
+// want the results right after the message with the calls, so the last message with calls on the path is the one that
+// counts.
+func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session.Part) {
+	if role != session.RoleAssistant {
+		return
+	}
+	var ids []string
+	for _, part := range parts {
+		if call, ok := part.(session.ToolCall); ok && call.ID != "" {
+			c.tools[call.ID] = call.Name
+			ids = append(ids, call.ID)
+		}
+	}
+	if ids != nil {
+		c.after[e.Index].calls = openCalls{e.Index, ids}
+	}
+}
+
 // noResult is the result of a call that has none: no provider accepts a call without one.
 const noResult = "[no result: the tool did not finish]"
 

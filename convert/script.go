@@ -38,7 +38,30 @@ func (c *crossing) byScript() bool {
 	if c.ofRun || c.same {
 		return false
 	}
-	return c.tree.Replayed() || c.replays
+	return c.replays || c.tree.Replayed() && !c.refused()
+}
+
+// refused reports whether the agent does not show the model anything of a path with messages: its program refuses to go on
+// with the session. Then the entries say more than the context.
+func (c *crossing) refused() bool {
+	leaf := c.leafID()
+	path, err := c.tree.Path(leaf)
+	if err != nil || leaf == "" {
+		return false
+	}
+	seen, err := session.BuildContext(c.tree, leaf, session.ContextOptions{})
+	if err != nil {
+		return false
+	}
+	for range seen.Messages() {
+		return false
+	}
+	for _, e := range path.Entries() {
+		if e.Kind == session.KindMessage {
+			return true
+		}
+	}
+	return false
 }
 
 // perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,

@@ -39,6 +39,7 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 		return r, err
 	}
 	r.id = c.newOf.ID
+	others := foreign(sess.tree)
 	for _, p := range c.passages {
 		// The header carried it: see crossing.run.
 		if p.restored && len(p.entries) == 0 {
@@ -46,14 +47,22 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 			continue
 		}
 		// The way back added it, such as a title: it was not in the old session.
-		if len(p.entries) == 0 || p.entries[0] >= len(v.owner) {
+		if len(p.entries) == 0 || p.entries[0]-others >= len(v.owner) {
 			r.strays += len(p.records)
 			continue
 		}
-		k := v.owner[p.entries[0]]
+		k := v.owner[p.entries[0]-others]
 		r.records[k] = append(r.records[k], p.records...)
 	}
 	return r, nil
+}
+
+// foreign counts the entries of other logs that a log goes on from. They come first.
+func foreign(t *session.Tree) (n int) {
+	for n < t.Len() && t.At(n).Foreign() {
+		n++
+	}
+	return n
 }
 
 // originsBack is convertBack for a dialect that cannot be a target: only what is carried along comes back.
@@ -87,8 +96,8 @@ func equal(before, after [][]byte) bool { return slices.EqualFunc(before, after,
 // compare converts the new session back and tells which passages differ from the old session; -1 is the header. Restored
 // passages are not compared: their bytes are those of an older session.
 func (v *conversion) compare(sess side, tell func(passage int, before, after [][]byte)) (wrong bool, err error) {
-	if sess.tree.Len() != len(v.owner) {
-		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, sess.tree.Len(), len(v.owner))
+	if n := sess.tree.Len() - foreign(sess.tree); n != len(v.owner) {
+		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, n, len(v.owner))
 	}
 	r, err := v.convertBack(sess)
 	if err != nil {
@@ -208,6 +217,9 @@ func (v *conversion) report(dst *store.Session) Report {
 			loss := v.ledger.note("", kind, Dropped)
 			loss.Lines = append(loss.Lines, n)
 		}
+	}
+	for range v.outline.tasks {
+		v.ledger.note("", "sub-agent", Dropped)
 	}
 	// Eased passages count as mapped: they lose nothing.
 	for k, p := range v.cross.passages {

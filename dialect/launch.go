@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 
@@ -25,6 +26,8 @@ type Launched struct {
 	// Root is the place of the agent that the log is in; the zero Root where it is in none.
 	Root Root
 	Env  Env
+	// Names are the names of the logs in Root, for programs that choose among several of one session. It must not be nil.
+	Names iter.Seq[string]
 }
 
 // Launch is the command that continues a session.

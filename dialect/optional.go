@@ -177,9 +177,12 @@ func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 
 // Registrar is a Writer whose agent keeps the names of all sessions in one file of JSON Lines, not in their logs.
 type Registrar interface {
-	// Register gives the record that names a session, "" to take its name away, and the name of the file, relative to the
-	// folder that holds Root.Sessions. The record is appended.
-	Register(id session.ID, name string, now time.Time) (file string, record []byte)
+	// Registry is the name of the file, relative to the folder that holds Root.Sessions.
+	Registry() string
+	// Register gives the record that names a session, "" to take its name away. It is appended to the file.
+	Register(id session.ID, name string, now time.Time) []byte
+	// Registered gives the names that the file has. What is not a record is skipped.
+	Registered(content []byte) map[session.ID]string
 }
 
 // Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.

@@ -111,6 +111,9 @@ func (t *tally) spellFor(model int) *index.Spell {
 			return s
 		}
 	}
+	if n >= spellsMost {
+		return &t.spells[n-1]
+	}
 	next := index.Spell{Model: model}
 	if n > 0 {
 		next.Quarter, next.Copied = t.spells[n-1].Quarter, t.spells[n-1].Copied

@@ -136,6 +136,7 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 // PlaceRows fills in what the names of logs say, and working directories that all other logs of the folder agree on or
 // that runs name. It needs all rows of a folder at once, so it comes after the peeking.
 func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
+	m.entitle(ctx, rows)
 	runs := m.lastRuns()
 	type folder struct{ path, dialect string }
 	named := map[folder]string{} // "" where logs differ

@@ -3,7 +3,8 @@
 // A repair has two steps. Plan reads a log and lists every problem together with what would be done about it; it writes
 // nothing. Repair makes the same plan and applies it: records that share a line get lines of their own, bytes that are
 // not records move to a log beside it, and ids and parents change only where their meaning is certain. The old log stays
-// as a backup, and the new one replaces it atomically.
+// as a backup, and the new one replaces it atomically. What the agent's own program does not find in a log that can be read,
+// its dialect says (dialect.Mender).
 //
 // Check also lists problems that no repair solves, such as missing blobs.
 package repair

@@ -127,14 +127,14 @@ func listTrash(c *call, _ struct{}) ([]wire.Trashed, error) {
 }
 
 type resumeParams struct {
-	In string `json:"in" doc:"the agent that continues it, as a dialect; the default is its own"`
+	Agent string `json:"agent" doc:"the agent that continues it, as a dialect; the default is its own"`
 	eitherParams
 	LeafID *session.EntryID `json:"leafId" doc:"the entry to go on from; the default is the leaf"`
 }
 
 // resumeCommand may write: see treeline.Store.ResumeCommand.
 func resumeCommand(c *call, p resumeParams) (j wire.Resume, err error) {
-	in, err := c.dialect(p.In)
+	in, err := c.dialect(p.Agent)
 	if err != nil {
 		return j, err
 	}

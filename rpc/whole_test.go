@@ -126,8 +126,8 @@ func TestResumeCommand(t *testing.T) {
 	h = c.object("open", members{"path": path, "readOnly": true})["session"].(string)
 	equal(t, "the leaf moved", len(c.object("buildParts", members{"session": h})["messages"].([]any)), 1)
 
-	other := c.object("resumeCommand", members{"session": h, "in": "operator"})
-	equal(t, "another agent", []any{other["dialect"], other["from"], exists(other["path"].(string))}, []any{"operator", path, true})
+	other := c.object("resumeCommand", members{"session": h, "agent": "operator"})
+	equal(t, "another agent", []any{other["dialect"], other["madeFrom"], exists(other["path"].(string))}, []any{"operator", path, true})
 	if _, ok := other["conversion"].(members); !ok {
 		t.Errorf("no report: %v", other)
 	}

@@ -81,9 +81,6 @@ func (s *Session) canLead(id session.EntryID) error {
 	if _, ok := s.dialect.(dialect.Besider); err != nil || !ok {
 		return err
 	}
-	if _, ok := s.dialect.(dialect.Besider); !ok {
-		return nil
-	}
 	raw, err := e.Raw()
 	if err == nil && s.isBeside(raw) {
 		err = s.refuse("entry %q is not part of the conversation: nothing can follow it", id)

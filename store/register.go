@@ -23,8 +23,8 @@ func (s *Session) register(ctx context.Context, r dialect.Registrar, name string
 	if err := s.endDeferral(ctx); err != nil {
 		return err
 	}
-	file, record := r.Register(s.tree.Header().ID, name, w.opt.Clock())
-	path := place.Join(s.store.BaseOf(root), file)
+	record := r.Register(s.tree.Header().ID, name, w.opt.Clock())
+	path := place.Join(s.store.BaseOf(root), r.Registry())
 	at, release, err := s.store.LocateWriting(path, w.opt.Durability, nil)
 	if err != nil {
 		return s.named(err)

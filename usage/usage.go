@@ -9,9 +9,13 @@
 //   - A fork begins with the messages of its parent. Agents copy them with their times, so they are older than the fork
 //     itself, and the catalogue knows them as copied. They count in the parent. If the parent is not in the catalogue, they
 //     count in one of its forks: the one that has the most of them.
+//     Agents that copy without naming the parent are found out by the catalogue (index.Summary.Forked).
 //   - A session that was converted from another one begins with that one's messages, too. What is not newer than the last
 //     quarter of an hour of the old session counts there. If the old session is not in the catalogue, the longest conversion of it takes
 //     its place.
+//
+// Cost is what agents recorded; treeline has no prices. Where an agent records the cost of a session so far, the differences
+// count. In a fork the first such sum includes what was copied: it is divided by tokens.
 //
 // Two kinds of messages count twice, since nothing in the catalogue tells them apart: those that a fork of a removed fork has
 // from its grandparent, and those of forks of codelia's states, whose messages have no times. The latter record no tokens.

@@ -11,7 +11,7 @@ import (
 
 // Resume is the command that continues a session. command is a line for the shell; args, env (NAME=value) and cwd are the
 // same in pieces. cwd is "" if the command may be started anywhere. id, path, dialect and leafId are those of the session that it
-// continues. from is the session that this one was made of, conversion what became of it if it was converted, and holders are
+// continues. madeFrom is the session that this one was made of, conversion what became of it if it was converted, and holders are
 // programs that have it open for writing; they are absent otherwise.
 type Resume struct {
 	Command    string           `json:"command"`
@@ -22,7 +22,7 @@ type Resume struct {
 	Path       string           `json:"path"`
 	Dialect    string           `json:"dialect"`
 	LeafID     *session.EntryID `json:"leafId"`
-	From       string           `json:"from,omitempty"`
+	From       string           `json:"madeFrom,omitempty"`
 	Holders    []string         `json:"holders,omitempty"`
 	Conversion *Conversion      `json:"conversion,omitempty"`
 }

@@ -293,10 +293,10 @@ export interface Resume {
   cwd: string;
   dialect: string;
   env: Array<string>;
-  from?: string;
   holders?: Array<string>;
   id: string;
   leafId: string | null;
+  madeFrom?: string;
   path: string;
 }
 
@@ -1010,7 +1010,7 @@ export interface ConvertParams {
 
 export interface ResumeCommandParams {
   /** the agent that continues it, as a dialect; the default is its own */
-  in?: string | null;
+  agent?: string | null;
   /** a session that is not open: its path, its id or the beginning of it (also agent:id), or @last */
   ref?: string | null;
   /** the agent's format, such as omp or pi */

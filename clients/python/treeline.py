@@ -379,8 +379,8 @@ class _Resume(TypedDict):
 
 class Resume(_Resume, total=False):
     conversion: Conversion
-    from: str
     holders: List[str]
+    madeFrom: str
 
 
 class _Row(TypedDict):
@@ -1122,7 +1122,7 @@ class _ClientMethods(_Caller):
     def resume_command(
         self,
         *,
-        in_: Optional[str] = None,
+        agent: Optional[str] = None,
         ref: Optional[str] = None,
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
@@ -1131,12 +1131,12 @@ class _ClientMethods(_Caller):
         Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
         no leaf, the path to it becomes a session of its own.
 
-        in_: the agent that continues it, as a dialect; the default is its own
+        agent: the agent that continues it, as a dialect; the default is its own
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         leaf_id: the entry to go on from; the default is the leaf
         """
-        return self._call("resumeCommand", {"in": in_, "ref": ref, "dialect": dialect, "leafId": leaf_id})
+        return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
 
     def rm(self, ref: str, *, force_rewrite: Optional[bool] = None) -> Trashed:
         """Moves a session to treeline's trash. id of the result is its name there.
@@ -1754,7 +1754,7 @@ class _SessionMethods(_Caller):
     def resume_command(
         self,
         *,
-        in_: Optional[str] = None,
+        agent: Optional[str] = None,
         ref: Optional[str] = None,
         dialect: Optional[str] = None,
         leaf_id: Optional[str] = None,
@@ -1763,12 +1763,12 @@ class _SessionMethods(_Caller):
         Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
         no leaf, the path to it becomes a session of its own.
 
-        in_: the agent that continues it, as a dialect; the default is its own
+        agent: the agent that continues it, as a dialect; the default is its own
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
         leaf_id: the entry to go on from; the default is the leaf
         """
-        return self._call("resumeCommand", {"in": in_, "ref": ref, "dialect": dialect, "leafId": leaf_id})
+        return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
 
 
 

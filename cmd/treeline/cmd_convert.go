@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -40,7 +42,7 @@ func (a *app) convertCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, err := a.convert(cmd, args[0], dialectName, toName, leaf, out)
+			r, next, err := a.convert(cmd, args[0], dialectName, toName, leaf, out)
 			if err != nil {
 				return errors.Join(err, drop())
 			}
@@ -53,11 +55,14 @@ func (a *app) convertCommand() *cobra.Command {
 			if why := outcome(r); why != "" && !a.json {
 				a.notice(why)
 			}
+			if next != "" && !a.json {
+				a.notice("continue it with: " + next)
+			}
 			return a.say(wire.NewConversion(r), r.Target.File)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
-	cmd.Flags().StringVar(&toName, "to", "", "the target `DIALECT`: omp, pi, operator, wave, codelia, "+screen.Ellipsis)
+	cmd.Flags().StringVar(&toName, "to", "", "the target `DIALECT`: omp, pi, operator, wave, codelia, claude, codex, "+screen.Ellipsis)
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write to the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
@@ -67,38 +72,42 @@ func (a *app) convertCommand() *cobra.Command {
 	return cmd
 }
 
-// convert only reads the source: an old version is migrated in memory.
-func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out string) (none convert.Report, err error) {
+// convert only reads the source: an old version is migrated in memory. next is the command that continues the new session, ""
+// where its agent would not find it.
+func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out string) (none convert.Report, next string, err error) {
 	ctx := cmd.Context()
 	s, err := a.writeStore()
 	if err != nil {
-		return none, err
+		return none, "", err
 	}
 	opt := convert.Options{Dir: out}
 	if opt.To, err = namedDialect(s, toName); err != nil {
-		return none, err
+		return none, "", err
 	}
 	src, err := a.openIn(ctx, s, ref, dialectName)
 	if err != nil {
-		return none, err
+		return none, "", err
 	}
 	defer src.Close()
 	a.problems(src.Tree().Problems())
 	if cmd.Flags().Changed("leaf") {
 		id, err := entryOf(src, leaf)
 		if err != nil {
-			return none, err
+			return none, "", err
 		}
 		opt.Leaf = &id
 	}
 	sess, r, err := s.ConvertSession(ctx, src, opt)
 	switch {
 	case errors.Is(err, backend.ErrExist):
-		return none, fmt.Errorf("%w; use --out for another folder", err)
+		return none, "", fmt.Errorf("%w; use --out for another folder", err)
 	case err != nil:
-		return none, sameFamily(err)
+		return none, "", sameFamily(err)
 	}
-	return r, sess.Close()
+	if c, err := s.ResumeCommand(ctx, sess, treeline.ResumeOptions{}); err == nil {
+		next = wire.ShellLine(c.Dir, c.Env, c.Args)
+	}
+	return r, next, sess.Close()
 }
 
 // sameFamily names the flag that helps if another agent of the same family may have written the session.
@@ -112,7 +121,7 @@ func sameFamily(err error) error {
 
 // outcome sums up in one line what was not converted.
 func outcome(r convert.Report) string {
-	var lines, spacing int
+	var lines, spacing, tasks int
 	migrated := false
 	for _, l := range r.Losses {
 		switch {
@@ -122,20 +131,25 @@ func outcome(r convert.Report) string {
 			lines += l.Count
 		case l.Became == convert.Dropped && l.Kind == "spacing":
 			spacing += l.Count
+		case l.Became == convert.Dropped && l.Kind == "sub-agent":
+			tasks += l.Count
 		}
 	}
 	var parts []string
 	if r.Carried > 0 {
-		parts = append(parts, wire.Count(r.Carried, "entry", "entries")+" carried along in part or whole")
+		parts = append(parts, wire.Count(r.Carried, "entry", "entries")+" carried along in part or whole"+kindsOf(r, convert.Carried))
 	}
 	if r.Dropped > 0 {
-		parts = append(parts, wire.Count(r.Dropped, "entry", "entries")+" left out")
+		parts = append(parts, wire.Count(r.Dropped, "entry", "entries")+" left out"+kindsOf(r, convert.Dropped))
 	}
 	if lines > 0 {
 		parts = append(parts, wire.Count(lines, "line", "lines")+" that could not be read left out")
 	}
 	if spacing > 0 {
 		parts = append(parts, "the spacing of "+wire.Count(spacing, "line", "lines")+" lost")
+	}
+	if tasks > 0 {
+		parts = append(parts, wire.Count(tasks, "log of a sub-agent", "logs of sub-agents")+" not converted")
 	}
 	if migrated {
 		parts = append(parts, "an old version converted to the current one")
@@ -144,6 +158,31 @@ func outcome(r convert.Report) string {
 		return ""
 	}
 	return strings.Join(parts, ", ") + "; --report lists them"
+}
+
+// kindsOf lists the kinds of the entries that became something, each with its number, in parentheses.
+func kindsOf(r convert.Report, became convert.Became) string {
+	var kinds []string
+	entries := map[string]map[session.EntryID]bool{}
+	for _, l := range r.Losses {
+		if l.Became != became || len(l.Entries) == 0 {
+			continue
+		}
+		if entries[l.Kind] == nil {
+			entries[l.Kind] = map[session.EntryID]bool{}
+			kinds = append(kinds, l.Kind)
+		}
+		for _, id := range l.Entries {
+			entries[l.Kind][id] = true // one entry may differ in several places
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%s: %d", kind, len(entries[kind]))
+	}
+	return " (" + strings.Join(kinds, ", ") + ")"
 }
 
 // openReport opens the file of --report, nil for none, before anything is converted: if it cannot be written, nothing is.

@@ -25,7 +25,8 @@ func (a *app) repairCommand() *cobra.Command {
 		Short:      "Repair a damaged session file",
 		Long: "Show what is wrong with a session file and how it would be repaired: records that share a line get lines of their own,\n" +
 			"torn records and lines that are not records move to another file (<name>.torn-<time>), entries in a cycle become roots,\n" +
-			"and duplicate ids that nothing refers to are made unique. Everything else stays byte for byte.\n\n" +
+			"and duplicate ids that nothing refers to are made unique. Entries that the agent's program would not find are linked\n" +
+			"again, and its leaf is set. Everything else stays byte for byte.\n\n" +
 			"--apply replaces the file atomically and keeps the original as <name>.repair-<time>.bak. Entries that an agent\n" +
 			"appends meanwhile are kept; an agent that keeps the file open must be closed first." + sessionHelp,
 		Example: "  treeline repair session.jsonl\n  treeline repair session.jsonl --apply",

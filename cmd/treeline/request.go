@@ -24,7 +24,7 @@ type requestFlags struct {
 const lastAnswer = "auto"
 
 func (f *requestFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic, openai or responses (default: the agent's, or that of the last answer)")
+	cmd.Flags().StringVar(&f.api, "llm", "", "print the body of a request to `PROVIDER`: anthropic, openai or responses (default: as the agent does)")
 	cmd.Flags().Lookup("llm").NoOptDefVal = lastAnswer
 	cmd.Flags().StringVar(&f.model, "model", "", "with --llm: ask the model `NAME` (default: that of the last answer)")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "with --llm: the user says `TEXT` next")

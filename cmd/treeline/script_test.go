@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/treeline-dev/treeline/internal/gen"
@@ -111,8 +112,20 @@ func TestScripts(t *testing.T) {
 			"disk":       diskCmd,
 			"asked":      askedCmd,
 			"background": backgroundCmd,
+			"compress":   compressCmd,
 		},
 	})
+}
+
+// compressCmd puts a file into FILE.zst and removes it: compress FILE
+func compressCmd(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	content, err := os.ReadFile(path)
+	ts.Check(err)
+	enc, err := zstd.NewWriter(nil)
+	ts.Check(err)
+	ts.Check(os.WriteFile(path+".zst", enc.EncodeAll(content, nil), 0o600))
+	ts.Check(os.Remove(path))
 }
 
 // codeCmd runs a command and expects an exit code: code 2 treeline show

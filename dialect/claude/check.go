@@ -132,7 +132,7 @@ func (c *checker) wentOn(i int32) bool {
 	answer := c.marks[i].message
 	stack := []int32{i}
 	if answer >= 0 {
-		stack = slices.Clone(c.pieces[answer])
+		stack = slices.Clone(c.pieces.of(answer))
 	}
 	for n := 0; len(stack) > 0 && n < len(c.marks); n++ {
 		top := stack[len(stack)-1]

@@ -9,4 +9,6 @@ import (
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", claude.Claude) }
 
+func TestContext(t *testing.T) { dialecttest.Seen(t, "testdata", claude.Claude) }
+
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", claude.Claude) }

@@ -3,6 +3,7 @@ package claude
 import (
 	"bytes"
 	"math"
+	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -310,6 +311,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		env.Kind, env.Role = session.KindMessage, session.RoleAssistant
 		m.flags |= isAssistant
 		if len(f.message) > 0 && f.object {
+			_, env.Joined = dec.r.answers[string(f.message)] // the other lines of an answer are no branches
 			env.Message = f.message
 			m.message = dec.r.answer(f.message)
 		}
@@ -383,7 +385,36 @@ func millis(timestamp []byte) (at int64, ok bool) {
 	if !rawjson.IsString(timestamp) {
 		return 0, false
 	}
+	if at, ok = plainMillis(timestamp); ok {
+		return at, true
+	}
 	return session.Time{Text: string(timestamp)}.Millis()
+}
+
+// plainMillis reads a time in the program's own spelling, "2026-05-01T10:00:01.000Z" with its quotes, and does nothing
+// else: every line has one.
+func plainMillis(s []byte) (int64, bool) {
+	const form = `"0000-00-00T00:00:00.000Z"`
+	if len(s) != len(form) {
+		return 0, false
+	}
+	var n [7]int // year, month, day, hour, minute, second, millisecond
+	k := 0
+	for i := 1; i < len(form)-1; i++ {
+		switch c := s[i]; {
+		case form[i] == '0' && c >= '0' && c <= '9':
+			n[k] = 10*n[k] + int(c-'0')
+		case form[i] != '0' && c == form[i]:
+			k = min(k+1, len(n)-1)
+		default:
+			return 0, false
+		}
+	}
+	// Days after the 28th are left to the calendar.
+	if n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 28 || n[3] > 23 || n[4] > 59 || n[5] > 59 {
+		return 0, false
+	}
+	return time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC).UnixMilli(), true
 }
 
 // noTime is the time of an entry whose timestamp is absent or not a string that can be read.

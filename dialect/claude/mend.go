@@ -22,7 +22,7 @@ func (r *reader) Mends(t *session.Tree) []dialect.Mend {
 	if !ok {
 		return nil
 	}
-	m := mender{omissions: omissions{shape: r.shapeOf(t, leaf.Index), at: make([]int32, t.Len()), steps: steps(t), leaf: true}, linked: map[int32]int32{}}
+	m := mender{omissions: omissions{shape: r.shapeOf(t, leaf.Index), at: make([]int32, t.Len()), leaf: true}, linked: map[int32]int32{}}
 	path, gaps := m.walk(int32(leaf.Index))
 	for k, i := range path {
 		m.at[i] = int32(k) + 1
@@ -36,9 +36,6 @@ func (r *reader) Mends(t *session.Tree) []dialect.Mend {
 	}
 	return m.list
 }
-
-// steps is how far right may look for each entry.
-func steps(t *session.Tree) int { return 100 + 8*t.Len() }
 
 // mender collects changes.
 type mender struct {
@@ -55,7 +52,7 @@ func (m *mender) orphans() {
 		}
 		n++
 		path, gaps := m.walk(i)
-		o := omissions{shape: m.shape, at: make([]int32, len(m.marks)), steps: steps(m.t)}
+		o := omissions{shape: m.shape, at: make([]int32, len(m.marks))}
 		for k, j := range path {
 			o.at[j] = int32(k) + 1
 		}

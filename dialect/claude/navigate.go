@@ -181,5 +181,5 @@ func (s *shape) answered(at int32, path []bool) bool {
 	if answer < 0 {
 		return false
 	}
-	return slices.ContainsFunc(s.pieces[answer], func(i int32) bool { return path[i] })
+	return slices.ContainsFunc(s.pieces.of(answer), func(i int32) bool { return path[i] })
 }

@@ -24,7 +24,7 @@ type omissions struct {
 	// begin is the first place that the model sees, after the last compaction.
 	begin int32
 	leaf  bool // the path leads to the leaf of the log
-	steps int  // steps that right may still take: a log of lost lines alone must not take quadratic time
+	steps int  // steps that right took: a log of lost lines alone must not take quadratic time
 }
 
 // Omits implements session.Omitter. A branch that the user left is not a loss.
@@ -35,7 +35,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 		return r.unled(t)
 	}
 	leaf, ok := t.Leaf()
-	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), steps: 100 + 8*t.Len(), leaf: ok && leaf.Index == to.Index}
+	o := omissions{shape: r.shapeOf(t, to.Index), path: p, at: make([]int32, t.Len()), leaf: ok && leaf.Index == to.Index}
 	if refused, err := r.refuses(p); err != nil || refused {
 		o.refused(to)
 		return o.list
@@ -184,11 +184,16 @@ func (o *omissions) below(top int32) func(int32) bool {
 func (o *omissions) gaps(to int32) {
 	_, gaps := o.walk(to)
 	for _, g := range gaps {
-		if o.at[g.child] < o.begin {
-			continue // a compaction hides it
+		if o.at[g.child] < o.begin || slices.Contains(o.kept, g.child) {
+			continue // a compaction hides it, or keeps it
 		}
 		right, lost := o.right(g.child)
+		unread := o.unread(g.child)
 		switch {
+		case right < 0 && unread >= 0 && g.to < 0:
+			o.unseen(g.child, fmt.Sprintf("the program does not load the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(unread)), adviceKept)
+		case right < 0 && unread >= 0:
+			o.unseen(g.child, fmt.Sprintf("the program does not load the parent of %s and goes on from %s; it should be %s", o.name(g.child), o.name(g.to), o.name(unread)), adviceKept)
 		case right == g.to:
 		case right >= 0 && g.to < 0:
 			o.unseen(g.child, fmt.Sprintf("the program does not find the parent of %s and forgets what came before it, from %s back", o.name(g.child), o.name(right)), adviceParent)
@@ -207,11 +212,32 @@ func (o *omissions) rehangs() {
 	}
 }
 
+// unread gives the next ancestor that is a message, though the program does not have it, or -1: it stands before the last
+// compaction of a large file, or after another record on its line.
+func (o *omissions) unread(child int32) int32 {
+	id := o.t.At(int(child)).Parent
+	for most := 100 + 8*o.t.Len(); o.steps < most; o.steps++ {
+		e, ok := o.t.Lookup(id)
+		if !ok || e.Index == int(child) {
+			return -1
+		}
+		if i := int32(e.Index); o.marks[i].flags&(isUser|isAssistant) != 0 {
+			if o.live(i) {
+				return -1
+			}
+			return i
+		}
+		id = e.Parent
+	}
+	return -1
+}
+
 // right gives the entry that an entry with a missing parent follows, or -1: the next ancestor that the program has; where
 // the log lacks the parent, too, the entry before it in the log. lost: the log has the parent.
 func (o *omissions) right(child int32) (at int32, lost bool) {
 	id := o.t.At(int(child)).Parent
-	for ; o.steps > 0; o.steps-- {
+	most := 100 + 8*o.t.Len()
+	for ; o.steps < most; o.steps++ {
 		e, ok := o.t.Lookup(id)
 		if !ok || e.Index == int(child) {
 			break
@@ -227,8 +253,8 @@ func (o *omissions) right(child int32) (at int32, lost bool) {
 	if lost {
 		return -1, true
 	}
-	for i := child - 1; i >= 0 && o.steps > 0; i-- {
-		o.steps--
+	for i := child - 1; i >= 0 && o.steps < most; i-- {
+		o.steps++
 		if o.live(i) && o.marks[i].flags&(isSide|isNameless) == 0 {
 			return i, false
 		}

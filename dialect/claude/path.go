@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -79,6 +80,7 @@ func (s *shape) walk(to int32) (path []int32, gaps []gap) {
 type bridges struct {
 	*shape
 	on     []bool
+	byTime []int32 // main entries that have a time
 	groups []group
 }
 
@@ -123,7 +125,14 @@ func (b *bridges) usable(g int) int {
 	return end
 }
 
+// group orders the entries that a bridge may lead to by time and position.
 func (b *bridges) group() {
+	for i := range int32(len(b.marks)) {
+		if m := b.marks[i]; b.live(i) && m.flags&(isSide|isOdd) == 0 && m.at != noTime {
+			b.byTime = append(b.byTime, i)
+		}
+	}
+	slices.SortStableFunc(b.byTime, func(i, k int32) int { return cmp.Compare(b.marks[i].at, b.marks[k].at) })
 	for k, i := range b.byTime {
 		n := len(b.groups)
 		if n == 0 || b.groups[n-1].at != b.marks[i].at {
@@ -156,8 +165,8 @@ func (s *shape) complete(path []int32) []int32 {
 			}
 			return out
 		}
-		more := beside(s.pieces[answer])
-		if results := s.results[answer]; len(beside(results)) > 0 {
+		more := beside(s.pieces.of(answer))
+		if results := s.results.of(answer); len(beside(results)) > 0 {
 			for _, i := range results {
 				moved[i] = on[i]
 			}

@@ -29,7 +29,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s.ID, s.CWD, s.Created, s.Version = session.ID(p.id), p.cwd, p.created, version
 	if len(tail) > 0 {
 		p.active = nil // only the tail has the last
+		first := p.prompt
 		p.lines(tail, false, true)
+		p.prompt = first // the tail shows a later one
 	}
 	p.fill(&s)
 	s.TailShort = p.active == nil

@@ -98,7 +98,7 @@ func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
 	turns = d.dropOpen(turns)
 	turns = joinAnswers(turns)
 	turns = d.dropEmpty(turns)
-	dropThinkingOfOthers(turns)
+	trimAnswers(turns)
 	turns, commands := trailing(turns)
 	turns = joinUsers(turns)
 	d.dropDoubles(turns)

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -26,14 +25,13 @@ type shape struct {
 	first, next []int32 // children, in file order
 	anchor      int32   // the entry that the kept messages follow, or missing
 	kept        []int32
-	byTime      []int32 // main entries that have a time, in order of time and position
-	pieces      map[int32][]int32
-	results     map[int32][]int32 // answer → its results
-	byPrompt    bool              // the last-prompt line chose the leaf
-	unnamed     int32             // the leaf without last-prompt lines
-	past        map[int32]int32   // progress line → the entry above it
-	skipped     bool              // entries before the last compaction were left out
-	rehung      []int32           // entries whose parent was left out: they follow the kept messages
+	pieces      groups          // answer → its lines
+	results     groups          // answer → its results
+	byPrompt    bool            // the last-prompt line chose the leaf
+	unnamed     int32           // the leaf without last-prompt lines
+	past        map[int32]int32 // progress line → the entry above it
+	skipped     bool            // entries before the last compaction were left out
+	rehung      []int32         // entries whose parent was left out: they follow the kept messages
 }
 
 // skipsFrom is the size from which on the program does not load what stands before the last compaction.
@@ -51,13 +49,13 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	s.keep()
 	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
 	// keeps. Of a large file it does not even load it.
+	stays := make([]bool, n)
+	for _, i := range s.kept {
+		stays[i] = true
+	}
 	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
 	if skip && r.kept.set && (large || len(s.kept) > 0 || r.kept.again) {
 		s.skipped = true
-		stays := make([]bool, n)
-		for _, i := range s.kept {
-			stays[i] = true
-		}
 		for i := range r.kept.boundary {
 			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
 		}
@@ -68,7 +66,7 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 			continue
 		}
 		s.parent[i] = s.above(i)
-		if s.skipped && !large && len(s.kept) > 0 && s.parent[i] == missing && !slices.Contains(s.kept, int32(i)) && s.forgotten(i) {
+		if s.skipped && !large && len(s.kept) > 0 && s.parent[i] == missing && !stays[i] && s.forgotten(i) {
 			s.parent[i] = s.kept[len(s.kept)-1]
 			s.rehung = append(s.rehung, int32(i))
 		}
@@ -219,30 +217,60 @@ func (s *shape) link() {
 	}
 }
 
-// sort orders the entries that a bridge may lead to, and collects the pieces of answers. written are the parents before kept
-// messages were moved.
+// sort collects the pieces and the results of answers. written are the parents before kept messages were moved.
 func (s *shape) sort(written []int32) {
-	s.pieces, s.results = map[int32][]int32{}, map[int32][]int32{}
-	for i := range int32(len(s.marks)) {
-		m := s.marks[i]
-		if !s.live(i) {
-			continue
-		}
-		if m.flags&(isSide|isOdd) == 0 && m.at != noTime {
-			s.byTime = append(s.byTime, i)
-		}
-		if m.message >= 0 {
-			s.pieces[m.message] = append(s.pieces[m.message], i)
+	n := len(s.marks)
+	of := make([]int32, n)
+	for i := range int32(n) {
+		if of[i] = -1; s.live(i) {
+			of[i] = s.marks[i].message
 		}
 	}
-	for i := range int32(len(s.marks)) {
+	s.pieces = groupBy(of)
+	for i := range int32(n) {
 		// A result that a compaction keeps still belongs to its call.
-		if p := written[i]; s.live(i) && s.marks[i].flags&isResult != 0 && p >= 0 && s.marks[p].message >= 0 {
-			answer := s.marks[p].message
-			s.results[answer] = append(s.results[answer], i)
+		p := written[i]
+		if of[i] = -1; s.live(i) && s.marks[i].flags&isResult != 0 && p >= 0 {
+			of[i] = s.marks[p].message
 		}
 	}
-	sort.SliceStable(s.byTime, func(a, b int) bool { return s.marks[s.byTime[a]].at < s.marks[s.byTime[b]].at })
+	s.results = groupBy(of)
+}
+
+// groups are positions by answer, in file order. They are in one list: most answers have one line.
+type groups struct{ begin, list []int32 }
+
+// groupBy makes the groups of all positions i by of[i]; -1 is none.
+func groupBy(of []int32) (g groups) {
+	most := int32(-1)
+	for _, k := range of {
+		most = max(most, k)
+	}
+	g.begin = make([]int32, most+2)
+	for _, k := range of {
+		if k >= 0 {
+			g.begin[k+1]++
+		}
+	}
+	for k := range most + 1 {
+		g.begin[k+1] += g.begin[k]
+	}
+	g.list = make([]int32, g.begin[most+1])
+	for i := int32(len(of)) - 1; i >= 0; i-- { // from the end: begin of the next group moves down to its own
+		if k := of[i]; k >= 0 {
+			g.begin[k+1]--
+			g.list[g.begin[k+1]] = i
+		}
+	}
+	return groups{append(g.begin[1:], int32(len(g.list))), g.list}
+}
+
+// of gives the positions of an answer.
+func (g groups) of(answer int32) []int32 {
+	if answer < 0 || int(answer)+1 >= len(g.begin) {
+		return nil
+	}
+	return g.list[g.begin[answer]:g.begin[answer+1]]
 }
 
 // lastEntry gives the last line of the conversation that ok accepts, or -1.

@@ -106,7 +106,7 @@ func joinAnswers(turns []*turn) []*turn {
 		}
 		out = append(out, t)
 	}
-	if n := len(out); n > 0 && !out[n-1].user && slices.ContainsFunc(out[n-1].blocks, func(b block) bool { return b.kind == blockCall && !hasResultOf(turns, b.id) }) {
+	if n := len(out); n > 0 && !out[n-1].user && out[n-1].waits(turns) {
 		out[n-1].apart = true
 	}
 	for _, t := range out {
@@ -117,11 +117,22 @@ func joinAnswers(turns []*turn) []*turn {
 	return out
 }
 
-// hasResultOf reports whether a call has a result.
-func hasResultOf(turns []*turn, call string) bool {
-	return slices.ContainsFunc(turns, func(t *turn) bool {
-		return t.user && slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == blockResult && b.id == call })
-	})
+// waits reports whether a call of an answer has no result.
+func (t *turn) waits(turns []*turn) bool {
+	open := map[string]bool{}
+	for _, b := range t.blocks {
+		if b.kind == blockCall {
+			open[b.id] = true
+		}
+	}
+	for _, other := range turns {
+		for _, b := range other.blocks {
+			if other.user && b.kind == blockResult {
+				delete(open, b.id)
+			}
+		}
+	}
+	return len(open) > 0
 }
 
 func rank(b block) int {
@@ -232,11 +243,14 @@ func markThinking(turns []*turn) {
 	}
 }
 
-// dropThinkingOfOthers drops what markThinking marked.
-func dropThinkingOfOthers(turns []*turn) {
+// trimAnswers drops from answers what markThinking marked, and empty texts.
+func trimAnswers(turns []*turn) {
 	for _, t := range turns {
-		if slices.ContainsFunc(t.blocks, func(b block) bool { return b.foreign }) {
-			t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.foreign })
+		unsent := func(b block) bool {
+			return b.foreign || !t.user && b.kind == blockText && rawjson.Str(b.json, "text") == ""
+		}
+		if slices.ContainsFunc(t.blocks, unsent) {
+			t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), unsent)
 		}
 	}
 }

@@ -50,17 +50,6 @@ func joinUsers(turns []*turn) []*turn {
 	return out
 }
 
-// dropEmpty drops the empty texts of an answer.
-func (t *turn) dropEmpty() {
-	empty := func(b block) bool { return b.kind == blockText && rawjson.Str(b.json, "text") == "" }
-	if t.system || t.quoted != nil || !slices.ContainsFunc(t.blocks, empty) {
-		return
-	}
-	if t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), empty); len(t.blocks) == 0 {
-		t.blocks = []block{textBlock(noContent)}
-	}
-}
-
 // breakLine ends the last text, where another one follows. It changes the blocks.
 func breakLine(blocks []block) {
 	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
@@ -69,12 +58,14 @@ func breakLine(blocks []block) {
 	}
 }
 
-// fill drops texts of the user without a visible character, unless they are all of a line, and empty texts of answers. It
-// puts a note where nothing is left.
+// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
+// left.
 func fill(turns []*turn) {
 	for k, t := range turns {
 		if !t.user {
-			t.dropEmpty()
+			if len(t.blocks) == 0 && t.quoted == nil && !t.system {
+				t.blocks = []block{textBlock(noContent)}
+			}
 			continue
 		}
 		if k == len(turns)-1 && t.command {

@@ -77,8 +77,14 @@ func (b *bases) Needs() []dialect.Need {
 	return needs
 }
 
-// Supply implements dialect.Needer. All needs are logs.
-func (dec *decoder) Supply(dialect.Need, []byte, error) {}
+// Supply implements dialect.Needer: the file with the names of sessions. Without it no session has one.
+func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
+	h := dec.b.Header()
+	if name := dec.r.Registered(content)[h.ID]; err == nil && name != "" {
+		h.Title = name
+		dec.b.SetHeader(h)
+	}
+}
 
 // SupplyLog implements dialect.LogNeeder. The records of a base are added when those of its own base are known.
 func (dec *decoder) SupplyLog(n dialect.Need, log dialect.OtherLog, err error) {
@@ -163,7 +169,7 @@ func (dec *decoder) adopt(b *base) error {
 		if err != nil || rawjson.SkipSpace(record, end) != len(record) || string(f.typ) == typeMeta {
 			continue
 		}
-		if !rawjson.IsString(f.timestamp) {
+		if !isLine(&f) {
 			dec.lose(dec.b.Len())
 		}
 		dec.entry(r, record[begin:end], session.Span{Offset: r.Offset + int64(begin), Length: int64(end - begin)}, &f, b.log)

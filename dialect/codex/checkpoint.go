@@ -132,9 +132,15 @@ func (r *replay) replace(e session.Entry, list []byte) {
 	r.history = nil
 	for part := range rawjson.Elements(list) {
 		it, ok := itemOf(e, part)
-		if !ok {
+		switch {
+		case ok:
+		case it.kind == ghost:
+			continue
+		case it.kind == "message": // of the role system, which lines may not have
+		default:
 			it.json = []byte(`{"type":"other"}`)
 		}
+		it.unseen = ""
 		r.history = append(r.history, it)
 	}
 }
@@ -142,17 +148,39 @@ func (r *replay) replace(e session.Entry, list []byte) {
 // replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
 // cannot read.
 func replacementOf(payload []byte) (list []byte, ok bool) {
-	list = rawjson.Get(payload, "replacement_history")
-	if !texts(payload, "message") {
+	if badCompaction(payload) != "" {
 		return nil, false
 	}
-	if rawjson.IsNull(list) {
+	if list = rawjson.Get(payload, "replacement_history"); rawjson.IsNull(list) {
 		return nil, true
 	}
-	if meta := rawjson.Get(payload, "replacement_history_metadata"); rawjson.IsArray(meta) && count(meta) != count(list) {
-		return nil, false
+	return list, true
+}
+
+// badCompaction says why the program does not read a compaction, or "".
+func badCompaction(payload []byte) string {
+	list, meta := rawjson.Get(payload, "replacement_history"), rawjson.Get(payload, "replacement_history_metadata")
+	switch {
+	case !rawjson.IsString(rawjson.Get(payload, "message")):
+		return "a compaction without a message"
+	case !rawjson.IsNull(list) && !rawjson.IsArray(list):
+		return "a compaction whose replacement is not a list"
+	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || count(meta) != count(list)):
+		return "a compaction whose replacement_history_metadata does not fit its replacement"
 	}
-	return list, every(list, func(item []byte) bool { return texts(item, "type") && readable(rawjson.Str(item, "type"), item) })
+	for m := range rawjson.Elements(meta) {
+		if !rawjson.IsObject(m) {
+			return "a compaction whose replacement_history_metadata is not valid"
+		}
+	}
+	for part := range rawjson.Elements(list) {
+		if kind := rawjson.Str(part, "type"); itemNeeds[kind] != nil {
+			if why := missing(kind, part); why != "" {
+				return "a compaction with " + why
+			}
+		}
+	}
+	return ""
 }
 
 func count(list []byte) (n int) {

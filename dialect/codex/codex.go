@@ -14,7 +14,8 @@
 // they stay as a branch. A fork or a revert is another file: its header names a base (history_base), whose records up to
 // an ordinal come first, recursively. Files of that kind have an "ordinal" in each line.
 //
-// Entries have no ids. They are named after their ordinal, or else after their line.
+// Entries have no ids. They are named after their ordinal, or else after their place: the line number in a log without
+// damage.
 package codex
 
 import (
@@ -39,6 +40,7 @@ var (
 	_ session.Noter        = (*Dialect)(nil)
 	_ session.Echoer       = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
 	_ dialect.Needer       = (*decoder)(nil)
 	_ dialect.LogNeeder    = (*decoder)(nil)
 )
@@ -51,6 +53,8 @@ type reader struct {
 	leaves map[int]session.EntryID
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
+	// baseless: the header names a base that the program does not read.
+	baseless bool
 	// based: the file goes on from another one.
 	based bool
 	from  int // position of the first entry that the program reads: in files with ordinals, after the last header

@@ -36,6 +36,9 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 		if list = answer(parts); len(list) == 0 && len(results) == 0 {
 			return nil, dialect.ErrSilent
 		}
+		if last := len(list) - 1; last >= 0 && m.Usage != nil {
+			list[last] = rawjson.Set(list[last], usedMember, used(m.Usage))
+		}
 	case session.RoleTool:
 		if len(results) == 0 {
 			return nil, errors.New("the tool result names no call")

@@ -54,8 +54,8 @@ func (dec *decoder) IsRecord(object []byte) bool {
 
 // fields are the raw members of an envelope.
 type fields struct {
-	typ, timestamp, ordinal, payload []byte
-	inner, role                      []byte // type and role of the payload
+	typ, timestamp, ordinal, payload, metadata []byte
+	inner, role                                []byte // type and role of the payload
 }
 
 var innerInitials = rawjson.InitialsOf("type", "role")
@@ -89,6 +89,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.timestamp = t.Value(m)
 		case "ordinal":
 			f.ordinal = t.Value(m)
+		case "metadata":
+			f.metadata = t.Value(m)
 		case "payload":
 			f.payload = t.From(m)
 			inPayload = true
@@ -118,7 +120,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	default:
 		// The program reads neither of two records that share a line.
 		alone := len(bytes.TrimSpace(data[:pos])) == 0 && len(bytes.TrimSpace(data[end:])) == 0
-		if !alone || !rawjson.IsString(f.timestamp) {
+		if !alone || !isLine(&f) {
 			dec.lose(dec.b.Len())
 		}
 		dec.entry(r, record, span, &f, nil)
@@ -139,9 +141,6 @@ func (dec *decoder) lose(at int) {
 func (dec *decoder) Finish() error {
 	if dec.paginated && !dec.numbered && dec.r.refused == "" {
 		dec.r.refused = "the last line has no ordinal"
-	}
-	if dec.r.refused != "" && dec.Begun {
-		dec.b.Problem(session.Problem{Line: 1, Kind: session.ProblemField, Message: "Codex refuses to resume the file: " + dec.r.refused, Advice: "it is read as if Codex did"})
 	}
 	return dec.Headed.Finish()
 }
@@ -171,10 +170,57 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if !rawjson.IsString(f.timestamp) {
 		dec.r.refused = "the header's line has no timestamp"
 	}
+	if why := badHeader(payload); why != "" && dec.r.refused == "" {
+		dec.r.refused = why
+	}
 	dec.r.based = isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base"))
+	dec.needs = append(dec.needs, dialect.Need{Kind: dialect.NeedRoot, Name: nameFile})
 	if why := dec.want(payload); why != "" {
 		dec.r.refused = why
 	}
+	dec.r.baseless = rawjson.IsObject(rawjson.Get(payload, "history_base")) && !isPaginated(payload)
+}
+
+// badHeader says which optional member of the header makes the program refuse a file, or "".
+func badHeader(payload []byte) string {
+	wrong := func(key string, fits func([]byte) bool) bool { return !nullOr(payload, key, fits) }
+	uuid := func(v []byte) bool { id, ok := rawjson.Unquote(v); return ok && isUUID(id) }
+	switch mode := rawjson.Str(payload, "history_mode"); {
+	case !isUUID(rawjson.Str(payload, "id")):
+		return "the id in the header is not a UUID"
+	case wrong("history_mode", rawjson.IsString) || mode != "" && mode != "legacy" && mode != "paginated":
+		return "the header has an unknown history_mode"
+	}
+	for _, key := range []string{"session_id", "forked_from_id", "parent_thread_id"} {
+		if wrong(key, uuid) {
+			return key + " in the header is not a UUID"
+		}
+	}
+	for _, key := range []string{"model_provider", "thread_source", "memory_mode"} {
+		if wrong(key, rawjson.IsString) {
+			return key + " in the header is not a string"
+		}
+	}
+	for _, key := range []string{"git", "base_instructions", "context_window"} {
+		if wrong(key, rawjson.IsObject) {
+			return key + " in the header is not an object"
+		}
+	}
+	git := rawjson.Get(payload, "git")
+	for _, key := range []string{"commit_hash", "branch", "repository_url"} {
+		if !nullOr(git, key, rawjson.IsString) {
+			return "git in the header is not valid"
+		}
+	}
+	if wrong("dynamic_tools", rawjson.IsArray) {
+		return "dynamic_tools in the header is not a list"
+	}
+	if wrong("source", func(v []byte) bool {
+		return rawjson.IsString(v) || rawjson.Get(v, "subagent") != nil || rawjson.Get(v, "custom") != nil
+	}) {
+		return "source in the header is not valid"
+	}
+	return ""
 }
 
 // parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
@@ -206,8 +252,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if from != nil {
 		env.Foreign, env.Source = true, from
 	}
-	env.ID = strconv.AppendInt(nil, int64(r.Line), 10)
-	if dialect.IsNumber(f.ordinal) {
+	env.ID = strconv.AppendInt(nil, int64(dec.b.Position())+2, 10)
+	if isOrdinal(f.ordinal) {
 		env.ID = append([]byte("o"), f.ordinal...)
 	}
 	env.Kind, env.Role = kindOf(f)

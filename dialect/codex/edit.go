@@ -47,7 +47,9 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 // Adopt keeps members that another version knows, of the line and of its payload.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	was, is := rawjson.Get(given, "payload"), rawjson.Get(record, "payload")
-	if rawjson.IsObject(was) && rawjson.IsObject(is) && rawjson.Str(given, "type") == rawjson.Str(record, "type") {
+	if rawjson.Str(given, "type") == typeTurnContext && rawjson.IsObject(was) {
+		record = rawjson.Set(record, "payload", rawjson.Compact(was)) // all settings are given
+	} else if rawjson.IsObject(was) && rawjson.IsObject(is) && rawjson.Str(given, "type") == rawjson.Str(record, "type") {
 		record = rawjson.Set(record, "payload", dialect.AdoptMembers(is, was))
 	}
 	return dialect.AdoptMembers(record, given, "timestamp", "ordinal")

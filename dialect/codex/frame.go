@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type framing struct {
 	turn     string
 	prompted bool
 	now      time.Time
+	sum      []byte // what the thread has used; nil if that was not looked up
 }
 
 // pastPrompt is how many lines before the last message of the user are searched for the beginning of its turn.
@@ -150,16 +152,24 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 		}
 	}
 	payload := rawjson.Get(record, "payload")
-	switch n.Body.(type) {
+	switch b := n.Body.(type) {
 	case session.Message:
 		if payload, err = f.answering(payload); err != nil {
 			return out, err
 		}
 		record = rawjson.Set(record, "payload", payload)
-		f.message(&out, n, record, payload, then)
+		f.message(&out, n, record, payload)
+		if usage := rawjson.Get(b.JSON, usedMember); usage != nil {
+			event, err := f.spent(usage)
+			if err != nil {
+				return out, err
+			}
+			out.After = append(out.After, event)
+		}
+		f.finish(&out, payload, then)
 		return out, nil
 	case session.ModelChange:
-		if payload, err = f.settings(payload); err != nil {
+		if payload, err = f.settings(n.NewEntry, b, payload); err != nil {
 			return out, err
 		}
 		record = rawjson.Set(record, "payload", payload)
@@ -169,7 +179,7 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 }
 
 // message frames a message.
-func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payload []byte, then []dialect.NewRecord) {
+func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payload []byte) {
 	it, _ := itemOf(session.Entry{}, payload)
 	text := contentText(payload)
 	switch {
@@ -184,20 +194,25 @@ func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payl
 	case it.kind == "message" && rawjson.Str(payload, "role") == "assistant":
 		out.Before = append(out.Before, f.line(typeEvent, f.said(n, text)))
 		out.Record = f.numbered(record)
-		if f.turn != "" && ends(then) {
-			var w dialect.Object
-			w.Str("type", "task_complete")
-			w.Str("turn_id", f.turn)
-			w.Str("last_agent_message", text)
-			out.After = append(out.After, f.line(typeEvent, w.End()))
-			f.turn, f.prompted = "", false
-		}
 	case it.kind == "reasoning" && reasoning(payload) != "":
 		out.Before = append(out.Before, f.line(typeEvent, f.thought(n, reasoning(payload))))
 		out.Record = f.numbered(record)
 	default:
 		out.Record = f.numbered(record)
 	}
+}
+
+// finish ends the turn after an answer, if the model says no more.
+func (f *framing) finish(out *dialect.Framed, payload []byte, then []dialect.NewRecord) {
+	if f.turn == "" || rawjson.Str(payload, "type") != "message" || rawjson.Str(payload, "role") != "assistant" || !ends(then) {
+		return
+	}
+	var w dialect.Object
+	w.Str("type", "task_complete")
+	w.Str("turn_id", f.turn)
+	w.Str("last_agent_message", contentText(payload))
+	out.After = append(out.After, f.line(typeEvent, w.End()))
+	f.turn, f.prompted = "", false
 }
 
 // ends reports whether a turn ends before these entries: the model says no more.
@@ -300,10 +315,11 @@ func (f *framing) completed(item []byte) []byte {
 	return w.End()
 }
 
-// settings takes the settings of a turn over from the last one that has any, with another model.
-func (f *framing) settings(payload []byte) ([]byte, error) {
-	if cwd := f.t.Header().CWD; cwd != "" {
-		payload = rawjson.Set(payload, "cwd", rawjson.Quote(cwd))
+// settings takes the settings of a turn over from the last one that has any, with another model. Settings that the caller
+// gave stay.
+func (f *framing) settings(n dialect.NewEntry, b session.ModelChange, payload []byte) ([]byte, error) {
+	if !bytes.Equal(payload, turnContext(n, b)) {
+		return payload, nil
 	}
 	for i := f.t.Len() - 1; i >= 0; i-- {
 		e := f.t.At(i)
@@ -314,7 +330,7 @@ func (f *framing) settings(payload []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if last := rawjson.Get(raw, "payload"); rawjson.IsObject(last) && rawjson.Get(payload, "turn_id") == nil {
+		if last := rawjson.Get(raw, "payload"); rawjson.IsObject(last) {
 			model := rawjson.Get(payload, "model")
 			provider := rawjson.Get(payload, providerMember)
 			payload = rawjson.Set(rawjson.Delete(last, providerMember), "model", model)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
 )
 
 var _ dialect.Launcher = (*Dialect)(nil)
@@ -23,12 +24,26 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if err := s.Placed(d.Program(), d.layout, true); err != nil {
 		return dialect.Launch{}, err
 	}
-	id := s.ID
-	if named, _ := d.layout.Named(filepath.ToSlash(s.Path)); named != "" {
-		id = named
+	id, rollout := ids(s.Path)
+	if id == "" {
+		id = s.ID
+	}
+	for name := range s.Names {
+		if thread, other := ids(name); thread == id && other > rollout {
+			return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w: %s replaces it, and the program continues that one; a fork of it can be resumed", d.Program(), dialect.ErrUnsupported, name)
+		}
 	}
 	return dialect.Launch{
 		Args: []string{d.Program(), "resume", string(id)},
 		Env:  s.Variable(d.layout, "CODEX_HOME"),
 	}, nil
+}
+
+// ids gives the ids of the thread and of the rollout in a name. Both are the same until the thread is reverted, which begins
+// another rollout: the one with the greatest id is current.
+func ids(name string) (thread, rollout session.ID) {
+	name = filepath.ToSlash(name)
+	thread, _ = layout{}.Named(name)
+	rollout, _ = layout{}.Kin(name, thread)
+	return thread, rollout
 }

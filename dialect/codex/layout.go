@@ -45,10 +45,10 @@ func (layout) File(t time.Time, id session.ID) string {
 	return t.Format("2006/01/02/") + "rollout-" + t.Format("2006-01-02T15-04-05") + "-" + string(id) + ".jsonl"
 }
 
-// Owns accepts rollouts in any folder.
+// Owns accepts rollouts in any folder. The program compresses those that were not used for a week.
 func (layout) Owns(name string) bool {
 	base := path.Base(name)
-	return strings.HasPrefix(base, "rollout-") && strings.HasSuffix(base, ".jsonl")
+	return strings.HasPrefix(base, "rollout-") && (strings.HasSuffix(base, endings[0]) || strings.HasSuffix(base, endings[1]))
 }
 
 // idLength is the length of a UUID.
@@ -56,7 +56,7 @@ const idLength = 36
 
 // Named gives the id of the thread and the time, which is local.
 func (layout) Named(name string) (session.ID, session.Time) {
-	base := strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
+	base, _, _ := strings.Cut(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
 	if len(base) < len("2006-01-02T15-04-05-")+idLength {
 		return "", session.Time{}
 	}

@@ -112,7 +112,7 @@ func mendItem(payload []byte) (item []byte, action string) {
 			return nil, ""
 		}
 		content = rawjson.MapElements(content, func(part []byte) []byte {
-			if rawjson.IsString(rawjson.Get(part, "text")) && !readablePart(part) {
+			if rawjson.IsString(rawjson.Get(part, "text")) && badPart(dialect.Array([][]byte{part}), messageParts...) != "" {
 				part = rawjson.Set(part, "type", rawjson.Quote(kind))
 			}
 			return part

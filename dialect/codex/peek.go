@@ -24,7 +24,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s.Task = isTask(p.header)
 	if len(tail) > 0 {
 		p.active = nil
+		first := p.prompt
 		p.lines(tail, false, true)
+		p.prompt = first // the tail shows a later one
 	}
 	p.fill(&s)
 	s.TailShort = p.active == nil

@@ -10,17 +10,6 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// item is an item of the history on its way to the provider.
-type item struct {
-	entry session.Entry
-	kind  string
-	id    string // call_id
-	turn  bool   // it begins a turn of the user
-	user  bool   // a message of the user
-	lead  bool   // a message of the program that belongs to the turn after it
-	json  []byte
-}
-
 // summaryPrefix begins the summaries of the program, which are no turns of the user.
 const summaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. " +
 	"You also have access to the state of the tools that were used by that language model. " +
@@ -36,26 +25,42 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 		if d.refused != "" {
 			return
 		}
-		t, last := p.Tree(), -1
-		var end session.EntryID
-		if p.Len() > 0 {
-			last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
-		}
-		// Where a rollback is the last that moved the leaf, the program reads it, too.
-		if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
-			last = k
-		}
-		r := newReplay(t, d)
-		if err := r.read(last); err != nil {
+		history, err := d.replay(p)
+		if err != nil {
 			yield(session.ContextMessage{}, err)
 			return
 		}
-		for _, i := range heal(r.history) {
-			if !yield(session.ContextMessage{Entry: i.entry, JSON: i.json}, nil) {
+		for _, i := range history {
+			if i.unseen == "" && !yield(session.ContextMessage{Entry: i.entry, JSON: i.json}, nil) {
 				return
 			}
 		}
 	}
+}
+
+// replay gives what the program makes of the lines up to the end of the path, with what it leaves out.
+func (d *reader) replay(p session.Path) ([]item, error) {
+	t, last := p.Tree(), -1
+	var end session.EntryID
+	if p.Len() > 0 {
+		last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
+	}
+	// Where a rollback is the last that moved the leaf, the program reads it, too.
+	if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
+		last = k
+	}
+	r := newReplay(t, d)
+	if err := r.read(last); err != nil {
+		return nil, err
+	}
+	history := heal(r.history)
+	most := limitOf(t, last)
+	for k := range history {
+		if history[k].unseen == "" {
+			history[k].send(most)
+		}
+	}
+	return history, nil
 }
 
 // replay is the state of one replay.
@@ -67,6 +72,8 @@ type replay struct {
 	based bool
 	from  int // the first position that the program reads
 	extra int // turns to roll back at the end
+
+	ordinal int64 // the greatest so far
 }
 
 func newReplay(t *session.Tree, d *reader) replay {
@@ -95,71 +102,71 @@ func (r *replay) line(e session.Entry) error {
 	default:
 		return nil
 	}
-	if r.lost[e.Index] {
-		return nil
-	}
 	raw, err := e.Raw()
 	if err != nil {
 		return err
 	}
 	payload := rawjson.Get(raw, "payload")
+	if r.lost[e.Index] {
+		if e.Type != typeEvent {
+			r.history = append(r.history, item{entry: e, unseen: "a line that Codex skips: " + skipped(raw)})
+		}
+		return nil
+	}
+	before := len(r.history)
 	switch e.Type {
 	case typeItem:
-		if it, ok := itemOf(e, payload); ok {
+		it, ok := itemOf(e, payload)
+		if it.own = true; ok || it.unseen != "" {
 			r.history = append(r.history, it)
 		}
 	case typeAgents:
-		r.history = append(r.history, item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)})
+		r.history = append(r.history, agentItem(e, payload))
 	case typeCompacted:
 		switch list, ok := replacementOf(payload); {
-		case ok && list == nil:
+		case !ok:
+			r.history = append(r.history, item{entry: e, unseen: badCompaction(payload)})
+		case list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
-		case ok && r.based:
+		case r.based:
 			r.replace(e, list)
 		}
+		return nil
 	case typeEvent:
 		if rawjson.Str(payload, "type") == "thread_rolled_back" {
 			r.rollBack(numTurns(payload))
+		}
+		return nil
+	}
+	if n := rawjson.Get(raw, "ordinal"); dialect.IsNumber(n) && len(r.history) > before {
+		if at := dialect.Integer(n); at < r.ordinal {
+			r.history[before].swapped = true
+		} else {
+			r.ordinal = at
 		}
 	}
 	return nil
 }
 
-// compact leaves the texts of the user and a summary.
+// compact leaves the newest messages of the user and a summary.
 func (r *replay) compact(e session.Entry, summary string) {
-	var left []item
-	for _, i := range r.history {
-		if i.turn && i.user {
-			i.json = message("user", "input_text", inputTexts(i.json)...)
-			left = append(left, i)
-		}
-	}
+	r.history = slices.DeleteFunc(r.history, func(i item) bool {
+		return !i.turn || !i.user || i.unseen != ""
+	})
+	r.history = keepNewest(r.history)
 	if summary == "" {
 		summary = noSummary
 	}
-	r.history = append(left, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
-}
-
-// inputTexts gives the texts of a message. The program leaves out its images.
-func inputTexts(m []byte) (list []string) {
-	for part := range rawjson.Elements(rawjson.Get(m, "content")) {
-		if rawjson.Str(part, "type") == "input_text" {
-			list = append(list, rawjson.Str(part, "text"))
-		}
-	}
-	if list == nil {
-		return []string{""}
-	}
-	return list
+	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
 }
 
 // rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before
 // the first turn stays.
 func (r *replay) rollBack(n int) {
-	first := slices.IndexFunc(r.history, func(i item) bool { return i.turn })
+	first := slices.IndexFunc(r.history, func(i item) bool { return i.turn && i.unseen == "" })
 	cut := len(r.history)
 	for k := len(r.history) - 1; k >= 0 && n > 0; k-- {
-		if r.history[k].turn {
+		if r.history[k].turn && r.history[k].unseen == "" {
 			cut = k
 			n--
 		}
@@ -167,30 +174,12 @@ func (r *replay) rollBack(n int) {
 	if cut == len(r.history) {
 		return
 	}
-	for cut > first && r.history[cut-1].lead {
-		cut--
+	for k := cut; k > first && (r.history[k-1].lead || r.history[k-1].unseen != ""); k-- {
+		if r.history[k-1].lead {
+			cut = k - 1
+		}
 	}
 	r.history = r.history[:cut]
-}
-
-// itemOf reads an item; ok is false for one that the program drops.
-func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
-	i = item{entry: e, kind: rawjson.Str(payload, "type"), id: rawjson.Str(payload, "call_id"), json: payload}
-	if !slices.Contains(itemTypes, i.kind) || !readable(i.kind, payload) {
-		return i, false
-	}
-	switch i.kind {
-	case "message":
-		role := rawjson.Str(payload, "role")
-		i.user = role == "user"
-		context := i.user && marked(payload, contextMarkers)
-		i.turn = i.user && !context
-		i.lead = context || role == "developer" && marked(payload, developerMarkers)
-		return i, role != "system"
-	case "agent_message":
-		i.turn = true
-	}
-	return i, true
 }
 
 // isPrompt reports whether a line is a message of the user.
@@ -212,70 +201,4 @@ func contentText(m []byte) string {
 		b.WriteString(rawjson.Str(part, "text"))
 	}
 	return b.String()
-}
-
-// outputOf gives the type of the output of a call; "" for what is not a call.
-func outputOf(kind string) string {
-	switch kind {
-	case "function_call", "local_shell_call":
-		return "function_call_output"
-	case "custom_tool_call":
-		return "custom_tool_call_output"
-	}
-	return ""
-}
-
-// heal gives calls without an output one, and drops outputs without a call.
-func heal(history []item) []item {
-	type key struct{ kind, id string }
-	calls, outputs := map[key]bool{}, map[key]bool{}
-	for _, i := range history {
-		if out := outputOf(i.kind); out != "" {
-			calls[key{out, i.id}] = true
-		} else {
-			outputs[key{i.kind, i.id}] = true
-		}
-	}
-	var out []item
-	for _, i := range history {
-		if (i.kind == "function_call_output" || i.kind == "custom_tool_call_output") && !calls[key{i.kind, i.id}] {
-			continue
-		}
-		out = append(out, i)
-		if kind := outputOf(i.kind); kind != "" && !outputs[key{kind, i.id}] {
-			var w dialect.Object
-			w.Str("type", kind)
-			w.Str("call_id", i.id)
-			w.Str("output", "aborted")
-			out = append(out, item{entry: i.entry, kind: kind, id: i.id, json: w.End()})
-		}
-	}
-	return out
-}
-
-// message makes a message of texts.
-func message(role, kind string, texts ...string) []byte {
-	var parts [][]byte
-	for _, text := range texts {
-		var part dialect.Object
-		part.Str("type", kind)
-		part.Str("text", text)
-		parts = append(parts, part.End())
-	}
-	var w dialect.Object
-	w.Str("type", "message")
-	w.Str("role", role)
-	w.Add("content", dialect.Array(parts))
-	return w.End()
-}
-
-// agentMessage is a message between agents as it is sent.
-func agentMessage(payload []byte) []byte {
-	var part, w dialect.Object
-	part.Str("type", "input_text")
-	part.Str("text", rawjson.Str(payload, "content"))
-	w.Str("type", "agent_message")
-	w.Copy(payload, "author", "recipient")
-	w.Add("content", dialect.Array([][]byte{part.End()}))
-	return w.End()
 }

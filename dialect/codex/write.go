@@ -133,7 +133,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if err := checkItem(b.JSON); err != nil {
 			return nil, err
 		}
-		return line(n.Time, typeItem, rawjson.Compact(b.JSON)), nil
+		return line(n.Time, typeItem, rawjson.Compact(rawjson.Delete(b.JSON, usedMember))), nil
 	case session.ModelChange:
 		return line(n.Time, typeTurnContext, turnContext(n, b)), nil
 	case session.Compaction:

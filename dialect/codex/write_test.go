@@ -207,6 +207,34 @@ func TestOrdinals(t *testing.T) {
 	}
 }
 
+// What an answer took is an event with the sum of the thread, before the turn ends.
+func TestUsed(t *testing.T) {
+	w := begin(t, "", "")
+	for i, want := range []string{
+		`"total_token_usage":{"input_tokens":12,"cached_input_tokens":2,"cache_write_input_tokens":0,"output_tokens":5,"reasoning_output_tokens":0,"total_tokens":17}`,
+		`"total_token_usage":{"input_tokens":24,"cached_input_tokens":4,"cache_write_input_tokens":0,"output_tokens":10,"reasoning_output_tokens":0,"total_tokens":34}`,
+	} {
+		w.add(w.message(session.RoleUser, session.Text{Text: "one"})...)
+		list, err := codex.Codex.Compose(dialect.NewMessage{Role: session.RoleAssistant, Parts: dialect.TextParts("two"), Usage: &session.Usage{Input: 10, CacheRead: 2, Output: 5, Total: 17}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.add(session.Message{Role: session.RoleAssistant, JSON: list[0]})
+		w.wants("an answer", []string{"agent_message", "message", "token_count", "task_complete"}, w.kinds(len(w.lines)-4))
+		if got := w.lines[len(w.lines)-2]; !strings.Contains(got, want) || strings.Contains(strings.Join(w.lines, ""), "treelineUsed") {
+			t.Errorf("answer %d: %s", i, got)
+		}
+	}
+	var spent []session.Usage
+	for e := range w.tree().Entries() {
+		raw, _ := e.Raw()
+		codex.Codex.Spent(e, raw, func(s session.Spending) { spent = append(spent, s.Usage) })
+	}
+	if len(spent) != 2 || spent[1] != (session.Usage{Input: 10, CacheRead: 2, Output: 5, Total: 17}) {
+		t.Errorf("%+v", spent)
+	}
+}
+
 // The leaf goes back to the end of a turn that still counts, and nowhere else.
 func TestRollback(t *testing.T) {
 	w := begin(t, "", "")

@@ -1,4 +1,4 @@
-package claude_test
+package dialecttest
 
 import (
 	"fmt"
@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/treeline-dev/treeline/dialect/claude"
-	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestContext compares what the model sees at the leaf of each fixture, and what it does not see, with NAME.context.
-func TestContext(t *testing.T) {
-	files, err := filepath.Glob("testdata/claude/*.jsonl")
+// Seen compares what the model sees at the leaf of each fixture of a value, and what it does not see, with <name>.context
+// beside the fixture. "go test -update" writes these files.
+func Seen(t *testing.T, dir string, d dialect.Dialect) {
+	files, err := filepath.Glob(filepath.Join(dir, d.Name(), "*.jsonl"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
@@ -23,13 +23,13 @@ func TestContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := dialecttest.Decode(claude.Claude, filepath.Base(file), log)
+		tree, err := Decode(d, filepath.Base(file), log)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := describe(t, tree)
+		got := seenAt(t, tree)
 		golden := strings.TrimSuffix(file, ".jsonl") + ".context"
-		if dialecttest.Updating() {
+		if Updating() {
 			if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -39,14 +39,14 @@ func TestContext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := dialecttest.Diff(string(want), got); diff != "" {
+		if diff := Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", file, diff)
 		}
 	}
 }
 
-// describe lists the path to the leaf, the messages there, and the problems.
-func describe(t *testing.T, tree *session.Tree) string {
+// seenAt lists the path to the leaf, the messages there, and the problems.
+func seenAt(t *testing.T, tree *session.Tree) string {
 	t.Helper()
 	var b strings.Builder
 	path, err := tree.Path(tree.LeafID())

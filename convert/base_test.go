@@ -1,0 +1,85 @@
+package convert_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A log that goes on from another is converted whole. Converted back it is the same: it has what it had, and names the other.
+func TestConvertFork(t *testing.T) {
+	t.Parallel()
+	const base, fork = "019cab00-0000-7000-8000-00000000000a", "019cab00-0000-7000-8000-00000000000b"
+	line := func(n int, typ, payload string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-03-02T14:00:%02d.000Z","ordinal":%d,"type":"%s","payload":%s}`+"\n", n, n, typ, payload)
+	}
+	meta := func(id, more string) string {
+		return fmt.Sprintf(`{"id":"%s","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond","originator":"codex_cli_rs","cli_version":"0.166.0","source":"cli","history_mode":"paginated"%s}`, id, more)
+	}
+	said := func(role, kind, text string) string {
+		return fmt.Sprintf(`{"type":"message","role":"%s","content":[{"type":"%s","text":"%s"}]}`, role, kind, text)
+	}
+	w := world.New(t)
+	at := func(id string) string {
+		return filepath.Join(".codex", "sessions", "2026", "03", "02", "rollout-2026-03-02T14-00-00-"+id+".jsonl")
+	}
+	shared := line(0, "session_meta", meta(base, "")) + line(1, "response_item", said("user", "input_text", "How deep?")) +
+		line(2, "response_item", said("assistant", "output_text", "Two metres."))
+	w.Put(at(base), shared+line(3, "response_item", said("user", "input_text", "Not this.")))
+	text := line(3, "session_meta", meta(fork, fmt.Sprintf(`,"history_base":{"thread_id":"%s","end_ordinal_exclusive":3,"end_byte_offset":%d}`, base, len(shared)))) + line(4, "response_item", said("user", "input_text", "And now?")) +
+		line(5, "response_item", said("assistant", "output_text", "Deeper."))
+	path := w.Put(at(fork), text)
+	for _, to := range targets() {
+		if to.Name() == "codex" {
+			continue
+		}
+		src, err := w.Open(t.Context(), path, store.OpenOptions{})
+		w.Must(err)
+		there, report, err := convert.Session(t.Context(), w.Store, src, convert.Options{To: to, Dir: t.TempDir(), Write: w.Write(store.WriteOptions{})})
+		w.Must(err)
+		var said []string
+		for _, s := range seenAt(w, there, there.Leaf()) {
+			said = append(said, s.forms[0])
+		}
+		if got := strings.Join(said, " "); got != "text How deep? text Two metres. text And now? text Deeper." {
+			t.Errorf("%s: the model sees %s", to.Name(), got)
+		}
+		if !report.Lossless {
+			t.Errorf("%s: %+v", to.Name(), report.Losses)
+		}
+		w.Must(src.Close())
+		w.Must(there.Close())
+		// In the agent's folder, where it finds the other log.
+		back, _, err := convert.File(t.Context(), w.Store, there.Path(), convert.Options{To: w.Format("codex"), Dir: filepath.Join(filepath.Dir(path), to.Name()), Write: w.Write(store.WriteOptions{})})
+		if err != nil {
+			t.Errorf("%s and back: %v", to.Name(), err)
+			continue
+		}
+		if got := bytesOf(w, back); got != text {
+			t.Errorf("%s and back:\n%s", to.Name(), got)
+		}
+		w.Must(back.Close())
+	}
+}
+
+// A session that its own program refuses to go on with is converted all the same.
+func TestConvertRefused(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	log := strings.Replace(newTalk(2, true).codex(), `,"cli_version":"0.166.0"`, "", 1)
+	path := w.Put("in/rollout-2026-03-02T14-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", log)
+	src := w.View(path, store.OpenOptions{Dialect: w.Format("codex")})
+	if n := len(seenAt(w, src, src.Leaf())); n > 0 {
+		t.Fatalf("the program shows %d pieces", n)
+	}
+	there := crossed(w, path, src.Dialect(), w.Format("pi"), folder())
+	if n := len(seenAt(w, there, there.Leaf())); n < 5 {
+		t.Errorf("the model sees %d pieces", n)
+	}
+	w.Must(there.Close())
+}

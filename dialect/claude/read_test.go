@@ -1,0 +1,106 @@
+package claude_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The names of folders are the program's.
+func TestFolder(t *testing.T) {
+	env := dialect.Env{Realpath: func(p string) (string, error) { return p, nil }}
+	long := "/" + strings.Repeat("garden/", 40)
+	for cwd, want := range map[string]string{
+		"/home/user/My Project.x_y": "-home-user-My-Project-x-y",
+		"/ünï-日本/a":                 "--n-----a",
+		"/🌱":                        "---", // two UTF-16 units
+		long:                        strings.ReplaceAll(long, "/", "-")[:200] + "-" + "hash",
+	} {
+		got := claude.Claude.Layout().Dir(env, cwd)
+		if cwd == long {
+			// The hash is in base 36 and has at most seven digits.
+			if rest, ok := strings.CutPrefix(got, strings.TrimSuffix(want, "hash")); !ok || rest == "" || len(rest) > 7 {
+				t.Errorf("%s is %s", cwd, got)
+			}
+			continue
+		}
+		if got != want {
+			t.Errorf("%s is %s, not %s", cwd, got, want)
+		}
+	}
+}
+
+// Of a file over 5 MiB the program does not load what stands before the last compaction. A branch from there goes on from
+// another entry, and a Problem says so.
+func TestLarge(t *testing.T) {
+	for _, size := range []int{4 << 20, 6 << 20} {
+		var log bytes.Buffer
+		line(&log, "user", "u1", "null", "", 0)
+		line(&log, "assistant", "a1", "u1", "msg_1", 1000)
+		fmt.Fprintf(&log, `{"type":"queue-operation","operation":"enqueue","content":"%s","sessionId":"5e55"}`+"\n", strings.Repeat("x", size))
+		log.WriteString(`{"parentUuid":null,"type":"system","subtype":"compact_boundary","uuid":"b1","timestamp":"2026-05-01T10:00:02.000Z","sessionId":"5e55"}` + "\n")
+		line(&log, "user", "s1", "b1", "", 3000)
+		line(&log, "user", "u2", "a1", "", 4000)
+		line(&log, "assistant", "a2", "u2", "msg_2", 5000)
+		tree, err := dialecttest.Decode(claude.Claude, "large", log.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path, err := tree.Path(tree.LeafID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		problems := c.Problems()
+		if large := size > 5<<20; large {
+			if path.At(0).ID != "b1" || len(problems) != 1 || problems[0].Kind != session.ProblemUnseen || problems[0].Line != 6 {
+				t.Errorf("%d bytes: the path begins with %s; %v", size, path.At(0).ID, problems)
+			}
+		} else if path.At(0).ID != "u1" || len(problems) > 0 {
+			t.Errorf("%d bytes: the path begins with %s; %v", size, path.At(0).ID, problems)
+		}
+	}
+}
+
+// Parallel calls, their results and lines beside the tree are no branches; an abandoned prompt is one.
+func TestBranches(t *testing.T) {
+	for name, want := range map[string]int{"kinds": 1, "parallel": 1, "attachments": 1, "progress": 1, "sub-agent": 1, "sidechain-inside": 1, "rewind": 2, "result-regenerated": 2} {
+		log, err := os.ReadFile("testdata/claude/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree, err := dialecttest.Decode(claude.Claude, name, log)
+		if err != nil || tree.Tips() != want {
+			t.Errorf("%s has %d branches, not %d (%v)", name, tree.Tips(), want, err)
+		}
+	}
+}
+
+// BenchmarkDecode reads logs of one size whose messages say the same, as Claude Code and, for comparison, as omp.
+func BenchmarkDecode(b *testing.B) {
+	const entries = 4000
+	said := strings.Repeat(`What \"grows\" here, and why?\n`, 30)
+	var c, p bytes.Buffer
+	p.WriteString(`{"type":"session","version":3,"id":"5e55","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden"}` + "\n")
+	for k := range entries {
+		fmt.Fprintf(&c, `{"parentUuid":"0cea9749-5549-481b-8f4f-%012x","isSidechain":false,"message":{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":1,"output_tokens":2}},"requestId":"req_1","type":"assistant","uuid":"0cea9749-5549-481b-8f4f-%012x","timestamp":"2026-03-01T08:00:00.000Z","userType":"external","cwd":"/garden","sessionId":"5e55","version":"2.1.325","gitBranch":"main"}`+"\n", k, k, said, k+1)
+		fmt.Fprintf(&p, `{"type":"message","id":"%08x","parentId":"%08x","timestamp":"2026-03-01T08:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"%s"}],"usage":{"input":1,"output":2,"totalTokens":3}}}`+"\n", k+1, k, said)
+	}
+	for _, test := range []struct {
+		d   dialect.Dialect
+		log []byte
+	}{{claude.Claude, c.Bytes()}, {pi.Omp, p.Bytes()}} {
+		b.Run(test.d.Name(), func(b *testing.B) { dialecttest.BenchmarkDecode(b, test.d, test.log, entries) })
+	}
+}

@@ -1,0 +1,14 @@
+package codex_test
+
+import (
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+)
+
+func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", codex.Codex) }
+
+func TestContext(t *testing.T) { dialecttest.Seen(t, "testdata", codex.Codex) }
+
+func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", codex.Codex) }

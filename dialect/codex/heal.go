@@ -1,0 +1,119 @@
+package codex
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// outputOf gives the type of the output of a call; "" for what is not a call.
+func outputOf(kind string) string {
+	switch kind {
+	case "function_call", "local_shell_call":
+		return "function_call_output"
+	case "custom_tool_call":
+		return "custom_tool_call_output"
+	case "tool_search_call":
+		return "tool_search_output"
+	}
+	return ""
+}
+
+// isOutput reports whether items of a type are outputs of calls.
+func isOutput(kind string) bool {
+	return kind == "function_call_output" || kind == "custom_tool_call_output" || kind == "tool_search_output"
+}
+
+// heal gives calls without an output one, and drops outputs without a call. Calls and outputs without an id stay as they are.
+func heal(history []item) []item {
+	type key struct{ kind, id string }
+	calls, outputs := map[key]bool{}, map[key]bool{}
+	for _, i := range history {
+		if i.unseen != "" {
+			continue
+		}
+		if out := outputOf(i.kind); out != "" {
+			calls[key{out, i.id}] = true
+		} else {
+			outputs[key{i.kind, i.id}] = true
+		}
+	}
+	var out []item
+	for _, i := range history {
+		if i.unseen == "" && isOutput(i.kind) && i.id != "" && !calls[key{i.kind, i.id}] {
+			i.unseen = "an output whose call is not there"
+		}
+		out = append(out, i)
+		if kind := outputOf(i.kind); kind != "" && i.unseen == "" && i.id != "" && !outputs[key{kind, i.id}] {
+			out = append(out, item{entry: i.entry, kind: kind, id: i.id, json: aborted(kind, i.id)})
+		}
+	}
+	return out
+}
+
+// aborted is the output of a call that has none.
+func aborted(kind, id string) []byte {
+	var w dialect.Object
+	w.Str("type", kind)
+	w.Str("call_id", id)
+	if kind == "tool_search_output" {
+		w.Str("status", "completed")
+		w.Str("execution", "client")
+		w.Add("tools", []byte("[]"))
+		return w.End()
+	}
+	w.Str("output", "aborted")
+	return w.End()
+}
+
+// message makes a message of one text.
+func message(role, kind, text string) []byte {
+	var part dialect.Object
+	part.Str("type", kind)
+	part.Str("text", text)
+	return messageOf(role, [][]byte{part.End()})
+}
+
+// messageOf makes a message of parts.
+func messageOf(role string, parts [][]byte) []byte {
+	var w dialect.Object
+	w.Str("type", "message")
+	w.Str("role", role)
+	w.Add("content", dialect.Array(parts))
+	return w.End()
+}
+
+// agentItem is a message between agents.
+func agentItem(e session.Entry, payload []byte) item {
+	i := item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)}
+	for _, key := range []string{"author", "recipient"} {
+		if !strings.HasPrefix(rawjson.Str(payload, key), "/") {
+			i.unseen = "a message between agents without a valid " + key
+		}
+	}
+	if trigger := rawjson.Get(payload, "trigger_turn"); !rawjson.IsString(rawjson.Get(payload, "content")) || string(trigger) != "true" && string(trigger) != "false" {
+		i.unseen = "a message between agents that is not valid"
+	}
+	return i
+}
+
+// agentMessage is a message between agents as it is sent. What is encrypted follows a heading of the program.
+func agentMessage(payload []byte) []byte {
+	text, secret := rawjson.Str(payload, "content"), rawjson.Get(payload, "encrypted_content")
+	parts := [][]byte{nil}
+	if rawjson.IsString(secret) {
+		text = "Message Type: NEW_TASK\nTask name: " + rawjson.Str(payload, "recipient") + "\nSender: " + rawjson.Str(payload, "author") + "\nPayload:\n" + text
+		var part dialect.Object
+		part.Str("type", "encrypted_content")
+		part.Add("encrypted_content", secret)
+		parts = append(parts, part.End())
+	}
+	parts[0] = inputText(text)
+	var w dialect.Object
+	w.Str("type", "agent_message")
+	w.Copy(payload, "author", "recipient")
+	w.Add("content", dialect.Array(parts))
+	return w.End()
+}

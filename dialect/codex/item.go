@@ -1,0 +1,218 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// item is an item of the history on its way to the provider.
+type item struct {
+	entry session.Entry
+	kind  string
+	id    string // call_id
+	turn  bool   // it begins a turn of the user
+	user  bool   // a message of the user
+	lead  bool   // a message of the program that belongs to the turn after it
+	// unseen says why the program drops what the entry has; such an item is not sent. swapped: it is sent out of its order.
+	unseen  string
+	swapped bool
+	own     bool // it is a line of the log, and not part of a compaction
+	json    []byte
+}
+
+// need is a member that the program insists on: a string ('s'), one that may also be null or missing ('?'), a list ('[') or
+// anything ('*').
+type need struct {
+	name string
+	is   byte
+}
+
+// itemNeeds are the items that the program knows, with what it insists on.
+var itemNeeds = map[string][]need{
+	"message":                 {{"role", 's'}, {"content", '['}, {"id", '?'}},
+	"reasoning":               {{"summary", '['}, {"id", '?'}, {"encrypted_content", '?'}},
+	"function_call":           {{"name", 's'}, {"arguments", 's'}, {"call_id", 's'}, {"id", '?'}, {"namespace", '?'}},
+	"function_call_output":    {{"call_id", '?'}, {"output", '*'}, {"id", '?'}},
+	"custom_tool_call":        {{"name", 's'}, {"input", 's'}, {"call_id", 's'}, {"id", '?'}, {"status", '?'}},
+	"custom_tool_call_output": {{"call_id", 's'}, {"output", '*'}, {"id", '?'}},
+	"local_shell_call":        {{"call_id", '?'}, {"status", 's'}, {"action", '*'}},
+	"web_search_call":         {{"status", '?'}},
+	"tool_search_call":        {{"call_id", '?'}, {"execution", 's'}, {"arguments", '*'}},
+	"tool_search_output":      {{"call_id", '?'}, {"execution", 's'}, {"tools", '['}},
+	"image_generation_call":   {{"status", 's'}, {"result", 's'}, {"id", '?'}},
+	"compaction":              {{"encrypted_content", 's'}},
+	"compaction_summary":      {{"encrypted_content", 's'}},
+	"context_compaction":      {{"encrypted_content", '?'}},
+	"agent_message":           {{"author", 's'}, {"recipient", 's'}, {"content", '['}},
+}
+
+// messageParts are the types of parts that a message may have.
+var messageParts = []string{"input_text", "output_text", "input_image", "input_audio"}
+
+// ghost is an item that the program leaves out on purpose.
+const ghost = "ghost_snapshot"
+
+// itemOf reads an item; ok is false for one that the program drops, and unseen then says why.
+func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
+	i = item{entry: e, kind: rawjson.Str(payload, "type"), id: rawjson.Str(payload, "call_id"), json: payload}
+	if i.unseen = missing(i.kind, payload); i.unseen != "" || i.kind == ghost {
+		return i, false
+	}
+	switch i.kind {
+	case "message":
+		role := rawjson.Str(payload, "role")
+		if role == "system" {
+			i.unseen = "a message of the role system"
+			return i, false
+		}
+		i.user = role == "user"
+		context := i.user && marked(payload, contextMarkers)
+		i.turn = i.user && !context
+		i.lead = context || role == "developer" && marked(payload, developerMarkers)
+	case "agent_message":
+		i.turn = true
+	case "compaction_summary":
+		i.json = rawjson.Set(payload, "type", []byte(`"compaction"`))
+	case "local_shell_call":
+		i.json = rawjson.Set(payload, "action", wholeAction(rawjson.Get(payload, "action")))
+	}
+	return i, true
+}
+
+// wholeAction adds the members of an action that the program sends also where they are missing.
+func wholeAction(action []byte) []byte {
+	for _, key := range []string{"timeout_ms", "working_directory", "env", "user"} {
+		if rawjson.Get(action, key) == nil {
+			action = rawjson.Set(action, key, []byte("null"))
+		}
+	}
+	return action
+}
+
+// missing says why the program cannot read an item, or "".
+func missing(kind string, payload []byte) string {
+	needs, known := itemNeeds[kind]
+	switch {
+	case kind == ghost:
+		return ""
+	case !known:
+		return "an item of the unknown type " + dialect.Shorten([]byte(`"`+kind+`"`))
+	}
+	if !nullOr(payload, "internal_chat_message_metadata_passthrough", rawjson.IsObject) {
+		return "a " + kind + " whose metadata is not valid"
+	}
+	for _, n := range needs {
+		v := rawjson.Get(payload, n.name)
+		if fits := n.is == 's' && rawjson.IsString(v) || n.is == '?' && (rawjson.IsNull(v) || rawjson.IsString(v)) || n.is == '[' && rawjson.IsArray(v) ||
+			n.is == '*' && v != nil; !fits {
+			return "a " + kind + " whose " + n.name + " is missing or not valid"
+		}
+	}
+	switch kind {
+	case "message":
+		if phase := rawjson.Str(payload, "phase"); phase != "" && phase != "commentary" && phase != "final_answer" {
+			return "a message of the unknown phase " + phase
+		}
+		return badPart(rawjson.Get(payload, "content"), messageParts...)
+	case "agent_message":
+		return badPart(rawjson.Get(payload, "content"), "input_text", "encrypted_content")
+	case "function_call_output", "custom_tool_call_output":
+		out := rawjson.Get(payload, "output")
+		if rawjson.IsArray(out) {
+			return badPart(out, "input_text", "input_image", "input_audio", "encrypted_content")
+		}
+		if !rawjson.IsString(out) {
+			return "an output that is neither a text nor a list"
+		}
+	case "reasoning":
+		if why := badPart(rawjson.Get(payload, "summary"), "summary_text"); why != "" {
+			return why
+		}
+		return badPart(rawjson.Get(payload, "content"), "reasoning_text", "text")
+	case "local_shell_call":
+		action := rawjson.Get(payload, "action")
+		if rawjson.Str(action, "type") != "exec" || !rawjson.IsArray(rawjson.Get(action, "command")) ||
+			!slices.Contains([]string{"completed", "in_progress", "incomplete"}, rawjson.Str(payload, "status")) {
+			return "a local_shell_call that is not valid"
+		}
+	case "web_search_call":
+		if action := rawjson.Get(payload, "action"); !rawjson.IsNull(action) && !rawjson.IsObject(action) {
+			return "a web_search_call that is not valid"
+		}
+	}
+	return ""
+}
+
+// nullOr reports whether a member is null, missing or fits.
+func nullOr(object []byte, key string, fits func([]byte) bool) bool {
+	v := rawjson.Get(object, key)
+	return rawjson.IsNull(v) || fits(v)
+}
+
+// badPart says which part of a content the program cannot read, or "".
+func badPart(content []byte, kinds ...string) string {
+	for part := range rawjson.Elements(content) {
+		if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) || !readablePart(part) {
+			return "an item with a part of the type " + dialect.Shorten([]byte(`"`+kind+`"`)) + " that Codex cannot read"
+		}
+	}
+	return ""
+}
+
+// readablePart reports whether a part of a content has what its type asks for. Types that the program does not know have
+// nothing.
+func readablePart(part []byte) bool {
+	switch kind := rawjson.Str(part, "type"); kind {
+	case "input_image":
+		return rawjson.IsString(rawjson.Get(part, "image_url")) || rawjson.IsString(rawjson.Get(part, "file_id"))
+	case "input_audio":
+		return rawjson.IsString(rawjson.Get(part, "audio_url"))
+	case "encrypted_content":
+		return rawjson.IsString(rawjson.Get(part, kind))
+	case "input_text", "output_text", "summary_text", "reasoning_text", "text":
+		return rawjson.IsString(rawjson.Get(part, "text"))
+	}
+	return false
+}
+
+// Texts that the program puts in the place of what a provider would refuse.
+const (
+	noRemoteImage = "image content omitted because remote image URLs are not supported"
+	noImage       = "image content omitted because it could not be processed"
+	noAudio       = "audio content omitted because you do not support audio input"
+)
+
+// replaced gives the text that is sent instead of a part of a content, "" where the part itself is.
+func replaced(part []byte) string {
+	switch rawjson.Str(part, "type") {
+	case "input_audio":
+		return noAudio
+	case "input_image":
+		url := rawjson.Str(part, "image_url")
+		data, isData := strings.CutPrefix(url, "data:")
+		switch {
+		case url == "":
+		case !isData:
+			return noRemoteImage
+		case !isImage(data):
+			return noImage
+		}
+	}
+	return ""
+}
+
+// imageMarks begin the formats of images that the program reads.
+var imageMarks = []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8", "RIFF"}
+
+// isImage reports whether a data URL without its scheme holds an image.
+func isImage(data string) bool {
+	_, encoded, ok := strings.Cut(data, ";base64,")
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	return ok && err == nil && slices.ContainsFunc(imageMarks, func(m string) bool { return bytes.HasPrefix(raw, []byte(m)) })
+}

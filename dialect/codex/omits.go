@@ -1,0 +1,143 @@
+package codex
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// isOrdinal reports whether a value is a natural number, as the program writes them.
+func isOrdinal(value []byte) bool {
+	return dialect.IsNumber(value) && value[0] != '-' && !strings.ContainsAny(string(value), ".eE")
+}
+
+// isLine reports whether the program reads a line with these members, whatever its payload is.
+func isLine(f *fields) bool {
+	return rawjson.IsString(f.timestamp) && f.payload != nil && (rawjson.IsNull(f.ordinal) || isOrdinal(f.ordinal)) &&
+		(rawjson.IsNull(f.metadata) || rawjson.IsObject(f.metadata))
+}
+
+// skipped says why the program skips a line.
+func skipped(record []byte) string {
+	var f fields
+	var text rawjson.Text
+	text.Reset(record)
+	if _, err := f.scan(&text, 0); err != nil || isLine(&f) {
+		return "it holds two records"
+	}
+	if !rawjson.IsString(f.timestamp) {
+		return "it has no timestamp"
+	}
+	return "its ordinal, metadata or payload is not valid"
+}
+
+// send makes of an item what the program sends: long outputs are cut, and what a provider would refuse becomes a text.
+func (i *item) send(most limit) {
+	if i.own && isOutput(i.kind) {
+		if out := most.output(rawjson.Get(i.json, "output")); out != nil {
+			i.json = rawjson.Set(i.json, "output", out)
+		}
+	}
+	for _, key := range []string{"content", "output"} {
+		list := rawjson.Get(i.json, key)
+		if i.kind == "reasoning" || !rawjson.IsArray(list) {
+			continue
+		}
+		changed := false
+		list = rawjson.MapElements(list, func(part []byte) []byte {
+			if text := replaced(part); text != "" {
+				changed = true
+				return inputText(text)
+			}
+			return part
+		})
+		if changed {
+			i.json = rawjson.Set(i.json, key, list)
+		}
+	}
+}
+
+// Omits implements session.Omitter.
+func (d *reader) Omits(p session.Path) []session.Problem {
+	if d.refused != "" {
+		return []session.Problem{{Line: 1, Kind: session.ProblemRefused, Message: "Codex does not resume the session: " + d.refused,
+			Advice: "its entries are shown all the same"}}
+	}
+	history, err := d.replay(p)
+	if err != nil {
+		return nil // the context itself has the error
+	}
+	var list []session.Problem
+	if d.baseless {
+		list = append(list, session.Problem{Line: 1, Kind: session.ProblemUnseen, Message: "the header names a base, but not the history_mode paginated: the model does not see the base",
+			Advice: "the rollout that it names has the rest"})
+	}
+	for k := range history {
+		i := &history[k]
+		if message, advice := i.omitted(); message != "" {
+			list = append(list, unseen(i.entry, message, advice))
+		}
+	}
+	return append(list, told(p.Tree())...)
+}
+
+// omitted says what the model does not see of an item, or "".
+func (i *item) omitted() (message, advice string) {
+	const kept = "its entry is in the log and in the tree"
+	switch {
+	case i.unseen != "":
+		return "the model does not see " + i.unseen, kept
+	case i.swapped:
+		return "the model sees the entry behind later ones: its ordinal is smaller than theirs", "Codex reads lines in the order of the file"
+	case !i.own:
+		return "", ""
+	}
+	raw, err := i.entry.Raw()
+	if err != nil {
+		return "", ""
+	}
+	payload := rawjson.Get(raw, "payload")
+	if out := rawjson.Get(payload, "output"); isOutput(i.kind) && string(out) != string(rawjson.Get(i.json, "output")) {
+		return fmt.Sprintf("the model sees the beginning and the end of an output of %d bytes", len(out)), kept
+	}
+	for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
+		if replaced(part) != "" {
+			return "the model does not see an image or a sound: Codex sends a note instead", kept
+		}
+	}
+	return "", ""
+}
+
+// told gives the texts of a log without items. The program shows events to people and not to the model.
+func told(t *session.Tree) (list []session.Problem) {
+	for n := range t.Len() {
+		e := t.At(n)
+		if e.Type == typeItem {
+			return nil
+		}
+		if e.Type != typeEvent {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return list
+		}
+		switch event := rawjson.Str(rawjson.Get(raw, "payload"), "type"); event {
+		case "user_message", "agent_message":
+			list = append(list, unseen(e, "the model does not see the text of an event: there is no item beside it", "it is in the log"))
+		}
+	}
+	return list
+}
+
+// unseen is a Problem at an entry. Line and Offset of an entry of the base are those of the header, which names the base.
+func unseen(e session.Entry, message, advice string) session.Problem {
+	p := session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen, Message: message, Advice: advice}
+	if e.Foreign() {
+		p.Line, p.Offset, p.Message = 1, 0, fmt.Sprintf("in line %d of the rollout that this one goes on from: %s", e.Line, message)
+	}
+	return p
+}

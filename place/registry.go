@@ -1,0 +1,49 @@
+package place
+
+import (
+	"context"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// entitle fills in the titles that an agent keeps in a file of its own. They are not those of a catalogue: a name changes
+// without its log.
+func (m *Machine) entitle(ctx context.Context, rows []Row) {
+	known := map[string]map[session.ID]string{} // by folder
+	for i := range rows {
+		r := &rows[i]
+		registrar, ok := r.Dialect.(dialect.Registrar)
+		if !ok || !r.OK {
+			continue
+		}
+		base := m.BaseOf(r.Source.Root)
+		names, ok := known[base]
+		if !ok {
+			names = m.registered(ctx, base, registrar)
+			known[base] = names
+		}
+		r.Title = names[r.ID]
+	}
+}
+
+// registered reads an agent's file of names. A file that is missing, or cannot be read, has none.
+func (m *Machine) registered(ctx context.Context, base string, r dialect.Registrar) map[session.ID]string {
+	if base == "" {
+		return nil
+	}
+	l, err := m.Locate(Join(base, r.Registry()))
+	var at backend.Log
+	if err == nil {
+		at, err = l.Backend.Stat(ctx, l.Name)
+	}
+	var content []byte
+	if err == nil {
+		content, err = backend.ReadAll(ctx, l.Backend, at)
+	}
+	if err != nil {
+		return nil
+	}
+	return r.Registered(content)
+}

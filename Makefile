@@ -43,8 +43,9 @@ soak:
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
 # Compares this library with the real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB), on the same files:
-# random trees, lists and recent sessions of random folders, contexts, conversions, prompt histories. With -installed DIR the program
-# keeps the packages.
+# random trees, lists and recent sessions of random folders, contexts, conversions, prompt histories. Then the real Claude Code and
+# Codex resume random sessions and sessions that this library wrote or converted; what they send to a stand-in for their providers
+# is what this library says. With -installed DIR the program keeps the packages (2.3 GB).
 interop:
 	go run ./internal/interop
 

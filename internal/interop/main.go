@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"syscall"
 )
 
 // options are the flags.
@@ -77,7 +78,7 @@ func main() {
 	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")
 	flag.Parse()
 	opt.files = flag.Args()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, opt); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)

@@ -1,6 +1,10 @@
 package draft
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // odd changes a member of an earlier line, or removes it.
 func (s *claudeDraft) odd() {
@@ -42,4 +46,46 @@ func (s *claudeDraft) content() {
 	if s.one(5) { // a content that is a text
 		s.entry("assistant", `"message":{"id":"`+s.newAnswer()+`","role":"assistant","content":"a bare text"}`)
 	}
+}
+
+// compact writes a compaction, with or without messages that are kept.
+func (s *claudeDraft) compact() {
+	from := s.leaf
+	boundary, summary := fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made+1, s.made+1), fmt.Sprintf("%08x-0000-4000-8000-%012x", s.made+2, s.made+2)
+	kept, anchor := "", s.pick(summary, summary, summary, boundary, "deadbeef-0000-4000-8000-000000000002")
+	if from >= 0 {
+		head := max(0, from-s.rnd.IntN(4))
+		var ids []string
+		for i := head; i <= from; i++ {
+			ids = append(ids, quote(s.entries[i].id))
+		}
+		if s.one(5) {
+			ids[s.rnd.IntN(len(ids))] = `"deadbeef-0000-4000-8000-000000000003"`
+		}
+		if s.one(5) {
+			slices.Reverse(ids)
+		}
+		segment := fmt.Sprintf(`,"preservedSegment":{"headUuid":%s,"anchorUuid":%q,"tailUuid":%s}`, ids[0], anchor, ids[len(ids)-1])
+		list := fmt.Sprintf(`,"preservedMessages":{"anchorUuid":%q,"uuids":[%s],"allUuids":[%s]}`, anchor, strings.Join(ids, ","), strings.Join(ids, ","))
+		kept = s.pick("", "", segment, segment, list, segment+list)
+	}
+	parent := "null"
+	if s.one(6) && from >= 0 {
+		parent = quote(s.entries[from].id)
+	}
+	s.hang(parent, "system", `"subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info","compactMetadata":{"trigger":"`+s.pick("auto", "manual")+`","preTokens":1000`+kept+`}`)
+	if s.one(10) {
+		return
+	}
+	s.entry("user", `"message":{"role":"user","content":"This session is being continued. SUMMARY"},"isVisibleInTranscriptOnly":true,"isCompactSummary":true`)
+	if s.one(3) {
+		s.turn()
+		s.step(func() { s.leaf = s.some() }, s.lastPrompt, s.rewind)
+	}
+}
+
+// clockwork sets the clock back or far ahead.
+func (s *claudeDraft) clockwork() {
+	s.clock += []int64{-3000, -60_000, 3_600_000, -1}[s.rnd.IntN(4)]
+	s.turn()
 }

@@ -1,0 +1,191 @@
+package codex
+
+import (
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
+// position after it.
+func (r *replay) base(last int) (int, error) {
+	if r.based {
+		return r.page(last)
+	}
+	skip := r.extra
+	var turn span
+	for i := last; i >= r.from; i-- {
+		e := r.t.At(i)
+		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return 0, err
+		}
+		payload := rawjson.Get(raw, "payload")
+		switch {
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
+			skip += numTurns(payload)
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == "task_started":
+			if turn.begins(payload) {
+				if begin, ok := r.settle(turn, &skip); ok {
+					return begin, nil
+				}
+				turn = span{}
+			}
+		default:
+			turn.add(e, payload)
+		}
+	}
+	begin, _ := r.settle(turn, &skip)
+	return begin, nil
+}
+
+// page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
+// from its end, up to that line.
+func (r *replay) page(last int) (int, error) {
+	for i := last; i >= r.from; i-- {
+		e := r.t.At(i)
+		if e.Type != typeCompacted || r.lost[i] {
+			continue
+		}
+		raw, err := e.Raw()
+		if err != nil {
+			return 0, err
+		}
+		if list, ok := replacementOf(rawjson.Get(raw, "payload")); ok && list != nil {
+			return i, nil
+		}
+	}
+	return 0, nil
+}
+
+// span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.
+type span struct {
+	some        bool // it has a line
+	id          string
+	prompt      bool // a message of the user
+	compacted   session.Entry
+	replacement []byte // nil without a compaction
+}
+
+// begins reports whether a task_started is the one of this turn.
+func (s *span) begins(event []byte) bool {
+	id := rawjson.Get(event, "turn_id")
+	return s.some && rawjson.IsString(id) && (s.id == "" || s.id == rawjson.Str(event, "turn_id"))
+}
+
+// name notes the turn that a line belongs to. The last line counts.
+func (s *span) name(payload []byte) {
+	if s.some = true; s.id == "" {
+		s.id = rawjson.Str(payload, "turn_id")
+	}
+}
+
+// add takes the line before those that it has.
+func (s *span) add(e session.Entry, payload []byte) {
+	switch e.Type {
+	case typeAgents:
+		s.some, s.prompt = true, true
+	case typeItem:
+		it, ok := itemOf(e, payload)
+		s.some, s.prompt = true, s.prompt || ok && it.turn
+	case typeCompacted:
+		list, ok := replacementOf(payload)
+		if s.some = s.some || ok; ok && list != nil && s.replacement == nil {
+			s.compacted, s.replacement = e, list
+		}
+	case typeTurnContext:
+		s.name(payload)
+	case typeEvent:
+		switch rawjson.Str(payload, "type") {
+		case "user_message":
+			s.some, s.prompt = true, true
+		case "task_complete":
+			s.name(payload)
+		case "turn_aborted":
+			if s.some || rawjson.Str(payload, "turn_id") != "" {
+				s.name(payload)
+			}
+		}
+	}
+}
+
+// settle ends a turn on the way back. Turns that were rolled back take their compactions with them, and so do turns without
+// a message of the user between them.
+func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
+	switch {
+	case *skip > 0:
+		if s.prompt {
+			*skip--
+		}
+		return 0, false
+	case s.replacement == nil:
+		return 0, false
+	}
+	r.replace(s.compacted, s.replacement)
+	return s.compacted.Index + 1, true
+}
+
+// replace makes the items that a compaction leaves the history.
+func (r *replay) replace(e session.Entry, list []byte) {
+	r.history = nil
+	for part := range rawjson.Elements(list) {
+		it, ok := itemOf(e, part)
+		switch {
+		case ok:
+		case it.kind == ghost:
+			continue
+		case it.kind == "message": // of the role system, which lines may not have
+		default:
+			it.json = []byte(`{"type":"other"}`)
+		}
+		it.unseen = ""
+		r.history = append(r.history, it)
+	}
+}
+
+// replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
+// cannot read.
+func replacementOf(payload []byte) (list []byte, ok bool) {
+	if badCompaction(payload) != "" {
+		return nil, false
+	}
+	if list = rawjson.Get(payload, "replacement_history"); rawjson.IsNull(list) {
+		return nil, true
+	}
+	return list, true
+}
+
+// badCompaction says why the program does not read a compaction, or "".
+func badCompaction(payload []byte) string {
+	list, meta := rawjson.Get(payload, "replacement_history"), rawjson.Get(payload, "replacement_history_metadata")
+	switch {
+	case !rawjson.IsString(rawjson.Get(payload, "message")):
+		return "a compaction without a message"
+	case !rawjson.IsNull(list) && !rawjson.IsArray(list):
+		return "a compaction whose replacement is not a list"
+	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || count(meta) != count(list)):
+		return "a compaction whose replacement_history_metadata does not fit its replacement"
+	}
+	for m := range rawjson.Elements(meta) {
+		if !rawjson.IsObject(m) {
+			return "a compaction whose replacement_history_metadata is not valid"
+		}
+	}
+	for part := range rawjson.Elements(list) {
+		if kind := rawjson.Str(part, "type"); itemNeeds[kind] != nil {
+			if why := missing(kind, part); why != "" {
+				return "a compaction with " + why
+			}
+		}
+	}
+	return ""
+}
+
+func count(list []byte) (n int) {
+	for range rawjson.Elements(list) {
+		n++
+	}
+	return n
+}

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -43,10 +44,24 @@ func isPlainPrompt(message []byte) bool {
 }
 
 // mayMark reports whether a text, as it stands in JSON, may begin with one of contextMarkers. White space before these
-// does not count, and may be spelled as an escape.
+// does not count. Escapes and letters that are not ASCII are not looked into.
 func mayMark(text []byte) bool {
 	text = bytes.TrimLeft(text, " ")
-	return len(text) == 0 || text[0] >= 0x80 || bytes.IndexByte([]byte(`\<#AaWw`), text[0]) >= 0
+	const enough = 4 // no marker is shorter
+	if text = text[:min(len(text), enough)]; len(text) < enough {
+		return true
+	}
+	for _, c := range text {
+		if c == '\\' || c >= 0x80 {
+			return true
+		}
+	}
+	for _, m := range contextMarkers {
+		if m.begin[0]|' ' == text[0]|' ' && strings.EqualFold(m.begin[:enough], string(text)) {
+			return true
+		}
+	}
+	return false
 }
 
 // stringEnd gives the offset of the quote that ends a string, or the length of the text without one.

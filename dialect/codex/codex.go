@@ -35,6 +35,7 @@ var Codex = &Dialect{}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Noter        = (*Dialect)(nil)

@@ -296,10 +296,12 @@ func codexLine(g *growing, kind string) string {
 	switch kind {
 	case "silent":
 		return line("event_msg", `"type":"task_started","turn_id":"t%d"`, g.n)
-	case "branch", "leaf":
+	case "root", "forward", "orphan", "found":
 		return line("event_msg", `"type":"thread_rolled_back","num_turns":%d`, g.r.IntN(4))
 	case "label":
-		return line("turn_context", `"turn_id":"t%d","model":"m%d"`, g.n, g.r.IntN(1+g.n/20))
+		return line("turn_context", `"turn_id":"t%d","model":"m"`, g.n)
+	case "label nowhere", "made":
+		return line("turn_context", `"turn_id":"t%d","model":"m%d"`, g.n, g.r.IntN(3))
 	case "unlabel", "odd":
 		return line("event_msg", `"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":{"input_tokens":%d,"total_tokens":%d}}`,
 			g.n-g.n%3, g.n, g.n)

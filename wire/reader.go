@@ -143,6 +143,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 			from = "· added when the session resumes here"
 		}
 		parts := t.MessageParts(m.JSON)
+		dialect.NameResults(parts, r.tools)
 		tokens += session.Estimate(parts)
 		t.plainMessage(rawjson.Str(m.JSON, "role"), from, parts)
 	}

@@ -56,7 +56,7 @@ func (f *fields) ours() bool {
 	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "tag", "mode":
 		return f.session != nil || f.id != nil && f.hasParent
 	case "summary":
-		return f.leaf != nil && rawjson.IsString(f.title)
+		return rawjson.IsString(f.leaf) && rawjson.IsString(f.title)
 	}
 	return false
 }
@@ -160,7 +160,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "explicit":
 			f.explicit = t.From(m)[0] == 't'
 		case "leafUuid":
-			f.leaf = rawjson.Inside(t.Value(m))
+			f.leaf = t.Value(m)
 		case "summary", "customTitle", "aiTitle":
 			f.title = t.Value(m)
 		case "compactMetadata":
@@ -363,10 +363,15 @@ func (dec *decoder) ofAgent(f *fields) bool {
 	return r.agent
 }
 
-// lastPrompt notes the line that names the leaf. Only the last one counts.
+// lastPrompt notes the line that names the leaf. Only the last one counts. One without a name does not count, unless it says
+// explicitly that the conversation begins anew.
 func (dec *decoder) lastPrompt(f *fields) {
 	dec.env.Target = nil
-	dec.r.prompt = prompt{target: session.EntryID(f.leaf), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
+	p := prompt{target: session.EntryID(rawjson.Inside(f.leaf)), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
+	p.anew = p.explicit && string(f.leaf) == "null"
+	if rawjson.Truthy(f.leaf) || p.anew {
+		dec.r.prompt = p
+	}
 }
 
 // hasResult reports whether one of the blocks is a tool result. content is the value of the member.

@@ -100,13 +100,15 @@ func (i *item) omitted() (message, advice string) {
 		return "", ""
 	}
 	payload := rawjson.Get(raw, "payload")
+	for _, key := range []string{"content", "output"} {
+		for part := range rawjson.Elements(rawjson.Get(payload, key)) {
+			if replaced(part) != "" {
+				return "the model does not see an image or a sound: Codex sends a note instead", kept
+			}
+		}
+	}
 	if out := rawjson.Get(payload, "output"); isOutput(i.kind) && string(out) != string(rawjson.Get(i.json, "output")) {
 		return fmt.Sprintf("the model sees the beginning and the end of an output of %d bytes", len(out)), kept
-	}
-	for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
-		if replaced(part) != "" {
-			return "the model does not see an image or a sound: Codex sends a note instead", kept
-		}
 	}
 	return "", ""
 }

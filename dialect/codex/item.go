@@ -168,8 +168,7 @@ func missing(kind string, payload []byte) string {
 	case !known:
 		return "an item of the unknown type " + dialect.Shorten([]byte(`"`+kind+`"`))
 	}
-	meta := rawjson.Get(payload, "internal_chat_message_metadata_passthrough")
-	if !rawjson.IsNull(meta) && (!rawjson.IsObject(meta) || lacks(meta, []need{{"turn_id", '?'}}) != "") {
+	if !nullOr(payload, "internal_chat_message_metadata_passthrough", isPassed) {
 		return "a " + kind + " whose metadata is not valid"
 	}
 	if name := lacks(payload, needs); name != "" {
@@ -212,6 +211,11 @@ func missing(kind string, payload []byte) string {
 		}
 	}
 	return ""
+}
+
+// isPassed reports whether the program reads the metadata of an item.
+func isPassed(metadata []byte) bool {
+	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString)
 }
 
 // escapes finds what halfPair looks at: a backslash, a surrogate pair, or (the group) half of one.

@@ -38,7 +38,7 @@ func (b *bases) want(payload []byte) (refused string) {
 	}
 	id := rawjson.Str(at, "thread_id")
 	after, bytes := rawjson.Get(at, "end_ordinal_exclusive"), rawjson.Get(at, "end_byte_offset")
-	if !isUUID(id) || !dialect.IsNumber(after) || !dialect.IsNumber(bytes) {
+	if !isUUID(id) || !isOrdinal(after) || !isOrdinal(bytes) {
 		return "history_base in the header is not valid"
 	}
 	if !isPaginated(payload) {

@@ -165,8 +165,14 @@ func badCompaction(payload []byte) string {
 		return "a compaction without a message"
 	case !rawjson.IsNull(list) && !rawjson.IsArray(list):
 		return "a compaction whose replacement is not a list"
-	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || count(meta) != count(list)):
+	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || !rawjson.IsArray(list) || count(meta) != count(list)):
 		return "a compaction whose replacement_history_metadata does not fit its replacement"
+	}
+	if name := lacks(payload, []need{{"window_number", 'n'}, {"first_window_id", '?'}, {"previous_window_id", '?'}}); name != "" {
+		return "a compaction whose " + name + " is not valid"
+	}
+	if retained := rawjson.Get(payload, "retained_context"); !rawjson.IsNull(retained) && rawjson.Get(retained, "verified_answers") == nil {
+		return "a compaction whose retained_context is not valid"
 	}
 	for m := range rawjson.Elements(meta) {
 		if !rawjson.IsObject(m) {

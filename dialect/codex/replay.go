@@ -121,7 +121,9 @@ func (r *replay) line(e session.Entry) error {
 			r.history = append(r.history, it)
 		}
 	case typeAgents:
-		r.history = append(r.history, agentItem(e, payload))
+		it := agentItem(e, payload)
+		it.own = true
+		r.history = append(r.history, it)
 	case typeCompacted:
 		switch list, ok := replacementOf(payload); {
 		case !ok:

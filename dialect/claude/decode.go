@@ -74,7 +74,7 @@ type decoder struct {
 	header bool
 	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
-	asked  bool // for the title in the session's folder
+	asked  bool // for a file beside the log
 }
 
 // NewDecoder starts to decode a log.
@@ -237,6 +237,9 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	}
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
+	}
+	if h.Parent == "" && !dec.r.layout.Main(string(h.ID)) {
+		h.Parent, h.Task = string(f.session), true
 	}
 	if len(f.cwd) > 0 { // the log knows better than the place where it lies
 		h.CWD, dec.cwd = string(f.cwd), true

@@ -74,6 +74,7 @@ type decoder struct {
 	header bool
 	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
+	asked  bool // for the title in the session's folder
 }
 
 // NewDecoder starts to decode a log.

@@ -109,7 +109,7 @@ func (a *author) resumed(ctx context.Context) (treeline.ResumeCommand, error) {
 func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, err error) {
 	tips := a.tips()
 	for tries := 0; len(tips) == 0 && tries < 5; tries++ {
-		if err := errors.Join(a.turn(ctx), a.branch(ctx, false)); err != nil {
+		if err := errors.Join(a.turn(ctx), a.branch(ctx, false)); err != nil && !errors.Is(err, dialect.ErrUnsupported) {
 			return c, err
 		}
 		tips = a.tips()

@@ -290,8 +290,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.r.marks = append(dec.r.marks, m)
 }
 
-// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line that
-// the program skips.
+// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which
+// is only a link to the program.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
 	agent := dec.ofAgent(f)
@@ -338,7 +338,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		}
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !f.object {
-		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
+		m.flags, env.Kind, env.Role, env.Aside = isProgress, session.KindOpaque, session.RoleNone, true
 		return
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !rawjson.IsString(f.content) && !rawjson.IsArray(f.content) {

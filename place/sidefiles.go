@@ -181,3 +181,40 @@ func (s SideFiles) Remove(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+// SideMove are the files of a session's folder while the session is moved: they are at both places.
+type SideMove struct {
+	log        Location // at the old place
+	from, made SideFiles
+}
+
+// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. Settle ends the move.
+func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path string) (v SideMove, err error) {
+	v.log = from
+	if v.from, err = FindSideFiles(ctx, d, from); err != nil || len(v.from.Logs) == 0 {
+		return v, err
+	}
+	l, release, err := m.LocateWriting(path, backend.DurabilityAlways, nil)
+	if err != nil {
+		return v, err
+	}
+	to := SideFolder(d, l)
+	if v.made, err = v.from.CopyTo(ctx, to.Backend, to.Prefix, to.Dir); err != nil {
+		err = errors.Join(err, v.made.Remove(context.WithoutCancel(ctx)))
+	}
+	return v, errors.Join(err, release())
+}
+
+// Settle removes the files from where the log is not.
+func (v SideMove) Settle(ctx context.Context) error {
+	if len(v.from.Logs) == 0 {
+		return nil
+	}
+	if _, err := v.log.Backend.Stat(ctx, v.log.Name); err == nil {
+		return v.made.Remove(ctx) // the log did not move
+	}
+	if err := v.from.Remove(ctx); err != nil {
+		return fmt.Errorf("the session was moved with the files of its folder, but some of them are still at the old place: %w", err)
+	}
+	return nil
+}

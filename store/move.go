@@ -32,11 +32,11 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
-	files, err := s.moveFiles(ctx, dir)
+	files, err := s.store.MoveSideFiles(ctx, s.dialect, s.at, place.Join(dir, place.Base(s.at.Path)))
 	if err != nil {
 		return s.named(err)
 	}
-	return errors.Join(s.moveLog(ctx, dir, edit), files.settle(context.WithoutCancel(ctx)))
+	return errors.Join(s.moveLog(ctx, dir, edit), files.Settle(context.WithoutCancel(ctx)))
 }
 
 // moveLog moves the log alone.

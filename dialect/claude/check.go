@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -48,7 +49,7 @@ func (c *checker) add(i int32, kind session.ProblemKind, message, advice string)
 // name checks that the program finds the session by its file name. Outside of the program's folders any name will do.
 func (c *checker) name(file string) {
 	file = filepath.ToSlash(file)
-	l := layout{}
+	l := files.Layout{}
 	if path.Base(path.Dir(path.Dir(file))) != "projects" || !l.Main(file) {
 		return
 	}

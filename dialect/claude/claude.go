@@ -25,6 +25,7 @@ package claude
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -32,7 +33,7 @@ import (
 // Dialect is the one value of the family.
 type Dialect struct {
 	dialect.NoBlobs
-	layout layout
+	layout files.Layout
 }
 
 // Claude is the format of Claude Code.

@@ -2,11 +2,10 @@ package claude
 
 import (
 	"bytes"
-	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -25,9 +24,8 @@ var (
 )
 
 const (
-	titleFile   = "custom-title.json"
-	resultsName = "tool-results"
-	metaEnd     = ".meta.json" // follows the name of a sub-agent's log
+	titleFile = "custom-title.json"
+	metaEnd   = ".meta.json" // follows the name of a sub-agent's log
 )
 
 // CaptionFile is the file with the title.
@@ -76,7 +74,7 @@ func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
 
 // nameAgent puts the session of a sub-agent into the result of the call that began it.
 func nameAgent(parts []session.Part, agent string) {
-	id := session.ID(agentPrefix + agent)
+	id := session.ID(files.AgentPrefix + agent)
 	if agent == "" || dialect.CheckFileID(id) != nil {
 		return
 	}
@@ -88,19 +86,11 @@ func nameAgent(parts []session.Part, agent string) {
 	}
 }
 
-// The text in the place of a long output: where the output is, and its beginning.
-const (
-	savedBegin   = "<persisted-output>\n"
-	savedTo      = "Full output saved to: "
-	savedPreview = "Preview (first "
-	savedEnd     = "\n</persisted-output>"
-)
-
 // Whole puts outputs from their files in the place of their beginnings. An output that begins otherwise is another one.
 func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []byte {
 	out := record
-	for pointer, s := range savedIn(record) {
-		if whole, err := get(s.file); err == nil && bytes.HasPrefix(whole, []byte(s.preview)) {
+	for pointer, s := range files.Outputs(record) {
+		if whole, err := get(s.File); err == nil && bytes.HasPrefix(whole, []byte(s.Preview)) {
 			out = rawjson.SetAt(out, pointer, rawjson.Quote(strings.ToValidUTF8(string(whole), "\uFFFD")))
 		}
 	}
@@ -109,65 +99,8 @@ func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []
 
 // IsCut implements dialect.Overflower.
 func (d *Dialect) IsCut(record []byte) bool {
-	for range savedIn(record) {
+	for range files.Outputs(record) {
 		return true
 	}
 	return false
-}
-
-// saved is an output that is in a file.
-type saved struct {
-	file    string // relative to the session's folder
-	preview string // the beginning of the output
-}
-
-// savedIn gives the outputs of a record that are in files, by JSON pointer.
-func savedIn(record []byte) iter.Seq2[string, saved] {
-	return func(yield func(string, saved) bool) {
-		if !bytes.Contains(record, []byte(savedBegin[:len(savedBegin)-1])) {
-			return
-		}
-		k := -1
-		for item := range rawjson.Elements(rawjson.Get(rawjson.Get(record, "message"), "content")) {
-			if k++; rawjson.Str(item, "type") != blockResult {
-				continue
-			}
-			pointer := "/message/content/" + strconv.Itoa(k) + "/content"
-			content := rawjson.Get(item, "content")
-			if rawjson.IsString(content) {
-				if s, ok := parseSaved(content); ok && !yield(pointer, s) {
-					return
-				}
-				continue
-			}
-			n := -1
-			for part := range rawjson.Elements(content) {
-				n++
-				if s, ok := parseSaved(rawjson.Get(part, "text")); ok && !yield(pointer+"/"+strconv.Itoa(n)+"/text", s) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// parseSaved reads the text in the place of an output. The path in it may be anything: only its last element is used, and only
-// if it is a plain name below a folder of the right name. The file is looked for in the session's own folder.
-func parseSaved(value []byte) (s saved, ok bool) {
-	text, _ := rawjson.Unquote(value)
-	text, ok = strings.CutPrefix(text, savedBegin)
-	if !ok {
-		return s, false
-	}
-	head, rest, ok := strings.Cut(text, "\n\n"+savedPreview)
-	_, path, named := strings.Cut(head, savedTo)
-	_, preview, begun := strings.Cut(rest, ":\n")
-	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
-	if n := len(elements); !ok || !named || !begun || n < 2 || elements[n-2] != resultsName || dialect.CheckFileID(session.ID(elements[n-1])) != nil {
-		return s, false
-	}
-	if end := strings.LastIndex(preview, savedEnd); end >= 0 {
-		preview = strings.TrimSuffix(preview[:end], "\n...")
-	}
-	return saved{resultsName + "/" + elements[len(elements)-1], preview}, true
 }

@@ -1,4 +1,4 @@
-package claude
+package files
 
 import (
 	"strings"
@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ dialect.Historian = layout{}
+var _ dialect.Historian = Layout{}
 
 // HistoryFile is the file in which the program keeps what was typed.
-func (layout) HistoryFile() string { return "history.jsonl" }
+func (Layout) HistoryFile() string { return "history.jsonl" }
 
 // ReadTyped takes a line of that file apart:
 //
@@ -20,7 +20,7 @@ func (layout) HistoryFile() string { return "history.jsonl" }
 //
 // A long text that was pasted is shown as [Pasted text #1 +12 lines]. It is put back, so that the prompt is the one in the
 // session.
-func (layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
+func (Layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
 	display := rawjson.Get(line, "display")
 	if !rawjson.IsObject(line) || !rawjson.Valid(line) || !rawjson.IsString(display) {
 		return t, false

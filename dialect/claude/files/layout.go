@@ -1,4 +1,5 @@
-package claude
+// Package files knows the files of Claude Code: where they are, what was typed, and which outputs are in files of their own.
+package files
 
 import (
 	"path"
@@ -12,17 +13,17 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session id>/subagents.
-type layout struct{}
+// Layout is the program's: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session id>/subagents.
+type Layout struct{}
 
 var (
-	_ dialect.Placer   = layout{}
-	_ dialect.Kin      = layout{}
-	_ dialect.Foldered = layout{}
+	_ dialect.Placer   = Layout{}
+	_ dialect.Kin      = Layout{}
+	_ dialect.Foldered = Layout{}
 )
 
 // Roots gives the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
-func (l layout) Roots(env dialect.Env) []dialect.Root {
+func (l Layout) Roots(env dialect.Env) []dialect.Root {
 	home := l.RootAt(filepath.Join(env.Home, ".claude"))
 	if dir := env.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return []dialect.Root{l.RootAt(env.Abs(dir, false)), home}
@@ -31,12 +32,12 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 }
 
 // RootAt gives the place below the folder of the program.
-func (layout) RootAt(dir string) dialect.Root {
+func (Layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "projects")}
 }
 
 // Dir is the folder for the sessions of a working directory. Links are resolved first.
-func (layout) Dir(env dialect.Env, cwd string) string {
+func (Layout) Dir(env dialect.Env, cwd string) string {
 	if p, err := env.Realpath(cwd); err == nil {
 		cwd = p
 	}
@@ -69,10 +70,10 @@ func folder(cwd string) string {
 }
 
 // File is the id.
-func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
+func (Layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
 // Owns accepts the logs of sessions and those of their sub-agents.
-func (layout) Owns(name string) bool {
+func (Layout) Owns(name string) bool {
 	if path.Ext(name) != ".jsonl" {
 		return false
 	}
@@ -86,20 +87,20 @@ func (layout) Owns(name string) bool {
 	return false
 }
 
-// agentPrefix begins the names of sub-agents' logs.
-const agentPrefix = "agent-"
+// AgentPrefix begins the names of sub-agents' logs.
+const AgentPrefix = "agent-"
 
 // Named gives the id: the name of the file.
-func (layout) Named(name string) (session.ID, session.Time) {
+func (Layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
 }
 
 // Main tells a session from the log of a sub-agent.
-func (layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), agentPrefix) }
+func (Layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), AgentPrefix) }
 
 // Kin gives a sub-agent an id of its own below the session that its lines name. Any other log is named after its file: the
 // program finds it by that name, and its lines may be those of another session.
-func (l layout) Kin(name string, said session.ID) (session.ID, string) {
+func (l Layout) Kin(name string, said session.ID) (session.ID, string) {
 	id, _ := l.Named(name)
 	if l.Main(name) {
 		return id, ""
@@ -111,7 +112,7 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 }
 
 // Folder is the session's id.
-func (l layout) Folder(name string) string {
+func (l Layout) Folder(name string) string {
 	id, _ := l.Named(name)
 	if !l.Main(name) || dialect.CheckFileID(id) != nil {
 		return ""
@@ -120,9 +121,9 @@ func (l layout) Folder(name string) string {
 }
 
 // WorkDir: the name of a folder cannot be reversed.
-func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
+func (Layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir: directories may share a folder.
-func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
+func (l Layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
 	return l.Dir(env, cwd)
 }

@@ -1,0 +1,80 @@
+package files
+
+import (
+	"bytes"
+	"iter"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// resultsName is the folder of the outputs, in that of the session.
+const resultsName = "tool-results"
+
+// The text in the place of a long output: where the output is, and its beginning.
+const (
+	savedBegin   = "<persisted-output>\n"
+	savedTo      = "Full output saved to: "
+	savedPreview = "Preview (first "
+	savedEnd     = "\n</persisted-output>"
+)
+
+// Output is an output that is in a file.
+type Output struct {
+	File    string // relative to the session's folder
+	Preview string // the beginning of the output
+}
+
+// Outputs gives the outputs of a record that are in files, by JSON pointer.
+func Outputs(record []byte) iter.Seq2[string, Output] {
+	return func(yield func(string, Output) bool) {
+		if !bytes.Contains(record, []byte(savedBegin[:len(savedBegin)-1])) {
+			return
+		}
+		k := -1
+		for item := range rawjson.Elements(rawjson.Get(rawjson.Get(record, "message"), "content")) {
+			if k++; rawjson.Str(item, "type") != "tool_result" {
+				continue
+			}
+			pointer := "/message/content/" + strconv.Itoa(k) + "/content"
+			content := rawjson.Get(item, "content")
+			if rawjson.IsString(content) {
+				if s, ok := parseSaved(content); ok && !yield(pointer, s) {
+					return
+				}
+				continue
+			}
+			n := -1
+			for part := range rawjson.Elements(content) {
+				n++
+				if s, ok := parseSaved(rawjson.Get(part, "text")); ok && !yield(pointer+"/"+strconv.Itoa(n)+"/text", s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// parseSaved reads the text in the place of an output. The path in it may be anything: only its last element is used, and only
+// if it is a plain name below a folder of the right name. The file is looked for in the session's own folder.
+func parseSaved(value []byte) (o Output, ok bool) {
+	text, _ := rawjson.Unquote(value)
+	text, ok = strings.CutPrefix(text, savedBegin)
+	if !ok {
+		return o, false
+	}
+	head, rest, ok := strings.Cut(text, "\n\n"+savedPreview)
+	_, path, named := strings.Cut(head, savedTo)
+	_, preview, begun := strings.Cut(rest, ":\n")
+	elements := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	if n := len(elements); !ok || !named || !begun || n < 2 || elements[n-2] != resultsName || dialect.CheckFileID(session.ID(elements[n-1])) != nil {
+		return o, false
+	}
+	if end := strings.LastIndex(preview, savedEnd); end >= 0 {
+		preview = strings.TrimSuffix(preview[:end], "\n...")
+	}
+	return Output{resultsName + "/" + elements[len(elements)-1], preview}, true
+}

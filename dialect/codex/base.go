@@ -120,7 +120,7 @@ func (dec *decoder) SupplyLog(n dialect.Need, log dialect.OtherLog, err error) {
 				Advice: "the entries before that are shown"})
 		}
 	}
-	dec.chain = nil
+	dec.chain, dec.r.own = nil, dec.b.Len()
 }
 
 // follow reads the header of a base and asks for the base of that. It gives why the program refuses the base, or "".

@@ -44,9 +44,9 @@ func (r *replay) base(last int) (int, error) {
 // page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
 // from its end, up to that line.
 func (r *replay) page(last int) (int, error) {
-	for i := last; i >= r.from; i-- {
+	for i := last; i >= 0; i-- {
 		e := r.t.At(i)
-		if e.Type != typeCompacted || r.lost[i] {
+		if e.Type != typeCompacted || r.lost[i] || r.passed(i) {
 			continue
 		}
 		raw, err := e.Raw()

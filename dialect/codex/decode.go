@@ -33,8 +33,10 @@ type decoder struct {
 	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
-	id                  []byte // of the entry at hand; the builder copies it
-	ordinal             []byte // the greatest so far
+	// continued: reading began after the header. earlier: a record depends on one before that place.
+	continued, earlier bool
+	id                 []byte // of the entry at hand; the builder copies it
+	ordinal            []byte // the greatest so far
 }
 
 // NewDecoder starts to decode a log.
@@ -44,6 +46,19 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	return &decoder{b: b, r: r, open: -1, lead: -1, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"timestamp":`, `{"ordinal":`, `{"type":`}}, What: "session_meta line", Log: "rollout of Codex",
 	}}
+}
+
+// Continue implements dialect.Continuer. A rollout that goes on from another one has the records of that one first, and is
+// excluded. A rollback can be read where all of the turns that it takes back are known, and the one before them.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	payload := rawjson.Get(b.Header().Raw, "payload")
+	if isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base")) {
+		return nil, false
+	}
+	dec := d.NewDecoder(b).(*decoder)
+	dec.Continued()
+	dec.continued, dec.paginated = true, isPaginated(payload)
+	return dec, true
 }
 
 // Decode takes the next record.
@@ -155,6 +170,9 @@ func (dec *decoder) Finish() error {
 	if dec.paginated && !dec.numbered && dec.r.refused == "" {
 		dec.r.refused = "the last line has no ordinal"
 	}
+	if dec.earlier {
+		return dialect.ErrEarlier
+	}
 	return dec.Headed.Finish()
 }
 
@@ -261,7 +279,7 @@ func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
 		return dec.id, false
 	}
 	dec.id = append(append(dec.id[:0], 'o'), ordinal...)
-	if last := dec.ordinal; len(ordinal) < len(last) || len(ordinal) == len(last) && bytes.Compare(ordinal, last) <= 0 {
+	if last := dec.ordinal; dec.continued || len(ordinal) < len(last) || len(ordinal) == len(last) && bytes.Compare(ordinal, last) <= 0 {
 		return dec.id, true
 	}
 	dec.ordinal = append(dec.ordinal[:0], ordinal...)
@@ -271,7 +289,15 @@ func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
 // rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry
 // there that the model sees.
 func (dec *decoder) rollBack(n int) {
-	if n <= 0 || len(dec.turns) == 0 {
+	if n <= 0 {
+		return
+	}
+	// The first turn may begin before the place where reading began.
+	if dec.continued && n >= len(dec.turns) {
+		dec.earlier = true
+		return
+	}
+	if len(dec.turns) == 0 {
 		return
 	}
 	first := dec.turns[max(len(dec.turns)-n, 0)]

@@ -62,7 +62,8 @@ func TestIsPrompt(t *testing.T) {
 		`\u003cenvironment_context>x</environment_context>`, `\n <skill>x</skill>`, "\u00a0<skill>x</skill>", "# agents.md instructions x</INSTRUCTIONS>", "# title", `a \"quoted\" word`,
 		`ends in \\`, `x"},{"type":"input_text","text":"<skill></skill>`, `x"},{"type":"bogus","text":"y`, `x"},{"foo":"y`, `x","text":"<skill></skill>`, `x","type":"output_audio`}
 	rests := []string{"", `,"id":"msg_1"`, `,"id":7`, `,"phase":"commentary"`, `,"phase":"later"`, `,"internal_chat_message_metadata_passthrough":{}`,
-		`,"internal_chat_message_metadata_passthrough":[]`, `,"content":[]`, `,"content":"x"`, `,"role":"user"`}
+		`,"internal_chat_message_metadata_passthrough":[]`, `,"internal_chat_message_metadata_passthrough":{"turn_id":5}`, `,"status":"completed"`, `,"status":5`, `,"note":"\ud800"`,
+		`,"content":[]`, `,"content":"x"`, `,"role":"user"`}
 	plain := 0
 	for _, text := range texts {
 		for _, rest := range rests {

@@ -177,8 +177,8 @@ func (b *Builder) Add(env *Envelope) {
 	case env.InOrder:
 		l.parent = i - 1
 		n.flags |= inOrder
-		if i == 0 && t.before != nil && len(t.before.Ends) > 0 {
-			l.parent, t.orphans = orphaned, map[int32]EntryID{0: t.before.Ends[0][0]}
+		if i == 0 && t.before != nil && t.before.Last != "" {
+			l.parent, t.orphans = orphaned, map[int32]EntryID{0: t.before.Last}
 		}
 	case env.Parent != nil:
 		l.parent = b.resolve(i, env.Parent)

@@ -140,7 +140,8 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 	if int(b.lastType) < len(t.types) && t.types[b.lastType] == string(name) {
 		return b.lastType
 	}
-	i := slices.Index(t.types, string(name))
+	// The conversion in the function makes no copy, unlike that of an argument.
+	i := slices.IndexFunc(t.types, func(typ string) bool { return typ == string(name) })
 	if i < 0 && len(t.types) >= 256 { // hostile: a new type in each record
 		name = []byte("?")
 		i = slices.Index(t.types, "?")

@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"cmp"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -24,9 +26,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s.Task = isTask(p.header)
 	if len(tail) > 0 {
 		p.active = nil
-		first := p.prompt
+		first, shown := p.prompt, p.shown
 		p.lines(tail, false, true)
-		p.prompt = first // the tail shows a later one
+		p.prompt, p.shown = first, shown // the tail shows later ones
 	}
 	p.fill(&s)
 	s.TailShort = p.active == nil
@@ -37,11 +39,12 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 type peek struct {
 	header []byte // the payload
 	prompt string
+	shown  string // the prompt as an event shows it, which the program lists
 	active []byte
 }
 
 func (p *peek) fill(s *dialect.Summary) {
-	s.Prompt = p.prompt
+	s.Prompt = cmp.Or(p.prompt, p.shown)
 	if p.active != nil {
 		s.Active = session.Time{Text: string(p.active)}
 	}
@@ -71,5 +74,22 @@ func (p *peek) line(record []byte) {
 		if it, ok := itemOf(session.Entry{}, payload); ok && it.turn && p.prompt == "" {
 			p.prompt = contentText(payload)
 		}
+	case typeEvent:
+		if p.shown == "" {
+			p.shown = shownPrompt(payload)
+		}
 	}
+}
+
+// shownPrompt gives the prompt that an event shows, or "".
+func shownPrompt(event []byte) string {
+	switch rawjson.Str(event, "type") {
+	case "user_message":
+		return rawjson.Str(event, "message")
+	case "item_completed":
+		if item := rawjson.Get(event, "item"); rawjson.Str(item, "type") == "UserMessage" {
+			return contentText(item)
+		}
+	}
+	return ""
 }

@@ -10,6 +10,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -281,10 +282,11 @@ func (v *conversion) settled() bool { return v.cross.scripted && !v.inner }
 // addTitle names the new session by an entry, if its agent does so.
 func (v *conversion) addTitle() error {
 	c := v.cross
-	title := c.tree.Header().Title
+	title := cmp.Or(c.tree.Header().Title, c.lastName())
 	leaf := c.leafID()
-	// A session that is converted back gets its name with its own records.
-	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
+	// A session that is converted back gets its name with its own records, and one that is not converted by a script with the entry.
+	named := c.back != nil || c.lastName() == title && !c.scripted
+	if title == "" || !v.to.Habits().RenameByEntry || named || leaf == "" {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})

@@ -36,7 +36,7 @@ bench:
 bench-against:
 	go run ./internal/bench -against $(REV) $(BENCHFLAGS)
 
-# Kill and crash tests with ten times the usual rounds, then the fuzz targets of all decoders for SOAKFUZZ each:
+# Kill, crash and conversion tests with many times the usual rounds, then the fuzz targets of all decoders for SOAKFUZZ each:
 # make soak SOAKFUZZ=1h DECODERS=./dialect/wave
 soak:
 	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak|Beside|ConvertPairs|ConvertRandom' $(PACKAGES)

@@ -176,3 +176,40 @@ func byRule(list []seen, from, to string) []seen {
 	}
 	return list
 }
+
+// A turn is taken back together with the compaction before it: the branch after it begins with something else than the one
+// that was left, and each has a compaction of its own.
+func TestConvertTakenBack(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	from := w.Format("codex")
+	for _, seed := range []uint64{81, 86} {
+		path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), newTalk(seed, true).write("codex"))
+		for _, other := range []string{"claude", "pi", "operator"} {
+			leaf := tipsOf(w, path, from, false)[0]
+			if diff := convertedAt(w, path, from, w.Format(other), leaf, folder()); diff != "" {
+				t.Errorf("seed %d, codex → %s: %s", seed, other, diff)
+			}
+		}
+	}
+}
+
+// A header that lacks members comes back as it was, also where nothing follows it.
+func TestConvertOddHeader(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]string{
+		"codex": `{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden"}}`,
+		"pi":    `{"type":"session","id":"019cab00-0000-7000-8000-000000000001","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond"}`,
+	} {
+		w, folder := inMemory(t)
+		for _, to := range targets() {
+			if to.Name() == name {
+				continue
+			}
+			src, err := w.Open(t.Context(), w.Put("in/019a2f00-0000-7000-8000-000000000001.jsonl", header+"\n"), store.OpenOptions{Dialect: w.Format(name)})
+			w.Must(err)
+			partThereAndBack(w, src, to, nil, folder)
+			w.Must(src.Close())
+		}
+	}
+}

@@ -27,9 +27,16 @@ type node struct {
 type script struct {
 	*crossing
 	nodes map[[sha256.Size]byte]node
-	// compacted has what compactions became, by their position.
-	compacted map[int]node
+	// compacted has what compactions became, by their position. Where turns are taken back, a branch after a compaction may
+	// begin with something else, and has one of its own.
+	compacted map[int][]summed
 	work      int // entries on the paths so far
+}
+
+// summed is a compaction in the new session.
+type summed struct {
+	summary string
+	node
 }
 
 // byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always
@@ -106,7 +113,7 @@ func (c *crossing) orphaned() bool {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int]node{}}
+	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int][]summed{}}
 	tips, err := s.tips()
 	if err != nil {
 		return err
@@ -246,7 +253,15 @@ func compaction(path session.Path) (int, bool) {
 // and what is still to say. A target that is saved as a whole has only what the model sees now.
 func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom, error) {
 	e := path.At(at)
-	done, again := s.compacted[e.Index]
+	k, rest, ok := s.summary(e, atoms)
+	known := s.compacted[e.Index]
+	i := slices.IndexFunc(known, func(c summed) bool { return c.summary == k.Summary })
+	again := i >= 0
+	keep := func(n node) {
+		if !again {
+			s.compacted[e.Index] = append(known, summed{k.Summary, n})
+		}
+	}
 	restored := s.origins[e.Index] != nil
 	if s.to.Habits().SavedWhole && !restored {
 		return node{}, atoms, nil
@@ -259,21 +274,23 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 		}
 	}
 	if restored {
-		s.compacted[e.Index] = before
+		keep(before)
 		return before, atoms, nil
 	}
-	k, rest, ok := s.summary(e, atoms)
 	if !ok && !s.linear {
 		// The target shows a summary first, and this context begins with something else: it becomes a root of its own.
-		done = node{key: sha256.Sum256([]byte(e.ID)), at: before.at}
-		s.compacted[e.Index] = done
-		return done, atoms, nil
+		root := node{key: sha256.Sum256([]byte(e.ID)), at: before.at}
+		keep(root)
+		return root, atoms, nil
 	}
 	if again {
-		return done, rest, nil
+		return known[i].node, rest, nil
+	}
+	if len(known) > 0 { // what is said after it is not said after the others
+		before.key = sha256.Sum256(append(before.key[:], k.Summary...))
 	}
 	done, err := s.write(before, e, k)
-	s.compacted[e.Index] = done
+	keep(done)
 	return done, rest, err
 }
 

@@ -316,8 +316,8 @@ func (v *conversion) sourceHeader() ([]byte, error) {
 		}
 		return raw, nil
 	}
-	if t := v.src.tree; t.Len() > 0 && !t.At(0).Migrated {
-		return h.Raw, nil // an edit may add what a damaged header lacks
+	if t := v.src.tree; t.Len() == 0 || !t.At(0).Migrated {
+		return h.Raw, nil // an edit would add what the header lacks
 	}
 	raw, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{})
 	return raw, err

@@ -48,7 +48,7 @@ func (d *drops) dropOpen(turns []*turn) []*turn {
 				answered[b.id] = true
 			}
 		}
-		if t.prompt {
+		if !t.has(blockResult) {
 			prompt = k
 		}
 	}

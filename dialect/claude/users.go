@@ -16,6 +16,20 @@ func trailing(turns []*turn) (before, commands []*turn) {
 	return turns[:n:n], turns[n:]
 }
 
+// endsWithCommand reports whether the conversation ends with a command that the user ran: its caveat, its name and its
+// output. The program does not wait for an answer to it.
+func endsWithCommand(turns []*turn) bool {
+	for _, t := range slices.Backward(turns) {
+		switch {
+		case t.caveat:
+			return true
+		case !t.system && !t.begins("<command-name>") && !t.begins("<local-command-"):
+			return false
+		}
+	}
+	return false
+}
+
 // joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
 func joinUsers(turns []*turn) []*turn {
 	var out []*turn

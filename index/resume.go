@@ -87,6 +87,7 @@ func (w *writer) resume(r *Resume, s *Summary) {
 	}
 	w.ids(r.Before.Labels)
 	w.ids(r.Before.Missing)
+	w.string(string(r.Before.Last))
 }
 
 // like writes a string that is mostly empty or equal to another, which the reader has already.
@@ -127,6 +128,7 @@ func (r *reader) resume(v *Resume, s *Summary) {
 		}
 	}
 	v.Before.Labels, v.Before.Missing = r.ids(), r.ids()
+	v.Before.Last = session.EntryID(r.string())
 	// The caller cuts the summary's models to this length.
 	if v.Models < 0 || v.Models > len(s.Models) {
 		r.fail()

@@ -12,9 +12,10 @@ type Before struct {
 	// Entries and Problems are counts.
 	Entries, Problems int
 	// Ends are the branch tips in log order. Each begins with the last entry that says something, followed by the labels and
-	// leaf moves below it: an entry below any of these continues that branch. Where entries follow each other without
-	// naming a parent there is one end, the last entry.
+	// leaf moves below it: an entry below any of these continues that branch.
 	Ends [][]EntryID
+	// Last is the last entry, where entries follow each other without naming a parent; otherwise "".
+	Last EntryID
 	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
 	// has. Both are sorted.
 	Labels, Missing []EntryID
@@ -35,11 +36,12 @@ func (b *Builder) Position() int {
 }
 
 // Before describes the entries before offset, which is where a record begins. It is called after Finish. ok is false where
-// later records can change what these entries mean, because they name entries that stand after them.
+// later records can change what these entries mean, because they name entries that stand after them; and after a leaf move
+// where entries do not name their parents: the next one may hang elsewhere.
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
-	inRow := false
+	inRow := t.before != nil && t.before.Last != ""
 	for i := range t.links[:n] {
 		if t.links[i].parent >= int32(i) {
 			return p, false
@@ -57,8 +59,15 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 			return p, false
 		}
 	}
+	if inRow && n > 0 && t.links[n-1].kind == KindLeaf {
+		return p, false
+	}
 	if t.before != nil {
 		p.Entries, p.Problems, p.Missing = t.before.Entries, t.before.Problems, slices.Clone(t.before.Missing)
+		p.Last = t.before.Last
+	}
+	if inRow && n > 0 {
+		p.Last = t.nodes[n-1].id
 	}
 	p.Entries += n
 	for i := range t.problems {
@@ -73,7 +82,13 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	}
 	slices.Sort(p.Missing)
 	p.Missing, p.Labels, p.Ends = slices.Compact(p.Missing), b.labels(n), t.ends(n)
-	return p, !inRow || len(p.Ends) == 1 && len(p.Ends[0]) == 1
+	ends := 0 // that have the last entry; more than one where its id was used before
+	for _, end := range p.Ends {
+		if p.Last != "" && slices.Contains(end, p.Last) {
+			ends++
+		}
+	}
+	return p, ends < 2
 }
 
 // Problems counts the problems of the whole log, including those before the place where reading began.

@@ -201,6 +201,7 @@ export interface Part {
   mime?: string;
   name?: string;
   parts?: Array<Part>;
+  session?: string;
   size?: number;
   text?: string;
   type: string;
@@ -298,6 +299,7 @@ export interface Resume {
   leafId: string | null;
   madeFrom?: string;
   path: string;
+  problems?: Array<Problem>;
 }
 
 export interface Row {

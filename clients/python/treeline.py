@@ -267,6 +267,7 @@ class Part(_Part, total=False):
     mime: str
     name: str
     parts: List[Part]
+    session: str
     size: int
     text: str
     url: str
@@ -381,6 +382,7 @@ class Resume(_Resume, total=False):
     conversion: Conversion
     holders: List[str]
     madeFrom: str
+    problems: List[Problem]
 
 
 class _Row(TypedDict):

@@ -74,6 +74,7 @@ type decoder struct {
 	header bool
 	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
+	asked  bool // for a file beside the log
 }
 
 // NewDecoder starts to decode a log.
@@ -237,6 +238,9 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
+	if h.Parent == "" && !dec.r.layout.Main(string(h.ID)) {
+		h.Parent, h.Task = string(f.session), true
+	}
 	if len(f.cwd) > 0 { // the log knows better than the place where it lies
 		h.CWD, dec.cwd = string(f.cwd), true
 	}
@@ -286,8 +290,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.r.marks = append(dec.r.marks, m)
 }
 
-// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line that
-// the program skips.
+// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which
+// is only a link to the program.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
 	agent := dec.ofAgent(f)
@@ -334,7 +338,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		}
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !f.object {
-		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
+		m.flags, env.Kind, env.Role, env.Aside = isProgress, session.KindOpaque, session.RoleNone, true
 		return
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !rawjson.IsString(f.content) && !rawjson.IsArray(f.content) {

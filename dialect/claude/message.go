@@ -121,7 +121,11 @@ func usage(value []byte) *session.Usage {
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
-		return contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content")), nil
+		parts := contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content"))
+		if e.Role == session.RoleTool {
+			nameAgent(parts, rawjson.Str(rawjson.Get(raw, "toolUseResult"), "agentId"))
+		}
+		return parts, nil
 	case session.KindCustomMessage:
 		if e.Type == typeAttachment {
 			return contentParts(attachmentContent(raw)), nil

@@ -179,7 +179,7 @@ func (r *reader) collect(p session.Path) (turns []*turn, failed bool, err error)
 		if e.Kind != session.KindMessage && e.Kind != session.KindCustomMessage {
 			continue
 		}
-		raw, err := e.Raw()
+		raw, err := p.Record(e)
 		if err != nil {
 			return nil, false, err
 		}

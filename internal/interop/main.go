@@ -39,8 +39,8 @@ import (
 type options struct {
 	trees, folders, contexts, queries, conversions int
 	seed                                           uint64
-	resumes, parallel, shown                       int
-	installed, only, keep, agent                   string
+	resumes, fixtures, parallel, shown             int
+	installed, only, keep, agent, scene            string
 	boxed, recorded                                bool
 	files                                          []string
 	work                                           string // a temporary folder
@@ -70,9 +70,11 @@ func main() {
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
 	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history or resume")
 	flag.IntVar(&opt.resumes, "resumes", 60, "how many random `sessions` are resumed, by each of Claude Code and Codex")
+	flag.IntVar(&opt.fixtures, "fixtures", 40, "how many `sessions` of the dialects' tests are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
 	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")
+	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3")
 	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
 	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")
 	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")

@@ -100,16 +100,19 @@ func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
 	markThinking(turns)
 	turns = dropBlank(turns)
 	quiet := endsWithCommand(turns)
-	turns = d.dropOpen(turns)
-	turns = joinAnswers(dropErrors(turns))
+	said, commands := trailing(turns, false)
+	said = d.dropOpen(said)
+	waits := waiting(said)
+	turns = joinAnswers(dropErrors(append(said, commands...)))
 	turns = d.dropEmpty(turns)
 	trimAnswers(turns)
-	turns, commands := trailing(turns)
+	turns, commands = trailing(turns, waits)
 	turns = joinUsers(turns)
 	d.dropDoubles(turns)
 	turns = joinUsers(placeResults(turns))
 	if n := len(turns); n > 0 && turns[n-1].user && quiet {
 		turns[n-1].command = true
+		turns, commands = joinUsers(append(turns, commands...)), nil
 	} else if n > 0 && turns[n-1].user && !failed {
 		turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
 	}

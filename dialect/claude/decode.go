@@ -420,8 +420,9 @@ func plainMillis(s []byte) (int64, bool) {
 			return 0, false
 		}
 	}
-	// Days after the 28th are left to the calendar.
-	if n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 28 || n[3] > 23 || n[4] > 59 || n[5] > 59 {
+	// A day that the month does not have is one of the next month.
+	midnight := n[3] == 24 && n[4]+n[5]+n[6] == 0
+	if n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 31 || n[3] > 23 && !midnight || n[4] > 59 || n[5] > 59 {
 		return 0, false
 	}
 	return time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC).UnixMilli(), true

@@ -61,7 +61,7 @@ type segment struct {
 	set        bool
 	again      bool // an earlier compaction keeps messages
 	anchor     session.EntryID
-	uuids      []session.EntryID // in order; wins over head and tail
+	uuids      []session.EntryID // in order; a list wins over head and tail
 	head, tail session.EntryID
 }
 
@@ -77,9 +77,7 @@ func (r *reader) keep(at int32, metadata []byte) {
 				r.kept.uuids = append(r.kept.uuids, session.EntryID(s))
 			}
 		}
-		if len(r.kept.uuids) > 0 {
-			return
-		}
+		return
 	}
 	s := rawjson.Get(metadata, "preservedSegment")
 	r.kept.anchor = session.EntryID(rawjson.Str(s, "anchorUuid"))

@@ -144,7 +144,7 @@ func (b *bridges) group() {
 }
 
 // complete puts the pieces of answers into a path that stand beside it. All lines of an answer follow its last line on the
-// path. Where a result of it is beside the path, all its results follow in file order.
+// path. Where a result of it is beside the path, all its results follow in file order, wherever they hang.
 func (s *shape) complete(path []int32) []int32 {
 	at := map[int32]int32{} // answer → its last line on the path
 	on := make([]bool, len(s.marks))
@@ -154,6 +154,7 @@ func (s *shape) complete(path []int32) []int32 {
 			at[m] = i
 		}
 	}
+	strays := s.strays(at, on)
 	put := map[int32][]int32{} // line → what follows it
 	moved := map[int32]bool{}
 	for answer, last := range at {
@@ -166,7 +167,12 @@ func (s *shape) complete(path []int32) []int32 {
 			return out
 		}
 		more := beside(s.pieces.of(answer))
-		if results := s.results.of(answer); len(beside(results)) > 0 {
+		results := s.results.of(answer)
+		if list := strays[answer]; len(list) > 0 {
+			results = slices.Concat(results, list)
+			slices.Sort(results)
+		}
+		if len(beside(results)) > 0 {
 			for _, i := range results {
 				moved[i] = on[i]
 			}
@@ -185,4 +191,50 @@ func (s *shape) complete(path []int32) []int32 {
 		}
 	}
 	return out
+}
+
+// strays gives the results beside the path that do not hang on an answer, by the answer on the path whose call they answer.
+func (s *shape) strays(at map[int32]int32, on []bool) map[int32][]int32 {
+	var list []int32
+	for i, m := range s.marks {
+		if p := s.parent[i]; m.flags&isResult != 0 && !on[i] && s.live(int32(i)) && (p < 0 || s.marks[p].message < 0) {
+			list = append(list, int32(i))
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	answers := map[string]int32{} // call → answer
+	for answer := range at {
+		for _, k := range s.pieces.of(answer) {
+			for _, b := range s.blocks(k) {
+				if b.kind == blockCall {
+					answers[b.id] = answer
+				}
+			}
+		}
+	}
+	strays := map[int32][]int32{}
+	for _, i := range list {
+		for _, b := range s.blocks(i) {
+			if answer, ok := answers[b.id]; ok && b.kind == blockResult {
+				strays[answer] = append(strays[answer], i)
+				break
+			}
+		}
+	}
+	return strays
+}
+
+// blocks gives the blocks of an entry; none where it cannot be read, which its message tells.
+func (s *shape) blocks(i int32) []block {
+	e := s.t.At(int(i))
+	raw, err := e.Raw()
+	if err != nil {
+		return nil
+	}
+	if t := turnOf(e, raw); t != nil {
+		return t.blocks
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -39,6 +40,7 @@ type turn struct {
 	hollow  bool
 	command bool // the last line of it is the output of a command
 	failed  bool // an error of the provider that was written down as an answer
+	caveat  bool // the note that the program puts before a command that the user ran
 	// apart: pieces of the answer had results between them.
 	apart bool
 }
@@ -96,15 +98,22 @@ func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
 	}
 	var d drops
 	markThinking(turns)
-	turns = d.dropOpen(dropBlank(turns))
-	turns = joinAnswers(dropErrors(turns))
+	turns = dropBlank(turns)
+	quiet := endsWithCommand(turns)
+	said, commands := trailing(turns, false)
+	said = d.dropOpen(said)
+	waits := waiting(said)
+	turns = joinAnswers(dropErrors(append(said, commands...)))
 	turns = d.dropEmpty(turns)
 	trimAnswers(turns)
-	turns, commands := trailing(turns)
+	turns, commands = trailing(turns, waits)
 	turns = joinUsers(turns)
 	d.dropDoubles(turns)
 	turns = joinUsers(placeResults(turns))
-	if n := len(turns); n > 0 && turns[n-1].user && !failed {
+	if n := len(turns); n > 0 && turns[n-1].user && quiet {
+		turns[n-1].command = true
+		turns, commands = joinUsers(append(turns, commands...)), nil
+	} else if n > 0 && turns[n-1].user && !failed {
 		turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
 	}
 	turns = append(turns, joinUsers(commands)...)
@@ -285,7 +294,9 @@ func turnOf(e session.Entry, raw []byte) *turn {
 			t.blocks = append(t.blocks, blockOf(item))
 		}
 	}
-	t.prompt = t.user && !rawjson.Truthy(rawjson.Get(raw, "isMeta")) && !t.has(blockResult)
+	meta := rawjson.Truthy(rawjson.Get(raw, "isMeta"))
+	t.prompt = t.user && !meta && !t.has(blockResult)
+	t.caveat = t.user && meta && t.begins("<local-command-caveat>")
 	return t
 }
 
@@ -326,6 +337,11 @@ func resultBlock(id, text string) block {
 // has reports whether a block is of that kind.
 func (t *turn) has(kind string) bool {
 	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == kind })
+}
+
+// begins reports whether the message is a text that begins with a tag.
+func (t *turn) begins(tag string) bool {
+	return len(t.blocks) > 0 && t.blocks[0].kind == blockText && strings.HasPrefix(rawjson.Str(t.blocks[0].json, "text"), tag)
 }
 
 // only reports whether there are blocks and all are of these kinds.

@@ -175,12 +175,14 @@ func (s *shape) chain(head, tail session.EntryID) []int32 {
 		if at < 0 {
 			return nil
 		}
-		list = append(list, at)
+		if s.marks[at].flags&isProgress == 0 {
+			list = append(list, at)
+		}
 		if s.t.At(int(at)).ID == head {
 			slices.Reverse(list)
 			return list
 		}
-		at = s.find(s.t.At(int(at)).Parent)
+		at = s.up(int(at))
 	}
 	return nil
 }
@@ -336,7 +338,8 @@ func (s *shape) latest() int32 {
 	return best
 }
 
-// newest gives the entry with the greatest time among an entry and its descendants. The place of the anchor is that of
+// newest gives the entry with the greatest time among an entry and its descendants. Of those with the same time it is the
+// last descendant in the file. The place of the anchor is that of
 // the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
@@ -347,7 +350,7 @@ func (s *shape) newest(from int32) int32 {
 		stack = stack[:len(stack)-1]
 		m, b := s.marks[i], s.marks[best]
 		if i == from || m.flags&isSide == 0 {
-			if m.at > b.at || m.at == b.at && i > best {
+			if m.at > b.at || m.at == b.at && (i > best || best == from) {
 				best = i
 			}
 		}

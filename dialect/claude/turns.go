@@ -48,7 +48,7 @@ func (d *drops) dropOpen(turns []*turn) []*turn {
 				answered[b.id] = true
 			}
 		}
-		if t.prompt {
+		if !t.has(blockResult) && !t.command {
 			prompt = k
 		}
 	}
@@ -272,7 +272,7 @@ func placeResults(turns []*turn) []*turn {
 	}
 	results, n := map[string]found{}, 0
 	last := len(turns) - 1 // the last answer whose calls may be open
-	for last >= 0 && turns[last].user && turns[last].only(blockResult) {
+	for last >= 0 && turns[last].user && (turns[last].only(blockResult) || turns[last].command) {
 		last--
 	}
 	for _, t := range turns {

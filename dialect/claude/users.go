@@ -7,13 +7,37 @@ import (
 )
 
 // trailing splits off the output of commands at the end. The next prompt is joined to it; an answer to the messages before
-// does not wait for it.
-func trailing(turns []*turn) (before, commands []*turn) {
+// does not wait for it. Where calls wait for a result, the output is joined to what the program makes up.
+func trailing(turns []*turn, waits bool) (before, commands []*turn) {
 	n := len(turns)
-	for n > 0 && (turns[n-1].command || turns[n-1].system) {
+	for n > 0 && (turns[n-1].system || turns[n-1].command && !waits) {
 		n--
 	}
 	return turns[:n:n], turns[n:]
+}
+
+// waiting reports whether a call of the last answer has no result.
+func waiting(turns []*turn) bool {
+	for _, t := range slices.Backward(turns) {
+		if !t.user && !t.system {
+			return t.waits(turns)
+		}
+	}
+	return false
+}
+
+// endsWithCommand reports whether the conversation ends with a command that the user ran: its caveat, its name and its
+// output. The program does not wait for an answer to it.
+func endsWithCommand(turns []*turn) bool {
+	for _, t := range slices.Backward(turns) {
+		switch {
+		case t.caveat:
+			return true
+		case !t.system && !t.begins("<command-name>") && !t.begins("<local-command-"):
+			return false
+		}
+	}
+	return false
 }
 
 // joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.

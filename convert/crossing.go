@@ -52,7 +52,6 @@ type crossing struct {
 	scripted  bool           // it is converted by a script
 	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
-	scripted  bool           // it was converted by a script
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
 	asked     []bool         // * on the path to leaf; nil for all

@@ -49,7 +49,6 @@ type crossing struct {
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run
 	replays   bool           // the messages of the target are made from whole paths, see script
-	scripted  bool           // it is converted by a script
 	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
 	linear    bool           // the target has no branches

@@ -51,6 +51,7 @@ type crossing struct {
 	replays   bool           // the messages of the target are made from whole paths, see script
 	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
+	scripted  bool           // it was converted by a script
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
 	asked     []bool         // * on the path to leaf; nil for all

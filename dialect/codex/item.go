@@ -278,13 +278,13 @@ func replaced(part []byte) string {
 		return noAudio
 	case "input_image":
 		url := rawjson.Str(part, "image_url")
-		data, isData := strings.CutPrefix(url, "data:")
-		switch {
-		case url == "":
-		case !isData:
+		switch scheme, data, _ := strings.Cut(url, ":"); strings.ToLower(scheme) {
+		case "http", "https":
 			return noRemoteImage
-		case !isImage(data):
-			return noImage
+		case "data":
+			if !isImage(data) {
+				return noImage
+			}
 		}
 	}
 	return ""

@@ -61,6 +61,10 @@ var agents = []agent{
 			return append(command[1:len(command):len(command)], "-p", prompt, "--output-format", "json")
 		},
 		traces: []string{".claude/projects"},
+		known: map[string]string{
+			"random-1041":  "the second of two calls has its only result on another branch, far behind; Claude Code makes one up",
+			"random-20118": "an answer from before two compactions is written again at the end, under the same uuid",
+		},
 	},
 	{
 		program: program{name: "codex-0.166.0", packages: []string{"@openai/codex@0.166.0"}},
@@ -77,6 +81,9 @@ var agents = []agent{
 			return slices.Concat([]string{"exec", "--skip-git-repo-check"}, command[1:], []string{prompt})
 		},
 		traces: []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
+		known: map[string]string{
+			"fixture-claude-blocks.jsonl": "its picture has only its first bytes; Codex decodes pictures, this library looks at how they begin",
+		},
 	},
 }
 

@@ -10,7 +10,11 @@
 //     else of the context, as pi 1.5, oh-my-pi 13 and oh-my-pi 18 read them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and concurrently.
 //   - resume: Claude Code and Codex resume sessions, and a stand-in for their providers on the loopback interface shows what they
-//     send: random sessions, whole and damaged, and sessions that this library wrote; compared with what this library says.
+//     send, compared with the messages of "treeline context --parts". There are random sessions, whole and damaged; sessions,
+//     forks and branches that this library wrote; sessions that the agent began and this library went on with; abandoned
+//     branches; and random sessions and fixtures of all other agents. What this library wrote is resumed with the command
+//     that "treeline resume" prints, in its form without a terminal (claude -p, codex exec). Differences that are known are
+//     named with their reason (agent.known) and do not make it fail.
 //     Where it may, it runs in a network namespace from which no other host can be reached. Keys are dummies.
 //
 // oh-my-pi runs on bun, which comes from npm too.
@@ -19,6 +23,8 @@
 //	go run ./internal/interop -trees 1000 -folders 500 -seed 7
 //	go run ./internal/interop -only lists
 //	go run ./internal/interop -only resume -resumes 500 -seed 7 -keep DIR
+//	go run ./internal/interop -only resume -scene abandoned -agent codex
+//	go run ./internal/interop -only resume -fixtures 1000   # all of them
 //	go run ./internal/interop -only resume FILE…   # these sessions instead of random ones
 //	go run ./internal/interop -only resume -recorded DIR/*.jsonl   # a -keep folder, without the agents
 //	go run ./internal/interop -installed DIR   # a folder for the packages, installed there once

@@ -49,7 +49,8 @@ type Overflower interface {
 type Continuer interface {
 	// Continue starts to decode a log at any record after its header. The Builder has the header, as the decoder of
 	// NewDecoder would have set it, and knows what came before (Builder.StartAfter). The decoder gives the same entries and
-	// Problems as one that read everything. ok is false for a log whose records depend on those before them.
+	// Problems as one that read everything. ok is false for a log whose records depend on those before them. Where that
+	// shows only later, the decoder's Finish gives an error, and the log has to be read from its beginning.
 	Continue(b *session.Builder) (dec Decoder, ok bool)
 }
 

@@ -12,9 +12,12 @@ type Before struct {
 	// Entries and Problems are counts.
 	Entries, Problems int
 	// Ends are the branch tips in log order. Each begins with the last entry that says something, followed by the labels and
-	// leaf moves below it: an entry below any of these continues that branch. Where entries follow each other without
-	// naming a parent there is one end, the last entry.
+	// leaf moves below it: an entry below any of these continues that branch.
 	Ends [][]EntryID
+	// Last is the last entry: one that names no parent may follow it.
+	Last EntryID
+	// Messages are the ids of the last messages of which there may be more pieces; see Envelope.Message.
+	Messages []string
 	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
 	// has. Both are sorted.
 	Labels, Missing []EntryID
@@ -39,12 +42,10 @@ func (b *Builder) Position() int {
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
-	inRow := false
 	for i := range t.links[:n] {
 		if t.links[i].parent >= int32(i) {
 			return p, false
 		}
-		inRow = inRow || t.nodes[i].flags&inOrder != 0
 	}
 	later := func(node int32, id EntryID) bool { return int(node) < n && int(t.ids.find(t.nodes, id)) >= n }
 	for _, l := range b.targets {
@@ -58,7 +59,10 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 		}
 	}
 	if t.before != nil {
-		p.Entries, p.Problems, p.Missing = t.before.Entries, t.before.Problems, slices.Clone(t.before.Missing)
+		p.Entries, p.Problems, p.Last, p.Missing = t.before.Entries, t.before.Problems, t.before.Last, slices.Clone(t.before.Missing)
+	}
+	if n > 0 {
+		p.Last = t.nodes[n-1].id
 	}
 	p.Entries += n
 	for i := range t.problems {
@@ -72,8 +76,8 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 		}
 	}
 	slices.Sort(p.Missing)
-	p.Missing, p.Labels, p.Ends = slices.Compact(p.Missing), b.labels(n), t.ends(n)
-	return p, !inRow || len(p.Ends) == 1 && len(p.Ends[0]) == 1
+	p.Missing, p.Labels, p.Ends, p.Messages = slices.Compact(p.Missing), b.labels(n), t.ends(n), b.recent(n)
+	return p, true
 }
 
 // Problems counts the problems of the whole log, including those before the place where reading began.

@@ -29,7 +29,8 @@ func TestBefore(t *testing.T) {
 		{"a label beside the path", "a -, b a, l a label b x", 3, "3 entries, 0 problems, ends [[b]], labels [b], missing []"},
 		{"missing", "a x, b a, l b label y z, m l leaf w", 4, "4 entries, 3 problems, ends [[b l m]], labels [y], missing [w x y]"},
 		{"in a row", "a ^, b ^, c ^", 2, "2 entries, 0 problems, ends [[b]], labels [], missing []"},
-		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "cannot be said"},
+		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "2 entries, 0 problems, ends [[a l]], labels [a], missing []"},
+		{"a row beside the end", "a -, b a, c ^ aside, d ^ aside, e b", 4, "4 entries, 0 problems, ends [[b c d]], labels [], missing []"},
 		{"a parent after it", "a b, b -, c b", 2, "cannot be said"},
 		{"a parent after the place", "a c, b a, c -", 2, "cannot be said"},
 		{"a target after the place", "a -, l a label b x, b a", 2, "cannot be said"},
@@ -76,7 +77,7 @@ func TestBehind(t *testing.T) {
 		say := func(b *session.Builder, t *session.Tree, from int) string {
 			text := fmt.Sprintf("%d entries, %d branches, %d problems, labels: %v", b.Position(), t.Tips(), b.Problems(), b.Labelled())
 			for i := from; i < t.Len(); i++ {
-				text += fmt.Sprintf("; %s below %s", t.At(i).ID, t.At(i).Parent)
+				text += fmt.Sprintf("; %s below %s, begins a message: %v", t.At(i).ID, t.At(i).Parent, t.At(i).IsMessage())
 			}
 			return text
 		}
@@ -110,7 +111,7 @@ func again(t *session.Tree, n int) bool {
 
 // randomLines makes a small log: mostly a conversation, with branches, labels and what is wrong.
 func randomLines(r *rand.Rand) []string {
-	row := r.IntN(4) == 0
+	row := r.IntN(4) // 0: all lines follow each other; 1: some do
 	var lines []string
 	for i := range 2 + r.IntN(12) {
 		parent, id := "-", fmt.Sprint("e", i)
@@ -129,7 +130,7 @@ func randomLines(r *rand.Rand) []string {
 			id = "-"
 		}
 		line := id + " " + parent
-		if row {
+		if row == 0 || row == 1 && r.IntN(3) == 0 {
 			line = id + " ^"
 		}
 		switch r.IntN(8) {
@@ -139,6 +140,10 @@ func randomLines(r *rand.Rand) []string {
 			line += " label " + some()
 		case 2:
 			line += " leaf " + some()
+		case 3:
+			line += " aside"
+		case 4, 5:
+			line += fmt.Sprint(" piece m", r.IntN(3))
 		}
 		lines = append(lines, line)
 	}

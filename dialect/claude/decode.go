@@ -74,6 +74,8 @@ type decoder struct {
 	header bool
 	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
+	blind  bool // the first entry stands before the place where reading began, and is not known
+	unsure bool // it would have to be known
 }
 
 // NewDecoder starts to decode a log.
@@ -97,6 +99,9 @@ func (dec *decoder) IsRecord(object []byte) bool {
 
 // Finish refuses a log without a line of the program.
 func (dec *decoder) Finish() error {
+	if dec.unsure {
+		return errAgent
+	}
 	if dec.record || !dec.lines.Started() {
 		return nil
 	}
@@ -274,14 +279,14 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case len(f.parent) > 0:
 		env.Parent = f.parent
 	case f.id == nil:
-		env.InOrder = dec.b.Len() > 0 // shown after the line before it
+		env.InOrder = dec.b.Position() > 0 // shown after the line before it
 	}
 	if f.second {
 		m.flags = m.flags&(isUser|isAssistant) | isSecond
 	}
 	dec.b.Add(env)
 	if env.Message != nil {
-		m.message = int32(dec.b.At(dec.b.Len() - 1).FirstPiece())
+		m.message = int32(dec.b.FirstPiece(dec.b.Len() - 1))
 	}
 	dec.r.marks = append(dec.r.marks, m)
 }
@@ -347,6 +352,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 // with an entry that names the agent, and has no entry of a main conversation.
 func (dec *decoder) ofAgent(f *fields) bool {
 	r := dec.r
+	dec.unsure = dec.unsure || dec.blind && f.side
 	switch {
 	case !f.side && r.agent:
 		r.agent = false
@@ -368,9 +374,21 @@ func (dec *decoder) lastPrompt(f *fields) {
 	dec.r.prompt = prompt{target: session.EntryID(f.leaf), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
 }
 
-// hasResult reports whether one of the blocks is a tool result. content is the value of the member.
+// hasResult reports whether one of the blocks is a tool result. content is the value of the member. Results are long, so
+// where the first block begins as the program writes it, the rest is not read.
 func hasResult(content []byte) bool {
-	if !rawjson.IsArray(content) || !bytes.Contains(content, []byte(`tool_result`)) {
+	if !rawjson.IsArray(content) {
+		return false
+	}
+	if rest, ok := bytes.CutPrefix(content, []byte(`[{"tool_use_id":"`)); ok {
+		if end := bytes.IndexByte(rest[:min(len(rest), 128)], '"'); end >= 0 && bytes.HasPrefix(rest[end:], []byte(`","type":"tool_result",`)) {
+			return true
+		}
+	}
+	if bytes.HasPrefix(content, []byte(`[{"type":"tool_result",`)) {
+		return true
+	}
+	if !bytes.Contains(content, []byte(`tool_result`)) {
 		return false
 	}
 	for block := range rawjson.Elements(content) {

@@ -38,6 +38,7 @@ var growingFamilies = []growingFamily{
 		header: codeliaHeader},
 	{name: "codelia as sessions", path: "copied/a0a0a014-0000-4000-8000-000000000014.jsonl", line: codeliaLine,
 		header: codeliaHeader, roots: "copied"},
+	{name: "claude", path: ".claude/projects/-p/c1a0de00-0000-4000-8000-000000000001.jsonl", line: claudeLine, header: claudeHeader},
 }
 
 const codeliaHeader = `{"type":"header","schema_version":1,"run_id":"a0a0a014-0000-4000-8000-000000000014","started_at":"2026-04-01T23:59:58.000Z"}` + "\n"

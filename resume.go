@@ -42,17 +42,38 @@ type ResumeCommand struct {
 	Report *ConvertReport
 	// Holders are the programs that have the session open for writing: one of them may be the agent itself.
 	Holders []string
+	// Problems say what the session's own program does not show the model although the log has it.
+	Problems []session.Problem
 }
 
 // ResumeCommand gives the command that continues a session. Without ResumeOptions.Leaf and In nothing is written. A leaf
 // other than the session's own is made durable in the way that the agent honours; if there is none, the path to it becomes a
 // session of its own. In another agent the session is a new one, which names src as its origin; src is only read then.
-func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptions) (ResumeCommand, error) {
+//
+// A session that its own program refuses (session.ProblemRefused) is refused here, too, before anything is written.
+func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptions) (c ResumeCommand, err error) {
 	to, err := s.resumesIn(ctx, src, opt.In)
 	if err != nil {
 		return ResumeCommand{}, err
 	}
 	program := to.(dialect.Launcher) // resumesIn gives no other
+	unseen, err := unseenAt(ctx, src, opt.Leaf)
+	if err != nil {
+		return ResumeCommand{}, err
+	}
+	for _, p := range unseen {
+		if p.Kind == session.ProblemRefused && to == src.Dialect() {
+			return ResumeCommand{}, fmt.Errorf("%s:%d: resuming it is %w: %s; %s", p.File, p.Line, dialect.ErrUnsupported, p.Message, p.Advice)
+		}
+	}
+	if c, err = s.resume(ctx, program, to, src, opt); err == nil {
+		c.Problems = unseen
+	}
+	return c, err
+}
+
+// resume gives the command of an agent whose sessions are of the dialect to.
+func (s *Store) resume(ctx context.Context, program dialect.Launcher, to dialect.Dialect, src *Session, opt ResumeOptions) (c ResumeCommand, err error) {
 	if opt.Ready != nil {
 		if err := opt.Ready(program.Program()); err != nil {
 			return ResumeCommand{}, err
@@ -70,17 +91,30 @@ func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptio
 			return ResumeCommand{}, err
 		}
 		c, err := s.launch(ctx, program, dst)
+		if err != nil {
+			return c, errors.Join(fmt.Errorf("%w; the new session was removed again", err), dst.Delete(ctx))
+		}
 		c.From, c.Report = report.Source.File, &report
-		return c, errors.Join(err, dst.Close())
+		return c, dst.Close()
 	case opt.Leaf != nil && !isAt(src, *opt.Leaf):
 		return s.resumeAt(ctx, program, src, *opt.Leaf, opt)
 	}
-	c, err := s.launch(ctx, program, src)
-	if err != nil {
+	if c, err = s.launch(ctx, program, src); err != nil {
 		return c, err
 	}
 	c.Holders, err = s.holders(ctx, c.Path)
 	return c, err
+}
+
+// unseenAt says what the program does not show the model at an entry; nil for the leaf.
+func unseenAt(ctx context.Context, s *Session, at *session.EntryID) ([]session.Problem, error) {
+	leaf := s.Leaf()
+	if at != nil {
+		leaf = *at
+	}
+	var list []session.Problem
+	_, err := s.Context(ctx, leaf, ContextOptions{NoBlobs: true, Problem: func(p session.Problem) { list = append(list, p) }})
+	return list, err
 }
 
 // isAt reports whether a session goes on from an entry: it is the leaf, or only entries that the model does not see follow it.

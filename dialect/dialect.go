@@ -26,7 +26,8 @@
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
 //	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent
 //	Ruler              Dialect     a session as a whole has rules                          check
-//	Overflower         Dialect     Persist cuts long strings                               reading whole records
+//	Overflower         Dialect     long strings are cut, and whole elsewhere               reading whole records
+//	Captioner          Dialect     a title may be in the folder of its session             lists
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	CallNamer          Dialect     ids of tool calls have a form of their own              convert
@@ -43,6 +44,7 @@
 //	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Kin                Layout      names of logs say which session they belong to          lists
+//	Foldered           Layout      a session has a folder beside its log                   move, fork, remove, whole records
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists
 //	Profiler           Layout      the user has profiles with sessions of their own        create, continue

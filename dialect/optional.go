@@ -35,10 +35,12 @@ type Commander interface {
 	Command(message []byte) (c Command, ok bool)
 }
 
-// Overflower is a Dialect whose Persist cuts long strings and keeps them whole in blobs.
+// Overflower is a Dialect whose records may have long strings cut. They are whole in blobs, or in files of the session's
+// folder if the Layout is Foldered.
 type Overflower interface {
 	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
-	// gives the bytes of a blob. A string stays cut where its blob is missing or the string was changed since.
+	// gives the bytes of a blob, or of a file that is named relative to the session's folder. A string stays cut where they
+	// are missing or the string was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
 	// IsCut reports whether a string of the record is cut.
 	IsCut(record []byte) bool
@@ -184,6 +186,15 @@ type Registrar interface {
 	Register(id session.ID, name string, now time.Time) []byte
 	// Registered gives the names that the file has. What is not a record is skipped.
 	Registered(content []byte) map[session.ID]string
+}
+
+// Captioner is a Dialect whose agent may keep the title of a session in a file of the session's folder. It counts where no
+// record has a title.
+type Captioner interface {
+	// CaptionFile is the name of the file, relative to the folder.
+	CaptionFile() string
+	// Caption gives the title in it, "" if there is none.
+	Caption(content []byte) string
 }
 
 // Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.

@@ -28,6 +28,13 @@ type Kin interface {
 	Kin(name string, said session.ID) (id session.ID, parent string)
 }
 
+// Foldered is a Layout of an agent that keeps files of a session in a folder beside its log: long outputs, logs of
+// sub-agents. The folder belongs to the session: it is moved and removed with the log.
+type Foldered interface {
+	// Folder is the name of the folder beside the log of that name; "" for a log that has none.
+	Folder(name string) string
+}
+
 // Orderer is a Layout of an agent that does not order its sessions by the time of a log's last change.
 type Orderer interface {
 	Order() Order

@@ -297,6 +297,19 @@ type responsesItem struct {
 	Output    json.RawMessage   `json:"output"`
 	Summary   []json.RawMessage `json:"summary"`
 	Encrypted string            `json:"encrypted_content"`
+	ID        string            `json:"id"`
+	Status    string            `json:"status"`
+	Action    json.RawMessage   `json:"action"`
+}
+
+// searched and compacted are the items that the API made itself and takes back as they were: a web search, and a history that
+// only the provider can read.
+func (i *responsesItem) searched() bool {
+	return i.Type == "web_search_call" && i.Encrypted == "" && (i.Action == nil || json.Unmarshal(i.Action, new(struct{ Type string })) == nil)
+}
+
+func (i *responsesItem) compacted() bool {
+	return i.Type == "compaction" && i.Encrypted != "" && i.Status == "" && i.Action == nil
 }
 
 func checkResponses(body []byte) error {
@@ -320,7 +333,10 @@ func checkResponses(body []byte) error {
 		if err := strict(raw, &i); err != nil {
 			return fmt.Errorf("item %d: %w", n, err)
 		}
-		if led := i.Type == "reasoning" || i.Type == "function_call" || i.Type == "custom_tool_call" || i.Role == "assistant"; reasoning && !led {
+		if own := i.searched() || i.compacted(); !own && (i.ID != "" || i.Status != "" || i.Action != nil) {
+			return fmt.Errorf("item %d has a member of another type: %.300s", n, raw)
+		}
+		if led := i.Type == "reasoning" || i.Type == "function_call" || i.Type == "custom_tool_call" || i.searched() || i.Role == "assistant"; reasoning && !led {
 			return fmt.Errorf("item %d: reasoning is not followed by what it led to", n)
 		}
 		reasoning = false
@@ -340,6 +356,10 @@ func checkResponses(body []byte) error {
 			delete(open, i.CallID)
 		case "reasoning":
 			ok, reasoning = i.Summary != nil && i.Encrypted != "", true
+		case "web_search_call":
+			ok = i.searched()
+		case "compaction":
+			ok = i.compacted()
 		}
 		if !ok {
 			return fmt.Errorf("item %d: %.300s", n, raw)

@@ -14,6 +14,8 @@ type Blobs struct {
 	Path    string
 	Dialect dialect.Dialect
 	Reader  blob.Reader // nil: the agent keeps no blobs
+	// Beside reads a file of the session's folder (see dialect.Foldered), named relative to it. It may be nil.
+	Beside func(ctx context.Context, name string) ([]byte, error)
 }
 
 // Resolve puts the content of blobs in the place of their references. A missing blob is reported, and its reference
@@ -53,7 +55,17 @@ func (b Blobs) Get(ctx context.Context, ref string) ([]byte, *session.Problem) {
 	return nil, p
 }
 
-// Whole gives the record of an entry with the strings that the agent's format cut restored from their blobs. Most
+// beside is Get for a file of the session's folder.
+func (b Blobs) beside(ctx context.Context, name string) ([]byte, *session.Problem) {
+	content, err := b.Beside(ctx, name)
+	if err == nil {
+		return content, nil
+	}
+	return nil, &session.Problem{File: b.Path, Kind: session.ProblemBlobMissing, Message: err.Error(),
+		Advice: "the beginning of the text was left in its place; copy the file into the session's folder to see it whole"}
+}
+
+// Whole gives the record of an entry with the strings that the agent's format cut restored from where they are whole. Most
 // records have none and come back as they are. What cannot be restored stays cut, and the problems say why.
 func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	if record, err = e.Raw(); err != nil {
@@ -69,8 +81,14 @@ func (b Blobs) Restore(ctx context.Context, e session.Entry, record []byte) (who
 	if !ok {
 		return record, nil
 	}
+	get := b.Get
+	if _, ok := b.Dialect.Layout().(dialect.Foldered); ok {
+		if get = b.beside; b.Beside == nil {
+			return record, nil
+		}
+	}
 	whole = d.Whole(record, func(ref string) ([]byte, error) {
-		content, p := b.Get(ctx, ref)
+		content, p := get(ctx, ref)
 		if p != nil {
 			p.Line, p.Offset = e.Line, e.Span.Offset
 			problems = append(problems, *p)

@@ -14,6 +14,9 @@ func (m *Machine) entitle(ctx context.Context, rows []Row) {
 	known := map[string]map[session.ID]string{} // by folder
 	for i := range rows {
 		r := &rows[i]
+		if c, ok := r.Dialect.(dialect.Captioner); ok && r.OK && r.Title == "" {
+			r.Title = m.caption(ctx, c, r)
+		}
 		registrar, ok := r.Dialect.(dialect.Registrar)
 		if !ok || !r.OK {
 			continue
@@ -46,4 +49,17 @@ func (m *Machine) registered(ctx context.Context, base string, r dialect.Registr
 		return nil
 	}
 	return r.Registered(content)
+}
+
+// caption reads the title in the folder of a session that has none in its records.
+func (m *Machine) caption(ctx context.Context, c dialect.Captioner, r *Row) string {
+	l, err := m.Locate(r.Path)
+	if err != nil {
+		return ""
+	}
+	content, err := ReadSideFile(ctx, r.Dialect, l, c.CaptionFile())
+	if err != nil {
+		return "" // most sessions have no such file
+	}
+	return c.Caption(content)
 }

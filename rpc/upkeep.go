@@ -142,7 +142,7 @@ func resumeCommand(c *call, p resumeParams) (j wire.Resume, err error) {
 		r, err := c.store.ResumeCommand(c.ctx, s, treeline.ResumeOptions{In: in.Dialect, Leaf: p.LeafID, Write: c.opt.Write})
 		if err == nil {
 			j = wire.NewResume(r.Launch, r.Dir, wire.Resumed{
-				ID: r.ID, Path: r.Path, Dialect: r.Dialect, Leaf: r.Leaf, From: r.From, Holders: r.Holders, Report: r.Report,
+				ID: r.ID, Path: r.Path, Dialect: r.Dialect, Leaf: r.Leaf, From: r.From, Holders: r.Holders, Report: r.Report, Problems: r.Problems,
 			})
 		}
 		return err

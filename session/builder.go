@@ -54,6 +54,7 @@ type Builder struct {
 	arena      *strings.Builder
 	unresolved map[int32]EntryID // parents that do not exist yet
 	targets    []target
+	expected   int64     // bytes of the log, 0 where they are not known
 	checked    int       // number of targets that were checked
 	missing    []missing // ids that entries name and the log does not have
 	has        func(EntryID) bool
@@ -196,10 +197,8 @@ func (b *Builder) Add(env *Envelope) {
 			n.flags |= derivedID
 		}
 	}
-	if len(t.nodes) == cap(t.nodes) && b.finished {
-		// append grows a long slice by a quarter, which would be copied again too soon.
-		t.nodes = slices.Grow(t.nodes, max(len(t.nodes), 16))
-		t.links = slices.Grow(t.links, max(len(t.links), 16))
+	if len(t.nodes) == cap(t.nodes) {
+		b.grow(env.Span.Offset)
 	}
 	t.nodes = append(t.nodes, n)
 	t.links = append(t.links, l)

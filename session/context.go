@@ -344,7 +344,7 @@ func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
 // read gives the messages before the options change them. It ends at the first error.
 func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	if r := c.replayer(); r != nil {
-		return r.Replay(Path{c.tree, c.path})
+		return r.Replay(Path{c.tree, c.path, c.options.Restore})
 	}
 	return func(yield func(ContextMessage, error) bool) {
 		for _, i := range c.items {

@@ -8,10 +8,29 @@ import (
 // Expect makes room for the entries of a log of that many bytes.
 func (b *Builder) Expect(bytes int64) {
 	const perEntry = 1500 // average size of a record in the agents' files; a wrong guess only costs a copy
-	n := int(min(bytes/perEntry, 1<<20))
+	b.expected = bytes
+	n := int(min(bytes/perEntry, mostExpected))
 	b.t.nodes = make([]node, 0, n)
 	b.t.links = make([]link, 0, n)
 	b.t.ids.resize(slotsFor(n))
+}
+
+// mostExpected is for how many entries room is made before they are read.
+const mostExpected = 1 << 20
+
+// grow makes room for more entries, when those so far take read bytes of the log: for as many as the rest of the log has if
+// it goes on like that. append would grow long slices by a quarter, and copy them again and again.
+func (b *Builder) grow(read int64) {
+	t := b.t
+	n := len(t.nodes)
+	more := max(n, 16)
+	if left := b.expected - read; !b.finished && left > 0 && read > 0 {
+		more = n/16 + int(min(float64(n)*float64(left)/float64(read), mostExpected)) + 16
+	}
+	t.nodes, t.links = slices.Grow(t.nodes, more), slices.Grow(t.links, more)
+	if slots := slotsFor(n + more); !b.finished && slots > len(t.ids.slots) {
+		t.ids.resize(slots)
+	}
 }
 
 // At gives the entry at a position before the end of the log is known: its parent may still turn out to be missing.

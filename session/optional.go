@@ -29,7 +29,8 @@ type Navigator interface {
 // reordered or made up. Compactions, context edits, joined records and EntryCodec.Messages are then its own concern.
 type Replayer interface {
 	// Replay gives the messages that the model sees at the end of the path, each with the entry that it comes from, or
-	// the zero Entry. It may be called more than once and stops at the first error.
+	// the zero Entry. It may be called more than once and stops at the first error. Where texts can be cut, it takes the
+	// records from Path.Record.
 	Replay(p Path) iter.Seq2[ContextMessage, error]
 }
 

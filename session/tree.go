@@ -252,6 +252,17 @@ func (t *Tree) linkOne(i int32) {
 type Path struct {
 	tree  *Tree
 	index []int32
+	// restore is ContextOptions.Restore; nil on a path that is not that of a context.
+	restore func(Entry, []byte) []byte
+}
+
+// Record gives the record of an entry for a context: with its texts whole, where the context is to have them.
+func (p Path) Record(e Entry) ([]byte, error) {
+	record, err := e.Raw()
+	if err != nil || p.restore == nil {
+		return record, err
+	}
+	return p.restore(e, record), nil
 }
 
 // Tree is the tree that the path is in.

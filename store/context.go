@@ -64,7 +64,10 @@ func (s *Session) Context(ctx context.Context, leaf session.EntryID, opt Context
 
 // shelf is where the references of the session are looked up. The caller holds the lock.
 func (s *Session) shelf() logtree.Blobs {
-	return logtree.Blobs{Path: s.at.Path, Dialect: s.dialect, Reader: s.blobs}
+	d, at := s.dialect, s.at
+	return logtree.Blobs{Path: at.Path, Dialect: d, Reader: s.blobs, Beside: func(ctx context.Context, name string) ([]byte, error) {
+		return place.ReadSideFile(ctx, d, at, name)
+	}}
 }
 
 // Blob reads the blob of a reference, or says why it cannot.

@@ -120,7 +120,7 @@ func (s *Session) restorer(ctx context.Context, opt ContextOptions) func(session
 		if d.IsCut(record) {
 			report(e, session.Problem{File: shelf.Path, Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemCut,
 				Message: "the agent's format cut a long text of entry " + string(e.ID),
-				Advice:  "the model gets what is left; the whole text is in a blob"})
+				Advice:  "the model gets what is left; the whole text is kept outside of the log"})
 		}
 		return record
 	}

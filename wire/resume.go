@@ -25,6 +25,8 @@ type Resume struct {
 	From       string           `json:"madeFrom,omitempty"`
 	Holders    []string         `json:"holders,omitempty"`
 	Conversion *Conversion      `json:"conversion,omitempty"`
+
+	Problems []session.Problem `json:"problems,omitempty"`
 }
 
 // Resumed is the session that a command continues.
@@ -36,6 +38,8 @@ type Resumed struct {
 	From    string
 	Holders []string
 	Report  *convert.Report // nil where it was not converted
+	// Problems say what the old session's program does not show the model.
+	Problems []session.Problem
 }
 
 // NewResume gives the command that is started in dir, "" for any.
@@ -43,6 +47,7 @@ func NewResume(l dialect.Launch, dir string, of Resumed) Resume {
 	r := Resume{
 		Command: ShellLine(dir, l.Env, l.Args), Args: l.Args, Env: append([]string{}, l.Env...), CWD: dir,
 		ID: of.ID, Path: of.Path, Dialect: of.Dialect.Name(), LeafID: optional(of.Leaf), From: of.From, Holders: of.Holders,
+		Problems: of.Problems,
 	}
 	if of.Report != nil {
 		c := NewConversion(*of.Report)

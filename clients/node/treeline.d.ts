@@ -298,6 +298,7 @@ export interface Resume {
   leafId: string | null;
   madeFrom?: string;
   path: string;
+  problems?: Array<Problem>;
 }
 
 export interface Row {

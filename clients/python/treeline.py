@@ -381,6 +381,7 @@ class Resume(_Resume, total=False):
     conversion: Conversion
     holders: List[str]
     madeFrom: str
+    problems: List[Problem]
 
 
 class _Row(TypedDict):

@@ -110,6 +110,7 @@ func (a *app) resume(ctx context.Context, ref, source, in, leaf string, opt tree
 		opt.Leaf = &id
 	}
 	c, err := s.ResumeCommand(ctx, src, opt)
+	a.problems(c.Problems)
 	return c, sameFamily(err)
 }
 
@@ -152,6 +153,6 @@ func (a *app) resumed(ctx context.Context, c treeline.ResumeCommand, start bool)
 
 func (a *app) resumeJSON(c treeline.ResumeCommand) wire.Resume {
 	return wire.NewResume(c.Launch, c.Dir, wire.Resumed{
-		ID: c.ID, Path: c.Path, Dialect: c.Dialect, Leaf: c.Leaf, From: c.From, Holders: c.Holders, Report: c.Report,
+		ID: c.ID, Path: c.Path, Dialect: c.Dialect, Leaf: c.Leaf, From: c.From, Holders: c.Holders, Report: c.Report, Problems: c.Problems,
 	})
 }

@@ -70,6 +70,7 @@ func (a *app) request(ctx context.Context, s *store.Session, at session.EntryID,
 		return misused("%w: use --llm %s", err, anyOf(llm.Names()))
 	}
 	if err != nil {
+		a.problems(*problems) // they may say why there is nothing to send
 		return err
 	}
 	err = a.page(ctx, func(out *output) error { return wire.Write(out, json.RawMessage(r.Body)) })

@@ -76,6 +76,7 @@ type decoder struct {
 	record bool // a line of the program was seen
 	blind  bool // the first entry stands before the place where reading began, and is not known
 	unsure bool // it would have to be known
+	asked  bool // for the title in the session's folder
 }
 
 // NewDecoder starts to decode a log.

@@ -16,8 +16,9 @@ import (
 type layout struct{}
 
 var (
-	_ dialect.Placer = layout{}
-	_ dialect.Kin    = layout{}
+	_ dialect.Placer   = layout{}
+	_ dialect.Kin      = layout{}
+	_ dialect.Foldered = layout{}
 )
 
 // Roots gives the folder of the program: CLAUDE_CONFIG_DIR, or .claude in the home directory.
@@ -107,6 +108,15 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 		return id, path.Base(dir)
 	}
 	return id, string(said)
+}
+
+// Folder is the session's id.
+func (l layout) Folder(name string) string {
+	id, _ := l.Named(name)
+	if !l.Main(name) || dialect.CheckFileID(id) != nil {
+		return ""
+	}
+	return string(id)
 }
 
 // WorkDir: the name of a folder cannot be reversed.

@@ -172,7 +172,7 @@ func (r *reader) collect(p session.Path) ([]*turn, error) {
 		if e.Kind != session.KindMessage && e.Kind != session.KindCustomMessage {
 			continue
 		}
-		raw, err := e.Raw()
+		raw, err := p.Record(e)
 		if err != nil {
 			return nil, err
 		}

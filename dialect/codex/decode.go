@@ -33,6 +33,8 @@ type decoder struct {
 	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
+	id                  []byte // of the entry at hand; the builder copies it
+	ordinal             []byte // the greatest so far
 }
 
 // NewDecoder starts to decode a log.
@@ -119,7 +121,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		}
 	default:
 		// The program reads neither of two records that share a line.
-		alone := len(bytes.TrimSpace(data[:pos])) == 0 && len(bytes.TrimSpace(data[end:])) == 0
+		alone := end-pos == len(data) || len(bytes.TrimSpace(data[:pos])) == 0 && len(bytes.TrimSpace(data[end:])) == 0
 		if !alone || !isLine(&f) {
 			dec.lose(dec.b.Len())
 		}
@@ -247,15 +249,12 @@ func isTask(payload []byte) bool {
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, from dialect.OtherLog) {
 	env := &dec.env
 	*env = session.Envelope{
-		Type: f.typ, Span: span, Line: r.Line, Record: record, Made: true, Repeats: true, InOrder: true,
+		Type: f.typ, Span: span, Line: r.Line, Record: record, Made: true, InOrder: true,
 	}
 	if from != nil {
 		env.Foreign, env.Source = true, from
 	}
-	env.ID = strconv.AppendInt(nil, int64(dec.b.Position())+2, 10)
-	if isOrdinal(f.ordinal) {
-		env.ID = append([]byte("o"), f.ordinal...)
-	}
+	env.ID, env.Repeats = dec.name(f.ordinal)
 	env.Kind, env.Role = kindOf(f)
 	if dec.hanging {
 		env.InOrder, env.Parent, dec.hanging = false, dec.parent, false
@@ -266,7 +265,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		dec.open = at
 	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
 		dec.rollBack(numTurns(rawjson.Get(record, "payload")))
-	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(record, f):
+	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(f):
 		begin := at
 		for _, before := range []int{dec.open, dec.lead} {
 			if before >= 0 {
@@ -283,6 +282,21 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 	env.Aside = isAside(env.Kind, string(f.typ))
 	dec.b.Add(env)
+}
+
+// name makes an id for an entry from its ordinal, or else from its position. again: it may be the id of an earlier one.
+// Looking an id up costs a quarter of the time that a record takes, so the greatest ordinal is kept: one above it is new.
+func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
+	if !isOrdinal(ordinal) {
+		dec.id = strconv.AppendInt(dec.id[:0], int64(dec.b.Position())+2, 10)
+		return dec.id, false
+	}
+	dec.id = append(append(dec.id[:0], 'o'), ordinal...)
+	if last := dec.ordinal; len(ordinal) < len(last) || len(ordinal) == len(last) && bytes.Compare(ordinal, last) <= 0 {
+		return dec.id, true
+	}
+	dec.ordinal = append(dec.ordinal[:0], ordinal...)
+	return dec.id, false
 }
 
 // rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry

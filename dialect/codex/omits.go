@@ -2,16 +2,19 @@ package codex
 
 import (
 	"fmt"
-	"strings"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // isOrdinal reports whether a value is a natural number, as the program writes them.
 func isOrdinal(value []byte) bool {
-	return dialect.IsNumber(value) && value[0] != '-' && !strings.ContainsAny(string(value), ".eE")
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(value) > 0
 }
 
 // isLine reports whether the program reads a line with these members, whatever its payload is.

@@ -182,18 +182,6 @@ func (r *replay) rollBack(n int) {
 	r.history = r.history[:cut]
 }
 
-// isPrompt reports whether a line is a message of the user.
-func isPrompt(record []byte, f *fields) bool {
-	if string(f.inner) == "agent_message" {
-		return true
-	}
-	if string(f.inner) != "message" || string(f.role) != "user" {
-		return false
-	}
-	i, ok := itemOf(session.Entry{}, rawjson.Get(record, "payload"))
-	return ok && i.turn
-}
-
 // contentText joins the texts of a message.
 func contentText(m []byte) string {
 	var b strings.Builder

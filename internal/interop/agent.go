@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
@@ -29,10 +30,16 @@ type agent struct {
 	// settings writes what the program needs to find the stand-in.
 	settings func(home, workDir, url string) error
 	env      func(url string) []string
-	// resume gives the arguments that ask the next prompt.
-	resume func(id string) []string
-	// traces are patterns of what a session leaves below the home.
+	// resume is the command that continues a session, without its id.
+	resume []string
+	// begin and headless give the arguments that ask a prompt without a terminal: in a new session, and in the one that a
+	// command continues. The command is the one that this library gives.
+	begin    func(prompt string) []string
+	headless func(command []string, prompt string) []string
+	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
+	// known are scenes that differ, with the reason. They do not make the comparison fail.
+	known map[string]string
 }
 
 // agents in the order in which they resume sessions.
@@ -48,7 +55,11 @@ var agents = []agent{
 		env: func(url string) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-ant-dummy", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},
-		resume: func(id string) []string { return []string{"-p", "--resume", id, nextPrompt, "--output-format", "json"} },
+		resume: []string{"claude", "--resume"},
+		begin:  func(prompt string) []string { return []string{"-p", prompt, "--output-format", "json"} },
+		headless: func(command []string, prompt string) []string {
+			return append(command[1:len(command):len(command)], "-p", prompt, "--output-format", "json")
+		},
 		traces: []string{".claude/projects"},
 	},
 	{
@@ -60,8 +71,12 @@ var agents = []agent{
 		},
 		settings: codexSettings,
 		env:      func(string) []string { return []string{"OPENAI_API_KEY=sk-dummy"} },
-		resume:   func(id string) []string { return []string{"exec", "--skip-git-repo-check", "resume", id, nextPrompt} },
-		traces:   []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
+		resume:   []string{"codex", "resume"},
+		begin:    func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", prompt} },
+		headless: func(command []string, prompt string) []string {
+			return slices.Concat([]string{"exec", "--skip-git-repo-check"}, command[1:], []string{prompt})
+		},
+		traces: []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
 	},
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // desk is a place where an agent resumes one session after the other: a home, a working directory, and a stand-in for the
@@ -72,17 +75,33 @@ func (d *desk) store() (*treeline.Store, error) {
 }
 
 // lay writes a log where the agent looks for a session. Others are logs beside it.
-func (d *desk) lay(id string, log []byte, others map[string][]byte) (path string, err error) {
-	path = filepath.Join(d.home, d.place(d.workDir, id))
+func (d *desk) lay(id string, log []byte, others map[string][]byte) (c treeline.ResumeCommand, err error) {
+	path := filepath.Join(d.home, d.place(d.workDir, id))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return "", err
+		return c, err
 	}
 	for name, content := range others {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), content, 0o600); err != nil {
-			return "", err
+			return c, err
 		}
 	}
-	return path, os.WriteFile(path, log, 0o600)
+	return d.byID(path), os.WriteFile(path, log, 0o600)
+}
+
+// byID is the command that resumes the session in a file by the id in its name.
+func (d *desk) byID(path string) treeline.ResumeCommand {
+	id := uuid.FindString(filepath.Base(path))
+	return treeline.ResumeCommand{Path: path, Launch: dialect.Launch{Args: append(d.resume[:len(d.resume):len(d.resume)], id)}}
+}
+
+// command is what this library says to start, so that the agent goes on with a session.
+func (d *desk) command(ctx context.Context, store *treeline.Store, path string, opt treeline.ResumeOptions) (c treeline.ResumeCommand, err error) {
+	s, err := store.Open(ctx, path, treeline.OpenOptions{Dialect: d.dialect})
+	if err != nil {
+		return c, err
+	}
+	defer s.Close()
+	return store.ResumeCommand(ctx, s, opt)
 }
 
 // expect is what this library says that the agent sends. A session that has no conversation for the agent has no messages.
@@ -97,18 +116,12 @@ func (d *desk) expect(ctx context.Context, path string) ([]string, error) {
 		return nil, err
 	}
 	defer s.Close()
-	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
-	if err != nil {
-		return nil, err
-	}
-	var messages [][]byte
-	for m, err := range c.Messages() {
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, bytes.Clone(m.JSON))
-	}
-	return projectContext(s, messages, d.agent.api == fakeapi.Messages), nil
+	return d.expectAt(ctx, s, s.Leaf())
+}
+
+// expectAt is what this library says of a leaf: the messages of "treeline context --parts".
+func (d *desk) expectAt(ctx context.Context, s *treeline.Session, leaf session.EntryID) ([]string, error) {
+	return projectContext(treeline.Messages(ctx, s, leaf, treeline.ContextOptions{}), d.agent.api == fakeapi.Messages)
 }
 
 // uuid finds the first id in the name of a session's file.
@@ -122,24 +135,11 @@ type sent struct {
 }
 
 // ask lets the agent resume a session.
-func (d *desk) ask(ctx context.Context, path string) (sent, error) {
-	ctx, cancel := context.WithTimeout(ctx, longest)
-	defer cancel()
+func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err error) {
 	d.api.Take()
-	cmd := exec.CommandContext(ctx, d.path, d.resume(uuid.FindString(filepath.Base(path)))...)
-	cmd.Dir = d.workDir
-	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
-	cmd.Env = append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
-	cmd.WaitDelay = 5 * time.Second // its children may hold the pipe open
-	out, err := cmd.CombinedOutput()
-	if ctx.Err() != nil {
-		return sent{}, fmt.Errorf("%s took more than %s", d.program.name, longest)
+	if s.said, err = d.run(ctx, cmp.Or(c.Dir, d.workDir), c.Env, d.headless(c.Args, nextPrompt)); err != nil {
+		return s, err
 	}
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		return sent{}, err
-	}
-	s := sent{said: strings.TrimSpace(string(out))}
 	for _, r := range d.api.Take() {
 		// Agents also ask for titles and the like.
 		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(nextPrompt)) {
@@ -149,4 +149,25 @@ func (d *desk) ask(ctx context.Context, path string) (sent, error) {
 		}
 	}
 	return s, nil
+}
+
+// run starts the agent and gives what it printed. That it failed is no error.
+func (d *desk) run(ctx context.Context, dir string, env, args []string) (said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, d.path, args...)
+	cmd.Dir = dir
+	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
+	cmd.Env = append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
+	cmd.Env = append(cmd.Env, env...)
+	cmd.WaitDelay = 5 * time.Second // its children may hold the pipe open
+	out, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s took more than %s", d.program.name, longest)
+	}
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return "", err
+	}
+	return strings.TrimSpace(string(out)), nil
 }

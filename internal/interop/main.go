@@ -39,7 +39,7 @@ import (
 type options struct {
 	trees, folders, contexts, queries, conversions int
 	seed                                           uint64
-	resumes, parallel, shown                       int
+	resumes, fixtures, parallel, shown             int
 	installed, only, keep, agent                   string
 	boxed, recorded                                bool
 	files                                          []string
@@ -70,6 +70,7 @@ func main() {
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
 	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history or resume")
 	flag.IntVar(&opt.resumes, "resumes", 60, "how many random `sessions` are resumed, by each of Claude Code and Codex")
+	flag.IntVar(&opt.fixtures, "fixtures", 40, "how many `sessions` of the dialects' tests are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
 	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/treeline-dev/treeline"
@@ -31,12 +32,12 @@ var surroundings = []string{"<environment_context>", "<permissions instructions>
 
 func (p *projection) begin() { p.line.Reset() }
 
-// end adds a message unless nothing of it is compared.
+// end adds a message unless nothing of it is compared. Roles that only an agent knows speak in the user's name.
 func (p *projection) end(role string) {
 	switch role {
 	case "user", "assistant", "system", "developer":
 	default:
-		role = "other"
+		role = "user"
 	}
 	if p.line.Len() > 0 && role != "system" && role != "developer" {
 		p.messages = append(p.messages, role+p.line.String())
@@ -86,20 +87,22 @@ func plain(value []byte) string {
 }
 
 // projectContext is the projection of what this library says. errors: the API has a mark for results that are errors.
-func projectContext(s *treeline.Session, messages [][]byte, errors bool) []string {
+func projectContext(messages iter.Seq2[treeline.Message, error], errors bool) ([]string, error) {
 	p := projection{errors: errors}
-	for _, m := range messages {
+	for m, err := range messages {
+		if err != nil {
+			return nil, err
+		}
 		p.begin()
-		for _, part := range s.MessageParts(m) {
+		for _, part := range m.Parts {
 			p.part(part, p.text)
 		}
-		role := s.Dialect().Codec().Role(m)
-		if role == session.RoleTool {
-			role = session.RoleUser
+		if m.Role == session.RoleTool {
+			m.Role = session.RoleUser
 		}
-		p.end(role.String())
+		p.end(m.Role.String())
 	}
-	return p.messages
+	return p.messages, nil
 }
 
 // part adds a part. Texts of results have rules of their own.

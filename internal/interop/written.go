@@ -4,20 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/dialect/claude"
-	"github.com/treeline-dev/treeline/dialect/codelia"
-	"github.com/treeline-dev/treeline/dialect/codex"
-	"github.com/treeline-dev/treeline/dialect/operator"
-	"github.com/treeline-dev/treeline/dialect/pi"
-	"github.com/treeline-dev/treeline/dialect/wave"
-	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -31,39 +25,131 @@ type author struct {
 	said  int
 }
 
-// written is the scene of a session that this library and the agent write by turns.
+// written is the scene of a session that this library begins, and that the agent and this library write by turns.
 func written(seed uint64) scene {
-	return scene{name: fmt.Sprintf("written-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (string, error) {
-		return d.write(ctx, rand.New(rand.NewPCG(seed, 30)))
+	return scene{name: fmt.Sprintf("written-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
+		return d.write(ctx, rand.New(rand.NewPCG(seed, 30)), (*author).create, (*author).resumed)
 	}}
 }
 
-func (d *desk) write(ctx context.Context, rnd *rand.Rand) (path string, err error) {
+// begun is the scene of a session that the agent begins, and this library goes on with.
+func begun(seed uint64) scene {
+	return scene{name: fmt.Sprintf("begun-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
+		return d.write(ctx, rand.New(rand.NewPCG(seed, 31)), (*author).adopt, (*author).resumed)
+	}}
+}
+
+// abandoned is the scene of a session that is resumed at the end of a branch that was left.
+func abandoned(seed uint64) scene {
+	return scene{name: fmt.Sprintf("abandoned-%d", seed), must: true, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
+		return d.write(ctx, rand.New(rand.NewPCG(seed, 32)), (*author).create, (*author).resumedAtTip)
+	}}
+}
+
+// write writes a session in random steps between a beginning and an end.
+func (d *desk) write(ctx context.Context, rnd *rand.Rand, begin func(*author, context.Context) error, end func(*author, context.Context) (treeline.ResumeCommand, error)) (c treeline.ResumeCommand, err error) {
 	store, err := d.store()
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	defer store.Close()
 	a := &author{desk: d, rnd: rnd, store: store}
-	if a.s, err = store.Create(ctx, treeline.CreateOptions{Dialect: d.dialect, CWD: d.workDir}); err != nil {
-		return "", err
+	if err := begin(a, ctx); err != nil {
+		return c, err
 	}
 	defer func() { err = errors.Join(err, a.s.Close()) }()
 	if err := a.turn(ctx); err != nil {
-		return "", err
+		return c, err
 	}
 	for range 2 + rnd.IntN(8) {
 		// Codex goes back by whole turns only, and has no labels.
 		if err := a.step(ctx); err != nil && !errors.Is(err, dialect.ErrUnsupported) {
-			return "", err
+			return c, err
 		}
 	}
-	return a.s.Path(), a.s.Flush(ctx)
+	return end(a, ctx)
+}
+
+// create begins a session with this library.
+func (a *author) create(ctx context.Context) (err error) {
+	a.s, err = a.store.Create(ctx, treeline.CreateOptions{Dialect: a.dialect, CWD: a.workDir})
+	return err
+}
+
+// adopt lets the agent begin a session.
+func (a *author) adopt(ctx context.Context) error {
+	said, err := a.run(ctx, a.workDir, nil, a.begin("FIRST PROMPT"))
+	if err != nil {
+		return err
+	}
+	var path string
+	err = filepath.WalkDir(filepath.Join(a.home, filepath.FromSlash(a.traces[0])), func(p string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(p) == ".jsonl" {
+			path = p
+		}
+		return err
+	})
+	if err != nil || path == "" {
+		return errors.Join(err, fmt.Errorf("%s began no session: %s", a.program.name, said))
+	}
+	a.s, err = a.store.OpenWrite(ctx, path, treeline.CreateOptions{Dialect: a.dialect})
+	return err
+}
+
+// resumed resumes the session as it is.
+func (a *author) resumed(ctx context.Context) (treeline.ResumeCommand, error) {
+	if err := a.s.Flush(ctx); err != nil {
+		return treeline.ResumeCommand{}, err
+	}
+	return a.command(ctx, a.store, a.s.Path(), treeline.ResumeOptions{})
+}
+
+// resumedAtTip resumes the session at the end of a branch that was left. The conversation there stays what it was.
+func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, err error) {
+	tips := a.tips()
+	for tries := 0; len(tips) == 0 && tries < 5; tries++ {
+		if err := errors.Join(a.turn(ctx), a.branch(ctx, false)); err != nil {
+			return c, err
+		}
+		tips = a.tips()
+	}
+	if len(tips) == 0 {
+		return c, errors.New("no branch was left")
+	}
+	tip := tips[a.rnd.IntN(len(tips))]
+	if err := a.s.Flush(ctx); err != nil {
+		return c, err
+	}
+	want, err := a.expectAt(ctx, a.s, tip)
+	if err != nil {
+		return c, err
+	}
+	if c, err = a.command(ctx, a.store, a.s.Path(), treeline.ResumeOptions{Leaf: &tip}); err != nil {
+		return c, err
+	}
+	got, err := a.expect(ctx, c.Path)
+	if diff := cmp.Diff(want, got); err == nil && diff != "" {
+		err = fmt.Errorf("resuming at %s changes what this library says (-before +after):\n%s", tip, diff)
+	}
+	return c, err
+}
+
+// tips are the last answers of branches that were left.
+func (a *author) tips() (list []session.EntryID) {
+	t := a.s.Tree()
+	active := t.OnActivePath()
+	for i := range t.Len() {
+		e := t.At(i)
+		if e.Kind == session.KindMessage && e.Role == session.RoleAssistant && !active[i] && len(t.Children(e.ID)) == 0 {
+			list = append(list, e.ID)
+		}
+	}
+	return list
 }
 
 // step makes one random change.
 func (a *author) step(ctx context.Context) error {
-	switch a.rnd.IntN(10) {
+	switch a.rnd.IntN(12) {
 	case 0, 1:
 		return a.branch(ctx, false)
 	case 2:
@@ -78,6 +164,12 @@ func (a *author) step(ctx context.Context) error {
 		return err
 	case 6, 7:
 		return a.answered(ctx)
+	case 8:
+		return a.s.Fork(ctx)
+	case 9:
+		if answers := a.answers(); len(answers) > 0 {
+			return a.s.BranchedSession(ctx, answers[a.rnd.IntN(len(answers))])
+		}
 	}
 	return a.turn(ctx)
 }
@@ -115,18 +207,23 @@ func (a *author) turn(ctx context.Context) error {
 	return err
 }
 
-// branch goes back to an entry and, unless only the leaf moves, goes on from there.
-func (a *author) branch(ctx context.Context, move bool) error {
-	var prompts []session.EntryID
+// answers are the entries with an answer.
+func (a *author) answers() (list []session.EntryID) {
 	for e := range a.s.Tree().Entries() {
 		if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
-			prompts = append(prompts, e.ID)
+			list = append(list, e.ID)
 		}
 	}
-	if len(prompts) == 0 {
+	return list
+}
+
+// branch goes back to an entry and, unless only the leaf moves, goes on from there.
+func (a *author) branch(ctx context.Context, move bool) error {
+	answers := a.answers()
+	if len(answers) == 0 {
 		return nil
 	}
-	to := prompts[a.rnd.IntN(len(prompts))]
+	to := answers[a.rnd.IntN(len(answers))]
 	if _, err := a.s.Branch(ctx, to, treeline.BranchOptions{Durable: move}); err != nil || move {
 		return err
 	}
@@ -139,7 +236,11 @@ func (a *author) answered(ctx context.Context) error {
 	if err := errors.Join(a.s.Flush(ctx), a.s.Close()); err != nil {
 		return err
 	}
-	got, err := a.ask(ctx, path)
+	c, err := a.command(ctx, a.store, path, treeline.ResumeOptions{})
+	if err != nil {
+		return err
+	}
+	got, err := a.ask(ctx, c)
 	if err == nil && got.body == nil {
 		err = fmt.Errorf("%s refused the session that this library wrote: %s", a.program.name, got.said)
 	}
@@ -151,47 +252,4 @@ func (a *author) answered(ctx context.Context) error {
 		a.s = s
 	}
 	return err
-}
-
-// converted are the scenes of sessions of every other family that this library converted.
-func (a agent) converted(seed uint64) (list []scene) {
-	log := gen.Session(gen.Options{Seed: seed, Entries: 40, CompactEvery: 25, Branches: 1})
-	for _, from := range []struct {
-		dialect dialect.Dialect
-		log     []byte
-	}{
-		{pi.Pi, log}, {wave.Wave, gen.Wave(log)}, {codelia.Codelia, gen.Run(log)}, {codelia.State, gen.State(log)}, {operator.Operator, gen.Operator(log)},
-		{claude.Claude, gen.Claude(log)}, {codex.Codex, gen.Codex(log)},
-	} {
-		if from.dialect == a.dialect {
-			continue
-		}
-		list = append(list, scene{name: fmt.Sprintf("from-%s-%d", from.dialect.Name(), seed), must: true, lay: func(ctx context.Context, d *desk) (string, error) {
-			return d.convert(ctx, from.dialect, from.log)
-		}})
-	}
-	return list
-}
-
-// convert converts a log into the agent's place.
-func (d *desk) convert(ctx context.Context, from dialect.Dialect, log []byte) (path string, err error) {
-	store, err := d.store()
-	if err != nil {
-		return "", err
-	}
-	defer store.Close()
-	source := filepath.Join(d.home, "source", "019cab00-0000-7000-8000-00000000000a.jsonl")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(source), 0o700), os.WriteFile(source, log, 0o600)); err != nil {
-		return "", err
-	}
-	src, err := store.Open(ctx, source, treeline.OpenOptions{Dialect: from})
-	if err != nil {
-		return "", err
-	}
-	defer src.Close()
-	dst, _, err := store.ConvertSession(ctx, src, convert.Options{To: d.dialect, Fresh: true, Write: treeline.WriteOptions{Force: true}})
-	if err != nil {
-		return "", err
-	}
-	return dst.Path(), dst.Close()
 }

@@ -1,0 +1,178 @@
+package place
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// sideMost is how large a file of a session's folder may be. The files are read into memory.
+const sideMost = 64 << 20
+
+// ErrLink is wrapped by the error for a file of a session's folder that is reached through a symbolic link. Links in such
+// a folder are not followed: what they lead to is not the session's.
+var ErrLink = errors.New("not a plain file in a plain folder")
+
+// SideFiles are files in the folder of a session. See dialect.Foldered.
+type SideFiles struct {
+	Backend backend.Backend
+	// Prefix is the folder's name in the backend, with a slash at its end; "" if the session cannot have one.
+	Prefix string
+	// Dir is the folder's path; "" where folders are none of the file system.
+	Dir string
+	// Logs are the files.
+	Logs []backend.Log
+}
+
+// SideFolder gives the folder of a log without looking into it.
+func SideFolder(d dialect.Dialect, l Location) SideFiles {
+	f, ok := d.Layout().(dialect.Foldered)
+	if !ok || l.Name == "" || l.Backend == nil {
+		return SideFiles{}
+	}
+	name := f.Folder(path.Base(l.Name))
+	if name == "" {
+		return SideFiles{}
+	}
+	s := SideFiles{Backend: l.Backend, Prefix: path.Join(path.Dir(l.Name), name) + "/"}
+	if l.Path != "" && !isURL(l.Path) {
+		if abs, err := Abs(l.Path); err == nil {
+			s.Dir = Join(Dir(abs), name)
+		}
+	}
+	return s
+}
+
+// FindSideFiles lists the files in the folder of a log. Links are left out. They stay where they are.
+func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFiles, error) {
+	s := SideFolder(d, l)
+	if s.Prefix == "" || s.plain(".", true) != nil {
+		return s, nil
+	}
+	for log, err := range s.Backend.List(ctx, s.Prefix) {
+		if err != nil {
+			return s, err
+		}
+		if s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) == nil {
+			s.Logs = append(s.Logs, log)
+		}
+	}
+	return s, ctx.Err()
+}
+
+// ReadSideFile reads a file in the folder of a log. The name is relative to the folder.
+func ReadSideFile(ctx context.Context, d dialect.Dialect, l Location, name string) ([]byte, error) {
+	s := SideFolder(d, l)
+	if s.Prefix == "" {
+		return nil, fmt.Errorf("%s: %w", name, backend.ErrNotExist)
+	}
+	if err := s.plain(name, false); err != nil {
+		return nil, err
+	}
+	content, _, err := s.read(ctx, s.Prefix+name)
+	return content, err
+}
+
+// read reads a file, and gives it as it was.
+func (s SideFiles) read(ctx context.Context, name string) ([]byte, backend.Log, error) {
+	at, err := s.Backend.Stat(ctx, name)
+	if err == nil && at.Size > sideMost {
+		err = fmt.Errorf("%s: %d bytes are more than the %d that are read", name, at.Size, sideMost)
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	content, err := backend.ReadAll(ctx, s.Backend, at)
+	return content, at, err
+}
+
+// plain refuses a name below the folder that leads through a symbolic link or to something that is not a file, or not a
+// folder if that is asked for.
+func (s SideFiles) plain(name string, folder bool) error {
+	if err := backend.CheckName(name); err != nil && name != "." {
+		return err
+	}
+	if s.Dir == "" {
+		return nil
+	}
+	names := strings.Split(path.Join(".", name), "/")
+	at := filepath.FromSlash(s.Dir)
+	for k := -1; k < len(names); k++ {
+		if k >= 0 {
+			at = filepath.Join(at, names[k])
+		}
+		info, err := os.Lstat(at)
+		if err != nil {
+			if errors.Is(err, os.ErrNotExist) {
+				err = backend.ErrNotExist
+			}
+			return fmt.Errorf("%s: %w", at, err)
+		}
+		isFile := k == len(names)-1 && !folder
+		if isFile && !info.Mode().IsRegular() || !isFile && !info.IsDir() {
+			return fmt.Errorf("%s: %w", at, ErrLink)
+		}
+	}
+	return nil
+}
+
+// CopyTo copies the files, byte for byte, below another prefix. A file that is there with the same bytes was left by a
+// crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are those that were
+// made, also if it fails. Logs are afterwards the files as they were copied.
+func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir string) (made SideFiles, err error) {
+	made = SideFiles{Backend: b, Prefix: prefix, Dir: dir}
+	for i := range s.Logs {
+		content, at, err := s.read(ctx, s.Logs[i].Name)
+		if err != nil {
+			return made, err
+		}
+		s.Logs[i] = at
+		name := prefix + strings.TrimPrefix(at.Name, s.Prefix)
+		log, err := backend.Restore(ctx, b, name, content)
+		switch {
+		case err == nil:
+			made.Logs = append(made.Logs, log)
+			err = backend.Sync(ctx, b, log)
+		case errors.Is(err, backend.ErrExist):
+			if have, _, readErr := made.read(ctx, name); readErr == nil && bytes.Equal(have, content) {
+				err = nil
+			}
+		}
+		if err != nil {
+			return made, err
+		}
+	}
+	return made, nil
+}
+
+// Remove removes the files, and the folders that are then empty. A file that was changed since stays.
+func (s SideFiles) Remove(ctx context.Context) (err error) {
+	folders := []string{""}
+	for _, at := range s.Logs {
+		if gone := s.Backend.Remove(ctx, at); gone != nil && !errors.Is(gone, backend.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		for dir := path.Dir(strings.TrimPrefix(at.Name, s.Prefix)); dir != "."; dir = path.Dir(dir) {
+			folders = append(folders, dir)
+		}
+	}
+	if s.Dir == "" {
+		return err
+	}
+	slices.SortFunc(folders, func(a, b string) int { return len(b) - len(a) })
+	for _, dir := range slices.Compact(folders) {
+		if s.plain(path.Join(".", dir), true) == nil {
+			_ = os.Remove(filepath.Join(filepath.FromSlash(s.Dir), filepath.FromSlash(dir))) // fails if anything is left
+		}
+	}
+	return err
+}

@@ -19,62 +19,55 @@ const earlier = -1
 // write at the same time.
 const recentMessages = 16
 
-// message is a message that has an id, with its first entry.
-type message struct {
-	id    string
-	first int32
-}
-
-// messages are those whose pieces were added.
+// messages are those that have an id, in the order of their first entries. Those of Before come first.
 type messages struct {
-	first map[string]int32
-	begun []message // those with a first entry in the part that was read, in order
-	last  message   // the one of the last piece
+	list  []node // each with its id; the table finds it there
+	first []int32
+	table idTable
+	last  int // the message of the last piece
 }
 
 // noteMessage notes the first entry of the message that entry i is a piece of. The other pieces begin no branch.
 func (b *Builder) noteMessage(i int32, id []byte) {
 	t, m := b.t, &b.messages
-	if m.last.id != string(id) || m.first == nil { // most pieces follow each other
-		m.last = b.messageOf(i, id)
+	if m.list == nil {
+		m.list = make([]node, 0, 16)
+		if t.before != nil {
+			for _, id := range t.before.Messages {
+				m.add(EntryID(id), earlier)
+			}
+		}
 	}
-	if m.last.first != i {
-		t.pieces = append(t.pieces, piece{i, m.last.first})
+	// Most pieces follow each other.
+	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) {
+		if m.last = int(m.table.find(m.list, EntryID(id))); m.last < 0 {
+			m.add(b.keep(id), i)
+		}
+	}
+	if first := m.first[m.last]; first != i {
+		t.pieces = append(t.pieces, piece{i, first})
 		t.nodes[i].flags |= joined
 	}
 }
 
-// messageOf finds a message, or begins it with entry i.
-func (b *Builder) messageOf(i int32, id []byte) message {
-	m := &b.messages
-	if m.first == nil {
-		m.first = make(map[string]int32, cap(b.t.nodes)/4)
-		if b.t.before != nil {
-			for _, id := range b.t.before.Messages {
-				m.first[id] = earlier
-			}
-		}
-	}
-	if first, ok := m.first[string(id)]; ok {
-		return message{string(id), first}
-	}
-	next := message{string(b.keep(id)), i}
-	m.first[next.id] = i
-	m.begun = append(m.begun, next)
-	return next
+// add begins a message with entry i.
+func (m *messages) add(id EntryID, i int32) {
+	m.last = len(m.list)
+	m.list, m.first = append(m.list, node{id: id}), append(m.first, i)
+	m.table.insert(m.list, int32(m.last))
 }
 
 // recent gives the last messages that began before the entry at n.
 func (b *Builder) recent(n int) (ids []string) {
-	if b.t.before != nil {
-		ids = slices.Clone(b.t.before.Messages)
+	m := &b.messages
+	if m.list == nil && b.t.before != nil {
+		return slices.Clone(b.t.before.Messages)
 	}
-	begun := b.messages.begun
-	k := sort.Search(len(begun), func(k int) bool { return int(begun[k].first) >= n })
-	for _, m := range begun[max(0, k-recentMessages):k] {
-		ids = append(ids, m.id)
+	k := sort.Search(len(m.first), func(k int) bool { return int(m.first[k]) >= n })
+	for i := max(0, k-recentMessages); i < k; i++ {
+		ids = append(ids, string(m.list[i].id))
 	}
-	return ids[max(0, len(ids)-recentMessages):]
+	return ids
 }
 
 // FirstPiece gives what Entry.FirstPiece gives for the entry at a position.

@@ -32,7 +32,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		if !ok || f.ours() {
 			return ok
 		}
-		if f.typ == nil || f.session == nil {
+		if f.typ == nil || !rawjson.IsString(f.session) {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (f *fields) ours() bool {
 	}
 	switch string(f.typ) {
 	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "tag", "mode":
-		return f.session != nil || f.id != nil && f.hasParent
+		return rawjson.IsString(f.session) || f.id != nil && f.hasParent
 	case "summary":
 		return f.leaf != nil && rawjson.IsString(f.title)
 	}
@@ -113,18 +113,19 @@ func (dec *decoder) Finish() error {
 
 // fields are the raw members of an envelope. Those that are strings are without their quotes.
 type fields struct {
-	typ, subtype, id, parent, session, cwd []byte
-	timestamp, leaf, title                 []byte // values
-	hasParent, side, explicit, agent       bool
-	object                                 bool // message is an object
-	message, role                          []byte
-	content                                []byte // and everything after it
-	compact, fork                          []byte // compactMetadata, forkedFrom
-	second                                 bool   // something stands before it on its line
+	typ, subtype, id, parent         []byte
+	session, cwd, timestamp, title   []byte // values: most are not looked at
+	leaf                             []byte
+	hasParent, side, explicit, agent bool
+	object                           bool // message is an object
+	message                          []byte
+	content                          []byte // and everything after it
+	compact, fork                    []byte // compactMetadata, forkedFrom
+	second                           bool   // something stands before it on its line
 }
 
 // inner are the initials of what an envelope needs of a message.
-var inner = rawjson.InitialsOf("role", "id", "content")
+var inner = rawjson.InitialsOf("id", "content")
 
 // scan reads the record at pos once and gives the offset of its end.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
@@ -153,9 +154,9 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "parentUuid":
 			f.parent, f.hasParent = parentIn(t.Value(m)), true
 		case "sessionId":
-			f.session = rawjson.Inside(t.Value(m))
+			f.session = t.Value(m)
 		case "cwd":
-			f.cwd = rawjson.Inside(t.Value(m))
+			f.cwd = t.Value(m)
 		case "timestamp":
 			f.timestamp = t.Value(m)
 		case "agentId":
@@ -173,7 +174,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "forkedFrom":
 			f.fork = t.Value(m)
 		case "message":
-			f.message, f.role, f.content = nil, nil, nil
+			f.message, f.content = nil, nil
 			f.object = t.From(m)[0] == '{'
 			inMessage = f.object
 		}
@@ -194,8 +195,6 @@ func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
 	switch string(key) {
 	case "id":
 		f.message = rawjson.Inside(t.Value(m))
-	case "role":
-		f.role = rawjson.Inside(t.Value(m))
 	case "content":
 		f.content = t.From(m)
 	}
@@ -214,7 +213,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	dec.record = dec.record || f.ours()
-	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
+	if !dec.header || !dec.cwd && len(rawjson.Inside(f.cwd)) > 0 {
 		first := !dec.header
 		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
 			return end, nil
@@ -235,7 +234,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(f.typ) != typeHeader
 	}
 	if h.ID == "" {
-		h.ID = session.ID(f.session)
+		h.ID = session.ID(rawjson.Inside(f.session))
 	}
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
@@ -243,8 +242,8 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
-	if len(f.cwd) > 0 { // the log knows better than the place where it lies
-		h.CWD, dec.cwd = string(f.cwd), true
+	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the log knows better than the place where it lies
+		h.CWD, dec.cwd = string(cwd), true
 	}
 	dec.b.SetHeader(h)
 }

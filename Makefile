@@ -39,7 +39,7 @@ bench-against:
 # Kill and crash tests with ten times the usual rounds, then the fuzz targets of all decoders for SOAKFUZZ each:
 # make soak SOAKFUZZ=1h DECODERS=./dialect/wave
 soak:
-	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak|Beside' $(PACKAGES)
+	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak|Beside|ConvertPairs|ConvertRandom' $(PACKAGES)
 	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
 
 # Compares this library with the real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB), on the same files:

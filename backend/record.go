@@ -49,20 +49,30 @@ func CheckOffset(name string, offset, size int64) error {
 	return nil
 }
 
+// Check reports, as ErrRecord, why records do not fit into the log of that name; see Encode.
+func Check(name string, lines bool, records ...[]byte) error {
+	if !lines && len(records) != 1 {
+		return fmt.Errorf("%s: %w: a whole log has one record, not %d", name, ErrRecord, len(records))
+	}
+	for _, r := range records {
+		if lines && bytes.IndexByte(r, '\n') >= 0 {
+			return fmt.Errorf("%s: %w: it contains a newline", name, ErrRecord)
+		}
+	}
+	return nil
+}
+
 // Encode appends to dst the bytes of records in the log of that name: each with a newline in a log of lines, a single one
 // unchanged in a whole log. ErrRecord if they do not fit; dst is then unchanged.
 func Encode(dst []byte, name string, lines bool, records ...[]byte) ([]byte, error) {
+	if err := Check(name, lines, records...); err != nil {
+		return dst, err
+	}
 	if !lines {
-		if len(records) != 1 {
-			return dst, fmt.Errorf("%s: %w: a whole log has one record, not %d", name, ErrRecord, len(records))
-		}
 		return append(dst, records[0]...), nil
 	}
 	size := len(dst)
 	for _, r := range records {
-		if bytes.IndexByte(r, '\n') >= 0 {
-			return dst, fmt.Errorf("%s: %w: it contains a newline", name, ErrRecord)
-		}
 		size += len(r) + 1
 	}
 	if cap(dst) < size {

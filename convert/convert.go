@@ -10,6 +10,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -164,8 +165,8 @@ func (v *conversion) translate() (err error) {
 	return err
 }
 
-// run makes the new session. The records are made and compared in memory before the log is created. A log that differs when
-// it is read back is removed.
+// run makes the new session. Unless they are settled, the records are compared in memory before the log is created. A log
+// that differs when it is read back is removed.
 func (v *conversion) run() (*store.Session, error) {
 	if err := v.translate(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
@@ -251,8 +252,8 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 	}
 	for {
 		records, err := v.records()
-		if err != nil {
-			return nil, logtree.Named(v.src.path, err)
+		if err != nil || v.settled() {
+			return records, logtree.Named(v.src.path, err)
 		}
 		v.progress = false
 		// note marks what is lost as carried. It sets progress if the next round will differ.
@@ -273,13 +274,19 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 	}
 }
 
+// settled reports whether the first round is the last. By a script every passage carries its origin, and on the way back, which
+// is by a script again, what stands for no entry becomes no record. Such a session is compared only once it is written: it
+// may be large, and is not held in memory twice.
+func (v *conversion) settled() bool { return v.cross.scripted && !v.inner }
+
 // addTitle names the new session by an entry, if its agent does so.
 func (v *conversion) addTitle() error {
 	c := v.cross
-	title := c.tree.Header().Title
+	title := cmp.Or(c.tree.Header().Title, c.lastName())
 	leaf := c.leafID()
-	// A session that is converted back gets its name with its own records.
-	if title == "" || !v.to.Habits().RenameByEntry || c.lastName() == title || leaf == "" || c.back != nil {
+	// A session that is converted back gets its name with its own records, and one that is not converted by a script with the entry.
+	named := c.back != nil || c.lastName() == title && !c.scripted
+	if title == "" || !v.to.Habits().RenameByEntry || named || leaf == "" {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
@@ -318,9 +325,9 @@ func (v *conversion) addLeaf(made func([][]byte) side) error {
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
 		return nil
 	}
-	records, err := v.records()
-	if err != nil {
-		return err
+	records := slices.Clone(v.head) // without origins: they do not move the leaf
+	for _, f := range flatten(c.passages) {
+		records = append(records, f.record)
 	}
 	tree := made(records).tree
 	leaf := c.leafID()
@@ -346,7 +353,8 @@ func (v *conversion) addLeaf(made func([][]byte) side) error {
 		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
 	}
 	v.carried = append(v.carried, false)
-	if _, err = c.add("leaf", e); errors.Is(err, store.ErrUnsupported) {
+	_, err := c.add("leaf", e)
+	if errors.Is(err, store.ErrUnsupported) {
 		v.carried = v.carried[:len(v.carried)-1]
 		v.ledger.note("", "leaf", Carried) // the leaf of the new session is its last entry
 		return nil

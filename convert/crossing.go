@@ -51,6 +51,7 @@ type crossing struct {
 	replays   bool           // the messages of the target are made from whole paths, see script
 	framer    dialect.Framer // nil where the target writes one record for each
 	same      bool           // both dialects are of one family: messages are copied, not composed
+	scripted  bool           // it was converted by a script
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
 	asked     []bool         // * on the path to leaf; nil for all
@@ -123,7 +124,7 @@ func (c *crossing) run() error {
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
-	if c.byScript() {
+	if c.scripted = c.byScript(); c.scripted {
 		if err := c.perform(); err != nil {
 			return err
 		}

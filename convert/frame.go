@@ -1,14 +1,24 @@
 package convert
 
 import (
+	"bytes"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // keep adds a record to a passage.
 func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
 	p.records = append(p.records, record)
 	if c.framer != nil {
+		// The record mostly holds the message as it is. Then the message is not kept a second time.
+		if m, ok := n.Body.(session.Message); ok {
+			if i := bytes.Index(record, m.JSON); i >= 0 {
+				m.JSON = record[i : i+len(m.JSON)]
+				n.Body = m
+			}
+		}
 		p.made = append(p.made, dialect.NewRecord{NewEntry: n, Record: record})
 	}
 }

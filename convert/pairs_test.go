@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,7 +39,11 @@ func TestConvertPairs(t *testing.T) {
 					if other == name || !ok {
 						continue
 					}
-					for _, leaf := range tipsOf(w, path, from, to.Habits().Branches) {
+					tips := tipsOf(w, path, from, to.Habits().Branches)
+					if diff := convertedTree(w, path, from, to.Dialect, tips, folder()); diff != "" {
+						t.Errorf("seed %d, %s → %s: %s", seed, name, other, diff)
+					}
+					for _, leaf := range tips {
 						if diff := convertedAt(w, path, from, to.Dialect, leaf, folder()); diff != "" {
 							t.Errorf("seed %d, %s → %s at %s: %s", seed, name, other, *leaf, diff)
 						}
@@ -85,6 +90,34 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	own(w, there)
 	before, after := seenAt(w, src, *leaf), seenAt(w, there, there.Leaf())
 	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
+}
+
+// convertedTree converts a session once, with all its branches, and gives the first tip whose context no entry of the new
+// session has.
+func convertedTree(w *world.World, path string, from, to dialect.Dialect, tips []*session.EntryID, dir string) string {
+	w.Helper()
+	if len(tips) < 2 {
+		return "" // convertedAt compares the leaf
+	}
+	src, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
+	w.Must(err)
+	defer src.Close()
+	there, _, err := convert.Session(w.Context(), w.Store, src, convert.Options{To: to, Dir: dir, Write: w.Write(store.WriteOptions{})})
+	w.Must(err)
+	defer there.Close()
+	var all [][]seen
+	for e := range there.Tree().Entries() {
+		if e.Kind == session.KindMessage || e.Kind == session.KindCompaction {
+			all = append(all, byRule(seenAt(w, there, e.ID), from.Name(), to.Name()))
+		}
+	}
+	for _, tip := range tips {
+		before := byRule(seenAt(w, src, *tip), from.Name(), to.Name())
+		if len(before) > 0 && !slices.ContainsFunc(all, func(after []seen) bool { return sameSeen(before, after) == "" }) {
+			return fmt.Sprintf("no entry shows what the model sees at %s: %s", *tip, before)
+		}
+	}
+	return ""
 }
 
 // own checks that a session of an agent with ids of its own form has no others, no thinking of another model, and times that

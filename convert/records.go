@@ -43,6 +43,9 @@ func (v *conversion) records() ([][]byte, error) {
 			return nil, err
 		}
 		sealed[k] = &with
+		if v.settled() {
+			p.records = nil // no other round needs them
+		}
 	}
 	v.owner = nil
 	for _, f := range flatten(sealed) {

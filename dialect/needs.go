@@ -20,7 +20,8 @@ type NeedKind uint8
 // The kinds.
 const (
 	// NeedLog is another log of the agent: a pattern of path.Match, relative to Root.Sessions. One without a slash is the name
-	// of a file in any folder. Of several matches the last in name order is meant.
+	// of a file in any folder. Of several matches the last in name order is meant. A folder b.d beside b.jsonl is for that log
+	// alone, and comes first.
 	NeedLog    NeedKind = iota
 	NeedBeside          // a file beside the log: relative to the folder of the log
 	NeedRoot            // a file of the agent, such as a registry: relative to the folder that holds Root.Sessions

@@ -51,10 +51,13 @@ type Overflower interface {
 type Continuer interface {
 	// Continue starts to decode a log at any record after its header. The Builder has the header, as the decoder of
 	// NewDecoder would have set it, and knows what came before (Builder.StartAfter). The decoder gives the same entries and
-	// Problems as one that read everything. ok is false for a log whose records depend on those before them. Where that
-	// shows only later, the decoder's Finish gives an error, and the log has to be read from its beginning.
+	// Problems as one that read everything. ok is false for a log whose records depend on those before them. Where only some
+	// do, Finish gives ErrEarlier after one of these.
 	Continue(b *session.Builder) (dec Decoder, ok bool)
 }
+
+// ErrEarlier says that a log must be read from its beginning: what a record means depends on one that was not read.
+var ErrEarlier = errors.New("a record depends on one before the place where reading began")
 
 // Adder is a Decoder that can add an entry whose record was just made, without reading the record again.
 type Adder interface {

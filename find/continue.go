@@ -24,6 +24,7 @@ import (
 //     entries mean;
 //   - if the past itself names entries after it, or has more branch tips, labels and missing parents than are worth
 //     keeping;
+//   - if what an answer before the last chunk used was told in that chunk (session.Spender);
 //   - if the log has one chunk, so that it is short, or if its records depend on those before them (dialect.Continuer).
 //
 // A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
@@ -164,7 +165,7 @@ func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	if was.Last != (index.Spell{}) {
 		t.spells = append(t.spells, was.Last)
 	}
-	t.base, t.chunk = was, was.From
+	t.base, t.chunk, t.changed = was, was.From, len(t.spells)
 	s := t.sum
 	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
 	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
@@ -181,6 +182,9 @@ func (t *tally) setResume(l *index.Log, earlier int) {
 	h := t.builder.Header()
 	if n == 0 || n+earlier < 2 || l.Chunks[n-1].From != t.chunk || t.chunk <= h.Span.Offset {
 		return
+	}
+	if t.changed < t.base.Spells {
+		return // the spells before the chunk are no longer as they were then
 	}
 	if _, _, ok := t.within(h, session.Before{}, nil); !ok {
 		return

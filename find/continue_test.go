@@ -165,6 +165,21 @@ func TestGrown(t *testing.T) {
 	}
 }
 
+// TestGrownToldLate: what a model used is told in the last chunk and counts in a spell before it.
+func TestGrownToldLate(t *testing.T) {
+	t.Parallel()
+	i := slices.IndexFunc(growingFamilies, func(f growingFamily) bool { return f.name == "codex" })
+	d := newGrowingDesk(t, &growingFamilies[i], 1)
+	const line = `{"timestamp":"2026-05-01T10:00:00.000Z","type":%q,"payload":{%s}}` + "\n"
+	model := func(name string) string { return fmt.Sprintf(line, "turn_context", `"model":"`+name+`"`) }
+	d.text = d.family.header + model("a") + d.append("assistant") + model("b")
+	d.begin()
+	d.put(d.text+model("a")+fmt.Sprintf(line, "event_msg", `"type":"token_count","info":{"last_token_usage":{"input_tokens":7}}`), "what was told late")
+	for range 3 {
+		d.put(d.text+d.append("tool"), "more")
+	}
+}
+
 // step appends something, at once or in two pieces.
 func (d *growingDesk) step(kinds []string, told func(what string, anew bool)) {
 	d.Helper()

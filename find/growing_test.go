@@ -39,7 +39,15 @@ var growingFamilies = []growingFamily{
 	{name: "codelia as sessions", path: "copied/a0a0a014-0000-4000-8000-000000000014.jsonl", line: codeliaLine,
 		header: codeliaHeader, roots: "copied"},
 	{name: "claude", path: ".claude/projects/-p/c1a0de00-0000-4000-8000-000000000001.jsonl", line: claudeLine, header: claudeHeader},
+	{name: "codex", path: codexPath, header: fmt.Sprintf(codexHeader, "", "legacy"), line: codexLine},
+	{name: "codex with ordinals", path: codexPath, header: fmt.Sprintf(codexHeader, `"ordinal":0,`, "paginated"), line: codexLine},
 }
+
+const (
+	codexPath   = ".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-0f8fad5b-d9cb-469f-a165-70867728950e.jsonl"
+	codexHeader = `{"timestamp":"2026-05-01T10:00:00.000Z",%s"type":"session_meta","payload":{"id":"0f8fad5b-d9cb-469f-a165-70867728950e",` +
+		`"timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p","originator":"codex_cli_rs","cli_version":"0.100.0","history_mode":%q}}` + "\n"
+)
 
 const codeliaHeader = `{"type":"header","schema_version":1,"run_id":"a0a0a014-0000-4000-8000-000000000014","started_at":"2026-04-01T23:59:58.000Z"}` + "\n"
 
@@ -269,4 +277,47 @@ func codeliaLine(g *growing, kind string) string {
 	}
 	return fmt.Sprintf(`{"type":"llm.response",%s,"seq":%d,"output":{"messages":[{"role":"assistant","content":"%s"}],"usage":{"model":"m-%d","input_tokens":5,"output_tokens":5,"total_tokens":10}}}`+"\n",
 		front, g.n, g.words(), g.r.IntN(1+g.n/20))
+}
+
+func codexLine(g *growing, kind string) string {
+	g.next(kind)
+	line := func(typ, payload string, args ...any) string {
+		ordinal, n := "", g.n
+		switch {
+		case kind == "again":
+			n = 1 + g.r.IntN(g.n)
+		case kind == "no id":
+			n = 0
+		}
+		if strings.Contains(g.family.header, "ordinal") && n > 0 {
+			ordinal = fmt.Sprintf(`"ordinal":%d,`, n)
+		}
+		return fmt.Sprintf(`{"timestamp":"2026-05-01T10:%02d:00.000Z",%s"type":%q,"payload":{%s}}`+"\n", g.n%60, ordinal, typ, fmt.Sprintf(payload, args...))
+	}
+	switch kind {
+	case "silent":
+		return line("event_msg", `"type":"task_started","turn_id":"t%d"`, g.n)
+	case "root", "forward", "orphan", "found":
+		return line("event_msg", `"type":"thread_rolled_back","num_turns":%d`, g.r.IntN(4))
+	case "label":
+		return line("turn_context", `"turn_id":"t%d","model":"m"`, g.n)
+	case "label nowhere", "made":
+		return line("turn_context", `"turn_id":"t%d","model":"m%d"`, g.n, g.r.IntN(3))
+	case "unlabel", "odd":
+		return line("event_msg", `"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":{"input_tokens":%d,"total_tokens":%d}}`,
+			g.n-g.n%3, g.n, g.n)
+	case "name":
+		return line("response_item", `"type":"message","role":"developer","content":[{"type":"input_text","text":"<permissions instructions>%s"}]`, g.words())
+	case "unname":
+		return line("response_item", `"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>%s</environment_context>"}]`, g.words())
+	case "compaction":
+		return line("compacted", `"message":"%s","replacement_history":[]`, g.words())
+	case "opaque":
+		return line("sighting", `"of":"%s"`, g.words())
+	case "tool":
+		return line("response_item", `"type":"function_call_output","call_id":"c","output":"%s"`, g.words())
+	case "user":
+		return line("response_item", `"type":"message","role":"user","content":[{"type":"input_text","text":"%s"}]`, g.words())
+	}
+	return line("response_item", `"type":"message","role":"assistant","content":[{"type":"output_text","text":"%s"}]`, g.words())
 }

@@ -97,6 +97,7 @@ func (t *tally) share(own *index.Spell, cost float64) float64 {
 		return cost
 	}
 	before := cost * float64(old) / float64(all)
+	t.now = 0
 	t.use(copied, index.Tokens{}, before)
 	return cost - before
 }
@@ -107,7 +108,7 @@ func (t *tally) spellFor(model int) *index.Spell {
 	n := len(t.spells)
 	for i := n - 1; i >= 0; i-- {
 		if s := &t.spells[i]; s.Model == model || s.Answers == 0 && i == n-1 && s.Model < 0 {
-			s.Model = model
+			s.Model, t.now = model, min(t.now, i)
 			return s
 		}
 	}

@@ -50,6 +50,9 @@ type tally struct {
 	base  index.Resume // what was counted before that chunk
 	// earlier is what was spent before that chunk.
 	earlier spending
+	// changed is the first spell that the chunk changed, and now the first that the record at hand did. What an answer used
+	// may be told after another model has answered.
+	changed, now int
 }
 
 // tally begins the summary of a log with what its ends show.
@@ -103,6 +106,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 		was = t.spending
 	}
 	before, headless := t.builder.Len(), t.builder.Header().Raw == nil
+	t.now = len(t.spells)
 	dec.Decode(r)
 	t.from, t.to = r.Offset, r.Offset+int64(len(r.Data))
 	if h := t.builder.Header(); headless && h.Raw != nil {
@@ -115,8 +119,9 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 		t.begun = from
 	}
 	if ok && t.chunk != from {
-		t.chunk, t.base, t.earlier = from, base, was
+		t.chunk, t.base, t.earlier, t.changed = from, base, was, t.now
 	}
+	t.changed = min(t.changed, t.now)
 	if t.to >= t.r.tell {
 		t.r.tell = t.r.meter.next(t.to)
 		t.r.meter.reached(t.r.job, t.to)

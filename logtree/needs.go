@@ -61,7 +61,7 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 	for _, b = range around {
 		name := n.Name
 		if n.Kind == dialect.NeedLog {
-			if name, err = lastMatch(a.ctx, b, n.Name); err != nil {
+			if name, err = match(a.ctx, b, n.Name, a.name); err != nil {
 				continue
 			}
 		}
@@ -75,8 +75,13 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 	return nil, backend.Log{}, err
 }
 
-// lastMatch gives the last log, in name order, that matches a pattern of path.Match.
-func lastMatch(ctx context.Context, b backend.Backend, pattern string) (found string, err error) {
+// belongings ends the name of the folder that has the logs of one log alone: b.d beside b.jsonl.
+const belongings = ".d"
+
+// match gives the log that matches a pattern of path.Match: the one in the folder of the log that asks (b.d for b.jsonl), else
+// the last in name order. What is in the folder of another log is not looked at.
+func match(ctx context.Context, b backend.Backend, pattern, asks string) (found string, err error) {
+	folder, own := path.Dir(asks), strings.TrimSuffix(asks, path.Ext(asks))+belongings
 	err = fmt.Errorf("%s: %w", pattern, backend.ErrNotExist)
 	list := b.List
 	if g, ok := b.(backend.Glimpser); ok {
@@ -91,7 +96,13 @@ func lastMatch(ctx context.Context, b backend.Backend, pattern string) (found st
 		if strings.IndexByte(pattern, '/') < 0 {
 			name = path.Base(name)
 		}
-		if ok, _ := path.Match(pattern, name); ok {
+		if ok, _ := path.Match(pattern, name); !ok {
+			continue
+		}
+		switch in := path.Dir(log.Name); {
+		case in == own:
+			return log.Name, nil
+		case in == folder || path.Ext(in) != belongings:
 			found = log.Name
 		}
 	}

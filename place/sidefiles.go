@@ -62,9 +62,14 @@ func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFile
 		if err != nil {
 			return s, err
 		}
-		if s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) == nil {
-			s.Logs = append(s.Logs, log)
+		if s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) != nil {
+			continue
 		}
+		at, err := s.Backend.Stat(ctx, log.Name) // one that can be removed
+		if err != nil {
+			return s, err
+		}
+		s.Logs = append(s.Logs, at)
 	}
 	return s, ctx.Err()
 }

@@ -38,7 +38,8 @@ func (b *Builder) Position() int {
 }
 
 // Before describes the entries before offset, which is where a record begins. It is called after Finish. ok is false where
-// later records can change what these entries mean, because they name entries that stand after them.
+// later records can change what these entries mean, because they name entries that stand after them; and after a leaf move
+// where entries do not name their parents: the next one may hang elsewhere.
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
@@ -57,6 +58,9 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 		if !m.none && later(m.after, m.to) {
 			return p, false
 		}
+	}
+	if n > 0 && t.links[n-1].kind == KindLeaf && t.nodes[n-1].flags&(aside|inOrder) == inOrder {
+		return p, false
 	}
 	if t.before != nil {
 		p.Entries, p.Problems, p.Last, p.Missing = t.before.Entries, t.before.Problems, t.before.Last, slices.Clone(t.before.Missing)
@@ -77,7 +81,13 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	}
 	slices.Sort(p.Missing)
 	p.Missing, p.Labels, p.Ends, p.Messages = slices.Compact(p.Missing), b.labels(n), t.ends(n), b.recent(n)
-	return p, true
+	ends := 0 // that have the last entry; more than one where its id was used before
+	for _, end := range p.Ends {
+		if slices.Contains(end, p.Last) {
+			ends++
+		}
+	}
+	return p, ends < 2
 }
 
 // Problems counts the problems of the whole log, including those before the place where reading began.

@@ -28,9 +28,11 @@ func TestBefore(t *testing.T) {
 		{"a label that was taken away", "a -, l a label a x, m l label a", 3, "3 entries, 0 problems, ends [[a l m]], labels [], missing []"},
 		{"a label beside the path", "a -, b a, l a label b x", 3, "3 entries, 0 problems, ends [[b]], labels [b], missing []"},
 		{"missing", "a x, b a, l b label y z, m l leaf w", 4, "4 entries, 3 problems, ends [[b l m]], labels [y], missing [w x y]"},
-		{"in a row", "a ^, b ^, c ^", 2, "2 entries, 0 problems, ends [[b]], labels [], missing []"},
-		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "2 entries, 0 problems, ends [[a l]], labels [a], missing []"},
-		{"a row beside the end", "a -, b a, c ^ aside, d ^ aside, e b", 4, "4 entries, 0 problems, ends [[b c d]], labels [], missing []"},
+		{"in a row", "a ^, b ^, c ^", 2, "2 entries, 0 problems, ends [[b]], labels [], missing [], last b"},
+		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "2 entries, 0 problems, ends [[a l]], labels [a], missing [], last l"},
+		{"a row beside the end", "a -, b a, c ^ aside, d ^ aside, e b", 4, "4 entries, 0 problems, ends [[b c d]], labels [], missing [], last d"},
+		{"in a row, from an earlier entry", "a ^, b ^, c ^, d a, e ^", 5, "5 entries, 0 problems, ends [[c] [e]], labels [], missing [], last e"},
+		{"in a row, after a leaf move", "a ^, m ^ leaf a, c ^", 2, "cannot be said"},
 		{"a parent after it", "a b, b -, c b", 2, "cannot be said"},
 		{"a parent after the place", "a c, b a, c -", 2, "cannot be said"},
 		{"a target after the place", "a -, l a label b x, b a", 2, "cannot be said"},
@@ -43,6 +45,9 @@ func TestBefore(t *testing.T) {
 		got := "cannot be said"
 		if p, ok := b.Before(int64(10 * test.at)); ok {
 			got = fmt.Sprintf("%d entries, %d problems, ends %v, labels %v, missing %v", p.Entries, p.Problems, p.Ends, p.Labels, p.Missing)
+			if strings.Contains(test.lines, "^") {
+				got += fmt.Sprintf(", last %s", p.Last)
+			}
 		}
 		if got != test.want {
 			t.Errorf("%s: %s\n  not %s", test.name, got, test.want)
@@ -130,7 +135,8 @@ func randomLines(r *rand.Rand) []string {
 			id = "-"
 		}
 		line := id + " " + parent
-		if row == 0 || row == 1 && r.IntN(3) == 0 {
+		// In a row an entry may still name an earlier one.
+		if row == 0 && (i == 0 || r.IntN(5) > 0) || row == 1 && r.IntN(3) == 0 {
 			line = id + " ^"
 		}
 		switch r.IntN(8) {

@@ -24,6 +24,8 @@ type Header struct {
 	Parent string
 	// Task: another agent began the session to have a task done.
 	Task bool
+	// Call is the tool call of Parent that began the task; "" where that is not known.
+	Call string
 	// Raw is the header's record, byte for byte.
 	Raw []byte
 	// Span and Line say where the record is.

@@ -201,6 +201,8 @@ type (
 		// Parts are Text and Image.
 		Parts   []Part
 		IsError bool
+		// Session is that of the sub-agent which the call began; "" where there is none.
+		Session ID
 	}
 
 	// Image is a picture. Data is its bytes in base64, a reference to a blob, or a URL.

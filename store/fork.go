@@ -103,7 +103,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 		return nil, s.named(err)
 	}
 	// Before the records: no record ever names a missing blob.
-	if err := s.carryBlobs(ctx, opt.Dir, records); err != nil {
+	if err := s.carry(ctx, n, opt.Dir, records); err != nil {
 		return nil, s.named(err)
 	}
 	next, err := s.store.from(ctx, w.d, n, opt.Dir, records, opt.Write)
@@ -279,7 +279,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err := c.relabel(); err != nil {
 		return nil, s.named(err)
 	}
-	if err := s.carryBlobs(ctx, opt.Dir, c.records); err != nil {
+	if err := s.carry(ctx, n, opt.Dir, c.records); err != nil {
 		return nil, s.named(err)
 	}
 	next, err := s.store.from(ctx, w.d, n, opt.Dir, c.records, opt.Write)

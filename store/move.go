@@ -15,8 +15,8 @@ import (
 
 // Move moves the session to another working directory. If it lies in the agent's own folders, its log moves to the folder
 // for that directory; otherwise it stays where it is. The log is written at its new place before it is removed from the
-// old one, so a crash leaves it at both rather than at none. A directory that does not exist is refused with a
-// *RefusedError, unless WriteOptions.Force is set.
+// old one, so a crash leaves it at both rather than at none. The files of its folder (see dialect.Foldered) move with it.
+// A directory that does not exist is refused with a *RefusedError, unless WriteOptions.Force is set.
 func (s *Session) Move(ctx context.Context, cwd string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,6 +32,15 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
+	files, err := s.moveFiles(ctx, dir)
+	if err != nil {
+		return s.named(err)
+	}
+	return errors.Join(s.moveLog(ctx, dir, edit), files.settle(context.WithoutCancel(ctx)))
+}
+
+// moveLog moves the log alone.
+func (s *Session) moveLog(ctx context.Context, dir string, edit edits) error {
 	// Each round writes the copy again; the last one has all that others wrote.
 	for round := range maxRounds {
 		next, late, err := s.moveTo(ctx, dir, edit, round)
@@ -109,7 +118,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	return next, late, nil
 }
 
-// Delete removes the session's log for good and closes the session. If another process wrote entries first, it fails with
+// Delete removes the session's log and the files of its folder for good and closes the session. If another process wrote entries first, it fails with
 // ErrForeign; a second call then deletes those too. Package trash offers a way back.
 func (s *Session) Delete(ctx context.Context) error {
 	s.mu.Lock()
@@ -117,6 +126,10 @@ func (s *Session) Delete(ctx context.Context) error {
 	w, err := s.settled()
 	if err != nil {
 		return err
+	}
+	files, err := place.FindSideFiles(ctx, s.dialect, s.at)
+	if err != nil {
+		return s.named(err)
 	}
 	for try := 0; w.created; try++ {
 		late, err := backend.Remove(ctx, s.at.Backend, s.log, w.beside(0))
@@ -139,6 +152,7 @@ func (s *Session) Delete(ctx context.Context) error {
 	s.closed = true
 	err = s.letGo()
 	if w.created {
+		err = errors.Join(err, files.Remove(context.WithoutCancel(ctx)))
 		s.store.DropFolder(s.dialect, s.at.Path)
 	}
 	return err

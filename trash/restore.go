@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	slashpath "path"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // Restore puts a session back in its place. It is named by its id in the trash or a unique prefix of it. A log that has
@@ -35,22 +38,37 @@ func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	if err := t.opt.Folders.NoteFolder(ctx, item.From); err != nil {
 		return item, err
 	}
-	if err := t.putBack(ctx, item.From, content); err != nil {
+	if err := t.putBack(ctx, bin, &item, content); err != nil {
 		return item, err
 	}
-	if err := item.remove(ctx, bin); err != nil {
+	if err := t.remove(ctx, bin, &item); err != nil {
 		return item, fmt.Errorf("%s is restored, but still in the trash: %w", item.From, err)
 	}
 	return item, nil
 }
 
-// putBack creates a log with exactly this content. A log that is there already with the same content was left by a crash.
-func (t *Trash) putBack(ctx context.Context, path string, content []byte) (err error) {
+// putBack creates a log with exactly this content, and before it the files of its folder. What is there already with the same
+// content was left by a crash.
+func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, content []byte) (err error) {
+	path := item.From
 	l, release, err := t.m.LocateWriting(path, "", nil)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	files, err := t.kept(ctx, bin, item)
+	if err != nil {
+		return err
+	}
+	if len(files.Logs) > 0 {
+		if err := dialect.CheckFileID(session.ID(item.Folder)); err != nil {
+			return fmt.Errorf("the folder of %s in the trash: %w", item.ID, err)
+		}
+		prefix := slashpath.Join(slashpath.Dir(l.Name), item.Folder) + "/"
+		if _, err := files.CopyTo(ctx, l.Backend, prefix, place.Join(place.Dir(path), item.Folder)); err != nil {
+			return fmt.Errorf("%w; it was not touched, and the session is still in the trash", logtree.Named(path, err))
+		}
+	}
 	if _, err = backend.Restore(ctx, l.Backend, l.Name, content); !errors.Is(err, backend.ErrExist) {
 		return logtree.Named(path, err)
 	}
@@ -78,7 +96,7 @@ func (t *Trash) Empty(ctx context.Context, before time.Time) (removed []Item, er
 		if !item.Time.Before(before) {
 			continue
 		}
-		if err := item.remove(ctx, bin); err != nil {
+		if err := t.remove(ctx, bin, &item); err != nil {
 			return removed, fmt.Errorf("%s in the trash: %w", item.ID, err)
 		}
 		removed = append(removed, item)
@@ -86,7 +104,35 @@ func (t *Trash) Empty(ctx context.Context, before time.Time) (removed []Item, er
 	return removed, nil
 }
 
-// remove deletes an item. The content goes first: List ignores an origin without content.
+// kept gives the files of an item in the trash.
+func (t *Trash) kept(ctx context.Context, bin backend.Backend, item *Item) (place.SideFiles, error) {
+	files := t.files(bin, item)
+	for log, err := range bin.List(ctx, files.Prefix) {
+		if err != nil {
+			return files, err
+		}
+		at, err := bin.Stat(ctx, log.Name) // one that can be removed
+		if err != nil {
+			return files, err
+		}
+		files.Logs = append(files.Logs, at)
+	}
+	return files, ctx.Err()
+}
+
+// remove deletes an item and its files.
+func (t *Trash) remove(ctx context.Context, bin backend.Backend, item *Item) error {
+	files, err := t.kept(ctx, bin, item)
+	if err == nil {
+		err = item.remove(ctx, bin)
+	}
+	if err != nil {
+		return err
+	}
+	return files.Remove(ctx)
+}
+
+// remove deletes the two logs of an item. The content goes first: List ignores an origin without content.
 func (item *Item) remove(ctx context.Context, bin backend.Backend) error {
 	for _, name := range []string{item.ID + contentExt, item.ID + originExt} {
 		at, err := bin.Stat(ctx, name)

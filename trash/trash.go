@@ -3,15 +3,18 @@
 // The trash is a folder in treeline's state folder with two logs for each session: "<id>.json" says where it came from,
 // "<id>.session" holds its exact bytes. The first is written before the second, and both before the session is removed
 // from its place. So a crash leaves the session in both places rather than in none, and never bytes without an origin.
+// The files of a session's folder (see dialect.Foldered) are in "<id>.files".
 //
 // GC counts sessions in the trash as references: they may come back, and need their blobs.
 package trash
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +30,7 @@ const (
 	folder      = "trash"
 	originExt   = ".json"
 	contentExt  = ".session"
+	filesExt    = ".files"
 	mostRetries = 20 // each copies the whole session
 )
 
@@ -86,6 +90,8 @@ type Item struct {
 	Dialect string     `json:"dialect"`
 	// From is the path that it had.
 	From string `json:"from"`
+	// Folder is the name of the session's folder beside it; "" if that had no files.
+	Folder string `json:"folder,omitempty"`
 	// Time is when it was removed.
 	Time time.Time `json:"time"`
 	Size int64     `json:"size"`
@@ -156,17 +162,29 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	if err != nil {
 		return Item{}, logtree.Named(l.Path, err)
 	}
+	files, err := place.FindSideFiles(ctx, d, l)
+	if err != nil {
+		return Item{}, logtree.Named(l.Path, err)
+	}
 	about := d.Peek(all, nil, true)
 	item := Item{
-		Session: h.ID, Title: about.Title, Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: from,
+		Session: h.ID, Title: cmp.Or(about.Title, h.Title), Prompt: about.Prompt, CWD: h.CWD, Dialect: d.Name(), From: from,
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
+	if len(files.Logs) > 0 {
+		item.Folder = path.Base(files.Prefix)
+	}
 	made, err := item.write(ctx, bin, nameFor(h.ID), all)
+	kept := t.files(bin, &item)
+	if err == nil {
+		kept, err = files.CopyTo(ctx, bin, kept.Prefix, kept.Dir)
+	}
 	if err == nil {
 		var late backend.Late
 		if late, err = backend.Remove(ctx, l.Backend, at, opt); err == nil {
+			err = errors.Join(keepLate(ctx, bin, made[1], all, late), leftBehind(files.Remove(context.WithoutCancel(ctx))))
 			t.m.DropFolder(d, from)
-			return item, keepLate(ctx, bin, made[1], all, late)
+			return item, err
 		}
 	}
 	// An error can also come after the removal: then the copy is all that is left.
@@ -175,8 +193,22 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		for _, log := range made {
 			err = errors.Join(err, bin.Remove(ctx, log))
 		}
+		err = errors.Join(err, kept.Remove(ctx))
 	}
 	return Item{}, logtree.Named(l.Path, err)
+}
+
+// files is the folder of an item's files in the trash.
+func (t *Trash) files(bin backend.Backend, item *Item) place.SideFiles {
+	return place.SideFiles{Backend: bin, Prefix: item.ID + filesExt + "/", Dir: place.Join(t.opt.State, folder, item.ID+filesExt)}
+}
+
+// leftBehind says that files of a session stay in their place although the session is in the trash.
+func leftBehind(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the session is in the trash with the files of its folder, but some of them are still in their place: %w", err)
 }
 
 // keepLate adds to the content in the trash what other programs wrote while the session was removed.
@@ -242,7 +274,7 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 			return nil, err
 		}
 		id, ok := strings.CutSuffix(log.Name, originExt)
-		if !ok {
+		if !ok || strings.Contains(id, "/") {
 			continue
 		}
 		if _, err := bin.Stat(ctx, id+contentExt); err != nil {

@@ -79,3 +79,19 @@ func TestConversions(t *testing.T) {
 		})
 	}
 }
+
+// TestConversionOfTimeless: messages without times get that of the log when they are converted. They count once.
+func TestConversionOfTimeless(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	old := w.Old(".codelia/sessions/state/c0de0001-0000-4000-8000-000000000001.json",
+		`{"schema_version":1,"session_id":"c0de0001-0000-4000-8000-000000000001","updated_at":"2026-03-02T07:30:00.000Z","messages":[{"role":"user","content":"plan the beds"},{"role":"user","content":"and the paths"}]}`)
+	pi, err := w.Store.Dialect("pi")
+	w.Must(err)
+	s, _, err := convert.File(t.Context(), w.Store, old, convert.Options{To: pi, Write: w.Write(store.WriteOptions{})})
+	w.Must(err)
+	w.Must(s.Close())
+	if r, rows := total(w); r.Messages != 2 || r.Sessions != 1 || rows != 2 {
+		t.Errorf("%+v of %d rows", r, rows)
+	}
+}

@@ -174,6 +174,9 @@ func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.
 		for _, s := range old.Known.Spells.List() {
 			last = max(last, s.Quarter)
 		}
+		if last == 0 { // messages without a time got that of the log
+			last = index.QuarterOf(old.When())
+		}
 		for _, r := range list {
 			if r != old {
 				c.until[r.Path] = last

@@ -223,6 +223,10 @@ func (f *followed) learn(e session.Entry, raw []byte) {
 			}
 		}
 	case e.Role == session.RoleUser && f.prompt == "":
+		body, err := f.dialect.Codec().Body(e, raw)
+		if m, ok := body.(session.Message); err != nil || ok && m.Meta {
+			return // what the agent says in the user's name is no prompt
+		}
 		parts, err := f.dialect.Codec().Parts(e, raw)
 		if err != nil {
 			return // the caller sees the error when it shows the entry

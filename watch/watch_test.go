@@ -48,6 +48,24 @@ func TestTellsWhatIsAppended(t *testing.T) {
 	})
 }
 
+// TestPromptIsTheUsers: what an agent says in the user's name does not stand for the session.
+func TestPromptIsTheUsers(t *testing.T) {
+	said := func(text string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-02-16T10:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":%q}]}}`+"\n", text)
+	}
+	h := newHome(t)
+	const id = "0198e028-51a9-7379-857f-23f1cb024a0c"
+	name := ".codex/sessions/2026/02/16/rollout-2026-02-16T10-00-00-" + id + ".jsonl"
+	h.Old(name, `{"timestamp":"2026-02-16T10:00:00.000Z","type":"session_meta","payload":{"id":"`+id+`","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/garden","originator":"o","cli_version":"0.166.0"}}`+"\n"+
+		said("<environment_context>\n  <cwd>/garden</cwd>\n</environment_context>")+said("plan the beds"))
+	v := view(h, watch.Options{}, false)
+	v.want("start 1")
+	h.add(name, said("and the paths"))
+	if c := v.next(); c.Prompt != "plan the beds" {
+		t.Errorf("the prompt is %q", c.Prompt)
+	}
+}
+
 func TestFollowsNewSessions(t *testing.T) {
 	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
 		h := newHome(t)

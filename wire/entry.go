@@ -34,7 +34,7 @@ type Entry struct {
 }
 
 // Part is a piece of an entry. The type decides which members are present: text and thinking have text; a toolCall has
-// id, name and arguments; a toolResult callId, name, isError and parts; an image mime, size and blob or url; opaque has
+// id, name and arguments; a toolResult callId, name, isError and parts, and session if the call began a sub-agent; an image mime, size and blob or url; opaque has
 // name and json. data is the bytes of an image in base64, in a context by parts alone.
 type Part struct {
 	Type      string          `json:"type"`
@@ -44,6 +44,7 @@ type Part struct {
 	Name      string          `json:"name,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	IsError   bool            `json:"isError,omitempty"`
+	Session   session.ID      `json:"session,omitempty"`
 	Parts     *[]Part         `json:"parts,omitempty"`
 	MIME      string          `json:"mime,omitempty"`
 	Size      *int64          `json:"size,omitempty"`
@@ -94,7 +95,7 @@ func newParts(parts []session.Part, opt partOptions) *[]Part {
 		case session.ToolCall:
 			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: verbatim(p.Arguments)}
 		case session.ToolResult:
-			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, opt)}
+			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, opt), Session: p.Session}
 		case session.Image:
 			j = newImage(p, opt)
 		case session.OpaquePart:

@@ -102,7 +102,7 @@ func (t *Transcript) arguments(raw session.Raw, margin string) {
 
 // result writes the result of a tool. The number of lines comes first, since the text is folded.
 func (t *Transcript) result(r session.ToolResult, margin string) {
-	name := screen.OneLine(orElse(r.Name, "result"), 60)
+	name := resultName(r)
 	head := t.paint(StyleFaint, "↳ "+name)
 	if r.IsError {
 		head = t.paint(StyleError, "✗ "+name)

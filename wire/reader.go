@@ -97,7 +97,7 @@ func (t *Transcript) Path(r *Reader, path session.Path) error {
 }
 
 // Heading writes what session it is: the title, then dialect, id, directory and time. The directory is cut where the
-// line is too narrow: id and dialect are what people copy.
+// line is too narrow: id and dialect are what people copy. A sub-agent is shown with the session and the call that began it.
 func (p *Page) Heading(s *store.Session, home string) {
 	title, _ := s.Title() // a session without a readable title is shown without one
 	if title = screen.OneLine(title, 200); title != "" {
@@ -119,6 +119,13 @@ func (p *Page) Heading(s *store.Session, home string) {
 		cwd = screen.CutPath(cwd, max(p.Width-Width(agent+name+when)-3*dots, 12))
 	}
 	p.line(p.paint(StyleFaint, join([]string{agent, name, cwd, when}, " · ")))
+	if h.Task && h.Parent != "" {
+		origin := "sub-agent of " + screen.OneLine(h.Parent, 60)
+		if h.Call != "" {
+			origin += " · call " + screen.OneLine(h.Call, 60)
+		}
+		p.line(p.paint(StyleFaint, screen.Cut(origin, p.Width)))
+	}
 }
 
 // Context writes a context: thinking level, models and mode, then the messages, then their number and the size of
@@ -143,6 +150,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 			from = "· added when the session resumes here"
 		}
 		parts := t.MessageParts(m.JSON)
+		dialect.NameResults(parts, r.tools)
 		tokens += session.Estimate(parts)
 		t.plainMessage(rawjson.Str(m.JSON, "role"), from, parts)
 	}

@@ -163,8 +163,17 @@ func partsLine(parts []session.Part, most int) string {
 	return screen.OneLine(text, most)
 }
 
+// resultName is the name of a result's tool, with the session of the sub-agent that the call began.
+func resultName(r session.ToolResult) string {
+	name := screen.OneLine(orElse(r.Name, "result"), 60)
+	if r.Session != "" {
+		name += " (" + screen.OneLine(string(r.Session), 60) + ")"
+	}
+	return name
+}
+
 func resultLine(r session.ToolResult, most int) string {
-	head := orElse(r.Name, "result")
+	head := resultName(r)
 	if r.IsError {
 		head = "✗ " + head
 	}

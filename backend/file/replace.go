@@ -1,10 +1,12 @@
 package file
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -32,11 +34,52 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if err != nil {
 		return backend.Log{}, err
 	}
-	content, err := backend.Encode(nil, name, backend.IsText(name), records...)
-	if err != nil {
+	lines := backend.IsText(name)
+	if err := backend.Check(name, lines, records...); err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(name, path, content)
+	if !lines {
+		return b.create(name, path, bytes.NewReader(records[0]), tailOf(records[0]))
+	}
+	return b.create(name, path, bufio.NewReaderSize(&pieces{records: records}, pieceSize), lastOf(records))
+}
+
+// pieceSize is how much of a new log is encoded at a time: a log may be large.
+const pieceSize = 1 << 20
+
+// pieces reads records as lines.
+type pieces struct {
+	records [][]byte
+	at      int // in the first of them; its newline is at its length
+}
+
+// Read implements io.Reader.
+func (p *pieces) Read(b []byte) (n int, err error) {
+	for n < len(b) && len(p.records) > 0 {
+		r := p.records[0]
+		k := copy(b[n:], r[p.at:])
+		n, p.at = n+k, p.at+k
+		if p.at == len(r) && n < len(b) {
+			b[n] = '\n'
+			n, p.records, p.at = n+1, p.records[1:], 0
+		}
+	}
+	if n == 0 && len(b) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// lastOf returns the tail of a log of lines.
+func lastOf(records [][]byte) (tail []byte) {
+	k, size := len(records), 0
+	for ; k > 0 && size < tailSize; k-- {
+		size += len(records[k-1]) + 1
+	}
+	for _, r := range records[k:] {
+		tail = append(append(tail, r...), '\n')
+	}
+	return tailOf(tail)
 }
 
 // Restore implements backend.Restorer.
@@ -45,7 +88,7 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(name, path, content)
+	return b.create(name, path, bytes.NewReader(content), tailOf(content))
 }
 
 // beginWrite makes the checks of Create.
@@ -56,7 +99,7 @@ func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err
 	return b.writePath(name)
 }
 
-func (b *Backend) create(name, path string, content []byte) (backend.Log, error) {
+func (b *Backend) create(name, path string, content io.Reader, tail []byte) (backend.Log, error) {
 	// This check only saves work. The link decides.
 	if _, err := b.fs.Stat(path); err == nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
@@ -71,7 +114,7 @@ func (b *Backend) create(name, path string, content []byte) (backend.Log, error)
 	} else if err != nil {
 		return backend.Log{}, failed(name, err)
 	}
-	info, err := durable.Create(fsys, path, fileMode, bytes.NewReader(content))
+	info, err := durable.Create(fsys, path, fileMode, content)
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
@@ -81,7 +124,7 @@ func (b *Backend) create(name, path string, content []byte) (backend.Log, error)
 	if err != nil {
 		return backend.Log{}, failed(name, err)
 	}
-	return fullLogOf(name, info, tailOf(content)), nil
+	return fullLogOf(name, info, tail), nil
 }
 
 // Sync implements backend.Syncer. It syncs at every level of durability.

@@ -201,6 +201,7 @@ export interface Part {
   mime?: string;
   name?: string;
   parts?: Array<Part>;
+  session?: string;
   size?: number;
   text?: string;
   type: string;

@@ -267,6 +267,7 @@ class Part(_Part, total=False):
     mime: str
     name: str
     parts: List[Part]
+    session: str
     size: int
     text: str
     url: str

@@ -97,6 +97,7 @@ func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out st
 		}
 		opt.Leaf = &id
 	}
+	easeCollection()
 	sess, r, err := s.ConvertSession(ctx, src, opt)
 	switch {
 	case errors.Is(err, backend.ErrExist):

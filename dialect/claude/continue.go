@@ -1,22 +1,18 @@
 package claude
 
 import (
-	"errors"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
 var _ dialect.Continuer = (*Dialect)(nil)
 
-// errAgent says that a line of a sub-agent was met in the rest of a log that does not begin with an entry.
-var errAgent = errors.New("the lines before decide whether an entry of a sub-agent stands beside the conversation")
-
 // Continue implements dialect.Continuer: entries name their parents, and metadata follows the line before it. Only leaf and
 // path need the whole log, so the codec is the one without them.
 //
 // A log of a sub-agent is excluded: its entries are the conversation as long as it has no others. It begins with an
-// entry of the agent. Where a log begins with metadata, its first entry is not known here, and Finish refuses a sub-agent's.
+// entry of the agent. Where a log begins with metadata, its first entry is not known here, and Finish gives dialect.ErrEarlier
+// after one of a sub-agent.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	h := b.Header()
 	f, ok := read(h.Raw)

@@ -56,7 +56,7 @@ func (f *fields) ours() bool {
 	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "tag", "mode":
 		return rawjson.IsString(f.session) || f.id != nil && f.hasParent
 	case "summary":
-		return f.leaf != nil && rawjson.IsString(f.title)
+		return rawjson.IsString(f.leaf) && rawjson.IsString(f.title)
 	}
 	return false
 }
@@ -76,7 +76,7 @@ type decoder struct {
 	record bool // a line of the program was seen
 	blind  bool // the first entry stands before the place where reading began, and is not known
 	unsure bool // it would have to be known
-	asked  bool // for the title in the session's folder
+	asked  bool // for a file beside the log
 }
 
 // NewDecoder starts to decode a log.
@@ -101,7 +101,7 @@ func (dec *decoder) IsRecord(object []byte) bool {
 // Finish refuses a log without a line of the program.
 func (dec *decoder) Finish() error {
 	if dec.unsure {
-		return errAgent
+		return dialect.ErrEarlier
 	}
 	if dec.record || !dec.lines.Started() {
 		return nil
@@ -166,7 +166,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "explicit":
 			f.explicit = t.From(m)[0] == 't'
 		case "leafUuid":
-			f.leaf = rawjson.Inside(t.Value(m))
+			f.leaf = t.Value(m)
 		case "summary", "customTitle", "aiTitle":
 			f.title = t.Value(m)
 		case "compactMetadata":
@@ -242,6 +242,9 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
+	if h.Parent == "" && !dec.r.layout.Main(string(h.ID)) {
+		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
+	}
 	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the log knows better than the place where it lies
 		h.CWD, dec.cwd = string(cwd), true
 	}
@@ -291,8 +294,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.r.marks = append(dec.r.marks, m)
 }
 
-// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line that
-// the program skips.
+// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which
+// is only a link to the program.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
 	agent := dec.ofAgent(f)
@@ -339,7 +342,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 		}
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !f.object {
-		m.flags, env.Kind, env.Role, env.Aside = 0, session.KindOpaque, session.RoleNone, true
+		m.flags, env.Kind, env.Role, env.Aside = isProgress, session.KindOpaque, session.RoleNone, true
 		return
 	}
 	if m.flags&(isUser|isAssistant) != 0 && !rawjson.IsString(f.content) && !rawjson.IsArray(f.content) {
@@ -368,10 +371,15 @@ func (dec *decoder) ofAgent(f *fields) bool {
 	return r.agent
 }
 
-// lastPrompt notes the line that names the leaf. Only the last one counts.
+// lastPrompt notes the line that names the leaf. Only the last one counts. One without a name does not count, unless it says
+// explicitly that the conversation begins anew.
 func (dec *decoder) lastPrompt(f *fields) {
 	dec.env.Target = nil
-	dec.r.prompt = prompt{target: session.EntryID(f.leaf), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
+	p := prompt{target: session.EntryID(rawjson.Inside(f.leaf)), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
+	p.anew = p.explicit && string(f.leaf) == "null"
+	if rawjson.Truthy(f.leaf) || p.anew {
+		dec.r.prompt = p
+	}
 }
 
 // hasResult reports whether one of the blocks is a tool result. content is the value of the member. Results are long, so

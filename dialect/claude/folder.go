@@ -27,6 +27,7 @@ var (
 const (
 	titleFile   = "custom-title.json"
 	resultsName = "tool-results"
+	metaEnd     = ".meta.json" // follows the name of a sub-agent's log
 )
 
 // CaptionFile is the file with the title.
@@ -40,25 +41,50 @@ func (d *Dialect) Caption(content []byte) string {
 	return rawjson.Str(content, "customTitle")
 }
 
-// Needs asks for the title once, when a record was seen.
+// Needs asks once, when a record was seen: for the title of a session, or for what is known of a sub-agent.
 func (dec *decoder) Needs() []dialect.Need {
 	if dec.asked || !dec.header {
 		return nil
 	}
 	dec.asked = true
-	folder := dec.r.layout.Folder(string(dec.b.Header().ID))
-	if folder == "" {
+	id := dec.b.Header().ID
+	name := string(id) + metaEnd
+	if dec.r.layout.Main(string(id)) {
+		name = string(id) + "/" + titleFile
+	}
+	if dialect.CheckFileID(id) != nil {
 		return nil
 	}
-	return []dialect.Need{{Kind: dialect.NeedBeside, Name: folder + "/" + titleFile}}
+	return []dialect.Need{{Kind: dialect.NeedBeside, Name: name}}
 }
 
-// Supply takes the title. A session without such a file is the usual case.
-func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
-	if title := dec.r.Caption(content); err == nil && title != "" {
-		h := dec.b.Header()
+// Supply takes what such a file says. Most sessions have none.
+func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
+	if err != nil {
+		return
+	}
+	h := dec.b.Header()
+	if strings.HasSuffix(n.Name, metaEnd) {
+		if rawjson.Valid(content) {
+			h.Call = rawjson.Str(bytes.TrimSpace(content), "toolUseId")
+		}
+	} else if title := dec.r.Caption(content); title != "" {
 		h.Title = title
-		dec.b.SetHeader(h)
+	}
+	dec.b.SetHeader(h)
+}
+
+// nameAgent puts the session of a sub-agent into the result of the call that began it.
+func nameAgent(parts []session.Part, agent string) {
+	id := session.ID(agentPrefix + agent)
+	if agent == "" || dialect.CheckFileID(id) != nil {
+		return
+	}
+	for k := range parts {
+		if r, ok := parts[k].(session.ToolResult); ok {
+			r.Session = id
+			parts[k] = r
+		}
 	}
 }
 

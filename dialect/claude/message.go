@@ -108,7 +108,11 @@ func message(e session.Entry, raw []byte) session.Body {
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
-		return contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content")), nil
+		parts := contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content"))
+		if e.Role == session.RoleTool {
+			nameAgent(parts, rawjson.Str(rawjson.Get(raw, "toolUseResult"), "agentId"))
+		}
+		return parts, nil
 	case session.KindCustomMessage:
 		if e.Type == typeAttachment {
 			return contentParts(attachmentContent(raw)), nil
@@ -124,7 +128,11 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part {
-	return contentParts(rawjson.Get(m, "content"))
+	content := rawjson.Get(m, "content")
+	if s, ok := rawjson.Unquote(content); ok {
+		return []session.Part{session.Text{Text: s}} // an empty text is sent, too
+	}
+	return contentParts(content)
 }
 
 // Messages gives the message of an entry as the program sends it where nothing else changes it; see reader.Replay.

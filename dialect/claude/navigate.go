@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -51,6 +50,7 @@ const (
 type prompt struct {
 	target   session.EntryID
 	explicit bool
+	anew     bool  // it names no entry, explicitly: the conversation begins anew
 	at       int32 // position of the line
 	set      bool
 }
@@ -115,6 +115,9 @@ func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
 		}
 	}
 	s.unnamed = leaf
+	if s.anew(last) {
+		return s, -1, false
+	}
 	if named := s.named(leaf); named >= 0 {
 		if refused = s.marks[named].flags&isSide != 0; !refused {
 			leaf, s.byPrompt = named, true
@@ -122,6 +125,9 @@ func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
 	}
 	return s, leaf, refused
 }
+
+// anew reports whether the last-prompt line lets the conversation begin anew. last is the last entry.
+func (s *shape) anew(last int32) bool { return s.r.prompt.anew && last < s.r.prompt.at }
 
 // named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the one without it.
 func (s *shape) named(leaf int32) int32 {
@@ -158,7 +164,7 @@ func (s *shape) named(leaf int32) int32 {
 	return at
 }
 
-// answered reports whether an entry is another line, or a result, of an answer on the path.
+// answered reports whether an entry is another line, or a result, of an answer on the path and hangs on that answer.
 func (s *shape) answered(at int32, path []bool) bool {
 	answer := s.marks[at].message
 	if s.marks[at].flags&isResult != 0 && s.parent[at] >= 0 {
@@ -167,5 +173,11 @@ func (s *shape) answered(at int32, path []bool) bool {
 	if answer < 0 {
 		return false
 	}
-	return slices.ContainsFunc(s.pieces.of(answer), func(i int32) bool { return path[i] })
+	for range s.parent { // a cycle of parents
+		if at < 0 || path[at] {
+			break
+		}
+		at = s.parent[at]
+	}
+	return at >= 0 && s.marks[at].message == answer
 }

@@ -64,7 +64,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 
 // unled reports a log with entries and no leaf.
 func (r *reader) unled(t *session.Tree) []session.Problem {
-	if _, ok := t.Leaf(); ok || r.shape == nil {
+	if _, ok := t.Leaf(); ok || r.shape == nil || r.prompt.anew {
 		return nil // the place before the first entry was asked for
 	}
 	o := omissions{shape: r.shape}

@@ -93,10 +93,10 @@ type group struct {
 // most is how much older than its child the other end of a bridge may be, in milliseconds.
 const most = 5000
 
-// from gives the entry that a bridge from i leads to, or root.
+// from gives the entry that a bridge from i leads to, or root. None leads from an entry of a sub-agent.
 func (b *bridges) from(i int32) int32 {
 	at := b.marks[i].at
-	if at == noTime {
+	if at == noTime || b.marks[i].flags&isSide != 0 {
 		return root
 	}
 	if b.groups == nil {

@@ -38,6 +38,7 @@ type turn struct {
 	// hollow: all results of it were dropped.
 	hollow  bool
 	command bool // the last line of it is the output of a command
+	failed  bool // an error of the provider that was written down as an answer
 	// apart: pieces of the answer had results between them.
 	apart bool
 }
@@ -89,21 +90,21 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 
 // turns gives the messages that the program sends, and what it drops on the way.
 func (r *reader) turns(p session.Path) ([]*turn, []drop, error) {
-	turns, err := r.collect(p)
+	turns, failed, err := r.collect(p)
 	if err != nil {
 		return nil, nil, err
 	}
 	var d drops
 	markThinking(turns)
-	turns = d.dropOpen(turns)
-	turns = joinAnswers(turns)
+	turns = d.dropOpen(dropBlank(turns))
+	turns = joinAnswers(dropErrors(turns))
 	turns = d.dropEmpty(turns)
 	trimAnswers(turns)
 	turns, commands := trailing(turns)
 	turns = joinUsers(turns)
 	d.dropDoubles(turns)
 	turns = joinUsers(placeResults(turns))
-	if n := len(turns); n > 0 && turns[n-1].user {
+	if n := len(turns); n > 0 && turns[n-1].user && !failed {
 		turns = append(turns, &turn{blocks: []block{textBlock(noResponse)}})
 	}
 	turns = append(turns, joinUsers(commands)...)
@@ -157,15 +158,15 @@ func (r *reader) end(p session.Path) (session.Entry, bool) {
 	return last, true
 }
 
-// collect gives the messages after the last compaction on the path.
-func (r *reader) collect(p session.Path) ([]*turn, error) {
+// collect gives the messages after the last compaction on the path. failed: the path ends with an error of the provider,
+// which the program takes for an answer.
+func (r *reader) collect(p session.Path) (turns []*turn, failed bool, err error) {
 	begin := 0
 	for k := p.Len() - 1; k >= 0 && begin == 0; k-- {
 		if p.At(k).Kind == session.KindCompaction {
 			begin = k + 1
 		}
 	}
-	var turns []*turn
 	var notes []block // texts of attachments that wait for the user's text
 	for k := begin; k < p.Len(); k++ {
 		e := p.At(k)
@@ -174,9 +175,12 @@ func (r *reader) collect(p session.Path) ([]*turn, error) {
 		}
 		raw, err := p.Record(e)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		t := turnOf(e, raw)
+		if e.Type != typeSystem {
+			failed = t != nil && t.failed
+		}
 		if t != nil {
 			for k := range t.blocks {
 				t.blocks[k].at = e.Index
@@ -188,13 +192,14 @@ func (r *reader) collect(p session.Path) ([]*turn, error) {
 			notes = attach(turns, t, notes)
 		default:
 			if t.user && t.prompt && len(notes) > 0 {
+				breakLine(notes)
 				t.quoted, t.blocks = nil, append(notes, t.blocks...)
 				notes = nil
 			}
 			turns = append(turns, t)
 		}
 	}
-	return turns, nil
+	return turns, failed, nil
 }
 
 // attach adds the text of an attachment to the result right before it; otherwise it waits for the text of the user.
@@ -205,6 +210,7 @@ func attach(turns []*turn, t *turn, notes []block) []block {
 			last.blocks[k].json = appendText(last.blocks[k].json, t.blocks)
 			return notes
 		}
+		breakLine(t.blocks)
 		last.quoted = nil
 		last.blocks = append(slices.Clone(t.blocks), last.blocks...)
 		return notes
@@ -216,7 +222,6 @@ func attach(turns []*turn, t *turn, notes []block) []block {
 func appendText(result []byte, notes []block) []byte {
 	content := rawjson.Get(result, "content")
 	for _, n := range notes {
-		text := "\n\n" + rawjson.Str(n.json, "text")
 		switch {
 		case rawjson.IsArray(content):
 			var items [][]byte
@@ -224,14 +229,12 @@ func appendText(result []byte, notes []block) []byte {
 				items = append(items, item)
 			}
 			if k := len(items) - 1; k >= 0 && rawjson.Str(items[k], "type") == blockText {
-				items[k] = rawjson.Set(items[k], "text", rawjson.Quote(rawjson.Str(items[k], "text")+text))
-			} else {
-				items = append(items, n.json)
+				items[k] = rawjson.Set(items[k], "text", rawjson.Quote(rawjson.Str(items[k], "text")+"\n"))
 			}
-			content = dialect.Array(items)
+			content = dialect.Array(append(items, n.json))
 		default:
 			said, _ := rawjson.Unquote(content)
-			content = rawjson.Quote(said + text)
+			content = rawjson.Quote(said + "\n\n" + rawjson.Str(n.json, "text"))
 		}
 	}
 	return rawjson.Set(result, "content", content)
@@ -261,13 +264,11 @@ func turnOf(e session.Entry, raw []byte) *turn {
 		}
 		return t
 	}
-	if rawjson.Truthy(rawjson.Get(raw, "isApiErrorMessage")) {
-		return nil
-	}
 	m := rawjson.Get(raw, "message")
 	content := rawjson.Get(m, "content")
 	if t.user = e.Type == typeUser; !t.user {
 		t.answer, t.model = rawjson.Str(m, "id"), rawjson.Str(m, "model")
+		t.failed = t.model == synthetic && rawjson.Truthy(rawjson.Get(raw, "isApiErrorMessage"))
 	}
 	if !rawjson.IsString(content) && !rawjson.IsArray(content) {
 		return nil

@@ -30,6 +30,7 @@ type shape struct {
 	byPrompt    bool            // the last-prompt line chose the leaf
 	unnamed     int32           // the leaf without last-prompt lines
 	past        map[int32]int32 // progress line → the entry above it
+	again       bool            // a uuid is there more than once
 	skipped     bool            // entries before the last compaction were left out
 	rehung      []int32         // entries whose parent was left out: they follow the kept messages
 }
@@ -41,9 +42,9 @@ const skipsFrom = 5 << 20
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
-	again := slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
+	s.again = slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
 	for i := range n {
-		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || again && !s.current(i)
+		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || s.again && !s.current(i)
 	}
 	s.keep()
 	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
@@ -224,7 +225,8 @@ func (s *shape) sort(written []int32) {
 			of[i] = s.marks[i].message
 		}
 	}
-	s.pieces = groupBy(of)
+	place := s.places()
+	s.pieces = groupBy(of, place)
 	for i := range int32(n) {
 		// A result that a compaction keeps still belongs to its call.
 		p := written[i]
@@ -232,14 +234,55 @@ func (s *shape) sort(written []int32) {
 			of[i] = s.marks[p].message
 		}
 	}
-	s.results = groupBy(of)
+	s.results = groupBy(of, place)
+}
+
+// places gives for each entry the position of the first line with its uuid: one that is written again keeps its place among
+// the others. nil: no uuid is there twice.
+func (s *shape) places() []int32 {
+	if !s.again {
+		return nil
+	}
+	place := make([]int32, len(s.marks))
+	for i := range place {
+		place[i] = int32(i)
+	}
+	for i := len(place) - 1; i >= 0; i-- {
+		if s.marks[i].flags&(isEntry|isNameless) != isEntry {
+			continue
+		}
+		if last, ok := s.t.Lookup(s.t.At(i).ID); ok {
+			place[last.Index] = int32(i)
+		}
+	}
+	return place
 }
 
 // groups are positions by answer, in file order. They are in one list: most answers have one line.
 type groups struct{ begin, list []int32 }
 
-// groupBy makes the groups of all positions i by of[i]; -1 is none.
-func groupBy(of []int32) (g groups) {
+// groupBy makes the groups of all positions i by of[i]; -1 is none. In a group, i stands where place[i] would, if place is
+// not nil.
+func groupBy(of, place []int32) (g groups) {
+	if place != nil {
+		from := slices.Repeat([]int32{-1}, len(of))
+		for i, k := range of {
+			if k >= 0 {
+				from[place[i]] = int32(i)
+			}
+		}
+		moved := slices.Repeat([]int32{-1}, len(of))
+		for p, i := range from {
+			if i >= 0 {
+				moved[p] = of[i]
+			}
+		}
+		g = groupBy(moved, nil)
+		for k, p := range g.list {
+			g.list[k] = from[p]
+		}
+		return g
+	}
 	most := int32(-1)
 	for _, k := range of {
 		most = max(most, k)

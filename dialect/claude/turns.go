@@ -142,7 +142,7 @@ func rank(b block) int {
 	return 0
 }
 
-// dropEmpty drops answers of thinking or blanks alone and user messages without a block.
+// dropEmpty drops answers of thinking alone and user messages without a block.
 func (d *drops) dropEmpty(turns []*turn) []*turn {
 	var out []*turn
 	for _, t := range turns {
@@ -157,12 +157,20 @@ func (d *drops) dropEmpty(turns []*turn) []*turn {
 				d.add(b, dropThinking)
 			}
 			continue
-		case t.blank():
-			continue
 		}
 		out = append(out, t)
 	}
 	return out
+}
+
+// dropBlank drops the lines of answers that have only blanks.
+func dropBlank(turns []*turn) []*turn {
+	return slices.DeleteFunc(turns, func(t *turn) bool { return !t.user && !t.system && t.blank() })
+}
+
+// dropErrors drops the errors of the provider.
+func dropErrors(turns []*turn) []*turn {
+	return slices.DeleteFunc(turns, func(t *turn) bool { return t.failed })
 }
 
 // dropDoubles drops calls whose id was used before, second results, and results without a call.

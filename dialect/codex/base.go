@@ -38,7 +38,7 @@ func (b *bases) want(payload []byte) (refused string) {
 	}
 	id := rawjson.Str(at, "thread_id")
 	after, bytes := rawjson.Get(at, "end_ordinal_exclusive"), rawjson.Get(at, "end_byte_offset")
-	if !isUUID(id) || !dialect.IsNumber(after) || !dialect.IsNumber(bytes) {
+	if !isUUID(id) || !isOrdinal(after) || !isOrdinal(bytes) {
 		return "history_base in the header is not valid"
 	}
 	if !isPaginated(payload) {
@@ -120,7 +120,7 @@ func (dec *decoder) SupplyLog(n dialect.Need, log dialect.OtherLog, err error) {
 				Advice: "the entries before that are shown"})
 		}
 	}
-	dec.chain = nil
+	dec.chain, dec.r.own = nil, dec.b.Len()
 }
 
 // follow reads the header of a base and asks for the base of that. It gives why the program refuses the base, or "".

@@ -44,9 +44,9 @@ func (r *replay) base(last int) (int, error) {
 // page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
 // from its end, up to that line.
 func (r *replay) page(last int) (int, error) {
-	for i := last; i >= r.from; i-- {
+	for i := last; i >= 0; i-- {
 		e := r.t.At(i)
-		if e.Type != typeCompacted || r.lost[i] {
+		if e.Type != typeCompacted || r.lost[i] || r.passed(i) {
 			continue
 		}
 		raw, err := e.Raw()
@@ -165,8 +165,14 @@ func badCompaction(payload []byte) string {
 		return "a compaction without a message"
 	case !rawjson.IsNull(list) && !rawjson.IsArray(list):
 		return "a compaction whose replacement is not a list"
-	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || count(meta) != count(list)):
+	case !rawjson.IsNull(meta) && (!rawjson.IsArray(meta) || !rawjson.IsArray(list) || count(meta) != count(list)):
 		return "a compaction whose replacement_history_metadata does not fit its replacement"
+	}
+	if name := lacks(payload, []need{{"window_number", 'n'}, {"first_window_id", '?'}, {"previous_window_id", '?'}}); name != "" {
+		return "a compaction whose " + name + " is not valid"
+	}
+	if retained := rawjson.Get(payload, "retained_context"); !rawjson.IsNull(retained) && rawjson.Get(retained, "verified_answers") == nil {
+		return "a compaction whose retained_context is not valid"
 	}
 	for m := range rawjson.Elements(meta) {
 		if !rawjson.IsObject(m) {

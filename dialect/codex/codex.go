@@ -35,6 +35,7 @@ var Codex = &Dialect{}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Noter        = (*Dialect)(nil)
@@ -57,7 +58,8 @@ type reader struct {
 	baseless bool
 	// based: the file goes on from another one.
 	based bool
-	from  int // position of the first entry that the program reads: in files with ordinals, after the last header
+	own   int // position of the first entry of the file itself, after those of its base
+	from  int // position of the first of these that the program reads: in files with ordinals, after the last header
 }
 
 // version is our number for the format, which has none.

@@ -161,7 +161,7 @@ func TestLongLog(t *testing.T) {
 }
 
 // TestBase: of a base the bytes before the offset count, also half a line that is whole JSON; what the program refuses is
-// refused, and the suffix is shown.
+// refused, and the suffix is shown. A second header hides what stands before it in the file itself, and not the base.
 func TestBase(t *testing.T) {
 	const a, z = "019a2f00-0000-7000-8000-00000000000a", "019a2f00-0000-7000-8000-00000000000b"
 	head := func(id, extra string) string {
@@ -180,37 +180,23 @@ func TestBase(t *testing.T) {
 		logs   map[string]string
 		header string
 		want   string
+		seen   string // what the model sees of a file that goes on after a second header
 	}{
-		"bytes, not ordinals":   {map[string]string{a: root}, on(a, 2, two), "one two own"},
-		"before the newline":    {map[string]string{a: root}, on(a, 2, two-1), "one two own"},
-		"in the middle":         {map[string]string{a: root}, on(a, 2, two-2), "one own"},
-		"compressed":            {map[string]string{a + ".zst": root}, on(a, 2, two), "one two own"},
-		"a base of the base":    {map[string]string{a: root, z: mid}, on(z, 11, len(head(z, on(a, 2, two))+say(10, "mid"))), "one two mid own"},
-		"missing":               {nil, on(a, 2, two), "refused own"},
-		"past the end":          {map[string]string{a: root}, on(a, 2, len(root)+1), "refused one two three own"},
-		"before the header":     {map[string]string{a: root}, on(a, 0, two), "refused one two own"},
-		"rollouts in a circle":  {map[string]string{a: head(a, on(a, 1, 9)) + say(1, "one")}, on(a, 2, len(head(a, on(a, 1, 9))+say(1, "one"))), "refused one own"},
-		"the base has no pages": {map[string]string{a: strings.Replace(root, "paginated", "legacy", 1)}, on(a, 2, two-3), "refused one two own"},
-		"a base without offset": {map[string]string{a: root}, `,"history_base":{"thread_id":"` + a + `","end_ordinal_exclusive":2}`, "refused own"},
+		"bytes, not ordinals":   {map[string]string{a: root}, on(a, 2, two), "one two own", "one two later"},
+		"before the newline":    {map[string]string{a: root}, on(a, 2, two-1), "one two own", ""},
+		"in the middle":         {map[string]string{a: root}, on(a, 2, two-2), "one own", ""},
+		"compressed":            {map[string]string{a + ".zst": root}, on(a, 2, two), "one two own", ""},
+		"a base of the base":    {map[string]string{a: root, z: mid}, on(z, 11, len(head(z, on(a, 2, two))+say(10, "mid"))), "one two mid own", ""},
+		"missing":               {nil, on(a, 2, two), "refused own", ""},
+		"past the end":          {map[string]string{a: root}, on(a, 2, len(root)+1), "refused one two three own", ""},
+		"before the header":     {map[string]string{a: root}, on(a, 0, two), "refused one two own", ""},
+		"rollouts in a circle":  {map[string]string{a: head(a, on(a, 1, 9)) + say(1, "one")}, on(a, 2, len(head(a, on(a, 1, 9))+say(1, "one"))), "refused one own", ""},
+		"the base has no pages": {map[string]string{a: strings.Replace(root, "paginated", "legacy", 1)}, on(a, 2, two-3), "refused one two own", ""},
+		"a base without offset": {map[string]string{a: root}, `,"history_base":{"thread_id":"` + a + `","end_ordinal_exclusive":2}`, "refused own", ""},
 	} {
-		log := head("019a2f00-0000-7000-8000-00000000000c", tc.header) + say(20, "own")
-		b := session.NewBuilder("fork", whole(log))
-		dec := dialect.Supplied(codex.Codex.NewDecoder(b), func(n dialect.Need) ([]byte, error) {
-			for id, content := range tc.logs {
-				if strings.HasSuffix(id, ".zst") == strings.HasSuffix(n.Name, ".zst") && strings.Contains(n.Name, strings.TrimSuffix(id, ".zst")) {
-					return []byte(content), nil
-				}
-			}
-			return nil, fmt.Errorf("%s: not there", n.Name)
-		})
-		if err := dialect.DecodeLog(dec, []byte(log)); err != nil {
-			t.Fatal(err)
-		}
-		tree := b.Finish()
-		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		const own = "019a2f00-0000-7000-8000-00000000000c"
+		log := head(own, tc.header) + say(20, "own")
+		tree, c := contextOf(t, log, tc.logs)
 		var got []string
 		for _, p := range c.Problems() {
 			got = append(got, string(p.Kind))
@@ -225,5 +211,41 @@ func TestBase(t *testing.T) {
 		if g := strings.Join(got, " "); g != tc.want {
 			t.Errorf("%s: %q, want %q", name, g, tc.want)
 		}
+		if tc.seen == "" {
+			continue
+		}
+		var seen []string
+		_, c = contextOf(t, log+head(own, "")+say(22, "later"), tc.logs)
+		for m, err := range c.Messages() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, dialect.TextOf(codex.Codex.MessageParts(m.JSON)))
+		}
+		if g := strings.Join(seen, " "); g != tc.seen {
+			t.Errorf("%s, with a second header: %q, want %q", name, g, tc.seen)
+		}
 	}
+}
+
+// contextOf is what the model sees of a log, with the rollouts beside it by their ids.
+func contextOf(t *testing.T, log string, beside map[string]string) (*session.Tree, *session.Context) {
+	b := session.NewBuilder("fork", whole(log))
+	dec := dialect.Supplied(codex.Codex.NewDecoder(b), func(n dialect.Need) ([]byte, error) {
+		for id, content := range beside {
+			if strings.HasSuffix(id, ".zst") == strings.HasSuffix(n.Name, ".zst") && strings.Contains(n.Name, strings.TrimSuffix(id, ".zst")) {
+				return []byte(content), nil
+			}
+		}
+		return nil, fmt.Errorf("%s: not there", n.Name)
+	})
+	if err := dialect.DecodeLog(dec, []byte(log)); err != nil {
+		t.Fatal(err)
+	}
+	tree := b.Finish()
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree, c
 }

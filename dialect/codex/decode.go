@@ -33,8 +33,10 @@ type decoder struct {
 	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
-	id                  []byte // of the entry at hand; the builder copies it
-	ordinal             []byte // the greatest so far
+	// continued: reading began after the header. earlier: a record depends on one before that place.
+	continued, earlier bool
+	id                 []byte // of the entry at hand; the builder copies it
+	ordinal            []byte // the greatest so far
 }
 
 // NewDecoder starts to decode a log.
@@ -44,6 +46,19 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	return &decoder{b: b, r: r, open: -1, lead: -1, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"timestamp":`, `{"ordinal":`, `{"type":`}}, What: "session_meta line", Log: "rollout of Codex",
 	}}
+}
+
+// Continue implements dialect.Continuer. A rollout that goes on from another one has the records of that one first, and is
+// excluded. A rollback can be read where all of the turns that it takes back are known, and the one before them.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	payload := rawjson.Get(b.Header().Raw, "payload")
+	if isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base")) {
+		return nil, false
+	}
+	dec := d.NewDecoder(b).(*decoder)
+	dec.Continued()
+	dec.continued, dec.paginated = true, isPaginated(payload)
+	return dec, true
 }
 
 // Decode takes the next record.
@@ -113,6 +128,9 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	switch {
 	case !dec.Begun:
 		dec.header(r, record, span, &f)
+		if dec.r.refused == "" && (dec.b.Problems() > 0 || !isAlone(data, pos, end)) {
+			dec.r.refused = "the first line is not the header alone"
+		}
 		dec.paginated = rawjson.Str(rawjson.Get(record, "payload"), "history_mode") == "paginated"
 	case string(f.typ) == typeMeta:
 		dec.Again(r, span)
@@ -121,14 +139,22 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		}
 	default:
 		// The program reads neither of two records that share a line.
-		alone := end-pos == len(data) || len(bytes.TrimSpace(data[:pos])) == 0 && len(bytes.TrimSpace(data[end:])) == 0
-		if !alone || !isLine(&f) {
+		if !isAlone(data, pos, end) || !isLine(&f) {
 			dec.lose(dec.b.Len())
 		}
 		dec.entry(r, record, span, &f, nil)
 	}
-	dec.numbered = dialect.IsNumber(f.ordinal)
+	if dialect.IsNumber(f.ordinal) {
+		dec.numbered = true
+	} else if dec.paginated && isRead(&f, record) && isAlone(data, pos, end) {
+		dec.numbered = false
+	}
 	return end, nil
+}
+
+// isAlone reports whether nothing else is on the line of a record.
+func isAlone(line []byte, pos, end int) bool {
+	return end-pos == len(line) || len(bytes.TrimSpace(line[:pos])) == 0 && len(bytes.TrimSpace(line[end:])) == 0
 }
 
 // lose notes that the program skips the entry at a position.
@@ -143,6 +169,9 @@ func (dec *decoder) lose(at int) {
 func (dec *decoder) Finish() error {
 	if dec.paginated && !dec.numbered && dec.r.refused == "" {
 		dec.r.refused = "the last line has no ordinal"
+	}
+	if dec.earlier {
+		return dialect.ErrEarlier
 	}
 	return dec.Headed.Finish()
 }
@@ -181,48 +210,6 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 		dec.r.refused = why
 	}
 	dec.r.baseless = rawjson.IsObject(rawjson.Get(payload, "history_base")) && !isPaginated(payload)
-}
-
-// badHeader says which optional member of the header makes the program refuse a file, or "".
-func badHeader(payload []byte) string {
-	wrong := func(key string, fits func([]byte) bool) bool { return !nullOr(payload, key, fits) }
-	uuid := func(v []byte) bool { id, ok := rawjson.Unquote(v); return ok && isUUID(id) }
-	switch mode := rawjson.Str(payload, "history_mode"); {
-	case !isUUID(rawjson.Str(payload, "id")):
-		return "the id in the header is not a UUID"
-	case wrong("history_mode", rawjson.IsString) || mode != "" && mode != "legacy" && mode != "paginated":
-		return "the header has an unknown history_mode"
-	}
-	for _, key := range []string{"session_id", "forked_from_id", "parent_thread_id"} {
-		if wrong(key, uuid) {
-			return key + " in the header is not a UUID"
-		}
-	}
-	for _, key := range []string{"model_provider", "thread_source", "memory_mode"} {
-		if wrong(key, rawjson.IsString) {
-			return key + " in the header is not a string"
-		}
-	}
-	for _, key := range []string{"git", "base_instructions", "context_window"} {
-		if wrong(key, rawjson.IsObject) {
-			return key + " in the header is not an object"
-		}
-	}
-	git := rawjson.Get(payload, "git")
-	for _, key := range []string{"commit_hash", "branch", "repository_url"} {
-		if !nullOr(git, key, rawjson.IsString) {
-			return "git in the header is not valid"
-		}
-	}
-	if wrong("dynamic_tools", rawjson.IsArray) {
-		return "dynamic_tools in the header is not a list"
-	}
-	if wrong("source", func(v []byte) bool {
-		return rawjson.IsString(v) || rawjson.Get(v, "subagent") != nil || rawjson.Get(v, "custom") != nil
-	}) {
-		return "source in the header is not valid"
-	}
-	return ""
 }
 
 // parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
@@ -292,7 +279,7 @@ func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
 		return dec.id, false
 	}
 	dec.id = append(append(dec.id[:0], 'o'), ordinal...)
-	if last := dec.ordinal; len(ordinal) < len(last) || len(ordinal) == len(last) && bytes.Compare(ordinal, last) <= 0 {
+	if last := dec.ordinal; dec.continued || len(ordinal) < len(last) || len(ordinal) == len(last) && bytes.Compare(ordinal, last) <= 0 {
 		return dec.id, true
 	}
 	dec.ordinal = append(dec.ordinal[:0], ordinal...)
@@ -302,7 +289,15 @@ func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
 // rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry
 // there that the model sees.
 func (dec *decoder) rollBack(n int) {
-	if n <= 0 || len(dec.turns) == 0 {
+	if n <= 0 {
+		return
+	}
+	// The first turn may begin before the place where reading began.
+	if dec.continued && n >= len(dec.turns) {
+		dec.earlier = true
+		return
+	}
+	if len(dec.turns) == 0 {
 		return
 	}
 	first := dec.turns[max(len(dec.turns)-n, 0)]

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -42,15 +43,20 @@ func heal(history []item) []item {
 	}
 	var out []item
 	for _, i := range history {
-		if i.unseen == "" && isOutput(i.kind) && i.id != "" && !calls[key{i.kind, i.id}] {
+		if i.unseen == "" && isOutput(i.kind) && i.named && !i.remote() && !calls[key{i.kind, i.id}] {
 			i.unseen = "an output whose call is not there"
 		}
 		out = append(out, i)
-		if kind := outputOf(i.kind); kind != "" && i.unseen == "" && i.id != "" && !outputs[key{kind, i.id}] {
+		if kind := outputOf(i.kind); kind != "" && i.unseen == "" && i.named && !outputs[key{kind, i.id}] {
 			out = append(out, item{entry: i.entry, kind: kind, id: i.id, json: aborted(kind, i.id)})
 		}
 	}
 	return out
+}
+
+// remote reports whether the provider itself gave an output: it needs no call.
+func (i *item) remote() bool {
+	return i.kind == "tool_search_output" && rawjson.Str(i.json, "execution") == "server"
 }
 
 // aborted is the output of a call that has none.
@@ -89,8 +95,18 @@ func messageOf(role string, parts [][]byte) []byte {
 func agentItem(e session.Entry, payload []byte) item {
 	i := item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)}
 	for _, key := range []string{"author", "recipient"} {
-		if !strings.HasPrefix(rawjson.Str(payload, key), "/") {
+		if !isAgent(rawjson.Get(payload, key)) {
 			i.unseen = "a message between agents without a valid " + key
+		}
+	}
+	if others := rawjson.Get(payload, "other_recipients"); others != nil {
+		for other := range rawjson.Elements(others) {
+			if !isAgent(other) {
+				i.unseen = "a message between agents with a recipient that is not valid"
+			}
+		}
+		if !rawjson.IsArray(others) {
+			i.unseen = "a message between agents whose other_recipients are not a list"
 		}
 	}
 	if trigger := rawjson.Get(payload, "trigger_turn"); !rawjson.IsString(rawjson.Get(payload, "content")) || string(trigger) != "true" && string(trigger) != "false" {
@@ -99,12 +115,26 @@ func agentItem(e session.Entry, payload []byte) item {
 	return i
 }
 
-// agentMessage is a message between agents as it is sent. What is encrypted follows a heading of the program.
+// agentPath is the path of an agent as the program writes it.
+var agentPath = regexp.MustCompile(`^/(morpheus|root(/[a-z0-9_]+)*)$`)
+
+// isAgent reports whether a value is the path of an agent. No agent but the first is called root.
+func isAgent(value []byte) bool {
+	name, ok := rawjson.Unquote(value)
+	return ok && agentPath.MatchString(name) && !strings.Contains(name[1:]+"/", "/root/")
+}
+
+// agentMessage is a message between agents as it is sent. What is encrypted follows a heading of the program, in the place of
+// the text.
 func agentMessage(payload []byte) []byte {
 	text, secret := rawjson.Str(payload, "content"), rawjson.Get(payload, "encrypted_content")
 	parts := [][]byte{nil}
 	if rawjson.IsString(secret) {
-		text = "Message Type: NEW_TASK\nTask name: " + rawjson.Str(payload, "recipient") + "\nSender: " + rawjson.Str(payload, "author") + "\nPayload:\n" + text
+		kind := "MESSAGE"
+		if string(rawjson.Get(payload, "trigger_turn")) == "true" {
+			kind = "NEW_TASK"
+		}
+		text = "Message Type: " + kind + "\nTask name: " + rawjson.Str(payload, "recipient") + "\nSender: " + rawjson.Str(payload, "author") + "\nPayload:\n"
 		var part dialect.Object
 		part.Str("type", "encrypted_content")
 		part.Add("encrypted_content", secret)

@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 	"encoding/base64"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ type item struct {
 	entry session.Entry
 	kind  string
 	id    string // call_id
+	named bool   // it has a call_id
 	turn  bool   // it begins a turn of the user
 	user  bool   // a message of the user
 	lead  bool   // a message of the program that belongs to the turn after it
@@ -26,30 +28,82 @@ type item struct {
 	json    []byte
 }
 
-// need is a member that the program insists on: a string ('s'), one that may also be null or missing ('?'), a list ('[') or
-// anything ('*').
+// need is a member that the program insists on: a string ('s'), a list ('[') or anything ('*'); or one that may also be null or
+// missing: a string ('?'), strings in a list ('l') or in an object ('m'), or a natural number ('n').
 type need struct {
 	name string
 	is   byte
 }
 
+// lacks gives the first member of an object that is not what the program insists on, or "".
+func lacks(object []byte, needs []need) string {
+	for _, n := range needs {
+		if !n.fits(rawjson.Get(object, n.name)) {
+			return n.name
+		}
+	}
+	return ""
+}
+
+func (n need) fits(v []byte) bool {
+	switch n.is {
+	case 's':
+		return rawjson.IsString(v)
+	case '[':
+		return rawjson.IsArray(v)
+	case '*':
+		return v != nil
+	}
+	if rawjson.IsNull(v) {
+		return true
+	}
+	switch n.is {
+	case 'n':
+		return isOrdinal(v)
+	case 'l':
+		for e := range rawjson.Elements(v) {
+			if !rawjson.IsString(e) {
+				return false
+			}
+		}
+		return rawjson.IsArray(v)
+	case 'm':
+		for _, member := range rawjson.Members(v) {
+			if !rawjson.IsString(member) {
+				return false
+			}
+		}
+		return rawjson.IsObject(v)
+	}
+	return rawjson.IsString(v)
+}
+
 // itemNeeds are the items that the program knows, with what it insists on.
 var itemNeeds = map[string][]need{
-	"message":                 {{"role", 's'}, {"content", '['}, {"id", '?'}},
+	"message":                 {{"role", 's'}, {"content", '['}, {"id", '?'}, {"status", '?'}, {"phase", '?'}},
 	"reasoning":               {{"summary", '['}, {"id", '?'}, {"encrypted_content", '?'}},
 	"function_call":           {{"name", 's'}, {"arguments", 's'}, {"call_id", 's'}, {"id", '?'}, {"namespace", '?'}},
 	"function_call_output":    {{"call_id", '?'}, {"output", '*'}, {"id", '?'}},
 	"custom_tool_call":        {{"name", 's'}, {"input", 's'}, {"call_id", 's'}, {"id", '?'}, {"status", '?'}},
 	"custom_tool_call_output": {{"call_id", 's'}, {"output", '*'}, {"id", '?'}},
-	"local_shell_call":        {{"call_id", '?'}, {"status", 's'}, {"action", '*'}},
-	"web_search_call":         {{"status", '?'}},
+	"local_shell_call":        {{"call_id", '?'}, {"status", 's'}, {"action", '*'}, {"id", '?'}},
+	"web_search_call":         {{"status", '?'}, {"id", '?'}},
 	"tool_search_call":        {{"call_id", '?'}, {"execution", 's'}, {"arguments", '*'}},
-	"tool_search_output":      {{"call_id", '?'}, {"execution", 's'}, {"tools", '['}},
+	"tool_search_output":      {{"call_id", '?'}, {"execution", 's'}, {"status", 's'}, {"tools", '['}},
+	"additional_tools":        {{"role", 's'}, {"tools", '['}},
 	"image_generation_call":   {{"status", 's'}, {"result", 's'}, {"id", '?'}},
 	"compaction":              {{"encrypted_content", 's'}},
 	"compaction_summary":      {{"encrypted_content", 's'}},
 	"context_compaction":      {{"encrypted_content", '?'}},
 	"agent_message":           {{"author", 's'}, {"recipient", 's'}, {"content", '['}},
+}
+
+// actionNeeds are the actions of local_shell_call and web_search_call, with what the program insists on.
+var actionNeeds = map[string][]need{
+	"exec":         {{"command", '['}, {"command", 'l'}, {"timeout_ms", 'n'}, {"working_directory", '?'}, {"env", 'm'}, {"user", '?'}},
+	"search":       {{"query", '?'}, {"queries", 'l'}},
+	"open_page":    {{"url", '?'}},
+	"find_in_page": {{"url", '?'}, {"pattern", '?'}},
 }
 
 // messageParts are the types of parts that a message may have.
@@ -60,7 +114,8 @@ const ghost = "ghost_snapshot"
 
 // itemOf reads an item; ok is false for one that the program drops, and unseen then says why.
 func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
-	i = item{entry: e, kind: rawjson.Str(payload, "type"), id: rawjson.Str(payload, "call_id"), json: payload}
+	i = item{entry: e, kind: rawjson.Str(payload, "type"), json: payload}
+	i.id, i.named = rawjson.Unquote(rawjson.Get(payload, "call_id"))
 	if i.unseen = missing(i.kind, payload); i.unseen != "" || i.kind == ghost {
 		return i, false
 	}
@@ -74,11 +129,20 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 		i.user = role == "user"
 		context := i.user && marked(payload, contextMarkers)
 		i.turn = i.user && !context
-		i.lead = context || role == "developer" && marked(payload, developerMarkers)
+		i.lead = context && !marked(payload, summaryMarkers) || role == "developer" && marked(payload, developerMarkers)
 	case "agent_message":
 		i.turn = true
 	case "compaction_summary":
 		i.json = rawjson.Set(payload, "type", []byte(`"compaction"`))
+	case "reasoning":
+		// Texts without the type of their own are not sent.
+		if content := rawjson.Get(payload, "content"); rawjson.IsArray(content) && badPart(content, "text") == "" {
+			i.json = rawjson.Delete(payload, "content")
+		}
+	case "web_search_call":
+		if action := rawjson.Get(payload, "action"); rawjson.IsObject(action) && actionNeeds[rawjson.Str(action, "type")] == nil {
+			i.json = rawjson.Set(payload, "action", []byte(`{"type":"other"}`))
+		}
 	case "local_shell_call":
 		i.json = rawjson.Set(payload, "action", wholeAction(rawjson.Get(payload, "action")))
 	}
@@ -104,15 +168,14 @@ func missing(kind string, payload []byte) string {
 	case !known:
 		return "an item of the unknown type " + dialect.Shorten([]byte(`"`+kind+`"`))
 	}
-	if !nullOr(payload, "internal_chat_message_metadata_passthrough", rawjson.IsObject) {
+	if !nullOr(payload, "internal_chat_message_metadata_passthrough", isPassed) {
 		return "a " + kind + " whose metadata is not valid"
 	}
-	for _, n := range needs {
-		v := rawjson.Get(payload, n.name)
-		if fits := n.is == 's' && rawjson.IsString(v) || n.is == '?' && (rawjson.IsNull(v) || rawjson.IsString(v)) || n.is == '[' && rawjson.IsArray(v) ||
-			n.is == '*' && v != nil; !fits {
-			return "a " + kind + " whose " + n.name + " is missing or not valid"
-		}
+	if name := lacks(payload, needs); name != "" {
+		return "a " + kind + " whose " + name + " is missing or not valid"
+	}
+	if halfPair(payload) {
+		return "a " + kind + " with half a surrogate pair"
 	}
 	switch kind {
 	case "message":
@@ -137,16 +200,33 @@ func missing(kind string, payload []byte) string {
 		return badPart(rawjson.Get(payload, "content"), "reasoning_text", "text")
 	case "local_shell_call":
 		action := rawjson.Get(payload, "action")
-		if rawjson.Str(action, "type") != "exec" || !rawjson.IsArray(rawjson.Get(action, "command")) ||
+		if rawjson.Str(action, "type") != "exec" || lacks(action, actionNeeds["exec"]) != "" ||
 			!slices.Contains([]string{"completed", "in_progress", "incomplete"}, rawjson.Str(payload, "status")) {
 			return "a local_shell_call that is not valid"
 		}
 	case "web_search_call":
-		if action := rawjson.Get(payload, "action"); !rawjson.IsNull(action) && !rawjson.IsObject(action) {
+		action := rawjson.Get(payload, "action")
+		if kind := rawjson.Get(action, "type"); !rawjson.IsNull(action) && (!rawjson.IsString(kind) || lacks(action, actionNeeds[rawjson.Str(action, "type")]) != "") {
 			return "a web_search_call that is not valid"
 		}
 	}
 	return ""
+}
+
+// isPassed reports whether the program reads the metadata of an item.
+func isPassed(metadata []byte) bool {
+	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString)
+}
+
+// escapes finds what halfPair looks at: a backslash, a surrogate pair, or (the group) half of one.
+var escapes = regexp.MustCompile(`(?i)\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f])`)
+
+// halfPair reports whether a text of an object has half of a surrogate pair, which the program does not read.
+func halfPair(object []byte) bool {
+	if !bytes.Contains(object, []byte(`\ud`)) && !bytes.Contains(object, []byte(`\uD`)) {
+		return false
+	}
+	return slices.ContainsFunc(escapes.FindAllSubmatchIndex(object, -1), func(m []int) bool { return m[2] >= 0 })
 }
 
 // nullOr reports whether a member is null, missing or fits.
@@ -170,6 +250,9 @@ func badPart(content []byte, kinds ...string) string {
 func readablePart(part []byte) bool {
 	switch kind := rawjson.Str(part, "type"); kind {
 	case "input_image":
+		if detail := rawjson.Get(part, "detail"); !rawjson.IsNull(detail) && !slices.Contains([]string{"auto", "low", "high", "original"}, rawjson.Str(part, "detail")) {
+			return false
+		}
 		return rawjson.IsString(rawjson.Get(part, "image_url")) || rawjson.IsString(rawjson.Get(part, "file_id"))
 	case "input_audio":
 		return rawjson.IsString(rawjson.Get(part, "audio_url"))

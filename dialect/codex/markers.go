@@ -35,13 +35,16 @@ var contextMarkers = []marker{
 	{"<skill>", "</skill>"}, {"<user_shell_command>", "</user_shell_command>"}, {"<subagent_notification>", "</subagent_notification>"},
 	{"<goal_context>", "</goal_context>"}, {"<codex_internal_context ", "</codex_internal_context>"},
 	{"<agent_message_board_notification>", "</agent_message_board_notification>"}, {"<recommended_plugins>", "</recommended_plugins>"}, {"<hook_prompt ", "</hook_prompt>"}, {"<external_", ">"},
-	{"Warning: The maximum number of unified exec processes", ""}, {"Warning: apply_patch was requested via exec_command", "instead of exec_command."}, {summaryPrefix + "\n", ""},
+	{"Warning: The maximum number of unified exec processes", ""}, {"Warning: apply_patch was requested via exec_command", "instead of exec_command."}, summaryMarkers[0],
 }
+
+// summaryMarkers begin summaries. They are no turns, but stay when the turn after them is rolled back.
+var summaryMarkers = []marker{{summaryPrefix + "\n", ""}}
 
 // developerMarkers begin the texts of the program in messages of the developer's role.
 var developerMarkers = []marker{
 	{"<permissions instructions>", ""}, {"<model_switch>", ""}, {"<collaboration_mode>", ""}, {"<realtime_conversation>", ""},
-	{"<skills_instructions>", ""}, {"<personality_spec>", ""}, {"<token_budget>", ""},
+	{"<skills_instructions>", ""}, {"<personality_spec>", ""}, {"<token_budget>", ""}, {"<apps_instructions>", ""}, {"<plugins_instructions>", ""},
 }
 
 func (m marker) matches(text string) bool {

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -22,6 +23,33 @@ func isLine(f *fields) bool {
 	return rawjson.IsString(f.timestamp) && f.payload != nil && (rawjson.IsNull(f.ordinal) || isOrdinal(f.ordinal)) &&
 		(rawjson.IsNull(f.metadata) || rawjson.IsObject(f.metadata))
 }
+
+// isRead reports whether the program reads a line and its payload.
+func isRead(f *fields, record []byte) bool {
+	if !isLine(f) {
+		return false
+	}
+	payload := rawjson.Get(record, "payload")
+	switch string(f.typ) {
+	case typeItem:
+		kind := rawjson.Str(payload, "type")
+		return itemNeeds[kind] == nil || missing(kind, payload) == ""
+	case typeCompacted:
+		return badCompaction(payload) == ""
+	case typeEvent:
+		return slices.Contains(events, string(f.inner))
+	case typeAgents:
+		return agentItem(session.Entry{}, payload).unseen == ""
+	}
+	return slices.Contains(lineTypes, string(f.typ))
+}
+
+// lineTypes are the other types of lines that the program knows, and events the types of events.
+var (
+	lineTypes = []string{typeMeta, typeTurnContext, "world_state", "token_usage_record", "security_risk_score"}
+	events    = []string{"task_started", "task_complete", "turn_aborted", "token_count", "thread_rolled_back", "thread_settings_applied", "user_message",
+		"agent_message", "agent_reasoning", "agent_reasoning_raw_content", "item_completed", "context_compacted", "entered_review_mode", "exited_review_mode", "error"}
+)
 
 // skipped says why the program skips a line.
 func skipped(record []byte) string {
@@ -103,13 +131,26 @@ func (i *item) omitted() (message, advice string) {
 		return "", ""
 	}
 	payload := rawjson.Get(raw, "payload")
+	switch {
+	case i.entry.Type == typeAgents:
+		if rawjson.IsString(rawjson.Get(payload, "encrypted_content")) && rawjson.Str(payload, "content") != "" {
+			return "the model does not see the text of an encrypted message between agents", kept
+		}
+		return "", ""
+	case i.kind == "reasoning" && count(rawjson.Get(payload, "content")) > count(rawjson.Get(i.json, "content")):
+		return "the model does not see the texts of a reasoning: they are not of the type reasoning_text", kept
+	case i.kind == "web_search_call" && rawjson.Str(rawjson.Get(payload, "action"), "type") != rawjson.Str(rawjson.Get(i.json, "action"), "type"):
+		return "the model does not see what a web_search_call did: Codex does not know the action", kept
+	}
+	for _, key := range []string{"content", "output"} {
+		for part := range rawjson.Elements(rawjson.Get(payload, key)) {
+			if replaced(part) != "" {
+				return "the model does not see an image or a sound: Codex sends a note instead", kept
+			}
+		}
+	}
 	if out := rawjson.Get(payload, "output"); isOutput(i.kind) && string(out) != string(rawjson.Get(i.json, "output")) {
 		return fmt.Sprintf("the model sees the beginning and the end of an output of %d bytes", len(out)), kept
-	}
-	for part := range rawjson.Elements(rawjson.Get(payload, "content")) {
-		if replaced(part) != "" {
-			return "the model does not see an image or a sound: Codex sends a note instead", kept
-		}
 	}
 	return "", ""
 }

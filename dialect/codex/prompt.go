@@ -28,16 +28,16 @@ func isPrompt(f *fields) bool {
 }
 
 // promptMembers are those that decide whether the program reads a message, apart from its type and role.
-var promptMembers = []string{"content", "id", "phase", "internal_chat_message_metadata_passthrough"}
+var promptMembers = []string{"content", "id", "phase", "status", "internal_chat_message_metadata_passthrough"}
 
 // isPlainPrompt reports whether a message of the user is one text and nothing unusual, as almost all are. It reads the
 // message once, where itemOf reads it for each of its members. false says nothing.
 func isPlainPrompt(message []byte) bool {
-	var values [4][]byte
+	var values [5][]byte
 	rawjson.Pick(message, promptMembers, values[:])
-	content, id, phase, metadata := values[0], values[1], values[2], values[3]
+	content, id, phase, status, metadata := values[0], values[1], values[2], values[3], values[4]
 	text, ok := bytes.CutPrefix(content, []byte(`[{"type":"input_text","text":"`))
-	if !ok || id != nil && !rawjson.IsString(id) || phase != nil || metadata != nil && !rawjson.IsObject(metadata) {
+	if !ok || id != nil && !rawjson.IsString(id) || phase != nil || status != nil || metadata != nil && !isPassed(metadata) || halfPair(message) {
 		return false
 	}
 	return !mayMark(text) && string(text[stringEnd(text):]) == `"}]`

@@ -70,14 +70,15 @@ type replay struct {
 	history []item
 	// based: the file goes on from another one.
 	based bool
-	from  int // the first position that the program reads
+	own   int // the first position of the file itself
+	from  int // the first of these that the program reads
 	extra int // turns to roll back at the end
 
 	ordinal int64 // the greatest so far
 }
 
 func newReplay(t *session.Tree, d *reader) replay {
-	return replay{t: t, lost: d.lost, based: d.based, from: d.from}
+	return replay{t: t, lost: d.lost, based: d.based, own: d.own, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -86,7 +87,10 @@ func (r *replay) read(last int) error {
 	if err != nil {
 		return err
 	}
-	for i := max(begin, r.from); i <= last; i++ {
+	for i := begin; i <= last; i++ {
+		if r.passed(i) {
+			continue
+		}
 		if err := r.line(r.t.At(i)); err != nil {
 			return err
 		}
@@ -94,6 +98,9 @@ func (r *replay) read(last int) error {
 	r.rollBack(r.extra)
 	return nil
 }
+
+// passed reports whether the program does not read a line because a later one is a header, too.
+func (r *replay) passed(i int) bool { return r.own <= i && i < r.from }
 
 // line replays one line.
 func (r *replay) line(e session.Entry) error {
@@ -121,7 +128,9 @@ func (r *replay) line(e session.Entry) error {
 			r.history = append(r.history, it)
 		}
 	case typeAgents:
-		r.history = append(r.history, agentItem(e, payload))
+		it := agentItem(e, payload)
+		it.own = true
+		r.history = append(r.history, it)
 	case typeCompacted:
 		switch list, ok := replacementOf(payload); {
 		case !ok:

@@ -55,6 +55,9 @@ func (a agent) fixtures(opt options) (list []scene, err error) {
 			return nil, err
 		}
 		for _, file := range files {
+			if info, err := os.Stat(file); err != nil || info.Size() == 0 { // an empty file is no session
+				continue
+			}
 			name := fmt.Sprintf("fixture-%s-%s", from.Name(), filepath.Base(file))
 			list = append(list, scene{name: name, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
 				log, err := os.ReadFile(file)

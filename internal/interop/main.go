@@ -40,7 +40,7 @@ type options struct {
 	trees, folders, contexts, queries, conversions int
 	seed                                           uint64
 	resumes, fixtures, parallel, shown             int
-	installed, only, keep, agent                   string
+	installed, only, keep, agent, scene            string
 	boxed, recorded                                bool
 	files                                          []string
 	work                                           string // a temporary folder
@@ -74,6 +74,7 @@ func main() {
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
 	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")
+	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3")
 	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
 	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")
 	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")

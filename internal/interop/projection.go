@@ -66,7 +66,7 @@ func (p *projection) output(text string) {
 	if strings.HasPrefix(text, "[Tool call interrupted") {
 		text = "[Tool call interrupted"
 	}
-	if text != "" {
+	if text != "" && !strings.HasPrefix(text, reminder) {
 		p.say("\ttext", fmt.Sprintf("%q", text))
 	}
 }

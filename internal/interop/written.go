@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -108,13 +109,13 @@ func (a *author) resumed(ctx context.Context) (treeline.ResumeCommand, error) {
 func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, err error) {
 	tips := a.tips()
 	for tries := 0; len(tips) == 0 && tries < 5; tries++ {
-		if err := errors.Join(a.turn(ctx), a.branch(ctx, false)); err != nil {
+		if err := errors.Join(a.turn(ctx), a.branch(ctx, false)); err != nil && !errors.Is(err, dialect.ErrUnsupported) {
 			return c, err
 		}
 		tips = a.tips()
 	}
 	if len(tips) == 0 {
-		return c, errors.New("no branch was left")
+		return c, fmt.Errorf("no branch was left in %d entries, leaf %s", a.s.Tree().Len(), a.s.Leaf())
 	}
 	tip := tips[a.rnd.IntN(len(tips))]
 	if err := a.s.Flush(ctx); err != nil {
@@ -140,7 +141,8 @@ func (a *author) tips() (list []session.EntryID) {
 	active := t.OnActivePath()
 	for i := range t.Len() {
 		e := t.At(i)
-		if e.Kind == session.KindMessage && e.Role == session.RoleAssistant && !active[i] && len(t.Children(e.ID)) == 0 {
+		last := !slices.ContainsFunc(t.Children(e.ID), func(c session.Entry) bool { return c.Kind == session.KindMessage })
+		if e.Kind == session.KindMessage && e.Role == session.RoleAssistant && !active[i] && last {
 			list = append(list, e.ID)
 		}
 	}

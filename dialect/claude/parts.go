@@ -26,6 +26,9 @@ func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	var v [3][]byte
 	rawjson.PickIn(raw, "message", skimKeys, v[:])
 	s.Parts = addParts(s.Parts, v[0], s)
+	if e.Role == session.RoleTool {
+		nameAgent(s.Parts, rawjson.Str(rawjson.Get(raw, "toolUseResult"), "agentId"))
+	}
 	if e.Role != session.RoleAssistant {
 		return nil
 	}

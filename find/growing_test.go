@@ -38,6 +38,7 @@ var growingFamilies = []growingFamily{
 		header: codeliaHeader},
 	{name: "codelia as sessions", path: "copied/a0a0a014-0000-4000-8000-000000000014.jsonl", line: codeliaLine,
 		header: codeliaHeader, roots: "copied"},
+	{name: "claude", path: ".claude/projects/-p/c1a0de00-0000-4000-8000-000000000001.jsonl", line: claudeLine, header: claudeHeader},
 	{name: "codex", path: codexPath, header: fmt.Sprintf(codexHeader, "", "legacy"), line: codexLine},
 	{name: "codex with ordinals", path: codexPath, header: fmt.Sprintf(codexHeader, `"ordinal":0,`, "paginated"), line: codexLine},
 }

@@ -156,6 +156,7 @@ func (s *spending) put(now index.Spent, total bool) (was index.Spent, first bool
 
 // keep gives what an index keeps of it, the oldest answer first.
 func (s *spending) keep(r *index.Resume) {
+	r.Recent = nil
 	for i := range s.recent {
 		if a := s.recent[(s.next+i)%recentAnswers]; a != (index.Spent{}) {
 			r.Recent = append(r.Recent, a)

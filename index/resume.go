@@ -85,9 +85,13 @@ func (w *writer) resume(r *Resume, s *Summary) {
 	for _, end := range r.Before.Ends {
 		w.ids(end)
 	}
+	w.string(string(r.Before.Last))
+	w.uvarint(uint64(len(r.Before.Messages)))
+	for _, id := range r.Before.Messages {
+		w.string(id)
+	}
 	w.ids(r.Before.Labels)
 	w.ids(r.Before.Missing)
-	w.string(string(r.Before.Last))
 }
 
 // like writes a string that is mostly empty or equal to another, which the reader has already.
@@ -127,8 +131,11 @@ func (r *reader) resume(v *Resume, s *Summary) {
 			v.Before.Ends[i] = r.ids()
 		}
 	}
-	v.Before.Labels, v.Before.Missing = r.ids(), r.ids()
 	v.Before.Last = session.EntryID(r.string())
+	for range r.count(1) {
+		v.Before.Messages = append(v.Before.Messages, r.string())
+	}
+	v.Before.Labels, v.Before.Missing = r.ids(), r.ids()
 	// The caller cuts the summary's models to this length.
 	if v.Models < 0 || v.Models > len(s.Models) {
 		r.fail()

@@ -14,8 +14,10 @@ type Before struct {
 	// Ends are the branch tips in log order. Each begins with the last entry that says something, followed by the labels and
 	// leaf moves below it: an entry below any of these continues that branch.
 	Ends [][]EntryID
-	// Last is the last entry, where entries follow each other without naming a parent; otherwise "".
+	// Last is the last entry: one that names no parent may follow it.
 	Last EntryID
+	// Messages are the ids of the last messages of which there may be more pieces; see Envelope.Message.
+	Messages []string
 	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
 	// has. Both are sorted.
 	Labels, Missing []EntryID
@@ -41,12 +43,10 @@ func (b *Builder) Position() int {
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
-	inRow := t.before != nil && t.before.Last != ""
 	for i := range t.links[:n] {
 		if t.links[i].parent >= int32(i) {
 			return p, false
 		}
-		inRow = inRow || t.nodes[i].flags&inOrder != 0
 	}
 	later := func(node int32, id EntryID) bool { return int(node) < n && int(t.ids.find(t.nodes, id)) >= n }
 	for _, l := range b.targets {
@@ -59,14 +59,13 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 			return p, false
 		}
 	}
-	if inRow && n > 0 && t.links[n-1].kind == KindLeaf {
+	if n > 0 && t.links[n-1].kind == KindLeaf && t.nodes[n-1].flags&(aside|inOrder) == inOrder {
 		return p, false
 	}
 	if t.before != nil {
-		p.Entries, p.Problems, p.Missing = t.before.Entries, t.before.Problems, slices.Clone(t.before.Missing)
-		p.Last = t.before.Last
+		p.Entries, p.Problems, p.Last, p.Missing = t.before.Entries, t.before.Problems, t.before.Last, slices.Clone(t.before.Missing)
 	}
-	if inRow && n > 0 {
+	if n > 0 {
 		p.Last = t.nodes[n-1].id
 	}
 	p.Entries += n
@@ -81,10 +80,10 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 		}
 	}
 	slices.Sort(p.Missing)
-	p.Missing, p.Labels, p.Ends = slices.Compact(p.Missing), b.labels(n), t.ends(n)
+	p.Missing, p.Labels, p.Ends, p.Messages = slices.Compact(p.Missing), b.labels(n), t.ends(n), b.recent(n)
 	ends := 0 // that have the last entry; more than one where its id was used before
 	for _, end := range p.Ends {
-		if p.Last != "" && slices.Contains(end, p.Last) {
+		if slices.Contains(end, p.Last) {
 			ends++
 		}
 	}

@@ -30,6 +30,7 @@ func TestBefore(t *testing.T) {
 		{"missing", "a x, b a, l b label y z, m l leaf w", 4, "4 entries, 3 problems, ends [[b l m]], labels [y], missing [w x y]"},
 		{"in a row", "a ^, b ^, c ^", 2, "2 entries, 0 problems, ends [[b]], labels [], missing [], last b"},
 		{"in a row, with a label", "a ^, l ^ label a x, c ^", 2, "2 entries, 0 problems, ends [[a l]], labels [a], missing [], last l"},
+		{"a row beside the end", "a -, b a, c ^ aside, d ^ aside, e b", 4, "4 entries, 0 problems, ends [[b c d]], labels [], missing [], last d"},
 		{"in a row, from an earlier entry", "a ^, b ^, c ^, d a, e ^", 5, "5 entries, 0 problems, ends [[c] [e]], labels [], missing [], last e"},
 		{"in a row, after a leaf move", "a ^, m ^ leaf a, c ^", 2, "cannot be said"},
 		{"a parent after it", "a b, b -, c b", 2, "cannot be said"},
@@ -44,7 +45,7 @@ func TestBefore(t *testing.T) {
 		got := "cannot be said"
 		if p, ok := b.Before(int64(10 * test.at)); ok {
 			got = fmt.Sprintf("%d entries, %d problems, ends %v, labels %v, missing %v", p.Entries, p.Problems, p.Ends, p.Labels, p.Missing)
-			if p.Last != "" {
+			if strings.Contains(test.lines, "^") {
 				got += fmt.Sprintf(", last %s", p.Last)
 			}
 		}
@@ -81,7 +82,7 @@ func TestBehind(t *testing.T) {
 		say := func(b *session.Builder, t *session.Tree, from int) string {
 			text := fmt.Sprintf("%d entries, %d branches, %d problems, labels: %v", b.Position(), t.Tips(), b.Problems(), b.Labelled())
 			for i := from; i < t.Len(); i++ {
-				text += fmt.Sprintf("; %s below %s", t.At(i).ID, t.At(i).Parent)
+				text += fmt.Sprintf("; %s below %s, begins a message: %v", t.At(i).ID, t.At(i).Parent, t.At(i).IsMessage())
 			}
 			return text
 		}
@@ -115,7 +116,7 @@ func again(t *session.Tree, n int) bool {
 
 // randomLines makes a small log: mostly a conversation, with branches, labels and what is wrong.
 func randomLines(r *rand.Rand) []string {
-	row := r.IntN(4) == 0
+	row := r.IntN(4) // 0: all lines follow each other; 1: some do
 	var lines []string
 	for i := range 2 + r.IntN(12) {
 		parent, id := "-", fmt.Sprint("e", i)
@@ -135,7 +136,7 @@ func randomLines(r *rand.Rand) []string {
 		}
 		line := id + " " + parent
 		// In a row an entry may still name an earlier one.
-		if row && (i == 0 || r.IntN(5) > 0) {
+		if row == 0 && (i == 0 || r.IntN(5) > 0) || row == 1 && r.IntN(3) == 0 {
 			line = id + " ^"
 		}
 		switch r.IntN(8) {
@@ -145,6 +146,10 @@ func randomLines(r *rand.Rand) []string {
 			line += " label " + some()
 		case 2:
 			line += " leaf " + some()
+		case 3:
+			line += " aside"
+		case 4, 5:
+			line += fmt.Sprint(" piece m", r.IntN(3))
 		}
 		lines = append(lines, line)
 	}

@@ -62,13 +62,13 @@ type Builder struct {
 	forward    bool // a parent stands after its child: only then can there be a cycle
 	lastType   uint16
 	leafMoves  []leafMove
-	moved      int              // number of leafMoves that were replayed
-	pending    bool             // new entries are not in a log yet
-	finished   bool             // Finish was called
-	indexed    int              // number of entries whose ids are in the table
-	messages   map[string]int32 // message id → the first entry of the message
-	repeats    map[string]int   // id → the last number that repeat gave it
-	navigated  int              // number of entries when the Navigator last chose the leaf
+	moved      int  // number of leafMoves that were replayed
+	pending    bool // new entries are not in a log yet
+	finished   bool // Finish was called
+	indexed    int  // number of entries whose ids are in the table
+	messages   messages
+	repeats    map[string]int // id → the last number that repeat gave it
+	navigated  int            // number of entries when the Navigator last chose the leaf
 }
 
 // target is what a label entry says about another entry: its label is set or removed.
@@ -253,6 +253,10 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 	if i > 0 && string(t.nodes[i-1].id) == string(parent) {
 		return i - 1
 	}
+	// Or the last one of the conversation, with others aside after it. If one of them has the same id, Finish corrects it.
+	if l := t.leaf; l >= 0 && string(t.nodes[l].id) == string(parent) {
+		return l
+	}
 	if p := b.find(EntryID(parent)); p >= 0 {
 		return p
 	}
@@ -295,17 +299,6 @@ func (b *Builder) noteForeign(i int32, env *Envelope) {
 	default:
 		t.others = append(t.others, other{i, i + 1, env.Source})
 	}
-}
-
-// noteMessage notes the first entry of the message that entry i continues. The other pieces begin no branch.
-func (b *Builder) noteMessage(i int32, id []byte) {
-	first, again := b.messages[string(id)]
-	if !again {
-		put(&b.messages, string(id), i)
-		return
-	}
-	put(&b.t.message, i, first)
-	b.t.nodes[i].flags |= joined
 }
 
 func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {

@@ -106,7 +106,7 @@ func (c *Context) Detach() {
 		name: t.name, header: t.header, nodes: t.nodes[:len(t.nodes):len(t.nodes)],
 		links: t.links[:len(t.links):len(t.links)], types: t.types[:len(t.types):len(t.types)],
 		leaf: t.leaf, orphans: maps.Clone(t.orphans), natives: maps.Clone(t.natives), keptByIndex: maps.Clone(t.keptByIndex),
-		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), others: t.others, whole: maps.Clone(t.whole), message: maps.Clone(t.message), cyclic: t.cyclic, source: t.source, codec: t.codec,
+		pending: maps.Clone(t.pending), foreign: maps.Clone(t.foreign), others: t.others, whole: maps.Clone(t.whole), pieces: t.pieces[:len(t.pieces):len(t.pieces)], cyclic: t.cyclic, source: t.source, codec: t.codec,
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *Context) replayer() Replayer {
 // join finds the entries that form one message.
 func (c *Context) join() {
 	t := c.tree
-	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.message) == 0 {
+	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.pieces) == 0 {
 		return
 	}
 	first := map[int]int32{} // first entry of a message in the log → the first one here

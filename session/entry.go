@@ -193,14 +193,12 @@ func (e Entry) Foreign() bool {
 func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
 
 // FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
-// message has one record.
+// message has one record, and -1 where the first one stands before the place where reading began (Builder.StartAfter).
 func (e Entry) FirstPiece() int {
-	if e.tree != nil {
-		if first, ok := e.tree.message[int32(e.Index)]; ok {
-			return int(first)
-		}
+	if e.tree == nil {
+		return e.Index
 	}
-	return e.Index
+	return e.tree.firstPiece(e.Index)
 }
 
 // Raw gives the entry's record as it is in the log, byte for byte.

@@ -16,7 +16,8 @@ type Joiner interface {
 
 // Navigator is an EntryCodec that chooses leaf and path itself, for formats in which they do not follow from parents and
 // file order alone. Only the codec of a tree is asked, so a decoder may give its Builder a codec that holds what
-// it learned about this one log. Positions are those of Tree.At. A log of such a format is read from its beginning.
+// it learned about this one log. Positions are those of Tree.At. Leaf and path are known only of a log that
+// was read from its beginning.
 type Navigator interface {
 	// Leaf gives the position of the leaf, -1 for the place before the first entry. leaf is the one that the model
 	// would choose. It is asked by Builder.Finish when entries were added.

@@ -69,7 +69,7 @@ type Tree struct {
 	foreign     map[int32][]byte // records of other logs
 	others      []other          // entries whose records are in other logs
 	whole       map[int32][]byte // records of which the log has a part
-	message     map[int32]int32  // an entry that continues a message → the first entry of the message
+	pieces      []piece          // the entries that continue a message, in order
 	before      *Before          // nil where the log was read from its beginning
 
 	source Source

@@ -56,6 +56,10 @@ func addLines(t *testing.T, b *session.Builder, at int, lines []string) {
 			}
 		case "repeats":
 			env.Repeats = true
+		case "aside":
+			env.Aside = true
+		case "piece":
+			env.Message = []byte(words[3])
 		}
 		b.Add(&env)
 	}

@@ -32,7 +32,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		if !ok || f.ours() {
 			return ok
 		}
-		if f.typ == nil || f.session == nil {
+		if f.typ == nil || !rawjson.IsString(f.session) {
 			return false
 		}
 	}
@@ -54,7 +54,7 @@ func (f *fields) ours() bool {
 	}
 	switch string(f.typ) {
 	case typeUser, typeAssistant, typeSystem, typeAttachment, typeProgress, "tag", "mode":
-		return f.session != nil || f.id != nil && f.hasParent
+		return rawjson.IsString(f.session) || f.id != nil && f.hasParent
 	case "summary":
 		return rawjson.IsString(f.leaf) && rawjson.IsString(f.title)
 	}
@@ -74,6 +74,8 @@ type decoder struct {
 	header bool
 	cwd    bool // a line named the working directory
 	record bool // a line of the program was seen
+	blind  bool // the first entry stands before the place where reading began, and is not known
+	unsure bool // it would have to be known
 	asked  bool // for a file beside the log
 }
 
@@ -98,6 +100,9 @@ func (dec *decoder) IsRecord(object []byte) bool {
 
 // Finish refuses a log without a line of the program.
 func (dec *decoder) Finish() error {
+	if dec.unsure {
+		return dialect.ErrEarlier
+	}
 	if dec.record || !dec.lines.Started() {
 		return nil
 	}
@@ -108,18 +113,19 @@ func (dec *decoder) Finish() error {
 
 // fields are the raw members of an envelope. Those that are strings are without their quotes.
 type fields struct {
-	typ, subtype, id, parent, session, cwd []byte
-	timestamp, leaf, title                 []byte // values
-	hasParent, side, explicit, agent       bool
-	object                                 bool // message is an object
-	message, role                          []byte
-	content                                []byte // and everything after it
-	compact, fork                          []byte // compactMetadata, forkedFrom
-	second                                 bool   // something stands before it on its line
+	typ, subtype, id, parent         []byte
+	session, cwd, timestamp, title   []byte // values: most are not looked at
+	leaf                             []byte
+	hasParent, side, explicit, agent bool
+	object                           bool // message is an object
+	message                          []byte
+	content                          []byte // and everything after it
+	compact, fork                    []byte // compactMetadata, forkedFrom
+	second                           bool   // something stands before it on its line
 }
 
 // inner are the initials of what an envelope needs of a message.
-var inner = rawjson.InitialsOf("role", "id", "content")
+var inner = rawjson.InitialsOf("id", "content")
 
 // scan reads the record at pos once and gives the offset of its end.
 func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
@@ -148,9 +154,9 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "parentUuid":
 			f.parent, f.hasParent = parentIn(t.Value(m)), true
 		case "sessionId":
-			f.session = rawjson.Inside(t.Value(m))
+			f.session = t.Value(m)
 		case "cwd":
-			f.cwd = rawjson.Inside(t.Value(m))
+			f.cwd = t.Value(m)
 		case "timestamp":
 			f.timestamp = t.Value(m)
 		case "agentId":
@@ -168,7 +174,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "forkedFrom":
 			f.fork = t.Value(m)
 		case "message":
-			f.message, f.role, f.content = nil, nil, nil
+			f.message, f.content = nil, nil
 			f.object = t.From(m)[0] == '{'
 			inMessage = f.object
 		}
@@ -189,8 +195,6 @@ func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
 	switch string(key) {
 	case "id":
 		f.message = rawjson.Inside(t.Value(m))
-	case "role":
-		f.role = rawjson.Inside(t.Value(m))
 	case "content":
 		f.content = t.From(m)
 	}
@@ -209,7 +213,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	dec.record = dec.record || f.ours()
-	if !dec.header || len(f.cwd) > 0 && !dec.cwd {
+	if !dec.header || !dec.cwd && len(rawjson.Inside(f.cwd)) > 0 {
 		first := !dec.header
 		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
 			return end, nil
@@ -230,7 +234,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(f.typ) != typeHeader
 	}
 	if h.ID == "" {
-		h.ID = session.ID(f.session)
+		h.ID = session.ID(rawjson.Inside(f.session))
 	}
 	if h.Timestamp.Text == "" {
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
@@ -239,10 +243,10 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
 	if h.Parent == "" && !dec.r.layout.Main(string(h.ID)) {
-		h.Parent, h.Task = string(f.session), true
+		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
 	}
-	if len(f.cwd) > 0 { // the log knows better than the place where it lies
-		h.CWD, dec.cwd = string(f.cwd), true
+	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the log knows better than the place where it lies
+		h.CWD, dec.cwd = string(cwd), true
 	}
 	dec.b.SetHeader(h)
 }
@@ -278,14 +282,14 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case len(f.parent) > 0:
 		env.Parent = f.parent
 	case f.id == nil:
-		env.InOrder = dec.b.Len() > 0 // shown after the line before it
+		env.InOrder = dec.b.Position() > 0 // shown after the line before it
 	}
 	if f.second {
 		m.flags = m.flags&(isUser|isAssistant) | isSecond
 	}
 	dec.b.Add(env)
 	if env.Message != nil {
-		m.message = int32(dec.b.At(dec.b.Len() - 1).FirstPiece())
+		m.message = int32(dec.b.FirstPiece(dec.b.Len() - 1))
 	}
 	dec.r.marks = append(dec.r.marks, m)
 }
@@ -351,6 +355,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 // with an entry that names the agent, and has no entry of a main conversation.
 func (dec *decoder) ofAgent(f *fields) bool {
 	r := dec.r
+	dec.unsure = dec.unsure || dec.blind && f.side
 	switch {
 	case !f.side && r.agent:
 		r.agent = false
@@ -377,9 +382,21 @@ func (dec *decoder) lastPrompt(f *fields) {
 	}
 }
 
-// hasResult reports whether one of the blocks is a tool result. content is the value of the member.
+// hasResult reports whether one of the blocks is a tool result. content is the value of the member. Results are long, so
+// where the first block begins as the program writes it, the rest is not read.
 func hasResult(content []byte) bool {
-	if !rawjson.IsArray(content) || !bytes.Contains(content, []byte(`tool_result`)) {
+	if !rawjson.IsArray(content) {
+		return false
+	}
+	if rest, ok := bytes.CutPrefix(content, []byte(`[{"tool_use_id":"`)); ok {
+		if end := bytes.IndexByte(rest[:min(len(rest), 128)], '"'); end >= 0 && bytes.HasPrefix(rest[end:], []byte(`","type":"tool_result",`)) {
+			return true
+		}
+	}
+	if bytes.HasPrefix(content, []byte(`[{"type":"tool_result",`)) {
+		return true
+	}
+	if !bytes.Contains(content, []byte(`tool_result`)) {
 		return false
 	}
 	for block := range rawjson.Elements(content) {

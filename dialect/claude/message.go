@@ -104,19 +104,6 @@ func message(e session.Entry, raw []byte) session.Body {
 	return body
 }
 
-// usage reads the usage of an answer. The program records no cost of a single one.
-func usage(value []byte) *session.Usage {
-	if !rawjson.IsObject(value) {
-		return nil
-	}
-	number := func(key string) float64 { return dialect.Number(rawjson.Get(value, key)) }
-	u := session.NewUsage([5]float64{
-		number("input_tokens"), number("output_tokens"), number("cache_read_input_tokens"), number("cache_creation_input_tokens"),
-	}, [5]float64{})
-	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
-	return &u
-}
-
 // Parts gives what is inside an entry in neutral form.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
@@ -146,46 +133,6 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 		return []session.Part{session.Text{Text: s}} // an empty text is sent, too
 	}
 	return contentParts(content)
-}
-
-// contentParts gives the parts of a content, which is a text or a list of blocks.
-func contentParts(content []byte) []session.Part {
-	if rawjson.IsString(content) {
-		s, _ := rawjson.Unquote(content)
-		return dialect.TextParts(s)
-	}
-	var parts []session.Part
-	for b := range rawjson.Elements(content) {
-		switch kind := rawjson.Str(b, "type"); kind {
-		case blockText:
-			parts = append(parts, session.Text{Text: rawjson.Str(b, "text")})
-		case blockThinking:
-			parts = append(parts, session.Thinking{Text: rawjson.Str(b, "thinking"), Signature: rawjson.Str(b, "signature")})
-		case blockCall:
-			parts = append(parts, session.ToolCall{ID: rawjson.Str(b, "id"), Name: rawjson.Str(b, "name"), Arguments: rawjson.Get(b, "input")})
-		case blockResult:
-			parts = append(parts, session.ToolResult{
-				CallID: rawjson.Str(b, "tool_use_id"), Parts: contentParts(rawjson.Get(b, "content")),
-				IsError: rawjson.Truthy(rawjson.Get(b, "is_error"))})
-		case "image":
-			parts = append(parts, image(b))
-		default:
-			parts = append(parts, session.OpaquePart{Type: kind, JSON: b})
-		}
-	}
-	return parts
-}
-
-// image reads a picture.
-func image(b []byte) session.Part {
-	source := rawjson.Get(b, "source")
-	switch rawjson.Str(source, "type") {
-	case "base64":
-		return session.Image{MIME: rawjson.Str(source, "media_type"), Data: rawjson.Str(source, "data")}
-	case "url":
-		return session.Image{Data: rawjson.Str(source, "url")}
-	}
-	return session.OpaquePart{Type: "image", JSON: b}
 }
 
 // Messages gives the message of an entry as the program sends it where nothing else changes it; see reader.Replay.

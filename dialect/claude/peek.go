@@ -84,10 +84,10 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 func (p *peek) record(line []byte, f *fields) {
 	p.seen = p.seen || f.ours()
 	if p.id == "" {
-		p.id = string(f.session)
+		p.id = string(rawjson.Inside(f.session))
 	}
 	if p.cwd == "" {
-		p.cwd = string(f.cwd)
+		p.cwd = string(rawjson.Inside(f.cwd))
 	}
 	if p.created.Text == "" {
 		p.created = session.Time{Text: string(f.timestamp)}

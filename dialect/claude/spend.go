@@ -29,15 +29,18 @@ const typeCosts = "cost-state"
 func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	switch {
 	case e.Kind == session.KindMessage && e.Role == session.RoleAssistant:
-		m := rawjson.Get(raw, "message")
-		s := session.Spending{Of: rawjson.Str(m, "id"), Provider: provider, Model: rawjson.Str(m, "model")}
+		var v [3][]byte
+		rawjson.PickIn(raw, "message", spentKeys, v[:])
+		s := session.Spending{Provider: provider}
+		s.Of, _ = rawjson.Unquote(v[0])
+		s.Model, _ = rawjson.Unquote(v[1])
 		if s.Model == synthetic {
 			return
 		}
 		if s.Of == "" {
 			s.Of = string(e.ID)
 		}
-		if u := usage(rawjson.Get(m, "usage")); u != nil {
+		if u := usage(v[2]); u != nil {
 			s.Usage = *u
 		}
 		take(s)

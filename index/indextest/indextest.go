@@ -72,7 +72,7 @@ func resume(n int) index.Resume {
 		Has: index.Has(n % 32), Name: strings.Repeat("t", n%200), Short: fmt.Sprint("short ", n), Prompt: fmt.Sprint("prompt ", n+n%3),
 		Before: session.Before{
 			Entries: 2 * n, Problems: n % 3, Ends: [][]session.EntryID{{"a", "b"}, {session.EntryID(fmt.Sprint(n))}},
-			Last:   session.EntryID(strings.Repeat("z", n%3)),
+			Last: session.EntryID(strings.Repeat("z", n%3)), Messages: slices.Repeat([]string{"msg"}, n%4),
 			Labels: slices.Repeat([]session.EntryID{"l"}, n%3), Missing: slices.Repeat([]session.EntryID{"m"}, n%2),
 		},
 	}

@@ -1,0 +1,28 @@
+package claude
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Continuer = (*Dialect)(nil)
+
+// Continue implements dialect.Continuer: entries name their parents, and metadata follows the line before it. Only leaf and
+// path need the whole log, so the codec is the one without them.
+//
+// A log of a sub-agent is excluded: its entries are the conversation as long as it has no others. It begins with an
+// entry of the agent. Where a log begins with metadata, its first entry is not known here, and Finish gives dialect.ErrEarlier
+// after one of a sub-agent.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	h := b.Header()
+	f, ok := read(h.Raw)
+	if !ok || h.ID == "" || f.side && f.agent && entryType(string(f.typ)) {
+		return nil, false
+	}
+	dec := d.NewDecoder(b).(*decoder)
+	b.SetCodec(d.Codec())
+	dec.lines.Continued()
+	dec.header, dec.cwd, dec.record = true, true, true
+	dec.r.begun, dec.blind = true, !entryType(string(f.typ))
+	return dec, true
+}

@@ -1,0 +1,85 @@
+package session
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
+
+// piece is an entry that continues a message.
+type piece struct {
+	node  int32
+	first int32 // the first entry of the message, or earlier
+}
+
+// earlier is the position of an entry before the place where reading began.
+const earlier = -1
+
+// recentMessages is how many messages Before keeps. The pieces of a message stand near each other, also where sub-agents
+// write at the same time.
+const recentMessages = 16
+
+// messages are those that have an id, in the order of their first entries. Those of Before come first.
+type messages struct {
+	list  []node // each with its id; the table finds it there
+	first []int32
+	table idTable
+	last  int // the message of the last piece
+}
+
+// noteMessage notes the first entry of the message that entry i is a piece of. The other pieces begin no branch.
+func (b *Builder) noteMessage(i int32, id []byte) {
+	t, m := b.t, &b.messages
+	if m.list == nil {
+		m.list = make([]node, 0, 16)
+		if t.before != nil {
+			for _, id := range t.before.Messages {
+				m.add(EntryID(id), earlier)
+			}
+		}
+	}
+	// Most pieces follow each other.
+	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) {
+		if m.last = int(m.table.find(m.list, EntryID(id))); m.last < 0 {
+			m.add(b.keep(id), i)
+		}
+	}
+	if first := m.first[m.last]; first != i {
+		t.pieces = append(t.pieces, piece{i, first})
+		t.nodes[i].flags |= joined
+	}
+}
+
+// add begins a message with entry i.
+func (m *messages) add(id EntryID, i int32) {
+	m.last = len(m.list)
+	m.list, m.first = append(m.list, node{id: id}), append(m.first, i)
+	m.table.insert(m.list, int32(m.last))
+}
+
+// recent gives the last messages that began before the entry at n.
+func (b *Builder) recent(n int) (ids []string) {
+	m := &b.messages
+	if m.list == nil && b.t.before != nil {
+		return slices.Clone(b.t.before.Messages)
+	}
+	k := sort.Search(len(m.first), func(k int) bool { return int(m.first[k]) >= n })
+	for i := max(0, k-recentMessages); i < k; i++ {
+		ids = append(ids, string(m.list[i].id))
+	}
+	return ids
+}
+
+// FirstPiece gives what Entry.FirstPiece gives for the entry at a position.
+func (b *Builder) FirstPiece(i int) int { return b.t.firstPiece(i) }
+
+func (t *Tree) firstPiece(i int) int {
+	n := len(t.pieces)
+	if n == 0 || int(t.pieces[n-1].node) < i { // an entry that was just added
+		return i
+	}
+	if k, ok := slices.BinarySearchFunc(t.pieces, int32(i), func(p piece, i int32) int { return cmp.Compare(p.node, i) }); ok {
+		return int(t.pieces[k].first)
+	}
+	return i
+}

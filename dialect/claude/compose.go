@@ -2,9 +2,9 @@ package claude
 
 import (
 	"errors"
-	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -21,7 +21,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		return nil, errors.New("claude has no messages of the role system")
 	}
 	list, results, err := dialect.ComposeEach(m, d.Name(), func(role string, parts []session.Part) []byte {
-		return said(role, content(parts), m.Meta)
+		return said(role, blocks.Content(parts), m.Meta)
 	}, func(parts []session.Part) []byte { return answer(m, parts) })
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		list = split(list[0], session.EntryID(m.ID))
 	}
 	for _, r := range results {
-		list = append(list, said(typeUser, dialect.Array([][]byte{resultOf(r)}), false))
+		list = append(list, said(typeUser, dialect.Array([][]byte{blocks.Result(r)}), false))
 	}
 	return list, nil
 }
@@ -44,16 +44,6 @@ func said(role string, content []byte, meta bool) []byte {
 		w.Add("isMeta", []byte("true"))
 	}
 	return w.End()
-}
-
-// content gives text and images: a single text as a string.
-func content(parts []session.Part) []byte {
-	if len(parts) == 1 {
-		if t, ok := parts[0].(session.Text); ok {
-			return rawjson.Quote(t.Text)
-		}
-	}
-	return blocksOf(parts)
 }
 
 // stops are the words of the provider. There is none for an answer that failed.
@@ -79,7 +69,7 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 	} else {
 		w.Optional("model", m.Model)
 	}
-	w.Add("content", blocksOf(parts))
+	w.Add("content", blocks.List(parts))
 	w.Add("stop_reason", []byte("null"))
 	if word := dialect.StopWord(m, stops); word != "" && !m.Failed() {
 		w = dialect.Object(rawjson.Set(w.End(), "stop_reason", rawjson.Quote(word)))
@@ -87,7 +77,7 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 	}
 	w.Add("stop_sequence", []byte("null"))
 	if m.Usage != nil {
-		w.Add("usage", usageOf(m.Usage))
+		w.Add("usage", blocks.Usage(m.Usage))
 	}
 	if silent {
 		w.Add("isApiErrorMessage", []byte("true"))
@@ -98,95 +88,8 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 	return w.End()
 }
 
-// usageOf spells the usage of an answer. The program records no cost of a single one.
-func usageOf(u *session.Usage) []byte {
-	var w dialect.Object
-	for _, n := range []struct {
-		key   string
-		count int64
-	}{
-		{"input_tokens", u.Input}, {"cache_creation_input_tokens", u.CacheWrite},
-		{"cache_read_input_tokens", u.CacheRead}, {"output_tokens", u.Output},
-	} {
-		w.Add(n.key, strconv.AppendInt(nil, n.count, 10))
-	}
-	return w.End()
-}
-
 // Content gives parts as content blocks.
-func (d *Dialect) Content(parts []session.Part) []byte { return blocksOf(parts) }
-
-// blocksOf gives parts as content blocks. Parts for which the provider has no block are left out.
-func blocksOf(parts []session.Part) []byte {
-	var list [][]byte
-	for _, p := range parts {
-		switch p := p.(type) {
-		case session.Text:
-			list = append(list, textBlock(p.Text).json)
-		case session.Thinking:
-			list = append(list, thinkingOf(p))
-		case session.ToolCall:
-			var w dialect.Object
-			w.Str("type", blockCall)
-			w.Str("id", p.ID)
-			w.Str("name", p.Name)
-			w.Add("input", input(p.Arguments))
-			list = append(list, w.End())
-		case session.Image:
-			list = append(list, imageOf(p))
-		case session.ToolResult:
-			list = append(list, resultOf(p))
-		}
-	}
-	return dialect.Array(list)
-}
-
-func thinkingOf(t session.Thinking) []byte {
-	var w dialect.Object
-	if t.Redacted {
-		w.Str("type", blockRedacted)
-		w.Str("data", t.Signature)
-		return w.End()
-	}
-	w.Str("type", blockThinking)
-	w.Str("thinking", t.Text)
-	w.Str("signature", t.Signature)
-	return w.End()
-}
-
-// input gives the arguments of a call. The provider accepts only an object.
-func input(arguments []byte) []byte {
-	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
-		return []byte("{}")
-	}
-	return rawjson.Compact(arguments)
-}
-
-// imageOf makes the block of a picture.
-func imageOf(i session.Image) []byte {
-	var w, source dialect.Object
-	w.Str("type", "image")
-	if i.MIME == "" {
-		source.Str("type", "url")
-		source.Str("url", i.Data)
-	} else {
-		source.Str("type", "base64")
-		source.Str("media_type", i.MIME)
-		source.Str("data", i.Data)
-	}
-	w.Add("source", source.End())
-	return w.End()
-}
-
-// resultOf makes the block of a tool result.
-func resultOf(r session.ToolResult) []byte {
-	var w dialect.Object
-	w.Str("tool_use_id", r.CallID)
-	w.Str("type", blockResult)
-	w.Add("content", content(dialect.Prose(r.Parts)))
-	w.Add("is_error", strconv.AppendBool(nil, r.IsError))
-	return w.End()
-}
+func (d *Dialect) Content(parts []session.Part) []byte { return blocks.List(parts) }
 
 // SetOrigin adds a member. The program ignores unknown members and never rewrites a line.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }

@@ -32,12 +32,7 @@ const (
 func (d *Dialect) CaptionFile() string { return titleFile }
 
 // Caption reads the file with the title.
-func (d *Dialect) Caption(content []byte) string {
-	if content = bytes.TrimSpace(content); !rawjson.IsObject(content) || !rawjson.Valid(content) {
-		return ""
-	}
-	return rawjson.Str(content, "customTitle")
-}
+func (d *Dialect) Caption(content []byte) string { return files.Title(content) }
 
 // Needs asks once, when a record was seen: for the title of a session, or for what is known of a sub-agent.
 func (dec *decoder) Needs() []dialect.Need {
@@ -86,21 +81,8 @@ func nameAgent(parts []session.Part, agent string) {
 	}
 }
 
-// Whole puts outputs from their files in the place of their beginnings. An output that begins otherwise is another one.
-func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []byte {
-	out := record
-	for pointer, s := range files.Outputs(record) {
-		if whole, err := get(s.File); err == nil && bytes.HasPrefix(whole, []byte(s.Preview)) {
-			out = rawjson.SetAt(out, pointer, rawjson.Quote(strings.ToValidUTF8(string(whole), "\uFFFD")))
-		}
-	}
-	return out
-}
+// Whole implements dialect.Overflower.
+func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []byte { return files.Whole(record, get) }
 
 // IsCut implements dialect.Overflower.
-func (d *Dialect) IsCut(record []byte) bool {
-	for range files.Outputs(record) {
-		return true
-	}
-	return false
-}
+func (d *Dialect) IsCut(record []byte) bool { return files.HasOutputs(record) }

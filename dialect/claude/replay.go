@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -57,11 +58,11 @@ type block struct {
 
 // The kinds of blocks that have rules.
 const (
-	blockText     = "text"
-	blockThinking = "thinking"
-	blockRedacted = "redacted_thinking"
-	blockCall     = "tool_use"
-	blockResult   = "tool_result"
+	blockText     = blocks.TypeText
+	blockThinking = blocks.TypeThinking
+	blockRedacted = blocks.TypeRedacted
+	blockCall     = blocks.TypeCall
+	blockResult   = blocks.TypeResult
 	blockServer   = "server_tool_use"
 	blockMCP      = "mcp_tool_use"
 )
@@ -319,10 +320,7 @@ func blockOf(item []byte) block {
 }
 
 func textBlock(text string) block {
-	var w dialect.Object
-	w.Str("type", blockText)
-	w.Str("text", text)
-	return block{kind: blockText, json: w.End(), at: -1}
+	return block{kind: blockText, json: blocks.Text(text), at: -1}
 }
 
 func resultBlock(id, text string) block {

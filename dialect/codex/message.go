@@ -67,8 +67,8 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	payload := rawjson.Get(raw, "payload")
 	switch e.Kind {
 	case session.KindMessage:
-		if e.Type == typeAgents {
-			payload = agentMessage(payload)
+		if e.Type == typeAgents { // what the program says before it is not in the record
+			return dialect.TextParts(rawjson.Str(payload, "content")), nil
 		}
 		return d.MessageParts(payload), nil
 	case session.KindCompaction:

@@ -78,3 +78,30 @@ func parseSaved(value []byte) (o Output, ok bool) {
 	}
 	return Output{resultsName + "/" + elements[len(elements)-1], preview}, true
 }
+
+// Whole puts outputs from their files in the place of their beginnings. An output that begins otherwise is another one.
+func Whole(record []byte, get func(name string) ([]byte, error)) []byte {
+	out := record
+	for pointer, s := range Outputs(record) {
+		if whole, err := get(s.File); err == nil && bytes.HasPrefix(whole, []byte(s.Preview)) {
+			out = rawjson.SetAt(out, pointer, rawjson.Quote(strings.ToValidUTF8(string(whole), "\uFFFD")))
+		}
+	}
+	return out
+}
+
+// HasOutputs reports whether a record has outputs that are in files.
+func HasOutputs(record []byte) bool {
+	for range Outputs(record) {
+		return true
+	}
+	return false
+}
+
+// Title reads the title that custom-title.json gives; "" for none.
+func Title(content []byte) string {
+	if content = bytes.TrimSpace(content); !rawjson.IsObject(content) || !rawjson.Valid(content) {
+		return ""
+	}
+	return rawjson.Str(content, "customTitle")
+}

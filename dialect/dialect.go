@@ -34,7 +34,7 @@
 //	Adopter            Dialect     records may have members that the dialect does not know append
 //	Spreader           Dialect     some entries are written as several records             append, convert
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
-//	Copier             Dialect     each record names its session                           fork
+//	Stamper            Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
 //	Framer             Dialect     records depend on the log, or others stand around them  append
 //	Registrar          Dialect     names of sessions are in a file of their own             rename

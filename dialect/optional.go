@@ -135,8 +135,8 @@ type Besider interface {
 	Beside(record []byte) bool
 }
 
-// Copier is a Writer whose records name their session.
-type Copier interface {
+// Stamper is a Writer whose records name their session.
+type Stamper interface {
 	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
 	Copy(record []byte, from session.Header, to NewSession) []byte
 }

@@ -142,7 +142,7 @@ func (c *chain) relabel() error {
 
 // copied gives a record as the copy of its session has it; nil for nil.
 func (s *Session) copied(record []byte, to dialect.NewSession) []byte {
-	if d, ok := s.dialect.(dialect.Copier); ok && record != nil {
+	if d, ok := s.dialect.(dialect.Stamper); ok && record != nil {
 		return d.Copy(record, s.tree.Header(), to)
 	}
 	return record

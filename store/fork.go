@@ -89,7 +89,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	}
 	// Entries of an old version are written as today's.
 	ed := edits{entry: s.current, header: headerOf(n)}
-	if _, ok := s.dialect.(dialect.Copier); ok {
+	if _, ok := s.dialect.(dialect.Stamper); ok {
 		ed.entry = func(e session.Entry) ([]byte, error) {
 			record, err := s.dialect.Encode(e)
 			return s.copied(record, n), err
@@ -263,7 +263,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 		return nil, err
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}, new: n}
-	_, copies := s.dialect.(dialect.Copier)
+	_, copies := s.dialect.(dialect.Stamper)
 	if !copies { // otherwise each record says what the header would
 		c.records = present(slot, header)
 	}

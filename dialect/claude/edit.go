@@ -14,7 +14,7 @@ var (
 	_ dialect.Editor  = (*Dialect)(nil)
 	_ dialect.Namer   = (*Dialect)(nil)
 	_ dialect.Adopter = (*Dialect)(nil)
-	_ dialect.Copier  = (*Dialect)(nil)
+	_ dialect.Stamper = (*Dialect)(nil)
 )
 
 // Rechain changes the parent of a line, and the first of the messages that a compaction keeps.

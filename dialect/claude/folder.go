@@ -82,7 +82,9 @@ func nameAgent(parts []session.Part, agent string) {
 }
 
 // Whole implements dialect.Overflower.
-func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []byte { return files.Whole(record, get) }
+func (d *Dialect) Whole(record []byte, get func(name string) ([]byte, error)) []byte {
+	return files.Whole(record, get)
+}
 
 // IsCut implements dialect.Overflower.
 func (d *Dialect) IsCut(record []byte) bool { return files.HasOutputs(record) }

@@ -170,9 +170,9 @@ func checkItem(m []byte) error {
 		return errors.New("the message has no type: a message of Codex is an item of the Responses API, such as " +
 			`{"type":"message","role":"user","content":[{"type":"input_text","text":"…"}]}`)
 	case "message":
-		return errors.New("Codex would drop the message: its content must be a list of input_text, output_text, input_image and input_audio, and its role must not be system")
+		return errors.New("the message would be dropped by Codex: its content must be a list of input_text, output_text, input_image and input_audio, and its role must not be system")
 	}
-	return fmt.Errorf("Codex would drop an item of the type %q in this form", kind)
+	return fmt.Errorf("an item of the type %q would be dropped by Codex in this form", kind)
 }
 
 // turnContext gives the settings of a turn: the model, and what else the program requires. Frame takes the other settings

@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -24,9 +25,10 @@ func TestConvertCorpus(t *testing.T) {
 						continue
 					}
 					src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: from})
-					if err != nil {
-						t.Skip(err)
+					if errors.Is(err, store.ErrNotSession) {
+						return // a log without a readable header
 					}
+					w.Must(err)
 					leaf := src.Leaf()
 					empty := len(seenAt(w, src, leaf)) == 0
 					w.Must(src.Close())

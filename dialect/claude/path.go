@@ -194,6 +194,7 @@ func (s *shape) complete(path []int32) []int32 {
 }
 
 // strays gives the results beside the path that do not hang on an answer, by the answer on the path whose call they answer.
+// One that stands before the answer belongs to an earlier call with the same id.
 func (s *shape) strays(at map[int32]int32, on []bool) map[int32][]int32 {
 	var list []int32
 	for i, m := range s.marks {
@@ -217,7 +218,7 @@ func (s *shape) strays(at map[int32]int32, on []bool) map[int32][]int32 {
 	strays := map[int32][]int32{}
 	for _, i := range list {
 		for _, b := range s.blocks(i) {
-			if answer, ok := answers[b.id]; ok && b.kind == blockResult {
+			if answer, ok := answers[b.id]; ok && b.kind == blockResult && i > s.pieces.of(answer)[0] {
 				strays[answer] = append(strays[answer], i)
 				break
 			}

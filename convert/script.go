@@ -17,7 +17,7 @@ import (
 // node is a message of the script in the new session, with all before it.
 type node struct {
 	key [sha256.Size]byte
-	// id is the last record up to here; "" where there is none.
+	// id is that of the last record so far, "" before the first.
 	id    session.EntryID
 	at    time.Time
 	model string // that the records name up to here

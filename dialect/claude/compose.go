@@ -46,7 +46,7 @@ func said(role string, content []byte, meta bool) []byte {
 	return w.End()
 }
 
-// stops are the words of the provider. There is none for an answer that failed.
+// stops are the provider's words for why an answer ended. It has no word for an answer that failed.
 var stops = map[dialect.Stop]string{
 	dialect.StopEnd: "end_turn", dialect.StopLength: "max_tokens", dialect.StopTools: "tool_use", dialect.StopFilter: "refusal",
 }

@@ -182,7 +182,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	return end, nil
 }
 
-// parentIn reads a parent. One that is not a text is the parent of no entry: it is missing. null, 0 and the like are none.
+// parentIn reads the id of a parent. null, 0, false and the empty text mean a root. Any other value that is not a text is an id
+// that no entry has.
 func parentIn(value []byte) []byte {
 	if !rawjson.IsString(value) && rawjson.Truthy(value) {
 		return value

@@ -99,7 +99,7 @@ func (r *reader) Leaf(t *session.Tree, _ int) int {
 	return int(leaf)
 }
 
-// lead works out the tree and its leaf, -1 where there is none. refused: the program finds no conversation there.
+// lead finds the leaf; it is -1 if the tree is empty. refused is set if the program finds no conversation at the leaf.
 func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
 	s = newShape(r, t, true)
 	last := s.lastEntry(func(m mark) bool { return true })

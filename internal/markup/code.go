@@ -74,6 +74,7 @@ const (
 
 // highlight writes source code with a span for each token that has a class.
 func (l *language) highlight(dst *bytes.Buffer, source string) {
+	source = strings.ReplaceAll(source, "\r\n", "\n") // a token could end between the two
 	head, tail := source, ""
 	if len(source) > maxHighlight {
 		n := cutAt(source, maxHighlight)

@@ -24,7 +24,7 @@ func short(html string) string {
 func TestCode(t *testing.T) {
 	for _, c := range []struct{ language, source, want string }{
 		{"go", "func (s *S) F() error { return `a\\` }", "k{func} (s o{*}S) f{F}() t{error} { k{return} s{`a\\`} }"},
-		{"golang", "x := 0x1F // c", "x o{:=} n{0x1F} c{// c}"},
+		{"golang", "x := 0x1F // c\r\n", "x o{:=} n{0x1F} c{// c}\n"},
 		{"tsx", "@Dec class A { f = async (x: string) => `a\n${x}` }", "m{@Dec} k{class} t{A} { f o{=} k{async} (x: t{string}) o{=>} s{`a\n${x}`} }"},
 		{"py", "@cache\ndef f(x: int) -> str: return rf\"\\\"{x}\" # c", "m{@cache}\nk{def} f{f}(x: t{int}) o{->} t{str}: k{return} s{rf\"\\\"{x}\"} c{# c}"},
 		{"python", "'''a\nb''' + 'c", "s{'''a\nb'''} o{+} s{'c}"},

@@ -62,18 +62,19 @@ func TestMarkdown(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\tb\r\nc":        "a\tb\nc",
-		"<a href=\"'&":     "&lt;a href=&#34;&#39;&amp;",
-		"\x1b[1;31mred":    `<span class="ctl">‹ESC›[1;31m</span>red`,
-		"\x1b]0;title\x07": `<span class="ctl">‹ESC›</span>]0;title<span class="ctl">‹BEL›</span>`,
-		"\x1b[<script>":    `<span class="ctl">‹ESC›</span>[&lt;script&gt;`,
-		"10%\r20%":         `10%<span class="ctl">‹CR›</span>20%`,
-		"a\u202eb":         `a<span class="ctl">U+202E</span>b`,
-		"\u200d\u2066":     "\u200d" + `<span class="ctl">U+2066</span>`,
-		"\U000e0041":       `<span class="ctl">U+E0041</span>`,
-		"\x7f\x00":         `<span class="ctl">‹DEL›</span><span class="ctl">‹NUL›</span>`,
-		"\x85\xff é":       "\ufffd\ufffd é",
-		"\u0085":           `<span class="ctl">U+0085</span>`,
+		"a\tb\r\nc":                "a\tb\nc",
+		"<a href=\"'&":             "&lt;a href=&#34;&#39;&amp;",
+		"\x1b[1;31mred":            `<span class="ctl">‹ESC›[1;31m</span>red`,
+		"\x1b]0;title\x07":         `<span class="ctl">‹ESC›</span>]0;title<span class="ctl">‹BEL›</span>`,
+		"\x1b[<script>":            `<span class="ctl">‹ESC›</span>[&lt;script&gt;`,
+		"10%\r20%":                 `10%<span class="ctl">‹CR›</span>20%`,
+		"a\u202eb":                 `a<span class="ctl">U+202E</span>b`,
+		"\x00\x00\x00\u202e\u202e": `<span class="ctl">‹NUL›×3</span><span class="ctl">U+202E×2</span>`,
+		"\u200d\u2066":             "\u200d" + `<span class="ctl">U+2066</span>`,
+		"\U000e0041":               `<span class="ctl">U+E0041</span>`,
+		"\x7f\x00":                 `<span class="ctl">‹DEL›</span><span class="ctl">‹NUL›</span>`,
+		"\x85\xff é":               "\ufffd\ufffd é",
+		"\u0085":                   `<span class="ctl">U+0085</span>`,
 	} {
 		var b bytes.Buffer
 		Plain(&b, text)

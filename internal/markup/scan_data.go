@@ -1,6 +1,9 @@
 package markup
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // scanDiff gives each line its class.
 func scanDiff(p *pen, _ *language, s string) {
@@ -98,7 +101,7 @@ func yamlValue(p *pen, l *language, s string) {
 	if i := strings.Index(" "+s, " #"); i >= 0 && !strings.ContainsAny(s[:i], `"'`) {
 		value = s[:i]
 	}
-	core := strings.TrimSpace(value)
+	core := strings.Trim(value, " \t\r\n")
 	class := ""
 	switch {
 	case core == "":
@@ -111,10 +114,10 @@ func yamlValue(p *pen, l *language, s string) {
 	case strings.Trim(core, "0123456789.-+_eExabcdfABCDF") == "" && (isDigit(core[0]) || len(core) > 1 && isDigit(core[1])):
 		class = number
 	}
-	lead := len(value) - len(strings.TrimLeft(value, " \t"))
+	lead := len(value) - len(strings.TrimLeft(value, " \t\r\n"))
 	p.write("", value[:lead])
 	p.write(class, core)
-	p.write("", value[min(len(value), lead+len(core)):])
+	p.write("", value[lead+len(core):])
 	rest := s[len(value):]
 	text := strings.TrimRight(rest, "\r\n")
 	p.write(comment, text)
@@ -132,7 +135,8 @@ func scanShell(p *pen, l *language, s string) {
 		case c == '#' && (i == 0 || strings.IndexByte(" \t\n;(", s[i-1]) >= 0):
 			class, n = comment, lineLength(rest)
 		case c == '\\' && len(rest) > 1:
-			n = 2
+			_, size := utf8.DecodeRuneInString(rest[1:])
+			n = 1 + size
 		case c == '$' && len(rest) > 1 && rest[1] == '{':
 			class, n = typ, upTo(rest[:lineLength(rest)], 2, "}")
 		case c == '$' && len(rest) > 1 && (isWord(rest[1]) || strings.IndexByte("?#@*!$-", rest[1]) >= 0):

@@ -40,6 +40,8 @@ var importTable = []row{
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
+	{packages: "internal/spill", may: "internal/durable",
+		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
 	{packages: "internal/jsonschema", pure: true,
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
@@ -77,7 +79,7 @@ var importTable = []row{
 	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
 		modules: "modernc.org/sqlite",
 		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
-	{packages: "backend/*", may: "backend internal/jsonl internal/durable internal/rawjson", modules: "*",
+	{packages: "backend/*", may: "backend internal/jsonl internal/durable internal/spill internal/rawjson", modules: "*",
 		why: "a backend stores opaque records and does not know what they mean, so every dialect works on it; it may use " +
 			"a module that only it needs (fsnotify for files)"},
 	{packages: "blob", may: "internal/durable",
@@ -113,7 +115,7 @@ var importTable = []row{
 		why: "statistics come from the rows of a catalogue and read no log"},
 	{packages: "watch", may: "session dialect backend blob logtree place",
 		why: "following what other programs write only reads"},
-	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson",
+	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson internal/spill",
 		why: "a conversion makes records; how a session is written is the store's business"},
 	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
@@ -154,6 +156,6 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/browser", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -312,7 +312,7 @@ func code(source, language string) template.HTML {
 func (v sessionView) image(p transcript.Image) imageView {
 	text := "image"
 	if p.MIME != "" {
-		text += " " + screen.OneLine(p.MIME, 40)
+		text = screen.OneLine(p.MIME, 40)
 	}
 	switch {
 	case p.Size >= 0:

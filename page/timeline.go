@@ -46,9 +46,11 @@ type runStep struct {
 	Lane       string
 	Start, End time.Time
 	Title      string
-	Text       template.HTML
-	Usage      *run.Usage
-	Failed     bool
+	// Line is the beginning of what it says, Text all of it.
+	Line   string
+	Text   template.HTML
+	Usage  *run.Usage
+	Failed bool
 	// Offset is when it began, counted from the start of the run.
 	Offset string
 }
@@ -77,7 +79,8 @@ func (v *runView) read() error {
 			}
 			if i >= 0 {
 				s := &v.steps[i]
-				s.End, s.Text = at, outputHTML(b.Result)
+				s.End = at
+				s.Text += outputHTML("\n" + b.Result)
 				s.Failed = b.IsError != nil && *b.IsError
 			}
 		case *run.AgentEvent:
@@ -102,6 +105,12 @@ func (v *runView) read() error {
 		}
 	}
 	return nil
+}
+
+// say fills in what a step says.
+func (s runStep) say(text string) runStep {
+	s.Line, s.Text = screen.OneLine(text, 120), outputHTML(text)
+	return s
 }
 
 // add appends a step and gives its place, -1 if there is no room for it.
@@ -136,14 +145,15 @@ func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 	switch kind {
 	case "tool_call":
 		title := screen.OneLine(rawjson.Str(e, "tool"), 60)
-		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Text: code(cut(indent(rawjson.Get(e, "args")), mostOutput), "json")})
+		args := rawjson.Get(e, "args")
+		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Line: screen.OneLine(string(args), 120), Text: code(cut(indent(args), mostOutput), "json")})
 		calls[call] = i
 	case "tool_result":
 		if i, ok := calls[call]; ok && i >= 0 && v.steps[i].End.IsZero() {
 			v.steps[i].End = at
 		}
 	case "text", "final", "reasoning", "hidden_user_message":
-		v.add(runStep{Lane: "event", Start: at, Title: strings.ReplaceAll(kind, "_", " "), Text: outputHTML(rawjson.Str(e, "content"))})
+		v.add(runStep{Lane: "event", Start: at, Title: strings.ReplaceAll(kind, "_", " ")}.say(rawjson.Str(e, "content")))
 	default:
 		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(kind, 60), Text: code(cut(string(e), mostOutput), "json")})
 	}
@@ -152,15 +162,15 @@ func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 func (v *runView) other(body run.Body, at time.Time) {
 	switch b := body.(type) {
 	case *run.RunStart:
-		v.add(runStep{Lane: "event", Start: at, Title: "prompt", Text: outputHTML(b.Input.Text)})
+		v.add(runStep{Lane: "event", Start: at, Title: "prompt"}.say(b.Input.Text))
 	case *run.RunStatus:
-		v.add(runStep{Lane: "status", Start: at, Title: "status: " + screen.OneLine(b.Status, 40), Text: outputHTML(b.Message)})
+		v.add(runStep{Lane: "status", Start: at, Title: "status: " + screen.OneLine(b.Status, 40)}.say(b.Message))
 	case *run.RunContext:
 		v.add(runStep{Lane: "status", Start: at, Title: fmt.Sprintf("%.0f %% of the context is left", b.ContextLeftPercent)})
 	case *run.RunError:
-		v.add(runStep{Lane: "error", Start: at, Failed: true, Title: "error: " + screen.OneLine(b.Error.Name, 60), Text: outputHTML(b.Error.Message)})
+		v.add(runStep{Lane: "error", Start: at, Failed: true, Title: "error: " + screen.OneLine(b.Error.Name, 60)}.say(b.Error.Message))
 	case *run.RunEnd:
-		v.add(runStep{Lane: "status", Start: at, Title: "end: " + screen.OneLine(b.Outcome, 40), Text: outputHTML(b.Final)})
+		v.add(runStep{Lane: "status", Start: at, Title: "end: " + screen.OneLine(b.Outcome, 40)}.say(b.Final))
 	case *run.Opaque:
 		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(string(b.Name), 60), Text: code(cut(string(b.JSON), mostOutput), "json")})
 	}
@@ -280,7 +290,10 @@ func (v runView) Timeline() template.HTML {
 	for i := range 6 {
 		at := length * time.Duration(i) / 5
 		anchor := "middle"
-		if i == 5 {
+		switch i {
+		case 0:
+			anchor = "start"
+		case 5:
 			anchor = "end"
 		}
 		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(v.start.Add(at)), height-6, anchor, took(at))

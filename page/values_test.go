@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/page"
@@ -159,7 +160,7 @@ func document() page.SessionPage {
 
 func search() page.SearchPage {
 	hit := func(key, agent, title, entry, snippet, word string) page.Hit {
-		i := strings.Index(snippet, word)
+		i := utf8.RuneCountInString(snippet[:strings.Index(snippet, word)])
 		return page.Hit{Key: key, Hit: wire.Hit{
 			Session: ptr(session.ID(key)), Entry: ptr(session.EntryID(entry)), Dialect: agent, Title: title, CWD: "/home/you/shop", Kind: "message", Role: ptr("assistant"),
 			Time: ptr("2026-11-12T09:14:00.000Z"), OnPath: entry != "e02", Snippet: snippet, Marks: [][2]int{{i, i + len(word)}},

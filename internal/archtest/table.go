@@ -44,6 +44,8 @@ var importTable = []row{
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
 		why: "text is shown on a terminal in the same way by every face"},
+	{packages: "internal/redact", pure: true,
+		why: "a secret is known by its text alone, wherever the text comes from"},
 	// The model.
 	{packages: "session run", may: "internal/rawjson", pure: true,
 		why: "the model does not depend on any format, place or program; it does no I/O and has no dependencies"},

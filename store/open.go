@@ -40,7 +40,10 @@ func (s *Store) OpenAt(ctx context.Context, at place.Location, opt OpenOptions) 
 	if err != nil {
 		return nil, err
 	}
-	return s.sessionOf(l, at), nil
+	sess := s.sessionOf(l, at)
+	sess.r = &reading{builder: l.Builder, dec: l.Decoder}
+	sess.r.tail = logtree.Tail{At: l.At, Pos: l.At.Size, Line: l.Lines, Unterminated: l.Torn}
+	return sess, nil
 }
 
 // sessionOf makes a session of a log that was read.

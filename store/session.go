@@ -31,6 +31,7 @@ type Session struct {
 	release func() error // lets go of what the backend holds for the log; may be nil
 	closed  bool
 	w       *writing // nil: for reading only
+	r       *reading // nil: for writing, or it cannot be read on
 }
 
 // Path is the log's path, as it was given; "" for a session in memory.

@@ -121,7 +121,7 @@ var importTable = []row{
 		why: "a conversion makes records; how a session is written is the store's business"},
 	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
-	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson",
+	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},

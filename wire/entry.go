@@ -106,6 +106,11 @@ func newParts(parts []session.Part, opt partOptions) *[]Part {
 	return &list
 }
 
+// NewImage describes an image. blobSize tells the size of a blob, -1 for one that cannot be read.
+func NewImage(p session.Image, blobSize func(ref string) int64) Part {
+	return newImage(p, partOptions{blobSize: blobSize})
+}
+
 // newImage describes an image. It computes the size from the length of the base64 text: four characters are three bytes.
 func newImage(p session.Image, opt partOptions) Part {
 	j, size := Part{Type: "image", MIME: p.MIME}, int64(-1)

@@ -79,6 +79,17 @@ func (t *Text) From(m *Member) []byte {
 // found returns a value of which only the beginning is known, and that it is well formed.
 func (t *Text) found(m *Member) []byte {
 	value := t.From(m)
+	switch c := value[0]; {
+	case c-'0' <= 9:
+		end := skipDigits(value, 1)
+		if c := value[end]; c == ',' || c == '}' { // a value is followed by something
+			return value[:end]
+		}
+	case c == 'n' || c == 't':
+		return value[:4]
+	case c == 'f':
+		return value[:5]
+	}
 	end, _ := Skip(value, 0)
 	return value[:end]
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/jsonschema"
+	"github.com/treeline-dev/treeline/run"
 )
 
 // openAPIVersion is the version of the specification that the document follows.
@@ -107,7 +108,13 @@ func describe(version, base string) apiDocument {
 func newSchemas() *jsonschema.Set {
 	return &jsonschema.Set{
 		Defs: jsonschema.Defs{}, Prefix: "#/components/schemas/",
-		Name: func(t reflect.Type) string { return strings.ToUpper(t.Name()[:1]) + t.Name()[1:] },
+		Name: func(t reflect.Type) string {
+			name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+			if t == reflect.TypeFor[run.Problem]() {
+				name = "RunProblem" // sessions have problems of their own
+			}
+			return name
+		},
 	}
 }
 

@@ -45,24 +45,28 @@ var errNotModified = errors.New("not modified")
 
 // made makes an answer in memory, when a slot is free, and sends it.
 func (r *request) made(media string, f func(*bytes.Buffer) error) error {
-	select {
-	case r.s.slots <- struct{}{}:
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
-	b := buffers.Get().(*bytes.Buffer)
-	err := f(b)
-	var a answer
-	if err == nil {
-		a = packed(b.Bytes(), takesGzip(r.Request))
-	}
-	release(b)
-	<-r.s.slots
+	a, err := r.make(f)
 	if err != nil {
 		return err
 	}
 	r.w.Header().Set("Content-Type", media)
 	return a.send(r)
+}
+
+// make makes an answer. The slot and the buffer are free again before anything is sent.
+func (r *request) make(f func(*bytes.Buffer) error) (a answer, err error) {
+	select {
+	case r.s.slots <- struct{}{}:
+		defer func() { <-r.s.slots }()
+	case <-r.Context().Done():
+		return a, r.Context().Err()
+	}
+	b := buffers.Get().(*bytes.Buffer)
+	defer release(b)
+	if err = f(b); err == nil {
+		a = packed(b.Bytes(), takesGzip(r.Request))
+	}
+	return a, err
 }
 
 // takesGzip reports whether a client takes packed answers.

@@ -40,16 +40,13 @@ func (s *Store) OpenAt(ctx context.Context, at place.Location, opt OpenOptions) 
 	if err != nil {
 		return nil, err
 	}
-	sess := s.sessionOf(l, at)
-	sess.r = &reading{builder: l.Builder, dec: l.Decoder}
-	sess.r.tail = logtree.Tail{At: l.At, Pos: l.At.Size, Line: l.Lines, Unterminated: l.Torn}
-	return sess, nil
+	return s.sessionOf(l, at), nil
 }
 
 // sessionOf makes a session of a log that was read.
 func (s *Store) sessionOf(l *logtree.Log, at place.Location) *Session {
 	return &Session{
-		store: s, at: at, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
+		store: s, at: at, read: l, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
 	}
 }
 

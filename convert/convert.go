@@ -263,6 +263,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 			v.ledger.note("", "slot", Carried)
 		}
 	}
+	v.cross.rest()
 	for {
 		log, err := v.log()
 		if err != nil || v.settled() {

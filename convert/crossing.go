@@ -144,6 +144,12 @@ func (c *crossing) run() error {
 	return nil
 }
 
+// rest gives up what is needed only until all records are made: large sessions are converted several times at once.
+func (c *crossing) rest() {
+	c.origins, c.done, c.passageOf, c.after, c.onPath, c.asked = nil, nil, nil, nil, nil, nil
+	c.repeated, c.first, c.last, c.used, c.tools = nil, nil, nil, nil, nil
+}
+
 // each converts the entries one after the other.
 func (c *crossing) each() error {
 	for pos, i := range c.onPath {

@@ -40,6 +40,7 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 	if err != nil {
 		return r, err
 	}
+	c.rest()
 	r.id = c.newOf.ID
 	others := foreign(sess.tree)
 	for _, p := range c.passages {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -130,7 +131,7 @@ func (c *completion) result(record []byte) []byte {
 	calls := rawjson.Get(rawjson.Get(record, "message"), "content")
 	var id string
 	for b := range rawjson.Elements(calls) {
-		if id == "" && rawjson.Str(b, "type") == blockResult {
+		if id == "" && rawjson.Str(b, "type") == blocks.TypeResult {
 			id = rawjson.Str(b, "tool_use_id")
 		}
 	}
@@ -155,7 +156,7 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 		if rawjson.Str(record, "type") != typeAssistant || !bytes.Contains(record, []byte(id)) {
 			return false
 		}
-		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blockCall), id)
+		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blocks.TypeCall), id)
 	}
 	for _, record := range slices.Backward(c.done) {
 		if has(record) {

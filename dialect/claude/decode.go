@@ -311,6 +311,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	if len(f.id) == 0 {
 		m.flags |= isNameless
 	}
+	if f.id == nil {
+		m.flags |= isUnnamed
+	}
 	switch string(f.typ) {
 	case typeUser:
 		env.Kind, env.Role = session.KindMessage, session.RoleUser
@@ -416,7 +419,11 @@ func millis(timestamp []byte) (at int64, ok bool) {
 	if at, ok = plainMillis(timestamp); ok {
 		return at, true
 	}
-	return session.Time{Text: string(timestamp)}.Millis()
+	if at, ok = (session.Time{Text: string(timestamp)}).Millis(); ok {
+		return at, true
+	}
+	text, _ := rawjson.Unquote(timestamp)
+	return looseMillis(text)
 }
 
 // plainMillis reads a time in the program's own spelling, "2026-05-01T10:00:01.000Z" with its quotes, and does nothing

@@ -46,6 +46,8 @@ var importTable = []row{
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
 		why: "text is shown on a terminal in the same way by every face"},
+	{packages: "internal/redact", pure: true,
+		why: "a secret is known by its text alone, wherever the text comes from"},
 	{packages: "internal/diff", pure: true,
 		why: "two texts are compared in the same way wherever they come from"},
 	{packages: "internal/markup", may: "internal/screen", modules: "github.com/yuin/goldmark", pure: true,
@@ -119,7 +121,7 @@ var importTable = []row{
 		why: "a conversion makes records; how a session is written is the store's business"},
 	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
-	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson",
+	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},
@@ -147,12 +149,15 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
+	{packages: "server", may: ". session run backend index index/query logtree place store find usage watch runs wire internal/jsonschema",
+		modules: "github.com/klauspost/compress",
+		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire rpc server/* internal/rawjson internal/screen",
+			"repair trash history wire rpc server server/* internal/rawjson internal/screen",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -259,7 +259,7 @@ func (v sessionsView) Kept() (list []item) {
 
 // MoreLink is the list with more rows, "" if all are shown.
 func (v sessionsView) MoreLink() string {
-	if len(v.Rows) >= v.Matched {
+	if len(v.Rows) >= v.Matched || v.site.Export {
 		return ""
 	}
 	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })

@@ -61,13 +61,15 @@ const fetched = async (url, signal) => {
 
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
+const named = (url) => decodeURIComponent(url.hash.slice(1));
+const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
 let current = null;
 const select = (e) => {
   current?.classList.remove("now");
   current = e;
   if (e.matches("a")) return e.focus();
   e.classList.add("now");
-  for (const a of $$(".graph a")) a.ariaCurrent = decodeURIComponent(a.hash.slice(1)) === e.id ? "true" : null;
+  light(e.id);
   const box = e.getBoundingClientRect();
   if (box.top < 60 || box.bottom > innerHeight) e.scrollIntoView();
   e.focus({ preventScroll: true });
@@ -285,7 +287,7 @@ const branches = () => {
   if (!sections.length) return;
   const from = (s) => byID(s.dataset.from);
   const show = () => {
-    const target = byID(decodeURIComponent(location.hash.slice(1)));
+    const target = byID(named(location));
     const path = []; // from the section with the target up to the first one
     for (let s = target?.closest("section.branch"); s && !path.includes(s); s = from(s)?.closest("section.branch")) path.unshift(s);
     for (const s of sections) s.hidden = !path.includes(s);
@@ -297,7 +299,9 @@ const branches = () => {
         hide ||= e === end;
       }
     });
-    target?.scrollIntoView();
+    if (!target) return;
+    light(target.id);
+    target.scrollIntoView();
   };
   addEventListener("hashchange", show);
   show();
@@ -409,7 +413,7 @@ document.addEventListener("DOMContentLoaded", () => {
     if (here) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
   }
   // An entry that is not in the page: the server is asked for it, once.
-  const id = decodeURIComponent(location.hash.slice(1)), url = new URL(location.href);
+  const id = named(location), url = new URL(location.href);
   if (id && $("main[data-fragment]") && !byID(id) && url.searchParams.get("at") !== id) {
     url.searchParams.set("at", id);
     location.replace(url);

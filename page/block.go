@@ -67,6 +67,8 @@ type blockView struct {
 	// before is the time of the block before, newModel the model if it is not that of the answer before.
 	before   time.Time
 	newModel string
+	// FirstUnseen: the first of some blocks that the model does not see.
+	FirstUnseen bool
 }
 
 // Blocks gives the blocks of the window.
@@ -80,9 +82,10 @@ func (v sessionView) Blocks() []blockView {
 func (v sessionView) blocks(w *transcript.Window) []blockView {
 	list := make([]blockView, len(w.Blocks))
 	var before time.Time
-	model := ""
+	model, unseen := "", false
 	for i, b := range w.Blocks {
-		list[i] = blockView{Block: b, v: v, before: before}
+		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen}
+		unseen = b.Unseen || unseen && b.Kind == transcript.Note
 		if !b.Time.IsZero() {
 			before = b.Time
 		}
@@ -309,7 +312,7 @@ func code(source, language string) template.HTML {
 func (v sessionView) image(p transcript.Image) imageView {
 	text := "image"
 	if p.MIME != "" {
-		text += " " + screen.OneLine(p.MIME, 40)
+		text = screen.OneLine(p.MIME, 40)
 	}
 	switch {
 	case p.Size >= 0:

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/wire"
@@ -125,7 +126,7 @@ func chart(list []bar, series []Series, m measure) template.HTML {
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s per day">`, chartWidth, chartHeight, m.title)
 	for v := 0.0; v <= high*1.001; v += by {
 		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
-			chartLeft, y(v), chartWidth, chartLeft-8, y(v)+4, template.HTMLEscapeString(m.show(v)))
+			chartLeft, y(v), chartWidth, chartLeft-8, y(v)+4, template.HTMLEscapeString(strings.TrimSuffix(m.show(v), ".00")))
 	}
 	pitch := float64(chartWidth-chartLeft) / float64(max(len(list), 1))
 	width := min(max(pitch*0.76, 1), 40)
@@ -149,7 +150,8 @@ func chart(list []bar, series []Series, m measure) template.HTML {
 		}
 		b.WriteString("</g>")
 		if i%every == 0 {
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, x+width/2, chartHeight-6, day)
+			middle := min(x+width/2, chartWidth-20) // the last one stays inside
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, middle, chartHeight-6, day)
 		}
 	}
 	b.WriteString("</svg>")

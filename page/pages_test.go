@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 			d := doc
 			if d.Mode = m; m == page.Model {
 				win := *d.Window
-				win.Blocks, win.Estimate = win.Blocks[7:], 1950
+				win.Blocks, win.Estimate = slices.Clone(win.Blocks[7:]), 1950
 				win.Blocks[0].Estimate = 1900
 				d.Window = &win
 			}
@@ -46,6 +47,7 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 		},
 		"login":    func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: "/s/1", Wrong: true}) },
 		"raw":      func(w io.Writer) error { return s.Raw(w, rawPage()) },
+		"run":      func(w io.Writer) error { return s.Run(w, runPage()) },
 		"fragment": func(w io.Writer) error { return s.Fragment(w, doc) },
 		"hits":     func(w io.Writer) error { return s.SearchHits(w, search()) },
 	}

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 	"github.com/treeline-dev/treeline/wire"
@@ -158,7 +160,7 @@ func document() page.SessionPage {
 
 func search() page.SearchPage {
 	hit := func(key, agent, title, entry, snippet, word string) page.Hit {
-		i := strings.Index(snippet, word)
+		i := utf8.RuneCountInString(snippet[:strings.Index(snippet, word)])
 		return page.Hit{Key: key, Hit: wire.Hit{
 			Session: ptr(session.ID(key)), Entry: ptr(session.EntryID(entry)), Dialect: agent, Title: title, CWD: "/home/you/shop", Kind: "message", Role: ptr("assistant"),
 			Time: ptr("2026-11-12T09:14:00.000Z"), OnPath: entry != "e02", Snippet: snippet, Marks: [][2]int{{i, i + len(word)}},
@@ -235,4 +237,46 @@ func rawPage() page.RawPage {
 		JSON:     []byte(`{"type":"message","id":"c40b6a12","parentId":"2f81d9e0","timestamp":"2026-03-02T14:03:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I look at how prices are computed."}],"usage":{"input":900,"output":300,"cost":{"total":0.004}}}}`),
 		Previous: "2f81d9e0", Next: "c40c",
 	}
+}
+
+// runLog is a run of some steps.
+const runLog = `{"type":"header","schema_version":1,"run_id":"run-01","started_at":"2026-11-16T13:00:00Z","model":{"provider":"openai","name":"gpt-6"}}
+{"type":"run.start","run_id":"run-01","ts":"2026-11-16T13:00:00Z","input":{"type":"text","text":"Triage the open bugs"}}
+{"type":"run.status","run_id":"run-01","ts":"2026-11-16T13:00:00.1Z","status":"running"}
+{"type":"llm.request","run_id":"run-01","ts":"2026-11-16T13:00:00.2Z","seq":1,"input":{"messages":[]}}
+{"type":"llm.response","run_id":"run-01","ts":"2026-11-16T13:00:04Z","seq":1,"output":{"messages":[],"usage":{"input_tokens":900,"output_tokens":120,"total_tokens":1020},"stop_reason":"tool_use"}}
+{"type":"agent.event","run_id":"run-01","ts":"2026-11-16T13:00:04.1Z","seq":1,"event":{"type":"tool_call","tool":"bash","tool_call_id":"c1","args":{"command":"gh issue list"}}}
+{"type":"tool.output","run_id":"run-01","ts":"2026-11-16T13:00:09Z","tool":"bash","tool_call_id":"c1","result_raw":"#12 crash on start\n#14 typo","is_error":false}
+{"type":"agent.event","run_id":"run-01","ts":"2026-11-16T13:00:09.2Z","seq":2,"event":{"type":"tool_result","tool":"bash","tool_call_id":"c1","result":"#12"}}
+{"type":"llm.request","run_id":"run-01","ts":"2026-11-16T13:00:09.5Z","seq":2,"input":{"messages":[]}}
+{"type":"llm.response","run_id":"run-01","ts":"2026-11-16T13:00:16Z","seq":2,"output":{"messages":[],"usage":{"input_tokens":1900,"output_tokens":620,"total_tokens":2520},"stop_reason":"tool_use"}}
+{"type":"agent.event","run_id":"run-01","ts":"2026-11-16T13:00:16.1Z","seq":3,"event":{"type":"tool_call","tool":"label","tool_call_id":"c2","args":{"issue":12,"label":"bug"}}}
+{"type":"tool.output","run_id":"run-01","ts":"2026-11-16T13:00:17Z","tool":"label","tool_call_id":"c2","result_raw":"403: no permission","is_error":true}
+{"type":"agent.event","run_id":"run-01","ts":"2026-11-16T13:00:18Z","seq":4,"event":{"type":"final","content":"#12 is a crash and goes first. I may not set labels."}}
+{"type":"run.end","run_id":"run-01","ts":"2026-11-16T13:00:18.2Z","outcome":"completed"}
+`
+
+type logSource string
+
+func (s logSource) Bytes(offset, length int64) ([]byte, error) {
+	return []byte(s[offset : offset+length]), nil
+}
+
+func runPage() page.RunPage {
+	d := run.NewDecoder(logSource(runLog))
+	offset, n := int64(0), 0
+	for line := range strings.Lines(runLog) {
+		n++
+		d.Line([]byte(strings.TrimSuffix(line, "\n")), offset, n, false)
+		offset += int64(len(line))
+	}
+	log, err := d.Finish()
+	if err != nil {
+		panic(err)
+	}
+	report, err := run.Audit(log)
+	if err != nil {
+		panic(err)
+	}
+	return page.RunPage{RunRow: runsPage().Rows[0], Audit: wire.NewAudit(report), Log: log}
 }

@@ -48,7 +48,7 @@ var importTable = []row{
 		why: "text is shown on a terminal in the same way by every face"},
 	{packages: "internal/diff", pure: true,
 		why: "two texts are compared in the same way wherever they come from"},
-	{packages: "internal/markup", may: "internal/screen", modules: "github.com/yuin/goldmark github.com/alecthomas/chroma/v2", pure: true,
+	{packages: "internal/markup", may: "internal/screen", modules: "github.com/yuin/goldmark", pure: true,
 		why: "HTML is made from a text alone; what is dangerous in a text is decided once, for terminals and pages"},
 	// The model.
 	{packages: "session run", may: "internal/rawjson", pure: true,

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/page"
@@ -26,8 +25,9 @@ const (
 
 // family is how the sessions of a list belong together.
 type family struct {
-	parents []int // of each row, -1 for none
-	tasks   []int // sub-agents of each row, whose own sub-agents count, too
+	parents []int         // of each row, -1 for none
+	below   map[int][]int // the forks and sub-agents of a row
+	tasks   []int         // sub-agents of each row, whose own sub-agents count, too
 	agents  []page.Choice
 	models  []page.Choice
 	cwds    []page.Choice
@@ -36,7 +36,7 @@ type family struct {
 // familyOf finds out how the rows belong together. It is made once for each list, when a page first needs it.
 func (l *listing) familyOf() *family {
 	l.once.Do(func() {
-		f := family{parents: place.Parents(l.rows), tasks: make([]int, len(l.rows))}
+		f := family{parents: place.Parents(l.rows), below: map[int][]int{}, tasks: make([]int, len(l.rows))}
 		agents, models, cwds := map[string]int{}, map[string]int{}, map[string]int{}
 		for i := range l.rows {
 			r := &l.rows[i]
@@ -48,6 +48,9 @@ func (l *listing) familyOf() *family {
 				for _, m := range r.Known.Models {
 					models[m]++
 				}
+			}
+			if p := f.parents[i]; p >= 0 {
+				f.below[p] = append(f.below[p], i)
 			}
 			for p, k := f.parents[i], i; p >= 0 && l.rows[k].IsTask(); p, k = f.parents[p], p {
 				f.tasks[p]++
@@ -121,7 +124,10 @@ func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, e
 	for i := range rows {
 		order[i] = l.byPath[rows[i].Path]
 		shown[order[i]] = true
-		p.add(&rows[i])
+		if k := rows[i].Known; k != nil {
+			p.Tokens += k.Tokens.Total
+			p.Cost += k.Cost
+		}
 	}
 	p.Matched = len(rows)
 	if by := place.Order(q.Sort); by != "" && by != place.OrderWhen {
@@ -229,10 +235,4 @@ func (l *listing) keyByID(id session.ID) string {
 		return l.keys[i]
 	}
 	return ""
-}
-
-// lazily is what a listing works out when it is first asked for.
-type lazily struct {
-	once   sync.Once
-	family family
 }

@@ -15,13 +15,13 @@ const htmlMedia = "text/html; charset=utf-8"
 func (s *Server) pages() {
 	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.token.set}
 	s.handle("GET /{$}", sessionsPage)
-	s.handle("GET /s/{session}", sessionPage)
+	s.handle("GET /s/{session}", oneSessionPage)
 	s.handle("GET /s/{session}/fragment", fragmentPage)
 	s.handle("GET /s/{session}/raw/{entry}", rawPage)
 	s.handle("GET /s/{session}/image/{entry}/{index}", image)
 	s.handle("GET /search", searchPage)
 	s.handle("GET /runs", runsPage)
-	s.handle("GET /runs/{run}", runPageOf)
+	s.handle("GET /runs/{run}", oneRunPage)
 	s.handle("GET /usage", usagePage)
 	s.handle("GET /usage.csv", usageCSV)
 	s.handle("GET /login", loginPage)

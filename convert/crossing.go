@@ -20,7 +20,7 @@ import (
 type passage struct {
 	// entries are the indexes of the entries that the records express; extra are those that the records only carry.
 	entries, extra []int
-	records        [][]byte
+	records        []session.Span // in the pile of the crossing
 	// custom is set if the record is a custom entry that holds nothing but an origin.
 	custom *dialect.NewEntry
 	// restored: the records come from an origin; at has their old indexes.
@@ -28,7 +28,7 @@ type passage struct {
 	at       []int
 	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
 	script bool
-	made   []dialect.NewRecord
+	made   []framing
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }
@@ -45,6 +45,7 @@ type crossing struct {
 	now     func() time.Time
 	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
+	pile pile // the records
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run
@@ -89,8 +90,9 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	_, ofRun := from.(dialect.Runs)
 	framer, _ := to.Dialect.(dialect.Framer)
 	n := t.Len()
+	empty, _ := logtree.FromRecords(to.Dialect, "", session.Header{}, nil, nil) // there is no record to fail at
 	return &crossing{
-		replays: logtree.FromRecords(to.Dialect, "", session.Header{}, nil).Tree.Replayed(), framer: framer,
+		replays: empty.Tree.Replayed(), framer: framer,
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
@@ -103,7 +105,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
-		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name()); err != nil {
+		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name(), &c.pile); err != nil {
 			return err
 		}
 		if o, ok := headerOrigin(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
@@ -118,7 +120,7 @@ func (c *crossing) run() error {
 	}
 	c.chooseRepeats()
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
-		c.settle(c.back.passage())
+		c.settle(c.back.passage(&c.pile))
 	}
 	// New ids must differ from those that entries keep, including entries that come later.
 	for e := range c.tree.Entries() {
@@ -140,6 +142,12 @@ func (c *crossing) run() error {
 		c.newOf.Time = c.latest
 	}
 	return nil
+}
+
+// rest gives up what is needed only until all records are made: large sessions are converted several times at once.
+func (c *crossing) rest() {
+	c.origins, c.done, c.passageOf, c.after, c.onPath, c.asked = nil, nil, nil, nil, nil, nil
+	c.repeated, c.first, c.last, c.used, c.tools = nil, nil, nil, nil, nil
 }
 
 // each converts the entries one after the other.
@@ -285,8 +293,7 @@ func (c *crossing) lastName() string {
 
 // restore takes the records that some entries were converted from, with their old ids.
 func (c *crossing) restore(o *foundOrigin) {
-	p := o.passage()
-	o.Records = nil // the passage has them now
+	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: o.records, at: o.at}
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip

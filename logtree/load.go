@@ -90,18 +90,20 @@ func Born(n dialect.NewSession) session.Header {
 	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
 }
 
-// FromRecords builds the tree of records that are in no log yet. The tree keeps their bytes.
-func FromRecords(d dialect.Dialect, path string, known session.Header, records [][]byte) Loaded {
-	l := Loaded{Builder: Seed(d, path, nil, known), Lines: len(records)}
-	l.Builder.Pending(true)
+// FromRecords builds the tree of records that are in no log yet: those at some spans of a source, one after the other as in a
+// log.
+func FromRecords(d dialect.Dialect, path string, known session.Header, src session.Source, records []session.Span) (Loaded, error) {
+	l := Loaded{Builder: Seed(d, path, src, known), Lines: len(records)}
 	l.Decoder = d.NewDecoder(l.Builder)
-	offset := int64(0)
-	for i, r := range records {
-		l.Decoder.Decode(dialect.Record{Data: r, Offset: offset, Line: i + 1})
-		offset += int64(len(r)) + 1
+	for i, at := range records {
+		data, err := src.Bytes(at)
+		if err != nil {
+			return l, err
+		}
+		l.Decoder.Decode(dialect.Record{Data: data, Offset: at.Offset, Line: i + 1})
 	}
 	l.Tree = l.Builder.Finish()
-	return l
+	return l, nil
 }
 
 // Log is one log as it was read.

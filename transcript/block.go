@@ -97,9 +97,11 @@ type Thinking struct {
 // Image is a picture.
 type Image struct {
 	MIME string
-	// Data is what the log has: base64, a URL, or a reference to a blob. Blob is true for a reference.
+	// Data is what the log has: base64, a data URL, the address of a picture, or a reference to a blob. Blob is set for a
+	// reference; URL is the address, "" for none. Nothing should be loaded from an address that a session names.
 	Data string
 	Blob bool
+	URL  string
 	// Size is that of the picture in bytes, -1 where it is not known or the blob is missing.
 	Size int64
 	// Entry has the picture, and Index is its position among the pictures of that entry, results of tools included.
@@ -145,7 +147,7 @@ type Tool struct {
 	InputCut int
 	// Call and Result are the entries that have them; "" where there is none.
 	Call, Result session.EntryID
-	// Output are Text, Image and Raw.
+	// Output are Text, Image and Raw, rarely Thinking.
 	Output []Piece
 	// Answered: there is a result. Failed: the tool says that it failed.
 	Answered, Failed bool

@@ -5,64 +5,28 @@ package transcript
 
 import (
 	"context"
+	"sync"
 
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
 )
-
-// Mode says what of a path is shown.
-type Mode uint8
-
-// The modes.
-const (
-	// Everything is all that was said and done.
-	Everything Mode = iota
-	// Focused is prompts and final answers, without their tool calls and thinking.
-	Focused
-	// Model is what the model sees at the leaf.
-	Model
-)
-
-// Request asks for a stretch of a path. At most one of Around, After and Before is set; with none it is the end of the path.
-type Request struct {
-	// Leaf ends the path; nil for the leaf of the session. The id "" is the place before the first entry.
-	Leaf *session.EntryID
-	// Around puts an entry into the middle. After begins after the block of an entry, Before ends before it.
-	Around, After, Before session.EntryID
-	// First begins at the start of the path.
-	First bool
-	// Limit bounds the blocks; 0 is 200.
-	Limit int
-	Mode  Mode
-	// All also shows notes, labels and what the agent hides from people.
-	All bool
-	// MaxText bounds each text, in bytes; 0 is 64 KB. Negative is no bound.
-	MaxText int
-}
-
-// Window is a stretch of a path.
-type Window struct {
-	Blocks []Block
-	// Leaf ends the path.
-	Leaf session.EntryID
-	// Earlier and Later: there are blocks before and after. First and Last are ids of the first and last block, for
-	// Request.Before and Request.After.
-	Earlier, Later bool
-	First, Last    session.EntryID
-	// Total is the number of entries on the path. Position is the number of them before the first block.
-	Total, Position int
-	// Onward is how the conversation goes on after the end of the path; nil where it does not, or where Later is true.
-	Onward *Fork
-	// Estimate guesses the tokens of all blocks; only in mode Model.
-	Estimate int64
-	// Problems are those of the records that were read. Those of the log are Tree.Problems.
-	Problems []session.Problem
-}
 
 // Document is one session that is open for reading. Goroutines may use it at once, as long as none appends to the session.
+// It remembers what it worked out, in bounded memory.
 type Document struct {
 	s *store.Session
 	k *Skeleton
+
+	children map[session.ID]Child
+	order    []session.ID // of the children
+
+	mu     sync.Mutex
+	routes []*route         // the last used last
+	lines  map[int32]string // entries in one line
+	labels map[int32]string // of branches, by first entry
+	after  map[int32]int64  // estimates of compactions
 }
 
 // New gives the document of a session. k is the skeleton of its tree, nil to make one.
@@ -73,42 +37,116 @@ func New(s *store.Session, k *Skeleton) *Document {
 	return &Document{s: s, k: k}
 }
 
+// Session is the session.
+func (d *Document) Session() *store.Session { return d.s }
+
 // Skeleton gives the shape of the tree.
 func (d *Document) Skeleton() *Skeleton { return d.k }
 
-// Children tells of the sessions that sub-agents of this session have. The document uses them from then on.
-func (d *Document) Children(list []Child) {}
+const (
+	labelWidth  = 80 // columns of the label of a branch
+	lineWidth   = 60 // columns of an entry in a rail
+	labelDepth  = 8  // entries of a branch that are read to find a text
+	mostCached  = 1 << 14
+	mostLabeled = 20 // branches of a fork that are listed
+)
 
-// Window gives a stretch of a path as blocks. It reads only the entries that it shows, and the first texts of the branches at
-// forks among them.
-func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
-	return &Window{}, nil
+// remember keeps a value for later. A table that became large is begun anew.
+func remember[K comparable, V any](d *Document, table *map[K]V, key K, value V) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if *table == nil || len(*table) >= mostCached {
+		*table = map[K]V{}
+	}
+	(*table)[key] = value
 }
 
-// Changes are all edits of files on the path to leaf (nil: the leaf of the session), one for each file, in the order of
-// their first edit.
-func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileChange, error) {
-	return nil, nil
+func recall[K comparable, V any](d *Document, table *map[K]V, key K) (V, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := (*table)[key]
+	return v, ok
 }
 
-// FileChange is what happened to one file along a path.
-type FileChange struct {
-	// Edit is the sum of all edits. Where they cannot be added up, its hunks are those of each edit, one after the other, and
-	// Partial says so.
-	Edit
-	// Edits counts the edits; Entries are the blocks that have them.
-	Edits   int
-	Entries []session.EntryID
+// line is an entry in one line.
+func (d *Document) line(r *wire.Reader, i int32) (string, error) {
+	if s, ok := recall(d, &d.lines, i); ok {
+		return s, nil
+	}
+	v, err := r.Look(d.k.t.At(int(i)))
+	if err != nil {
+		return "", err
+	}
+	s := v.Line(lineWidth)
+	remember(d, &d.lines, i, s)
+	return s, nil
 }
 
-// Skeleton is the shape of a tree: which entries are branches, and how large. It is made without reading a record, and may
-// be shared by the documents of a log as long as the log stays the same.
-type Skeleton struct {
-	t *session.Tree
+// label is the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
+func (d *Document) label(r *wire.Reader, first int32) (string, error) {
+	if s, ok := recall(d, &d.labels, first); ok {
+		return s, nil
+	}
+	label, line := "", ""
+	for i, n := first, 0; i >= 0 && n < labelDepth; i, n = d.k.first[i], n+1 {
+		v, err := r.Look(d.k.t.At(int(i)))
+		if err != nil {
+			return "", err
+		}
+		if line == "" {
+			line = v.Line(labelWidth)
+		}
+		text := screen.OneLine(firstText(v.Parts), labelWidth)
+		if m, ok := v.Body.(session.Message); ok && m.Role == session.RoleUser && !m.Meta && text != "" {
+			label = text
+			break
+		}
+		if label == "" && v.Role == session.RoleAssistant {
+			label = text
+		}
+		if d.k.forks(i) {
+			break
+		}
+	}
+	if label == "" {
+		label = line
+	}
+	remember(d, &d.labels, first, label)
+	return label, nil
 }
 
-// NewSkeleton makes the skeleton of a tree.
-func NewSkeleton(t *session.Tree) *Skeleton { return &Skeleton{t: t} }
+// firstText is the first text that says something.
+func firstText(parts []session.Part) string {
+	for _, p := range parts {
+		if t, ok := p.(session.Text); ok && screen.OneLine(t.Text, 1) != "" {
+			return t.Text
+		}
+	}
+	return ""
+}
 
-// Branches counts the ends of the conversation.
-func (k *Skeleton) Branches() int { return 0 }
+// fork gives the fork after an entry. branch is the first entry of the branch that is shown, -1 for none.
+func (d *Document) fork(r *wire.Reader, at, branch int32) (*Fork, error) {
+	f := &Fork{At: d.k.id(at)}
+	f.Count = int(d.k.kids[at])
+	if branch >= 0 {
+		f.Current = int(d.k.number[branch])
+	}
+	from := max(1, min(f.Current-mostLabeled/2, f.Count-mostLabeled+1))
+	for c := d.k.first[at]; c >= 0 && len(f.Branches) < mostLabeled; c = d.k.next[c] {
+		if int(d.k.number[c]) < from {
+			continue
+		}
+		label, err := d.label(r, c)
+		if err != nil {
+			return nil, err
+		}
+		f.Branches = append(f.Branches, Branch{
+			Number: int(d.k.number[c]), First: d.k.id(c), Tip: d.k.id(d.k.end(c)), Entries: int(d.k.weight[c]), Label: label,
+		})
+	}
+	return f, nil
+}
+
+// reader reads entries for one call.
+func (d *Document) reader(ctx context.Context) *wire.Reader { return wire.NewReader(ctx, d.s) }

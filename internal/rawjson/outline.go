@@ -54,13 +54,12 @@ func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end
 
 // Key returns the key of a member, decoded.
 func (t *Text) Key(m *Member) []byte {
+	key := t.b[m.key:m.end]
 	if m.escaped {
-		return t.decoded(m)
+		return decodeKey(key)
 	}
-	return t.b[m.key:m.end]
+	return key // the function is small enough to be inlined
 }
-
-func (t *Text) decoded(m *Member) []byte { return decodeKey(t.b[m.key:m.end]) }
 
 // Value returns the value of a member as in the text.
 func (t *Text) Value(m *Member) []byte {

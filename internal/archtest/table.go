@@ -144,6 +144,8 @@ var importTable = []row{
 			"place store find usage watch convert runs repair trash",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
+	{packages: "internal/demo", may: ". session run dialect backend store runs",
+		why: "the sessions of the demo are written through the front door, as a program that embeds treeline would write them"},
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},

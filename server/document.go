@@ -48,12 +48,12 @@ type document struct {
 	seen backend.Log    // the log before it was last read
 	tag  string         // of the log as it is in the tree
 
-	// kept guards what pages keep of the session: the shape of the tree, with the tag that it was made for, and the command
-	// that continues it.
-	kept     sync.Mutex
-	skeleton *transcript.Skeleton
-	shaped   string
-	command  *string
+	// kept guards what pages keep of the session: its transcript, with the state of the logs that it was made for, and the
+	// command that continues it.
+	kept    sync.Mutex
+	text    *transcript.Document
+	state   string
+	command *string
 }
 
 // errGone is the error of a document that another one replaced.

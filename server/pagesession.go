@@ -78,7 +78,7 @@ type viewing struct {
 
 // look reads what is shown of a session. Its tree does not grow meanwhile.
 func (v *viewing) look(doc *document) error {
-	p, t := &v.page, doc.sess.Tree()
+	p, t, d := &v.page, doc.sess.Tree(), doc.transcript(v.relatives())
 	title, err := doc.sess.Title()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (v *viewing) look(doc *document) error {
 	p.ID, p.Dialect, p.CWD, p.Path = string(h.ID), doc.sess.Dialect().Name(), h.CWD, doc.path
 	p.Title = cmp.Or(strings.TrimSpace(title), strings.TrimSpace(v.row.Prompt))
 	p.Created, _ = h.Timestamp.Time()
-	p.Entries, p.Messages, p.Branches = t.Len(), v.row.Messages, doc.shape().Branches()
+	p.Entries, p.Messages, p.Branches = t.Len(), v.row.Messages, d.Skeleton().Branches()
 	if k := v.row.Known; k != nil {
 		j := wire.NewRow(v.row)
 		p.Tokens, p.Cost = j.Tokens, j.Cost
@@ -104,8 +104,6 @@ func (v *viewing) look(doc *document) error {
 	}
 	p.Resume = doc.resume(v.Context(), v.s)
 	p.Problems = slices.Clone(t.Problems())
-	d := transcript.New(doc.sess, doc.shape())
-	d.Children(v.children())
 	if err := v.window(d); err != nil {
 		return err
 	}
@@ -157,19 +155,13 @@ func (v *viewing) window(d *transcript.Document) (err error) {
 	return err
 }
 
-// children are the sub-agents of the session.
-func (v *viewing) children() (list []transcript.Child) {
-	fam, own := v.l.familyOf(), v.l.byPath[v.row.Path]
-	for _, i := range fam.below[own] {
-		r := &v.l.rows[i]
-		if !r.IsTask() {
-			continue
+// relatives are the session and its sub-agents.
+func (v *viewing) relatives() []place.Row {
+	list := []place.Row{*v.row}
+	for _, i := range v.l.familyOf().below[v.l.byPath[v.row.Path]] {
+		if v.l.rows[i].IsTask() {
+			list = append(list, v.l.rows[i])
 		}
-		c := transcript.Child{Session: r.ID, Path: r.Path, Title: r.Heading()}
-		if r.Known != nil {
-			c.Entries, c.Tokens, c.Cost = r.Known.Entries, r.Known.Tokens.Total, r.Known.Cost
-		}
-		list = append(list, c)
 	}
 	return list
 }
@@ -214,14 +206,24 @@ func (v *viewing) around() error {
 	return nil
 }
 
-// shape gives the skeleton of the tree as it is now.
-func (doc *document) shape() *transcript.Skeleton {
+// transcript gives the session as a person reads it. It remembers what it worked out for as long as neither the log nor the
+// logs of its sub-agents change.
+func (doc *document) transcript(relatives []place.Row) *transcript.Document {
 	doc.kept.Lock()
 	defer doc.kept.Unlock()
-	if doc.skeleton == nil || doc.shaped != doc.tag {
-		doc.skeleton, doc.shaped = transcript.NewSkeleton(doc.sess.Tree()), doc.tag
+	state := doc.tag
+	for _, r := range relatives[1:] {
+		state += fmt.Sprintf(" %s %d", r.Path, r.Log.Size)
 	}
-	return doc.skeleton
+	if doc.text == nil || doc.state != state {
+		var shape *transcript.Skeleton
+		if doc.text != nil && strings.HasPrefix(doc.state, doc.tag) {
+			shape = doc.text.Skeleton()
+		}
+		doc.text, doc.state = transcript.New(doc.sess, shape), state
+		doc.text.SetChildren(relatives)
+	}
+	return doc.text
 }
 
 // resume gives the command that continues the session, "" for none. It does not change while the log grows.

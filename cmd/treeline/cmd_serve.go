@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	drivers "github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -29,6 +31,7 @@ type serveFlags struct {
 	cert, key               string
 	publicURL, basePath     string
 	write, browser, verbose bool
+	demo                    bool
 }
 
 // tokenVariable is where a token can be kept off the command line, which other users of the machine see.
@@ -61,6 +64,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "the `HOST:PORT` to listen on; port 0 is any free one")
 	cmd.Flags().BoolVar(&f.browser, "open", false, "open the browser")
+	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of all agents, in a folder that is removed at the end")
 	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove")
 	cmd.Flags().StringVar(&f.root, "root", "", "serve the sessions in the folder `DIR` instead of the agents' own")
 	cmd.Flags().StringVar(&f.token, "token", "", "clients must know this `TOKEN`")
@@ -120,12 +124,12 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	opt := a.options()
-	opt.ReadOnly = !f.write
-	if f.root != "" {
-		opt.Roots = []string{f.root}
+	opt, clean, err := a.served(ctx, f)
+	if err != nil {
+		return errors.Join(err, clean())
 	}
 	s, err := a.opened(opt)
+	a.close = append(a.close, clean)
 	if err != nil {
 		return err
 	}
@@ -168,6 +172,33 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	return nil
+}
+
+// served gives the options of the store: this machine, a folder, or the demo. clean is called when the store is closed.
+func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, clean func() error, err error) {
+	opt, clean = a.options(), func() error { return nil }
+	switch {
+	case f.demo && f.root != "":
+		err = misused("--demo and --root cannot be combined")
+	case f.root != "":
+		opt.Roots = []string{f.root}
+	case f.demo:
+		dir, err := os.MkdirTemp("", "treeline-demo-")
+		if err != nil {
+			return opt, clean, err
+		}
+		clean = func() error { return os.RemoveAll(dir) }
+		clock := a.clock
+		if clock == nil {
+			clock = time.Now
+		}
+		if err := demo.Write(ctx, dir, clock, drivers.Drivers()...); err != nil {
+			return opt, clean, err
+		}
+		opt = demo.Machine(dir, clock, drivers.Drivers()...)
+	}
+	opt.ReadOnly = !f.write
+	return opt, clean, err
 }
 
 // reached is the address by which this machine reaches the server: one that stands for all addresses is none.

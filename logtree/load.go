@@ -113,6 +113,9 @@ type Log struct {
 	At      backend.Log
 	Dialect dialect.Dialect
 	Source  *Source
+
+	tail   Tail // see Renew
+	halved bool // the tree has a part of what was appended
 }
 
 // Close closes the log. What was not read of it yet cannot be read any more.

@@ -59,8 +59,8 @@ type Builder struct {
 	missing    []missing // ids that entries name and the log does not have
 	has        func(EntryID) bool
 	duplicates bool
-	forward    bool // a parent stands after its child: only then can there be a cycle
-	lastType   uint16
+	forward    bool       // a parent stands after its child: only then can there be a cycle
+	lastTypes  [16]uint16 // the last type of each length
 	leafMoves  []leafMove
 	moved      int  // number of leafMoves that were replayed
 	pending    bool // new entries are not in a log yet
@@ -137,8 +137,9 @@ func (b *Builder) keep(id []byte) EntryID {
 
 func (b *Builder) typeIndex(name []byte) uint16 {
 	t := b.t
-	if int(b.lastType) < len(t.types) && t.types[b.lastType] == string(name) {
-		return b.lastType
+	last := &b.lastTypes[len(name)%len(b.lastTypes)]
+	if int(*last) < len(t.types) && t.types[*last] == string(name) {
+		return *last
 	}
 	// The conversion in the function makes no copy, unlike that of an argument.
 	i := slices.IndexFunc(t.types, func(typ string) bool { return typ == string(name) })
@@ -150,8 +151,8 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 		i = len(t.types)
 		t.types = append(t.types, string(name))
 	}
-	b.lastType = uint16(i)
-	return b.lastType
+	*last = uint16(i)
+	return *last
 }
 
 // Add adds an entry after the others and moves the leaf to it, unless it is Aside.
@@ -188,7 +189,7 @@ func (b *Builder) Add(env *Envelope) {
 	case env.ID == nil:
 		n.id = b.keep(hexOf(b.hash(i, env.Record)))
 		n.flags |= derivedID
-	case env.Repeats && b.taken(EntryID(env.ID)):
+	case env.Repeats && !b.highest(env.ID) && b.taken(EntryID(env.ID)):
 		put(&t.natives, i, EntryID(env.ID))
 		n.id = b.repeat(env.ID)
 		n.flags |= derivedID

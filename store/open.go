@@ -46,7 +46,7 @@ func (s *Store) OpenAt(ctx context.Context, at place.Location, opt OpenOptions) 
 // sessionOf makes a session of a log that was read.
 func (s *Store) sessionOf(l *logtree.Log, at place.Location) *Session {
 	return &Session{
-		store: s, at: at, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
+		store: s, at: at, read: l, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
 	}
 }
 

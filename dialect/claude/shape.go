@@ -43,8 +43,13 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
 	s.again = slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
-	for i := range n {
-		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || s.again && !s.current(i)
+	unnamed := map[flags]bool{}
+	for i := n - 1; i >= 0; i-- {
+		m := s.marks[i].flags
+		s.dead[i] = m&(isEntry|isProgress) == 0 || s.again && !s.current(i)
+		if m&isEntry != 0 && m&isNameless != 0 { // to the program all of them have one uuid, or the empty one
+			s.dead[i], unnamed[m&isUnnamed] = unnamed[m&isUnnamed], true
+		}
 	}
 	s.keep()
 	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
@@ -316,10 +321,10 @@ func (g groups) of(answer int32) []int32 {
 	return g.list[g.begin[answer]:g.begin[answer+1]]
 }
 
-// lastEntry gives the last line of the conversation that ok accepts, or -1.
-func (s *shape) lastEntry(ok func(mark) bool) int32 {
+// lastEntry gives the last entry that has none of these marks, or -1.
+func (s *shape) lastEntry(without flags) int32 {
 	for i := int32(len(s.marks)) - 1; i >= 0; i-- {
-		if m := s.marks[i]; s.live(i) && m.flags&(isSide|isNameless) == 0 && ok(m) {
+		if s.live(i) && s.marks[i].flags&without == 0 {
 			return i
 		}
 	}

@@ -46,6 +46,12 @@ var importTable = []row{
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
 		why: "text is shown on a terminal in the same way by every face"},
+	{packages: "internal/redact", pure: true,
+		why: "a secret is known by its text alone, wherever the text comes from"},
+	{packages: "internal/diff", pure: true,
+		why: "two texts are compared in the same way wherever they come from"},
+	{packages: "internal/markup", may: "internal/screen", modules: "github.com/yuin/goldmark", pure: true,
+		why: "HTML is made from a text alone; what is dangerous in a text is decided once, for terminals and pages"},
 	// The model.
 	{packages: "session run", may: "internal/rawjson", pure: true,
 		why: "the model does not depend on any format, place or program; it does no I/O and has no dependencies"},
@@ -56,8 +62,10 @@ var importTable = []row{
 		why: "the ordered list of dialects is a list and nothing else"},
 	{packages: "dialect/dialecttest", may: "session run dialect dialect/all internal/*", modules: "*",
 		why: "the suite tests any dialect through its interface; with a backend or the store it would test two things at once"},
-	{packages: "dialect/claude", may: "session run dialect dialect/claude/blocks dialect/claude/files internal/rawjson", pure: true,
+	{packages: "dialect/claude", may: "session run dialect dialect/claude/blocks dialect/claude/files dialect/claude/request internal/rawjson", pure: true,
 		why: "a dialect is a pure codec; where its program keeps files is a package of its own"},
+	{packages: "dialect/claude/request", may: "session dialect dialect/claude/blocks internal/rawjson", pure: true,
+		why: "the rules by which messages become a request need no tree and no log"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
@@ -115,7 +123,7 @@ var importTable = []row{
 		why: "a conversion makes records; how a session is written is the store's business"},
 	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
-	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson",
+	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},
@@ -127,6 +135,12 @@ var importTable = []row{
 		may: "session run dialect llm backend blob index index/query logtree place store find usage watch convert runs repair " +
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
+	{packages: "transcript",
+		may: "session dialect logtree place store wire internal/diff internal/rawjson internal/screen",
+		why: "a session as a person reads it is the same in a viewer, in an export and on a terminal, so it makes values and " +
+			"neither HTML nor escapes"},
+	{packages: "page", may: "session run wire transcript internal/diff internal/markup internal/rawjson internal/screen",
+		why: "pages are made from values: the server and the exports share them, so they open nothing and know no request"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
 			"place store find usage watch convert runs repair trash",
@@ -135,17 +149,20 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
+	{packages: "server", may: ". session run backend index index/query logtree place store find usage watch runs wire internal/jsonschema",
+		modules: "github.com/klauspost/compress",
+		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire rpc server/* internal/rawjson internal/screen",
+			"repair trash history wire rpc server server/* internal/rawjson internal/screen",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/browser", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

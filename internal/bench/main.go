@@ -81,6 +81,7 @@ var groups = []group{
 	{"append", appends},
 	{"history", prompts},
 	{"watch", watching},
+	{"redact", redacting},
 }
 
 // bench is one run of this program, with the data that several groups use.

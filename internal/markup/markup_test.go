@@ -35,6 +35,7 @@ func TestMarkdown(t *testing.T) {
 		{"bare link before full-width punctuation", "https://x.org，然后", `<p><a href="https://x.org"` + rel + `>https://x.org</a>，然后</p>` + "\n"},
 		{"bare link without scheme", "www.x.org", `<p><a href="http://www.x.org"` + rel + ">www.x.org</a></p>\n"},
 		{"mail", "<a@b.org>", `<p><a href="mailto:a@b.org"` + rel + ">a@b.org</a></p>\n"},
+		{"angle brackets of code", "vector<std::string> <javascript:x>", "<p>vector&lt;std::string&gt; &lt;javascript:x&gt;</p>\n"},
 		{"no link in a link", "[https://a.b](https://c.d)", `<p><a href="https://c.d"` + rel + ">https://a.b</a></p>\n"},
 		{"fragment", "[a](#b)", `<p><a href="#b"` + rel + ">a</a></p>\n"},
 		{"script", "[a](javascript:alert(1))", `<p>a <span class="dest">(javascript:alert(1))</span></p>` + "\n"},

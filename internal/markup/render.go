@@ -234,12 +234,7 @@ func (r *renderer) inline(n ast.Node) {
 			}
 		})
 	case *ast.AutoLink:
-		label := string(n.Label(r.source))
-		to := label
-		if n.AutoLinkType == ast.AutoLinkEmail {
-			to = "mailto:" + label
-		}
-		r.link(to, "", func() { Plain(r.dst, label) })
+		r.autoLink(n)
 	default:
 		r.inlines(n)
 	}

@@ -87,8 +87,9 @@ func TestPlain(t *testing.T) {
 }
 
 func TestAnchors(t *testing.T) {
-	got := html("# A b\n## A-b\n# é\n[x](#a-b)", Options{Anchor: `e"1`})
-	want := `<h1 id="e&#34;1-a-b">A b</h1>` + "\n" + `<h2 id="e&#34;1-a-b-1">A-b</h2>` + "\n" + `<h1 id="e&#34;1-section">é</h1>` + "\n" +
+	got := html("# A b\n## A-b\n# A b 1\n# é\n[x](#a-b)", Options{Anchor: `e"1`})
+	want := `<h1 id="e&#34;1-a-b">A b</h1>` + "\n" + `<h2 id="e&#34;1-a-b-1">A-b</h2>` + "\n" + `<h1 id="e&#34;1-a-b-1-1">A b 1</h1>` + "\n" +
+		`<h1 id="e&#34;1-section">é</h1>` + "\n" +
 		`<p><a href="#e%221-a-b"` + rel + ">x</a></p>\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/transcript"
 )
 
 // Bounds of the sessions that are held open.
@@ -46,6 +47,13 @@ type document struct {
 	sess *store.Session // nil: not opened yet
 	seen backend.Log    // the log before it was last read
 	tag  string         // of the log as it is in the tree
+
+	// kept guards what pages keep of the session: its transcript, with the state of the logs that it was made for, and the
+	// command that continues it.
+	kept    sync.Mutex
+	text    *transcript.Document
+	state   string
+	command *string
 }
 
 // errGone is the error of a document that another one replaced.

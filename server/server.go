@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -42,6 +43,8 @@ type Options struct {
 	TLS bool
 	// Home is the user's folder, which is shown as ~.
 	Home string
+	// Agents are those that can continue a session of another one, by name.
+	Agents []string
 	// Version is that of the program.
 	Version wire.Version
 	// Log is told what is refused and what fails and, at level debug, every request; nil logs nothing.
@@ -63,6 +66,9 @@ type Server struct {
 	base   string // "" or a path without a slash at its end
 	mux    *http.ServeMux
 	counts metrics
+
+	site   *page.Site
+	recent recent
 
 	feed  *feed
 	list  catalogue

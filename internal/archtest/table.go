@@ -151,7 +151,7 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "server", may: ". session run backend index index/query logtree place store find usage watch runs wire internal/jsonschema",
+	{packages: "server", may: ". session run backend blob index index/query logtree place store find usage watch runs wire transcript page internal/jsonschema",
 		modules: "github.com/klauspost/compress",
 		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
@@ -160,6 +160,7 @@ var importTable = []row{
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
 			"repair trash history wire rpc server server/* internal/demo internal/rawjson internal/screen",
+			"repair trash history wire rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

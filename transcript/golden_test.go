@@ -22,8 +22,9 @@ var goldens = []string{
 	"claude/claude/parallel", "claude/claude/compaction", "claude/claude/compaction-kept-list", "claude/claude/sidechain-inside",
 	"claude/claude/last-prompt-other-branch", "claude/claude/commands-and-errors", "claude/claude/blocks",
 	"codex/codex/calls", "codex/codex/calls-open", "codex/codex/rolled-back", "codex/codex/compacted", "codex/codex/images",
-	"pi/omp/*", "operator/operator/branches", "operator/operator/two-compactions", "operator/operator/dangling-calls",
-	"operator/operator/cycle", "wave/wave/*", "codelia/codelia/*",
+	"pi/omp/branches", "pi/omp/kinds", "pi/omp/cycles", "pi/omp/child-before-parent", "pi/omp/duplicate-ids",
+	"operator/operator/branches", "operator/operator/two-compactions", "operator/operator/dangling-calls",
+	"wave/wave/blocks", "wave/wave/compact-twice", "wave/wave/subagent", "codelia/codelia/tools",
 }
 
 func open(t testing.TB, w *world.World, path string) *transcript.Document {

@@ -34,7 +34,9 @@ func TestView(t *testing.T) {
 		}
 		for window := range len(text) + 1 {
 			var got []string
-			take := func(r dialect.Record) { got = append(got, fmt.Sprintf("%d %d %q %t", r.Line, r.Offset, r.Data, r.Torn)) }
+			take := func(r dialect.Record) {
+				got = append(got, fmt.Sprintf("%d %d %q %t", r.Line, r.Offset, r.Data, r.Torn))
+			}
 			seen, line, err := view(t.Context(), shown{text: text, most: 99}, int64(len(text)), int64(window+1), take)
 			if err != nil || seen != int64(len(text)) || line != len(want) || strings.Join(got, "\n") != strings.Join(want, "\n") {
 				t.Errorf("%q by %d: %q up to %d, line %d, %v", text, window+1, got, seen, line, err)

@@ -28,7 +28,7 @@ var funcs = template.FuncMap{
 	"took":    took,
 	"int64":   func(n int) int64 { return int64(n) },
 	"short":   shortID,
-	"title":   func(s string) string { return strings.ToUpper(s[:1]) + s[1:] },
+	"next":    func(i int) int { return i + 1 },
 }
 
 // plain shows a text that comes from a log.
@@ -70,6 +70,8 @@ func dollars(f float64) string {
 // took is a duration as people say it: 0.1 s, 42 s, 3 min.
 func took(d time.Duration) string {
 	switch {
+	case d == 0:
+		return "0 s"
 	case d < 10*time.Second:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
 	case d < 2*time.Minute:

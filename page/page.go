@@ -9,7 +9,7 @@
 //	/                          sessions; the members of [ListQuery] as parameters
 //	/s/KEY                     one session; mode, leaf, at, before and after as parameters, see [SessionPage]
 //	/s/KEY/fragment            the same parameters: the part of the page that changes, see [Site.Fragment]
-//	/s/KEY/raw/ENTRY           one entry as it is in the log; ?form=exact shows the bytes without indentation
+//	/s/KEY/raw/ENTRY           one entry as it is in the log; form=exact without indentation, form=download the bytes alone
 //	/s/KEY/export?format=html  a download
 //	/search?q=WORDS            results; with part=hits the list alone, for searching while typing
 //	/runs, /runs/ID            runs, one run
@@ -60,6 +60,14 @@ type view struct {
 	Section, Title string
 	// Query is the text of the search box.
 	Query string
+	// Index is the script with the search index of an export.
+	Index string
 	// Page is one of the page types.
 	Page any
+}
+
+// With is the view of a part of the page.
+func (v view) With(part any) view {
+	v.Page = part
+	return v
 }

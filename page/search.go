@@ -1,8 +1,12 @@
 package page
 
 import (
+	"bytes"
+	"html/template"
 	"io"
+	"time"
 
+	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -61,4 +65,49 @@ func (p SearchPage) Groups() []hitGroup {
 		groups[i].Hits = append(groups[i].Hits, h)
 	}
 	return groups
+}
+
+// HitLink leads to the entry of a hit.
+func (s *Site) HitLink(h Hit) string {
+	switch {
+	case h.Run != "":
+		return s.Link("runs", h.Run)
+	case h.Entry == nil:
+		return s.Link("s", h.Key)
+	case h.OnPath:
+		return s.EntryLink(h.Key, "", *h.Entry)
+	}
+	return s.EntryLink(h.Key, *h.Entry, *h.Entry)
+}
+
+// HitTime is the time of a hit.
+func (s *Site) HitTime(h Hit) template.HTML {
+	if h.Time == nil {
+		return ""
+	}
+	at, err := time.Parse(time.RFC3339, *h.Time)
+	if err != nil {
+		return ""
+	}
+	return s.Ago(at)
+}
+
+// Marked is the snippet with its matches marked.
+func (h Hit) Marked() template.HTML {
+	var b bytes.Buffer
+	text := []rune(h.Snippet)
+	done := 0
+	for _, m := range h.Marks {
+		from, to := max(m[0], done), min(m[1], len(text))
+		if from >= to {
+			continue
+		}
+		markup.Plain(&b, string(text[done:from]))
+		b.WriteString("<mark>")
+		markup.Plain(&b, string(text[from:to]))
+		b.WriteString("</mark>")
+		done = to
+	}
+	markup.Plain(&b, string(text[done:]))
+	return template.HTML(b.String())
 }

@@ -1,10 +1,8 @@
 package session
 
 import (
-	"cmp"
 	"hash/maphash"
 	"sort"
-	"strings"
 )
 
 // idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: eight bytes a slot, where a
@@ -32,7 +30,7 @@ const fewOrdered = 64
 // insert makes nodes[i] the entry of its id and gives the index of the one that it replaces, or -1.
 func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	made := nodes[i].flags&derivedID != 0
-	if made && t.ordered == int(i) && (i == 0 || compareIDs(nodes[i-1].id, nodes[i].id) < 0) {
+	if made && t.ordered == int(i) && (i == 0 || idLess(nodes[i-1].id, nodes[i].id)) {
 		t.ordered++
 		return -1
 	}
@@ -49,21 +47,17 @@ func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	return before
 }
 
-// compareIDs orders ids by length first, so that decimal numbers are in order.
-func compareIDs(a, b EntryID) int {
-	if c := cmp.Compare(len(a), len(b)); c != 0 {
-		return c
-	}
-	return strings.Compare(string(a), string(b))
-}
+// idLess orders ids by length first, so that decimal numbers are in order.
+func idLess(a, b EntryID) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
 
 // bisect gives the index of an id among those that are in order, or -1.
 func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	n := t.ordered
-	if n == 0 || compareIDs(nodes[n-1].id, id) < 0 {
-		return -1
+	k := n
+	if n > 0 && !idLess(nodes[n-1].id, id) { // most ids that are not there are new ones
+		k = sort.Search(n, func(k int) bool { return !idLess(nodes[k].id, id) })
 	}
-	if k := sort.Search(n, func(k int) bool { return compareIDs(nodes[k].id, id) >= 0 }); nodes[k].id == id {
+	if k < n && nodes[k].id == id {
 		return int32(k)
 	}
 	return -1

@@ -107,7 +107,11 @@ func (b *Builder) again(i, before int32) {
 func (b *Builder) highest(id []byte) bool {
 	b.index()
 	n := len(b.t.nodes)
-	return b.has == nil && b.t.ids.ordered == n && (n == 0 || compareIDs(b.t.nodes[n-1].id, EntryID(id)) < 0)
+	if b.has != nil || b.t.ids.ordered != n || n == 0 {
+		return n == 0 && b.has == nil
+	}
+	last := b.t.nodes[n-1].id // compared here: as an argument the id would be copied
+	return len(last) < len(id) || len(last) == len(id) && string(last) < string(id)
 }
 
 // taken reports whether an entry of the log has the id.

@@ -40,16 +40,13 @@ func (s *Store) OpenAt(ctx context.Context, at place.Location, opt OpenOptions) 
 	if err != nil {
 		return nil, err
 	}
-	sess := s.sessionOf(l, at)
-	sess.r = &reading{builder: l.Builder, dec: l.Decoder}
-	sess.r.tail = logtree.Tail{At: l.At, Pos: l.At.Size, Line: l.Lines, Unterminated: l.Torn}
-	return sess, nil
+	return s.sessionOf(l, at), nil
 }
 
 // sessionOf makes a session of a log that was read.
 func (s *Store) sessionOf(l *logtree.Log, at place.Location) *Session {
 	return &Session{
-		store: s, at: at, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
+		store: s, at: at, read: l, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
 	}
 }
 
@@ -171,10 +168,7 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 		return s.named(newer(h))
 	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
-	s.w = s.newWriting(d, opt)
-	s.w.created = true
-	s.take(l)
-	s.findBlobs()
+	s.goOn(d, l, opt)
 	s.note(ctx)
 	if err := s.migrate(ctx); err != nil {
 		return s.named(err)
@@ -188,11 +182,18 @@ func newer(h session.Header) error {
 	return fmt.Errorf("version %d is %w of the agent; it is read only", h.Version, ErrNewer)
 }
 
+// goOn makes a session writable whose log was read.
+func (s *Session) goOn(d dialect.WritingDialect, l logtree.Loaded, opt WriteOptions) {
+	s.w = s.newWriting(d, opt)
+	s.take(l)
+	s.findBlobs()
+}
+
 // take goes on from what was read.
 func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
-	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	w.builder, w.dec, w.loose, w.created = l.Builder, l.Decoder, l.Loose, true
 	s.showWhole()
 	s.follow(l.Lines, l.Torn)
 	if !w.busy {

@@ -62,7 +62,7 @@ func TestRenewReplaced(t *testing.T) {
 	if got, err := s.Renew(t.Context()); err != nil || got == logtree.Same || got == logtree.Grown {
 		t.Errorf("change %d (%v)", got, err)
 	}
-	if _, err := w.Edit(path, store.WriteOptions{}).Renew(t.Context()); err == nil {
-		t.Error("a session that is open for writing was renewed")
+	if got, err := w.Edit(path, store.WriteOptions{}).Renew(t.Context()); err != nil || got != logtree.Replaced {
+		t.Errorf("a session that is open for writing: change %d (%v)", got, err)
 	}
 }

@@ -93,13 +93,13 @@ func newParts(parts []session.Part, opt partOptions) *[]Part {
 		case session.Thinking:
 			j = Part{Type: "thinking", Text: &p.Text}
 		case session.ToolCall:
-			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: verbatim(p.Arguments)}
+			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: Verbatim(p.Arguments)}
 		case session.ToolResult:
 			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, opt), Session: p.Session}
 		case session.Image:
 			j = newImage(p, opt)
 		case session.OpaquePart:
-			j = Part{Type: "opaque", Name: p.Type, JSON: verbatim(p.JSON)}
+			j = Part{Type: "opaque", Name: p.Type, JSON: Verbatim(p.JSON)}
 		}
 		list = append(list, j)
 	}

@@ -71,9 +71,12 @@ func (dec *decoder) IsRecord(object []byte) bool {
 
 // fields are the raw members of an envelope.
 type fields struct {
-	typ, timestamp, ordinal []byte
-	payload, metadata       []byte // and everything after them
-	inner, role             []byte // type and role of the payload
+	typ, ordinal []byte
+	payload      []byte // and everything after it
+	inner, role  []byte // type and role of the payload
+	// stamped: the timestamp is a string. numbered: the ordinal is a number that the program reads. odd: the metadata is
+	// something that it does not read.
+	stamped, numbered, odd bool
 }
 
 var innerInitials = rawjson.InitialsOf("type", "role")
@@ -104,11 +107,13 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 		case "type":
 			f.typ = rawjson.Inside(t.Value(m))
 		case "timestamp":
-			f.timestamp = t.Value(m)
+			f.stamped = t.Value(m)[0] == '"'
 		case "ordinal":
 			f.ordinal = t.Value(m)
+			f.numbered = isOrdinal(f.ordinal)
 		case "metadata":
-			f.metadata = t.From(m)
+			c := t.From(m)[0]
+			f.odd = c != '{' && c != 'n'
 		case "payload":
 			f.payload = t.From(m)
 			inPayload = true
@@ -145,7 +150,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		}
 		dec.entry(r, record, span, &f, nil)
 	}
-	if dialect.IsNumber(f.ordinal) {
+	if f.numbered || dialect.IsNumber(f.ordinal) {
 		dec.numbered = true
 	} else if dec.paginated && isRead(&f, record) && isAlone(data, pos, end) {
 		dec.numbered = false
@@ -199,7 +204,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 			dec.r.refused = "the header has no " + key
 		}
 	}
-	if !rawjson.IsString(f.timestamp) {
+	if !f.stamped {
 		dec.r.refused = "the header's line has no timestamp"
 	}
 	if why := badHeader(payload); why != "" && dec.r.refused == "" {
@@ -242,7 +247,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if env.Foreign = from != nil; env.Foreign {
 		env.Source = from
 	}
-	env.ID, env.Repeats = dec.name(f.ordinal)
+	env.ID, env.Repeats = dec.name(f)
 	env.Kind, env.Role = kindOf(f)
 	if dec.hanging {
 		env.InOrder, env.Parent, dec.hanging = false, dec.parent, false
@@ -273,9 +278,9 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 }
 
 // name makes an id for an entry from its ordinal, or else from its position. again: it may be the id of an earlier one.
-func (dec *decoder) name(ordinal []byte) (id []byte, again bool) {
-	if isOrdinal(ordinal) {
-		dec.id, dec.number = append(append(dec.id[:0], 'o'), ordinal...), -1
+func (dec *decoder) name(f *fields) (id []byte, again bool) {
+	if f.numbered {
+		dec.id, dec.number = append(append(dec.id[:0], 'o'), f.ordinal...), -1
 		return dec.id, true
 	}
 	number, last := dec.b.Position()+2, len(dec.id)-1

@@ -3,6 +3,8 @@ package markup
 import (
 	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -32,7 +34,7 @@ func Plain(dst *bytes.Buffer, text string) {
 			if broken {
 				dst.WriteRune(utf8.RuneError)
 			} else {
-				fmt.Fprintf(dst, `<span class="ctl">U+%04X</span>`, r)
+				n = named(dst, fmt.Sprintf("U+%04X", r), text[i:], n)
 			}
 			done = i + n
 		}
@@ -60,13 +62,27 @@ func control(dst *bytes.Buffer, text string) int {
 	case int(c) < len(controls):
 		name = controls[c]
 	}
-	dst.WriteString(`<span class="ctl">‹` + name + `›`)
 	if c == 0x1b {
 		n += sequence(text[1:])
-		dst.WriteString(text[1:n])
+		dst.WriteString(`<span class="ctl">‹ESC›` + text[1:n] + `</span>`)
+		return n
+	}
+	return named(dst, "‹"+name+"›", text, n)
+}
+
+// named writes the character that text begins with, which has n bytes, by its name. Repetitions are counted, so that a file of
+// zeros does not become much larger. It returns how many bytes were written.
+func named(dst *bytes.Buffer, name, text string, n int) int {
+	times := 1
+	for strings.HasPrefix(text[times*n:], text[:n]) {
+		times++
+	}
+	dst.WriteString(`<span class="ctl">` + name)
+	if times > 1 {
+		dst.WriteString("×" + strconv.Itoa(times))
 	}
 	dst.WriteString(`</span>`)
-	return n
+	return times * n
 }
 
 // sequence returns the length of a control sequence after its escape character: "[", parameters and a letter, as colours have.

@@ -15,7 +15,7 @@ import (
 
 const (
 	// inMemory is how much is kept in memory before there is a file.
-	inMemory = 16 << 20
+	inMemory = 4 << 20
 	// pieceSize is how much is collected for one write to the file.
 	pieceSize = 1 << 20
 )

@@ -294,7 +294,9 @@ func (k *Skeleton) leafIndex() int32 {
 // isHead reports whether an entry is worth a row of a drawing: not the results of calls and the further records of an
 // answer, unless something begins or ends there.
 func (k *Skeleton) isHead(i int32) bool {
-	return k.class[i]&(byTool|later) == 0 || k.kids[i] != 1 || k.forks(k.up[i])
+	c, up := k.class[i], k.up[i]
+	more := c&(byTool|later) != 0 || c&byModel != 0 && k.class[up]&byModel != 0
+	return !more || k.kids[i] != 1 || k.forks(up)
 }
 
 // forks reports whether several branches begin after an entry.

@@ -130,6 +130,7 @@ type exporter struct {
 	s      *store.Session
 	doc    *transcript.Document
 	scrub  *scrubber
+	keyOf  func(session.ID) string // of the page of another session of the site; nil for none
 	report Report
 }
 

@@ -93,7 +93,10 @@ func (b *siteBuilder) session(ctx context.Context, row *place.Row, key string, d
 		return err
 	}
 	defer s.Close()
-	x := newExporter(s, b.Options)
+	x, err := newExporter(ctx, s, b.Options)
+	if err != nil {
+		return err
+	}
 	x.keyOf = func(id session.ID) string { return b.keys[id] }
 	entry := page.IndexEntry{Href: "s/" + key + ".html", Dialect: s.Dialect().Name(), Texts: []page.IndexText{}}
 	room := mostIndexed

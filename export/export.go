@@ -214,30 +214,22 @@ const blocksAtOnce = 64
 
 // blocks gives the blocks of a stretch to use, a few at a time.
 func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, use func([]transcript.Block) error) error {
-	q := transcript.Request{Leaf: &s.Tip, First: true, Limit: blocksAtOnce, MaxText: most}
-	if s.First != "" {
-		// The branch may begin with a result, which is shown with its call: that block is shown again, with this result.
-		w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
-		if err != nil {
-			return err
-		}
-		q.First, q.After = false, s.From
-		if len(w.Blocks) == 1 && (w.Blocks[0].ID == s.First || claim(&w.Blocks[0], s.First)) {
-			q.After = w.Blocks[0].ID
-			w.Blocks[0].ID = s.First
-			x.note(w)
-			if err := use(w.Blocks); err != nil {
-				return err
-			}
-		}
-		if q.After == "" { // a branch from the beginning
-			q.First = true
-		}
+	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: most}
+	lead, err := x.lead(ctx, s, most)
+	if err != nil {
+		return err
 	}
 	for {
 		w, err := x.doc.Window(ctx, q)
 		if err != nil {
 			return err
+		}
+		if lead != nil && len(w.Blocks) > 0 { // the switch stands before it
+			lead.Fork, w.Blocks[0].Fork = w.Blocks[0].Fork, nil
+		}
+		if lead != nil {
+			w.Blocks = slices.Insert(w.Blocks, 0, *lead)
+			lead = nil
 		}
 		x.note(w)
 		if err := use(w.Blocks); err != nil {
@@ -248,6 +240,21 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, u
 		}
 		q.First, q.After = false, w.Last
 	}
+}
+
+// lead is the block before a branch that begins with a result. A result is shown with its call, so the block of the call is shown again,
+// with this result, and is known by the result. It is nil for any other branch.
+func (x *exporter) lead(ctx context.Context, s transcript.Stretch, most int) (*transcript.Block, error) {
+	if s.First == "" || s.From == "" {
+		return nil, nil
+	}
+	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
+	if err != nil || len(w.Blocks) == 0 || w.Blocks[0].ID == s.First || !claim(&w.Blocks[0], s.First) {
+		return nil, err
+	}
+	b := &w.Blocks[0]
+	b.ID, b.Usage, b.Label = s.First, session.Usage{}, "" // these are told where it is shown first
+	return b, nil
 }
 
 // note keeps what a window found out.

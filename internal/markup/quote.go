@@ -39,7 +39,7 @@ func Quote(s string) string {
 func closed(s string) bool {
 	const more = "\n\nq\n"
 	source := []byte(s + more)
-	last := newParser().Parse(text.NewReader(source)).LastChild()
+	last := markdown().Parse(text.NewReader(source)).LastChild()
 	if last == nil || last.Kind() != ast.KindParagraph {
 		return false
 	}
@@ -69,7 +69,7 @@ func quotePiece(out *strings.Builder, piece string, from int) {
 
 // codeIn are the places of code in a text, in order.
 func codeIn(s string) (list []text.Segment) {
-	root := newParser().Parse(text.NewReader([]byte(s)))
+	root := markdown().Parse(text.NewReader([]byte(s)))
 	_ = ast.Walk(root, func(n ast.Node, enter bool) (ast.WalkStatus, error) { // it fails only if the function does
 		if !enter {
 			return ast.WalkContinue, nil

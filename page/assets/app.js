@@ -106,7 +106,7 @@ const session = (step) => {
   const list = JSON.parse(kept("list", undefined, "sessionStorage") || "[]");
   const i = list.indexOf(location.pathname);
   const to = list[i < 0 ? 0 : i + step];
-  if (to) location.href = to; else say(step < 0 ? "First session of the list" : "Last session of the list");
+  if (to) location.href = to; else say("No more sessions in the list");
 };
 const keepList = () => {
   const links = $$("main[data-list] [data-session]").map((a) => a.pathname);

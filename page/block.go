@@ -19,7 +19,7 @@ const (
 	mostOutput = 4 << 10  // the output or an argument of a tool
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
-	leastText  = 400
+	leastText  = 160
 )
 
 // sessionView is what the templates of a session get.

@@ -61,7 +61,7 @@ const fetched = async (url, signal) => {
 
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
-const named = (url) => decodeURIComponent(url.hash.slice(1));
+const named = (url) => url.hash.slice(1);
 const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
 let current = null;
 const select = (e) => {
@@ -175,7 +175,7 @@ const searchFile = async (file, query, found) => {
   found.hidden = false;
 };
 
-// replace exchanges parts of the page for those of another document.
+// replace takes parts of the page from another document.
 const replace = (doc, names) => {
   for (const name of names) {
     const now = $(`[data-live=${name}]`), then = $(`[data-live=${name}]`, doc);
@@ -207,7 +207,7 @@ const merge = (holder, doc) => {
   return added;
 };
 
-// Live: when the server says that something was written, the page asks for what changed.
+// Live: when something was written, the page asks for what changed.
 const live = () => {
   const main = $("main[data-events]");
   if (!main) return;
@@ -236,7 +236,7 @@ const live = () => {
       return keepList();
     }
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
-    if (list.length > 4) url.searchParams.set("after", list[list.length - 5].id); // results may still come for the last calls
+    if (list.length > 4) url.searchParams.set("after", decodeURIComponent(list[list.length - 5].id)); // results may still come for the last calls
     const doc = await fetched(url), atEnd = !$("[data-more=after]");
     if (atEnd) {
       const added = merge(holder, doc);
@@ -414,8 +414,8 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   // An entry that is not in the page: the server is asked for it, once.
   const id = named(location), url = new URL(location.href);
-  if (id && $("main[data-fragment]") && !byID(id) && url.searchParams.get("at") !== id) {
-    url.searchParams.set("at", id);
+  if (id && $("main[data-fragment]") && !byID(id) && !url.searchParams.has("at")) {
+    url.searchParams.set("at", decodeURIComponent(id));
     location.replace(url);
   }
 });

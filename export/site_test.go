@@ -92,7 +92,8 @@ func TestBrowser(t *testing.T) {
 	visible("a3", "true")
 
 	tab.Open(address(filepath.Join(dir, "index.html")))
-	tab.Click("form.search input")
+	tab.Wait("!document.querySelector('form.search').hidden")
+	tab.Press("/")
 	tab.Press("pond")
 	tab.Wait("document.querySelectorAll('.hit').length === 1")
 	tab.Click(".hit")

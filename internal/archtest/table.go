@@ -163,7 +163,6 @@ var importTable = []row{
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
 			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
-			"repair trash history wire rpc server server/* internal/demo internal/rawjson internal/screen",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -334,14 +334,22 @@ func (c *crossing) settle(p *passage) {
 // attach adds entries without a record to the passage before them, which carries them. Entries before the first passage go
 // to that one.
 func (c *crossing) attach() {
-	var at *passage
-	if i := slices.IndexFunc(c.passages, func(p *passage) bool { return !p.restored }); i >= 0 {
-		at = c.passages[i]
+	at := -1
+	fresh := slices.DeleteFunc(slices.Clone(c.passages), func(p *passage) bool { return p.restored })
+	number := make(map[*passage]int, len(fresh))
+	for k, p := range fresh {
+		number[p] = k
 	}
+	if len(fresh) > 0 {
+		at = 0
+	}
+	var loose []int  // entries to carry
+	var before []int // the passage before each
+	size := int64(0)
 	for i := range c.tree.Len() {
 		if p := c.passageOf[i]; p != nil {
-			if !p.restored {
-				at = p
+			if k, ok := number[p]; ok {
+				at = k
 			}
 			continue
 		}
@@ -350,13 +358,36 @@ func (c *crossing) attach() {
 		}
 		switch {
 		// It is off the path, or there is neither a record nor a header to carry it.
-		case c.leaf != nil && !c.asked[i] || at == nil && (c.back != nil || c.to.Habits().Headerless):
+		case c.leaf != nil && !c.asked[i] || at < 0 && (c.back != nil || c.to.Habits().Headerless):
 			c.dropped = append(c.dropped, i)
-		case at == nil:
+		case at < 0:
 			c.homeless = append(c.homeless, i)
 		default:
-			at.extra = append(at.extra, i)
+			loose, before = append(loose, i), append(before, at)
+			size += c.tree.At(i).Span.Length
 		}
+	}
+	c.spread(fresh, loose, before, size)
+}
+
+// muchCarried is how many bytes a passage carries before others help it.
+const muchCarried = 1 << 20
+
+// spread gives entries to the passages before them. A path may be short and the rest of the session long: then the passages
+// that follow carry some of it, so that no record becomes as large as the session.
+func (c *crossing) spread(passages []*passage, loose, before []int, size int64) {
+	if len(loose) == 0 {
+		return
+	}
+	carried := make([]int64, len(passages))
+	most := max(muchCarried, 2*size/int64(len(passages)))
+	for k, i := range loose {
+		at := before[k]
+		for carried[at] >= most { // not all are: together they carry half of that
+			at = (at + 1) % len(passages)
+		}
+		passages[at].extra = append(passages[at].extra, i)
+		carried[at] += c.tree.At(i).Span.Length
 	}
 }
 

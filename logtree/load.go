@@ -106,6 +106,18 @@ func FromRecords(d dialect.Dialect, path string, known session.Header, src sessi
 	return l, nil
 }
 
+// FromText builds the tree of the bytes of a log. It has no source: only the header's record can be read.
+func FromText(d dialect.Dialect, path string, text []byte) Loaded {
+	l := Loaded{Builder: Seed(d, path, nil, session.Header{})}
+	l.Decoder = d.NewDecoder(l.Builder)
+	for r := range splitLines(text, 0) {
+		l.Decoder.Decode(r)
+		l.Lines = r.Line
+	}
+	l.Tree = l.Builder.Finish()
+	return l
+}
+
 // Log is one log as it was read.
 type Log struct {
 	Loaded

@@ -67,6 +67,8 @@ type blockView struct {
 	// before is the time of the block before, newModel the model if it is not that of the answer before.
 	before   time.Time
 	newModel string
+	// again: the block before has the same speaker.
+	again bool
 	// FirstUnseen: the first of some blocks that the model does not see.
 	FirstUnseen bool
 }
@@ -84,7 +86,8 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 	var before time.Time
 	model, unseen := "", false
 	for i, b := range w.Blocks {
-		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen}
+		again := i > 0 && b.Fork == nil && b.Role == session.RoleAssistant && w.Blocks[i-1].Role == b.Role && w.Blocks[i-1].Kind == b.Kind
+		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen, again: again}
 		unseen = b.Unseen || unseen && b.Kind == transcript.Note
 		if !b.Time.IsZero() {
 			before = b.Time
@@ -106,6 +109,9 @@ func (b blockView) Class() string {
 	if b.Unseen {
 		class += " unseen"
 	}
+	if b.again {
+		class += " again"
+	}
 	return class
 }
 
@@ -122,7 +128,7 @@ func (b blockView) Who() string {
 		return "System"
 	case b.Role == session.RoleTool:
 		return "Tool"
-	case b.Speaker != "":
+	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
 		return screen.OneLine(b.Speaker, 40)
 	}
 	return screen.OneLine(b.Native, 40)

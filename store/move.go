@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,7 +31,7 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
-	files, err := s.store.MoveSideFiles(ctx, s.dialect, s.at, place.Join(dir, place.Base(s.at.Path)))
+	files, err := s.store.MoveSideFiles(ctx, s.dialect, s.at, place.Join(dir, place.Base(s.at.Path)), s.tree.Header().CWD, cwd)
 	if err != nil {
 		return s.named(err)
 	}
@@ -174,7 +173,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 		return err
 	}
 	for _, r := range records {
-		for ref := range blobRefs(r) {
+		for ref := range blob.RefsIn(r) {
 			b, err := blob.Get(ctx, s.blobs, ref)
 			if err != nil {
 				continue
@@ -185,23 +184,6 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 		}
 	}
 	return nil
-}
-
-// blobRefs finds what may be a reference in the bytes of a record.
-func blobRefs(record []byte) func(yield func(blob.Ref) bool) {
-	return func(yield func(blob.Ref) bool) {
-		const length = len(blob.Prefix) + 64
-		for {
-			i := bytes.Index(record, []byte(blob.Prefix))
-			if i < 0 || i+length > len(record) {
-				return
-			}
-			if ref, err := blob.ParseRef(string(record[i : i+length])); err == nil && !yield(ref) {
-				return
-			}
-			record = record[i+len(blob.Prefix):]
-		}
-	}
 }
 
 // carryFiles copies the files of the session's folder that records name to the folder of the copy at path. Logs of

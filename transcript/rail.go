@@ -98,8 +98,10 @@ type artist struct {
 
 // draw finds the largest number of entries that fits.
 func (a *artist) draw() *Rail {
-	if len(a.k.order) <= a.most {
-		return a.rows(slices.Clone(a.k.order))
+	if heads := a.heads(); len(heads) <= a.most {
+		if rail := a.rows(heads); len(rail.Rows) <= a.most {
+			return rail
+		}
 	}
 	list := a.ranked()
 	fits, most := 1, len(list)
@@ -113,6 +115,24 @@ func (a *artist) draw() *Rail {
 		}
 	}
 	return best
+}
+
+// heads are the entries that are worth a row: not the results of calls and the further records of an answer, unless
+// something begins or ends there. It stops where there are too many.
+func (a *artist) heads() (list []int32) {
+	for _, i := range a.k.order {
+		if a.isHead(i) {
+			if list = append(list, i); len(list) > a.most {
+				break
+			}
+		}
+	}
+	return list
+}
+
+func (a *artist) isHead(i int32) bool {
+	k := a.k
+	return k.class[i]&(byTool|later) == 0 || k.kids[i] != 1 || k.forks(k.up[i]) || i == k.leaf || i == a.here
 }
 
 // ranked gives the entries that matter most, at most as many as there are rows.
@@ -133,6 +153,9 @@ func (a *artist) ranked() []int32 {
 			return
 		}
 		i := k.order[o]
+		if !a.isHead(i) {
+			return
+		}
 		if r := a.rank(i, labeled[i]); len(ranks[r]) < a.most {
 			ranks[r] = append(ranks[r], i)
 		}
@@ -287,7 +310,9 @@ func (a *artist) run(up, i int32) Row {
 	r := Row{Kind: RowRun}
 	first := int32(-1)
 	for at := k.up[i]; at != up && at != k.root(); at = k.up[at] {
-		r.Count++
+		if a.isHead(at) {
+			r.Count++
+		}
 		r.Branches += int(k.kids[at]) - 1
 		first = at
 	}

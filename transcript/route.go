@@ -94,7 +94,11 @@ func (r *route) lead(k *Skeleton) error {
 		if err != nil {
 			return err
 		}
-		stretches = append(stretches, path.Indexes())
+		stretch := path.Indexes()
+		if slices.ContainsFunc(stretch, func(i int32) bool { return done[i] }) {
+			stretch = k.written(before) // the program moved what the compaction keeps behind it
+		}
+		stretches = append(stretches, stretch)
 	}
 	if len(stretches) == 1 {
 		return nil
@@ -110,6 +114,23 @@ func (r *route) lead(k *Skeleton) error {
 		}
 	}
 	return nil
+}
+
+// written gives the entries above an entry as the log has their parents, with the results that hang on them.
+func (k *Skeleton) written(i int32) (list []int32) {
+	on := make([]bool, k.t.Len())
+	for at := int(i); at >= 0 && !on[at]; at = k.t.Above(at) {
+		on[at] = true
+	}
+	for at := range k.t.Len() {
+		if up := k.t.Above(at); !on[at] && up >= 0 && on[up] && k.class[at]&byTool != 0 && k.class[at]&speaks == 0 {
+			on[at] = true
+		}
+		if on[at] {
+			list = append(list, int32(at))
+		}
+	}
+	return list
 }
 
 // findForks finds the forks on the route. One entry may stand on it with two of its children, as an agent may put records

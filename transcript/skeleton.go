@@ -28,7 +28,7 @@ type Skeleton struct {
 }
 
 // class is what a walk along a path needs to know of an entry.
-type class uint8
+type class uint16
 
 const (
 	speaks  class = 1 << iota
@@ -39,6 +39,7 @@ const (
 	byTool        // a message with results
 	model         // it names the model
 	aside         // a message beside the main conversation
+	later         // not the first record of its answer
 )
 
 // NewSkeleton makes the skeleton of a tree.
@@ -125,7 +126,9 @@ func (k *Skeleton) classify() {
 			case session.RoleUser:
 				c |= byUser
 			case session.RoleAssistant:
-				c |= byModel
+				if c |= byModel; e.FirstPiece() != i {
+					c |= later
+				}
 			case session.RoleTool:
 				c |= byTool
 			}

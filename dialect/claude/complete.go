@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -161,7 +162,7 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 		if rawjson.Str(record, "type") != typeAssistant || !bytes.Contains(record, []byte(id)) {
 			return false
 		}
-		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blockCall), id)
+		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blocks.TypeCall), id)
 	}
 	for _, record := range slices.Backward(c.done) {
 		if has(record) {

@@ -62,8 +62,10 @@ var importTable = []row{
 		why: "the ordered list of dialects is a list and nothing else"},
 	{packages: "dialect/dialecttest", may: "session run dialect dialect/all internal/*", modules: "*",
 		why: "the suite tests any dialect through its interface; with a backend or the store it would test two things at once"},
-	{packages: "dialect/claude", may: "session run dialect dialect/claude/blocks dialect/claude/files internal/rawjson", pure: true,
+	{packages: "dialect/claude", may: "session run dialect dialect/claude/blocks dialect/claude/files dialect/claude/request internal/rawjson", pure: true,
 		why: "a dialect is a pure codec; where its program keeps files is a package of its own"},
+	{packages: "dialect/claude/request", may: "session dialect dialect/claude/blocks internal/rawjson", pure: true,
+		why: "the rules by which messages become a request need no tree and no log"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
@@ -158,7 +160,7 @@ var importTable = []row{
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire rpc server server/* internal/rawjson internal/screen internal/demo",
+			"repair trash history wire rpc server server/* internal/demo internal/rawjson internal/screen",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -69,6 +69,7 @@ var groups = []group{
 	{"grown", grown},
 	{"limits", limits},
 	{"doubling", doubling},
+	{"convert", conversion},
 	{"scan", scan},
 	{"families", families},
 	{"open", open},

@@ -1,7 +1,8 @@
 // Package demo makes a machine of sessions to look at: three projects, three weeks, all agents. Nothing in it is anyone's.
 //
 // A session is a story, a file in the folder stories. Each is written through the store as an agent would write it, entry by
-// entry, with the agent's own format, folders and habits. The same clock gives the same machine.
+// entry, with the agent's own format, folders and habits. The same clock gives the same machine,
+// except for the ids of Wave's sessions, of which a process makes none twice, and the times in Codelia's database.
 package demo
 
 import (

@@ -20,7 +20,7 @@ type ledger struct {
 }
 
 // prompt is the size of what an agent sends before the conversation: instructions and the definitions of tools.
-const prompt = 2600
+const prompt = 18_000
 
 func tokens(text string) int64 { return int64(len(text)+3) / 4 }
 

@@ -222,6 +222,13 @@ func (p *play) wait(word string) error {
 	return err
 }
 
+// until lets time pass, unless it is later already.
+func (p *play) until(t time.Time) {
+	if t.After(p.clock) {
+		p.clock = t
+	}
+}
+
 func (p *play) user(ctx context.Context, st step) error {
 	p.clock = p.clock.Add(20*time.Second + time.Duration(len(st.text))*150*time.Millisecond)
 	p.ledger.hear(st.text)
@@ -311,10 +318,11 @@ func (p *play) answer(ctx context.Context) error {
 	if err := p.record.response(ctx, parts, usage); err != nil {
 		return err
 	}
+	asked := p.clock // calls run side by side
 	if p.joined {
 		for i, r := range results {
 			parts = append(parts, r)
-			p.clock = p.clock.Add(took[i])
+			p.until(asked.Add(took[i]))
 		}
 	}
 	if err := p.added(p.session.AppendAssistant(ctx, parts, store.Answer{Provider: p.provider, Model: p.model, Usage: &usage})); err != nil {
@@ -322,9 +330,7 @@ func (p *play) answer(ctx context.Context) error {
 	}
 	for i, r := range results {
 		p.ledger.hear(dialect.TextOf(r.Parts))
-		if !p.joined {
-			p.clock = p.clock.Add(took[i])
-		}
+		p.until(asked.Add(took[i]))
 		if err := p.record.output(ctx, r); err != nil {
 			return err
 		}

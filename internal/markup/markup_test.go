@@ -20,6 +20,7 @@ func TestMarkdown(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"inline", "a *b* **c** ~~d~~ `e`", "<p>a <em>b</em> <strong>c</strong> <del>d</del> <code>e</code></p>\n"},
 		{"newlines are breaks", "one\ntwo", "<p>one<br>\ntwo</p>\n"},
+		{"carriage returns", "a `b\r\nc`\r\nd\r\n\r\n    e\r\n", "<p>a <code>b c</code><br>\nd</p>\n<pre><code>e\n</code></pre>\n"},
 		{"home directories are not deleted", "~/a and ~/b", "<p>~/a and ~/b</p>\n"},
 		{"escapes", `\*a\* &lt;b&gt; &copy; &unknown; \&amp;`, "<p>*a* &lt;b&gt; © &amp;unknown; &amp;amp;</p>\n"},
 		{"heading", "## Über *us*", "<h2>Über <em>us</em></h2>\n"},
@@ -107,6 +108,15 @@ func TestCut(t *testing.T) {
 		if diff := cmp.Diff(c.want, html(c.text, Options{MaxBytes: c.max})); diff != "" {
 			t.Errorf("%q: %s", c.text, diff)
 		}
+	}
+}
+
+// Many blank lines are dropped outside of code only.
+func TestBlankLines(t *testing.T) {
+	many := strings.Repeat("\n", 100)
+	got := html("a"+many+"~~~\nb"+many+"c\n~~~"+many+"d", Options{})
+	if want := "<p>a</p>\n<pre><code>b" + many + "c\n</code></pre>\n<p>d</p>\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
 	}
 }
 

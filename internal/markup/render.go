@@ -25,10 +25,10 @@ type renderer struct {
 // maxInline limits how deep inline elements nest in the result. Deeper ones are shown without their element.
 const maxInline = 16
 
-// markdown writes one piece of a text.
-func (r *renderer) markdown(piece string) {
-	r.source = []byte(piece)
-	r.blocks(newParser().Parse(text.NewReader(r.source)))
+// piece writes one piece of a text.
+func (r *renderer) piece(markup string) {
+	r.source = []byte(markup)
+	r.blocks(markdown().Parse(text.NewReader(r.source)))
 }
 
 func (r *renderer) blocks(parent ast.Node) {

@@ -26,7 +26,7 @@ const nextTheme = () => {
   say("Theme: " + (t || "as the system"));
 };
 
-// say shows a short message at the bottom of the window, which screen readers read out.
+// say shows a short message, which screen readers read out.
 let toast, toastTimer;
 const say = (text) => {
   if (!toast) {
@@ -61,12 +61,15 @@ const fetched = async (url, signal) => {
 
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
+const named = (url) => decodeURIComponent(url.hash.slice(1));
+const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
 let current = null;
 const select = (e) => {
   current?.classList.remove("now");
   current = e;
   if (e.matches("a")) return e.focus();
   e.classList.add("now");
+  light(e.id);
   const box = e.getBoundingClientRect();
   if (box.top < 60 || box.bottom > innerHeight) e.scrollIntoView();
   e.focus({ preventScroll: true });
@@ -86,7 +89,7 @@ const move = (step, only) => {
   if (step < 0) $("[data-more=before]")?.focus();
 };
 const block = () => { const list = blocks(); return list[Math.max(0, Math.ceil(where(list)))]; };
-const foldable = "details.tool, details.group, details.think, details.file, details.step, details.compaction";
+const foldable = "main details:not(.menu, .banner)";
 const fold = (all) => {
   const open = all.some((d) => d.open);
   for (const d of all) d.open = !open;
@@ -103,7 +106,7 @@ const session = (step) => {
   const list = JSON.parse(kept("list", undefined, "sessionStorage") || "[]");
   const i = list.indexOf(location.pathname);
   const to = list[i < 0 ? 0 : i + step];
-  if (to) location.href = to; else say(step < 0 ? "This is the first session of the list" : "This is the last session of the list");
+  if (to) location.href = to; else say("No more sessions in the list");
 };
 const keepList = () => {
   const links = $$("main[data-list] [data-session]").map((a) => a.pathname);
@@ -115,12 +118,15 @@ const searching = () => {
   const form = $("form.search");
   if (!form) return;
   const input = $("input", form), found = $(".found", form);
+  form.hidden = false;
+  if (form.dataset.index) form.addEventListener("submit", (e) => e.preventDefault());
   let timer, request;
   const close = () => { clearTimeout(timer); request?.abort(); found.hidden = true; };
   const search = async () => {
     request?.abort();
     request = new AbortController();
     try {
+      if (form.dataset.index) return await searchFile(form.dataset.index, input.value, found);
       const doc = await fetched(form.action + "?" + new URLSearchParams({ q: input.value, part: "hits" }), request.signal);
       found.replaceChildren(...doc.body.childNodes);
     } catch (e) {
@@ -142,6 +148,31 @@ const searching = () => {
     e.preventDefault();
   });
   document.addEventListener("click", (e) => { if (!form.contains(e.target)) close(); });
+};
+
+// An export has its search index in a script.
+let index;
+const searchFile = async (file, query, found) => {
+  index ||= await new Promise((done, fail) => {
+    const script = make("script");
+    window.treelineIndex = done;
+    script.onerror = () => fail(new Error("the index is missing"));
+    script.src = file;
+    document.head.append(script);
+  });
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean), hits = [];
+  for (const s of index) {
+    for (const x of [{ e: "", t: s.t }, ...s.x]) {
+      const text = x.t.toLowerCase();
+      if (hits.length === 50 || !words.every((w) => text.includes(w))) continue;
+      const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.t.slice(at, at + 200), "hit");
+      hit.href = s.h + (x.e && "#" + encodeURIComponent(x.e));
+      hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a + " "));
+      hits.push(hit);
+    }
+  }
+  found.replaceChildren(...(hits.length ? hits : [make("p", "Nothing matches.")]));
+  found.hidden = false;
 };
 
 // replace exchanges parts of the page for those of another document.
@@ -256,7 +287,7 @@ const branches = () => {
   if (!sections.length) return;
   const from = (s) => byID(s.dataset.from);
   const show = () => {
-    const target = byID(decodeURIComponent(location.hash.slice(1)));
+    const target = byID(named(location));
     const path = []; // from the section with the target up to the first one
     for (let s = target?.closest("section.branch"); s && !path.includes(s); s = from(s)?.closest("section.branch")) path.unshift(s);
     for (const s of sections) s.hidden = !path.includes(s);
@@ -268,7 +299,9 @@ const branches = () => {
         hide ||= e === end;
       }
     });
-    target?.scrollIntoView();
+    if (!target) return;
+    light(target.id);
+    target.scrollIntoView();
   };
   addEventListener("hashchange", show);
   show();
@@ -285,7 +318,6 @@ const actions = () => {
     ["Session of the list before", "[", () => session(-1)],
     ["Fold or unfold", "e", foldHere],
     ["Fold or unfold all", "E", () => fold($$(foldable))],
-    ["To the top", "g g", () => scrollTo({ top: 0 })],
     ["To the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
     ["Light or dark", "", nextTheme],
     ["All keys and actions", "?", menu],
@@ -298,7 +330,7 @@ const actions = () => {
   }
   return list;
 };
-// nearest gives the element of an action that is closest to the current block: there may be many forks.
+// nearest gives the element of an action that is closest to the current block: there may be several.
 const nearest = (name) => {
   const top = (e) => e.getBoundingClientRect().top, middle = current ? top(current) : innerHeight / 3;
   const all = $$("[data-action]").filter((e) => e.dataset.action === name);
@@ -380,8 +412,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const here = $(".graph [aria-current]"), rail = $(".rail");
     if (here) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
   }
-  // A fragment outside of the window that is shown: the server is asked for it, once.
-  const id = decodeURIComponent(location.hash.slice(1)), url = new URL(location.href);
+  // An entry that is not in the page: the server is asked for it, once.
+  const id = named(location), url = new URL(location.href);
   if (id && $("main[data-fragment]") && !byID(id) && url.searchParams.get("at") !== id) {
     url.searchParams.set("at", id);
     location.replace(url);

@@ -1,4 +1,4 @@
-package claude
+package request
 
 import (
 	"slices"
@@ -6,49 +6,35 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// trailing splits off the output of commands at the end. The next prompt is joined to it; an answer to the messages before
-// does not wait for it. Where calls wait for a result, the output is joined to what the program makes up.
-func trailing(turns []*turn, waits bool) (before, commands []*turn) {
-	n := len(turns)
-	for n > 0 && (turns[n-1].system || turns[n-1].command && !waits) {
-		n--
-	}
-	return turns[:n:n], turns[n:]
-}
-
-// waiting reports whether a call of the last answer has no result.
-func waiting(turns []*turn) bool {
-	for _, t := range slices.Backward(turns) {
-		if !t.user && !t.system {
-			return t.waits(turns)
-		}
-	}
-	return false
-}
-
-// endsWithCommand reports whether the conversation ends with a command that the user ran: its caveat, its name and its
-// output. The program does not wait for an answer to it.
-func endsWithCommand(turns []*turn) bool {
-	for _, t := range slices.Backward(turns) {
-		switch {
-		case t.caveat:
-			return true
-		case !t.system && !t.begins("<command-name>") && !t.begins("<local-command-"):
-			return false
-		}
-	}
-	return false
-}
-
-// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another.
-func joinUsers(turns []*turn) []*turn {
-	var out []*turn
-	var last *turn // the last message that is not the text of an attachment
+// spread makes messages of the texts of attachments.
+func spread(turns []*Turn) (out []*Turn) {
 	for _, t := range turns {
-		if !t.user || last == nil || !last.user {
+		if !t.note {
+			out = append(out, t)
+		}
+		for k, item := range t.notes {
+			out = append(out, &Turn{Entry: t.Entry, user: t.user, system: t.system, note: true, alone: k > 0, blocks: item})
+		}
+	}
+	return out
+}
+
+// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another. The
+// text of an attachment follows without a newline, or becomes part of the result before it. Several texts of an attachment
+// behind an answer stay messages of their own.
+func joinUsers(turns []*Turn) []*Turn {
+	var out []*Turn
+	var last *Turn // the last message that is not a system message
+	for _, t := range turns {
+		if !t.user || last == nil || !last.user || t.alone && last.alone {
 			if out = append(out, t); !t.system {
 				last = t
+				last.alone = t.user && t.note
 			}
+			continue
+		}
+		if last.alone = false; t.note {
+			last.add(t.blocks)
 			continue
 		}
 		follows := len(t.blocks) > 0 && t.blocks[0].kind == blockText
@@ -63,9 +49,8 @@ func joinUsers(turns []*turn) []*turn {
 			breakLine(last.rest)
 		}
 		last.join(t.blocks)
-		last.command = t.command
-		if last.entry.Type == "" {
-			last.entry = t.entry
+		if last.Entry.Type == "" || last.note {
+			last.Entry, last.note = t.Entry, false
 		}
 	}
 	for _, t := range out {
@@ -84,17 +69,13 @@ func breakLine(blocks []block) {
 
 // fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
 // left.
-func fill(turns []*turn) {
+func fill(turns []*Turn) {
 	for k, t := range turns {
 		if !t.user {
 			if len(t.blocks) == 0 && t.quoted == nil && !t.system {
 				t.blocks = []block{textBlock(noContent)}
 			}
 			continue
-		}
-		if k == len(turns)-1 && t.command {
-			t.quoted, t.blocks = nil, slices.Clone(t.blocks)
-			breakLine(t.blocks)
 		}
 		if t.quoted != nil {
 			continue
@@ -111,7 +92,7 @@ func fill(turns []*turn) {
 }
 
 // join adds blocks to a message that others are joined to.
-func (t *turn) join(blocks []block) {
+func (t *Turn) join(blocks []block) {
 	for _, b := range blocks {
 		if b.kind == blockResult {
 			t.blocks = append(t.blocks, b)

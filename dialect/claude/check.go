@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -103,7 +104,7 @@ func (c *checker) calls() {
 		}
 		message := rawjson.Get(raw, "message")
 		if m.flags&isAssistant != 0 {
-			for _, id := range dialect.BlockIDs(message, "content", blockCall) {
+			for _, id := range dialect.BlockIDs(message, "content", blocks.TypeCall) {
 				if _, again := calls[id]; !again {
 					calls[id] = i
 				}

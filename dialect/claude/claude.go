@@ -26,6 +26,7 @@ package claude
 import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude/files"
+	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -77,10 +78,10 @@ func (d *Dialect) Time(raw []byte) session.Time {
 
 // Types of the entries.
 const (
-	typeUser       = "user"
-	typeAssistant  = "assistant"
-	typeSystem     = "system"
-	typeAttachment = "attachment"
+	typeUser       = request.TypeUser
+	typeAssistant  = request.TypeAssistant
+	typeSystem     = request.TypeSystem
+	typeAttachment = request.TypeAttachment
 	typeProgress   = "progress"
 	typeLastPrompt = "last-prompt"
 )
@@ -88,5 +89,5 @@ const (
 // Subtypes of "system" that matter.
 const (
 	subtypeBoundary = "compact_boundary"
-	subtypeCommand  = "local_command"
+	subtypeCommand  = request.Command
 )

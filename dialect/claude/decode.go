@@ -315,6 +315,9 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	if len(f.id) == 0 {
 		m.flags |= isNameless
 	}
+	if f.id == nil {
+		m.flags |= isUnnamed
+	}
 	switch string(f.typ) {
 	case typeUser:
 		env.Kind, env.Role = session.KindMessage, session.RoleUser
@@ -419,7 +422,11 @@ func millis(timestamp []byte) (at int64, ok bool) {
 	if at, ok = plainMillis(timestamp); ok {
 		return at, true
 	}
-	return session.Time{Text: string(timestamp)}.Millis()
+	if at, ok = (session.Time{Text: string(timestamp)}).Millis(); ok {
+		return at, true
+	}
+	text, _ := rawjson.Unquote(timestamp)
+	return looseMillis(text)
 }
 
 // day is the day of the last entry. Most entries are of the day of the one before, and only the time of day is read.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -34,7 +35,7 @@ func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, 
 
 // SetArguments changes the input of one tool call.
 func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
-	return dialect.SetArguments(record, callID, arguments, "content", blockCall, "input")
+	return dialect.SetArguments(record, callID, arguments, "content", blocks.TypeCall, "input")
 }
 
 // SetID changes the uuid of a line.

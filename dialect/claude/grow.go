@@ -13,7 +13,7 @@ type tip struct {
 
 // note keeps what Leaf found.
 func (r *reader) note(s *shape, leaf int32) {
-	r.tip = tip{n: len(s.marks), leaf: leaf, problems: len(s.t.Problems()), whole: !s.byPrompt && !r.refused.Load(), large: s.skipped}
+	r.tip = tip{n: len(s.marks), leaf: leaf, problems: len(s.t.Problems()), whole: !s.byPrompt && r.refused.Load() == uint32(resumes), large: s.skipped}
 	for i, p := range s.parent {
 		if p == missing && s.live(int32(i)) {
 			r.tip.whole = false

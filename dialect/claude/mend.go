@@ -111,8 +111,10 @@ func (m *mender) descends(i, top int32) bool {
 func (m *mender) lead(leaf session.Entry) {
 	mend := dialect.Mend{Entry: len(m.marks) - 1, Kind: session.ProblemLeafTarget}
 	switch {
-	case m.r.refused.Load():
-		m.name(mend, m.unnamed, "the last-prompt line names an entry of a sub-agent: the program finds no conversation")
+	case m.r.refused.Load() == uint32(endsInAgent):
+		m.name(mend, m.unnamed, true, "entries of a sub-agent follow the conversation: the program finds none")
+	case m.r.refused.Load() == uint32(namesAgent):
+		m.name(mend, m.unnamed, false, "the last-prompt line names an entry of a sub-agent: the program finds no conversation")
 	case m.marks[leaf.Index].at == noTime:
 		m.date(leaf)
 	default:
@@ -128,18 +130,18 @@ func (m *mender) lead(leaf session.Entry) {
 				}
 			}
 		}
-		m.name(mend, to, m.omissions.list[0].Message)
+		m.name(mend, to, false, m.omissions.list[0].Message)
 	}
 }
 
 // name appends a last-prompt line.
-func (m *mender) name(mend dialect.Mend, to int32, problem string) {
+func (m *mender) name(mend dialect.Mend, to int32, explicit bool, problem string) {
 	if to < 0 || m.marks[to].flags&isNameless != 0 {
 		return
 	}
 	h, e := m.t.Header(), m.t.At(int(to))
 	mend.Problem, mend.Action = problem, fmt.Sprintf("a last-prompt line with entry %s (line %d) is appended", e.ID, e.Line)
-	mend.Append = [][]byte{lastPrompt(&h, e.ID, false)}
+	mend.Append = [][]byte{lastPrompt(&h, e.ID, explicit)}
 	m.list = append(m.list, mend)
 }
 

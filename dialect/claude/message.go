@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
+	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // provider is that of every model of the program, as other agents name it.
 const provider = "anthropic"
-
-// synthetic is the model of an answer that the program itself wrote.
-const synthetic = "<synthetic>"
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
@@ -74,7 +73,7 @@ func titleOf(raw []byte) string {
 func attachmentContent(raw []byte) []byte {
 	items := [][]byte{}
 	for item := range rawjson.Elements(rawjson.Get(raw, "rendered")) {
-		items = append(items, textBlock(rawjson.Str(item, "content")).json)
+		items = append(items, blocks.Text(rawjson.Str(item, "content")))
 	}
 	return dialect.Array(items)
 }
@@ -95,7 +94,7 @@ func message(e session.Entry, raw []byte) session.Body {
 	if rawjson.Truthy(rawjson.Get(raw, "isApiErrorMessage")) {
 		body.Error = dialect.TextOf(contentParts(rawjson.Get(m, "content")))
 	}
-	if body.Model = rawjson.Str(m, "model"); body.Model == synthetic {
+	if body.Model = rawjson.Str(m, "model"); body.Model == request.Synthetic {
 		body.Model = "" // the program wrote it, not a model
 		return body
 	}
@@ -140,11 +139,11 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage && e.Kind != session.KindCustomMessage {
 		return nil, nil
 	}
-	t := turnOf(e, raw)
+	t := request.Read(e, raw)
 	if t == nil {
 		return nil, nil
 	}
-	return [][]byte{t.message()}, nil
+	return [][]byte{t.JSON()}, nil
 }
 
 // LLM gives a message in the form that goes to the provider, which it has already.
@@ -168,7 +167,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	if rawjson.Str(m, "role") != "assistant" {
 		return nil
 	}
-	return dialect.BlockIDs(m, "content", blockCall)
+	return dialect.BlockIDs(m, "content", blocks.TypeCall)
 }
 
 // ToolResults gives the ids of the calls that a message answers.
@@ -177,7 +176,7 @@ func (d *Dialect) ToolResults(m []byte) (ids []string) {
 		return nil
 	}
 	for b := range rawjson.Elements(rawjson.Get(m, "content")) {
-		if rawjson.Str(b, "type") == blockResult {
+		if rawjson.Str(b, "type") == blocks.TypeResult {
 			ids = append(ids, rawjson.Str(b, "tool_use_id"))
 		}
 	}
@@ -194,15 +193,15 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	if !rawjson.IsArray(content) {
 		return m, nil
 	}
-	blocks := rawjson.MapElements(content, func(b []byte) []byte {
+	left := rawjson.MapElements(content, func(b []byte) []byte {
 		switch rawjson.Str(b, "type") {
-		case blockThinking, blockRedacted:
+		case blocks.TypeThinking, blocks.TypeRedacted:
 			return nil
-		case blockCall:
+		case blocks.TypeCall:
 			if drop(rawjson.Str(b, "id")) {
 				return nil
 			}
-		case blockResult:
+		case blocks.TypeResult:
 			if drop(rawjson.Str(b, "tool_use_id")) {
 				return nil
 			}
@@ -213,7 +212,7 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	if !useful {
 		return nil, nil
 	}
-	return rawjson.Set(m, "content", blocks), nil
+	return rawjson.Set(m, "content", left), nil
 }
 
 // programTexts are the beginnings of texts that the program writes in the user's name: commands, their output, and remarks on both.

@@ -15,13 +15,22 @@ type reader struct {
 	agent   bool   // all entries so far are those of a sub-agent
 	prompt  prompt
 	kept    segment
-	shape   *shape      // of the entries that Leaf saw
-	refused atomic.Bool // the program finds no conversation at the leaf
+	shape   *shape        // of the entries that Leaf saw
+	refused atomic.Uint32 // a refusal: why the program finds no conversation at the leaf
 	// newestAt is the greatest time of the first timed entries.
 	newestAt int64
 	timed    int
 	tip      tip
 }
+
+// refusal says why the program finds no conversation at the leaf.
+type refusal uint32
+
+const (
+	resumes     refusal = iota
+	namesAgent          // the last-prompt line names an entry of a sub-agent
+	endsInAgent         // the conversation ends with entries of a sub-agent
+)
 
 // mark is what leaf and path need of an entry.
 type mark struct {
@@ -41,9 +50,10 @@ const (
 	isSide                        // of a sub-agent
 	isBoundary                    // a compaction
 	isProgress                    // only a link
-	isNameless                    // without a uuid
+	isNameless                    // without a uuid, or with an empty one
 	isOdd                         // a message whose content is neither a text nor a list: no bridge leads to it
 	isSecond                      // after another record on its line
+	isUnnamed                     // without a uuid
 )
 
 // prompt is a last-prompt line.
@@ -94,17 +104,17 @@ func (r *reader) Leaf(t *session.Tree, _ int) int {
 	}
 	s, leaf, refused := r.lead(t)
 	r.shape = s
-	r.refused.Store(refused)
+	r.refused.Store(uint32(refused))
 	r.note(s, leaf)
 	return int(leaf)
 }
 
-// lead finds the leaf; it is -1 if the tree is empty. refused is set if the program finds no conversation at the leaf.
-func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
+// lead finds the leaf; it is -1 if the tree is empty. refused says why the program finds no conversation at the leaf.
+func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused refusal) {
 	s = newShape(r, t, true)
-	last := s.lastEntry(func(m mark) bool { return true })
+	last := s.lastEntry(isSide)
 	if last < 0 {
-		return s, -1, false
+		return s, -1, resumes
 	}
 	leaf = s.newest(last)
 	if !s.talks(leaf) {
@@ -114,14 +124,49 @@ func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused bool) {
 	}
 	s.unnamed = leaf
 	if s.anew(last) {
-		return s, -1, false
+		return s, -1, resumes
 	}
-	if named := s.named(leaf); named >= 0 {
-		if refused = s.marks[named].flags&isSide != 0; !refused {
-			leaf, s.byPrompt = named, true
+	named := s.named(leaf)
+	switch {
+	case named >= 0 && s.marks[named].flags&isSide != 0:
+		return s, leaf, namesAgent
+	case named >= 0:
+		leaf, s.byPrompt = named, true
+	case s.again && s.becameAgents(last) || len(s.kept) > 0 && !s.ends():
+		return s, leaf, endsInAgent
+	}
+	return s, leaf, resumes
+}
+
+// becameAgents reports whether the last line of the conversation was written again as one of a sub-agent. last is the last
+// line that was not.
+func (s *shape) becameAgents(last int32) bool {
+	for i := int32(len(s.marks)) - 1; i > last; i-- {
+		if m := s.marks[i].flags; m&isEntry == 0 || m&(isSide|isNameless) != 0 {
+			continue
+		}
+		now, ok := s.t.Lookup(s.t.At(int(i)).ID)
+		return ok && s.marks[now.Index].flags&isSide != 0
+	}
+	return false
+}
+
+// ends reports whether a message of the conversation has no message below it. Where a compaction keeps messages, the program
+// looks for such a one.
+func (s *shape) ends() bool {
+	for i := range int32(len(s.marks)) {
+		if !s.speaks(i) || s.marks[i].flags&(isSide|isNameless) != 0 {
+			continue
+		}
+		c := s.first[i]
+		for c >= 0 && s.marks[c].flags&(isUser|isAssistant) == 0 {
+			c = s.next[c]
+		}
+		if c < 0 {
+			return true
 		}
 	}
-	return s, leaf, refused
+	return false
 }
 
 // anew reports whether the last-prompt line lets the conversation begin anew. last is the last entry.
@@ -134,7 +179,7 @@ func (s *shape) named(leaf int32) int32 {
 		return -1
 	}
 	e, ok := s.t.Lookup(p.target)
-	if !ok || !s.live(int32(e.Index)) {
+	if !ok || !s.live(int32(e.Index)) || !s.talks(int32(e.Index)) {
 		return -1
 	}
 	at := int32(e.Index)
@@ -142,7 +187,7 @@ func (s *shape) named(leaf int32) int32 {
 	on := path[at]
 	switch {
 	case on:
-		if !p.explicit || s.lastEntry(func(mark) bool { return true }) > p.at {
+		if !p.explicit || s.lastEntry(isSide) > p.at {
 			return -1
 		}
 	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -94,7 +95,13 @@ func (o *omissions) name(i int32) string {
 
 // refused says why the program does not resume the session.
 func (o *omissions) refused(to session.Entry) {
-	if o.leaf && o.r.refused.Load() {
+	switch why := refusal(o.r.refused.Load()); {
+	case o.leaf && why == endsInAgent:
+		o.add(int32(to.Index), session.ProblemRefused,
+			fmt.Sprintf("entries of a sub-agent follow entry %q, where the conversation ends: the program finds no conversation", to.ID),
+			"a last-prompt line that names this entry with explicit, written to the end of the log, makes the session usable")
+		return
+	case o.leaf && why == namesAgent:
 		o.add(o.r.prompt.at, session.ProblemRefused,
 			fmt.Sprintf("the last-prompt line names entry %q of a sub-agent: the program finds no conversation", o.r.prompt.target),
 			"a last-prompt line that names an entry of the main conversation, written to the end of the log, makes the session usable")
@@ -302,20 +309,22 @@ func (o *omissions) nameless() {
 }
 
 // dropped reports a block that the program does not send.
-func (o *omissions) dropped(d drop) {
-	i := int32(d.at)
-	switch d.why {
-	case dropOpen:
+func (o *omissions) dropped(d request.Drop) {
+	i := int32(d.At)
+	switch d.Why {
+	case request.Open:
 		o.unseen(i, "no call of the line has a result: the program does not send the line, nor the texts on it", adviceKept)
-	case dropThinking:
+	case request.Thinking:
 		o.unseen(i, "the answer has only thinking: the program does not send it", adviceKept)
-	case dropSecondCall:
+	case request.SecondCall:
 		o.unseen(i, "an earlier call has the same id: the program does not send this one", adviceKept)
-	case dropSecondResult:
+	case request.SecondResult:
 		o.unseen(i, "an earlier line, which may belong to an abandoned branch, has a result of the same call: the program sends that one and not this one", adviceKept)
-	case dropServer:
+	case request.Server:
 		o.unseen(i, "a call of a tool that the provider runs has no result: the program does not send the call", adviceKept)
-	case dropNoCall:
+	case request.Away:
+		o.unseen(i, "another answer stands between this result and its call: the program does not send the result, and makes up another one", adviceKept)
+	case request.NoCall:
 		o.unseen(i, "the model does not see the call that this result answers: the program does not send the result", adviceKept)
 	}
 }

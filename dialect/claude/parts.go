@@ -2,6 +2,8 @@ package claude
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
+	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -32,7 +34,7 @@ func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	if e.Role != session.RoleAssistant {
 		return nil
 	}
-	if model, _ := s.Text(v[1]); model != synthetic {
+	if model, _ := s.Text(v[1]); model != request.Synthetic {
 		s.Provider, s.Model = provider, model
 		if u := usage(v[2]); u != nil {
 			s.Usage = *u
@@ -76,13 +78,13 @@ func addParts(parts []session.Part, content []byte, s *session.Skim) []session.P
 		var v [11][]byte
 		rawjson.Pick(b, blockKeys, v[:])
 		switch kind := text(v[0]); kind {
-		case blockText:
+		case blocks.TypeText:
 			parts = append(parts, session.Text{Text: text(v[1])})
-		case blockThinking:
+		case blocks.TypeThinking:
 			parts = append(parts, session.Thinking{Text: text(v[2]), Signature: text(v[3])})
-		case blockCall:
+		case blocks.TypeCall:
 			parts = append(parts, session.ToolCall{ID: text(v[4]), Name: text(v[5]), Arguments: v[6]})
-		case blockResult:
+		case blocks.TypeResult:
 			parts = append(parts, session.ToolResult{CallID: text(v[7]), Parts: addParts(nil, v[8], s), IsError: rawjson.Truthy(v[9])})
 		case "image":
 			parts = append(parts, image(b, v[10]))

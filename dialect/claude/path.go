@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/treeline-dev/treeline/dialect/claude/request"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -144,7 +146,7 @@ func (b *bridges) group() {
 }
 
 // complete puts the pieces of answers into a path that stand beside it. All lines of an answer follow its last line on the
-// path. Where a result of it is beside the path, all its results follow in file order, wherever they hang.
+// path. Where a result of it, or a note below one, is beside the path, all its results and notes follow in file order.
 func (s *shape) complete(path []int32) []int32 {
 	at := map[int32]int32{} // answer → its last line on the path
 	on := make([]bool, len(s.marks))
@@ -154,25 +156,31 @@ func (s *shape) complete(path []int32) []int32 {
 			at[m] = i
 		}
 	}
-	strays := s.strays(at, on)
+	strays, taken := s.strays(at, on)
+	place := s.places()
+	beside := func(list []int32) []int32 {
+		return slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return on[i] || taken[i] })
+	}
 	put := map[int32][]int32{} // line → what follows it
 	moved := map[int32]bool{}
 	for answer, last := range at {
-		beside := func(list []int32) (out []int32) {
-			for _, i := range list {
-				if !on[i] {
-					out = append(out, i)
+		more := beside(s.pieces.of(answer))
+		results := slices.Concat(beside(s.results.of(answer)), strays[answer])
+		if had := s.results.of(answer); len(had)+len(results) > 0 {
+			for _, i := range had {
+				if on[i] {
+					results = append(results, i)
 				}
 			}
-			return out
+			results = s.notes(results, s.pieces.of(answer), on)
 		}
-		more := beside(s.pieces.of(answer))
-		results := s.results.of(answer)
-		if list := strays[answer]; len(list) > 0 {
-			results = slices.Concat(results, list)
-			slices.Sort(results)
-		}
-		if len(beside(results)) > 0 {
+		if slices.ContainsFunc(results, func(i int32) bool { return !on[i] }) {
+			slices.SortFunc(results, func(i, k int32) int {
+				if place != nil {
+					i, k = place[i], place[k]
+				}
+				return cmp.Compare(i, k)
+			})
 			for _, i := range results {
 				moved[i] = on[i]
 			}
@@ -193,49 +201,97 @@ func (s *shape) complete(path []int32) []int32 {
 	return out
 }
 
-// strays gives the results beside the path that do not hang on an answer, by the answer on the path whose call they answer.
-// One that stands before the answer belongs to an earlier call with the same id.
-func (s *shape) strays(at map[int32]int32, on []bool) map[int32][]int32 {
-	var list []int32
-	for i, m := range s.marks {
-		if p := s.parent[i]; m.flags&isResult != 0 && !on[i] && s.live(int32(i)) && (p < 0 || s.marks[p].message < 0) {
-			list = append(list, int32(i))
+// notes adds what hangs on the lines and the results of an answer and is no message: attachments, system lines and texts that
+// the program put in. Beside the path only that counts below which there is nothing else.
+func (s *shape) notes(results, pieces []int32, on []bool) []int32 {
+	var found []int32
+	var below func(i int32) bool
+	below = func(i int32) bool {
+		from := len(found)
+		for c := s.first[i]; c >= 0; c = s.next[c] {
+			switch {
+			case s.marks[c].flags&isSide != 0 || s.marks[c].flags&isResult != 0:
+			case on[c] && s.marks[c].flags&isNote == 0:
+			case !s.isNote(c) || !below(c) && !on[c]:
+				found = found[:from]
+				return false
+			default:
+				found = append(found, c)
+			}
 		}
+		return true
 	}
-	if list == nil {
-		return nil
-	}
-	answers := map[string]int32{} // call → answer
-	for answer := range at {
-		for _, k := range s.pieces.of(answer) {
-			for _, b := range s.blocks(k) {
-				if b.kind == blockCall {
-					answers[b.id] = answer
+	for _, i := range slices.Concat(pieces, results) {
+		for c := s.first[i]; c >= 0; c = s.next[c] {
+			m := s.marks[c].flags
+			if m&(isSide|isResult|isAssistant) == 0 && (!on[c] || m&isNote != 0) && s.isNote(c) {
+				if from := len(found); below(c) || on[c] {
+					found = append(found, c)
+				} else {
+					found = found[:from]
 				}
 			}
 		}
 	}
-	strays := map[int32][]int32{}
+	return append(results, found...)
+}
+
+// isNote reports whether an entry is an attachment, a system line, or a text that the program put in.
+func (s *shape) isNote(i int32) bool {
+	m := s.marks[i].flags
+	if m&isUser == 0 || m&isResult != 0 {
+		return m&isNote != 0
+	}
+	raw, err := s.t.At(int(i)).Raw()
+	return err == nil && rawjson.Truthy(rawjson.Get(raw, "isMeta"))
+}
+
+// strays gives the results beside the path that do not hang on the answer with their call, by the answer on the path that has
+// it. One that stands before the answer belongs to an earlier call with the same id. taken are those that hang on another
+// answer.
+func (s *shape) strays(at map[int32]int32, on []bool) (strays map[int32][]int32, taken map[int32]bool) {
+	var list []int32
+	for i, m := range s.marks {
+		if p := s.parent[i]; m.flags&isResult != 0 && !on[i] && s.live(int32(i)) && (p < 0 || s.marks[p].message < 0 || on[p]) {
+			list = append(list, int32(i))
+		}
+	}
+	if list == nil {
+		return nil, nil
+	}
+	answers := map[string]int32{} // call → answer
+	for answer := range at {
+		for _, k := range s.pieces.of(answer) {
+			calls, _ := s.ids(k)
+			for _, id := range calls {
+				answers[id] = answer
+			}
+		}
+	}
+	strays, taken = map[int32][]int32{}, map[int32]bool{}
 	for _, i := range list {
-		for _, b := range s.blocks(i) {
-			if answer, ok := answers[b.id]; ok && b.kind == blockResult && i > s.pieces.of(answer)[0] {
+		_, results := s.ids(i)
+		for _, id := range results {
+			answer, ok := answers[id]
+			if p := s.parent[i]; ok && i > s.pieces.of(answer)[0] && (p < 0 || s.marks[p].message != answer) {
 				strays[answer] = append(strays[answer], i)
+				taken[i] = true
 				break
 			}
 		}
 	}
-	return strays
+	return strays, taken
 }
 
-// blocks gives the blocks of an entry; none where it cannot be read, which its message tells.
-func (s *shape) blocks(i int32) []block {
+// ids gives the calls of an entry, and the calls that it answers; none where it cannot be read, which its message tells.
+func (s *shape) ids(i int32) (calls, results []string) {
 	e := s.t.At(int(i))
 	raw, err := e.Raw()
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	if t := turnOf(e, raw); t != nil {
-		return t.blocks
+	if t := request.Read(e, raw); t != nil {
+		return t.IDs()
 	}
-	return nil
+	return nil, nil
 }

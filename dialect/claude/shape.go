@@ -31,6 +31,7 @@ type shape struct {
 	unnamed     int32           // the leaf without last-prompt lines
 	past        map[int32]int32 // progress line → the entry above it
 	again       bool            // a uuid is there more than once
+	blanks      bool            // more than one entry has no uuid
 	skipped     bool            // entries before the last compaction were left out
 	rehung      []int32         // entries whose parent was left out: they follow the kept messages
 }
@@ -43,8 +44,14 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
 	s.again = slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemDuplicate })
-	for i := range n {
-		s.dead[i] = s.marks[i].flags&(isEntry|isProgress) == 0 || s.again && !s.current(i)
+	unnamed := map[flags]bool{}
+	for i := n - 1; i >= 0; i-- {
+		m := s.marks[i].flags
+		s.dead[i] = m&(isEntry|isProgress) == 0 || s.again && !s.current(i)
+		if m&isEntry != 0 && m&isNameless != 0 { // to the program all of them have one uuid, or the empty one
+			s.dead[i], unnamed[m&isUnnamed] = unnamed[m&isUnnamed], true
+			s.blanks = s.blanks || s.dead[i]
+		}
 	}
 	s.keep()
 	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
@@ -242,19 +249,27 @@ func (s *shape) sort(written []int32) {
 // places gives for each entry the position of the first line with its uuid: one that is written again keeps its place among
 // the others. nil: no uuid is there twice.
 func (s *shape) places() []int32 {
-	if !s.again {
+	if !s.again && !s.blanks {
 		return nil
 	}
 	place := make([]int32, len(s.marks))
+	blank := map[flags]int32{} // the one that counts
 	for i := range place {
 		place[i] = int32(i)
+		if m := s.marks[i].flags; s.live(int32(i)) && m&isNameless != 0 {
+			blank[m&isUnnamed] = int32(i)
+		}
 	}
 	for i := len(place) - 1; i >= 0; i-- {
-		if s.marks[i].flags&(isEntry|isNameless) != isEntry {
-			continue
-		}
-		if last, ok := s.t.Lookup(s.t.At(i).ID); ok {
-			place[last.Index] = int32(i)
+		m := s.marks[i].flags
+		switch {
+		case m&isEntry == 0:
+		case m&isNameless != 0:
+			place[blank[m&isUnnamed]] = int32(i)
+		case s.again:
+			if last, ok := s.t.Lookup(s.t.At(i).ID); ok {
+				place[last.Index] = int32(i)
+			}
 		}
 	}
 	return place
@@ -316,10 +331,10 @@ func (g groups) of(answer int32) []int32 {
 	return g.list[g.begin[answer]:g.begin[answer+1]]
 }
 
-// lastEntry gives the last line of the conversation that ok accepts, or -1.
-func (s *shape) lastEntry(ok func(mark) bool) int32 {
+// lastEntry gives the last entry that has none of these marks, or -1.
+func (s *shape) lastEntry(without flags) int32 {
 	for i := int32(len(s.marks)) - 1; i >= 0; i-- {
-		if m := s.marks[i]; s.live(i) && m.flags&(isSide|isNameless) == 0 && ok(m) {
+		if s.live(i) && s.marks[i].flags&without == 0 {
 			return i
 		}
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -34,7 +35,7 @@ func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)
 		s := session.Spending{Provider: provider}
 		s.Of, _ = rawjson.Unquote(v[0])
 		s.Model, _ = rawjson.Unquote(v[1])
-		if s.Model == synthetic {
+		if s.Model == request.Synthetic {
 			return
 		}
 		if s.Of == "" {

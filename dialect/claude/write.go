@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -167,21 +168,20 @@ func (d *Dialect) Spread(n dialect.NewEntry, newID func() (session.EntryID, erro
 // results that stand beside nothing else.
 func split(m []byte, id session.EntryID) [][]byte {
 	content := rawjson.Get(m, "content")
-	var blocks [][]byte
+	var list [][]byte
 	results := true
 	for b := range rawjson.Elements(content) {
-		blocks = append(blocks, b)
-		results = results && rawjson.Str(b, "type") == blockResult
+		list = append(list, b)
+		results = results && rawjson.Str(b, "type") == blocks.TypeResult
 	}
 	answer := rawjson.Str(m, "role") == typeAssistant
-	if len(blocks) < 2 || !answer && !results {
+	if len(list) < 2 || !answer && !results {
 		return [][]byte{m}
 	}
 	if answer && rawjson.Str(m, "id") == "" {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(string(id))))
 	}
-	list := make([][]byte, len(blocks))
-	for i, b := range blocks {
+	for i, b := range list {
 		list[i] = rawjson.Set(m, "content", dialect.Array([][]byte{b}))
 	}
 	return list
@@ -358,7 +358,7 @@ func (d *Dialect) message(n dialect.NewEntry, b session.Message) ([]byte, error)
 func completeAnswer(m []byte, id session.EntryID) []byte {
 	if text := rawjson.Get(m, "content"); rawjson.IsString(text) {
 		s, _ := rawjson.Unquote(text)
-		m = rawjson.Set(m, "content", dialect.Array([][]byte{textBlock(s).json}))
+		m = rawjson.Set(m, "content", dialect.Array([][]byte{blocks.Text(s)}))
 	}
 	var w dialect.Object
 	if rawjson.Str(m, "id") == "" {

@@ -1,0 +1,77 @@
+package request
+
+import (
+	"slices"
+	"strings"
+)
+
+// family is a model that the program (2.1.325) goes on with.
+type family struct {
+	name   string
+	system bool // it takes system messages between the others
+}
+
+// families are the models that the program knows. The first is the one for a session whose model it does not know.
+var families = []family{
+	{"claude-opus-5-5", true}, {"claude-opus-5", true}, {"claude-opus-4-8", true}, {"claude-opus-4-7", false}, {"claude-opus-4-6", false},
+	{"claude-opus-4-5", false}, {"claude-sonnet-5-5", true}, {"claude-sonnet-5", true}, {"claude-sonnet-4-6", false},
+	{"claude-sonnet-4-5", false}, {"claude-3-5-sonnet", false}, {"claude-haiku-5-5", true}, {"claude-haiku-4-5", false}, {"claude-fable-5", true},
+}
+
+// familyOf gives the family of a model whose name may have a provider before and a date behind it.
+func familyOf(model string) (family, bool) {
+	model = strings.ToLower(model)
+	for _, f := range families {
+		if _, after, ok := strings.Cut(model, f.name); ok && !goesOnWith(after) {
+			return f, true
+		}
+	}
+	return families[0], false
+}
+
+// goesOnWith reports whether what follows a name is more of a version: a digit, or a number of one or two digits.
+func goesOnWith(after string) bool {
+	digits := func(s string) (n int) {
+		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+			n++
+		}
+		return n
+	}
+	if digits(after) > 0 {
+		return true
+	}
+	number, dashed := strings.CutPrefix(after, "-")
+	n := digits(number)
+	return dashed && n > 0 && n <= 2
+}
+
+// goesOn gives the name of the family of models that the program goes on with: that of the last answer. before is the model
+// of the last one before the turns.
+func goesOn(turns []*Turn, before string) string {
+	for _, t := range slices.Backward(turns) {
+		if t.assistant() && t.model != Synthetic && t.model != "" {
+			before = t.model
+			break
+		}
+	}
+	f, _ := familyOf(before)
+	return f.name
+}
+
+// takesSystem reports whether a model of that family takes system messages.
+func takesSystem(name string) bool {
+	f, _ := familyOf(name)
+	return f.system
+}
+
+// markThinking marks the thinking of other models than the one that goes on. A provider accepts only what the model itself
+// has thought.
+func markThinking(turns []*Turn, name string) {
+	for _, t := range turns {
+		f, known := familyOf(t.model)
+		for k := range t.blocks {
+			b := &t.blocks[k]
+			b.foreign = t.assistant() && t.model != Synthetic && (!known || f.name != name) && (b.kind == blockThinking || b.kind == blockRedacted)
+		}
+	}
+}

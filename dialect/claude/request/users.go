@@ -1,0 +1,103 @@
+package request
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// spread makes messages of the texts of attachments.
+func spread(turns []*Turn) (out []*Turn) {
+	for _, t := range turns {
+		if !t.note {
+			out = append(out, t)
+		}
+		for k, item := range t.notes {
+			out = append(out, &Turn{Entry: t.Entry, user: t.user, system: t.system, note: true, alone: k > 0, blocks: item})
+		}
+	}
+	return out
+}
+
+// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another. The
+// text of an attachment follows without a newline, or becomes part of the result before it. Several texts of an attachment
+// behind an answer stay messages of their own.
+func joinUsers(turns []*Turn) []*Turn {
+	var out []*Turn
+	var last *Turn // the last message that is not a system message
+	for _, t := range turns {
+		if !t.user || last == nil || !last.user || t.alone && last.alone {
+			if out = append(out, t); !t.system {
+				last = t
+				last.alone = t.user && t.note
+			}
+			continue
+		}
+		if last.alone = false; t.note {
+			last.add(t.blocks)
+			continue
+		}
+		follows := len(t.blocks) > 0 && t.blocks[0].kind == blockText
+		if last.rest == nil { // the first one that follows it
+			blocks := slices.Clone(last.blocks)
+			if follows {
+				breakLine(blocks) // not one that a result follows
+			}
+			last.quoted, last.blocks, last.rest = nil, nil, []block{}
+			last.join(blocks)
+		} else if follows {
+			breakLine(last.rest)
+		}
+		last.join(t.blocks)
+		if last.Entry.Type == "" || last.note {
+			last.Entry, last.note = t.Entry, false
+		}
+	}
+	for _, t := range out {
+		t.blocks, t.rest = append(t.blocks, t.rest...), nil
+	}
+	return out
+}
+
+// breakLine ends the last text, where another one follows. It changes the blocks.
+func breakLine(blocks []block) {
+	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
+		text := rawjson.Str(blocks[k].json, "text")
+		blocks[k].json = rawjson.Set(blocks[k].json, "text", rawjson.Quote(text+"\n"))
+	}
+}
+
+// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
+// left.
+func fill(turns []*Turn) {
+	for k, t := range turns {
+		if !t.user {
+			if len(t.blocks) == 0 && t.quoted == nil && !t.system {
+				t.blocks = []block{textBlock(noContent)}
+			}
+			continue
+		}
+		if t.quoted != nil {
+			continue
+		}
+		t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool { return b.kind == blockText && blank(b) })
+		switch {
+		case len(t.blocks) > 0:
+		case k == 0 && t.hollow:
+			t.blocks = []block{textBlock(orphansRemoved)}
+		default:
+			t.blocks = []block{textBlock(noContent)}
+		}
+	}
+}
+
+// join adds blocks to a message that others are joined to.
+func (t *Turn) join(blocks []block) {
+	for _, b := range blocks {
+		if b.kind == blockResult {
+			t.blocks = append(t.blocks, b)
+		} else {
+			t.rest = append(t.rest, b)
+		}
+	}
+}

@@ -183,6 +183,20 @@ func (s *Store) Check(ctx context.Context, sess *Session) (problems []Problem, e
 	return problems, err
 }
 
+// Secrets finds keys, tokens and passwords in the log at a path. A log that cannot be read as a session is looked at as well.
+func (s *Store) Secrets(ctx context.Context, path string, opt OpenOptions) (list []Secret, err error) {
+	sess, err := s.Open(ctx, path, opt)
+	if err != nil {
+		return s.repair.Secrets(ctx, path, nil)
+	}
+	defer sess.Close()
+	err = sess.Read(func(l *logtree.Log, _ logtree.Blobs) error {
+		list, err = s.repair.Secrets(ctx, path, l)
+		return err
+	})
+	return list, err
+}
+
 // PlanRepair says what Repair would do to the log at a path. Nothing is written.
 func (s *Store) PlanRepair(ctx context.Context, path string, opt RepairOptions) (*RepairPlan, error) {
 	return s.repair.Plan(ctx, path, opt)

@@ -220,6 +220,9 @@ type RepairOptions = repair.Options
 // RepairPlan says what a repair does, or did, to a log.
 type RepairPlan = repair.Plan
 
+// Secret is a key, a token or a password in a log. It does not hold the secret.
+type Secret = repair.Secret
+
 // Trashed is a session in the trash.
 type Trashed = trash.Item
 

@@ -30,9 +30,11 @@
 //   - Renewer: a Reader of an Opener can follow its log as it grows. Implement it if another process can append.
 //   - EndReader: both ends of a log are cheaper to read than by Open. Lists of many logs need it. Ends uses it.
 //   - Glimpser: names are cheaper to list than Logs. Lists of many logs need it.
-//   - ViewReader for Readers: a whole log can be shown without copying it.
+//   - ViewReader for Readers: a log can be shown without copying it.
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
+//   - Streamer: a log can be created from records that come one after the other. CreateFrom calls it. Implement it unless
+//     logs are small.
 //   - Restorer: a log can be created from exact bytes, including an unterminated last line. Restore calls it.
 //   - Sweeper: a crash can leave files that are not logs.
 //   - Rewriter: programs that take no lock can write to a log while it is replaced or removed. Replace and Remove call it.

@@ -209,17 +209,17 @@ type Glimpser interface {
 	Glimpse(ctx context.Context, name string, room []byte, tail int) (at Log, head, end []byte, err error)
 }
 
-// ViewReader is a Reader that can show its whole log without copying it.
+// ViewReader is a Reader that can show its log without copying it.
 type ViewReader interface {
 	Reader
-	// View calls look with the bytes of the log as it was opened, newlines included. They are valid until look returns,
-	// and only in its goroutine. View returns the error of look, or ErrChanged if the log was truncated or replaced
-	// meanwhile: look may then have seen bytes that were never in the log, and may have been left by a panic. Use
-	// what look found only if View returns nil.
+	// View calls look with size bytes of the log as it was opened, from an offset on, newlines included. They are valid
+	// until look returns, and only in its goroutine. View returns the error of look, or ErrChanged if the log was
+	// truncated or replaced meanwhile: look may then have seen bytes that were never in the log, and may have been left
+	// by a panic. Use what look found only if View returns nil.
 	//
 	// If reading is better (the log is small, or cannot be shown), View does not call look and returns an error that
 	// wraps errors.ErrUnsupported.
-	View(look func(data []byte) error) error
+	View(from, size int64, look func(data []byte) error) error
 }
 
 // Syncer is a Backend whose appends can return before they are durable.
@@ -279,6 +279,29 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 		records = append(records, record)
 	}
 	return b.Create(ctx, name, records...)
+}
+
+// Streamer is a Backend that can create a log that is larger than the memory.
+type Streamer interface {
+	// CreateFrom is Create for records that come one after the other. Each is valid until the next step. It ends at the
+	// first error, and then there is no log.
+	CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (Log, error)
+}
+
+// CreateFrom creates a log of records that come one after the other. If the Backend is not a Streamer, they are collected
+// first.
+func CreateFrom(ctx context.Context, b Backend, name string, records iter.Seq2[[]byte, error]) (Log, error) {
+	if s, ok := b.(Streamer); ok && Lines(b, name) {
+		return s.CreateFrom(ctx, name, records)
+	}
+	var list [][]byte
+	for r, err := range records {
+		if err != nil {
+			return Log{}, err
+		}
+		list = append(list, bytes.Clone(r))
+	}
+	return b.Create(ctx, name, list...)
 }
 
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.

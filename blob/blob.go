@@ -5,12 +5,14 @@
 package blob
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 )
 
@@ -32,6 +34,23 @@ type Ref [sha256.Size]byte
 
 // Sum returns the reference of these bytes.
 func Sum(b []byte) Ref { return sha256.Sum256(b) }
+
+// RefsIn finds what may be a reference in the bytes of a record.
+func RefsIn(record []byte) iter.Seq[Ref] {
+	return func(yield func(Ref) bool) {
+		const length = len(Prefix) + 64
+		for {
+			i := bytes.Index(record, []byte(Prefix))
+			if i < 0 || i+length > len(record) {
+				return
+			}
+			if ref, err := ParseRef(string(record[i : i+length])); err == nil && !yield(ref) {
+				return
+			}
+			record = record[i+len(Prefix):]
+		}
+	}
+}
 
 // ParseRef parses a reference: the prefix and exactly 64 lower-case hex digits.
 func ParseRef(s string) (Ref, error) {

@@ -10,6 +10,7 @@
 package convert
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -83,6 +84,7 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 			return logtree.Named(l.Path, err)
 		}
 		v := &conversion{store: s, ctx: ctx, src: from, to: to, opt: opt}
+		defer v.close()
 		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
@@ -144,6 +146,13 @@ type conversion struct {
 	owner    []int // the passage of each record
 }
 
+// close gives up what the conversion kept.
+func (v *conversion) close() {
+	if v.cross != nil {
+		_ = v.cross.pile.close() // nothing is read from it any more
+	}
+}
+
 func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 	c := newCrossing(s.tree, s.dialect, to)
 	c.random, c.now = v.opt.Write.Random, v.opt.Write.Clock
@@ -178,12 +187,12 @@ func (v *conversion) run() (*store.Session, error) {
 		return nil, err
 	}
 	persist := func(r []byte) ([]byte, bool, error) { return draft.Persist(v.ctx, r) }
-	records, err := v.fill(persist, v.made(draft.Path(), n, v.store.Blobs(draft.Path(), v.to.Dialect)))
+	log, err := v.fill(persist, v.made(draft.Path(), n, v.store.Blobs(draft.Path(), v.to.Dialect)))
 	if err != nil {
 		return nil, errors.Join(err, draft.Discard())
 	}
-	sess, err := v.store.CreateFrom(v.ctx, draft, records)
-	if err != nil {
+	sess, err := v.store.CreateFrom(v.ctx, draft, log.each())
+	if err := errors.Join(err, log.close()); err != nil {
 		return nil, err
 	}
 	if err := v.verify(sess); err != nil {
@@ -206,29 +215,33 @@ func (v *conversion) register(sess *store.Session) error {
 	return nil
 }
 
-// made gives a function that reads records as the new session, in memory.
-func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(records [][]byte) side {
-	return func(records [][]byte) side {
-		l := logtree.FromRecords(v.to.Dialect, path, logtree.Born(n), records)
-		return side{path, v.to.Dialect, l.Tree, logtree.Blobs{Path: path, Dialect: v.to.Dialect, Reader: blobs}}
+// made gives a function that reads a log as the new session before it is written.
+func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(*sheet) (side, error) {
+	return func(log *sheet) (side, error) {
+		tree, err := log.read(v.to.Dialect, path, n)
+		return side{path, v.to.Dialect, tree, logtree.Blobs{Path: path, Dialect: v.to.Dialect, Reader: blobs}}, err
 	}
 }
 
 // fill puts the records together and finds what must be carried along so that nothing is lost. persist, if not nil, does
 // to a record what the agent does before it stores one.
-func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func([][]byte) side) ([][]byte, error) {
+func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func(*sheet) (side, error)) (*sheet, error) {
 	if err := v.addTitle(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
 	}
 	for _, p := range v.cross.passages {
-		for i, r := range p.records {
+		for i, at := range p.records {
 			if persist == nil || p.restored || p.custom != nil {
 				continue
 			}
+			r, err := v.cross.pile.Bytes(at)
+			if err != nil {
+				return nil, err
+			}
 			kept, final, err := persist(r)
 			switch {
-			case err == nil:
-				p.records[i] = kept
+			case err == nil && !bytes.Equal(kept, r):
+				p.records[i] = v.cross.pile.put(kept)
 			case final:
 				return nil, err
 			} // any other error: the record stays as it was
@@ -250,28 +263,38 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 			v.ledger.note("", "slot", Carried)
 		}
 	}
+	v.cross.rest()
 	for {
-		records, err := v.records()
+		log, err := v.log()
 		if err != nil || v.settled() {
-			return records, logtree.Named(v.src.path, err)
+			return log, logtree.Named(v.src.path, err)
 		}
-		v.progress = false
-		// note marks what is lost as carried. It sets progress if the next round will differ.
-		read := made(records)
-		wrong, err := v.compare(read, v.note)
-		if err == nil && wrong && !v.progress {
-			err = ErrConverted // nothing more can be carried
+		more, err := v.round(log, made)
+		if err == nil && !more {
+			return log, nil
 		}
-		if err != nil {
+		if err = errors.Join(err, log.close()); err != nil {
 			return nil, logtree.Named(v.src.path, err)
 		}
-		if wrong {
-			continue
-		}
-		if more, err := v.easeTheWayBack(read); err != nil || !more {
-			return records, logtree.Named(v.src.path, err)
-		}
 	}
+}
+
+// round compares the new log with the old session. more: another round has to carry more.
+func (v *conversion) round(log *sheet, made func(*sheet) (side, error)) (more bool, err error) {
+	v.progress = false
+	read, err := made(log)
+	if err != nil {
+		return false, err
+	}
+	// note marks what is lost as carried. It sets progress if the next round will differ.
+	wrong, err := v.compare(read, v.note)
+	switch {
+	case err == nil && wrong && !v.progress:
+		return false, ErrConverted // nothing more can be carried
+	case err != nil || wrong:
+		return wrong, err
+	}
+	return v.easeTheWayBack(read)
 }
 
 // settled reports whether the first round is the last. By a script every passage carries its origin, and on the way back, which
@@ -290,17 +313,18 @@ func (v *conversion) addTitle() error {
 		return nil
 	}
 	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
-	if err == nil && !c.beside() {
-		c.last[leaf] = id // the leaf is now here
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// beside reports whether the last record stands beside the tree.
-func (c *crossing) beside() bool {
-	d, ok := c.to.Dialect.(dialect.Besider)
-	last := c.passages[len(c.passages)-1].records
-	return ok && d.Beside(last[len(last)-1])
+	if d, ok := c.to.Dialect.(dialect.Besider); ok {
+		last := c.passages[len(c.passages)-1].records
+		record, err := c.pile.Bytes(last[len(last)-1])
+		if err != nil || d.Beside(record) {
+			return err
+		}
+	}
+	c.last[leaf] = id // the leaf is now here
+	return nil
 }
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
@@ -314,22 +338,30 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	if err != nil {
 		return "", err
 	}
-	c.passages = append(c.passages, &passage{records: [][]byte{record}, head: c.leafID(), tip: c.leafID()})
+	c.passages = append(c.passages, &passage{records: []session.Span{c.pile.put(record)}, head: c.leafID(), tip: c.leafID()})
 	return n.ID, nil
 }
 
 // addLeaf moves the leaf of the new session to that of the old one. In a linear session the leaf is the last entry, and a
 // restored session has its own entries for it.
-func (v *conversion) addLeaf(made func([][]byte) side) error {
+func (v *conversion) addLeaf(made func(*sheet) (side, error)) error {
 	c := v.cross
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
 		return nil
 	}
-	records := slices.Clone(v.head) // without origins: they do not move the leaf
-	for _, f := range flatten(c.passages) {
-		records = append(records, f.record)
+	var log sheet // without origins: they do not move the leaf
+	defer log.close()
+	for _, r := range v.head {
+		log.add(r)
 	}
-	tree := made(records).tree
+	if err := log.copied(&c.pile, flatten(c.passages)); err != nil {
+		return err
+	}
+	read, err := made(&log)
+	if err != nil {
+		return err
+	}
+	tree := read.tree
 	leaf := c.leafID()
 	want := session.EntryID("")
 	if leaf != "" {
@@ -353,7 +385,7 @@ func (v *conversion) addLeaf(made func([][]byte) side) error {
 		e.Parent, e.Body = want, session.Custom{Type: habits.LeafType}
 	}
 	v.carried = append(v.carried, false)
-	_, err := c.add("leaf", e)
+	_, err = c.add("leaf", e)
 	if errors.Is(err, store.ErrUnsupported) {
 		v.carried = v.carried[:len(v.carried)-1]
 		v.ledger.note("", "leaf", Carried) // the leaf of the new session is its last entry

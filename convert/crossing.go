@@ -20,7 +20,7 @@ import (
 type passage struct {
 	// entries are the indexes of the entries that the records express; extra are those that the records only carry.
 	entries, extra []int
-	records        [][]byte
+	records        []session.Span // in the pile of the crossing
 	// custom is set if the record is a custom entry that holds nothing but an origin.
 	custom *dialect.NewEntry
 	// restored: the records come from an origin; at has their old indexes.
@@ -28,7 +28,7 @@ type passage struct {
 	at       []int
 	// script: it was made by a script. Only an origin restores its entries. made are its records on the way.
 	script bool
-	made   []dialect.NewRecord
+	made   []framing
 	// head and tip are the entries that references to the first and last record mean.
 	head, tip session.EntryID
 }
@@ -45,6 +45,7 @@ type crossing struct {
 	now     func() time.Time
 	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
+	pile pile // the records
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run
@@ -89,8 +90,9 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	_, ofRun := from.(dialect.Runs)
 	framer, _ := to.Dialect.(dialect.Framer)
 	n := t.Len()
+	empty, _ := logtree.FromRecords(to.Dialect, "", session.Header{}, nil, nil) // there is no record to fail at
 	return &crossing{
-		replays: logtree.FromRecords(to.Dialect, "", session.Header{}, nil).Tree.Replayed(), framer: framer,
+		replays: empty.Tree.Replayed(), framer: framer,
 		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
@@ -103,7 +105,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 func (c *crossing) run() error {
 	if d, ok := c.from.(dialect.Composer); ok {
 		var err error
-		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name()); err != nil {
+		if c.origins, err = origins(c.tree, d, c.to.Dialect.Name(), &c.pile); err != nil {
 			return err
 		}
 		if o, ok := headerOrigin(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
@@ -118,7 +120,7 @@ func (c *crossing) run() error {
 	}
 	c.chooseRepeats()
 	if c.back != nil && !c.tree.Header().InEntry && len(c.back.Records) > 0 {
-		c.settle(c.back.passage())
+		c.settle(c.back.passage(&c.pile))
 	}
 	// New ids must differ from those that entries keep, including entries that come later.
 	for e := range c.tree.Entries() {
@@ -140,6 +142,12 @@ func (c *crossing) run() error {
 		c.newOf.Time = c.latest
 	}
 	return nil
+}
+
+// rest gives up what is needed only until all records are made: large sessions are converted several times at once.
+func (c *crossing) rest() {
+	c.origins, c.done, c.passageOf, c.after, c.onPath, c.asked = nil, nil, nil, nil, nil, nil
+	c.repeated, c.first, c.last, c.used, c.tools = nil, nil, nil, nil, nil
 }
 
 // each converts the entries one after the other.
@@ -285,8 +293,7 @@ func (c *crossing) lastName() string {
 
 // restore takes the records that some entries were converted from, with their old ids.
 func (c *crossing) restore(o *foundOrigin) {
-	p := o.passage()
-	o.Records = nil // the passage has them now
+	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: o.records, at: o.at}
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
@@ -327,14 +334,22 @@ func (c *crossing) settle(p *passage) {
 // attach adds entries without a record to the passage before them, which carries them. Entries before the first passage go
 // to that one.
 func (c *crossing) attach() {
-	var at *passage
-	if i := slices.IndexFunc(c.passages, func(p *passage) bool { return !p.restored }); i >= 0 {
-		at = c.passages[i]
+	at := -1
+	fresh := slices.DeleteFunc(slices.Clone(c.passages), func(p *passage) bool { return p.restored })
+	number := make(map[*passage]int, len(fresh))
+	for k, p := range fresh {
+		number[p] = k
 	}
+	if len(fresh) > 0 {
+		at = 0
+	}
+	var loose []int  // entries to carry
+	var before []int // the passage before each
+	size := int64(0)
 	for i := range c.tree.Len() {
 		if p := c.passageOf[i]; p != nil {
-			if !p.restored {
-				at = p
+			if k, ok := number[p]; ok {
+				at = k
 			}
 			continue
 		}
@@ -343,13 +358,36 @@ func (c *crossing) attach() {
 		}
 		switch {
 		// It is off the path, or there is neither a record nor a header to carry it.
-		case c.leaf != nil && !c.asked[i] || at == nil && (c.back != nil || c.to.Habits().Headerless):
+		case c.leaf != nil && !c.asked[i] || at < 0 && (c.back != nil || c.to.Habits().Headerless):
 			c.dropped = append(c.dropped, i)
-		case at == nil:
+		case at < 0:
 			c.homeless = append(c.homeless, i)
 		default:
-			at.extra = append(at.extra, i)
+			loose, before = append(loose, i), append(before, at)
+			size += c.tree.At(i).Span.Length
 		}
+	}
+	c.spread(fresh, loose, before, size)
+}
+
+// muchCarried is how many bytes a passage carries before others help it.
+const muchCarried = 1 << 20
+
+// spread gives entries to the passages before them. A path may be short and the rest of the session long: then the passages
+// that follow carry some of it, so that no record becomes as large as the session.
+func (c *crossing) spread(passages []*passage, loose, before []int, size int64) {
+	if len(loose) == 0 {
+		return
+	}
+	carried := make([]int64, len(passages))
+	most := max(muchCarried, 2*size/int64(len(passages)))
+	for k, i := range loose {
+		at := before[k]
+		for carried[at] >= most { // not all are: together they carry half of that
+			at = (at + 1) % len(passages)
+		}
+		passages[at].extra = append(passages[at].extra, i)
+		carried[at] += c.tree.At(i).Span.Length
 	}
 }
 

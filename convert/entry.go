@@ -242,7 +242,7 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 		if err != nil {
 			return c.stand(p, e, n)
 		}
-		p.records = [][]byte{record}
+		p.records = []session.Span{c.pile.put(record)}
 		c.named(e, n.ID)
 		return p, nil
 	}

@@ -2,59 +2,114 @@ package convert
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
+// framing is a record that waits for its frame: the entry without its message, and where record and message are in the pile.
+type framing struct {
+	dialect.NewEntry
+	record, message session.Span
+}
+
 // keep adds a record to a passage.
 func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
-	p.records = append(p.records, record)
-	if c.framer != nil {
+	at := c.pile.put(record)
+	p.records = append(p.records, at)
+	if c.framer == nil {
+		return
+	}
+	f := framing{NewEntry: n, record: at}
+	if m, ok := n.Body.(session.Message); ok {
 		// The record mostly holds the message as it is. Then the message is not kept a second time.
-		if m, ok := n.Body.(session.Message); ok {
-			if i := bytes.Index(record, m.JSON); i >= 0 {
-				m.JSON = record[i : i+len(m.JSON)]
-				n.Body = m
+		if i := bytes.Index(record, m.JSON); i >= 0 {
+			f.message = session.Span{Offset: at.Offset + int64(i), Length: int64(len(m.JSON))}
+		} else {
+			f.message = c.pile.put(m.JSON)
+		}
+		m.JSON = nil
+		f.Body = m
+	}
+	p.made = append(p.made, f)
+}
+
+// batch yields the records that wait for their frames. failed is set to an error that ended it.
+func (c *crossing) batch(failed *error) iter.Seq[dialect.NewRecord] {
+	return func(yield func(dialect.NewRecord) bool) {
+		for _, p := range c.passages {
+			for _, f := range p.made {
+				list, err := c.pile.all([]session.Span{f.record, f.message})
+				if err != nil {
+					*failed = err
+					return
+				}
+				n := dialect.NewRecord{NewEntry: f.NewEntry, Record: list[0]}
+				if m, ok := n.Body.(session.Message); ok {
+					m.JSON = list[1]
+					n.Body = m
+				}
+				if !yield(n) {
+					return
+				}
 			}
 		}
-		p.made = append(p.made, dialect.NewRecord{NewEntry: n, Record: record})
 	}
 }
 
 // frame gives the new records the form in which the agent writes them: with others around them, or numbered.
-func (c *crossing) frame() error {
-	var batch []dialect.NewRecord
-	var old []*passage
+func (c *crossing) frame() (err error) {
+	var old, fresh []*passage
 	for _, p := range c.passages {
-		batch = append(batch, p.made...)
+		if len(p.made) > 0 {
+			fresh = append(fresh, p)
+		}
 		if p.restored {
 			old = append(old, p)
 		}
 	}
-	if c.framer == nil || len(batch) == 0 {
+	if c.framer == nil || len(fresh) == 0 {
 		return nil
 	}
-	records, err := c.headRecords()
+	var log sheet
+	defer log.close()
+	tree, err := c.readAs(&log, old, true)
 	if err != nil {
 		return err
 	}
-	for _, f := range flatten(old) {
-		records = append(records, f.record)
-	}
-	framed, err := c.framer.Frame(logtree.FromRecords(c.to.Dialect, "", logtree.Born(c.newOf), records).Tree, batch)
-	if err != nil {
-		return err
-	}
-	for _, p := range c.passages {
-		if n := len(p.made); n > 0 {
-			p.records, p.made = nil, nil
-			for _, f := range framed[:n] {
-				p.records = append(p.records, f.Records()...)
-			}
-			framed = framed[n:]
+	n := 0 // records of the first passage that are framed
+	for f, ferr := range c.framer.Frame(tree, c.batch(&err)) {
+		if ferr != nil {
+			return ferr
+		}
+		p := fresh[0]
+		if n == 0 {
+			p.records = nil
+		}
+		for _, r := range f.Records() {
+			p.records = append(p.records, c.pile.put(r))
+		}
+		if n++; n == len(p.made) {
+			p.made, fresh, n = nil, fresh[1:], 0
 		}
 	}
-	return nil
+	return err
+}
+
+// readAs reads some passages as the new session, with its head if that is asked for. The records are written to log.
+func (c *crossing) readAs(log *sheet, passages []*passage, head bool) (*session.Tree, error) {
+	if head {
+		records, err := c.headRecords()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			log.add(r)
+		}
+	}
+	if err := log.copied(&c.pile, flatten(passages)); err != nil {
+		return nil, err
+	}
+	return log.read(c.to.Dialect, "", c.newOf)
 }

@@ -114,10 +114,10 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 }
 
 // passage gives the records as they were.
-func (o *origin) passage() *passage {
+func (o *origin) passage(to *pile) *passage {
 	p := &passage{restored: true, head: o.Head, tip: o.Tip}
 	for _, r := range o.Records {
-		p.records, p.at = append(p.records, r.bytes()), append(p.at, r.At)
+		p.records, p.at = append(p.records, to.put(r.bytes())), append(p.at, r.At)
 	}
 	return p
 }
@@ -125,49 +125,75 @@ func (o *origin) passage() *passage {
 // carriedType is the type of custom entries in the place of entries that a format cannot express.
 const carriedType = "treeline.entry"
 
-// foundOrigin is an origin that counts, and the entries of its passage: first … last.
+// foundOrigin is an origin that counts, and the entries of its passage: first … last. Its Records are in a pile; at has their
+// old indexes.
 type foundOrigin struct {
 	origin
 	first, last int
+	records     []session.Span
+	at          []int
 }
 
 // origins finds the origins of the dialect want in a tree. The result has the origin of each entry of such a passage, and
-// nil for all others. A damaged origin does not count: its entries are converted like any other.
-func origins(t *session.Tree, d dialect.Composer, want string) ([]*foundOrigin, error) {
+// nil for all others. A damaged origin does not count: its entries are converted like any other. The records go to a pile.
+func origins(t *session.Tree, d dialect.Composer, want string, to *pile) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
-	var bare [][]byte // the records since the last origin: each is in one passage, so that each is hashed once
+	since := 0 // entries since the last origin: each is in one passage, so that each is hashed once
 	for e := range t.Entries() {
 		raw, err := e.Raw()
 		if err != nil {
 			return nil, err
 		}
 		value, plain := d.Origin(raw)
-		bare = append(bare, plain)
+		since++
 		// The last records up to this one: an entry that was inserted between them changes the hash.
-		goesWith := func(o origin) [][]byte { return bare[len(bare)-o.Size:] }
+		goesWith := func(o origin) ([][]byte, error) { return bareBefore(t, d, e.Index, o.Size, plain) }
 		if e.Kind == session.KindCustom {
 			body, err := e.Body()
 			if err != nil {
 				return nil, err
 			}
 			if c, ok := body.(session.Custom); ok && c.Type == carriedType {
-				value, goesWith = c.Data, func(origin) [][]byte { return nil }
+				value, goesWith = c.Data, func(origin) ([][]byte, error) { return nil, nil }
 			}
 		}
 		if value == nil {
 			continue
 		}
 		o, ok := parseOrigin(value, want)
-		ok = ok && o.Size >= 1 && o.Size <= len(bare) && o.sum(goesWith(o)) == o.Hash
-		if bare = bare[:0]; !ok {
+		if ok = ok && o.Size >= 1 && o.Size <= since; ok {
+			bare, err := goesWith(o)
+			if err != nil {
+				return nil, err
+			}
+			ok = o.sum(bare) == o.Hash
+		}
+		if since = 0; !ok {
 			continue
 		}
-		f := &foundOrigin{origin: o, first: e.Index + 1 - o.Size, last: e.Index}
+		p := o.passage(to)
+		f := &foundOrigin{origin: o, first: e.Index + 1 - o.Size, last: e.Index, records: p.records, at: p.at}
+		f.Records = nil
 		for i := f.first; i <= f.last; i++ {
 			found[i] = f
 		}
 	}
 	return found, nil
+}
+
+// bareBefore gives the records of size entries without their origins; last is that of the last of them, which is the entry at
+// an index.
+func bareBefore(t *session.Tree, d dialect.Composer, index, size int, last []byte) ([][]byte, error) {
+	bare := make([][]byte, size)
+	for k := range bare[:size-1] {
+		raw, err := t.At(index + 1 - size + k).Raw()
+		if err != nil {
+			return nil, err
+		}
+		_, bare[k] = d.Origin(raw)
+	}
+	bare[size-1] = last
+	return bare, nil
 }
 
 // headerOrigin finds the origin of the session as a whole.

@@ -6,8 +6,6 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
-	"github.com/treeline-dev/treeline/logtree"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // An origin that claims records of the passage before it does not count, even if its hash is right. Otherwise origins that
@@ -24,8 +22,15 @@ func TestOriginsDoNotOverlap(t *testing.T) {
 	}
 	o := origin{Dialect: "wave", Records: []carried{{Record: "{}"}}}
 	found := func(list [][]byte) (n []bool) {
-		tree := logtree.FromRecords(pi.Dialect, "", session.Header{}, append([][]byte{header}, list...)).Tree
-		got, err := origins(tree, pi, "wave")
+		var log sheet
+		for _, r := range append([][]byte{header}, list...) {
+			log.add(r)
+		}
+		tree, err := log.read(pi.Dialect, "", dialect.NewSession{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := origins(tree, pi, "wave", &pile{})
 		if err != nil {
 			t.Fatal(err)
 		}

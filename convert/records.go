@@ -2,56 +2,66 @@ package convert
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// records gives the new log with its origins. It sets owner, which the comparison needs.
-func (v *conversion) records() ([][]byte, error) {
-	out := slices.Clone(v.head)
-	sealed := make([]*passage, len(v.cross.passages))
+// log gives the new log with its origins. It sets owner, which the comparison needs.
+func (v *conversion) log() (out *sheet, err error) {
+	out = &sheet{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, out.close())
+		}
+	}()
 	whole, err := v.wholeOrigin()
 	if err != nil {
 		return nil, err
 	}
+	head := slices.Clone(v.head)
 	// In a format without a header record the first entry carries the old header.
 	inEntry := v.header && len(v.head) == 0
 	if v.header && !inEntry {
-		out[len(out)-1] = whole.sealed(v.to, out[len(out)-1:])[0]
+		head[len(head)-1] = whole.sealed(v.to, head[len(head)-1:])[0]
 	}
-	first := -1
-	for k, p := range v.cross.passages {
-		if first < 0 && len(p.records) > 0 {
-			first = k
-		}
-		carriesHeader := inEntry && k == first
-		if !(k < len(v.carried) && v.carries(k)) && !carriesHeader {
-			sealed[k] = p
-			continue
-		}
-		o, err := v.origin(p)
-		if err != nil {
-			return nil, err
-		}
-		if carriesHeader {
-			o.Session, o.Header, o.Slot = whole.Session, whole.Header, whole.Slot
-		}
-		with := *p
-		if with.records, err = v.seal(p, o); err != nil {
-			return nil, err
-		}
-		sealed[k] = &with
-		if v.settled() {
-			p.records = nil // no other round needs them
-		}
+	for _, r := range head {
+		out.add(r)
 	}
 	v.owner = nil
-	for _, f := range flatten(sealed) {
-		out, v.owner = append(out, f.record), append(v.owner, f.passage)
+	first := slices.IndexFunc(v.cross.passages, func(p *passage) bool { return len(p.records) > 0 })
+	var sealed [][]byte // the records of one passage: they follow each other
+	last := -1          // that passage
+	for _, f := range flatten(v.cross.passages) {
+		k := f.passage
+		v.owner = append(v.owner, k)
+		carriesHeader := inEntry && k == first
+		if !(k < len(v.carried) && v.carries(k)) && !carriesHeader {
+			record, err := v.cross.pile.Bytes(f.record)
+			if err != nil {
+				return nil, err
+			}
+			out.add(record)
+			continue
+		}
+		if k != last {
+			o, err := v.origin(v.cross.passages[k])
+			if err != nil {
+				return nil, err
+			}
+			if carriesHeader {
+				o.Session, o.Header, o.Slot = whole.Session, whole.Header, whole.Slot
+			}
+			if sealed, err = v.seal(v.cross.passages[k], o); err != nil {
+				return nil, err
+			}
+			last = k
+		}
+		out.add(sealed[f.index])
 	}
-	return out, nil
+	return out, out.err
 }
 
 // carries reports whether the records of a passage carry their origin.
@@ -63,7 +73,11 @@ func (v *conversion) carries(k int) bool {
 // seal puts the origin into the records of a passage. In a custom entry that only carries, it is the data.
 func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 	if p.custom == nil {
-		return o.sealed(v.to, p.records), nil
+		records, err := v.cross.pile.all(p.records)
+		if err != nil {
+			return nil, err
+		}
+		return o.sealed(v.to, records), nil
 	}
 	o.Size = 1
 	o.Hash = o.sum(nil)
@@ -121,11 +135,11 @@ func (v *conversion) wholeOrigin() (origin, error) {
 	return o, err
 }
 
-// flat is a record of the new session, and the index of its passage.
+// flat is a record of the new session: the index of its passage, its own there, and its place among the records.
 type flat struct {
-	record  []byte
-	passage int
-	at      int
+	record         session.Span
+	passage, index int
+	at             int
 }
 
 // flatten gives the records in the order in which they are written. Restored records go to their old places. Others follow
@@ -140,7 +154,7 @@ func flatten(passages []*passage) []flat {
 				at = p.at[j]
 				last = max(last, at) // restored records may have another order than their passages
 			}
-			list = append(list, flat{r, k, at})
+			list = append(list, flat{r, k, j, at})
 		}
 	}
 	// The sort is stable: a new record has the place of the restored one before it, and follows it.

@@ -43,12 +43,12 @@ func (c *crossing) chooseRepeats() {
 
 // repeats gives the records that are written again after the compaction at a position of the path. They keep their ids: the
 // decoder gives repeated records ids of their own.
-func (c *crossing) repeats(pos int) [][]byte {
+func (c *crossing) repeats(pos int) []session.Span {
 	first, ok := c.repeated[pos]
 	if !ok {
 		return nil
 	}
-	var list [][]byte
+	var list []session.Span
 	var before *passage
 	for _, i := range c.onPath[first:pos] {
 		p := c.passageOf[i]

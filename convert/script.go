@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -75,7 +74,10 @@ func (c *crossing) refused() bool {
 // because an entry before them was changed, nothing is restored.
 func (c *crossing) perform() error {
 	begin := len(c.passages)
-	if err := c.play(); err != nil || !c.orphaned() {
+	if err := c.play(); err != nil {
+		return err
+	}
+	if orphaned, err := c.orphaned(); err != nil || !orphaned {
 		return err
 	}
 	c.passages = c.passages[:begin]
@@ -90,25 +92,26 @@ func (c *crossing) perform() error {
 }
 
 // orphaned reports whether the parent of a restored record is missing.
-func (c *crossing) orphaned() bool {
+func (c *crossing) orphaned() (bool, error) {
 	restored, fresh := false, false
 	for _, p := range c.passages {
 		restored, fresh = restored || p.restored, fresh || !p.restored
 	}
 	if !restored || !fresh {
-		return false
+		return false, nil
 	}
-	var records [][]byte
-	for _, f := range flatten(c.passages) {
-		records = append(records, f.record)
+	var log sheet
+	defer log.close()
+	t, err := c.readAs(&log, c.passages, false)
+	if err != nil {
+		return false, err
 	}
-	t := logtree.FromRecords(c.to.Dialect, "", logtree.Born(c.newOf), records).Tree
 	for e := range t.Entries() {
 		if e.Parent != "" && !t.Has(e.Parent) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // play converts each branch.
@@ -204,6 +207,20 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 		return at, err
 	}
 	from, compacted := compaction(path)
+	var before *node
+	if compacted && from > 0 && s.firstTime(path.At(from)) {
+		// Now, as long as neither the path nor the context after it is in memory: a session may have many compactions.
+		previous := path.At(from - 1).ID
+		path = session.Path{}
+		n, err := s.branch(previous)
+		if err != nil {
+			return at, err
+		}
+		before = &n
+		if path, err = s.tree.Path(tip); err != nil {
+			return at, err
+		}
+	}
 	runs := s.runs(path, from)
 	// A session that is only converted back needs no context, which is as large as the session.
 	whole := len(runs) == 1 && runs[0].restored
@@ -214,7 +231,7 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 		}
 	}
 	if compacted {
-		if at, atoms, err = s.compact(path, from, atoms); err != nil {
+		if at, atoms, err = s.compact(path, from, atoms, before); err != nil {
 			return at, err
 		}
 	}
@@ -249,9 +266,19 @@ func compaction(path session.Path) (int, bool) {
 	return 0, false
 }
 
+// firstTime reports whether a compaction is met for the first time, so that what the model saw before it is to be written.
+func (s *script) firstTime(e session.Entry) bool {
+	return len(s.compacted[e.Index]) == 0 && !s.savesNow(e)
+}
+
+// savesNow reports whether a target that is saved as a whole has only what the model sees now, and nothing of a compaction.
+func (s *script) savesNow(e session.Entry) bool {
+	return s.to.Habits().SavedWhole && s.origins[e.Index] == nil
+}
+
 // compact writes the compaction at a position of the path, after what the model saw before it. It gives the place after it
-// and what is still to say. A target that is saved as a whole has only what the model sees now.
-func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom, error) {
+// and what is still to say. said is the place before it, if that is written already.
+func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (node, []atom, error) {
 	e := path.At(at)
 	k, rest, ok := s.summary(e, atoms)
 	known := s.compacted[e.Index]
@@ -263,11 +290,13 @@ func (s *script) compact(path session.Path, at int, atoms []atom) (node, []atom,
 		}
 	}
 	restored := s.origins[e.Index] != nil
-	if s.to.Habits().SavedWhole && !restored {
+	if s.savesNow(e) {
 		return node{}, atoms, nil
 	}
 	var before node
-	if !again && at > 0 {
+	if said != nil {
+		before = *said
+	} else if !again && at > 0 {
 		var err error
 		if before, err = s.branch(path.At(at - 1).ID); err != nil {
 			return node{}, nil, err

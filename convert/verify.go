@@ -15,22 +15,24 @@ import (
 
 // returned is a converted session that was converted back.
 type returned struct {
+	pile     *pile
 	head     [][]byte
 	id       session.ID
-	records  [][][]byte // by passage
-	homeless [][]byte   // the records that the header carried
-	strays   int        // records that come from no passage
+	records  [][]session.Span // by passage
+	homeless []session.Span   // the records that the header carried
+	strays   int              // records that come from no passage
 }
 
 // convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of
 // the first if it was made from several.
 func (v *conversion) convertBack(sess side) (returned, error) {
-	r := returned{records: make([][][]byte, len(v.cross.passages))}
+	r := returned{records: make([][]session.Span, len(v.cross.passages)), pile: &pile{}}
 	from, ok := dialect.AsComposer(v.src.dialect)
 	if !ok {
 		return r, v.originsBack(sess, &r)
 	}
 	c := v.crossing(sess, from)
+	r.pile = &c.pile
 	err := c.run()
 	if err == nil {
 		r.head, err = c.headRecords()
@@ -38,6 +40,7 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 	if err != nil {
 		return r, err
 	}
+	c.rest()
 	r.id = c.newOf.ID
 	others := foreign(sess.tree)
 	for _, p := range c.passages {
@@ -68,22 +71,20 @@ func foreign(t *session.Tree) (n int) {
 // originsBack is convertBack for a dialect that cannot be a target: only what is carried along comes back.
 func (v *conversion) originsBack(sess side, r *returned) error {
 	name := v.src.dialect.Name()
-	found, err := origins(sess.tree, v.to, name)
+	found, err := origins(sess.tree, v.to, name, r.pile)
 	if err != nil {
 		return err
 	}
 	if o, ok := headerOrigin(sess.tree, v.to, name, found); ok {
 		r.id = o.Session
 		if !sess.tree.Header().InEntry {
-			r.homeless = o.passage().records
+			r.homeless = o.passage(r.pile).records
 		}
 		r.head = present(o.Slot.bytes(), o.Header.bytes())
 	}
 	for i, k := range v.owner {
 		if f := found[i]; f != nil && f.last == i {
-			for _, c := range f.Records {
-				r.records[k] = append(r.records[k], c.bytes())
-			}
+			r.records[k] = append(r.records[k], f.records...)
 		}
 	}
 	return nil
@@ -100,28 +101,34 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, n, len(v.owner))
 	}
 	r, err := v.convertBack(sess)
+	defer r.pile.close()
 	if err != nil {
 		return false, err
 	}
-	homeless, err := v.encoded(v.cross.homeless)
-	if err != nil {
-		return false, err
+	one := func(k int, entries []int, came []session.Span) error {
+		before, err := v.encoded(entries)
+		if err != nil {
+			return err
+		}
+		after, err := r.pile.all(came)
+		if err != nil {
+			return err
+		}
+		if !equal(before, after) {
+			wrong = true
+			tell(k, before, after)
+		}
+		return v.ctx.Err()
 	}
-	if !equal(homeless, r.homeless) {
-		wrong = true
-		tell(-1, homeless, r.homeless)
+	if err := one(-1, v.cross.homeless, r.homeless); err != nil {
+		return false, err
 	}
 	for k, p := range v.cross.passages {
 		if p.restored {
 			continue
 		}
-		before, err := v.encoded(sources(p))
-		if err != nil {
+		if err := one(k, sources(p), r.records[k]); err != nil {
 			return false, err
-		}
-		if !equal(before, r.records[k]) {
-			wrong = true
-			tell(k, before, r.records[k])
 		}
 	}
 	// A restored header is not compared either.
@@ -181,14 +188,9 @@ func (v *conversion) note(k int, before, after [][]byte) {
 	}
 }
 
-// verify compares once more, with the log as it was written: the backend is not trusted.
+// verify compares once more, with the log as it was written and read back: the backend is not trusted.
 func (v *conversion) verify(dst *store.Session) error {
-	again, err := v.store.Open(v.ctx, dst.Path(), store.OpenOptions{Dialect: v.to.Dialect})
-	if err != nil {
-		return err
-	}
-	defer again.Close()
-	return again.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
+	return dst.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
 		var differs error
 		_, err := v.compare(sideOf(l, blobs), func(_ int, before, after [][]byte) {
 			differs = cmp.Or(differs, fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after)))
@@ -273,11 +275,16 @@ func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	v.eased = make([]bool, len(v.carried))
 	back := &conversion{store: v.store, ctx: v.ctx, src: sess, to: from, opt: v.opt, inner: true}
 	back.opt.Leaf = nil // all that is there
+	defer back.close()
 	if err := back.translate(); err != nil {
 		return false, err
 	}
-	if _, err := back.fill(nil, back.made("", back.cross.newOf, nil)); err != nil {
+	log, err := back.fill(nil, back.made("", back.cross.newOf, nil))
+	if err != nil {
 		return false, v.ctx.Err() // the conversion back will report the error
+	}
+	if err := log.close(); err != nil {
+		return false, err
 	}
 	for k, p := range back.cross.passages {
 		if !p.restored && len(p.entries) > 0 && back.carried[k] {

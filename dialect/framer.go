@@ -1,15 +1,20 @@
 package dialect
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"iter"
+
+	"github.com/treeline-dev/treeline/session"
+)
 
 // Framer is a Writer whose records depend on the end of the log, or whose agent writes others around them: such records can
 // be made only at the moment of writing.
 type Framer interface {
-	// Frame gives the records to be written for new entries at the end of a log, one Framed for each entry of the batch. t is
-	// the log as it was last read. The caller writes all of them in one piece, and only if the log is still that one;
-	// otherwise it reads what is new and asks again. Every record becomes one entry.
-	// An error refuses the whole batch.
-	Frame(t *session.Tree, batch []NewRecord) ([]Framed, error)
+	// Frame gives the records to be written for new entries at the end of a log, one Framed for each entry of the batch, in
+	// order. t is the log as it was last read. The caller writes all of them in one piece, and only if the log is still that
+	// one; otherwise it reads what is new and asks again. Every record becomes one entry.
+	// An error is the last that it gives, and refuses the whole batch. A batch may be larger than the memory: Frame keeps
+	// no more of it than a turn.
+	Frame(t *session.Tree, batch iter.Seq[NewRecord]) iter.Seq2[Framed, error]
 }
 
 // NewRecord is an entry that is about to be written and the record that Writer.Record and Writer.Persist made of it.

@@ -81,7 +81,10 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 		// After an empty first line the mark may still follow.
 		l.started = len(data) > 0
 	}
-	if data, at = l.trimNULs(r, data, at); len(data) == 0 {
+	if len(data) > 0 && (data[0] == 0 || data[len(data)-1] == 0) {
+		data, at = l.trimNULs(r, data, at)
+	}
+	if len(data) == 0 {
 		return -1
 	}
 	l.Text.Reset(data)
@@ -128,9 +131,6 @@ func (l *Lines) ProblemAt(r Record, at session.Span, kind session.ProblemKind, m
 // trimNULs removes the NUL bytes that a crash of the machine leaves at the end of a file: journalling file systems grow a
 // file before they write its bytes.
 func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
-	if len(data) == 0 || data[0] != 0 && data[len(data)-1] != 0 {
-		return data, at
-	}
 	trimmed := bytes.TrimLeft(data, "\x00")
 	at += int64(len(data) - len(trimmed))
 	trimmed = bytes.TrimRight(trimmed, "\x00")

@@ -90,15 +90,29 @@ func Born(n dialect.NewSession) session.Header {
 	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
 }
 
-// FromRecords builds the tree of records that are in no log yet. The tree keeps their bytes.
-func FromRecords(d dialect.Dialect, path string, known session.Header, records [][]byte) Loaded {
-	l := Loaded{Builder: Seed(d, path, nil, known), Lines: len(records)}
-	l.Builder.Pending(true)
+// FromRecords builds the tree of records that are in no log yet: those at some spans of a source, one after the other as in a
+// log.
+func FromRecords(d dialect.Dialect, path string, known session.Header, src session.Source, records []session.Span) (Loaded, error) {
+	l := Loaded{Builder: Seed(d, path, src, known), Lines: len(records)}
 	l.Decoder = d.NewDecoder(l.Builder)
-	offset := int64(0)
-	for i, r := range records {
-		l.Decoder.Decode(dialect.Record{Data: r, Offset: offset, Line: i + 1})
-		offset += int64(len(r)) + 1
+	for i, at := range records {
+		data, err := src.Bytes(at)
+		if err != nil {
+			return l, err
+		}
+		l.Decoder.Decode(dialect.Record{Data: data, Offset: at.Offset, Line: i + 1})
+	}
+	l.Tree = l.Builder.Finish()
+	return l, nil
+}
+
+// FromText builds the tree of the bytes of a log. It has no source: only the header's record can be read.
+func FromText(d dialect.Dialect, path string, text []byte) Loaded {
+	l := Loaded{Builder: Seed(d, path, nil, session.Header{})}
+	l.Decoder = d.NewDecoder(l.Builder)
+	for r := range splitLines(text, 0) {
+		l.Decoder.Decode(r)
+		l.Lines = r.Line
 	}
 	l.Tree = l.Builder.Finish()
 	return l
@@ -111,6 +125,9 @@ type Log struct {
 	At      backend.Log
 	Dialect dialect.Dialect
 	Source  *Source
+
+	tail   Tail // see Renew
+	halved bool // the tree has a part of what was appended
 }
 
 // Close closes the log. What was not read of it yet cannot be read any more.

@@ -138,34 +138,61 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 	}
 }
 
+// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process.
+const viewMost = 64 << 20
+
 // Each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
 // take must not keep the bytes. If Each returns an error, what take saw does not count: another process changed the log
 // meanwhile.
 func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
 	lines := backend.Lines(b, at.Name)
-	if v, ok := r.(backend.ViewReader); ok && lines {
-		err := v.View(func(data []byte) error {
-			done := ctx.Done()
-			for r := range splitLines(data, 0) {
+	seen, line := int64(0), 0
+	if v, ok := r.(backend.ViewReader); ok && lines && at.Size > 0 {
+		var err error
+		// ErrUnsupported: this log is better read than mapped.
+		if seen, line, err = view(ctx, v, at.Size, viewMost, take); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	for r, err := range numbered(backend.Records(ctx, b, at, r, seen), at.Name, lines) {
+		if err != nil {
+			return err
+		}
+		r.Line += line
+		take(r)
+	}
+	return nil
+}
+
+// view passes the lines of a log to take as they are shown, a window at a time, up to the offset and the line that it returns.
+func view(ctx context.Context, v backend.ViewReader, end, window int64, take func(dialect.Record)) (seen int64, line int, err error) {
+	done := ctx.Done()
+	for seen < end {
+		size, taken, lines := min(window, end-seen), 0, 0
+		err := v.View(seen, size, func(data []byte) error {
+			if seen+size < end { // its last line goes on beyond what is shown
+				data = data[:bytes.LastIndexByte(data, '\n')+1]
+			}
+			taken = len(data)
+			for r := range splitLines(data, seen) {
 				select {
 				case <-done:
 					return context.Cause(ctx)
 				default:
 				}
+				lines = r.Line
+				r.Line += line
 				take(r)
 			}
 			return nil
 		})
-		// ErrUnsupported: this log is better read than mapped.
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return err
-		}
-	}
-	for r, err := range numbered(backend.Records(ctx, b, at, r, 0), at.Name, lines) {
 		if err != nil {
-			return err
+			return seen, line, err
 		}
-		take(r)
+		if taken == 0 {
+			window *= 2
+		}
+		seen, line = seen+int64(taken), line+lines
 	}
-	return nil
+	return seen, line, nil
 }

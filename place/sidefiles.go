@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 )
 
 // sideMost is how large a file of a session's folder may be. The files are read into memory.
@@ -130,10 +131,10 @@ func (s SideFiles) plain(name string, folder bool) error {
 	return nil
 }
 
-// CopyTo copies the files, byte for byte, below another prefix. A file that is there with the same bytes was left by a
+// CopyTo copies the files, byte for byte unless change is given, below another prefix. A file that is there with the same bytes was left by a
 // crash, and stays; one with other bytes fails with backend.ErrExist. The copies survive a crash. made are those that were
 // made, also if it fails. Logs are afterwards the files as they were copied.
-func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir string) (made SideFiles, err error) {
+func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir string, change func(name string, content []byte) []byte) (made SideFiles, err error) {
 	made = SideFiles{Backend: b, Prefix: prefix, Dir: dir}
 	for i := range s.Logs {
 		content, at, err := s.read(ctx, s.Logs[i].Name)
@@ -141,6 +142,9 @@ func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir s
 			return made, err
 		}
 		s.Logs[i] = at
+		if change != nil {
+			content = change(at.Name, content)
+		}
 		name := prefix + strings.TrimPrefix(at.Name, s.Prefix)
 		log, err := backend.Restore(ctx, b, name, content)
 		switch {
@@ -188,8 +192,9 @@ type SideMove struct {
 	from, made SideFiles
 }
 
-// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. Settle ends the move.
-func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path string) (v SideMove, err error) {
+// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. Logs of sub-agents that worked in
+// the directory was work in cwd then, as their session does. Settle ends the move.
+func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path, was, cwd string) (v SideMove, err error) {
 	v.log = from
 	if v.from, err = FindSideFiles(ctx, d, from); err != nil || len(v.from.Logs) == 0 {
 		return v, err
@@ -199,10 +204,28 @@ func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Loc
 		return v, err
 	}
 	to := SideFolder(d, l)
-	if v.made, err = v.from.CopyTo(ctx, to.Backend, to.Prefix, to.Dir); err != nil {
+	change := func(name string, content []byte) []byte { return movedLog(d, name, content, was, cwd) }
+	if v.made, err = v.from.CopyTo(ctx, to.Backend, to.Prefix, to.Dir, change); err != nil {
 		err = errors.Join(err, v.made.Remove(context.WithoutCancel(ctx)))
 	}
 	return v, errors.Join(err, release())
+}
+
+// movedLog gives the log of a sub-agent with another working directory in its header. Any other file stays as it is.
+func movedLog(d dialect.Dialect, name string, content []byte, was, cwd string) []byte {
+	w, ok := d.(dialect.Writer)
+	if !ok || !backend.IsText(name) {
+		return content
+	}
+	h := logtree.FromText(d, name, content).Tree.Header()
+	if h.Raw == nil || h.CWD != was || h.Span.End() > int64(len(content)) {
+		return content
+	}
+	header, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{CWD: &cwd})
+	if err != nil {
+		return content
+	}
+	return slices.Concat(content[:h.Span.Offset], header, content[h.Span.End():])
 }
 
 // Settle removes the files from where the log is not.

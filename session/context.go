@@ -195,6 +195,32 @@ func (c *Context) choose(path []int32) error {
 		c.path = path
 		return nil
 	}
+	visible, compacted, err := t.visible(path)
+	if err != nil {
+		return err
+	}
+	c.items = make([]int32, 0, len(visible)) // nearly all are messages
+	for k, i := range visible {
+		switch t.links[i].kind {
+		case KindMessage, KindCustomMessage, KindBranchSummary:
+			c.items = append(c.items, i)
+		case KindCompaction:
+			if k == 0 && compacted {
+				c.items = append(c.items, i)
+			}
+		case KindContextEdit:
+			if err := c.addEdit(i); err != nil {
+				return err
+			}
+		}
+	}
+	c.join()
+	return nil
+}
+
+// visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction comes first;
+// compacted says that there is one.
+func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
 	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {
 		kind := t.links[path[k]].kind
@@ -206,36 +232,33 @@ func (c *Context) choose(path []int32) error {
 			last = k
 		}
 	}
-	visible := path
-	if last >= 0 {
-		body, err := t.At(int(path[last])).Body()
-		if err != nil {
-			return err
-		}
-		compaction, ok := body.(Compaction)
-		if !ok {
-			return fmt.Errorf("%s: entry %s is not a compaction", t.name, t.nodes[path[last]].id)
-		}
-		visible = append([]int32{path[last]}, c.kept(path[:last], compaction)...)
-		visible = append(visible, path[last+1:]...)
+	if last < 0 {
+		return path, false, nil
 	}
-	c.items = make([]int32, 0, len(visible)) // nearly all are messages
-	for k, i := range visible {
-		switch t.links[i].kind {
-		case KindMessage, KindCustomMessage, KindBranchSummary:
-			c.items = append(c.items, i)
-		case KindCompaction:
-			if k == 0 && last >= 0 {
-				c.items = append(c.items, i)
-			}
-		case KindContextEdit:
-			if err := c.addEdit(i); err != nil {
-				return err
-			}
-		}
+	body, err := t.At(int(path[last])).Body()
+	if err != nil {
+		return nil, false, err
 	}
-	c.join()
-	return nil
+	compaction, ok := body.(Compaction)
+	if !ok {
+		return nil, false, fmt.Errorf("%s: entry %s is not a compaction", t.name, t.nodes[path[last]].id)
+	}
+	list = append([]int32{path[last]}, t.kept(path[:last], compaction)...)
+	return append(list, path[last+1:]...), true, nil
+}
+
+// Seen tells for each entry of the tree, by index, whether it is on the path and not hidden from the model at its end by a
+// reset or a compaction. It reads at most one record.
+func (p Path) Seen() ([]bool, error) {
+	list, _, err := p.tree.visible(p.index)
+	if err != nil {
+		return nil, err
+	}
+	seen := make([]bool, p.tree.Len())
+	for _, i := range list {
+		seen[i] = true
+	}
+	return seen, nil
 }
 
 // replayer gives the tree's Replayer, nil where it has none.
@@ -267,8 +290,7 @@ func (c *Context) join() {
 }
 
 // kept gives the part before a compaction that the model still sees.
-func (c *Context) kept(before []int32, compaction Compaction) []int32 {
-	t := c.tree
+func (t *Tree) kept(before []int32, compaction Compaction) []int32 {
 	if compaction.FirstKept == "" || compaction.ReplacesAll {
 		return nil
 	}

@@ -1,14 +1,22 @@
 package session
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"sort"
+)
 
 // idTable finds entries by id. It is a hash table of indexes into the nodes, which hold the ids: eight bytes a slot, where a
 // map[EntryID]int32 takes 25. A later entry replaces an earlier one with the same id. A slot keeps half of the hash beside
 // the index, so that most other ids are told apart without touching their nodes.
+//
+// Ids that a decoder numbers need no table: they are in order, and bisection finds them.
 type idTable struct {
 	slots []idSlot
 	used  int
+	room  int // number of slots to begin with
 	seed  maphash.Seed
+	// ordered: the ids of the first nodes are made up, each greater than the one before it. They are not in slots.
+	ordered int
 }
 
 type idSlot struct {
@@ -16,10 +24,49 @@ type idSlot struct {
 	node int32 // index+1; 0 is free
 }
 
+// fewOrdered is how many ids in order are not worth a second search.
+const fewOrdered = 64
+
 // insert makes nodes[i] the entry of its id and gives the index of the one that it replaces, or -1.
 func (t *idTable) insert(nodes []node, i int32) (before int32) {
+	made := nodes[i].flags&derivedID != 0
+	if made && t.ordered == int(i) && (i == 0 || idLess(nodes[i-1].id, nodes[i].id)) {
+		t.ordered++
+		return -1
+	}
+	// A made up id gives way to one of the log, and is then in no order any more.
+	if n := t.ordered; n > 0 && (!made || n < fewOrdered) {
+		t.ordered = 0
+		for k := range n {
+			t.put(nodes, int32(k))
+		}
+	}
+	if before = t.put(nodes, i); before < 0 {
+		before = t.bisect(nodes, nodes[i].id)
+	}
+	return before
+}
+
+// idLess orders ids by length first, so that decimal numbers are in order.
+func idLess(a, b EntryID) bool { return len(a) < len(b) || len(a) == len(b) && a < b }
+
+// bisect gives the index of an id among those that are in order, or -1.
+func (t *idTable) bisect(nodes []node, id EntryID) int32 {
+	n := t.ordered
+	k := n
+	if n > 0 && !idLess(nodes[n-1].id, id) { // most ids that are not there are new ones
+		k = sort.Search(n, func(k int) bool { return !idLess(nodes[k].id, id) })
+	}
+	if k < n && nodes[k].id == id {
+		return int32(k)
+	}
+	return -1
+}
+
+// put puts nodes[i] into the slot of its id and gives the index of the node that was there, or -1.
+func (t *idTable) put(nodes []node, i int32) (before int32) {
 	if t.used*2 >= len(t.slots) {
-		t.resize(max(64, 2*len(t.slots)))
+		t.resize(max(64, t.room, 2*len(t.slots)))
 	}
 	h := t.hash(nodes[i].id)
 	s := t.slot(nodes, nodes[i].id, h)
@@ -33,10 +80,12 @@ func (t *idTable) insert(nodes []node, i int32) (before int32) {
 
 // find gives the index of the last entry with the id, or -1.
 func (t *idTable) find(nodes []node, id EntryID) int32 {
-	if len(t.slots) == 0 {
-		return -1
+	if len(t.slots) > 0 {
+		if s := t.slot(nodes, id, t.hash(id)); s.node > 0 {
+			return s.node - 1
+		}
 	}
-	return t.slot(nodes, id, t.hash(id)).node - 1
+	return t.bisect(nodes, id)
 }
 
 func (t *idTable) hash(id EntryID) uint64 { return maphash.String(t.seed, string(id)) }
@@ -51,6 +100,23 @@ func (t *idTable) slot(nodes []node, id EntryID, h uint64) *idSlot {
 			return s
 		}
 	}
+}
+
+// expect makes room for n ids, when the first of them needs it.
+func (t *idTable) expect(n int) {
+	t.room = slotsFor(n)
+	if len(t.slots) > 0 && len(t.slots) < t.room {
+		t.resize(t.room)
+	}
+}
+
+// slotsFor gives the size of a table for n ids.
+func slotsFor(n int) int {
+	slots := 64
+	for slots < 2*n {
+		slots *= 2
+	}
+	return slots
 }
 
 // resize makes room for half as many ids as there are slots, a power of two.

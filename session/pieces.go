@@ -75,7 +75,10 @@ func (b *Builder) FirstPiece(i int) int { return b.t.firstPiece(i) }
 
 func (t *Tree) firstPiece(i int) int {
 	n := len(t.pieces)
-	if n == 0 || int(t.pieces[n-1].node) < i { // an entry that was just added
+	if n == 0 || int(t.pieces[n-1].node) <= i { // an entry that was just added
+		if n > 0 && int(t.pieces[n-1].node) == i {
+			return int(t.pieces[n-1].first)
+		}
 		return i
 	}
 	if k, ok := slices.BinarySearchFunc(t.pieces, int32(i), func(p piece, i int32) int { return cmp.Compare(p.node, i) }); ok {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -194,6 +195,9 @@ func (t *Tree) LeafID() EntryID {
 // Label gives the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
+// Labels iterates over the entries that have a label, in no order.
+func (t *Tree) Labels() iter.Seq2[EntryID, string] { return maps.All(t.labels) }
+
 // Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
 func (t *Tree) Roots() []Entry {
 	t.link()
@@ -273,6 +277,9 @@ func (p Path) Len() int { return len(p.index) }
 
 // At gives the entry at a position, the root first.
 func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
+
+// Indexes gives the indexes of the entries, the root first. The list must not be changed.
+func (p Path) Indexes() []int32 { return p.index }
 
 // Entries iterates over the path from root to leaf.
 func (p Path) Entries() iter.Seq2[int, Entry] {

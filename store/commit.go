@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
@@ -78,12 +79,13 @@ func (s *Session) frame(batch []*proposal) error {
 	for i, p := range batch {
 		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
 	}
-	framed, err := framer.Frame(s.tree, list)
-	if err != nil {
-		return s.named(err)
-	}
-	for i, p := range batch {
-		p.framed = framed[i]
+	i := 0
+	for framed, err := range framer.Frame(s.tree, slices.Values(list)) {
+		if err != nil {
+			return s.named(err)
+		}
+		batch[i].framed = framed
+		i++
 	}
 	return nil
 }

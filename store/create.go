@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
@@ -221,22 +222,26 @@ func (s *Session) findBlobs() {
 	}
 }
 
-// CreateFrom writes a session that consists of these records, at once, in the folder that opt names. The records are
-// written as they are. It fails with backend.ErrExist if the log exists.
-func (s *Store) CreateFrom(ctx context.Context, d *Draft, records [][]byte) (*Session, error) {
-	sess := s.waiting(d.home, d.dialect, logtree.Born(d.New), records, d.opt)
-	if err := sess.create(ctx); err != nil {
-		return nil, errors.Join(err, sess.letGo())
+// CreateFrom writes a session that consists of these records, at once, in the folder that opt names, and reads it back. The
+// records are written as they are. It fails with backend.ErrExist if the log exists.
+func (s *Store) CreateFrom(ctx context.Context, d *Draft, records iter.Seq2[[]byte, error]) (*Session, error) {
+	d.scratch.note(ctx)
+	at, err := backend.CreateFrom(context.WithoutCancel(ctx), d.home.Backend, d.home.Name, records)
+	if err != nil {
+		return nil, errors.Join(d.scratch.latch(err), d.Discard())
 	}
+	sess, l, err := s.openHome(ctx, d.home, CreateOptions{Dialect: d.scratch.dialect})
+	if err != nil {
+		return nil, errors.Join(err, d.home.Backend.Remove(context.WithoutCancel(ctx), at), d.Discard())
+	}
+	sess.goOn(d.scratch.w.d, l.Loaded, d.scratch.w.opt)
+	sess.breadcrumb(ctx)
 	return sess, nil
 }
 
 // Draft is a session that is about to be written from records that another package makes; see CreateFrom.
 type Draft struct {
-	New     dialect.NewSession
-	dialect dialect.WritingDialect
 	home    home
-	opt     WriteOptions
 	scratch *Session
 }
 
@@ -245,15 +250,14 @@ type Draft struct {
 func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, opt WriteOptions) (*Draft, error) {
 	opt.fill()
 	opt.Defer = dialect.DeferNever
-	path := place.Join(s.dirFor(d, dir, s.Absolute(n.CWD)), s.FileName(d.Dialect, n))
-	h, err := s.homeAt(path, opt)
+	h, err := s.homeAt(place.Join(s.dirFor(d, dir, s.Absolute(n.CWD)), s.FileName(d.Dialect, n)), opt)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := h.Backend.Stat(ctx, h.Name); err == nil {
-		return nil, errors.Join(logtree.Named(path, backend.ErrExist), h.release())
+		return nil, errors.Join(logtree.Named(h.Path, backend.ErrExist), h.release())
 	}
-	return &Draft{New: n, dialect: d, home: h, opt: opt, scratch: s.waiting(h, d, logtree.Born(n), nil, opt)}, nil
+	return &Draft{h, s.waiting(h, d, logtree.Born(n), nil, opt)}, nil
 }
 
 // Path is where the session will be.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -32,7 +31,7 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if !elsewhere {
 		return s.rewrite(ctx, edit)
 	}
-	files, err := s.store.MoveSideFiles(ctx, s.dialect, s.at, place.Join(dir, place.Base(s.at.Path)))
+	files, err := s.store.MoveSideFiles(ctx, s.dialect, s.at, place.Join(dir, place.Base(s.at.Path)), s.tree.Header().CWD, cwd)
 	if err != nil {
 		return s.named(err)
 	}
@@ -174,7 +173,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 		return err
 	}
 	for _, r := range records {
-		for ref := range blobRefs(r) {
+		for ref := range blob.RefsIn(r) {
 			b, err := blob.Get(ctx, s.blobs, ref)
 			if err != nil {
 				continue
@@ -187,19 +186,40 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 	return nil
 }
 
-// blobRefs finds what may be a reference in the bytes of a record.
-func blobRefs(record []byte) func(yield func(blob.Ref) bool) {
-	return func(yield func(blob.Ref) bool) {
-		const length = len(blob.Prefix) + 64
-		for {
-			i := bytes.Index(record, []byte(blob.Prefix))
-			if i < 0 || i+length > len(record) {
-				return
-			}
-			if ref, err := blob.ParseRef(string(record[i : i+length])); err == nil && !yield(ref) {
-				return
-			}
-			record = record[i+len(blob.Prefix):]
-		}
+// carryFiles copies the files of the session's folder that records name to the folder of the copy at path. Logs of
+// sub-agents stay: they belong to the session that began them. A file that is missing here is missing there too, and is
+// reported when it is read.
+func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte) (err error) {
+	d, cuts := s.dialect.(dialect.Overflower)
+	if !cuts || place.SideFolder(s.dialect, s.at).Prefix == "" {
+		return nil
 	}
+	l, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	to, shelf := place.SideFolder(s.dialect, l), s.shelf()
+	for _, r := range records {
+		d.Whole(r, func(name string) ([]byte, error) {
+			content, readErr := shelf.Beside(ctx, name)
+			if readErr != nil || err != nil {
+				return nil, errors.Join(readErr, err)
+			}
+			if _, err = backend.Restore(ctx, to.Backend, to.Prefix+name, content); errors.Is(err, backend.ErrExist) {
+				err = nil // two records name it
+			}
+			return content, err
+		})
+	}
+	return err
+}
+
+// carry copies what records refer to outside of the log to where a copy of the session in dir looks for it. dir is "" for a
+// copy in memory.
+func (s *Session) carry(ctx context.Context, n dialect.NewSession, dir string, records [][]byte) error {
+	if err := s.carryBlobs(ctx, dir, records); err != nil || dir == "" {
+		return err
+	}
+	return s.carryFiles(ctx, place.Join(dir, s.store.FileName(s.dialect, n)), records)
 }

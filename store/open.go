@@ -46,7 +46,7 @@ func (s *Store) OpenAt(ctx context.Context, at place.Location, opt OpenOptions) 
 // sessionOf makes a session of a log that was read.
 func (s *Store) sessionOf(l *logtree.Log, at place.Location) *Session {
 	return &Session{
-		store: s, at: at, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
+		store: s, at: at, read: l, log: l.At, dialect: l.Dialect, tree: l.Tree, source: l.Source, blobs: s.Blobs(at.Path, l.Dialect),
 	}
 }
 
@@ -168,10 +168,7 @@ func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteO
 		return s.named(newer(h))
 	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
-	s.w = s.newWriting(d, opt)
-	s.w.created = true
-	s.take(l)
-	s.findBlobs()
+	s.goOn(d, l, opt)
 	s.note(ctx)
 	if err := s.migrate(ctx); err != nil {
 		return s.named(err)
@@ -185,11 +182,18 @@ func newer(h session.Header) error {
 	return fmt.Errorf("version %d is %w of the agent; it is read only", h.Version, ErrNewer)
 }
 
+// goOn makes a session writable whose log was read.
+func (s *Session) goOn(d dialect.WritingDialect, l logtree.Loaded, opt WriteOptions) {
+	s.w = s.newWriting(d, opt)
+	s.take(l)
+	s.findBlobs()
+}
+
 // take goes on from what was read.
 func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
-	w.builder, w.dec, w.loose = l.Builder, l.Decoder, l.Loose
+	w.builder, w.dec, w.loose, w.created = l.Builder, l.Decoder, l.Loose, true
 	s.showWhole()
 	s.follow(l.Lines, l.Torn)
 	if !w.busy {

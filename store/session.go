@@ -30,7 +30,8 @@ type Session struct {
 	source  *logtree.Source
 	release func() error // lets go of what the backend holds for the log; may be nil
 	closed  bool
-	w       *writing // nil: for reading only
+	w       *writing     // nil: for reading only
+	read    *logtree.Log // as it was opened for reading
 }
 
 // Path is the log's path, as it was given; "" for a session in memory.
@@ -86,6 +87,19 @@ func (s *Session) Read(f func(*logtree.Log, logtree.Blobs) error) error {
 	l := &logtree.Log{Path: s.at.Path, At: s.log, Dialect: s.dialect, Source: s.source}
 	l.Tree = s.tree
 	return f(l, s.shelf())
+}
+
+// Renew reads what others appended to a session that is open for reading, as logtree.Log.Renew does. Callers that use Tree
+// must not do so meanwhile; View waits.
+func (s *Session) Renew(ctx context.Context) (logtree.Change, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.w != nil {
+		return logtree.Replaced, nil
+	}
+	change, err := s.read.Renew(ctx)
+	s.log = s.read.At
+	return change, s.named(err)
 }
 
 // Header is what the log's first record says.

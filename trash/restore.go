@@ -65,7 +65,7 @@ func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, co
 			return fmt.Errorf("the folder of %s in the trash: %w", item.ID, err)
 		}
 		prefix := slashpath.Join(slashpath.Dir(l.Name), item.Folder) + "/"
-		if _, err := files.CopyTo(ctx, l.Backend, prefix, place.Join(place.Dir(path), item.Folder)); err != nil {
+		if _, err := files.CopyTo(ctx, l.Backend, prefix, place.Join(place.Dir(path), item.Folder), nil); err != nil {
 			return fmt.Errorf("%w; it was not touched, and the session is still in the trash", logtree.Named(path, err))
 		}
 	}

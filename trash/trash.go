@@ -177,7 +177,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	kept := t.files(bin, &item)
 	if err == nil {
-		kept, err = files.CopyTo(ctx, bin, kept.Prefix, kept.Dir)
+		kept, err = files.CopyTo(ctx, bin, kept.Prefix, kept.Dir, nil)
 	}
 	if err == nil {
 		var late backend.Late

@@ -40,6 +40,22 @@ func (w *watcher) readBase(ctx context.Context, f *followed) error {
 	return nil // what is wrong with it is told when it changes
 }
 
+// readNow reads the log at a path that the caller asked for, if it is watched.
+func (w *watcher) readNow(ctx context.Context, path string) error {
+	for _, src := range w.sources {
+		for _, f := range src.logs {
+			if f.Path != path || f.elsewhere || f.gone {
+				continue
+			}
+			if err := w.readBase(ctx, f); err != nil {
+				return err
+			}
+			return w.follow(ctx, f) // it may have changed since the start
+		}
+	}
+	return nil
+}
+
 // lastEntries tells the last entries that were there at the start.
 func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 	type old struct {

@@ -83,6 +83,9 @@ type Options struct {
 	// until looking takes no more than a hundredth of the time: ten thousand logs, about 50 ms, are looked at every five
 	// seconds at most.
 	Interval time.Duration
+	// Read, if set, gives paths of logs that are read before they change. What is appended to a log that was read costs no more
+	// than itself, however large the log is.
+	Read <-chan string
 	// NoHints does not ask the backends what changed.
 	NoHints bool
 	// Clock gives the time; nil means time.Now. After is time.After unless set.

@@ -255,6 +255,8 @@ func (w *watcher) loop(ctx context.Context) error {
 			return nil
 		case <-w.wake:
 			err = w.hinted(ctx)
+		case path := <-w.opt.Read:
+			err = w.readNow(ctx, path)
 		case <-timer:
 			began := w.opt.Clock()
 			err = w.look(ctx)

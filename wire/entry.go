@@ -93,17 +93,22 @@ func newParts(parts []session.Part, opt partOptions) *[]Part {
 		case session.Thinking:
 			j = Part{Type: "thinking", Text: &p.Text}
 		case session.ToolCall:
-			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: verbatim(p.Arguments)}
+			j = Part{Type: "toolCall", ID: p.ID, Name: p.Name, Arguments: Verbatim(p.Arguments)}
 		case session.ToolResult:
 			j = Part{Type: "toolResult", CallID: p.CallID, Name: p.Name, IsError: p.IsError, Parts: newParts(p.Parts, opt), Session: p.Session}
 		case session.Image:
 			j = newImage(p, opt)
 		case session.OpaquePart:
-			j = Part{Type: "opaque", Name: p.Type, JSON: verbatim(p.JSON)}
+			j = Part{Type: "opaque", Name: p.Type, JSON: Verbatim(p.JSON)}
 		}
 		list = append(list, j)
 	}
 	return &list
+}
+
+// NewImage describes an image. blobSize tells the size of a blob, -1 for one that cannot be read.
+func NewImage(p session.Image, blobSize func(ref string) int64) Part {
+	return newImage(p, partOptions{blobSize: blobSize})
 }
 
 // newImage describes an image. It computes the size from the length of the base64 text: four characters are three bytes.

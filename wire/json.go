@@ -125,8 +125,8 @@ func utc(t session.Time) *string {
 	return &s
 }
 
-// verbatim passes a piece of a log on. One that nests too deep for encoding/json becomes a string.
-func verbatim(raw session.Raw) json.RawMessage {
+// Verbatim passes a piece of a log on. One that nests too deep for encoding/json becomes a string.
+func Verbatim(raw session.Raw) json.RawMessage {
 	if len(raw) > 0 && !json.Valid(raw) {
 		return rawjson.Quote(string(raw))
 	}

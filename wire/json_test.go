@@ -152,10 +152,10 @@ func TestArray(t *testing.T) {
 func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
-	if got := string(verbatim(session.Raw(deep))); got != `"`+deep+`"` {
+	if got := string(Verbatim(session.Raw(deep))); got != `"`+deep+`"` {
 		t.Errorf("%.20s…", got)
 	}
-	if got := string(verbatim(session.Raw(`{"a":1e2}`))); got != `{"a":1e2}` {
+	if got := string(Verbatim(session.Raw(`{"a":1e2}`))); got != `{"a":1e2}` {
 		t.Error(got)
 	}
 }

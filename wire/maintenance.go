@@ -40,6 +40,21 @@ func NewPlan(p *repair.Plan) Plan {
 	return j
 }
 
+// Secret is a key, a token or a password in a log, or in a file of the session's folder. session is absent if the log cannot be read as one; entry
+// is absent for the header and for what is no entry. offset is where the secret begins. hint has its first characters, four at most.
+type Secret struct {
+	Path    string          `json:"path"`
+	Session session.ID      `json:"session,omitempty"`
+	Entry   session.EntryID `json:"entry,omitempty"`
+	Line    int             `json:"line"`
+	Offset  int64           `json:"offset"`
+	Kind    string          `json:"kind"`
+	Hint    string          `json:"hint"`
+}
+
+// NewSecret gives a secret.
+func NewSecret(s repair.Secret) Secret { return Secret(s) }
+
 // GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that held
 // sessions once and no longer do. restored and expired count blobs that leave the trash: put back, or deleted after 30 days.
 // obstacles say why nothing was removed.

@@ -25,6 +25,16 @@ func (p *Page) Problem(pr session.Problem) {
 	}
 }
 
+// Secret writes a secret in the form of a problem: place, kind and hint on a line.
+func (p *Page) Secret(s Secret) {
+	entry := ""
+	if s.Entry != "" {
+		entry = "entry " + screen.OneLine(string(s.Entry), 0) + ", "
+	}
+	fmt.Fprintf(p, "%s: %s: %s%s\n", p.paint(StyleStrong, fmt.Sprintf("%s:%d", screen.Clean(s.Path), s.Line)), p.paint(StyleError, s.Kind), screen.OneLine(s.Hint, 0),
+		p.paint(StyleFaint, fmt.Sprintf(" (%sbyte %d)", entry, s.Offset)))
+}
+
 // Audit writes what a run was, what it took and what is wrong with it. Damage of the file counts as a fault.
 func (p *Page) Audit(r *run.Report) {
 	words := []string{"run " + r.RunID, r.Outcome}

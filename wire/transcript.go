@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -141,7 +140,7 @@ func (t *Transcript) Entry(v View) {
 	case session.BranchSummary:
 		t.summary(v, "back from a branch · "+screen.Clean(orElse(string(b.From), "?")), b.Summary)
 	case session.CustomMessage:
-		if !b.Display && !t.All {
+		if v.Hidden() && !t.All {
 			return
 		}
 		hidden := ""
@@ -196,19 +195,13 @@ func (t *Transcript) message(v View, m session.Message) {
 		}
 		return
 	}
-	if hidden(m) && !t.All {
+	if v.Hidden() && !t.All {
 		return
 	}
 	t.header(speech, t.speaker(v.Speaker()), t.details(v, screen.OneLine(m.Model, 60))...)
 	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
 	t.parts(v.Parts, indent, spoken)
 	t.ending(m)
-}
-
-// hidden reports whether an extension hides its message from people.
-func hidden(m session.Message) bool {
-	display := rawjson.Get(m.JSON, "display")
-	return m.Role == session.RoleOther && display != nil && !rawjson.Truthy(display)
 }
 
 // plainMessage writes a message of a context or a run. A single tool result follows its call without a header.

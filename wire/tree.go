@@ -69,20 +69,25 @@ const lineWidth = 100
 
 // WriteJSON prints all entries in the order of the log, as an array of Entry. The text is cut to 100 columns.
 func (v *Tree) WriteJSON(ctx context.Context, p *Page) error {
-	return WriteList(p, v.tree.Len(), func(i int) (j Entry, err error) {
+	return WriteList(p, v.tree.Len(), func(i int) (Entry, error) {
 		if ctx.Err() != nil {
-			return j, context.Cause(ctx)
+			return Entry{}, context.Cause(ctx)
 		}
-		entry, err := Look(v.codec, v.tree.At(i))
-		if err != nil {
-			return j, err
-		}
-		j = newEntry(entry, v.tree.Label(entry.ID))
-		j.OnPath, j.Leaf, j.Here = v.active[i], i == v.leaf, i == v.here
-		text := entry.Line(lineWidth)
-		j.Text = &text
-		return j, nil
+		return v.Entry(i)
 	})
+}
+
+// Entry gives the entry at a position of the log as WriteJSON prints it.
+func (v *Tree) Entry(i int) (j Entry, err error) {
+	entry, err := Look(v.codec, v.tree.At(i))
+	if err != nil {
+		return j, err
+	}
+	j = newEntry(entry, v.tree.Label(entry.ID))
+	j.OnPath, j.Leaf, j.Here = v.active[i], i == v.leaf, i == v.here
+	text := entry.Line(lineWidth)
+	j.Text = &text
+	return j, nil
 }
 
 // Draw draws the tree, one entry per line. If near is not negative and the caller named an entry, it draws only so many

@@ -52,6 +52,21 @@ func (v View) Speaker() string {
 	return v.Role.String()
 }
 
+// Hidden reports whether an extension hides its message from people.
+func (v View) Hidden() bool {
+	switch b := v.Body.(type) {
+	case session.CustomMessage:
+		return !b.Display
+	case session.Message:
+		display := rawjson.Get(b.JSON, "display")
+		return b.Role == session.RoleOther && display != nil && !rawjson.Truthy(display)
+	}
+	return false
+}
+
+// Brief is a JSON value in a few words, without quotes and braces, such as the arguments of a call.
+func Brief(value session.Raw, most int) string { return shortJSON(value, most) }
+
 var kindWords = map[session.Kind]string{
 	session.KindMessage:             "message",
 	session.KindThinkingLevelChange: "thinking",

@@ -53,6 +53,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"CloseTwice", closeTwice, false, false},
 		{"ReadOnly", readOnly, false, true},
 		{"Create", create, true, false},
+		{"CreateFrom", createFrom, true, false},
 		{"Append", appendRecords, true, false},
 		{"AppendToOddEnds", appendToOddEnds, true, true},
 		{"Conflict", conflict, true, false},

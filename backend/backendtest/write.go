@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,41 @@ func create(t *testing.T, p *prober) {
 		t.Error("a log was made in the place of a folder")
 	}
 	p.holds("f/b.jsonl", "r")
+}
+
+// createFrom: records may come one after the other, and are not kept. If one is an error, there is no log.
+func createFrom(t *testing.T, p *prober) {
+	failing := errors.New("no more")
+	records := func(end error, list ...string) iter.Seq2[[]byte, error] {
+		return func(yield func([]byte, error) bool) {
+			room := make([]byte, 100)
+			for _, r := range list {
+				if !yield(room[:copy(room, r)], nil) {
+					return
+				}
+			}
+			if end != nil {
+				yield(nil, end)
+			}
+		}
+	}
+	for name, b := range map[string]backend.Backend{"f/a.jsonl": p.b, "g/a.jsonl": plain{p.b}} {
+		at, err := backend.CreateFrom(p.ctx, b, name, records(nil, "one", "two"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.holds(name, "one", "two")
+		p.append(at, "three")
+		p.is(second(backend.CreateFrom(p.ctx, b, name, records(nil, "four"))), backend.ErrExist, name)
+		p.holds(name, "one", "two", "three")
+		p.is(second(backend.CreateFrom(p.ctx, b, "b.jsonl", records(failing, "one"))), failing, "")
+		p.is(second(backend.CreateFrom(p.ctx, b, "b.jsonl", records(nil, "one", "two\nlines"))), backend.ErrRecord, "b.jsonl")
+		p.is(second(p.b.Stat(p.ctx, "b.jsonl")), backend.ErrNotExist, "")
+	}
+	if _, err := backend.CreateFrom(p.ctx, p.b, "other.json", records(nil, "{}")); err != nil {
+		t.Error(err)
+	}
+	p.holds("other.json", "{}")
 }
 
 // appendRecords: Append returns what Stat says, so that it is the token of the next append. The records are the last bytes

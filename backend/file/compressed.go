@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/spill"
 )
 
 // zstSuffix ends the names of compressed logs of lines.
@@ -136,10 +136,10 @@ func expandLog(ctx context.Context, f durable.File, path string, at backend.Log,
 		return nil, failed(at.Name, err)
 	}
 	// Checked after the read: only then is it certain that these are the bytes that the caller saw.
-	if now, err := f.Stat(); err != nil || idOf(now) != idOf(info) || c.size != at.Size {
+	if now, err := f.Stat(); err != nil || idOf(now) != idOf(info) || c.Size() != at.Size {
 		return nil, errors.Join(fmt.Errorf("%s: %w", at.Name, backend.ErrChanged), c.Close())
 	}
-	return &expanded{content: c, name: at.Name}, nil
+	return &expanded{content: c, name: at.Name, size: at.Size}, nil
 }
 
 // holdCompressed opens the compressed log that the caller saw; end means that nothing of it is read. A compressed file does
@@ -155,15 +155,16 @@ func (b *Backend) holdCompressed(ctx context.Context, at backend.Log, path strin
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
 	}
 	if end {
-		return &expanded{content: &content{ReaderAt: bytes.NewReader(nil), size: now.Size}, name: at.Name}, nil
+		return &expanded{content: &spill.Bytes{}, name: at.Name, size: now.Size}, nil
 	}
 	return expandLog(ctx, f, path, now, info)
 }
 
 // expanded is a compressed log that was opened. It reads a copy, so changes of the file do not matter.
 type expanded struct {
-	*content
-	name string
+	content *spill.Bytes
+	name    string
+	size    int64
 
 	mu     sync.RWMutex // held for reading while content is in use
 	closed bool
@@ -204,12 +205,8 @@ func (e *expanded) Records(ctx context.Context, offset int64) iter.Seq2[backend.
 }
 
 // View implements backend.ViewReader.
-func (e *expanded) View(look func(data []byte) error) (err error) {
-	m, ok := e.file.(durable.Mapper)
-	if !ok {
-		return fmt.Errorf("%s: a view: %w", e.name, errors.ErrUnsupported)
-	}
-	data, unmap, err := m.Map(0, e.size, true)
+func (e *expanded) View(from, size int64, look func(data []byte) error) (err error) {
+	data, unmap, err := e.content.Map(from, size)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", e.name, errors.ErrUnsupported, err)
 	}

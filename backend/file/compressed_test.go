@@ -130,7 +130,7 @@ func TestCompressedLong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.(backend.ViewReader).View(func(data []byte) error {
+	if err := r.(backend.ViewReader).View(0, at.Size, func(data []byte) error {
 		if string(data) != content {
 			t.Error("the view differs")
 		}

@@ -1,18 +1,15 @@
 package file
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/spill"
 )
 
 // Limits of what a compressed file may ask for. They stop files that are made to exhaust memory or disk; JSON Lines of
@@ -23,8 +20,6 @@ const (
 	freeSize  = 64 << 20
 	// mostWindow is the memory that decoding may take. The reference decoder has the same limit.
 	mostWindow = 128 << 20
-	// inMemory is the largest content that a Reader keeps in memory. Longer content goes to a temporary file.
-	inMemory = 16 << 20
 )
 
 // mostContent is how long the content of a file of that size may be.
@@ -137,75 +132,15 @@ func expand(ctx context.Context, f io.ReaderAt, path string, stored int64, w io.
 	}
 }
 
-// content is an expanded file: in memory, or in a temporary file that has no name any more.
-type content struct {
-	io.ReaderAt
-	size int64
-	file durable.File // nil: in memory
-	path string       // of file
-}
-
-// Close releases the temporary file.
-func (c *content) Close() error {
-	if c.file == nil {
-		return nil
+// openContent expands a compressed file.
+func openContent(ctx context.Context, f io.ReaderAt, path string, stored int64) (*spill.Bytes, error) {
+	c := &spill.Bytes{}
+	_, err := expand(ctx, f, path, stored, c)
+	if err == nil {
+		err = c.Flush()
 	}
-	err := c.file.Close()
-	_ = os.Remove(c.path) // systems that keep the names of open files
-	return err
-}
-
-// open expands a compressed file.
-func openContent(ctx context.Context, f io.ReaderAt, path string, stored int64) (*content, error) {
-	s := &spill{}
-	size, err := expand(ctx, f, path, stored, s)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, c.Close())
 	}
-	s.size = size
-	if s.file == nil {
-		s.ReaderAt = bytes.NewReader(s.buf)
-	}
-	return &s.content, nil
-}
-
-// spill collects content in memory, and in a temporary file when there is too much of it.
-type spill struct {
-	content
-	buf []byte
-}
-
-// Write implements io.Writer.
-func (s *spill) Write(p []byte) (int, error) {
-	if s.file == nil && len(s.buf)+len(p) <= inMemory {
-		s.buf = append(s.buf, p...)
-		return len(p), nil
-	}
-	if s.file == nil {
-		if err := s.begin(); err != nil {
-			return 0, err
-		}
-	}
-	return s.file.Write(p)
-}
-
-// begin moves what was collected to a temporary file. It is in the folder for temporary files, so readers leave no trace
-// where the log is.
-func (s *spill) begin() error {
-	dir, err := os.MkdirTemp("", "treeline-expanded-")
-	if err != nil {
-		return err
-	}
-	s.path = filepath.Join(dir, "content")
-	f, err := durable.OS{}.Open(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return errors.Join(err, os.Remove(dir))
-	}
-	s.file, s.ReaderAt = f, f
-	// A process that is killed leaves nothing.
-	_ = os.Remove(s.path)
-	_ = os.Remove(dir)
-	_, err = f.Write(s.buf)
-	s.buf = nil
-	return err
+	return c, nil
 }

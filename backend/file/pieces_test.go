@@ -2,6 +2,7 @@ package file
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -23,14 +24,29 @@ func TestPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := iotest.TestReader(&pieces{records: records}, want); err != nil {
+		e := &ending{Reader: piecesOf(records)}
+		if err := iotest.TestReader(e, want); err != nil {
 			t.Error(err)
 		}
-		if got := lastOf(records); !bytes.Equal(got, tailOf(want)) {
-			t.Errorf("the tail of %d bytes has %d, want %d", len(want), len(got), len(tailOf(want)))
+		if !bytes.Equal(e.tail, tailOf(want)) {
+			t.Errorf("the tail of %d bytes has %d, want %d", len(want), len(e.tail), len(tailOf(want)))
 		}
 	}
-	if n, err := io.Copy(io.Discard, &pieces{}); n != 0 || err != nil {
+	if n, err := io.Copy(io.Discard, piecesOf(nil)); n != 0 || err != nil {
 		t.Errorf("nothing gives %d bytes, %v", n, err)
 	}
+	if _, err := io.Copy(io.Discard, piecesOf([][]byte{[]byte("a\nb")})); !errors.Is(err, backend.ErrRecord) {
+		t.Errorf("two lines: %v", err)
+	}
+}
+
+func piecesOf(records [][]byte) *pieces {
+	return &pieces{name: "a.jsonl", next: func() ([]byte, error, bool) {
+		if len(records) == 0 {
+			return nil, nil, false
+		}
+		r := records[0]
+		records = records[1:]
+		return r, nil, true
+	}}
 }

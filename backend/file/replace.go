@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -39,9 +40,31 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 		return backend.Log{}, err
 	}
 	if !lines {
-		return b.create(name, path, bytes.NewReader(records[0]), tailOf(records[0]))
+		return b.create(name, path, bytes.NewReader(records[0]))
 	}
-	return b.create(name, path, bufio.NewReaderSize(&pieces{records: records}, pieceSize), lastOf(records))
+	return b.CreateFrom(ctx, name, func(yield func([]byte, error) bool) {
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	})
+}
+
+// CreateFrom implements backend.Streamer, for logs of lines.
+func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (backend.Log, error) {
+	path, err := b.beginWrite(ctx, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	next, stop := iter.Pull2(records)
+	defer stop()
+	p := &pieces{name: name, next: next}
+	log, err := b.create(name, path, bufio.NewReaderSize(p, pieceSize))
+	if p.err != nil {
+		return backend.Log{}, p.err // it names the log if it is about it
+	}
+	return log, err
 }
 
 // pieceSize is how much of a new log is encoded at a time: a log may be large.
@@ -49,37 +72,57 @@ const pieceSize = 1 << 20
 
 // pieces reads records as lines.
 type pieces struct {
-	records [][]byte
-	at      int // in the first of them; its newline is at its length
+	name   string // of the log
+	next   func() ([]byte, error, bool)
+	record []byte // the rest of the current one
+	line   bool   // its newline is still to come
+	err    error  // of a record
 }
 
 // Read implements io.Reader.
 func (p *pieces) Read(b []byte) (n int, err error) {
-	for n < len(b) && len(p.records) > 0 {
-		r := p.records[0]
-		k := copy(b[n:], r[p.at:])
-		n, p.at = n+k, p.at+k
-		if p.at == len(r) && n < len(b) {
-			b[n] = '\n'
-			n, p.records, p.at = n+1, p.records[1:], 0
+	for n < len(b) {
+		if !p.line {
+			record, err, ok := p.next()
+			switch {
+			case !ok && n == 0:
+				return 0, io.EOF
+			case !ok:
+				return n, nil
+			case err == nil:
+				err = backend.Check(p.name, true, record)
+			}
+			if err != nil {
+				p.err = err
+				return n, err
+			}
+			p.record, p.line = record, true
 		}
-	}
-	if n == 0 && len(b) > 0 {
-		return 0, io.EOF
+		k := copy(b[n:], p.record)
+		n, p.record = n+k, p.record[k:]
+		if len(p.record) == 0 && n < len(b) {
+			b[n] = '\n'
+			n, p.line = n+1, false
+		}
 	}
 	return n, nil
 }
 
-// lastOf returns the tail of a log of lines.
-func lastOf(records [][]byte) (tail []byte) {
-	k, size := len(records), 0
-	for ; k > 0 && size < tailSize; k-- {
-		size += len(records[k-1]) + 1
+// ending remembers the tail of what is read.
+type ending struct {
+	io.Reader
+	tail []byte
+}
+
+// Read implements io.Reader.
+func (e *ending) Read(b []byte) (int, error) {
+	n, err := e.Reader.Read(b)
+	if n >= tailSize {
+		e.tail = append(e.tail[:0], tailOf(b[:n])...)
+	} else {
+		e.tail = tailOf(append(e.tail, b[:n]...))
 	}
-	for _, r := range records[k:] {
-		tail = append(append(tail, r...), '\n')
-	}
-	return tailOf(tail)
+	return n, err
 }
 
 // Restore implements backend.Restorer.
@@ -88,7 +131,7 @@ func (b *Backend) Restore(ctx context.Context, name string, content []byte) (bac
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(name, path, bytes.NewReader(content), tailOf(content))
+	return b.create(name, path, bytes.NewReader(content))
 }
 
 // beginWrite makes the checks of Create.
@@ -99,7 +142,7 @@ func (b *Backend) beginWrite(ctx context.Context, name string) (path string, err
 	return b.writePath(name)
 }
 
-func (b *Backend) create(name, path string, content io.Reader, tail []byte) (backend.Log, error) {
+func (b *Backend) create(name, path string, content io.Reader) (backend.Log, error) {
 	// This check only saves work. The link decides.
 	if _, err := b.fs.Stat(path); err == nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
@@ -114,7 +157,8 @@ func (b *Backend) create(name, path string, content io.Reader, tail []byte) (bac
 	} else if err != nil {
 		return backend.Log{}, failed(name, err)
 	}
-	info, err := durable.Create(fsys, path, fileMode, content)
+	end := &ending{Reader: content}
+	info, err := durable.Create(fsys, path, fileMode, end)
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
@@ -124,7 +168,7 @@ func (b *Backend) create(name, path string, content io.Reader, tail []byte) (bac
 	if err != nil {
 		return backend.Log{}, failed(name, err)
 	}
-	return fullLogOf(name, info, tail), nil
+	return fullLogOf(name, info, end.tail), nil
 }
 
 // Sync implements backend.Syncer. It syncs at every level of durability.

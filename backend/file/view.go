@@ -17,7 +17,7 @@ const viewLeast = 1 << 20
 // If another program truncates the file, access to a page after its end is a fault that would end the process. So faults
 // become panics while look runs, and a panic caused by a change of the file becomes ErrChanged. An iterator could not do
 // this, since it must not recover panics from the body of its loop.
-func (s *snapshot) View(look func(data []byte) error) (err error) {
+func (s *snapshot) View(from, size int64, look func(data []byte) error) (err error) {
 	if s.size < viewLeast {
 		return fmt.Errorf("%s: a view of so few bytes: %w", s.name, errors.ErrUnsupported)
 	}
@@ -25,7 +25,7 @@ func (s *snapshot) View(look func(data []byte) error) (err error) {
 	if !ok {
 		return fmt.Errorf("%s: a view: %w", s.name, errors.ErrUnsupported)
 	}
-	data, unmap, err := m.Map(0, s.size, true)
+	data, unmap, err := m.Map(from, size, true)
 	if err != nil {
 		return fmt.Errorf("%s: %w: %w", s.name, errors.ErrUnsupported, err)
 	}

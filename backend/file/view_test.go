@@ -33,18 +33,22 @@ func TestView(t *testing.T) {
 	t.Parallel()
 	r, _, content := viewed(t)
 	got := ""
-	if err := r.View(func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
+	all := int64(len(content))
+	if err := r.View(0, all, func(data []byte) error { got = string(data); return nil }); err != nil || got != content {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
+	if err := r.View(5000, 7000, func(data []byte) error { got = string(data); return nil }); err != nil || got != content[5000:12000] {
+		t.Errorf("a part: %d bytes, %v", len(got), err)
+	}
 	enough := errors.New("enough")
-	if err := r.View(func([]byte) error { return enough }); !errors.Is(err, enough) {
+	if err := r.View(0, all, func([]byte) error { return enough }); !errors.Is(err, enough) {
 		t.Errorf("an error of look came back as %v", err)
 	}
 	b := open(t, t.TempDir(), file.Options{})
 	if _, err := b.Create(t.Context(), "small.jsonl", []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
-	if err := openView(t, b, "small.jsonl").View(nil); !errors.Is(err, errors.ErrUnsupported) {
+	if err := openView(t, b, "small.jsonl").View(0, 3, nil); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a small log: %v", err)
 	}
 }
@@ -62,7 +66,7 @@ func TestChangedWhileViewed(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			r, path, content := viewed(t)
-			err := r.View(func(data []byte) error {
+			err := r.View(0, int64(len(content)), func(data []byte) error {
 				if err := change(path, content); err != nil {
 					t.Error(err)
 				}
@@ -80,10 +84,10 @@ func TestChangedWhileViewed(t *testing.T) {
 
 func TestPanicWhileViewed(t *testing.T) {
 	t.Parallel()
-	r, path, _ := viewed(t)
+	r, path, content := viewed(t)
 	panicking := func(change func()) (cause any, err error) {
 		defer func() { cause = recover() }()
-		return nil, r.View(func([]byte) error { change(); panic("a mistake") })
+		return nil, r.View(0, int64(len(content)), func([]byte) error { change(); panic("a mistake") })
 	}
 	if cause, _ := panicking(func() {}); cause != "a mistake" {
 		t.Errorf("a panic without a change of the file: %v", cause)

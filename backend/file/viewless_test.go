@@ -42,7 +42,7 @@ func TestViewUnsupported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = openView(t, b, "log.jsonl").View(func([]byte) error { t.Error("look was called"); return nil })
+	err = openView(t, b, "log.jsonl").View(0, at.Size, func([]byte) error { t.Error("look was called"); return nil })
 	if !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v", err)
 	}

@@ -42,8 +42,13 @@ type log struct {
 
 func newLog(s Session) *log {
 	l := &log{Session: s}
+	size := len(s.Header) + 1
+	for _, m := range s.Messages {
+		size += len(m) + 1
+	}
+	l.text = make([]byte, 0, size)
 	if s.Header != nil {
-		l.text = append(slices.Clip(s.Header), '\n')
+		l.text = append(append(l.text, s.Header...), '\n')
 	}
 	l.start = len(l.text)
 	for _, m := range s.Messages {

@@ -19,8 +19,7 @@ func (b *Backend) writable(ctx context.Context, name string, records [][]byte) e
 	if b.readOnly {
 		return fmt.Errorf("%s: %w", name, backend.ErrReadOnly)
 	}
-	_, err := backend.Encode(nil, name, true, records...)
-	return err
+	return backend.Check(name, true, records...)
 }
 
 // current gives the log if it is the one that the caller saw.

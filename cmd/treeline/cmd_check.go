@@ -17,20 +17,22 @@ import (
 )
 
 // checkCommand reads every record, and every blob that a record names. It changes nothing. Its JSON is a list of
-// session.Problem, whose members are stable.
+// session.Problem, whose members are stable, or of wire.Secret.
 func (a *app) checkCommand() *cobra.Command {
 	var (
-		dialectName string
-		all         bool
+		dialectName  string
+		all, secrets bool
 	)
 	cmd := &cobra.Command{
 		Use:        "check <session|dir>…",
-		SuggestFor: []string{"verify", "fsck", "doctor", "validate", "lint"},
-		Short:      "Report problems in session files",
+		SuggestFor: []string{"verify", "fsck", "doctor", "validate", "lint", "secrets", "scan"},
+		Short:      "Report problems in session files, or secrets",
 		Long: "Read sessions, and all session files in folders, and list every problem: where it is, what was kept, and what to do\n" +
 			"about it. A missing image is a problem, too. Nothing is changed. --all reads the sessions of all agents.\n\n" +
-			"The exit code is 1 if there is any problem." + sessionHelp,
-		Example: "  treeline check @last\n  treeline check --all\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
+			"--secrets lists keys, tokens and passwords instead: where each is, and of what kind. The secret itself is not printed.\n" +
+			"docs/security.md lists the kinds.\n\n" +
+			"The exit code is 1 if there is any problem or secret." + sessionHelp,
+		Example: "  treeline check @last\n  treeline check --all\n  treeline check --all --secrets\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",
 		Args: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case len(given) == 0 && !all:
@@ -53,43 +55,83 @@ func (a *app) checkCommand() *cobra.Command {
 			if all {
 				find = allFiles
 			}
-			files, problems, err := find(cmd.Context(), s, given)
+			ctx, opt := cmd.Context(), store.OpenOptions{Dialect: d}
+			files, problems, err := find(ctx, s, given)
 			if err != nil {
 				return err
 			}
-			return a.check(cmd.Context(), s, files, problems, store.OpenOptions{Dialect: d})
+			if secrets {
+				return a.checkSecrets(ctx, s, files, problems, opt)
+			}
+			return check(ctx, a, files, checked[session.Problem]{
+				known: problems, one: "problem", many: "problems",
+				look: func(path string) []session.Problem { return checkFile(ctx, s, path, opt) },
+				show: (*wire.Page).Problem,
+			})
 		},
 		ValidArgsFunction: a.completeSession,
 	}
 	a.addDialect(cmd, &dialectName)
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "check the sessions of all agents; see 'treeline sources'")
+	cmd.Flags().BoolVar(&secrets, "secrets", false, "list keys, tokens and passwords instead of problems")
 	return cmd
 }
 
-// check reads files one after the other and prints their problems, after those that are already known.
-func (a *app) check(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions) error {
+// checkSecrets lists secrets. A file that cannot be read is reported, and fails the check.
+func (a *app) checkSecrets(ctx context.Context, s *treeline.Store, files []string, problems []session.Problem, opt store.OpenOptions) error {
+	err := check(ctx, a, files, checked[wire.Secret]{
+		one: "secret", many: "secrets",
+		look: func(path string) (list []wire.Secret) {
+			found, err := s.Secrets(ctx, path, opt)
+			if err != nil && ctx.Err() == nil {
+				problems = append(problems, unreadable(path, err))
+			}
+			for _, f := range found {
+				list = append(list, wire.NewSecret(f))
+			}
+			return list
+		},
+		show: (*wire.Page).Secret,
+	})
+	a.problems(problems)
+	if err == nil && len(problems) > 0 {
+		err = quietError{errors.New("there are problems")}
+	}
+	return err
+}
+
+// checked says what a check looks for: problems or secrets.
+type checked[T any] struct {
+	known     []T // before any file is read
+	look      func(path string) []T
+	show      func(*wire.Page, T)
+	one, many string
+}
+
+// check reads files one after the other and prints what is found, after what is already known.
+func check[T any](ctx context.Context, a *app, files []string, c checked[T]) error {
 	progress := a.newProgress("checking")
 	found, done := 0, 0
 	err := a.print(func(out *output) error {
 		list, page := wire.Array{W: out}, out.page()
-		// The first round prints what is already known, each later one the problems of the file before it.
-		for {
-			for _, p := range problems {
+		// The first round prints what is already known, each later one what the file before it has.
+		for here := c.known; ; {
+			for _, x := range here {
 				found++
 				progress.clear()
 				if !a.json {
-					page.Problem(p)
-				} else if err := list.Add(p); err != nil {
+					c.show(&page, x)
+				} else if err := list.Add(x); err != nil {
 					return err
 				}
 			}
-			if len(problems) > 0 && !a.json {
+			if len(here) > 0 && !a.json {
 				out.Flush() // a check may take long
 			}
 			if done == len(files) || ctx.Err() != nil {
 				break
 			}
-			problems = checkFile(ctx, s, files[done], opt)
+			here = c.look(files[done])
 			done++
 			progress.at(done, len(files))
 		}
@@ -97,7 +139,7 @@ func (a *app) check(ctx context.Context, s *treeline.Store, files []string, prob
 		if a.json {
 			return list.End()
 		}
-		_, err := fmt.Fprintf(out, "%s, %s\n", wire.Count(done, "file", "files"), wire.Count(found, "problem", "problems"))
+		_, err := fmt.Fprintf(out, "%s, %s\n", wire.Count(done, "file", "files"), wire.Count(found, c.one, c.many))
 		return err
 	})
 	// An interrupted check fails even if nothing was found so far.
@@ -107,7 +149,7 @@ func (a *app) check(ctx context.Context, s *treeline.Store, files []string, prob
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted after %s of %s", wire.Number(int64(done)), wire.Count(len(files), "file", "files"))
 	case found > 0:
-		return quietError{errors.New("there are problems")}
+		return quietError{errors.New("there are " + c.many)}
 	case len(files) == 0:
 		a.notice("no session files there")
 	}

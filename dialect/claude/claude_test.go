@@ -5,6 +5,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/gen"
 )
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", claude.Claude) }
@@ -12,3 +13,5 @@ func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", claude.Claude) }
 func TestContext(t *testing.T) { dialecttest.Seen(t, "testdata", claude.Claude) }
 
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", claude.Claude) }
+
+func BenchmarkDecode(b *testing.B) { dialecttest.BenchmarkGenerated(b, claude.Claude, gen.Claude, 0) }

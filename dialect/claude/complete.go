@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -23,29 +24,40 @@ var _ dialect.Framer = (*Dialect)(nil)
 //   - A compaction names the messages that it keeps.
 //   - Where the log has last-prompt lines, one with the new leaf follows. Otherwise the program would go back to the branch
 //     that the last of them names.
-func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
-	r, ok := t.Codec().EntryCodec.(*reader)
-	if !ok {
-		return nil, errors.New("the tree is not one of this format")
-	}
-	c := completion{r: r, t: t, marked: r.prompt.set}
-	out := make([]dialect.Framed, len(batch))
-	for i, n := range batch {
-		at := n.Parent
-		if leaf, ok := n.Body.(session.Leaf); ok {
-			at = leaf.Target
+func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
+	return func(yield func(dialect.Framed, error) bool) {
+		r, ok := t.Codec().EntryCodec.(*reader)
+		if !ok {
+			yield(dialect.Framed{}, errors.New("the tree is not one of this format"))
+			return
 		}
-		if r.forgets(t, at) {
-			return nil, fmt.Errorf("going on from entry %q is %w: it stands before the last compaction, and the program does not load it; a copy of that branch can go on", at, dialect.ErrUnsupported)
+		c := completion{r: r, t: t, marked: r.prompt.set}
+		var last dialect.Framed // it waits for the next: the line after the last one names the leaf
+		for n := range batch {
+			if last.Record != nil && !yield(last, nil) {
+				return
+			}
+			at := n.Parent
+			if leaf, ok := n.Body.(session.Leaf); ok {
+				at = leaf.Target
+			}
+			if r.forgets(t, at) {
+				yield(dialect.Framed{}, fmt.Errorf("going on from entry %q is %w: it stands before the last compaction, and the program does not load it; a copy of that branch can go on", at, dialect.ErrUnsupported))
+				return
+			}
+			last.Record = c.line(n.Record)
+			if rawjson.Get(last.Record, "promptId") != nil {
+				c.done = nil // nothing looks further back than to the last prompt
+			}
+			c.done = append(c.done, last.Record)
 		}
-		out[i].Record = c.line(n.Record)
-		c.done = append(c.done, out[i].Record)
+		if c.marked && c.leaf != "" {
+			last.After = [][]byte{lastPrompt(new(t.Header()), c.leaf, false)}
+		}
+		if last.Record != nil {
+			yield(last, nil)
+		}
 	}
-	if c.marked && c.leaf != "" {
-		h := t.Header()
-		out[len(out)-1].After = [][]byte{lastPrompt(&h, c.leaf, false)}
-	}
-	return out, nil
 }
 
 // forgets reports whether the program does not have an entry, because it stands before the last compaction.
@@ -65,7 +77,7 @@ func (r *reader) forgets(t *session.Tree, id session.EntryID) bool {
 type completion struct {
 	r      *reader
 	t      *session.Tree
-	done   [][]byte // the lines before, of the same write
+	done   [][]byte // the lines before, of the same write, from the last prompt on
 	marked bool     // a last-prompt line counts
 	leaf   session.EntryID
 	latest int64 // time of the newest line; noTime where it is not known yet
@@ -128,17 +140,11 @@ func (c *completion) look() {
 
 // result hangs a tool result on the line with its call.
 func (c *completion) result(record []byte) []byte {
-	calls := rawjson.Get(rawjson.Get(record, "message"), "content")
-	var id string
-	for b := range rawjson.Elements(calls) {
-		if id == "" && rawjson.Str(b, "type") == blocks.TypeResult {
-			id = rawjson.Str(b, "tool_use_id")
-		}
-	}
-	if id == "" {
+	ids := slices.DeleteFunc(c.r.ToolResults(rawjson.Get(record, "message")), func(id string) bool { return id == "" })
+	if len(ids) == 0 {
 		return record
 	}
-	call, prompt := c.call(id, rawjson.Str(record, "parentUuid"))
+	call, prompt := c.call(ids[0], rawjson.Str(record, "parentUuid"))
 	if call != nil {
 		record = rawjson.Set(record, "parentUuid", call)
 		record = rawjson.Set(record, "sourceToolAssistantUUID", call)

@@ -77,6 +77,7 @@ type decoder struct {
 	blind  bool // the first entry stands before the place where reading began, and is not known
 	unsure bool // it would have to be known
 	asked  bool // for a file beside the log
+	day    day
 }
 
 // NewDecoder starts to decode a log.
@@ -221,7 +222,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		}
 	}
 	// The program reads what a line begins with.
-	f.second = r.Data[0] == 0 || len(bytes.TrimSpace(data[:pos])) > 0
+	f.second = r.Data[0] == 0 || pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0
 	dec.entry(r, record, span, &f)
 	return end, nil
 }
@@ -254,14 +255,18 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 
 // entry passes an envelope to the builder and notes what leaf and path need.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
-	env, m := &dec.env, mark{at: noTime, message: -1}
-	*env = session.Envelope{ID: f.id, Type: f.typ, Span: span, Line: r.Line, Record: record, Aside: true}
+	dec.r.marks = append(dec.r.marks, mark{at: noTime, message: -1})
+	m := &dec.r.marks[len(dec.r.marks)-1]
+	env := &dec.env // setting some members is faster than clearing all of them
+	env.ID, env.Type, env.Span, env.Line, env.Record = f.id, f.typ, span, r.Line, record
+	env.Parent, env.Message, env.Target, env.Label = nil, nil, nil, nil
+	env.Kind, env.Role, env.Aside, env.InOrder, env.Joined = session.KindOpaque, session.RoleNone, true, false, false
 	if len(f.id) == 0 {
 		env.ID = nil
 	}
 	switch string(f.typ) {
 	case typeUser, typeAssistant, typeSystem, typeAttachment:
-		dec.conversation(f, &m)
+		dec.conversation(f, m)
 	case typeProgress:
 		m.flags = isProgress
 	default:
@@ -292,7 +297,6 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if env.Message != nil {
 		m.message = int32(dec.b.FirstPiece(dec.b.Len() - 1))
 	}
-	dec.r.marks = append(dec.r.marks, m)
 }
 
 // conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which
@@ -302,7 +306,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	agent := dec.ofAgent(f)
 	f.side = f.side && !agent
 	env.Aside = f.side
-	if at, ok := millis(f.timestamp); ok {
+	if at, ok := dec.day.millis(f.timestamp); ok {
 		m.at = at
 	}
 	if f.side {
@@ -378,7 +382,6 @@ func (dec *decoder) ofAgent(f *fields) bool {
 // lastPrompt notes the line that names the leaf. Only the last one counts. One without a name does not count, unless it says
 // explicitly that the conversation begins anew.
 func (dec *decoder) lastPrompt(f *fields) {
-	dec.env.Target = nil
 	p := prompt{target: session.EntryID(rawjson.Inside(f.leaf)), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
 	p.anew = p.explicit && string(f.leaf) == "null"
 	if rawjson.Truthy(f.leaf) || p.anew {
@@ -424,6 +427,53 @@ func millis(timestamp []byte) (at int64, ok bool) {
 	}
 	text, _ := rawjson.Unquote(timestamp)
 	return looseMillis(text)
+}
+
+// day is the day of the last entry. Most entries are of the day of the one before, and only the time of day is read.
+type day struct {
+	date  [len(dateForm)]byte
+	begin int64
+}
+
+const dateForm = `"0000-00-00T`
+
+// millis is millis for the time of the next entry.
+func (d *day) millis(timestamp []byte) (at int64, ok bool) {
+	n := len(d.date)
+	if len(timestamp) < n {
+		return millis(timestamp)
+	}
+	since, plain := timeOfDay(timestamp[n:])
+	if plain && string(timestamp[:n]) == string(d.date[:]) {
+		return d.begin + since, true
+	}
+	if at, ok = millis(timestamp); ok && plain && timestamp[n-1] == 'T' {
+		copy(d.date[:], timestamp)
+		d.begin = at - since
+	}
+	return at, ok
+}
+
+// timeOfDay reads a time in the program's own spelling, 10:00:01.000Z with a quote after it.
+func timeOfDay(s []byte) (millis int64, ok bool) {
+	const form = `00:00:00.000Z"`
+	if len(s) != len(form) || s[2] != ':' || s[5] != ':' || s[8] != '.' || s[12] != 'Z' {
+		return 0, false
+	}
+	hour, minute, second := twoDigits(s[0], s[1]), twoDigits(s[3], s[4]), twoDigits(s[6], s[7])
+	hundredth, last := twoDigits(s[9], s[10]), s[11]-'0'
+	if hour > 23 || minute > 59 || second > 59 || hundredth > 99 || last > 9 {
+		return 0, false
+	}
+	return ((hour*60+minute)*60+second)*1000 + 10*hundredth + int64(last), true
+}
+
+// twoDigits reads a number of two digits; more than 99 where they are none.
+func twoDigits(tens, ones byte) int64 {
+	if tens-'0' > 9 || ones-'0' > 9 {
+		return 100
+	}
+	return 10*int64(tens-'0') + int64(ones-'0')
 }
 
 // plainMillis reads a time in the program's own spelling, "2026-05-01T10:00:01.000Z" with its quotes, and does nothing

@@ -10,7 +10,6 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
-	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -84,23 +83,5 @@ func TestBranches(t *testing.T) {
 		if err != nil || tree.Tips() != want {
 			t.Errorf("%s has %d branches, not %d (%v)", name, tree.Tips(), want, err)
 		}
-	}
-}
-
-// BenchmarkDecode reads logs of one size whose messages say the same, as Claude Code and, for comparison, as omp.
-func BenchmarkDecode(b *testing.B) {
-	const entries = 4000
-	said := strings.Repeat(`What \"grows\" here, and why?\n`, 30)
-	var c, p bytes.Buffer
-	p.WriteString(`{"type":"session","version":3,"id":"5e55","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden"}` + "\n")
-	for k := range entries {
-		fmt.Fprintf(&c, `{"parentUuid":"0cea9749-5549-481b-8f4f-%012x","isSidechain":false,"message":{"id":"msg_%d","type":"message","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":1,"output_tokens":2}},"requestId":"req_1","type":"assistant","uuid":"0cea9749-5549-481b-8f4f-%012x","timestamp":"2026-03-01T08:00:00.000Z","userType":"external","cwd":"/garden","sessionId":"5e55","version":"2.1.325","gitBranch":"main"}`+"\n", k, k, said, k+1)
-		fmt.Fprintf(&p, `{"type":"message","id":"%08x","parentId":"%08x","timestamp":"2026-03-01T08:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"%s"}],"usage":{"input":1,"output":2,"totalTokens":3}}}`+"\n", k+1, k, said)
-	}
-	for _, test := range []struct {
-		d   dialect.Dialect
-		log []byte
-	}{{claude.Claude, c.Bytes()}, {pi.Omp, p.Bytes()}} {
-		b.Run(test.d.Name(), func(b *testing.B) { dialecttest.BenchmarkDecode(b, test.d, test.log, entries) })
 	}
 }

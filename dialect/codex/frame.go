@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -16,18 +17,32 @@ var _ dialect.Framer = (*Dialect)(nil)
 // Frame gives what the program writes for entries: turns begin and end with events, messages are told to its lists by
 // events, and in a paginated log each line has the next ordinal. Two writers at once may give the same ordinal; the program
 // reads lines in the order of the file and accepts that.
-func (d *Dialect) Frame(t *session.Tree, batch []dialect.NewRecord) ([]dialect.Framed, error) {
-	f, err := newFraming(t)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]dialect.Framed, len(batch))
-	for i, n := range batch {
-		if out[i], err = f.entry(n, batch[i+1:]); err != nil {
-			return nil, err
+func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
+	return func(yield func(dialect.Framed, error) bool) {
+		f, err := newFraming(t)
+		if err != nil {
+			yield(dialect.Framed{}, err)
+			return
 		}
+		var held []dialect.NewRecord // they wait for the next message, see ends
+		frame := func(n int) bool {
+			for i := range n {
+				out, err := f.entry(held[i], held[i+1:])
+				if !yield(out, err) || err != nil {
+					return false
+				}
+			}
+			held = append(held[:0], held[n:]...)
+			return true
+		}
+		for n := range batch {
+			held = append(held, n)
+			if _, ok := n.Body.(session.Message); ok && !frame(len(held)-1) {
+				return
+			}
+		}
+		frame(len(held))
 	}
-	return out, nil
 }
 
 // framing is the end of a log to which entries are added.

@@ -21,8 +21,7 @@ func isOrdinal(value []byte) bool {
 
 // isLine reports whether the program reads a line with these members, whatever its payload is.
 func isLine(f *fields) bool {
-	return rawjson.IsString(f.timestamp) && f.payload != nil && (rawjson.IsNull(f.ordinal) || isOrdinal(f.ordinal)) &&
-		(rawjson.IsNull(f.metadata) || rawjson.IsObject(f.metadata))
+	return f.stamped && f.payload != nil && (f.numbered || rawjson.IsNull(f.ordinal)) && !f.odd
 }
 
 // isRead reports whether the program reads a line and its payload.
@@ -63,7 +62,7 @@ func skipped(record []byte) string {
 	if _, err := f.scan(&text, 0); err != nil || isLine(&f) {
 		return "it holds two records"
 	}
-	if !rawjson.IsString(f.timestamp) {
+	if !f.stamped {
 		return "it has no timestamp"
 	}
 	return "its ordinal, metadata or payload is not valid"

@@ -30,9 +30,18 @@ func isPrompt(f *fields) bool {
 // promptMembers are those that decide whether the program reads a message, apart from its type and role.
 var promptMembers = []string{"content", "id", "phase", "status", "internal_chat_message_metadata_passthrough"}
 
+// plainPrompt is how the simplest prompt begins.
+const plainPrompt = `{"type":"message","role":"user","content":[{"type":"input_text","text":"`
+
 // isPlainPrompt reports whether a message of the user is one text and nothing unusual, as almost all are. It reads the
 // message once, where itemOf reads it for each of its members. false says nothing.
 func isPlainPrompt(message []byte) bool {
+	if text, ok := bytes.CutPrefix(message, []byte(plainPrompt)); ok {
+		end := stringEnd(text)
+		if bytes.HasPrefix(text[end:], []byte(`"}]}`)) {
+			return !mayMark(text) && !halfPair(text[:end])
+		}
+	}
 	var values [5][]byte
 	rawjson.Pick(message, promptMembers, values[:])
 	content, id, phase, status, metadata := values[0], values[1], values[2], values[3], values[4]

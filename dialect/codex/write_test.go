@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,13 +60,17 @@ func (w *written) try(parent *session.EntryID, bodies ...session.Body) error {
 		}
 		batch = append(batch, dialect.NewRecord{NewEntry: n, Record: record, Moved: i == 0 && parent != nil})
 	}
-	framed, err := codex.Codex.Frame(w.tree(), batch)
-	for _, f := range framed {
+	var lines []string
+	for f, err := range codex.Codex.Frame(w.tree(), slices.Values(batch)) {
+		if err != nil {
+			return err
+		}
 		for _, r := range f.Records() {
-			w.lines = append(w.lines, string(r))
+			lines = append(lines, string(r))
 		}
 	}
-	return err
+	w.lines = append(w.lines, lines...)
+	return nil
 }
 
 func (w *written) add(bodies ...session.Body) {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -236,6 +237,7 @@ func Corpus(t *testing.T, agent string) string {
 // BenchmarkDecode measures how long a log in memory takes to become a tree of that many entries.
 func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 	b.SetBytes(int64(len(log)))
+	b.ReportAllocs()
 	for b.Loop() {
 		builder := session.NewBuilder("", nil)
 		builder.Expect(int64(len(log)))
@@ -247,4 +249,12 @@ func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 			b.Fatalf("%d entries, not %d", n, entries)
 		}
 	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*entries), "ns/entry")
+}
+
+// BenchmarkGenerated is BenchmarkDecode of a session of internal/gen, which convert puts into the format of the dialect. All
+// its lines but the headers are entries.
+func BenchmarkGenerated(b *testing.B, d dialect.Dialect, convert func(session []byte) []byte, headers int) {
+	log := convert(gen.Session(gen.Options{Seed: 1, Bytes: 20_000_000, Branches: 4}))
+	BenchmarkDecode(b, d, log, bytes.Count(log, []byte("\n"))-headers)
 }

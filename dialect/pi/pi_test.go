@@ -1,6 +1,7 @@
 package pi_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
@@ -10,3 +11,5 @@ import (
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", pi.Omp, pi.Pi, pi.OmpDoc, pi.Omp18) }
 
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", pi.Omp) }
+
+func BenchmarkDecode(b *testing.B) { dialecttest.BenchmarkGenerated(b, pi.Omp, bytes.Clone, 1) }

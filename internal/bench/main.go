@@ -69,6 +69,7 @@ var groups = []group{
 	{"grown", grown},
 	{"limits", limits},
 	{"doubling", doubling},
+	{"convert", conversion},
 	{"scan", scan},
 	{"families", families},
 	{"open", open},
@@ -80,6 +81,7 @@ var groups = []group{
 	{"append", appends},
 	{"history", prompts},
 	{"watch", watching},
+	{"redact", redacting},
 }
 
 // bench is one run of this program, with the data that several groups use.

@@ -51,9 +51,9 @@ var agents = []agent{
 		place: func(workDir, id string) string {
 			return filepath.Join(".claude", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), id+".jsonl")
 		},
-		settings: func(string, string, string) error { return nil },
+		settings: claudeSettings,
 		env: func(url string) []string {
-			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=sk-ant-dummy", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
+			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + claudeKey, "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"}
 		},
 		resume: []string{"claude", "--resume"},
 		begin:  func(prompt string) []string { return []string{"-p", prompt, "--output-format", "json"} },
@@ -89,6 +89,16 @@ var agents = []agent{
 
 // notAlphanumeric is what Claude Code replaces in the path of a working directory.
 var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// claudeKey is no key. The program asks whether to use one, and remembers the last 20 characters of those that may be used.
+const claudeKey = "sk-ant-dummy"
+
+// claudeSettings answers what the program asks at its first start on a terminal.
+func claudeSettings(home, workDir, _ string) error {
+	text := fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark","customApiKeyResponses":{"approved":[%q],"rejected":[]},`+
+		`"projects":{%q:{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}`, claudeKey, workDir)
+	return os.WriteFile(filepath.Join(home, ".claude.json"), []byte(text), 0o600)
+}
 
 // codexSettings names the stand-in as the provider. A failed request is not repeated.
 func codexSettings(home, workDir, url string) error {

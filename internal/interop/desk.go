@@ -140,15 +140,26 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 	if s.said, err = d.run(ctx, cmp.Or(c.Dir, d.workDir), c.Env, d.headless(c.Args, nextPrompt)); err != nil {
 		return s, err
 	}
+	_, err = d.took(&s)
+	return s, err
+}
+
+// took reports whether the agent sent the prompt, and what it sent. Agents also ask for titles and the like.
+func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
-		// Agents also ask for titles and the like.
 		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(nextPrompt)) {
 			s.body = r.Body
 			s.messages, err = d.project(r.Body)
-			return s, err
+			return true, err
 		}
 	}
-	return s, nil
+	return false, nil
+}
+
+// environ is the environment of the agent.
+func (d *desk) environ() []string {
+	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
+	return append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
 }
 
 // run starts the agent and gives what it printed. That it failed is no error.
@@ -157,9 +168,7 @@ func (d *desk) run(ctx context.Context, dir string, env, args []string) (said st
 	defer cancel()
 	cmd := exec.CommandContext(ctx, d.path, args...)
 	cmd.Dir = dir
-	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
-	cmd.Env = append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
-	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(d.environ(), env...)
 	cmd.WaitDelay = 5 * time.Second // its children may hold the pipe open
 	out, err := cmd.CombinedOutput()
 	if ctx.Err() != nil {

@@ -23,6 +23,8 @@ type scene struct {
 	lay func(context.Context, *desk) (treeline.ResumeCommand, error)
 	// recorded is a file with what the agent sent another time; "" lets it resume the session.
 	recorded string
+	// ask lets the agent resume the session; nil is without a terminal.
+	ask func(context.Context, *desk, treeline.ResumeCommand) (sent, error)
 	// must: the agent must resume it.
 	must bool
 }
@@ -107,6 +109,7 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	for i := range opt.conversions {
 		list = append(list, a.converted(opt.seed+uint64(i))...)
 	}
+	list = append(list, onTerminal(opt)...)
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
 	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
@@ -170,6 +173,9 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	want, refused := d.expect(ctx, c.Path)
 	o.want = want
 	ask := d.ask
+	if s.ask != nil {
+		ask = func(ctx context.Context, c treeline.ResumeCommand) (sent, error) { return s.ask(ctx, d, c) }
+	}
 	if s.recorded != "" {
 		ask = func(context.Context, treeline.ResumeCommand) (sent, error) { return d.recall(s.recorded) }
 	}

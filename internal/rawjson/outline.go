@@ -43,7 +43,9 @@ func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end
 	if t.members == nil {
 		t.members = make([]Member, 64)
 	}
-	w := walk{t: t, i: i, open: top, members: t.members, watch: inside, inside: inside, initials: in | 1<<('\\'&31)} // an escaped key may be anything
+	var w walk // set member by member: the processor stalls where it copies what it has just written
+	w.t, w.i, w.open, w.members = t, i, top, t.members
+	w.watch, w.inside, w.initials = inside, inside, in|1<<('\\'&31) // an escaped key may be anything
 	end = w.run()
 	t.members = w.members
 	if end < 0 {
@@ -54,13 +56,12 @@ func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end
 
 // Key returns the key of a member, decoded.
 func (t *Text) Key(m *Member) []byte {
+	key := t.b[m.key:m.end]
 	if m.escaped {
-		return t.decoded(m)
+		return decodeKey(key)
 	}
-	return t.b[m.key:m.end]
+	return key // the function is small enough to be inlined
 }
-
-func (t *Text) decoded(m *Member) []byte { return decodeKey(t.b[m.key:m.end]) }
 
 // Value returns the value of a member as in the text.
 func (t *Text) Value(m *Member) []byte {
@@ -79,6 +80,17 @@ func (t *Text) From(m *Member) []byte {
 // found returns a value of which only the beginning is known, and that it is well formed.
 func (t *Text) found(m *Member) []byte {
 	value := t.From(m)
+	switch c := value[0]; {
+	case c-'0' <= 9:
+		end := skipDigits(value, 1)
+		if c := value[end]; c == ',' || c == '}' { // a value is followed by something
+			return value[:end]
+		}
+	case c == 'n' || c == 't':
+		return value[:4]
+	case c == 'f':
+		return value[:5]
+	}
 	end, _ := Skip(value, 0)
 	return value[:end]
 }

@@ -20,12 +20,29 @@ func Inside(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		return nil
 	}
-	inside := value[1 : len(value)-1]
-	if bytes.IndexByte(inside, '\\') >= 0 {
+	if hasSlant(value) {
 		s, _ := Unquote(value)
 		return []byte(s)
 	}
-	return inside
+	return value[1 : len(value)-1]
+}
+
+// hasSlant says whether there is a backslash. Ids and types are short: a call of IndexByte costs more than these loops.
+func hasSlant(b []byte) bool {
+	if len(b) > 64 {
+		return bytes.IndexByte(b, '\\') >= 0
+	}
+	for ; len(b) >= 8; b = b[8:] {
+		if x := binary.LittleEndian.Uint64(b) ^ slants; (x-ones)&^x&highs != 0 {
+			return true
+		}
+	}
+	for _, c := range b {
+		if c == '\\' {
+			return true
+		}
+	}
+	return false
 }
 
 // unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash is at i. It

@@ -2,6 +2,7 @@ package codelia
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,8 +29,12 @@ func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 	if !info.Mode.IsRegular() {
 		return nil, time.Time{}, fmt.Errorf("%s: not a regular file", path)
 	}
-	content, err := io.ReadAll(io.NewSectionReader(f, 0, info.Size))
-	return content, time.Unix(0, info.Nanos), err
+	content := make([]byte, info.Size)
+	n, err := io.ReadFull(io.NewSectionReader(f, 0, info.Size), content)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil // it was cut meanwhile
+	}
+	return content[:n], time.Unix(0, info.Nanos), err
 }
 
 // damage is the error for a file that neither we nor the program can load.

@@ -1,14 +1,17 @@
 package codelia
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -182,10 +185,13 @@ func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 // stage writes the messages to a temporary file and syncs it. A crash leaves such a file, and one that exists may be
 // another process's, so the first free number is used.
 func (d *Database) stage(messages [][]byte) (string, error) {
-	content := bytes.Join(append(messages[:len(messages):len(messages)], nil), []byte{'\n'})
 	for n := range 10_000 {
 		path := filepath.Join(d.dir, messagesName, durable.TempPrefix+"state-"+strconv.Itoa(n))
-		_, err := durable.Create(d.opt.FS, path, 0o600, bytes.NewReader(content))
+		var lines []io.Reader // not joined: they may be large
+		for _, m := range messages {
+			lines = append(lines, bytes.NewReader(m), strings.NewReader("\n"))
+		}
+		_, err := durable.Create(d.opt.FS, path, 0o600, bufio.NewReaderSize(io.MultiReader(lines...), 1<<20))
 		if !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}

@@ -1,0 +1,189 @@
+// Package diff compares two texts line by line, and reads patches: unified diffs, and those that begin with
+// "*** Begin Patch".
+package diff
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Op says what became of a line.
+type Op uint8
+
+// The ops.
+const (
+	Same Op = iota
+	Removed
+	Added
+)
+
+// Line is a line of a hunk, without its newline.
+type Line struct {
+	Op   Op
+	Text string
+	// NoNewline: the line is the last one of its text and has no newline.
+	NoNewline bool
+}
+
+// Hunk is a stretch of changed lines with the lines around them.
+type Hunk struct {
+	// OldLine and NewLine are the numbers of the first line in the old and in the new text, from 1. Both are 0 where only a
+	// piece of the text is known. A text without lines has line 0.
+	OldLine, NewLine int
+	// Section is what a patch says about the place, such as the name of a function; "" for nothing.
+	Section string
+	Lines   []Line
+}
+
+// Count gives the numbers of added and of removed lines.
+func Count(hunks []Hunk) (added, removed int) {
+	for _, h := range hunks {
+		for _, l := range h.Lines {
+			switch l.Op {
+			case Added:
+				added++
+			case Removed:
+				removed++
+			}
+		}
+	}
+	return added, removed
+}
+
+// Texts gives the two texts of a hunk: the lines before the change and those after it.
+func (h Hunk) Texts() (before, after string) {
+	var b, a strings.Builder
+	for _, l := range h.Lines {
+		text := l.Text
+		if !l.NoNewline {
+			text += "\n"
+		}
+		if l.Op != Added {
+			b.WriteString(text)
+		}
+		if l.Op != Removed {
+			a.WriteString(text)
+		}
+	}
+	return b.String(), a.String()
+}
+
+// Compare gives the changes from one text to another, each with up to context lines before and after it. It gives none for
+// equal texts. Of texts that differ in very many places the result is right but not the shortest.
+func Compare(before, after string, context int) []Hunk {
+	if before == after {
+		return nil
+	}
+	a, b := split(before), split(after)
+	var hunks []Hunk
+	i := 0 // lines of the old text that are covered
+	for _, c := range changes(a, b) {
+		from := max(c.a-context, i)
+		if n := len(hunks); n == 0 || from > i {
+			hunks = append(hunks, Hunk{OldLine: from + 1, NewLine: c.b - (c.a - from) + 1})
+		}
+		h := &hunks[len(hunks)-1]
+		h.add(Same, a[from:c.a])
+		h.add(Removed, a[c.a:c.a+c.removed])
+		h.add(Added, b[c.b:c.b+c.added])
+		i = c.a + c.removed
+		// As far as the context reaches. Where the next change is nearer, it goes on in this hunk.
+		end := min(i+context, len(a), i+c.same)
+		h.add(Same, a[i:end])
+		i = end
+	}
+	for n := range hunks {
+		hunks[n].number()
+	}
+	return hunks
+}
+
+// number sets a line number to that of the line before, where the hunk has no lines of a text.
+func (h *Hunk) number() {
+	before, after := h.Texts()
+	if before == "" {
+		h.OldLine--
+	}
+	if after == "" {
+		h.NewLine--
+	}
+}
+
+func (h *Hunk) add(op Op, lines []string) {
+	for _, l := range lines {
+		text, newline := strings.CutSuffix(l, "\n")
+		h.Lines = append(h.Lines, Line{op, text, !newline})
+	}
+}
+
+// split gives the lines of a text, each with its newline. The last may have none.
+func split(text string) []string {
+	lines := strings.SplitAfter(text, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// ErrMismatch is wrapped by errors about a hunk that does not fit the text.
+var ErrMismatch = errors.New("the hunk does not fit the text")
+
+// Apply makes the changes. The hunks have line numbers and are in order. Every line that stays or goes must be in the text.
+func Apply(text string, hunks []Hunk) (string, error) {
+	lines := split(text)
+	var out strings.Builder
+	at := 0
+	for _, h := range hunks {
+		before, after := h.Texts()
+		from := h.OldLine - 1
+		if before == "" {
+			from = h.OldLine
+		}
+		old := split(before)
+		if from < at || from+len(old) > len(lines) || strings.Join(lines[from:from+len(old)], "") != before {
+			return "", fmt.Errorf("line %d: %w", h.OldLine, ErrMismatch)
+		}
+		for ; at < from; at++ {
+			out.WriteString(lines[at])
+		}
+		out.WriteString(after)
+		at += len(old)
+	}
+	for ; at < len(lines); at++ {
+		out.WriteString(lines[at])
+	}
+	return out.String(), nil
+}
+
+// Append writes hunks in the form of a unified diff, without the two lines that name the files. Hunks without line numbers
+// have "@@" alone.
+func Append(dst []byte, hunks []Hunk) []byte {
+	for _, h := range hunks {
+		dst = append(dst, "@@"...)
+		if h.OldLine > 0 || h.NewLine > 0 {
+			dst = fmt.Appendf(dst, " -%d,%d +%d,%d @@", h.OldLine, h.count(Added), h.NewLine, h.count(Removed))
+		}
+		if h.Section != "" {
+			dst = append(append(dst, ' '), h.Section...)
+		}
+		dst = append(dst, '\n')
+		for _, l := range h.Lines {
+			dst = append(append(append(dst, " -+"[l.Op]), l.Text...), '\n')
+			if l.NoNewline {
+				dst = append(dst, "\\ No newline at end of file\n"...)
+			}
+		}
+	}
+	return dst
+}
+
+// count counts the lines that are not of one op.
+func (h *Hunk) count(without Op) (n int) {
+	for _, l := range h.Lines {
+		if l.Op != without {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,151 @@
+package markup
+
+import (
+	"bytes"
+	"path"
+	"strings"
+	"sync"
+)
+
+// maxHighlight limits how much of a piece of code is highlighted.
+const maxHighlight = 8 << 10
+
+// Code writes source code as the content of a code element: highlighted up to 8 KB, plain after that. A language is a name as
+// after the fence of a code block; one that is not known stays plain.
+func Code(dst *bytes.Buffer, source, language string) {
+	if l := languageNamed(language); l != nil {
+		l.highlight(dst, source)
+		return
+	}
+	Plain(dst, source)
+}
+
+// Language returns the language of a file by its name, or "" if it is not known.
+func Language(file string) string {
+	file = strings.ToLower(path.Base(strings.ReplaceAll(file, `\`, "/")))
+	if l := byExtension()[strings.TrimPrefix(path.Ext(file), ".")]; l != nil {
+		return l.name
+	}
+	return ""
+}
+
+// A language says how code is taken apart. Most differ in their words, quotes and comments only.
+type language struct {
+	name       string
+	aliases    string                        // other names of it
+	extensions string                        // of its files
+	scan       func(*pen, *language, string) // in place of scanCode
+	inner      map[string]*language          // of elements, by their tag
+
+	keywords, types string   // words
+	fold            bool     // keywords are the same in upper and lower case
+	capital         bool     // a name that begins with a capital is a type
+	word            string   // characters of names besides letters, digits and _
+	line            []string // begin a comment that ends with the line
+	block           [2]string
+	quotes          []quote // the first that matches, so long ones come first
+	prefixes        string  // names that are part of the string after them
+	meta            string  // begins an annotation (@), an attribute (#[) or, first on a line, a directive (#)
+
+	words func() map[string]string // classes of keywords and types, built on first use
+}
+
+// A quote begins and ends a string.
+type quote struct {
+	open, close string
+	raw         bool // a backslash is a character like others
+	lines       bool // may contain newlines
+	char        bool // one character, or no string at all
+}
+
+// classes of what is highlighted. The package comment documents them.
+const (
+	keyword  = "k"
+	str      = "s"
+	comment  = "c"
+	number   = "n"
+	name     = "f"
+	typ      = "t"
+	operator = "o"
+	meta     = "m"
+	added    = "a"
+	deleted  = "d"
+)
+
+// highlight writes source code with a span for each token that has a class.
+func (l *language) highlight(dst *bytes.Buffer, source string) {
+	source = strings.ReplaceAll(source, "\r\n", "\n") // a token could end between the two
+	head, tail := source, ""
+	if len(source) > maxHighlight {
+		n := cutAt(source, maxHighlight)
+		head, tail = source[:n], source[n:]
+	}
+	l.tokens(&pen{dst: dst}, head)
+	Plain(dst, tail)
+}
+
+func (l *language) tokens(p *pen, source string) {
+	if l.scan != nil {
+		l.scan(p, l, source)
+		return
+	}
+	scanCode(p, l, source)
+}
+
+// A pen writes tokens.
+type pen struct{ dst *bytes.Buffer }
+
+// write writes a token of a class, or of none.
+func (p *pen) write(class, s string) {
+	if s == "" {
+		return
+	}
+	if class == "" {
+		Plain(p.dst, s)
+		return
+	}
+	p.dst.WriteString(`<span class="` + class + `">`)
+	Plain(p.dst, s)
+	p.dst.WriteString("</span>")
+}
+
+// languageNamed returns the language of that name, in upper or lower case, or nil.
+func languageNamed(s string) *language {
+	if s == "" || len(s) > 20 {
+		return nil
+	}
+	return byName()[strings.ToLower(s)]
+}
+
+var byName = sync.OnceValue(func() map[string]*language {
+	all := map[string]*language{}
+	for _, l := range languages() {
+		all[l.name] = l
+		for _, alias := range strings.Fields(l.aliases) {
+			all[alias] = l
+		}
+	}
+	return all
+})
+
+var byExtension = sync.OnceValue(func() map[string]*language {
+	all := map[string]*language{}
+	for _, l := range languages() {
+		for _, e := range strings.Fields(l.extensions) {
+			all[e] = l
+		}
+	}
+	return all
+})
+
+// classes makes the map of a language's words.
+func (l *language) classes() map[string]string {
+	all := map[string]string{}
+	for _, w := range strings.Fields(l.types) {
+		all[w] = typ
+	}
+	for _, w := range strings.Fields(l.keywords) {
+		all[w] = keyword
+	}
+	return all
+}

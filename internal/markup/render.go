@@ -1,0 +1,262 @@
+package markup
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/text"
+)
+
+// renderer writes the HTML of one text. Every text goes through Plain, and every attribute is made of constants, numbers, or what
+// attribute and address let through.
+type renderer struct {
+	Options
+	dst    *bytes.Buffer
+	source []byte
+	ids    map[string]int // ids of headings, and how often each was wanted
+	depth  int            // of inline elements
+	inLink bool           // links do not nest
+	inCell bool           // \| is a pipe, in code too
+	box    string         // of the task whose text comes next
+}
+
+// maxInline limits how deep inline elements nest in the result. Deeper ones are shown without their element.
+const maxInline = 16
+
+// piece writes one piece of a text.
+func (r *renderer) piece(markup string) {
+	r.source = []byte(markup)
+	r.blocks(markdown().Parse(text.NewReader(r.source)))
+}
+
+func (r *renderer) blocks(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		r.block(n)
+	}
+}
+
+func (r *renderer) block(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.Paragraph:
+		r.wrap("p", n, r.inlines, "\n")
+	case *ast.TextBlock:
+		r.inlines(n)
+		if n.NextSibling() != nil {
+			r.dst.WriteByte('\n')
+		}
+	case *ast.Heading:
+		r.heading(n)
+	case *ast.ThematicBreak:
+		r.dst.WriteString("<hr>\n")
+	case *ast.Blockquote:
+		r.wrap("blockquote", n, r.blocks, "\n")
+	case *ast.List:
+		r.list(n)
+	case *ast.FencedCodeBlock:
+		language := ""
+		if n.Info != nil {
+			language = string(n.Language(r.source))
+		}
+		r.code(n.Lines(), language)
+	case *ast.CodeBlock:
+		r.code(n.Lines(), "")
+	case *table:
+		r.table(n)
+	default: // no other block is parsed; if one were, nothing of it would be lost
+		r.inlines(n)
+	}
+}
+
+// wrap writes an element with the content that write makes of a node.
+func (r *renderer) wrap(tag string, n ast.Node, write func(ast.Node), after string) {
+	r.dst.WriteString("<" + tag + ">")
+	write(n)
+	r.dst.WriteString("</" + tag + ">" + after)
+}
+
+func (r *renderer) heading(n *ast.Heading) {
+	tag := "h" + strconv.Itoa(n.Level)
+	r.dst.WriteString("<" + tag)
+	if r.Anchor != "" {
+		slug := slug(n.Lines().Value(r.source))
+		if r.ids == nil {
+			r.ids = map[string]int{}
+		}
+		times := r.ids[slug]
+		if r.ids[slug]++; times > 0 {
+			slug += "-" + strconv.Itoa(times) // as forges number them
+		}
+		r.dst.WriteString(` id="`)
+		attribute(r.dst, r.Anchor)
+		r.dst.WriteString("-" + slug + `"`)
+	}
+	r.dst.WriteByte('>')
+	r.inlines(n)
+	r.dst.WriteString("</" + tag + ">\n")
+}
+
+func (r *renderer) list(n *ast.List) {
+	tag := "ul"
+	if n.IsOrdered() {
+		tag = "ol"
+	}
+	r.dst.WriteString("<" + tag)
+	if n.IsOrdered() && n.Start != 1 {
+		r.dst.WriteString(` start="` + strconv.Itoa(n.Start) + `"`)
+	}
+	r.dst.WriteString(">\n")
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		r.item(item)
+	}
+	r.dst.WriteString("</" + tag + ">\n")
+}
+
+// item writes an item of a list. The box of a task is a character: it works without a form.
+func (r *renderer) item(n ast.Node) {
+	r.box = ""
+	if first := n.FirstChild(); first != nil && first.Lines().Len() > 0 && !first.IsRaw() {
+		line := first.Lines().At(0)
+		r.box = task(string(line.Value(r.source)))
+	}
+	if r.box == "" {
+		r.dst.WriteString("<li>")
+	} else {
+		r.dst.WriteString(`<li class="task">`)
+	}
+	r.blocks(n)
+	r.dst.WriteString("</li>\n")
+}
+
+// task returns the box that a line begins with, or "".
+func task(line string) string {
+	if len(line) < 4 || line[0] != '[' || line[2] != ']' || line[3] != ' ' {
+		return ""
+	}
+	switch line[1] {
+	case ' ':
+		return "☐"
+	case 'x', 'X':
+		return "☑"
+	}
+	return ""
+}
+
+// code writes a code block.
+func (r *renderer) code(lines *text.Segments, language string) {
+	source := string(lines.Value(r.source))
+	lang := languageNamed(language)
+	if lang == nil || r.NoHighlight {
+		r.dst.WriteString("<pre><code>")
+		Plain(r.dst, source)
+	} else {
+		r.dst.WriteString(`<pre><code class="lang-` + lang.name + `">`)
+		lang.highlight(r.dst, source)
+	}
+	r.dst.WriteString("</code></pre>\n")
+}
+
+func (r *renderer) table(n *table) {
+	r.dst.WriteString("<table>\n<thead>\n")
+	tag := "th"
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		r.dst.WriteString("<tr>")
+		for c := row.FirstChild(); c != nil; c = c.NextSibling() {
+			if r.dst.WriteString("<" + tag); c.(*tableCell).align != "" {
+				r.dst.WriteString(` class="` + c.(*tableCell).align + `"`)
+			}
+			r.dst.WriteByte('>')
+			r.inCell = true
+			r.inlines(c)
+			r.inCell = false
+			r.dst.WriteString("</" + tag + ">")
+		}
+		r.dst.WriteString("</tr>\n")
+		if tag == "th" {
+			r.dst.WriteString("</thead>\n<tbody>\n")
+			tag = "td"
+		}
+	}
+	r.dst.WriteString("</tbody>\n</table>\n")
+}
+
+// inlines writes the inline nodes of a block or of an inline node. Neighbouring texts are joined, since a bare link may be split.
+func (r *renderer) inlines(parent ast.Node) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		t, ok := n.(*ast.Text)
+		if !ok {
+			r.inline(n)
+			continue
+		}
+		segment := t.Segment
+		for !t.SoftLineBreak() && !t.HardLineBreak() {
+			next, ok := t.NextSibling().(*ast.Text)
+			if !ok || next.Segment.Start != segment.Stop {
+				break
+			}
+			segment.Stop = next.Segment.Stop
+			t, n = next, next
+		}
+		r.text(string(segment.Value(r.source)))
+		if t.SoftLineBreak() || t.HardLineBreak() {
+			r.dst.WriteString("<br>\n")
+		}
+	}
+}
+
+func (r *renderer) inline(n ast.Node) {
+	if r.depth++; r.depth > maxInline {
+		r.inlines(n)
+		r.depth--
+		return
+	}
+	switch n := n.(type) {
+	case *ast.CodeSpan:
+		r.dst.WriteString("<code>")
+		r.codeSpan(n)
+		r.dst.WriteString("</code>")
+	case *ast.Emphasis:
+		tag := "em"
+		if n.Level == 2 {
+			tag = "strong"
+		}
+		r.wrap(tag, n, r.inlines, "")
+	case *strike:
+		r.wrap("del", n, r.inlines, "")
+	case *ast.Link:
+		r.link(string(n.Destination), string(n.Title), func() { r.inlines(n) })
+	case *ast.Image:
+		r.link(string(n.Destination), string(n.Title), func() {
+			r.dst.WriteString("🖼 ")
+			if r.inlines(n); n.FirstChild() == nil {
+				Plain(r.dst, "image")
+			}
+		})
+	case *ast.AutoLink:
+		label := string(n.Label(r.source))
+		to := label
+		if n.AutoLinkType == ast.AutoLinkEmail {
+			to = "mailto:" + label
+		}
+		r.link(to, "", func() { Plain(r.dst, label) })
+	default:
+		r.inlines(n)
+	}
+	r.depth--
+}
+
+// codeSpan writes the text of a code span. Its newlines are spaces.
+func (r *renderer) codeSpan(n ast.Node) {
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		t, ok := c.(*ast.Text)
+		if !ok {
+			continue
+		}
+		s := strings.ReplaceAll(string(t.Segment.Value(r.source)), "\n", " ")
+		if r.inCell {
+			s = strings.ReplaceAll(s, `\|`, "|")
+		}
+		Plain(r.dst, s)
+	}
+}

@@ -1,0 +1,143 @@
+// Package spill keeps bytes for as long as one operation lasts: in memory, and in a temporary file when there are many. The
+// file has no name, so a process that is killed leaves nothing. Where a system keeps the names of open files, Close removes
+// it.
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+const (
+	// inMemory is how much is kept in memory before there is a file.
+	inMemory = 4 << 20
+	// pieceSize is how much is collected for one write to the file.
+	pieceSize = 1 << 20
+)
+
+// Bytes are written at the end and read anywhere. The zero value is empty. It is not safe for writing from several goroutines;
+// after the last write any number may read.
+type Bytes struct {
+	buf  []byte       // what is not in the file, after flushed
+	file durable.File // nil: all is in buf
+	path string       // of file
+	// flushed is how much the file holds.
+	flushed int64
+}
+
+// Size is how many bytes were written.
+func (b *Bytes) Size() int64 { return b.flushed + int64(len(b.buf)) }
+
+// Write implements io.Writer.
+func (b *Bytes) Write(p []byte) (int, error) {
+	most := inMemory
+	if b.file != nil {
+		most = pieceSize
+	}
+	if len(b.buf)+len(p) > most {
+		if err := b.flush(); err != nil {
+			return 0, err
+		}
+	}
+	b.buf = append(b.buf, p...)
+	return len(p), nil
+}
+
+// flush moves what is in memory to the file.
+func (b *Bytes) flush() error {
+	if b.file == nil {
+		if err := b.begin(); err != nil {
+			return err
+		}
+	}
+	n, err := b.file.Write(b.buf)
+	if err == nil && n < len(b.buf) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return err
+	}
+	b.flushed += int64(n)
+	if cap(b.buf) > 2*pieceSize {
+		b.buf = nil
+	}
+	b.buf = b.buf[:0]
+	return nil
+}
+
+// begin makes the file. It is in the folder for temporary files, so that readers leave no trace where a log is.
+func (b *Bytes) begin() error {
+	dir, err := os.MkdirTemp("", "treeline-")
+	if err != nil {
+		return err
+	}
+	b.path = filepath.Join(dir, "content")
+	f, err := durable.OS{}.Open(b.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return errors.Join(err, os.Remove(dir))
+	}
+	b.file = f
+	b.unname()
+	return nil
+}
+
+// unname removes the name of the file. Some systems refuse that while the file is open.
+func (b *Bytes) unname() {
+	_ = os.Remove(b.path)
+	_ = os.Remove(filepath.Dir(b.path))
+}
+
+// ReadAt implements io.ReaderAt.
+func (b *Bytes) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < 0 {
+		return 0, fmt.Errorf("offset %d is negative", off)
+	}
+	if off < b.flushed {
+		n, err = b.file.ReadAt(p[:min(int64(len(p)), b.flushed-off)], off)
+		if err != nil && (!errors.Is(err, io.EOF) || off+int64(n) < b.flushed) {
+			return n, err
+		}
+	}
+	if at := off + int64(n) - b.flushed; n < len(p) && at < int64(len(b.buf)) {
+		n += copy(p[n:], b.buf[at:])
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Flush makes all bytes ready for Map. Where there is no file it does nothing.
+func (b *Bytes) Flush() error {
+	if b.file == nil {
+		return nil
+	}
+	return b.flush()
+}
+
+// Map gives some of the bytes up to the last Flush without copying them, and a function that ends their use. It returns an
+// error that wraps errors.ErrUnsupported if they are in memory, or the system cannot do it.
+func (b *Bytes) Map(from, size int64) ([]byte, func() error, error) {
+	m, ok := b.file.(durable.Mapper)
+	if !ok || from+size > b.flushed {
+		return nil, nil, errors.ErrUnsupported
+	}
+	return m.Map(from, size, true)
+}
+
+// Close gives the bytes up. A second call does nothing.
+func (b *Bytes) Close() error {
+	f := b.file
+	b.file, b.buf, b.flushed = nil, nil, 0
+	if f == nil {
+		return nil
+	}
+	err := f.Close()
+	b.unname()
+	return err
+}

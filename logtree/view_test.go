@@ -1,0 +1,50 @@
+package logtree
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// shown shows a text, and from an offset on nothing.
+type shown struct {
+	backend.Reader
+	text string
+	most int64
+}
+
+func (s shown) View(from, size int64, look func([]byte) error) error {
+	if from >= s.most {
+		return errors.ErrUnsupported
+	}
+	return look([]byte(s.text[from : from+size]))
+}
+
+// Whatever is shown at a time, the lines are the same. What is not shown is said.
+func TestView(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"a\nbb\n\nccc\r\ndddddddddd\ne\n", "a\ntorn", "\n\n"} {
+		var want []string
+		for r := range splitLines([]byte(text), 0) {
+			want = append(want, fmt.Sprintf("%d %d %q %t", r.Line, r.Offset, r.Data, r.Torn))
+		}
+		for window := range len(text) + 1 {
+			var got []string
+			take := func(r dialect.Record) {
+				got = append(got, fmt.Sprintf("%d %d %q %t", r.Line, r.Offset, r.Data, r.Torn))
+			}
+			seen, line, err := view(t.Context(), shown{text: text, most: 99}, int64(len(text)), int64(window+1), take)
+			if err != nil || seen != int64(len(text)) || line != len(want) || strings.Join(got, "\n") != strings.Join(want, "\n") {
+				t.Errorf("%q by %d: %q up to %d, line %d, %v", text, window+1, got, seen, line, err)
+			}
+		}
+	}
+	seen, line, err := view(t.Context(), shown{text: "a\nbb\nc\n", most: 4}, 7, 3, func(dialect.Record) {})
+	if !errors.Is(err, errors.ErrUnsupported) || seen != 5 || line != 2 {
+		t.Errorf("shown up to %d, line %d, %v", seen, line, err)
+	}
+}

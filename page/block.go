@@ -1,0 +1,352 @@
+package page
+
+import (
+	"bytes"
+	"html/template"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/markup"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// How much of a text a page of the server shows. The rest is one link away. An export shows all that it is given.
+const (
+	mostProse  = 24 << 10 // a text of a message
+	mostOutput = 4 << 10  // the output or an argument of a tool
+	mostLines  = 300      // lines of a diff
+	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
+	leastText  = 400
+)
+
+// sessionView is what the templates of a session get.
+type sessionView struct {
+	SessionPage
+	site *Site
+	room *int // bytes of text that the page may still show
+}
+
+func newSessionView(s *Site, p SessionPage) sessionView {
+	room := pageRoom
+	return sessionView{SessionPage: p, site: s, room: &room}
+}
+
+// fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
+func (v sessionView) fit(text string, most int) int {
+	if v.site.Export {
+		return 0
+	}
+	if *v.room < most {
+		most = max(*v.room, leastText)
+	}
+	*v.room -= min(len(text), most)
+	if len(text) <= most {
+		return 0
+	}
+	return most
+}
+
+// cut cuts a text to a number of bytes at the beginning of a character; 0 leaves it.
+func cut(text string, most int) string {
+	if most == 0 || len(text) <= most {
+		return text
+	}
+	for most > 0 && text[most]&0xc0 == 0x80 {
+		most--
+	}
+	return text[:most]
+}
+
+// blockView is a block with what its template asks for.
+type blockView struct {
+	transcript.Block
+	v sessionView
+	// before is the time of the block before, newModel the model if it is not that of the answer before.
+	before   time.Time
+	newModel string
+	// again: the block before has the same speaker.
+	again bool
+	// FirstUnseen: the first of some blocks that the model does not see.
+	FirstUnseen bool
+}
+
+// Blocks gives the blocks of the window.
+func (v sessionView) Blocks() []blockView {
+	if v.Window == nil {
+		return nil
+	}
+	return v.blocks(v.Window)
+}
+
+func (v sessionView) blocks(w *transcript.Window) []blockView {
+	list := make([]blockView, len(w.Blocks))
+	var before time.Time
+	model, unseen := "", false
+	for i, b := range w.Blocks {
+		again := i > 0 && b.Fork == nil && b.Role == session.RoleAssistant && w.Blocks[i-1].Role == b.Role && w.Blocks[i-1].Kind == b.Kind
+		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen, again: again}
+		unseen = b.Unseen || unseen && b.Kind == transcript.Note
+		if !b.Time.IsZero() {
+			before = b.Time
+		}
+		if b.Model != "" && b.Model != model {
+			model = b.Model
+			list[i].newModel = model
+		}
+	}
+	return list
+}
+
+// Class is the class of the element.
+func (b blockView) Class() string {
+	class := "msg"
+	if b.Role == session.RoleUser && !b.Meta {
+		class += " user"
+	}
+	if b.Unseen {
+		class += " unseen"
+	}
+	if b.again {
+		class += " again"
+	}
+	return class
+}
+
+// Who names the speaker.
+func (b blockView) Who() string {
+	switch {
+	case b.Meta && b.Role == session.RoleUser:
+		return "Agent, as the user"
+	case b.Role == session.RoleUser:
+		return "You"
+	case b.Role == session.RoleAssistant:
+		return "Assistant"
+	case b.Role == session.RoleSystem:
+		return "System"
+	case b.Role == session.RoleTool:
+		return "Tool"
+	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
+		return screen.OneLine(b.Speaker, 40)
+	}
+	return screen.OneLine(b.Native, 40)
+}
+
+// When is the time of the block.
+func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
+
+// NewModel is the model where it is not that of the answer before.
+func (b blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
+
+// Spent says what the answer took, in full.
+func (b blockView) Spent() string {
+	u := b.Usage
+	return "input " + wire.Number(u.Input) + ", output " + wire.Number(u.Output) + ", cache read " + wire.Number(u.CacheRead) +
+		", cache write " + wire.Number(u.CacheWrite)
+}
+
+// Self is the permanent link to the block, Raw the address of its entry in the log.
+func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
+
+// Raw is the address of the entry as it is in the log.
+func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
+
+// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment.
+func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
+	if v.site.Export {
+		return Anchor(entry)
+	}
+	return v.address(param{"leaf", string(leaf)}, param{"at", string(entry)}) + Anchor(entry)
+}
+
+// Fork is the switch before the block.
+func (b blockView) Fork() *forkView { return b.v.fork(b.Block.Fork) }
+
+// forkView is a fork with its links.
+type forkView struct {
+	*transcript.Fork
+	// Label is that of the current branch. Previous and Next lead to its neighbours; "" where there is none.
+	Label, Previous, Next string
+	Items                 []item
+}
+
+func (v sessionView) fork(f *transcript.Fork) *forkView {
+	if f == nil || f.Count < 2 {
+		return nil
+	}
+	view := &forkView{Fork: f}
+	for _, b := range f.Branches {
+		link := v.EntryLink(b.Tip, b.First)
+		switch b.Number {
+		case f.Current:
+			view.Label = screen.OneLine(b.Label, 80)
+		case f.Current - 1:
+			view.Previous = link
+		case f.Current + 1:
+			view.Next = link
+		}
+		text := screen.OneLine(b.Label, 60)
+		if text == "" {
+			text = "(no text)"
+		}
+		view.Items = append(view.Items, item{Text: text, Count: b.Entries, Href: link, On: b.Number == f.Current})
+	}
+	return view
+}
+
+// pieceView is a piece as the template shows it. Kind decides which of the others are set.
+type pieceView struct {
+	Kind string // text, thinking, image, tools, compacted, raw
+	HTML template.HTML
+	// Whole is the address of a text that was cut.
+	Whole string
+	// Long: thinking that is folded.
+	Long     bool
+	Redacted bool
+	Image    imageView
+	Group    string // what several calls are, in one line
+	Tools    []toolView
+	Type     string
+}
+
+type imageView struct {
+	Src  template.URL
+	Text string
+}
+
+// PieceViews gives the pieces of the block.
+func (b blockView) PieceViews() []pieceView {
+	list := make([]pieceView, 0, len(b.Pieces))
+	for _, p := range b.Pieces {
+		switch p := p.(type) {
+		case transcript.Text:
+			if strings.TrimSpace(p.Text) != "" {
+				list = append(list, b.v.prose("text", p, b.ID))
+			}
+		case transcript.Thinking:
+			list = append(list, b.v.thinking(p, b.ID))
+		case transcript.Image:
+			list = append(list, pieceView{Kind: "image", Image: b.v.image(p)})
+		case transcript.Tools:
+			list = append(list, b.v.tools(p))
+		case transcript.Compacted:
+			list = append(list, b.v.prose("compacted", p.Summary, b.ID))
+		case transcript.Raw:
+			list = append(list, b.v.raw(p, b.ID))
+		}
+	}
+	return list
+}
+
+// Compacted is the compaction of the block.
+func (b blockView) Compacted() transcript.Compacted {
+	for _, p := range b.Pieces {
+		if c, ok := p.(transcript.Compacted); ok {
+			return c
+		}
+	}
+	return transcript.Compacted{}
+}
+
+// Kept links to the first entry before the compaction that the model still sees, From to the end of the branch that was left.
+func (b blockView) Kept() string {
+	if c := b.Compacted(); c.FirstKept != "" {
+		return b.v.EntryLink(b.v.Leaf, c.FirstKept)
+	}
+	return ""
+}
+
+// From leads to the end of the branch that a summary is about.
+func (b blockView) From() string {
+	if c := b.Compacted(); c.From != "" {
+		return b.v.EntryLink(c.From, c.From)
+	}
+	return ""
+}
+
+// prose is a text in Markdown.
+func (v sessionView) prose(kind string, t transcript.Text, at session.EntryID) pieceView {
+	view := pieceView{Kind: kind}
+	most := v.fit(t.Text, mostProse)
+	view.HTML = v.markdown(t.Text, most)
+	if most > 0 || t.Cut > 0 {
+		view.Whole = v.site.RawLink(v.Key, firstID(t.Entry, at))
+	}
+	return view
+}
+
+func (v sessionView) markdown(text string, most int) template.HTML {
+	var b bytes.Buffer
+	markup.HTML(&b, text, markup.Options{MaxBytes: most})
+	return template.HTML(b.String())
+}
+
+func firstID(a, b session.EntryID) session.EntryID {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+// thinking is folded if it is longer than a few lines.
+func (v sessionView) thinking(t transcript.Thinking, at session.EntryID) pieceView {
+	view := v.prose("thinking", transcript.Text{Text: t.Text, Cut: t.Cut, Entry: t.Entry}, at)
+	view.Long, view.Redacted = len(t.Text) > 320, t.Redacted && strings.TrimSpace(t.Text) == ""
+	return view
+}
+
+// raw is a piece of an unknown type.
+func (v sessionView) raw(p transcript.Raw, at session.EntryID) pieceView {
+	text := string(p.JSON)
+	most := v.fit(text, mostOutput)
+	view := pieceView{Kind: "raw", Type: screen.OneLine(p.Type, 60), HTML: code(cut(text, most), "json")}
+	if most > 0 || p.Cut > 0 {
+		view.Whole = v.site.RawLink(v.Key, at)
+	}
+	return view
+}
+
+func code(source, language string) template.HTML {
+	var b bytes.Buffer
+	markup.Code(&b, source, language)
+	return template.HTML(b.String())
+}
+
+// image shows a picture, or else says what it is.
+func (v sessionView) image(p transcript.Image) imageView {
+	text := "image"
+	if p.MIME != "" {
+		text = screen.OneLine(p.MIME, 40)
+	}
+	switch {
+	case p.Size >= 0:
+		text += ", " + wire.Size(p.Size)
+	case p.Blob:
+		text += ", its blob is missing"
+	}
+	view := imageView{Text: text}
+	if v.Image != nil {
+		view.Src = imageAddress(v.Image(p))
+	}
+	return view
+}
+
+// imageAddress lets through a path of this site, and a picture of a type that browsers only paint, as data.
+func imageAddress(src string) template.URL {
+	if data, ok := strings.CutPrefix(src, "data:image/"); ok {
+		kind, data, _ := strings.Cut(data, ";base64,")
+		switch kind {
+		case "png", "jpeg", "gif", "webp":
+			if strings.Trim(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == "" {
+				return template.URL(src)
+			}
+		}
+		return ""
+	}
+	if strings.HasPrefix(src, "/") && !strings.HasPrefix(src, "//") {
+		return template.URL(src)
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/markup"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// funcs are the functions of the templates that need no Site.
+var funcs = template.FuncMap{
+	"plain":   plain,
+	"line":    screen.OneLine,
+	"clean":   screen.Clean,
+	"number":  wire.Number,
+	"count":   wire.Count,
+	"size":    wire.Size,
+	"tokens":  tokens,
+	"dollars": dollars,
+	"anchor":  Anchor,
+	"took":    took,
+	"int64":   func(n int) int64 { return int64(n) },
+	"short":   shortID,
+	"next":    func(i int) int { return i + 1 },
+}
+
+// plain shows a text that comes from a log.
+func plain(s string) template.HTML {
+	var b bytes.Buffer
+	markup.Plain(&b, s)
+	return template.HTML(b.String())
+}
+
+// tokens is a number of tokens in few characters: 950, 1.2k, 61.8M.
+func tokens(n int64) string {
+	f := float64(n)
+	switch {
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case f < 99.95e3:
+		return strconv.FormatFloat(f/1e3, 'f', 1, 64) + "k"
+	case f < 999.5e3:
+		return strconv.FormatFloat(f/1e3, 'f', 0, 64) + "k"
+	case f < 999.5e6:
+		return strconv.FormatFloat(f/1e6, 'f', 1, 64) + "M"
+	}
+	return strconv.FormatFloat(f/1e9, 'f', 1, 64) + "G"
+}
+
+// dollars is a cost. Small ones have as many digits as say something.
+func dollars(f float64) string {
+	switch {
+	case f == 0 || math.IsNaN(f) || math.IsInf(f, 0):
+		return "$0"
+	case f < 0.0095:
+		return "$" + strings.TrimRight(strconv.FormatFloat(f, 'f', 4, 64), "0")
+	case f < 1000:
+		return fmt.Sprintf("$%.2f", f)
+	}
+	return "$" + wire.Number(int64(math.Round(f)))
+}
+
+// took is a duration as people say it: 0.1 s, 42 s, 3 min.
+func took(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < 10*time.Second:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < 2*time.Minute:
+		return strconv.Itoa(int(d.Seconds()+0.5)) + " s"
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d.Minutes()+0.5)) + " min"
+	}
+	return strconv.Itoa(int(d.Hours()+0.5)) + " h"
+}
+
+// shortID is the beginning of a long id. UUIDs that are times differ at their ends.
+func shortID(id string) string {
+	id = screen.OneLine(id, 0)
+	if len(id) <= 12 {
+		return id
+	}
+	return id[:4] + "…" + id[len(id)-6:]
+}
+
+// in gives a time in the zone of the site.
+func (s *Site) in(t time.Time) time.Time {
+	if s.Zone == nil {
+		return t.UTC()
+	}
+	return t.In(s.Zone)
+}
+
+// Ago is a time element as a list shows it.
+func (s *Site) Ago(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	if s.Now == nil {
+		return s.element(t, s.in(t).Format("2 Jan 2006"))
+	}
+	return s.element(t, wire.Ago(s.in(t), s.in(s.Now())))
+}
+
+// Clock is the time element of a message: the time of day, with the date where the day differs from that of before.
+func (s *Site) Clock(t, before time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	at := s.in(t)
+	if b := s.in(before); before.IsZero() || b.YearDay() == at.YearDay() && b.Year() == at.Year() {
+		return s.element(t, at.Format("15:04"))
+	}
+	return s.element(t, at.Format("2 Jan 15:04"))
+}
+
+// Date is a time element with date and time.
+func (s *Site) Date(t time.Time) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	return s.element(t, s.in(t).Format("2 Jan 2006 15:04"))
+}
+
+// element writes a time. Its parts are made of digits and names of months.
+func (s *Site) element(t time.Time, text string) template.HTML {
+	return template.HTML(`<time datetime="` + wire.UTC(t) + `" title="` + s.in(t).Format("Mon 2 Jan 2006 15:04:05 -07:00") + `">` + text + `</time>`)
+}
+
+// Folder is a path with the home folder shortened.
+func (s *Site) Folder(path string) string { return wire.Tilde(screen.OneLine(path, 200), s.Home) }

@@ -1,0 +1,113 @@
+package page
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/markup"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// SearchPage is what a search found.
+type SearchPage struct {
+	Query string
+	// Error says why the query cannot be answered, such as a quote that is not closed; "" where it can.
+	Error string
+	// Matched and More are those of wire.SearchResult.
+	Matched string
+	More    bool
+	Hits    []Hit
+	// Limit is the number of hits that were wanted.
+	Limit int
+}
+
+// Hit is one hit.
+type Hit struct {
+	wire.Hit
+	// Key addresses the session; "" for a run.
+	Key string
+}
+
+// hitGroup is the hits of one session or run, which follow each other.
+type hitGroup struct {
+	Hit  // the first one, for the title
+	Hits []Hit
+}
+
+// Search writes a page of results.
+func (s *Site) Search(w io.Writer, p SearchPage) error {
+	title := "Search"
+	if p.Query != "" {
+		title = p.Query + " · Search"
+	}
+	return s.write(w, "search.html", view{Title: title, Query: p.Query, Page: p})
+}
+
+// SearchHits writes the list of a page of results alone, for searching while typing.
+func (s *Site) SearchHits(w io.Writer, p SearchPage) error {
+	return s.write(w, "hits", view{Query: p.Query, Page: p})
+}
+
+// Groups gives the hits by session, in the order of the best hit of each.
+func (p SearchPage) Groups() []hitGroup {
+	var groups []hitGroup
+	at := map[string]int{}
+	for _, h := range p.Hits {
+		of := h.Key + "\x00" + h.Run
+		i, ok := at[of]
+		if !ok {
+			i = len(groups)
+			at[of] = i
+			groups = append(groups, hitGroup{Hit: h})
+		}
+		groups[i].Hits = append(groups[i].Hits, h)
+	}
+	return groups
+}
+
+// HitLink leads to the entry of a hit.
+func (s *Site) HitLink(h Hit) string {
+	switch {
+	case h.Run != "":
+		return s.Link("runs", h.Run)
+	case h.Entry == nil:
+		return s.Link("s", h.Key)
+	case h.OnPath:
+		return s.EntryLink(h.Key, "", *h.Entry)
+	}
+	return s.EntryLink(h.Key, *h.Entry, *h.Entry)
+}
+
+// HitTime is the time of a hit.
+func (s *Site) HitTime(h Hit) template.HTML {
+	if h.Time == nil {
+		return ""
+	}
+	at, err := time.Parse(time.RFC3339, *h.Time)
+	if err != nil {
+		return ""
+	}
+	return s.Ago(at)
+}
+
+// Marked is the snippet with its matches marked.
+func (h Hit) Marked() template.HTML {
+	var b bytes.Buffer
+	text := []rune(h.Snippet)
+	done := 0
+	for _, m := range h.Marks {
+		from, to := max(m[0], done), min(m[1], len(text))
+		if from >= to {
+			continue
+		}
+		markup.Plain(&b, string(text[done:from]))
+		b.WriteString("<mark>")
+		markup.Plain(&b, string(text[from:to]))
+		b.WriteString("</mark>")
+		done = to
+	}
+	markup.Plain(&b, string(text[done:]))
+	return template.HTML(b.String())
+}

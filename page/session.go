@@ -1,0 +1,275 @@
+package page
+
+import (
+	"io"
+	"net/url"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// Mode is what a page shows of a session, as the parameter "mode" spells it.
+type Mode string
+
+// The modes.
+const (
+	Everything Mode = "everything" // the default
+	Focused    Mode = "focused"    // prompts and final answers
+	Model      Mode = "model"      // what the model sees at the leaf
+	Changes    Mode = "changes"    // all edits of files on the path, one diff for each file
+)
+
+// ParseMode reads the parameter; anything unknown is Everything.
+func ParseMode(s string) Mode {
+	switch m := Mode(s); m {
+	case Focused, Model, Changes:
+		return m
+	}
+	return Everything
+}
+
+// SessionPage is one session. Parameters of the address: mode is the Mode; leaf is the entry that ends the path; at is an
+// entry in the middle of the window; before and after are those of transcript.Request; first=1 begins at the start of the path.
+type SessionPage struct {
+	Head
+	Mode Mode
+	// Leaf is the parameter of the address; "" for the leaf of the session.
+	Leaf session.EntryID
+	// At is the entry that the reader asked for; "" for none.
+	At session.EntryID
+	// Window is what is shown, in all modes but Changes.
+	Window *transcript.Window
+	// Files are what mode Changes shows.
+	Files []transcript.FileChange
+	// Rail is the tree; nil draws none.
+	Rail *transcript.Rail
+	// Here is what holds at the leaf; nil if it was not computed.
+	Here *Here
+	// Problems are those of the log and of the window.
+	Problems []session.Problem
+	// Parent is the session that this one was forked from, or whose sub-agent it is. Forks and Tasks were forked from
+	// this one, or are its sub-agents. IsTask: it is the sub-agent of its parent. Only Key, Title and Dialect of these rows are shown, and what sub-agents used.
+	Parent       *Row
+	IsTask       bool
+	Forks, Tasks []Row
+	Runs         []RunRow
+	// Resume is the command that continues the session; "" where its agent has none. ResumeIn are the commands for other
+	// agents, by agent.
+	Resume   string
+	ResumeIn []Command
+	// Exports are the formats that the server offers.
+	Exports []string
+	// Events is the address of the events that tell of new entries; "" for a page that stays as it is.
+	Events string
+	// Image gives the address of a picture: a path of the server, or a data URL in an export. "" shows its type and size
+	// alone. nil is "" for all.
+	Image func(transcript.Image) string
+	// SessionKey gives the key of a sub-agent's session; "" for one that is not there. nil is "" for all.
+	SessionKey func(session.ID) string
+	// Sections are the branches of an export that are not on the path; see Section.
+	Sections []Section
+}
+
+// Head is what every page of a session shows.
+type Head struct {
+	// Key addresses the session, ID is its own id.
+	Key, ID string
+	// Title is its heading; "" for none.
+	Title        string
+	Dialect, CWD string
+	// Path is that of its log.
+	Path    string
+	Created time.Time
+	// Entries and Messages count all branches, as do Tokens and Cost; Branches counts their tips.
+	Entries, Messages, Branches int
+	Tokens                      wire.Tokens
+	Cost                        float64
+	// Live: an entry was written within the last minutes.
+	Live bool
+}
+
+// Here is what holds at a leaf.
+type Here struct {
+	// Messages and Tokens are those of the context; Tokens is an estimate.
+	Messages int
+	Tokens   int64
+	Model    string
+	// Thinking is the level; "" is off.
+	Thinking string
+}
+
+// Command is the command that continues a session in an agent.
+type Command struct{ Agent, Command string }
+
+// Section is a branch of an export. All entries of the session are in the file once: the path of SessionPage.Window, then each
+// other branch from its fork on, after the branch that it leaves. The script shows one path at a time; without it, all are
+// shown, one below the other.
+type Section struct {
+	// From is the entry before the fork; "" for a root.
+	From session.EntryID
+	// Branch is the number of the branch at the fork, and Of the number of branches.
+	Branch, Of int
+	Label      string
+	Window     *transcript.Window
+}
+
+// Session writes the page of a session.
+func (s *Site) Session(w io.Writer, p SessionPage) error {
+	return s.write(w, "session.html", view{Section: "sessions", Title: p.Heading(), Page: newSessionView(s, p)})
+}
+
+// Fragment writes what changes while a session grows: the blocks, the rail and the details. The script puts them into the page.
+func (s *Site) Fragment(w io.Writer, p SessionPage) error {
+	return s.write(w, "fragment", view{Section: "sessions", Page: newSessionView(s, p)})
+}
+
+// param is a parameter of an address.
+type param struct{ name, value string }
+
+// address is the page of the session in the same mode with other parameters; those without a value are left out.
+func (v sessionView) address(params ...param) string { return v.inMode(v.Mode, params...) }
+
+func (v sessionView) inMode(m Mode, params ...param) string {
+	values := url.Values{}
+	if m != Everything && m != "" {
+		values.Set("mode", string(m))
+	}
+	for _, p := range params {
+		if p.value != "" {
+			values.Set(p.name, p.value)
+		}
+	}
+	return with(v.site.Link("s", v.Key), values)
+}
+
+// transcriptLink leads to an entry on the same path among everything.
+func (v sessionView) transcriptLink(entry session.EntryID) string {
+	if v.site.Export {
+		return Anchor(entry)
+	}
+	return v.inMode(Everything, param{"leaf", string(v.Leaf)}, param{"at", string(entry)}) + Anchor(entry)
+}
+
+// Modes are the links between the modes.
+func (v sessionView) Modes() []item {
+	words := []struct {
+		m    Mode
+		text string
+	}{{Everything, "Everything"}, {Focused, "Focused"}, {Model, "What the model sees"}, {Changes, "Changes"}}
+	list := make([]item, len(words))
+	for i, w := range words {
+		list[i] = item{Text: w.text, On: w.m == v.Mode || v.Mode == "" && w.m == Everything, Href: v.inMode(w.m, param{"leaf", string(v.Leaf)})}
+	}
+	return list
+}
+
+// Earlier and Later lead to the blocks before and after the window, "" where there are none. First leads to the start.
+func (v sessionView) Earlier() string {
+	if v.Window == nil || !v.Window.Earlier || v.site.Export {
+		return ""
+	}
+	return v.address(param{"leaf", string(v.Leaf)}, param{"before", string(v.Window.First)})
+}
+
+// Later leads to the blocks after the window.
+func (v sessionView) Later() string {
+	if v.Window == nil || !v.Window.Later || v.site.Export {
+		return ""
+	}
+	return v.address(param{"leaf", string(v.Leaf)}, param{"after", string(v.Window.Last)})
+}
+
+// First leads to the start of the path, Last to its end.
+func (v sessionView) First() string {
+	return v.address(param{"leaf", string(v.Leaf)}, param{"first", "1"})
+}
+
+// Last leads to the end of the path.
+func (v sessionView) Last() string { return v.address(param{"leaf", string(v.Leaf)}) }
+
+// LeafLink leads to the session as it is now, "" where that is shown.
+func (v sessionView) LeafLink() string {
+	if v.Leaf == "" || v.site.Export {
+		return ""
+	}
+	return v.address()
+}
+
+// FragmentLink is where the script asks for new blocks.
+func (v sessionView) FragmentLink() string {
+	if v.site.Export || v.Mode == Changes {
+		return ""
+	}
+	values := url.Values{}
+	for _, p := range []param{{"mode", string(v.Mode)}, {"leaf", string(v.Leaf)}} {
+		if p.value != "" {
+			values.Set(p.name, p.value)
+		}
+	}
+	return with(v.site.Link("s", v.Key, "fragment"), values)
+}
+
+// ExportLinks are the downloads.
+func (v sessionView) ExportLinks() []item {
+	if v.site.Export {
+		return nil
+	}
+	list := make([]item, len(v.Exports))
+	for i, format := range v.Exports {
+		values := url.Values{"format": {format}}
+		if v.Leaf != "" {
+			values.Set("leaf", string(v.Leaf))
+		}
+		list[i] = item{Text: format, Href: with(v.site.Link("s", v.Key, "export"), values)}
+	}
+	return list
+}
+
+// Onward is how the conversation goes on after the leaf.
+func (v sessionView) Onward() []item {
+	if v.Window == nil || v.Window.Onward == nil {
+		return nil
+	}
+	var list []item
+	for _, b := range v.Window.Onward.Branches {
+		text := screen.OneLine(b.Label, 80)
+		if text == "" {
+			text = "(no text)"
+		}
+		list = append(list, item{Text: text, Count: b.Entries, Href: v.EntryLink(b.Tip, b.First)})
+	}
+	return list
+}
+
+// SectionViews are the other branches of an export.
+func (v sessionView) SectionViews() []sectionView {
+	list := make([]sectionView, len(v.Sections))
+	for i, s := range v.Sections {
+		list[i] = sectionView{s, v}
+	}
+	return list
+}
+
+type sectionView struct {
+	Section
+	v sessionView
+}
+
+// Switch reports whether the branch begins with the switch of its fork.
+func (s sectionView) Switch() bool {
+	return len(s.Window.Blocks) > 0 && s.v.fork(s.Window.Blocks[0].Fork) != nil
+}
+
+// Blocks gives the blocks of the branch.
+func (s sectionView) Blocks() []blockView { return s.v.blocks(s.Window) }
+
+// Heading is the title of the session, or what stands in its place.
+func (h Head) Heading() string {
+	if h.Title == "" {
+		return "(no title)"
+	}
+	return h.Title
+}

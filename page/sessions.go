@@ -1,0 +1,305 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// ListQuery is what a list of sessions was asked for: the filters of a list, as the parameters of the address spell them.
+// A zero value asks for everything.
+type ListQuery struct {
+	Source string   // agent: the name of a dialect, or a folder
+	CWD    string   // cwd: the working directory
+	Since  string   // since: 7d, 2026-11-01
+	Until  string   // until
+	Model  string   // model: a part of its name, or a pattern
+	Title  string   // title: a pattern
+	Has    []string // has, repeated: label, branch, compaction, problem, blob, run
+	Sort   string   // sort: when (the default), created, size, messages, tokens, cost, title, project
+	Limit  int      // limit: rows wanted; 0 is the default of the server
+}
+
+// ParseListQuery reads the parameters of an address. It does not check their values.
+func ParseListQuery(v url.Values) ListQuery {
+	limit, _ := strconv.Atoi(v.Get("limit")) // anything else is the default
+	return ListQuery{
+		Source: v.Get("agent"), CWD: v.Get("cwd"), Since: v.Get("since"), Until: v.Get("until"), Model: v.Get("model"), Title: v.Get("title"),
+		Has: v["has"], Sort: v.Get("sort"), Limit: max(limit, 0),
+	}
+}
+
+// Values gives the parameters that ParseListQuery reads.
+func (q ListQuery) Values() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set("agent", q.Source)
+	set("cwd", q.CWD)
+	set("since", q.Since)
+	set("until", q.Until)
+	set("model", q.Model)
+	set("title", q.Title)
+	set("sort", q.Sort)
+	for _, h := range q.Has {
+		v.Add("has", h)
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return v
+}
+
+// SessionsPage is a list of sessions.
+type SessionsPage struct {
+	Query ListQuery
+	// Rows are those shown, in order: forks and sub-agents after their parent, with a Depth.
+	Rows []Row
+	// Matched counts the sessions that the filters let through, Total all of them.
+	Matched, Total int
+	// Tokens and Cost are the sums of the matched ones.
+	Tokens int64
+	Cost   float64
+	// Agents, Models and Projects are what the filters offer, most used first.
+	Agents, Models, Projects []Choice
+	// Sources are the places that were looked at. They are shown if there is no session at all.
+	Sources []wire.Source
+	// Problems are folders that could not be read, and files that are no sessions.
+	Problems []string
+	// Events is the address of the events that tell of new entries; "" for a list that stays as it is.
+	Events string
+	// Index is the address of the search index of an export, relative to the page: a script that IndexScript wrote. "" for
+	// none.
+	Index string
+}
+
+// IndexEntry is a session in the search index of an export.
+type IndexEntry struct {
+	// Href is the address of its page, relative to the list.
+	Href    string      `json:"h"`
+	Title   string      `json:"t"`
+	Dialect string      `json:"a"`
+	Texts   []IndexText `json:"x"`
+}
+
+// IndexText is what can be found: the text of an entry.
+type IndexText struct {
+	Entry string `json:"e"`
+	Text  string `json:"t"`
+}
+
+// IndexScript writes the search index of an export. It is a script, since a page that was opened from a file may load
+// no other data.
+func IndexScript(w io.Writer, list []IndexEntry) error {
+	data, err := json.Marshal(list) // it escapes <, > and the separators that end a line in a script
+	if err == nil {
+		_, err = fmt.Fprintf(w, "treelineIndex(%s);\n", data)
+	}
+	return err
+}
+
+// Row is a session in a list.
+type Row struct {
+	wire.Row
+	// Key addresses the session.
+	Key string
+	// When is the time that lists are ordered by.
+	When time.Time
+	// Live: an entry was written within the last minutes.
+	Live bool
+	// Tasks counts the sub-agents that are not in the list, Runs the recorded runs.
+	Tasks, Runs int
+	// Task: the session is a sub-agent's.
+	Task bool
+}
+
+// Choice is a value that a filter offers, and how many sessions have it.
+type Choice struct {
+	Value string
+	Count int
+}
+
+// Sessions writes a list of sessions.
+func (s *Site) Sessions(w io.Writer, p SessionsPage) error {
+	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Index: p.Index, Page: sessionsView{p, s}})
+}
+
+// sessionsView is what the template of a list gets.
+type sessionsView struct {
+	SessionsPage
+	site *Site
+}
+
+// item is a value that a menu or a chip offers.
+type item struct {
+	Text  string
+	Count int
+	Href  string
+	On    bool
+}
+
+// menu is a list of links that unfolds.
+type menu struct {
+	Name  string
+	On    bool
+	Items []item
+}
+
+// None reports whether there is no session anywhere.
+func (p SessionsPage) None() bool { return p.Total == 0 }
+
+// Narrowed reports whether any filter is set.
+func (p SessionsPage) Narrowed() bool {
+	q := p.Query
+	q.Sort, q.Limit = "", 0
+	return len(q.Values()) > 0
+}
+
+// link is the list with another query. It begins with the default number of rows.
+func (v sessionsView) link(change func(*ListQuery)) string {
+	q := v.Query
+	q.Has = slices.Clone(q.Has)
+	q.Limit = 0
+	change(&q)
+	return with(v.site.Link(), q.Values())
+}
+
+// choices is a menu of the values that a filter offers, with one for all of them.
+func (v sessionsView) choices(all string, list []Choice, now string, show func(string) string, set func(*ListQuery, string)) menu {
+	m := menu{Name: all, On: now != ""}
+	if now != "" {
+		m.Name = show(now)
+	}
+	m.Items = append(m.Items, item{Text: all, Href: v.link(func(q *ListQuery) { set(q, "") }), On: now == ""})
+	for _, c := range list {
+		m.Items = append(m.Items, item{Text: show(c.Value), Count: c.Count, Href: v.link(func(q *ListQuery) { set(q, c.Value) }), On: c.Value == now})
+	}
+	return m
+}
+
+// AgentMenu offers the agents.
+func (v sessionsView) AgentMenu() menu {
+	return v.choices("All agents", v.Agents, v.Query.Source, func(s string) string { return s }, func(q *ListQuery, s string) { q.Source = s })
+}
+
+// ProjectMenu offers the folders.
+func (v sessionsView) ProjectMenu() menu {
+	return v.choices("All projects", v.Projects, v.Query.CWD, v.site.Folder, func(q *ListQuery, s string) { q.CWD = s })
+}
+
+// ModelMenu offers the models.
+func (v sessionsView) ModelMenu() menu {
+	return v.choices("All models", v.Models, v.Query.Model, func(s string) string { return s }, func(q *ListQuery, s string) { q.Model = s })
+}
+
+// orders are the ways to sort, with the words of the menu.
+var orders = []item{
+	{Text: "last used"}, {Text: "created", Href: "created"}, {Text: "messages", Href: "messages"}, {Text: "tokens", Href: "tokens"},
+	{Text: "cost", Href: "cost"}, {Text: "size", Href: "size"}, {Text: "title", Href: "title"}, {Text: "project", Href: "project"},
+}
+
+// SortMenu offers the orders.
+func (v sessionsView) SortMenu() menu {
+	var m menu
+	for _, o := range orders {
+		on := o.Href == v.Query.Sort || o.Href == "" && v.Query.Sort == "when"
+		if on {
+			m.Name = "Sort: " + o.Text
+		}
+		m.Items = append(m.Items, item{Text: o.Text, Href: v.link(func(q *ListQuery) { q.Sort = o.Href }), On: on})
+	}
+	return m
+}
+
+// Chips are the filters that are on or off.
+func (v sessionsView) Chips() []item {
+	const week = "7d"
+	chips := []item{{Text: "Last 7 days", On: v.Query.Since == week, Href: v.link(func(q *ListQuery) {
+		if q.Since == week {
+			q.Since = ""
+		} else {
+			q.Since = week
+		}
+	})}}
+	for _, has := range [][2]string{{"Branches", "branch"}, {"Labels", "label"}, {"Runs", "run"}, {"Problems", "problem"}} {
+		i := slices.Index(v.Query.Has, has[1])
+		chips = append(chips, item{Text: has[0], On: i >= 0, Href: v.link(func(q *ListQuery) {
+			if i >= 0 {
+				q.Has = slices.Delete(q.Has, i, i+1)
+			} else {
+				q.Has = append(q.Has, has[1])
+			}
+		})})
+	}
+	return chips
+}
+
+// Kept are the parameters that the form does not ask for, as names and values.
+func (v sessionsView) Kept() (list []item) {
+	q := v.Query
+	q.Title, q.Since, q.Until, q.Model, q.CWD, q.Limit = "", "", "", "", "", 0
+	values := q.Values()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		for _, value := range values[name] {
+			list = append(list, item{Text: name, Href: value})
+		}
+	}
+	return list
+}
+
+// MoreLink is the list with more rows, "" if all are shown.
+func (v sessionsView) MoreLink() string {
+	if len(v.Rows) >= v.Matched || v.site.Export {
+		return ""
+	}
+	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })
+}
+
+// Depth is how many ancestors of the row stand above it.
+func (r Row) Depth() int {
+	if r.Row.Depth == nil {
+		return 0
+	}
+	return min(*r.Row.Depth, 4) // deeper forks are indented no further
+}
+
+// Notes are what is worth knowing of the session besides. Those that are on need attention.
+func (r Row) Notes() (notes []item) {
+	add := func(n int, one, many string, on bool) {
+		if n > 0 {
+			notes = append(notes, item{Text: wire.Count(n, one, many), On: on})
+		}
+	}
+	if r.Task {
+		notes = append(notes, item{Text: "sub-agent"})
+	}
+	if k := r.Known; k != nil {
+		if k.Branches > 1 {
+			add(k.Branches, "branch", "branches", false)
+		}
+		for _, has := range k.Has {
+			switch has {
+			case "label":
+				notes = append(notes, item{Text: "labels"})
+			case "compaction":
+				notes = append(notes, item{Text: "compacted"})
+			}
+		}
+	}
+	add(r.Tasks, "sub-agent", "sub-agents", false)
+	add(r.Runs, "run", "runs", false)
+	if k := r.Known; k != nil {
+		add(k.Problems, "problem", "problems", true)
+	}
+	return notes
+}

@@ -1,0 +1,342 @@
+package page
+
+import (
+	"bytes"
+	"encoding/json"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/diff"
+	"github.com/treeline-dev/treeline/internal/markup"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// toolView is a call and its result as the template shows them.
+type toolView struct {
+	transcript.Tool
+	v sessionView
+	// About is the title, with paths relative to the working directory. Open: shown unfolded.
+	About string
+	Open  bool
+	// Command is the input where it is one command, Args are its members otherwise.
+	Command template.HTML
+	Args    []argument
+	Outputs []pieceView
+	// RawInput is the input of an export, which cannot link to it.
+	RawInput template.HTML
+	Diffs    []fileView
+	lines    int
+}
+
+// argument is a member of a tool's input.
+type argument struct {
+	Name  string
+	Value template.HTML
+}
+
+// mostCalls is how many calls are shown one below the other. More are folded into a group.
+const mostCalls = 3
+
+func (v sessionView) tools(t transcript.Tools) pieceView {
+	view := pieceView{Kind: "tools"}
+	alone := len(t.Calls) <= mostCalls
+	for _, c := range t.Calls {
+		view.Tools = append(view.Tools, v.tool(c, alone))
+	}
+	if !alone {
+		view.Group = group(t.Calls)
+		view.Long = true
+		for _, c := range t.Calls {
+			if c.Failed || len(c.Edits) > 0 {
+				view.Long = false // shown unfolded: people look for these
+			}
+		}
+	}
+	return view
+}
+
+// group counts calls by name: "4 read, 2 grep".
+func group(calls []transcript.Tool) string {
+	counts := map[string]int{}
+	var names []string
+	for _, c := range calls {
+		name := screen.OneLine(c.Name, 30)
+		if counts[name] == 0 {
+			names = append(names, name)
+		}
+		counts[name]++
+	}
+	for i, n := range names {
+		names[i] = strconv.Itoa(counts[n]) + " " + n
+	}
+	return strings.Join(names, ", ")
+}
+
+func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
+	view := toolView{Tool: t, v: v, About: screen.OneLine(v.relative(t.Title), 160)}
+	for i := range t.Edits {
+		view.Diffs = append(view.Diffs, v.file(t.Edits[i], firstID(t.Call, t.Result)))
+	}
+	if len(t.Edits) == 0 {
+		view.input()
+	}
+	if v.site.Export && len(t.Input) > 0 {
+		view.RawInput = code(indent(t.Input), "json")
+	}
+	for _, p := range t.Output {
+		switch p := p.(type) {
+		case transcript.Text:
+			view.output(p)
+		case transcript.Image:
+			view.Outputs = append(view.Outputs, pieceView{Kind: "image", Image: v.image(p)})
+		case transcript.Raw:
+			view.Outputs = append(view.Outputs, v.raw(p, t.Result))
+		}
+	}
+	changed := 0
+	for _, e := range t.Edits {
+		changed += e.Added + e.Removed
+	}
+	view.Open = t.Failed || alone && (changed > 0 && changed <= 60 || t.Child != nil)
+	return view
+}
+
+// output is a text that the tool put out. JSON is indented; anything else stays as it is.
+func (t *toolView) output(p transcript.Text) {
+	text := strings.Trim(p.Text, "\n")
+	if text == "" {
+		return
+	}
+	t.lines += 1 + strings.Count(text, "\n")
+	if len(t.Edits) > 0 && !t.Failed && len(text) < 300 {
+		return // "edited successfully" beside the diff
+	}
+	most := t.v.fit(text, mostOutput)
+	view := pieceView{Kind: "text"}
+	if most > 0 || p.Cut > 0 {
+		view.Whole = t.v.site.RawLink(t.v.Key, firstID(p.Entry, t.Result))
+	}
+	if c := text[0]; (c == '{' || c == '[') && most == 0 && p.Cut == 0 && json.Valid([]byte(text)) {
+		view.HTML = code(indent([]byte(text)), "json")
+	} else {
+		view.HTML = plain(cut(text, most))
+	}
+	t.Outputs = append(t.Outputs, view)
+}
+
+// commands are the members that hold a whole command or program.
+var commands = map[string]string{"command": "shell", "cmd": "shell", "script": "shell", "code": "", "sql": "sql", "query": ""}
+
+// input shows a command as code and anything else member by member. What the title says already is not repeated.
+func (t *toolView) input() {
+	if !rawjson.IsObject(t.Input) {
+		if len(t.Input) > 0 && string(t.Input) != "null" {
+			text := string(t.Input)
+			if s, ok := rawjson.Unquote(t.Input); ok {
+				text = s
+			}
+			t.Command = t.value(text, "")
+		}
+		return
+	}
+	for name, member := range rawjson.Fields(t.Input) {
+		text, isText := rawjson.Unquote(member)
+		switch language, isCommand := commands[name]; {
+		case isText && isCommand && t.Command == "":
+			if strings.TrimSpace(text) != t.Title || strings.Contains(text, "\n") || len(text) > 60 {
+				t.Command = t.value(text, language)
+			}
+			continue
+		case isText && text == t.Title:
+			continue
+		case !isText:
+			text = string(member)
+		}
+		if len(t.Args) == 24 {
+			t.Args = append(t.Args, argument{Name: screen.Ellipsis})
+			break
+		}
+		t.Args = append(t.Args, argument{Name: screen.OneLine(name, 40), Value: t.value(text, "")})
+	}
+}
+
+func (t *toolView) value(text, language string) template.HTML {
+	most := t.v.fit(text, mostOutput)
+	var b bytes.Buffer
+	if language != "" && most == 0 {
+		markup.Code(&b, text, language)
+	} else {
+		markup.Plain(&b, cut(text, most))
+	}
+	if most > 0 {
+		b.WriteString(`<span class="cut">… ` + wire.Size(int64(len(text)-most)) + ` more</span>`)
+	}
+	return template.HTML(b.String())
+}
+
+// indent spells JSON on several lines. What encoding/json cannot read stays as it is.
+func indent(raw []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// Outcome says in a few words how the call went.
+func (t toolView) Outcome() string {
+	var words []string
+	switch {
+	case t.Failed:
+		words = append(words, "failed")
+	case !t.Answered:
+		words = append(words, "no result")
+	case t.lines > 0 && len(t.Edits) == 0:
+		words = append(words, wire.Count(t.lines, "line", "lines"))
+	}
+	if t.Took >= 50*time.Millisecond { // less says nothing
+		words = append(words, took(t.Took))
+	}
+	return strings.Join(words, " · ")
+}
+
+// Sums are the lines that edits add and remove.
+func (t toolView) Sums() (s struct{ Added, Removed int }) {
+	for _, e := range t.Edits {
+		s.Added += e.Added
+		s.Removed += e.Removed
+	}
+	return s
+}
+
+// InputLink and OutputLink are the addresses of the entries that have the call and the result.
+func (t toolView) InputLink() string { return t.v.site.RawLink(t.v.Key, t.Call) }
+
+// OutputLink is the address of the entry that has the result.
+func (t toolView) OutputLink() string {
+	if t.Result == t.Call {
+		return ""
+	}
+	return t.v.site.RawLink(t.v.Key, t.Result)
+}
+
+// ChildLink leads to the sub-agent's session, or to its entries in this one.
+func (t toolView) ChildLink() string {
+	c := t.Child
+	if c.Session == "" {
+		return t.v.EntryLink(c.Tip, c.First)
+	}
+	if t.v.SessionKey == nil {
+		return ""
+	}
+	if key := t.v.SessionKey(c.Session); key != "" {
+		return t.v.site.Link("s", key)
+	}
+	return ""
+}
+
+// fileView is the change of a file.
+type fileView struct {
+	transcript.Edit
+	Lines []lineView
+	// More counts lines that are not shown, Whole is the address where they are.
+	More  int
+	Whole string
+	// Edits and Links are those of a change along a path.
+	Edits int
+	Links []string
+}
+
+// lineView is a line of a diff. Class is a for added, d for removed, h for the head of a hunk.
+type lineView struct {
+	Class, Sign string
+	Old, New    int
+	HTML        template.HTML
+}
+
+func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
+	view := fileView{Edit: e}
+	view.Path, view.From = v.relative(e.Path), v.relative(e.From)
+	most := mostLines
+	if v.site.Export {
+		most = 1 << 30
+	}
+	for i, h := range e.Hunks {
+		if i > 0 || h.Section != "" {
+			view.Lines = append(view.Lines, lineView{Class: "h", HTML: plain(screen.OneLine(h.Section, 120))})
+		}
+		old, now := h.OldLine, h.NewLine
+		for _, l := range h.Lines {
+			line := lineView{Sign: " "}
+			switch l.Op {
+			case diff.Added:
+				line.Class, line.Sign = "a", "+"
+			case diff.Removed:
+				line.Class, line.Sign = "d", "−"
+			}
+			if h.OldLine > 0 && l.Op != diff.Added {
+				line.Old, old = old, old+1
+			}
+			if h.NewLine > 0 && l.Op != diff.Removed {
+				line.New, now = now, now+1
+			}
+			if len(view.Lines) >= most || !v.site.Export && *v.room <= 0 {
+				view.More++
+				continue
+			}
+			most := v.fit(l.Text, 2000)
+			line.HTML = plain(cut(l.Text, most))
+			view.Lines = append(view.Lines, line)
+		}
+	}
+	if view.More > 0 {
+		view.Whole = v.site.RawLink(v.Key, at)
+	}
+	return view
+}
+
+// Numbered reports whether the numbers of the lines are known.
+func (f fileView) Numbered() bool {
+	return len(f.Hunks) > 0 && (f.Hunks[0].OldLine > 0 || f.Hunks[0].NewLine > 0)
+}
+
+// relative shows paths below the working directory relative to it. It is a plain replacement: the raw entry has the path.
+func (v sessionView) relative(text string) string {
+	if len(v.CWD) < 2 {
+		return text
+	}
+	return strings.ReplaceAll(text, v.CWD+"/", "")
+}
+
+// FileViews are the changes of all files.
+func (v sessionView) FileViews() []fileView {
+	list := make([]fileView, 0, len(v.Files))
+	for _, c := range v.Files {
+		var at session.EntryID
+		if len(c.Entries) > 0 {
+			at = c.Entries[0]
+		}
+		view := v.file(c.Edit, at)
+		view.Edits = c.Edits
+		for _, e := range c.Entries {
+			view.Links = append(view.Links, v.transcriptLink(e))
+		}
+		list = append(list, view)
+	}
+	return list
+}
+
+// Changed are the sums over all files.
+func (v sessionView) Changed() (s struct{ Added, Removed int }) {
+	for _, c := range v.Files {
+		s.Added += c.Added
+		s.Removed += c.Removed
+	}
+	return s
+}

@@ -1,0 +1,188 @@
+package page
+
+import (
+	"html/template"
+	"io"
+	"net/url"
+	"slices"
+
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// UsageQuery is what a page of usage was asked for.
+type UsageQuery struct {
+	Since   string // since: 30d, 2026-11-01, all (the default)
+	Until   string // until
+	Source  string // agent
+	CWD     string // cwd
+	Model   string // model
+	Measure string // measure: cost (the default), tokens, messages
+}
+
+// ParseUsageQuery reads the parameters of an address. It does not check their values.
+func ParseUsageQuery(v url.Values) UsageQuery {
+	return UsageQuery{
+		Since: v.Get("since"), Until: v.Get("until"), Source: v.Get("agent"), CWD: v.Get("cwd"), Model: v.Get("model"), Measure: v.Get("measure"),
+	}
+}
+
+// Values gives the parameters that ParseUsageQuery reads.
+func (q UsageQuery) Values() url.Values {
+	v := url.Values{}
+	for _, p := range [][2]string{
+		{"since", q.Since}, {"until", q.Until}, {"agent", q.Source}, {"cwd", q.CWD}, {"model", q.Model}, {"measure", q.Measure},
+	} {
+		if p[1] != "" {
+			v.Set(p[0], p[1])
+		}
+	}
+	return v
+}
+
+// UsagePage is what sessions used.
+type UsagePage struct {
+	Query UsageQuery
+	// Stats has all four lists. The days without use may be missing.
+	Stats wire.Stats
+	// ByAgent has the days of each agent, in the order of Stats.Agents. The bars of a day are stacked by agent; without ByAgent
+	// they have one colour.
+	ByAgent []Series
+}
+
+// Series is the usage of one agent on each day.
+type Series struct {
+	Name string
+	Days []wire.Group
+}
+
+// Usage writes what sessions used.
+func (s *Site) Usage(w io.Writer, p UsagePage) error {
+	v := usageView{UsagePage: p, site: s, measure: measureNamed(p.Query.Measure, p.Stats.Amount)}
+	if p.Stats.Days != nil {
+		v.bars = bars(*p.Stats.Days, p.ByAgent, v.measure)
+	}
+	return s.write(w, "usage.html", view{Section: "usage", Title: "Usage", Page: v})
+}
+
+// usageView is what the template of a page of usage gets.
+type usageView struct {
+	UsagePage
+	site    *Site
+	measure measure
+	bars    []bar
+}
+
+// mostGroups bounds the rows of each table on the page. The CSV has all.
+const mostGroups = 30
+
+// usageTable is the usage by one key.
+type usageTable struct {
+	Title, Column string
+	Agents        bool // names are agents
+	Rows          []usageRow
+	More          int
+}
+
+type usageRow struct {
+	Name string
+	wire.Amount
+	Meter template.HTML
+	Href  string
+}
+
+// Measure is the word for what the bars show.
+func (v usageView) Measure() string { return v.measure.title }
+
+// Chart draws the days.
+func (v usageView) Chart() template.HTML {
+	if len(v.bars) == 0 {
+		return ""
+	}
+	return chart(v.bars, v.ByAgent, v.measure)
+}
+
+// Legend names the agents of the bars.
+func (v usageView) Legend() []string { return names(v.bars, v.ByAgent) }
+
+// Cached is the share of the input that came from a cache, in percent.
+func (v usageView) Cached() int {
+	t := v.Stats.Tokens
+	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
+		return int(100*float64(t.CacheRead)/float64(all) + 0.5)
+	}
+	return 0
+}
+
+// Tables are the usage by model, project, agent and day.
+func (v usageView) Tables() []usageTable {
+	var list []usageTable
+	add := func(t usageTable, groups *[]wire.Group, set func(*UsageQuery, string)) {
+		if groups == nil || len(*groups) == 0 {
+			return
+		}
+		rows := *groups
+		if set == nil { // days: the newest first
+			rows = slices.Clone(rows)
+			slices.Reverse(rows)
+		}
+		most := 0.0
+		for _, g := range rows {
+			most = max(most, v.measure.of(g.Amount))
+		}
+		for i, g := range rows {
+			if i == mostGroups {
+				t.More = len(rows) - i
+				break
+			}
+			row := usageRow{Name: g.Name, Amount: g.Amount, Meter: meter(v.measure.of(g.Amount), most)}
+			if set != nil && g.Name != "" {
+				row.Href = v.link(func(q *UsageQuery) { set(q, g.Name) })
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		list = append(list, t)
+	}
+	add(usageTable{Title: "By agent", Column: "Agent", Agents: true}, v.Stats.Agents, func(q *UsageQuery, s string) { q.Source = s })
+	add(usageTable{Title: "By model", Column: "Model"}, v.Stats.Models, func(q *UsageQuery, s string) { q.Model = s })
+	add(usageTable{Title: "By project", Column: "Project"}, v.Stats.Projects, func(q *UsageQuery, s string) { q.CWD = s })
+	add(usageTable{Title: "By day", Column: "Day"}, v.Stats.Days, nil)
+	return list
+}
+
+func (v usageView) link(change func(*UsageQuery)) string {
+	q := v.Query
+	change(&q)
+	return with(v.site.Link("usage"), q.Values())
+}
+
+// CSV is the address of the numbers.
+func (v usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.Values()) }
+
+// Spans are the links to other spans of time, Measures those to other measures.
+func (v usageView) Spans() (list []item) {
+	for _, s := range [][2]string{{"7d", "7 days"}, {"30d", "30 days"}, {"90d", "90 days"}, {"365d", "A year"}, {"all", "All"}} {
+		list = append(list, item{Text: s[1], On: v.Query.Since == s[0] || v.Query.Since == "" && s[0] == "all", Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
+	}
+	return list
+}
+
+// Measures are the links to what else the bars can show.
+func (v usageView) Measures() (list []item) {
+	for _, m := range measures {
+		list = append(list, item{Text: m.title, On: m.name == v.measure.name, Href: v.link(func(q *UsageQuery) { q.Measure = m.name })})
+	}
+	return list
+}
+
+// Filters are what the numbers are narrowed to, each with the link that removes it.
+func (v usageView) Filters() (list []item) {
+	add := func(text string, clear func(*UsageQuery)) {
+		if text != "" {
+			list = append(list, item{Text: text, On: true, Href: v.link(clear)})
+		}
+	}
+	add(v.Query.Source, func(q *UsageQuery) { q.Source = "" })
+	add(v.Query.Model, func(q *UsageQuery) { q.Model = "" })
+	add(v.site.Folder(v.Query.CWD), func(q *UsageQuery) { q.CWD = "" })
+	return list
+}

@@ -1,0 +1,109 @@
+package repair
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Secret is a key, a token or a password in a log. It does not hold the secret.
+type Secret struct {
+	// Path is the log, or the file of the session's folder that has it. Session is the id, "" if the log cannot be read as a session.
+	Path    string
+	Session session.ID
+	// Entry has it; "" for the header, for a line that is no entry, and for a file of the folder.
+	Entry session.EntryID
+	// Line counts from 1, Offset is where the secret begins, in bytes.
+	Line   int
+	Offset int64
+	// Kind is what it is, such as "aws access key". Hint has its first characters, at most four.
+	Kind, Hint string
+}
+
+// Secrets finds secrets in the log at a path and in the text files of its session's folder. It looks at all bytes, whether they can be
+// read as entries or not. l is the log as a session, nil if it cannot be read as one.
+func (r *Repairer) Secrets(ctx context.Context, path string, l *logtree.Log) ([]Secret, error) {
+	at, err := r.m.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	list, err := secretsOf(ctx, at.Backend, at.Name, path)
+	if err != nil || l == nil {
+		return list, err
+	}
+	attribute(list, l.Tree)
+	files, err := place.FindSideFiles(ctx, l.Dialect, at)
+	for _, f := range files.Logs {
+		if backend.Lines(files.Backend, f.Name) {
+			continue // a sub-agent's session, which has its own row in lists
+		}
+		more, wrong := secretsOf(ctx, files.Backend, f.Name, place.Join(files.Dir, f.Name[len(files.Prefix):]))
+		list, err = append(list, more...), errors.Join(err, wrong)
+	}
+	for i := range list {
+		list[i].Session = l.Tree.Header().ID
+	}
+	return list, err
+}
+
+// secretsOf reads a log record by record. A log that is not lines is one record, whose lines are counted.
+func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list []Secret, err error) {
+	log, err := b.Stat(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	line, lines := 0, backend.Lines(b, name)
+	for record, err := range b.Read(ctx, log, 0) {
+		if err != nil {
+			return list, fmt.Errorf("%s: %w", path, err)
+		}
+		line++
+		text := string(record.Data)
+		before := 0
+		for _, m := range redact.Find(text) {
+			if !lines {
+				line += bytes.Count(record.Data[before:m.Start], []byte("\n"))
+				before = m.Start
+			}
+			list = append(list, Secret{Path: path, Line: line, Offset: record.Offset + int64(m.Start), Kind: m.Kind, Hint: redact.Hint(text[m.Start:m.End])})
+		}
+	}
+	return list, nil
+}
+
+// attribute names the entry of each secret. The last entry that begins at or before it has it, if it reaches that far.
+func attribute(list []Secret, t *session.Tree) {
+	if len(list) == 0 {
+		return
+	}
+	type spot struct {
+		session.Span
+		id session.EntryID
+	}
+	spots := make([]spot, 0, t.Len())
+	for e := range t.Entries() {
+		if !e.Foreign() && e.Durable() {
+			spots = append(spots, spot{e.Span, e.ID})
+		}
+	}
+	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(a.Offset, b.Offset) })
+	for i := range list {
+		s := &list[i]
+		n, found := slices.BinarySearchFunc(spots, s.Offset, func(p spot, at int64) int { return cmp.Compare(p.Offset, at) })
+		if !found {
+			n--
+		}
+		if n >= 0 && s.Offset < spots[n].Offset+spots[n].Length {
+			s.Entry = spots[n].id
+		}
+	}
+}

@@ -1,0 +1,375 @@
+package server_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/jsonschema"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// openAPI is what the tests read of the document.
+type openAPI struct {
+	OpenAPI string `json:"openapi"`
+	Servers []struct {
+		URL string `json:"url"`
+	} `json:"servers"`
+	Paths map[string]map[string]struct {
+		ID         string `json:"operationId"`
+		Parameters []struct {
+			Name     string `json:"name"`
+			In       string `json:"in"`
+			Required bool   `json:"required"`
+		} `json:"parameters"`
+		Body *struct {
+			Content map[string]struct {
+				Schema *jsonschema.Schema `json:"schema"`
+			} `json:"content"`
+		} `json:"requestBody"`
+		Responses map[string]struct {
+			Content map[string]struct {
+				Schema *jsonschema.Schema `json:"schema"`
+			} `json:"content"`
+		} `json:"responses"`
+	} `json:"paths"`
+	Components struct {
+		Schemas jsonschema.Defs `json:"schemas"`
+	} `json:"components"`
+}
+
+// try is a request of an operation. want is a piece of the answer.
+type try struct{ op, path, body, want string }
+
+// tries exercise every operation. They are sent in this order.
+func tries(blob string) []try {
+	const api, s = "/api/v1", "/sessions/" + beds
+	list := []try{
+		{"listSessions", "/sessions?limit=1", "", `"total":2`},
+		{"getSession", s, "", `"leafId":"b3"`},
+		{"getTree", s + "/tree?leaf=b2", "", `"onPath":true,"here":true`},
+		{"listEntries", s + "/entries?leaf=b2", "", "Beside the basil."},
+		{"getEntry", s + "/entries/b2", "", "Beside the basil."},
+		{"getRecord", s + "/entries/b2/raw", "", `"parentId":"b1","timestamp"`},
+		{"getContext", s + "/context?leaf=b2", "", `"estimatedTokens":`},
+		{"getContext", s + "/context?form=llm", "", "Into the greenhouse."},
+		{"getContext", s + "/context?form=parts", "", `"parts":[`},
+		{"getContext", s + "/context?form=llm&provider=anthropic", "", `"max_tokens"`},
+		{"getBlob", s + "/blobs/" + blob, "", "picture"},
+		{"search", "/search?q=tomatoes", "", `"entry":"b1"`},
+		{"getUsage", "/usage", "", `"messages":4`},
+		{"listSources", "/sources", "", `"sessions":2`},
+		{"listRuns", "/runs", "", theRun},
+		{"getRun", "/runs/" + theRun, "", `"outcome":"completed"`},
+		{"listRecords", "/runs/" + theRun + "/records", "", `"ended":true`},
+		{"getVersion", "/version", "", `"version":"test"`},
+		{"getOpenAPI", "/openapi.json", "", `"openapi":"3.1.0"`},
+		{"append", s + "/entries", `{"text":"And the beans?"}`, `"durable":true`},
+		{"append", s + "/entries", `{"message":{"role":"user","content":"Beans climb."}}`, `"durable":true`},
+		{"append", s + "/entries", `{"entry":{"type":"custom","customType":"x","data":1}}`, `"durable":true`},
+		{"branch", s + "/branch", `{"entry":"b2"}`, `"parentId":"b2"`},
+		{"branch", s + "/branch", `{"entry":"b1","summary":"It was too dark."}`, `"parentId":"b1"`},
+		{"label", s + "/label", `{"entry":"b1","label":"decision"}`, `"label":"decision"`},
+		{"rename", s + "/rename", `{"title":"Beds"}`, `"title":"Beds"`},
+		{"fork", s + "/fork", `{"leaf":"b2"}`, `"parentSession"`},
+		{"trash", "/sessions/" + pond + "/trash", "", `"session":"` + pond},
+	}
+	for i := range list {
+		list[i].path = api + list[i].path
+	}
+	return list
+}
+
+// blob puts a blob on the machine and gives the reference to it.
+func (m *machine) blob(content string) string {
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(content)))
+	m.put(".omp/agent/blobs/"+sum, content)
+	return "blob:sha256:" + sum
+}
+
+// Every operation of the OpenAPI document is answered as the document says, and the mux knows no other.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing)
+	m.must(os.MkdirAll(m.at("garden"), 0o700))
+	d := answer[openAPI](m, m.get("/api/v1/openapi.json"))
+	if d.OpenAPI != "3.1.0" || d.Servers[0].URL != "/api/v1" {
+		t.Errorf("version %s at %s", d.OpenAPI, d.Servers[0].URL)
+	}
+	used := map[string]bool{"watchSession": true, "watchAll": true} // TestEvents
+	known := map[string]bool{}
+	for _, one := range tries(m.blob(dot)) {
+		used[one.op] = true
+		path, method, op := "", "", ""
+		for p, methods := range d.Paths {
+			for meth, o := range methods {
+				known[o.ID] = true
+				if o.ID == one.op {
+					path, method, op = p, meth, o.ID
+				}
+			}
+		}
+		if op == "" {
+			t.Fatalf("%s is not in the document", one.op)
+		}
+		w := m.ask(strings.ToUpper(method), one.path, one.body)
+		if w.Code != 200 || !strings.Contains(w.Body.String(), one.want) {
+			t.Errorf("%s %s: %d %s", method, one.path, w.Code, w.Body)
+			continue
+		}
+		media := d.Paths[path][method].Responses["200"].Content
+		kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+		schema, ok := media[kind]
+		if one.op == "getBlob" {
+			schema, ok = media["application/octet-stream"]
+		}
+		if !ok {
+			t.Errorf("%s: the answer is %s", one.op, kind)
+		} else if schema.Schema != nil {
+			if err := d.Components.Schemas.Check(schema.Schema, w.Body.Bytes()); err != nil {
+				t.Errorf("%s: %v", one.op, err)
+			}
+		}
+	}
+	if diff := cmp.Diff(known, used); diff != "" {
+		t.Errorf("operations of the document, and those that the tests use:\n%s", diff)
+	}
+	// The mux answers the methods of the document and no others.
+	fill := strings.NewReplacer("{session}", "none", "{entry}", "none", "{run}", "none", "{blob}", "none")
+	for path, methods := range d.Paths {
+		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			if strings.HasSuffix(path, "/events") && method == "GET" {
+				continue // it does not end
+			}
+			_, documented := methods[strings.ToLower(method)]
+			if w := m.ask(method, "/api/v1"+fill.Replace(path), ""); (w.Code != 405) != documented {
+				t.Errorf("%s %s: %d, in the document: %t", method, path, w.Code, documented)
+			}
+		}
+	}
+}
+
+// Every parameter that the document says must be given is needed, and one that it does not name is refused.
+func TestParameters(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing)
+	for url, want := range map[string]string{
+		"/api/v1/search":                                        `"q\" is missing`,
+		"/api/v1/search?q=a&limit=2000":                         "from 1 to 1000",
+		"/api/v1/search?q=a&in=nose":                            "user, assistant",
+		"/api/v1/search?q=%22":                                  "",
+		"/api/v1/search?q=a&colour=red":                         `no parameter \"colour`,
+		"/api/v1/sessions?limit=x":                              "must be a number",
+		"/api/v1/sessions?cursor=x":                             "not one that a page gave",
+		"/api/v1/sessions?since=yesterday":                      "2026-01-31",
+		"/api/v1/sessions?has=nose":                             "label, branch",
+		"/api/v1/sessions?source=nowhere":                       "nowhere",
+		"/api/v1/usage?by=moon":                                 "agent, model",
+		"/api/v1/sessions/" + beds + "/context?form=x":          "native, llm, parts",
+		"/api/v1/sessions/" + beds + "/context?provider=openai": "form llm",
+		"/api/v1/sessions/" + beds + "/entries?cursor=b3":       "not one that a page gave",
+		"/api/v1/search?q=a&regexp=perhaps":                     "true or false",
+		"/api/v1/search?q=a&q=b":                                "given twice",
+	} {
+		w := m.ask("GET", url, "")
+		if want != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want)) {
+			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+		}
+	}
+	for body, want := range map[string]string{
+		`{}`:                         "exactly one",
+		`{"text":"a","message":{}}`:  "exactly one",
+		`{"text":"a","role":"cat"}`:  "user or assistant",
+		`{"text":"a","colour":1}`:    "colour",
+		`{"text":"a"}{"text":"b"}`:   "more than one",
+		`{"text":`:                   "the body",
+		`{"message":{},"role":"me"}`: "needs",
+	} {
+		w := m.ask("POST", "/api/v1/sessions/"+beds+"/entries", body)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
+	for path, code := range map[string]int{
+		"/api/v1/sessions/" + beds + "/entries/none":         404,
+		"/api/v1/sessions/" + beds + "/entries?leaf=none":    404,
+		"/api/v1/sessions/none":                              404,
+		"/api/v1/runs/none":                                  404,
+		"/api/v1/sessions/" + beds + "/blobs/blob:sha256:00": 404,
+		"/api/v1/sessions/" + beds + "/blobs/..%2f..%2fbeds": 404,
+		"/api/v1/sessions/" + beds + "/tree?leaf=none":       404,
+		"/api/v1/none": 404,
+		"/api/v1/search?q=" + strings.Repeat("a", 2000):       414,
+		"/api/v1/sessions?title=" + strings.Repeat("a", 9000): 414,
+	} {
+		if w := m.ask("GET", path, ""); w.Code != code {
+			t.Errorf("%.80s: %d %s", path, w.Code, w.Body)
+		}
+	}
+	if w := m.ask("DELETE", "/api/v1/sessions", ""); w.Code != 405 || w.Header().Get("Allow") != "GET" {
+		t.Errorf("DELETE: %d, allowed %q", w.Code, w.Header().Get("Allow"))
+	}
+	if w := m.ask("POST", "/api/v1/sessions/"+beds+"/branch", `{"entry":"none"}`); w.Code != 404 {
+		t.Errorf("branch to nowhere: %d %s", w.Code, w.Body)
+	}
+}
+
+// Pages of a list have every session once, whatever is written between them.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for i := range 5 {
+		m.put(fmt.Sprintf("%sn%d.jsonl", garden, i), head(fmt.Sprint("n", i))+said("x", "", "user", fmt.Sprint("number ", i)))
+	}
+	type page struct {
+		Sessions []struct{ Key string }
+		Next     *string
+		Total    int
+	}
+	var keys []string
+	for next := ""; ; {
+		p := answer[page](m, m.get("/api/v1/sessions?limit=2&cursor="+next))
+		for _, s := range p.Sessions {
+			keys = append(keys, s.Key)
+		}
+		if p.Total != 7 {
+			t.Errorf("%d in all", p.Total)
+		}
+		if p.Next == nil {
+			break
+		}
+		next = *p.Next
+	}
+	slices.Sort(keys)
+	if want := []string{beds, pond, "n0", "n1", "n2", "n3", "n4"}; !slices.Equal(keys, want) {
+		t.Errorf("sessions %v", keys)
+	}
+	if p := answer[page](m, m.get("/api/v1/sessions?title=*pond*")); p.Total != 1 || p.Sessions[0].Key != pond {
+		t.Errorf("filtered: %v", p)
+	}
+	var ids []string
+	for next := ""; ; {
+		p := answer[struct {
+			Entries []wire.Entry
+			Next    *string
+		}](m, m.get("/api/v1/sessions/"+beds+"/entries?limit=1&cursor="+next))
+		for _, e := range p.Entries {
+			ids = append(ids, string(e.ID))
+		}
+		if next == "" { // the leaf moves on: the pages stay those of the old one
+			m.add(garden+"beds.jsonl", said("b4", "b3", "user", "more"))
+		}
+		if p.Next == nil {
+			break
+		}
+		next = *p.Next
+	}
+	if !slices.Equal(ids, []string{"b1", "b3"}) {
+		t.Errorf("entries %v", ids)
+	}
+}
+
+// Two sessions with the same id are told apart by a hash of their paths, and the id alone names neither.
+func TestSameID(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.put(".omp/agent/sessions/--copy--/beds.jsonl", head(beds)+said("c1", "", "user", "copied"))
+	p := answer[struct {
+		Sessions []struct{ Key, Path string }
+	}](m, m.get("/api/v1/sessions"))
+	found := 0
+	for _, s := range p.Sessions {
+		if !strings.HasPrefix(s.Key, beds+"@") {
+			continue
+		}
+		found++
+		if j := answer[struct{ Path string }](m, m.get("/api/v1/sessions/"+s.Key)); j.Path != s.Path {
+			t.Errorf("%s is %s, want %s", s.Key, j.Path, s.Path)
+		}
+	}
+	w := m.ask("GET", "/api/v1/sessions/"+beds, "")
+	if found != 2 || w.Code != 404 || !strings.Contains(w.Body.String(), beds+"@") {
+		t.Errorf("%d keys; the id alone: %d %s", found, w.Code, w.Body)
+	}
+}
+
+// What was appended is in the next answer, without reading the session again, and the tag changes with it.
+func TestGrowing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	url := "/api/v1/sessions/" + beds + "/entries"
+	w := m.ask("GET", url, "")
+	tag := w.Header().Get("Etag")
+	if again := m.ask("GET", url, "", "If-None-Match", tag); again.Code != 304 || again.Body.Len() > 0 || tag == "" {
+		t.Errorf("unchanged: %d, tag %q", again.Code, tag)
+	}
+	m.add(garden+"beds.jsonl", said("b4", "b3", "user", "And now?"))
+	w = m.ask("GET", url, "", "If-None-Match", tag)
+	if w.Code != 200 || !strings.Contains(w.Body.String(), "And now?") || w.Header().Get("Etag") == tag {
+		t.Errorf("grown: %d %s", w.Code, w.Body)
+	}
+	text := m.get("/metrics")
+	for _, want := range []string{"treeline_sessions_opened_total 1\n", "treeline_sessions_grown_total 1\n", `route="GET /api/v1/sessions/{session}/entries",status="304"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	m.put(garden+"beds.jsonl", head(beds)+said("z1", "", "user", "All new."))
+	if text := m.get(url); !strings.Contains(text, "All new.") || strings.Contains(text, "tomatoes") {
+		t.Errorf("replaced: %s", text)
+	}
+}
+
+// What the server writes is what the next request reads.
+func TestWrites(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing)
+	done := answer[wire.Appended](m, m.ask("POST", "/api/v1/sessions/"+beds+"/entries", `{"text":"A new one","role":"assistant"}`).Body.String())
+	if text := m.get("/api/v1/sessions/" + beds); !strings.Contains(text, `"leafId":"`+string(done.ID)) {
+		t.Errorf("the leaf is not %s in %s", done.ID, text)
+	}
+	for range 3 { // each is in the list at once
+		before := answer[struct{ Total int }](m, m.get("/api/v1/sessions")).Total
+		made := answer[struct{ Key string }](m, m.ask("POST", "/api/v1/sessions/"+beds+"/fork", `{}`).Body.String())
+		if after := answer[struct{ Total int }](m, m.get("/api/v1/sessions")).Total; after != before+1 || made.Key == "" {
+			t.Errorf("%d sessions after a fork of %d, key %q", after, before, made.Key)
+		}
+		m.get("/api/v1/sessions/" + made.Key)
+	}
+	m.ask("POST", "/api/v1/sessions/"+pond+"/trash", "")
+	if w := m.ask("GET", "/api/v1/sessions/"+pond, ""); w.Code != 404 {
+		t.Errorf("after the trash: %d", w.Code)
+	}
+}
+
+// An answer is packed for clients that unpack it, and the same for others.
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	long := strings.Repeat("The tomatoes grow. ", 20_000)
+	m.add(garden+"beds.jsonl", said("b4", "b3", "user", long))
+	for _, path := range []string{"/entries/b4", "/tree", "/context"} {
+		url := "/api/v1/sessions/" + beds + path
+		plain := m.get(url)
+		w := m.ask("GET", url, "", "Accept-Encoding", "br, gzip;q=0.5")
+		if path != "/tree" && w.Header().Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s is not packed", path)
+		}
+		text := w.Body.String()
+		if w.Header().Get("Content-Encoding") == "gzip" {
+			text = gunzip(t, w.Body)
+		}
+		if text != plain || !json.Valid([]byte(text)) {
+			t.Errorf("%s: %d bytes packed, %d plain", path, len(text), len(plain))
+		}
+	}
+	if w := m.ask("GET", "/api/v1/sessions/"+beds+"/entries/b4", "", "Accept-Encoding", "gzip;q=0"); w.Header().Get("Content-Encoding") != "" {
+		t.Error("packed for a client that does not want it")
+	}
+}

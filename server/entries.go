@@ -1,0 +1,325 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// leafParams say from where a session is seen.
+type leafParams struct {
+	Leaf string `query:"leaf" json:"-" doc:"the entry to look from; the default is the session's leaf"`
+}
+
+// of gives the entry to look from.
+func (p leafParams) of(t *session.Tree) (session.EntryID, error) {
+	if p.Leaf == "" {
+		return t.LeafID(), nil
+	}
+	_, err := t.Get(session.EntryID(p.Leaf))
+	return session.EntryID(p.Leaf), err
+}
+
+type treeParams struct {
+	sessionParams
+	leafParams
+}
+
+// treePiece is how many entries of a tree are read at a time: in between the tree may grow.
+const treePiece = 64
+
+// getTree streams the tree. Entries that are appended meanwhile are left out.
+func getTree(r *request, p treeParams) error {
+	row, err := r.session(p.Session)
+	if err != nil {
+		return err
+	}
+	return r.streamed(jsonMedia, func(w io.Writer) error {
+		var view *wire.Tree
+		total := 0
+		return r.s.docs.hold(r.Context(), row.Path, func(doc *document) error {
+			if r.unchanged(doc.tag + "-" + r.form()) {
+				return errNotModified
+			}
+			t := doc.sess.Tree()
+			total, view = t.Len(), wire.NewTree(t, doc.sess.Dialect().Codec(), doc.sess.Header().CWD)
+			if p.Leaf == "" {
+				return nil
+			}
+			return view.From(session.EntryID(p.Leaf))
+		}, func(doc *document) error {
+			var piece bytes.Buffer
+			list := wire.Array{W: &piece}
+			for from := 0; from < total; from += treePiece {
+				err := doc.read(func(*document) error {
+					for i := from; i < min(from+treePiece, total); i++ {
+						if err := r.Context().Err(); err != nil {
+							return err
+						}
+						e, err := view.Entry(i)
+						if err == nil {
+							err = list.Add(e)
+						}
+						if err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					return err
+				}
+				if _, err := piece.WriteTo(w); err != nil {
+					return err
+				}
+			}
+			list.W = w
+			return list.End()
+		})
+	})
+}
+
+type entriesParams struct {
+	sessionParams
+	leafParams
+	pageParams
+}
+
+// pathCursor is how far a path was given: the leaf stays the same for all pages.
+type pathCursor struct {
+	Leaf session.EntryID `json:"leaf"`
+	From int             `json:"from"`
+}
+
+// partsMost is how many bytes a page of entries has before it ends early.
+const partsMost = 192 << 10
+
+func listEntries(r *request, p entriesParams) (page entryPage, err error) {
+	n, err := p.size()
+	if err != nil {
+		return page, err
+	}
+	err = r.opened(p.Session, func(doc *document) error {
+		t := doc.sess.Tree()
+		at := pathCursor{}
+		if at.Leaf, err = p.of(t); err != nil {
+			return err
+		}
+		if p.Cursor != "" {
+			if at, err = parsePathCursor(p.Cursor); err != nil {
+				return err
+			}
+		}
+		path, err := t.Path(at.Leaf)
+		if err != nil {
+			return err
+		}
+		reader := wire.NewReader(r.Context(), doc.sess)
+		page = entryPage{Entries: []wire.Entry{}, Total: path.Len(), Problems: []session.Problem{}}
+		to, size := min(at.From+n, path.Len()), int64(0)
+		for ; at.From < to && size < partsMost; at.From++ {
+			e := path.At(at.From)
+			v, err := reader.Look(e)
+			if err != nil {
+				return err
+			}
+			size += e.Span.Length
+			page.Entries = append(page.Entries, wire.NewEntry(v, t.Label(e.ID), reader.BlobSize))
+		}
+		if at.From < path.Len() {
+			next := at.String()
+			page.Next = &next
+		}
+		page.Problems = append(page.Problems, reader.Problems...)
+		return nil
+	})
+	return page, err
+}
+
+func (c pathCursor) String() string { return strconv.Itoa(c.From) + "." + string(c.Leaf) }
+
+func parsePathCursor(text string) (c pathCursor, err error) {
+	from, leaf, ok := strings.Cut(text, ".")
+	if c.From, err = strconv.Atoi(from); err != nil || c.From < 0 || !ok {
+		return c, badCursor()
+	}
+	c.Leaf = session.EntryID(leaf)
+	return c, nil
+}
+
+type entryParams struct {
+	sessionParams
+	Entry string `path:"entry" json:"-" doc:"the id of an entry"`
+}
+
+func getEntry(r *request, p entryParams) (entry wire.Entry, err error) {
+	err = r.opened(p.Session, func(doc *document) error {
+		t := doc.sess.Tree()
+		e, err := t.Get(session.EntryID(p.Entry))
+		if err != nil {
+			return err
+		}
+		reader := wire.NewReader(r.Context(), doc.sess)
+		v, err := reader.Look(e)
+		entry = wire.NewEntry(v, t.Label(e.ID), reader.BlobSize)
+		return err
+	})
+	return entry, err
+}
+
+// getRecord gives the bytes of the log.
+func getRecord(r *request, p entryParams) error {
+	return r.made(jsonMedia, func(b *bytes.Buffer) error {
+		return r.opened(p.Session, func(doc *document) error {
+			e, err := doc.sess.Tree().Get(session.EntryID(p.Entry))
+			if err != nil {
+				return err
+			}
+			raw, err := e.Raw()
+			b.Write(raw)
+			return err
+		})
+	})
+}
+
+type contextParams struct {
+	sessionParams
+	leafParams
+	Form     string `query:"form" json:"-" one:"native llm parts" doc:"the form of the messages; the default is native"`
+	Provider string `query:"provider" json:"-" one:"anthropic openai responses" doc:"with the form llm: gives the body of a request to that provider instead"`
+	Whole    bool   `query:"whole" json:"-" doc:"restores long texts that the agent's format cut"`
+}
+
+// getContext makes the context while the tree stays the same. Its messages are read as they are sent.
+func getContext(r *request, p contextParams) error {
+	if p.Provider != "" && p.Form != "llm" {
+		return bad("the parameter \"provider\" needs the form llm")
+	}
+	var problems []session.Problem
+	opt := store.ContextOptions{LLM: p.Form == "llm", Whole: p.Whole, Problem: func(q session.Problem) { problems = append(problems, q) }}
+	if p.Form == "parts" || p.Provider != "" {
+		// What the provider gets is made of the whole context anyway.
+		return r.made(jsonMedia, func(b *bytes.Buffer) error {
+			return r.opened(p.Session, func(doc *document) error {
+				leaf, err := p.of(doc.sess.Tree())
+				if err != nil {
+					return err
+				}
+				problems = append(problems, doc.sess.Tree().Problems()...)
+				if p.Provider == "" {
+					return wire.WriteParts(wire.Escaped(b), treeline.Messages(r.Context(), doc.sess, leaf, opt), &problems)
+				}
+				body, err := treeline.NewRequest(r.Context(), doc.sess, leaf, treeline.RequestOptions{Provider: p.Provider, Context: opt})
+				if err != nil {
+					return err
+				}
+				return wire.Write(b, json.RawMessage(body.Body))
+			})
+		})
+	}
+	return r.streamed(jsonMedia, func(w io.Writer) error {
+		var c *session.Context
+		var parts func([]byte) []session.Part
+		row, err := r.session(p.Session)
+		if err != nil {
+			return err
+		}
+		return r.s.docs.hold(r.Context(), row.Path, func(doc *document) error {
+			if r.unchanged(doc.tag + "-" + r.form()) {
+				return errNotModified
+			}
+			leaf, err := p.of(doc.sess.Tree())
+			if err == nil {
+				problems = append(problems, doc.sess.Tree().Problems()...)
+				parts = doc.sess.MessageParts
+				c, err = doc.sess.Context(r.Context(), leaf, opt)
+			}
+			return err
+		}, func(*document) error {
+			out := bufio.NewWriterSize(wire.Escaped(w), pieceBytes)
+			if err := wire.WriteContext(out, c, parts, &problems); err != nil {
+				return err
+			}
+			return out.Flush()
+		})
+	})
+}
+
+type blobParams struct {
+	sessionParams
+	Blob string `path:"blob" json:"-" doc:"a reference to a blob, as an entry names it"`
+}
+
+// images are the types that a browser shows. A document such as SVG could run scripts, and is none of them.
+var images = map[string]string{
+	"\x89PNG\r\n\x1a\n": "image/png",
+	"\xff\xd8\xff":      "image/jpeg",
+	"GIF87a":            "image/gif",
+	"GIF89a":            "image/gif",
+}
+
+// imageType gives the type of a picture by its first bytes, "" for anything else. What an entry says of it does not count.
+func imageType(data []byte) string {
+	for magic, kind := range images {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return kind
+		}
+	}
+	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
+		return "image/webp"
+	}
+	return ""
+}
+
+func getBlob(r *request, p blobParams) error {
+	var data []byte
+	row, err := r.session(p.Session)
+	if err != nil {
+		return err
+	}
+	// The name of a blob is the hash of its content: it never changes.
+	if r.unchanged(p.Blob) {
+		return errNotModified
+	}
+	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+		found, problem := doc.sess.Blob(r.Context(), p.Blob)
+		if problem != nil {
+			return refuse(http.StatusNotFound, "%s", problem.Message)
+		}
+		data = found
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.sendBlob(data)
+}
+
+// sendBlob sends bytes of a session in a way that no browser takes for a page.
+func (r *request) sendBlob(data []byte) error {
+	h := r.w.Header()
+	kind := imageType(data)
+	if kind == "" {
+		kind = anyMedia
+		h.Set("Content-Disposition", "attachment; filename=\"blob\"")
+	}
+	h.Set("Content-Type", kind)
+	h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	// Nothing in it is ever loaded or run, even if it is opened as a page.
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	a := answer{size: len(data), pieces: [][]byte{data}}
+	if err := a.send(r); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/treeline-dev/treeline/watch"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// beatTime is how often a stream without events says that it is alive, so that proxies keep it and a client that is gone
+// is noticed.
+const beatTime = 25 * time.Second
+
+type eventsParams struct {
+	After string `query:"after" json:"-" doc:"the id of the last event that the client knows; the header Last-Event-ID takes precedence"`
+}
+
+type sessionEventsParams struct {
+	sessionParams
+	eventsParams
+}
+
+func allEvents(r *request, p eventsParams) error { return r.tell(p.After, "") }
+
+// sessionEvents tells the events of one session. The watch reads the session now, so that an entry that is appended to a
+// large one costs little.
+func sessionEvents(r *request, p sessionEventsParams) error {
+	row, err := r.session(p.Session)
+	if err != nil {
+		return err
+	}
+	r.s.watch(r.Context())
+	select {
+	case r.s.feed.reads <- row.Path:
+	default: // others are waiting; it is read when it changes
+	}
+	return r.tell(p.After, row.Path)
+}
+
+// tell sends events until the client goes away. The first line names the last event, so that a client that reconnects
+// before anything happens misses nothing.
+func (r *request) tell(after, path string) error {
+	s := r.s
+	if s.live.Add(1) > mostLive {
+		s.live.Add(-1)
+		return refuse(http.StatusServiceUnavailable, "there are too many clients of events")
+	}
+	defer s.live.Add(-1)
+	s.watch(r.Context())
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		after = id
+	}
+	at, known := s.feed.parse(s.feed.last())
+	lost := false
+	if after != "" {
+		if at, known = s.feed.parse(after); !known {
+			lost = true
+		}
+	}
+	h := r.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	t := &teller{r: r, w: &patient{w: r.w, c: http.NewResponseController(r.w)}}
+	if !lost {
+		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.id(at))
+	}
+	return t.run(at, lost, path)
+}
+
+// teller writes events to one client.
+type teller struct {
+	r *request
+	w *patient
+	b bytes.Buffer
+}
+
+// run sends what comes after a number.
+func (t *teller) run(at uint64, lost bool, path string) error {
+	s := t.r.s
+	beat := time.NewTicker(beatTime)
+	defer beat.Stop()
+	for {
+		list, wake, gone := s.feed.after(at)
+		if lost = lost || gone; lost {
+			id := s.feed.last()
+			at, _ = s.feed.parse(id)
+			data, err := changeJSON(wire.Change{Event: reload})
+			if err != nil {
+				return err
+			}
+			t.add(id, reload, data)
+			lost = false
+		}
+		for i := range list {
+			if at = list[i].seq; path == "" || list[i].path == path {
+				t.add(s.feed.id(at), list[i].kind, list[i].data)
+			}
+			if t.b.Len() > pieceBytes {
+				if err := t.flush(); err != nil {
+					return nil //nolint:nilerr // the client is gone
+				}
+			}
+		}
+		if err := t.flush(); err != nil {
+			return nil //nolint:nilerr // the client is gone
+		}
+		if len(list) > 0 || gone {
+			continue
+		}
+		select {
+		case <-wake:
+		case <-beat.C:
+			t.b.WriteString(": alive\n\n")
+		case <-t.r.Context().Done():
+			return nil
+		case <-s.ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (t *teller) add(id string, kind watch.Kind, data []byte) {
+	fmt.Fprintf(&t.b, "id: %s\nevent: %s\ndata: ", id, kind)
+	t.b.Write(data)
+	t.b.WriteString("\n\n")
+}
+
+func (t *teller) flush() error {
+	if t.b.Len() == 0 {
+		return nil
+	}
+	_, err := t.w.Write(t.b.Bytes())
+	if t.b.Cap() > heldMost {
+		t.b = bytes.Buffer{}
+	}
+	t.b.Reset()
+	if err != nil {
+		return err
+	}
+	return t.w.c.Flush()
+}

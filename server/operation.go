@@ -1,0 +1,262 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// apiPath is where the operations are, below the base path.
+const apiPath = "/api/v1"
+
+// operation is a row of the table: what is asked for, what it takes and gives, and how it is carried out. The mux and the
+// OpenAPI document come from it.
+type operation struct {
+	method, path string
+	// name is the operation's id for clients that are made from the document. doc says what it does; its first sentence is the
+	// summary.
+	name, doc string
+	// media is the type of the answer.
+	media string
+	// writes: it changes sessions.
+	writes         bool
+	params, result reflect.Type
+	fields         []field
+	call           func(*request) error
+}
+
+// get is an operation that reads and gives JSON.
+func get[P, R any](path, name, doc string, f func(*request, P) (R, error)) operation {
+	return answered(http.MethodGet, path, name, doc, f)
+}
+
+// post is an operation that writes and gives JSON.
+func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) operation {
+	o := answered(http.MethodPost, path, name, doc, f)
+	o.writes = true
+	return o
+}
+
+func answered[P, R any](method, path, name, doc string, f func(*request, P) (R, error)) operation {
+	o := row[P, R](method, path, name, doc, "application/json")
+	o.call = func(r *request) error {
+		var p P
+		if err := r.decode(&p, o.fields); err != nil {
+			return err
+		}
+		return r.made("application/json", func(b *bytes.Buffer) error {
+			result, err := f(r, p)
+			if err != nil {
+				return err
+			}
+			return wire.Write(b, result)
+		})
+	}
+	return o
+}
+
+// stream is an operation that reads and writes its answer piece by piece. R is the shape of JSON; other media have none.
+func stream[P, R any](path, name, doc, media string, f func(*request, P) error) operation {
+	o := row[P, R](http.MethodGet, path, name, doc, media)
+	o.call = func(r *request) error {
+		var p P
+		if err := r.decode(&p, o.fields); err != nil {
+			return err
+		}
+		return f(r, p)
+	}
+	return o
+}
+
+// row makes a row of the table. The types are those of the function: a row cannot promise anything else.
+func row[P, R any](method, path, name, doc, media string) operation {
+	return operation{
+		method: method, path: path, name: name, doc: doc, media: media,
+		params: reflect.TypeFor[P](), result: reflect.TypeFor[R](), fields: fieldsOf(reflect.TypeFor[P]()),
+	}
+}
+
+// request is a request that is being answered.
+type request struct {
+	*http.Request
+	s *Server
+	w http.ResponseWriter
+}
+
+// badRequest is a mistake of the client.
+type badRequest struct{ text string }
+
+func (e *badRequest) Error() string { return e.text }
+
+func bad(format string, a ...any) error { return &badRequest{fmt.Sprintf(format, a...)} }
+
+// Where a parameter is.
+const (
+	inPath  = "path"
+	inQuery = "query"
+	inBody  = "body"
+)
+
+// field is a parameter of an operation, as the tags of its field describe it:
+//
+//	path, query, json  its name in the path, the query or the body
+//	need               it must be given
+//	one                the values that it may have, separated by spaces
+//	doc                what it is
+type field struct {
+	name, in, doc string
+	index         []int
+	kind          reflect.Type
+	needed        bool
+	one           []string
+}
+
+func fieldsOf(t reflect.Type) []field {
+	var list []field
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous {
+			continue
+		}
+		p := field{doc: f.Tag.Get("doc"), index: f.Index, kind: f.Type, one: strings.Fields(f.Tag.Get("one"))}
+		_, p.needed = f.Tag.Lookup("need")
+		if p.name = f.Tag.Get("path"); p.name != "" {
+			p.in, p.needed = inPath, true
+		} else if p.name = f.Tag.Get("query"); p.name != "" {
+			p.in = inQuery
+		} else {
+			p.name, _, _ = strings.Cut(f.Tag.Get("json"), ",")
+			p.in = inBody
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// decode reads the parameters of a request into a struct. Unknown ones are mistakes: a filter that is misspelled would
+// otherwise give everything.
+func (r *request) decode(into any, fields []field) error {
+	v := reflect.ValueOf(into).Elem()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return bad("the query cannot be read: %v", err)
+	}
+	hasBody := false
+	for i := range fields {
+		f := &fields[i]
+		var given []string
+		switch f.in {
+		case inPath:
+			given = []string{r.PathValue(f.name)}
+		case inQuery:
+			given = query[f.name]
+			delete(query, f.name)
+		default:
+			hasBody = true
+			continue
+		}
+		if err := f.set(v.FieldByIndex(f.index), given); err != nil {
+			return err
+		}
+	}
+	for name := range query {
+		return bad("there is no parameter %q", name)
+	}
+	if r.Method != http.MethodPost {
+		return nil
+	}
+	if err := r.decodeBody(into, hasBody); err != nil {
+		return err
+	}
+	for i := range fields {
+		f := &fields[i]
+		if value := v.FieldByIndex(f.index); f.in == inBody && f.needed && value.IsZero() {
+			return bad("%q is missing", f.name)
+		}
+	}
+	return nil
+}
+
+// set gives a parameter its value. Those in a list may be repeated.
+func (f *field) set(v reflect.Value, given []string) error {
+	if len(given) == 0 || len(given) == 1 && given[0] == "" {
+		if f.needed {
+			return bad("the parameter %q is missing", f.name)
+		}
+		return nil
+	}
+	if len(given) > 1 && v.Kind() != reflect.Slice {
+		return bad("the parameter %q is given twice", f.name)
+	}
+	for _, text := range given {
+		if len(f.one) > 0 && !slices.Contains(f.one, text) {
+			return bad("the parameter %q must be one of %s, not %q", f.name, strings.Join(f.one, ", "), text)
+		}
+	}
+	text := given[0]
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Slice:
+		v.Set(reflect.ValueOf(given))
+	case reflect.Bool:
+		on, err := strconv.ParseBool(text)
+		if err != nil {
+			return bad("the parameter %q must be true or false, not %q", f.name, text)
+		}
+		v.SetBool(on)
+	case reflect.Int:
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return bad("the parameter %q must be a number, not %q", f.name, text)
+		}
+		v.SetInt(int64(n))
+	default:
+		panic("server: a parameter of type " + v.Type().String())
+	}
+	return nil
+}
+
+// decodeBody reads the JSON of a request. A form of another site cannot send this type.
+func (r *request) decodeBody(into any, wanted bool) error {
+	if !wanted {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
+		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
+	}
+	if r.ContentLength > bodyMost {
+		return tooLarge()
+	}
+	d := json.NewDecoder(http.MaxBytesReader(r.w, r.Body, bodyMost))
+	d.DisallowUnknownFields()
+	err = d.Decode(into)
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF { //nolint:errorlint // the decoder gives it unwrapped
+			err = errors.New("more than one JSON value")
+		}
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return tooLarge()
+	case err != nil:
+		return bad("the body: %v", err)
+	}
+	return nil
+}
+
+func tooLarge() error {
+	return refuse(http.StatusRequestEntityTooLarge, "the body is larger than %s", wire.Size(bodyMost))
+}

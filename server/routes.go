@@ -1,0 +1,233 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// routes makes the mux from the table of operations and the list of pages.
+func (s *Server) routes() {
+	s.mux = http.NewServeMux()
+	for _, sec := range table() {
+		for _, o := range sec.operations {
+			call := o.call
+			if o.writes {
+				call = func(r *request) error {
+					if !r.s.opt.Write {
+						return refuse(http.StatusForbidden, "this server only reads; start it with --write to change sessions")
+					}
+					return o.call(r)
+				}
+			}
+			s.handle(o.method+" "+apiPath+o.path, call)
+		}
+	}
+	s.handle("GET /metrics", (*request).metrics)
+	s.pages()
+}
+
+// handle adds a route. Its pattern is also its name in the metrics.
+func (s *Server) handle(pattern string, call func(*request) error) {
+	method, path, _ := strings.Cut(pattern, " ")
+	s.mux.HandleFunc(method+" "+s.base+path, func(w http.ResponseWriter, h *http.Request) {
+		r := &request{Request: h, s: s, w: w}
+		if rec, ok := w.(*recorder); ok {
+			rec.route = pattern
+		}
+		if err := call(r); err != nil {
+			r.fail(err)
+		}
+	})
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
+	began := s.opt.Clock()
+	rec := &recorder{ResponseWriter: w}
+	s.counts.busy.Add(1)
+	defer func() {
+		s.counts.busy.Add(-1)
+		took := s.opt.Clock().Sub(began)
+		s.counts.done(rec, took)
+		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.status, "bytes", rec.bytes, "took", took, "from", h.RemoteAddr)
+	}()
+	protect(w.Header())
+	r := &request{Request: h, s: s, w: rec}
+	if err := s.admit(r); err != nil {
+		r.fail(err)
+		return
+	}
+	if strings.TrimPrefix(h.URL.Path, s.base) == "/healthz" {
+		rec.route = "GET /healthz"
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		fmt.Fprintln(rec, "ok")
+		return
+	}
+	if !strings.HasSuffix(h.URL.Path, "/events") {
+		if s.busy.Add(1) > mostRequests {
+			s.busy.Add(-1)
+			w.Header().Set("Retry-After", "1")
+			r.fail(refuse(http.StatusServiceUnavailable, "the server answers too many requests at the moment"))
+			return
+		}
+		defer s.busy.Add(-1)
+	}
+	s.route(rec, r)
+}
+
+// route has the mux answer. What it does not know gets an answer of ours.
+func (s *Server) route(rec *recorder, r *request) {
+	_, pattern := s.mux.Handler(r.Request)
+	if pattern != "" {
+		s.mux.ServeHTTP(rec, r.Request)
+		return
+	}
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		other := r.Request.Clone(r.Context())
+		other.Method = method
+		if _, pattern := s.mux.Handler(other); pattern != "" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		r.w.Header().Set("Allow", strings.Join(allowed, ", "))
+		r.fail(refuse(http.StatusMethodNotAllowed, "%s is not possible here", r.Method))
+		return
+	}
+	r.fail(refuse(http.StatusNotFound, "there is nothing at this path"))
+}
+
+// admit decides whether a request is answered. A check of health needs no token.
+func (s *Server) admit(r *request) error {
+	if err := s.guard.check(r.Request); err != nil {
+		return err
+	}
+	rest, below := strings.CutPrefix(r.URL.Path, s.base)
+	if !below || rest != "" && rest[0] != '/' {
+		return refuse(http.StatusNotFound, "there is nothing at this path; everything is below %s/", s.base)
+	}
+	if open(rest) {
+		return nil
+	}
+	return s.guard.admit(r.Request)
+}
+
+// open reports whether a path, below the base path, needs no token: what a browser needs to log in.
+func open(path string) bool {
+	return path == "/healthz" || path == "/login" || strings.HasPrefix(path, "/assets/")
+}
+
+// form tells answers of one resource apart in their tags. With another process, and so another version, all are new.
+func (r *request) form() string {
+	return r.s.feed.epoch + strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(r.URL.RequestURI()))), 36)
+}
+
+// status is the status of an error. code is that of package wire: 2 for a mistake of the client.
+func status(err error) (status, code int) {
+	var refused *refusal
+	var wrong *badRequest
+	var odd *store.RefusedError
+	var readOnly *store.ReadOnlyError
+	var veto *store.VetoError
+	var problem *session.Problem
+	switch {
+	case errors.As(err, &refused):
+		return refused.status, 2
+	case errors.As(err, &wrong), errors.Is(err, treeline.ErrNoProvider):
+		return http.StatusBadRequest, 2
+	case errors.Is(err, place.ErrNoSession), errors.Is(err, runs.ErrNoRun), errors.Is(err, session.ErrUnknownEntry), errors.Is(err, backend.ErrNotExist):
+		return http.StatusNotFound, 2
+	case errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrConflict), errors.Is(err, store.ErrForeign), errors.Is(err, backend.ErrChanged):
+		return http.StatusConflict, 1
+	case errors.As(err, &odd), errors.As(err, &readOnly), errors.As(err, &veto), errors.Is(err, logtree.ErrNotSession), errors.Is(err, store.ErrNewer), errors.As(err, &problem):
+		return http.StatusUnprocessableEntity, 1
+	}
+	return http.StatusInternalServerError, 1
+}
+
+// fail sends an error. What is refused for safety, and what fails, is logged.
+func (r *request) fail(err error) {
+	h := r.w.Header()
+	switch {
+	case errors.Is(err, errNotModified):
+		h.Del("Content-Type")
+		r.w.WriteHeader(http.StatusNotModified)
+		return
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		return // the client is gone
+	}
+	code, exit := status(err)
+	switch {
+	case code == http.StatusForbidden || code == http.StatusUnauthorized:
+		r.s.log.Warn("refused", "method", r.Method, "path", r.URL.Path, "host", r.Host, "from", r.RemoteAddr, "reason", err)
+	case code >= http.StatusInternalServerError:
+		r.s.log.Error("request", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	if rec, ok := r.w.(*recorder); ok && rec.status != 0 {
+		panic(http.ErrAbortHandler) // a part of the answer was sent
+	}
+	h.Del("Etag")
+	h.Del("Content-Disposition")
+	h.Set("Cache-Control", "no-store")
+	if code == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="treeline"`)
+	}
+	if r.isPage() {
+		r.sayPage(code, err)
+		return
+	}
+	r.sayFailure(code, exit, err)
+}
+
+// sayFailure writes why a request failed.
+func (r *request) sayFailure(code, exit int, err error) {
+	r.w.Header().Set("Content-Type", jsonMedia)
+	r.w.WriteHeader(code)
+	if r.Method != http.MethodHead {
+		_ = wire.Write(r.w, failure{wire.NewError(err, exit, "").Error}) // the client may be gone
+	}
+}
+
+// recorder notes what was answered.
+type recorder struct {
+	http.ResponseWriter
+	route  string
+	status int
+	bytes  int64
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -1,0 +1,131 @@
+package server
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/usage"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+type searchParams struct {
+	Query  string   `query:"q" json:"-" need:"" doc:"words that must all occur in one entry; \"a phrase\", head*, *head*, -word"`
+	In     []string `query:"in" json:"-" doc:"a part of entries: user, assistant, tool, thinking or other; it may be repeated, the default is all"`
+	Regexp bool     `query:"regexp" json:"-" doc:"the query is a regular expression (RE2)"`
+	Case   bool     `query:"case" json:"-" doc:"distinguishes upper and lower case"`
+	Source string   `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
+	CWD    string   `query:"cwd" json:"-" doc:"only sessions of that directory"`
+	spanParams
+	Label string `query:"label" json:"-" doc:"only entries with that label, in any case; * for any label"`
+	Rank  bool   `query:"rank" json:"-" doc:"best match first instead of newest first"`
+	Limit int    `query:"limit" json:"-" doc:"how many hits; the default is 20, the most 1000"`
+}
+
+// wordsMost is how long a query may be.
+const wordsMost = 1 << 10
+
+// options checks the parameters.
+func (p *searchParams) options(now time.Time) (opt find.Options, err error) {
+	opt = find.Options{
+		Regexp: p.Regexp, Case: p.Case, Source: p.Source, CWD: p.CWD, Rank: p.Rank, Labelled: p.Label != "", Label: p.Label,
+		Limit: cmp.Or(p.Limit, 20),
+	}
+	if p.Label == "*" {
+		opt.Label = ""
+	}
+	for _, word := range p.In {
+		field, ok := query.ParseField(word)
+		if !ok {
+			return opt, bad("the parameter \"in\" must be user, assistant, tool, thinking or other, not %q", word)
+		}
+		opt.Fields |= field
+	}
+	switch {
+	case len(p.Query) > wordsMost:
+		return opt, refuse(414, "the query is longer than %d bytes", wordsMost)
+	case opt.Limit > 1000:
+		return opt, bad("the parameter \"limit\" must be a number from 1 to 1000, not %d", opt.Limit)
+	}
+	opt.Since, opt.Until, err = p.parse(now)
+	return opt, err
+}
+
+// found searches and says what could not be read.
+func (r *request) found(p searchParams) (res *find.Result, problems []string, err error) {
+	opt, err := p.options(r.s.opt.Clock())
+	if err != nil {
+		return nil, nil, err
+	}
+	var mu sync.Mutex
+	problems = []string{}
+	opt.Problem = func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		problems = append(problems, err.Error())
+	}
+	res, err = r.s.store.Search(r.Context(), p.Query, opt)
+	var invalid *find.QueryError
+	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
+		err = bad("%v", err)
+	}
+	return res, problems, err
+}
+
+func search(r *request, p searchParams) (searchResult, error) {
+	res, problems, err := r.found(p)
+	if err != nil {
+		return searchResult{}, err
+	}
+	return searchResult{wire.NewSearchResult(res, p.Regexp), problems}, nil
+}
+
+type usageParams struct {
+	By     []string `query:"by" json:"-" doc:"a list of the result: agent, model, project or day; it may be repeated, the default is all"`
+	Source string   `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
+	CWD    string   `query:"cwd" json:"-" doc:"only sessions of that directory"`
+	spanParams
+	Model string `query:"model" json:"-" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
+}
+
+// used sums up what the sessions of a list used.
+func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) {
+	opt := usage.Options{Model: p.Model}
+	for _, word := range p.By {
+		if !slices.Contains(usage.Keys, usage.Key(word)) {
+			return sum, bad("the parameter \"by\" must be agent, model, project or day, not %q", word)
+		}
+		opt.By = append(opt.By, usage.Key(word))
+	}
+	if err := r.s.store.CheckSource(p.Source); err != nil {
+		return sum, bad("%v", err)
+	}
+	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
+		return sum, err
+	}
+	// A session may have messages on both sides of a moment: times choose messages, not sessions.
+	narrow := treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model}
+	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.rows), narrow)
+	if err != nil {
+		return sum, err
+	}
+	return usage.Look(l.rows).Sum(rows, opt), nil
+}
+
+func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {
+	l, err := r.s.list.get(r.Context())
+	if err != nil {
+		return stats, err
+	}
+	if r.unchanged(r.s.listTag(l, r)) {
+		return stats, errNotModified
+	}
+	sum, err := r.used(l, p)
+	return wire.NewStats(sum), err
+}

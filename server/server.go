@@ -1,0 +1,216 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// Options say what is served, and to whom.
+type Options struct {
+	// Store is what is served. The caller closes it after the server.
+	Store *treeline.Store
+	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
+	Host string
+	// Token is what clients must know; "" lets all in.
+	Token string
+	// Write allows operations that change sessions. Writing says how.
+	Write   bool
+	Writing store.WriteOptions
+	// PublicURL is how clients reach the server through a proxy or a tunnel; "" is by its address. Its path is the base path.
+	PublicURL string
+	// BasePath is the path below which everything is served; "" is the path of PublicURL, or the root.
+	BasePath string
+	// TLS: the server speaks TLS itself.
+	TLS bool
+	// Home is the user's folder, which is shown as ~.
+	Home string
+	// Agents are those that can continue a session of another one, by name.
+	Agents []string
+	// Version is that of the program.
+	Version wire.Version
+	// Log is told what is refused and what fails and, at level debug, every request; nil logs nothing.
+	Log *slog.Logger
+	// Clock is the time and Random the source of the number of the event log; nil is the machine's own.
+	Clock  func() time.Time
+	Random io.Reader
+}
+
+// ErrNeedsToken is returned by New for a host other than this machine's own without a token.
+var ErrNeedsToken = errors.New("other machines can reach this address, so it needs a token")
+
+// Server serves a store. It is an http.Handler; Serve runs it on a listener.
+type Server struct {
+	opt    Options
+	store  *treeline.Store
+	log    *slog.Logger
+	guard  guard
+	base   string // "" or a path without a slash at its end
+	mux    *http.ServeMux
+	counts metrics
+
+	site   *page.Site
+	recent recent
+
+	feed  *feed
+	list  catalogue
+	docs  documents
+	slots chan struct{} // one for each answer that is being made
+	large chan struct{} // one for each large answer that is being sent
+	busy  atomic.Int64  // requests
+	live  atomic.Int64  // clients of events
+
+	ctx   context.Context
+	close context.CancelFunc
+	tasks sync.WaitGroup
+}
+
+const (
+	mostRequests = 512 // at the same time, without clients of events
+	mostLive     = 256 // clients of events
+	mostLarge    = 8   // answers that do not fit into what a slow client may hold
+)
+
+// New gives a server. Close ends it.
+func New(opt Options) (*Server, error) {
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	if opt.Random == nil {
+		opt.Random = rand.Reader
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		opt: opt, store: opt.Store, log: opt.Log,
+		slots: make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))), large: make(chan struct{}, mostLarge),
+	}
+	if err := s.place(); err != nil {
+		return nil, err
+	}
+	epoch := make([]byte, 4)
+	if _, err := io.ReadFull(opt.Random, epoch); err != nil {
+		return nil, fmt.Errorf("number of the event log: %w", err)
+	}
+	s.counts.began = opt.Clock()
+	s.ctx, s.close = context.WithCancel(context.Background())
+	s.feed = newFeed(hex.EncodeToString(epoch))
+	s.list.s, s.docs.s = s, s
+	s.routes()
+	return s, nil
+}
+
+// place finds out where the server is for its clients.
+func (s *Server) place() error {
+	opt := &s.opt
+	local := isLoopback(opt.Host)
+	if !local && opt.Token == "" {
+		return ErrNeedsToken
+	}
+	base := opt.BasePath
+	s.guard = guard{local: local, token: newToken(opt.Token), secure: opt.TLS}
+	if opt.PublicURL != "" {
+		u, err := url.Parse(opt.PublicURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return fmt.Errorf("public URL %q: must be like https://host/path", opt.PublicURL)
+		}
+		s.guard.public, s.guard.secure = u, opt.TLS || u.Scheme == "https"
+		if base == "" {
+			base = u.Path
+		}
+	}
+	base = strings.TrimSuffix(base, "/")
+	if base != "" && (base[0] != '/' || path.Clean(base) != base || strings.ContainsAny(base, "{}?#%\\ \"'<>")) {
+		return fmt.Errorf("base path %q: must be like /treeline", base)
+	}
+	s.base, s.guard.base = base, base
+	return nil
+}
+
+// isLoopback reports whether only programs of this machine reach a host.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(host, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
+
+// Close ends all streams and the watch, and closes the sessions. No request may come afterwards.
+func (s *Server) Close() error {
+	s.close()
+	s.tasks.Wait()
+	return s.docs.closeAll()
+}
+
+// Base is the path below which everything is served, without a slash at its end.
+func (s *Server) Base() string { return s.base }
+
+// Limits on connections.
+const (
+	headerTime = 10 * time.Second
+	readTime   = 30 * time.Second
+	idleTime   = 2 * time.Minute
+	// writeTime is how long a client may take to accept a piece of an answer.
+	writeTime   = 30 * time.Second
+	headerMost  = 16 << 10
+	socketBytes = 32 << 10 // what the system may hold for a client
+)
+
+// Serve answers on a listener until ctx ends; then it lets requests end for a few seconds. It closes the listener.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	h := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: headerMost,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			s.small(c)
+			return ctx
+		},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		s.close()
+		return err
+	case <-ctx.Done():
+	}
+	s.close() // streams of events end: they would never do so by themselves
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := h.Shutdown(last); err != nil {
+		return h.Close() // requests that are still going on are cut off
+	}
+	return nil
+}
+
+// small keeps what the system holds for a client small.
+func (s *Server) small(c net.Conn) {
+	if t, ok := c.(interface{ NetConn() net.Conn }); ok { // TLS
+		c = t.NetConn()
+	}
+	if t, ok := c.(*net.TCPConn); ok {
+		if err := t.SetWriteBuffer(socketBytes); err != nil {
+			s.log.Debug("write buffer of a connection", "error", err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package server
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// sessionParams name a session.
+type sessionParams struct {
+	Session string `path:"session" json:"-" doc:"the key of a session"`
+}
+
+// pageParams choose a part of a list.
+type pageParams struct {
+	Limit  int    `query:"limit" json:"-" doc:"how many; the default is 100, the most 1000"`
+	Cursor string `query:"cursor" json:"-" doc:"next of the page before"`
+}
+
+// size is how many are wanted.
+func (p pageParams) size() (int, error) {
+	if p.Limit > 1000 {
+		return 0, bad("the parameter \"limit\" must be a number from 1 to 1000, not %d", p.Limit)
+	}
+	return cmp.Or(p.Limit, 100), nil
+}
+
+// spanParams are a span of time.
+type spanParams struct {
+	Since string `query:"since" json:"-" doc:"the first moment that counts: 2026-01-31T12:00:00Z, 2026-01-31 or how long ago (7d)"`
+	Until string `query:"until" json:"-" doc:"the last moment that counts; a day is included"`
+}
+
+func (p spanParams) parse(now time.Time) (since, until time.Time, err error) {
+	if p.Since != "" {
+		if since, err = wire.ParseWhen(p.Since, now, false); err != nil {
+			return since, until, badTime("since", p.Since)
+		}
+	}
+	if p.Until != "" {
+		if until, err = wire.ParseWhen(p.Until, now, true); err != nil {
+			return since, until, badTime("until", p.Until)
+		}
+	}
+	return since, until, nil
+}
+
+func badTime(name, text string) error {
+	return bad("the parameter %q must be a time like 2026-01-31T12:00:00Z, a day like 2026-01-31 or an age like 7d, not %q", name, text)
+}
+
+// filterParams narrow a list of sessions; all that are given must hold.
+type filterParams struct {
+	Source string `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
+	CWD    string `query:"cwd" json:"-" doc:"only sessions of that directory"`
+	spanParams
+	Model string   `query:"model" json:"-" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
+	Title string   `query:"title" json:"-" doc:"a pattern with * and ? for the title or, without one, the first prompt"`
+	Has   []string `query:"has" json:"-" doc:"what must occur: label, branch, compaction, problem, blob, run; it may be repeated"`
+}
+
+func (p filterParams) filter(now time.Time) (f treeline.Filter, err error) {
+	f = treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model, Title: p.Title}
+	for _, word := range p.Has {
+		h, ok := index.ParseHas(word)
+		switch {
+		case word == "run":
+			f.Run = true
+		case !ok:
+			return f, bad("the parameter \"has\" must be label, branch, compaction, problem, blob or run, not %q", word)
+		}
+		f.Has |= h
+	}
+	f.Since, f.Until, err = p.parse(now)
+	return f, err
+}
+
+// set reports whether the filter leaves anything out.
+func (p filterParams) set() bool {
+	return p.Source+p.CWD+p.Since+p.Until+p.Model+p.Title != "" || len(p.Has) > 0
+}
+
+type listParams struct {
+	filterParams
+	pageParams
+}
+
+// cursor names the last row of a page by its place in the order, so that sessions that appear or disappear meanwhile
+// neither repeat nor hide another.
+type cursor struct {
+	When time.Time `json:"when"`
+	Path string    `json:"path"`
+}
+
+func (c cursor) String() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "" // a time and a string can always be encoded
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseCursor(text string) (c cursor, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		err = badCursor()
+	}
+	return c, err
+}
+
+func badCursor() error { return bad("the parameter \"cursor\" is not one that a page gave") }
+
+// compare orders rows: newest first, then by path.
+func (c cursor) compare(o cursor) int {
+	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
+}
+
+// cut gives n of the rows that follow a cursor, and the cursor of the next page. The rows are in its order.
+func cut[T any](rows []T, key func(*T) cursor, n int, after string) (part []T, next *string, err error) {
+	if after != "" {
+		last, err := parseCursor(after)
+		if err != nil {
+			return nil, nil, err
+		}
+		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last cursor) int {
+			return cmp.Or(key(&r).compare(last), -1) // the row itself is on the page before
+		})
+		rows = rows[from:]
+	}
+	if len(rows) > n {
+		rows = rows[:n]
+		text := key(&rows[n-1]).String()
+		next = &text
+	}
+	return rows, next, nil
+}
+
+// narrowed gives the rows that a filter lets through.
+func (r *request) narrowed(l *listing, p filterParams) ([]place.Row, error) {
+	if !p.set() {
+		return l.rows, nil
+	}
+	f, err := p.filter(r.s.opt.Clock())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.s.store.CheckSource(p.Source); err != nil {
+		return nil, bad("%v", err)
+	}
+	return r.s.store.Filter(r.Context(), slices.Clone(l.rows), f)
+}
+
+func listSessions(r *request, p listParams) (page sessionPage, err error) {
+	n, err := p.size()
+	if err != nil {
+		return page, err
+	}
+	l, err := r.s.list.get(r.Context())
+	if err != nil {
+		return page, err
+	}
+	// Runs are not watched: a list of sessions that have one has no tag.
+	if !slices.Contains(p.Has, "run") && r.unchanged(r.s.listTag(l, r)) {
+		return page, errNotModified
+	}
+	rows, err := r.narrowed(l, p.filterParams)
+	if err != nil {
+		return page, err
+	}
+	part, next, err := cut(rows, func(r *place.Row) cursor { return cursor{r.When(), r.Path} }, n, p.Cursor)
+	if err != nil {
+		return page, err
+	}
+	page = sessionPage{Sessions: make([]sessionRow, len(part)), Next: next, Total: len(rows), Problems: append([]string{}, l.problems...)}
+	for i := range part {
+		page.Sessions[i] = sessionRow{l.keyOf(part[i].Path), wire.NewRow(&part[i])}
+	}
+	return page, nil
+}
+
+// listTag is the tag of what is made of the catalogue alone.
+func (s *Server) listTag(l *listing, r *request) string {
+	return fmt.Sprintf("%s-%d-%s", s.feed.epoch, l.version, r.form())
+}
+
+func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
+	err = r.opened(p.Session, func(doc *document) error {
+		j, err := wire.NewSession(doc.sess)
+		if err != nil {
+			return err
+		}
+		log := doc.sess.Log()
+		info = sessionInfo{
+			Key: p.Session, Session: j, Entries: doc.sess.Tree().Len(), Size: log.Size, Modified: wire.UTC(log.Time), Event: r.s.feed.last(),
+			Problems: append([]session.Problem{}, doc.sess.Tree().Problems()...),
+		}
+		return nil
+	})
+	return info, err
+}
+
+// opened calls f with a session, unless the client has the answer already.
+func (r *request) opened(key string, f func(*document) error) error {
+	row, err := r.session(key)
+	if err != nil {
+		return err
+	}
+	return r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+		if r.unchanged(doc.tag + "-" + r.form()) {
+			return errNotModified
+		}
+		return f(doc)
+	})
+}
+
+func listSources(r *request, _ struct{}) ([]wire.Source, error) {
+	list, err := r.s.store.LookAtSources(r.Context())
+	rows := make([]wire.Source, 0, len(list))
+	for _, s := range list {
+		rows = append(rows, wire.NewSource(s))
+	}
+	return rows, err
+}

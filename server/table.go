@@ -1,0 +1,68 @@
+package server
+
+import "github.com/treeline-dev/treeline/wire"
+
+// section is a part of the table, with the heading that it has in the documents.
+type section struct {
+	title      string
+	operations []operation
+}
+
+// table gives all operations of the API. An operation is one row here and the function that it names. docs/http.md has the
+// same list; a test compares them.
+func table() []section {
+	return []section{
+		{"Sessions", []operation{
+			get("/sessions", "listSessions", "Lists the sessions of all agents, newest first, page by page. `key` names a session in other requests: its id, "+
+				"or its id and a hash of its path where several sessions have the id. A session that is used meanwhile moves to the front, and is not on a "+
+				"later page.", listSessions),
+			get("/sessions/{session}", "getSession", "Describes one session.", getSession),
+			stream[treeParams, []wire.Entry]("/sessions/{session}/tree", "getTree", "Gives all entries in the order of the log, without their parts. "+
+				"`onPath` marks those on the path to the leaf.", jsonMedia, getTree),
+			get("/sessions/{session}/entries", "listEntries", "Gives the entries from the root to a leaf, page by page. A page ends early where it is "+
+				"large.", listEntries),
+			get("/sessions/{session}/entries/{entry}", "getEntry", "Gives one entry.", getEntry),
+			stream[entryParams, agentEntry]("/sessions/{session}/entries/{entry}/raw", "getRecord", "Gives the record of an entry, byte for byte as its agent wrote it.",
+				jsonMedia, getRecord),
+			stream[contextParams, modelContext]("/sessions/{session}/context", "getContext", "Gives what the model sees at an entry. The form `native` has the agent's own messages, `llm` the "+
+				"messages as they are sent, `parts` messages of the same shape for every agent.", jsonMedia, getContext),
+			stream[blobParams, nothing]("/sessions/{session}/blobs/{blob}", "getBlob", "Gives a blob that an entry names. PNG, JPEG, GIF and WebP come with their type, anything "+
+				"else as a download.", anyMedia, getBlob),
+			stream[sessionEventsParams, wire.Change]("/sessions/{session}/events", "watchSession", "Streams what is written to one session, as server-sent events. "+
+				"`Last-Event-ID` resumes a stream; the event `reload` says that too much happened since. An entry of more than 16 KB comes without "+
+				"its parts.", eventMedia, sessionEvents),
+		}},
+		{"All sessions", []operation{
+			get("/search", "search", "Finds entries in all sessions and runs, newest first.", search),
+			get("/usage", "getUsage", "Sums up what sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. "+
+				"Forks and copies are not counted twice.", getUsage),
+			get("/sources", "listSources", "Lists the places where sessions are looked for.", listSources),
+			stream[eventsParams, wire.Change]("/events", "watchAll", "Streams what is written to all sessions, as server-sent events. See watchSession.",
+				eventMedia, allEvents),
+		}},
+		{"Runs", []operation{
+			get("/runs", "listRuns", "Lists the runs of all agents, newest first, page by page.", listRuns),
+			get("/runs/{run}", "getRun", "Gives the audit of a run: what it was, what it took, and what is wrong with it.", getRun),
+			get("/runs/{run}/records", "listRecords", "Gives the records of a run, page by page, byte for byte as recorded.", listRecords),
+		}},
+		{"Writing", []operation{
+			post("/sessions/{session}/entries", "append", "Appends a message or an entry after the leaf. Exactly one of `text`, `message` and `entry` is needed.", appendEntry),
+			post("/sessions/{session}/branch", "branch", "Moves the leaf to an entry. What followed it stays, as another branch.", branch),
+			post("/sessions/{session}/label", "label", "Sets the label of an entry, or removes it with an empty one.", label),
+			post("/sessions/{session}/rename", "rename", "Changes the title of a session. An empty title removes it.", rename),
+			post("/sessions/{session}/fork", "fork", "Copies a session, or only the path to an entry, into a new session that names the old one as its parent.", fork),
+			post("/sessions/{session}/trash", "trash", "Moves a session to treeline's trash. `id` of the result is its name there.", trash),
+		}},
+		{"About the server", []operation{
+			get("/version", "getVersion", "Gives the version of the program.", getVersion),
+			get("/openapi.json", "getOpenAPI", "Gives the OpenAPI document of all operations.", getOpenAPI),
+		}},
+	}
+}
+
+// Types of answers.
+const (
+	jsonMedia  = "application/json"
+	eventMedia = "text/event-stream"
+	anyMedia   = "application/octet-stream"
+)

@@ -1,0 +1,231 @@
+package transcript
+
+import (
+	"context"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/diff"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// FileChange is what happened to one file along a path.
+type FileChange struct {
+	// Edit is the sum of all edits. Where they cannot be added up, its hunks are those of each edit, one after the other, and
+	// Partial says so.
+	Edit
+	// Edits counts the edits; Entries are the entries that ask for them.
+	Edits   int
+	Entries []session.EntryID
+}
+
+// Changes are all edits of files on the path to leaf (nil: the leaf of the session), one for each file, in the order of
+// their first edit. Calls that failed or were not answered are left out. It reads all answers and results of the path.
+func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileChange, error) {
+	path, err := d.route(leaf)
+	if err != nil {
+		return nil, err
+	}
+	type asked struct {
+		entry session.EntryID
+		edits []fileEdit
+	}
+	r := d.reader(ctx)
+	open := map[string]asked{} // calls that wait for their results
+	files := changedFiles{byPath: map[string]*changedFile{}}
+	for _, i := range path.index {
+		if d.k.class[i]&(byModel|byTool|byUser) == 0 {
+			continue
+		}
+		v, err := r.Look(d.k.t.At(int(i)))
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			continue // the window that shows it tells
+		}
+		for _, p := range v.Parts {
+			switch p := p.(type) {
+			case session.ToolCall:
+				if edits := fileEdits(p.Arguments); len(edits) > 0 {
+					open[p.ID] = asked{v.ID, edits}
+				}
+			case session.ToolResult:
+				a := open[p.CallID]
+				delete(open, p.CallID)
+				if p.IsError {
+					continue
+				}
+				for _, e := range a.edits {
+					files.add(a.entry, e)
+				}
+			}
+		}
+	}
+	return files.list(), nil
+}
+
+// changedFiles are the files that were changed, in the order of their first edit.
+type changedFiles struct {
+	byPath map[string]*changedFile
+	order  []*changedFile
+}
+
+// changedFile adds up the edits of a file. Either its text is known as a whole, or only the pieces that were replaced.
+type changedFile struct {
+	path, from string
+	edits      int
+	entries    []session.EntryID
+
+	known, new, deleted bool
+	base, text          string // where the text is known; base is "" if what was there before is not known
+	baseUnknown         bool
+	pieces              []replacement
+	loose               []diff.Hunk // hunks that cannot be added up
+	partial             Edit        // collects what is not known
+}
+
+func (c *changedFiles) add(entry session.EntryID, e fileEdit) {
+	at := e.path
+	if e.from != "" {
+		at = e.from
+	}
+	f := c.byPath[at]
+	if f == nil {
+		f = &changedFile{path: at}
+		c.byPath[at] = f
+		c.order = append(c.order, f)
+	}
+	if e.from != "" && e.from != e.path {
+		delete(c.byPath, at)
+		if f.from == "" {
+			f.from = at
+		}
+		f.path = e.path
+		c.byPath[e.path] = f
+	}
+	f.edits++
+	if n := len(f.entries); n == 0 || f.entries[n-1] != entry {
+		f.entries = append(f.entries, entry)
+	}
+	f.apply(e)
+}
+
+// apply makes one edit.
+func (f *changedFile) apply(e fileEdit) {
+	switch {
+	case e.deleted:
+		f.deleted = true
+		for i := range e.replaced {
+			f.replace(e.replaced[i])
+		}
+	case e.whole != nil:
+		f.write(*e.whole, e.new)
+	default:
+		f.deleted = false
+		for i := range e.replaced {
+			f.replace(e.replaced[i])
+		}
+	}
+	if e.partial != "" {
+		f.partial.note(e.partial)
+	}
+}
+
+// write replaces the whole text.
+func (f *changedFile) write(text string, created bool) {
+	if !f.known {
+		f.new = created
+		f.baseUnknown = !created
+		// What was replaced in the unknown text before stays in the list.
+		for i := range f.pieces {
+			f.loose = append(f.loose, f.pieces[i].hunks()...)
+		}
+		f.pieces = nil
+	}
+	f.known, f.deleted, f.text = true, false, text
+}
+
+const (
+	oneAfterAnother = "the edits overlap, so they are shown one after the other"
+	notFound        = "the text of an edit is not in the file as far as it is known"
+)
+
+// replace makes one replacement in the whole text, or in what is known of it.
+func (f *changedFile) replace(r replacement) {
+	if f.known {
+		if r.before != "" && strings.Contains(f.text, r.before) {
+			f.text = r.in(f.text)
+			return
+		}
+		f.loose = append(f.loose, r.hunks()...)
+		f.partial.note(notFound)
+		return
+	}
+	if r.before != "" {
+		for i := len(f.pieces) - 1; i >= 0; i-- {
+			p := &f.pieces[i]
+			switch {
+			case strings.Contains(p.after, r.before): // it changes what an earlier edit wrote
+				p.after, p.hunk = r.in(p.after), nil
+				return
+			case p.after != "" && strings.Count(r.before, p.after) == 1 && !r.all: // it changes that and what is around it
+				before := strings.Replace(r.before, p.after, p.before, 1)
+				f.pieces[i] = replacement{before: before, after: r.after}
+				return
+			}
+		}
+		for i := range f.pieces {
+			if overlap(f.pieces[i].after, r.before) {
+				f.partial.note(oneAfterAnother)
+				break
+			}
+		}
+	}
+	f.pieces = append(f.pieces, r)
+}
+
+// in makes the replacement in a text that has it.
+func (r *replacement) in(text string) string {
+	if r.all {
+		return strings.ReplaceAll(text, r.before, r.after)
+	}
+	return strings.Replace(text, r.before, r.after, 1)
+}
+
+// overlap reports whether the end of one text is the beginning of the other, by whole lines.
+func overlap(a, b string) bool {
+	return shares(a, b) || shares(b, a)
+}
+
+// shares reports whether a line that says something ends a and begins b.
+func shares(a, b string) bool {
+	a = strings.TrimSuffix(a, "\n")
+	last := a[strings.LastIndexByte(a, '\n')+1:]
+	first, _, _ := strings.Cut(b, "\n")
+	return strings.TrimSpace(last) != "" && last == first
+}
+
+// list gives the sums.
+func (c *changedFiles) list() (list []FileChange) {
+	for _, f := range c.order {
+		change := FileChange{Edits: f.edits, Entries: f.entries}
+		e := Edit{Path: f.path, From: f.from, New: f.new && !f.deleted, Deleted: f.deleted, Partial: f.partial.Partial}
+		if f.from == f.path {
+			e.From = ""
+		}
+		e.Hunks = f.loose
+		if f.known {
+			e.Hunks = append(e.Hunks, diff.Compare(f.base, f.text, contextLines)...)
+			if f.baseUnknown {
+				e.note(unknownBefore)
+			}
+		}
+		for i := range f.pieces {
+			e.Hunks = append(e.Hunks, f.pieces[i].hunks()...)
+		}
+		e.finish()
+		change.Edit = e
+		list = append(list, change)
+	}
+	return list
+}

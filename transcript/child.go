@@ -1,0 +1,117 @@
+package transcript
+
+import (
+	"cmp"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// SetChildren tells the document which sessions there are, as a list with a catalogue gives them. Those of this session's
+// sub-agents are used for Tool.Child and SubAgents. It is called before anything else.
+func (d *Document) SetChildren(rows []place.Row) {
+	path := d.s.Path()
+	d.children, d.order = map[session.ID]Child{}, nil
+	parents := place.Parents(rows)
+	for i := range rows {
+		r, p := &rows[i], parents[i]
+		if r.Err != nil || p < 0 || rows[p].Path != path || !r.IsTask() {
+			continue
+		}
+		c := Child{Session: r.ID, Path: r.Path, Title: r.Heading()}
+		if k := r.Known; k != nil {
+			c.Entries, c.Tokens, c.Cost = k.Entries, k.Tokens.Input+k.Tokens.Output+k.Tokens.CacheRead+k.Tokens.CacheWrite, k.Cost
+		}
+		if _, again := d.children[r.ID]; !again {
+			d.order = append(d.order, r.ID)
+		}
+		d.children[r.ID] = c
+	}
+}
+
+// SubAgents are the sessions of the sub-agents of this session, in the order of SetChildren.
+func (d *Document) SubAgents() (list []Child) {
+	for _, id := range d.order {
+		list = append(list, d.children[id])
+	}
+	return list
+}
+
+// child is the session of a sub-agent that a result names.
+func (d *Document) child(id session.ID) *Child {
+	c, ok := d.children[id]
+	if !ok {
+		c = Child{Session: id}
+	}
+	return &c
+}
+
+const (
+	mostCandidates = 8    // conversations beside the main one that are compared with a call
+	mostAside      = 5000 // entries of one that are counted
+)
+
+// sideChild finds the conversation in the same log that a call began: the next one whose first message is a text of the
+// call's arguments.
+func (b *builder) sideChild(call int, arguments session.Raw) (*Child, error) {
+	tried := 0
+	for _, first := range b.d.k.sides {
+		if int(first) < call {
+			continue
+		}
+		if tried++; tried > mostCandidates {
+			break
+		}
+		v, err := b.reader.Look(b.d.k.t.At(int(first)))
+		if err != nil {
+			return nil, err
+		}
+		text := firstText(v.Parts)
+		if text == "" {
+			continue
+		}
+		for _, value := range rawjson.Fields(arguments) {
+			if s, ok := rawjson.Unquote(value); ok && s == text {
+				return b.aside(first, cmp.Or(rawjson.Str(arguments, "description"), v.Line(labelWidth)))
+			}
+		}
+	}
+	return nil, nil
+}
+
+// aside sums up a conversation beside the main one.
+func (b *builder) aside(first int32, title string) (*Child, error) {
+	k := b.d.k
+	in := map[int32]bool{first: true}
+	c := &Child{First: k.id(first), Tip: k.id(first), Title: title}
+	m := &made{}
+	for i := first; int(i) < k.t.Len() && c.Entries < mostAside; i++ {
+		if i != first && (k.class[i]&aside == 0 || !in[int32(k.t.Above(int(i)))]) {
+			continue
+		}
+		in[i] = true
+		e := k.t.At(int(i))
+		c.Entries, c.Tip = c.Entries+1, e.ID
+		if e.Role != session.RoleAssistant {
+			continue
+		}
+		v, err := b.reader.Look(e)
+		if err != nil {
+			return nil, err
+		}
+		if body, ok := v.Body.(session.Message); ok {
+			if err := b.answered(m, v, body); err != nil {
+				return nil, err
+			}
+		}
+	}
+	u := m.sum()
+	c.Tokens, c.Cost = tokens(u), u.Cost
+	return c, nil
+}
+
+// tokens is what an answer used, whether or not the log has the sum.
+func tokens(u session.Usage) int64 {
+	return max(u.Total, u.Input+u.Output+u.CacheRead+u.CacheWrite)
+}

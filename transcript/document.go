@@ -1,0 +1,161 @@
+// Package transcript is a session as a person reads it: blocks with their pieces, calls with their results, forks, edits,
+// and a drawing of the tree. It makes values; other packages make HTML, Markdown or text of them. Texts are those of the
+// log and not cleaned: what shows them must treat them as hostile.
+package transcript
+
+import (
+	"context"
+	"sync"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// Document is one session that is open for reading. Goroutines may use it at once, as long as none appends to the session.
+// It remembers what it worked out, in bounded memory.
+type Document struct {
+	s *store.Session
+	k *Skeleton
+
+	rewrite  func(e session.Entry, record []byte) []byte
+	children map[session.ID]Child
+	order    []session.ID // of the children
+
+	mu     sync.Mutex
+	routes []*route         // the last used last
+	lines  map[int32]string // entries in one line
+	labels map[int32]string // of branches, by first entry
+	after  map[int32]int64  // estimates of compactions
+}
+
+// New gives the document of a session. k is the skeleton of its tree, nil to make one.
+func New(s *store.Session, k *Skeleton) *Document {
+	if k == nil {
+		k = NewSkeleton(s.Tree())
+	}
+	return &Document{s: s, k: k}
+}
+
+// Rewrite changes records before anything is made of them: blocks, titles, labels, edits (see wire.Reader.Rewrite). It has to be
+// called before the document is used. Mode Model shows records as they are.
+func (d *Document) Rewrite(f func(e session.Entry, record []byte) []byte) { d.rewrite = f }
+
+// Session is the session.
+func (d *Document) Session() *store.Session { return d.s }
+
+// Skeleton gives the shape of the tree.
+func (d *Document) Skeleton() *Skeleton { return d.k }
+
+const (
+	labelWidth  = 80 // columns of the label of a branch
+	lineWidth   = 60 // columns of an entry in a rail
+	labelDepth  = 8  // entries of a branch that are read to find a text
+	mostCached  = 1 << 14
+	mostLabeled = 20 // branches of a fork that are listed
+)
+
+// remember keeps a value for later. A table that became large is begun anew.
+func remember[K comparable, V any](d *Document, table *map[K]V, key K, value V) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if *table == nil || len(*table) >= mostCached {
+		*table = map[K]V{}
+	}
+	(*table)[key] = value
+}
+
+func recall[K comparable, V any](d *Document, table *map[K]V, key K) (V, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := (*table)[key]
+	return v, ok
+}
+
+// line is an entry in one line.
+func (d *Document) line(r *wire.Reader, i int32) (string, error) {
+	if s, ok := recall(d, &d.lines, i); ok {
+		return s, nil
+	}
+	v, err := r.Look(d.k.t.At(int(i)))
+	if err != nil {
+		return "", err
+	}
+	s := v.Line(lineWidth)
+	remember(d, &d.lines, i, s)
+	return s, nil
+}
+
+// label is the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
+func (d *Document) label(r *wire.Reader, first int32) (string, error) {
+	if s, ok := recall(d, &d.labels, first); ok {
+		return s, nil
+	}
+	label, line := "", ""
+	for i, n := first, 0; i >= 0 && n < labelDepth; i, n = d.k.first[i], n+1 {
+		v, err := r.Look(d.k.t.At(int(i)))
+		if err != nil {
+			return "", err
+		}
+		if line == "" {
+			line = v.Line(labelWidth)
+		}
+		text := screen.OneLine(firstText(v.Parts), labelWidth)
+		if m, ok := v.Body.(session.Message); ok && m.Role == session.RoleUser && !m.Meta && text != "" {
+			label = text
+			break
+		}
+		if label == "" && v.Role == session.RoleAssistant {
+			label = text
+		}
+		if d.k.forks(i) {
+			break
+		}
+	}
+	if label == "" {
+		label = line
+	}
+	remember(d, &d.labels, first, label)
+	return label, nil
+}
+
+// firstText is the first text that says something.
+func firstText(parts []session.Part) string {
+	for _, p := range parts {
+		if t, ok := p.(session.Text); ok && screen.OneLine(t.Text, 1) != "" {
+			return t.Text
+		}
+	}
+	return ""
+}
+
+// fork gives the fork after an entry. branch is the first entry of the branch that is shown, -1 for none.
+func (d *Document) fork(r *wire.Reader, at, branch int32) (*Fork, error) {
+	f := &Fork{At: d.k.id(at)}
+	f.Count = int(d.k.kids[at])
+	if branch >= 0 {
+		f.Current = int(d.k.number[branch])
+	}
+	from := max(1, min(f.Current-mostLabeled/2, f.Count-mostLabeled+1))
+	for c := d.k.first[at]; c >= 0 && len(f.Branches) < mostLabeled; c = d.k.next[c] {
+		if int(d.k.number[c]) < from {
+			continue
+		}
+		label, err := d.label(r, c)
+		if err != nil {
+			return nil, err
+		}
+		f.Branches = append(f.Branches, Branch{
+			Number: int(d.k.number[c]), First: d.k.id(c), Tip: d.k.id(d.k.end(c)), Entries: int(d.k.weight[c]), Label: label,
+		})
+	}
+	return f, nil
+}
+
+// reader reads entries for one call.
+func (d *Document) reader(ctx context.Context) *wire.Reader {
+	r := wire.NewReader(ctx, d.s)
+	r.Rewrite = d.rewrite
+	return r
+}

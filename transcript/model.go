@@ -1,0 +1,158 @@
+package transcript
+
+import (
+	"context"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// modelWindow gives the messages that the model sees at the end of a path, each as a block with an estimate of its tokens.
+// Results stand where the model sees them, and not with their calls. All messages are read, for the sum of the estimates; the
+// blocks in memory are those of the window.
+func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Window, error) {
+	w := &Window{Leaf: path.leaf}
+	reader := d.reader(ctx)
+	c, err := d.s.Context(ctx, path.leaf, store.ContextOptions{
+		NoBlobs: true, Problem: func(p session.Problem) { w.Problems = append(w.Problems, p) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := newSlide(r)
+	tools := map[string]string{}
+	answered := map[string]bool{}
+	pieces := pieceOptions{reader: reader, most: r.MaxText}
+	for m, err := range c.Messages() {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+		parts := d.s.MessageParts(m.JSON)
+		dialect.NameResults(parts, tools)
+		for _, p := range parts {
+			if t, ok := p.(session.ToolResult); ok {
+				answered[t.CallID] = true
+			}
+		}
+		tokens := session.Estimate(parts)
+		w.Estimate += tokens
+		s.put(m.Entry.ID, func() Block { return d.modelBlock(m, parts, tokens, &pieces) })
+	}
+	w.Blocks, w.Earlier, w.Later, w.Total, w.Position = s.blocks, s.dropped > 0, s.missed, s.total, s.dropped
+	for _, b := range w.Blocks {
+		for _, p := range b.Pieces {
+			if t, ok := p.(Tools); ok {
+				for k := range t.Calls {
+					t.Calls[k].Answered = t.Calls[k].Answered || answered[t.Calls[k].CallID]
+				}
+			}
+		}
+	}
+	if n := len(w.Blocks); n > 0 {
+		w.First, w.Last = w.Blocks[0].ID, w.Blocks[n-1].ID
+	}
+	w.Problems = append(w.Problems, reader.Problems...)
+	return w, nil
+}
+
+// modelBlock makes a block of a message of a context. A message that the agent makes up when it resumes has no entry.
+func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, tokens int64, o *pieceOptions) Block {
+	b := Block{Kind: Message, ID: m.Entry.ID, Parent: m.Entry.Parent, Native: m.Entry.Type, Estimate: tokens, Meta: m.Entry.ID == ""}
+	b.Role = d.k.t.Codec().Role(m.JSON)
+	b.Speaker = b.Role.String()
+	if m.Entry.ID != "" {
+		b.Label = d.k.t.Label(m.Entry.ID)
+		if at, err := m.Entry.Time(); err == nil {
+			b.Time, _ = at.Time()
+		}
+	}
+	o.images = 0
+	for _, p := range parts {
+		var t Tool
+		switch p := p.(type) {
+		case session.ToolCall:
+			t = o.call(m.Entry.ID, p)
+		case session.ToolResult:
+			t = Tool{
+				CallID: p.CallID, Name: p.Name, Result: m.Entry.ID, Answered: true, Failed: p.IsError, Output: o.output(m.Entry.ID, p.Parts),
+			}
+		default:
+			if piece := o.piece(m.Entry.ID, p); piece != nil {
+				b.Pieces = append(b.Pieces, piece)
+			}
+			continue
+		}
+		b.addTool(t)
+	}
+	return b
+}
+
+// slide keeps the blocks of a window while all pass by.
+type slide struct {
+	blocks  []Block
+	total   int
+	dropped int  // blocks that came before the window
+	missed  bool // blocks came after it
+	after   int  // blocks that are still wanted; negative: all
+	before  int  // blocks that are kept before the anchor
+	anchor  session.EntryID
+	skip    bool // the anchor itself is left out
+	begun   bool // the anchor was met
+	over    bool // the messages of the anchor are over
+}
+
+func newSlide(r Request) *slide {
+	switch {
+	case r.First:
+		return &slide{begun: true, over: true, after: r.Limit}
+	case r.After != "":
+		return &slide{anchor: r.After, skip: true, after: r.Limit}
+	case r.Before != "":
+		return &slide{anchor: r.Before, skip: true, before: r.Limit}
+	case r.Around != "":
+		return &slide{anchor: r.Around, before: r.Limit / 2, after: r.Limit - r.Limit/2}
+	}
+	return &slide{before: r.Limit}
+}
+
+// put takes the next block. Several in a row may come from one entry.
+func (s *slide) put(id session.EntryID, make func() Block) {
+	s.total++
+	at := s.anchor != "" && id == s.anchor
+	switch {
+	case at && !s.over:
+		s.begun = true
+		if s.skip {
+			if s.before > 0 {
+				s.missed = true
+			} else {
+				s.dropped++
+			}
+			return
+		}
+	case s.begun:
+		s.over = true
+	}
+	if !s.begun {
+		if s.before == 0 {
+			s.dropped++
+			return
+		}
+		s.blocks = append(s.blocks, make())
+		if len(s.blocks) > s.before {
+			s.blocks[0] = Block{}
+			s.blocks, s.dropped = s.blocks[1:], s.dropped+1
+		}
+		return
+	}
+	if s.after <= 0 {
+		s.missed = true
+		return
+	}
+	s.after--
+	s.blocks = append(s.blocks, make())
+}

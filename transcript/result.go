@@ -1,0 +1,267 @@
+package transcript
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// answer gives the results of an entry to their calls, and returns the other parts.
+func (b *builder) answer(v wire.View, position int) (left []session.Part, err error) {
+	found := false
+	for _, p := range v.Parts {
+		r, ok := p.(session.ToolResult)
+		if !ok {
+			left = append(left, p)
+			continue
+		}
+		found = true
+		if b.r.Mode == Focused {
+			continue
+		}
+		if err := b.result(v, r, position); err != nil {
+			return nil, err
+		}
+	}
+	b.pieces.images = 0
+	if found && len(b.made) > 0 {
+		b.made[len(b.made)-1].closed = true
+	}
+	return left, nil
+}
+
+// result shows a result with its call. One whose call an earlier window shows is left out; one whose call is not known
+// stands alone.
+func (b *builder) result(v wire.View, r session.ToolResult, position int) error {
+	again := b.results[r.CallID]
+	b.results[r.CallID] = true
+	if b.attach(v, r, position) {
+		return nil
+	}
+	if b.classAt(position)&byTool != 0 {
+		name, waits, err := b.calledBefore(r.CallID, position)
+		if err != nil || waits && !again {
+			return err
+		}
+		if r.Name == "" {
+			r.Name = name
+		}
+	}
+	m := b.own(position) // an entry has at most one block
+	if m == nil {
+		m = b.begin(v, position, Message)
+		m.Role, m.Speaker = session.RoleTool, session.RoleTool.String()
+	}
+	t := Tool{CallID: r.CallID, Name: r.Name}
+	b.fill(&t, v, r)
+	m.addTool(t)
+	return nil
+}
+
+// own is the block of the entry at a position, nil where it has none yet.
+func (b *builder) own(position int) *made {
+	if n := len(b.made) - 1; n >= 0 && b.made[n].position == position {
+		return &b.made[n]
+	}
+	return nil
+}
+
+// addTool adds a call or a result. Those that follow each other are a group.
+func (b *Block) addTool(t Tool) (piece, call int) {
+	n := len(b.Pieces) - 1
+	if n < 0 || !isTools(b.Pieces[n]) {
+		b.Pieces = append(b.Pieces, Tools{})
+		n++
+	}
+	group := append(b.Pieces[n].(Tools).Calls, t)
+	b.Pieces[n] = Tools{Calls: group}
+	return n, len(group) - 1
+}
+
+func isTools(p Piece) bool {
+	_, ok := p.(Tools)
+	return ok
+}
+
+// attach puts a result to its call; false where that is not among the blocks, or has a result.
+func (b *builder) attach(v wire.View, r session.ToolResult, position int) bool {
+	c, ok := b.calls[r.CallID]
+	if !ok || r.CallID == "" {
+		return false
+	}
+	m := &b.made[c.block]
+	t := &m.Pieces[c.piece].(Tools).Calls[c.call]
+	if t.Answered {
+		return false
+	}
+	b.fill(t, v, r)
+	if at, ok := v.Time.Time(); ok && !c.time.IsZero() {
+		if took := at.Sub(c.time); took > 0 && took < 24*time.Hour {
+			t.Took = took
+		}
+	}
+	b.shown[position] = c.block
+	if v.ID != m.ID && (len(m.Also) == 0 || m.Also[len(m.Also)-1] != v.ID) {
+		m.Also = append(m.Also, v.ID)
+	}
+	return true
+}
+
+func (b *builder) fill(t *Tool, v wire.View, r session.ToolResult) {
+	t.Result, t.Answered, t.Failed = v.ID, true, r.IsError
+	if t.Name == "" {
+		t.Name = r.Name
+	}
+	t.Output = b.pieces.output(v.ID, r.Parts)
+	if r.Session != "" && t.Child == nil {
+		t.Child = b.d.child(r.Session)
+	}
+}
+
+// calledBefore finds the tool that one of the entries before the window calls. waits: no result follows the call there. It
+// looks as far back as lookAhead looks ahead, so that a result is in exactly one of two windows.
+func (b *builder) calledBefore(id string, position int) (name string, waits bool, err error) {
+	waits = true
+	for p := b.from - 1; p >= 0 && p >= position-farthest; p-- {
+		if b.classAt(p)&(byModel|byTool) == 0 {
+			continue
+		}
+		v, err := b.reader.Look(b.entry(p))
+		if err != nil {
+			if b.ctx.Err() != nil {
+				return "", false, err
+			}
+			continue
+		}
+		for _, part := range v.Parts {
+			switch part := part.(type) {
+			case session.ToolCall:
+				if part.ID == id {
+					return part.Name, waits, nil
+				}
+			case session.ToolResult:
+				waits = waits && part.CallID != id
+			}
+		}
+	}
+	return "", false, nil
+}
+
+// lookAhead finds the results of calls of the window after its end.
+func (b *builder) lookAhead(end int) error {
+	last := -1 // position up to which a result is looked for
+	waiting := 0
+	for _, c := range b.calls {
+		if t := b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call]; !t.Answered {
+			last = max(last, c.position+farthest)
+			waiting++
+		}
+	}
+	for p := end; p < len(b.route.index) && p <= last && waiting > 0; p++ {
+		if b.classAt(p)&byTool == 0 {
+			continue
+		}
+		v, err := b.reader.Look(b.entry(p))
+		if err != nil {
+			if b.ctx.Err() != nil {
+				return err
+			}
+			continue // the window that shows it tells
+		}
+		for _, part := range v.Parts {
+			if r, ok := part.(session.ToolResult); ok && p-b.calls[r.CallID].position <= farthest && b.attach(v, r, p) {
+				waiting--
+			}
+		}
+		b.pieces.images = 0
+	}
+	return nil
+}
+
+// compaction fills in a divider. What the model sees after it is estimated when the block is shown.
+func (b *builder) compaction(v wire.View, body session.Compaction, m *made) {
+	c := Compacted{Before: int64(max(body.TokensBefore, 0)), Summary: b.pieces.text(v.ID, body.Summary)}
+	if body.FirstKept != v.ID {
+		c.FirstKept = body.FirstKept
+	}
+	m.Pieces = []Piece{c}
+	m.summaryFollows = body.ReplacesAll && body.FirstKept == "" && !strings.Contains(body.Summary, "\n") && len(body.Summary) < 100
+}
+
+// summary makes a message the summary of the compaction before it: some programs write a divider without one, and then the
+// summary in the name of the user.
+func (b *builder) summary(v wire.View, body session.Message) bool {
+	if len(b.made) == 0 || !body.Meta || v.Role != session.RoleUser {
+		return false
+	}
+	m := &b.made[len(b.made)-1]
+	if !m.summaryFollows || v.Parent != m.ID {
+		return false
+	}
+	m.summaryFollows = false
+	text := firstText(v.Parts)
+	if text == "" {
+		return false
+	}
+	c := m.Pieces[0].(Compacted)
+	c.Summary = b.pieces.text(v.ID, text)
+	m.Pieces[0] = c
+	m.Also = append(m.Also, v.ID)
+	return true
+}
+
+// estimateAfter fills in what the model sees after a compaction.
+func (b *builder) estimateAfter(m *made) (err error) {
+	if m.Kind != Compaction || len(m.Pieces) == 0 {
+		return nil
+	}
+	c, ok := m.Pieces[0].(Compacted)
+	if !ok {
+		return nil
+	}
+	at := m.ID
+	if n := len(m.Also); n > 0 { // the message with the summary
+		at = m.Also[n-1]
+	}
+	c.After, err = b.d.estimate(b.ctx, at)
+	m.Pieces[0] = c
+	return err
+}
+
+// mostEstimated bounds the JSON that an estimate reads.
+const mostEstimated = 8 << 20
+
+// estimate guesses how many tokens the model sees at an entry; 0 where that takes too long to find out.
+func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, error) {
+	e, ok := d.k.t.Lookup(id)
+	if !ok {
+		return 0, nil
+	}
+	if n, ok := recall(d, &d.after, int32(e.Index)); ok {
+		return n, nil
+	}
+	c, err := d.s.Context(ctx, id, store.ContextOptions{NoBlobs: true})
+	if err != nil {
+		return 0, err
+	}
+	tokens, size := int64(0), 0
+	for m, err := range c.Messages() {
+		if err == nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return 0, err
+		}
+		if size += len(m.JSON); size > mostEstimated {
+			tokens = 0
+			break
+		}
+		tokens += session.Estimate(d.s.MessageParts(m.JSON))
+	}
+	remember(d, &d.after, int32(e.Index), tokens)
+	return tokens, nil
+}

@@ -1,0 +1,171 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// route is a path as a person reads it. Where a compaction begins the path that the agent's program sees, what came before
+// it in the log comes first.
+type route struct {
+	leaf  session.EntryID
+	index []int32 // entries, in order
+	where []int32 // by index: the position, -1 where it is not on the route
+	seen  []bool  // by index: the model sees it at the leaf
+	// forks are the places before which branches begin, in order.
+	forks []forkAt
+}
+
+// forkAt is a fork on a route: the position before which it stands, and the first entry of the branch that is taken.
+type forkAt struct {
+	position int
+	branch   int32
+}
+
+// keptRoutes is how many routes a document remembers. A reader switches between few branches.
+const keptRoutes = 4
+
+// route gives the path to a leaf; nil is the leaf of the session.
+func (d *Document) route(leaf *session.EntryID) (*route, error) {
+	id := d.k.t.LeafID()
+	if leaf != nil {
+		id = *leaf
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, r := range d.routes {
+		if r.leaf == id {
+			d.routes = append(append(slices.Clone(d.routes[:i]), d.routes[i+1:]...), r)
+			return r, nil
+		}
+	}
+	r, err := newRoute(d.k, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(d.routes) == keptRoutes {
+		d.routes = d.routes[1:]
+	}
+	d.routes = append(slices.Clip(d.routes), r)
+	return r, nil
+}
+
+func newRoute(k *Skeleton, leaf session.EntryID) (*route, error) {
+	path, err := k.t.Path(leaf)
+	if err != nil {
+		return nil, err
+	}
+	r := &route{leaf: leaf, index: path.Indexes()}
+	// A record that cannot be read hides nothing; the block of the entry says what is wrong with it.
+	if seen, err := path.Seen(); err == nil {
+		r.seen = seen
+	}
+	if err := r.lead(k); err != nil {
+		return nil, err
+	}
+	r.where = make([]int32, k.t.Len()+1)
+	for i := range r.where {
+		r.where[i] = -1
+	}
+	for p, i := range r.index {
+		r.where[i] = int32(p)
+	}
+	r.findForks(k)
+	return r, nil
+}
+
+// lead puts before the path what the log has before a compaction without a parent.
+func (r *route) lead(k *Skeleton) error {
+	stretches := [][]int32{r.index}
+	done := map[int32]bool{} // compactions
+	for {
+		before := k.root()
+		for _, i := range stretches[len(stretches)-1] {
+			if k.class[i]&speaks != 0 && k.t.Above(int(i)) < 0 && k.up[i] != k.root() && !done[i] {
+				before, done[i] = k.up[i], true
+				break
+			}
+		}
+		if before == k.root() {
+			break
+		}
+		path, err := k.t.Path(k.id(before))
+		if err != nil {
+			return err
+		}
+		stretch := path.Indexes()
+		if slices.ContainsFunc(stretch, func(i int32) bool { return done[i] }) {
+			stretch = k.written(before) // the program moved what the compaction keeps behind it
+		}
+		stretches = append(stretches, stretch)
+	}
+	if len(stretches) == 1 {
+		return nil
+	}
+	r.index = nil
+	on := make([]bool, k.t.Len())
+	for _, s := range slices.Backward(stretches) {
+		for _, i := range s {
+			if !on[i] {
+				on[i] = true
+				r.index = append(r.index, i)
+			}
+		}
+	}
+	return nil
+}
+
+// written gives the entries above an entry as the log has their parents, with the results that hang on them.
+func (k *Skeleton) written(i int32) (list []int32) {
+	on := make([]bool, k.t.Len())
+	for at := int(i); at >= 0 && !on[at]; at = k.t.Above(at) {
+		on[at] = true
+	}
+	for at := range k.t.Len() {
+		if up := k.t.Above(at); !on[at] && up >= 0 && on[up] && k.class[at]&byTool != 0 && k.class[at]&speaks == 0 {
+			on[at] = true
+		}
+		if on[at] {
+			list = append(list, int32(at))
+		}
+	}
+	return list
+}
+
+// findForks finds the forks on the route. One entry may stand on it with two of its children, as an agent may put records
+// of an answer in beside its path: the last of them is the one that the route takes.
+func (r *route) findForks(k *Skeleton) {
+	last := map[int32]int{} // entry before the fork → place in the list
+	begun := false
+	for p, i := range r.index {
+		if k.class[i]&speaks == 0 {
+			continue
+		}
+		up := k.up[i]
+		if k.forks(up) && (up != k.root() || !begun) {
+			if at, again := last[up]; again {
+				r.forks[at].position = -1
+			}
+			last[up] = len(r.forks)
+			r.forks = append(r.forks, forkAt{p, i})
+		}
+		begun = true
+	}
+	r.forks = slices.DeleteFunc(r.forks, func(f forkAt) bool { return f.position < 0 })
+}
+
+// forkBefore gives the branch that begins at a position from..to, the last one; ok is false for none.
+func (r *route) forkBefore(from, to int) (branch int32, ok bool) {
+	at, _ := slices.BinarySearchFunc(r.forks, to+1, func(f forkAt, p int) int { return f.position - p })
+	if at == 0 || r.forks[at-1].position < from {
+		return 0, false
+	}
+	return r.forks[at-1].branch, true
+}
+
+// at gives the position of an entry, -1 where it is not on the route.
+func (r *route) at(i int32) int { return int(r.where[i]) }
+
+// isSeen reports whether the model sees an entry.
+func (r *route) isSeen(i int32) bool { return r.seen == nil || r.seen[i] }

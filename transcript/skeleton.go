@@ -1,0 +1,287 @@
+package transcript
+
+import "github.com/treeline-dev/treeline/session"
+
+// Skeleton is the shape of a tree: which entries speak, and where the conversation forks. It is made without reading a
+// record, and may be shared by the documents of a log as long as the log stays the same.
+//
+// Only entries that speak are nodes of it: messages, summaries, and what is unknown. Labels, leaf moves, changes of state,
+// notes of the agent's program, results of parallel calls and conversations of sub-agents are not: they make no branch.
+type Skeleton struct {
+	t *session.Tree
+	// By index of the entry. The one after the last stands for the place before the first entry, the parent of all roots.
+	class       []class
+	up          []int32 // nearest entry above that speaks
+	first, next []int32 // children that speak, in the order of the log; -1 ends the list
+	kids        []int32 // number of these children
+	number      []int32 // place among the siblings, from 1; 0 for an entry that does not speak
+	weight      []int32 // entries that speak at or below; 0 for an entry that does not speak
+	tip         []int32 // newest end at or below; -1 for an entry that does not speak
+	depth       []int32
+	// order are the entries that speak, parents before children; place is the position of an entry in it.
+	order []int32
+	place []int32
+
+	leaf     int32 // the nearest entry that speaks at or above the leaf of the session
+	branches int
+	sides    []int32 // the first entries of conversations beside the main one
+}
+
+// class is what a walk along a path needs to know of an entry.
+type class uint16
+
+const (
+	speaks  class = 1 << iota
+	note          // of the agent's program for itself
+	about         // a label or a leaf move, which is about another entry
+	byUser        // a message of the user
+	byModel       // a message of the model
+	byTool        // a message with results
+	model         // it names the model
+	aside         // a message beside the main conversation
+	later         // not the first record of its answer
+)
+
+// NewSkeleton makes the skeleton of a tree.
+func NewSkeleton(t *session.Tree) *Skeleton {
+	n := t.Len()
+	k := &Skeleton{t: t, class: make([]class, n+1), leaf: int32(n)}
+	k.classify()
+	k.rise()
+	k.link()
+	k.walk()
+	if leaf, ok := t.Leaf(); ok {
+		k.leaf = k.speaking(int32(leaf.Index))
+	}
+	return k
+}
+
+// Branches counts the ends of the conversation.
+func (k *Skeleton) Branches() int { return k.branches }
+
+// Entries counts the entries that speak.
+func (k *Skeleton) Entries() int { return len(k.order) }
+
+// Through gives the leaf with which a window shows an entry: the session's leaf where the entry is on the way to it,
+// otherwise the newest end below the entry. An entry that is not part of the conversation is its own leaf.
+func (k *Skeleton) Through(id session.EntryID) (session.EntryID, error) {
+	e, err := k.t.Get(id)
+	if err != nil {
+		return "", err
+	}
+	i := int32(e.Index)
+	if k.class[i]&aside != 0 && k.class[i]&speaks == 0 {
+		return id, nil
+	}
+	tip := k.end(k.speaking(i))
+	if tip < 0 {
+		return id, nil
+	}
+	return k.id(tip), nil
+}
+
+// root is the place before the first entry.
+func (k *Skeleton) root() int32 { return int32(k.t.Len()) }
+
+// id is the id of an entry, "" for the place before the first.
+func (k *Skeleton) id(i int32) session.EntryID {
+	if i < 0 || i == k.root() {
+		return ""
+	}
+	return k.t.At(int(i)).ID
+}
+
+// speaking is the nearest entry that speaks, at an entry or above it.
+func (k *Skeleton) speaking(i int32) int32 {
+	if i == k.root() || k.class[i]&speaks != 0 {
+		return i
+	}
+	return k.up[i]
+}
+
+// classify looks at the envelope of each entry.
+func (k *Skeleton) classify() {
+	noter, _ := k.t.Codec().EntryCodec.(session.Noter)
+	inline := k.t.Inline()
+	for i := range inline {
+		e := k.t.At(i)
+		var c class
+		switch e.Kind {
+		case session.KindLabel, session.KindLeaf:
+			c = about
+		case session.KindCustom:
+			c = note
+		case session.KindModelChange:
+			c = model
+		case session.KindMessage, session.KindCompaction, session.KindBranchSummary, session.KindCustomMessage, session.KindOpaque, session.KindReset:
+			if !inline[i] {
+				c = speaks
+			}
+		}
+		if e.Kind == session.KindMessage {
+			if e.Aside() {
+				c |= aside
+			}
+			switch e.Role {
+			case session.RoleUser:
+				c |= byUser
+			case session.RoleAssistant:
+				if c |= byModel; e.FirstPiece() != i {
+					c |= later
+				}
+			case session.RoleTool:
+				c |= byTool
+			}
+		}
+		if c&about == 0 && noter != nil && noter.IsNote(e) {
+			c = c&^speaks | note
+		}
+		k.class[i] = c
+	}
+}
+
+// rise finds for each entry the nearest one above that speaks. Parents may stand after their children.
+func (k *Skeleton) rise() {
+	const unknown = -1
+	n := k.t.Len()
+	k.up = make([]int32, n+1)
+	for i := range k.up {
+		k.up[i] = unknown
+	}
+	isRoot := make([]bool, n)
+	last := k.root() // the last entry so far that speaks
+	roots := k.t.Roots()
+	for _, e := range roots {
+		isRoot[e.Index] = true
+	}
+	k.up[n] = k.root()
+	var climb []int32
+	for i := range int32(n) {
+		at := i
+		climb = climb[:0]
+		for k.up[at] == unknown {
+			climb = append(climb, at)
+			if isRoot[at] {
+				k.up[at] = k.root()
+				// A compaction without a parent goes on where the log was.
+				if at == i && k.class[i]&speaks != 0 && k.t.At(int(i)).Kind == session.KindCompaction {
+					k.up[at] = last
+				}
+				break
+			}
+			at = int32(k.t.Above(int(at)))
+			if k.class[at]&speaks != 0 {
+				break
+			}
+		}
+		above := at
+		if k.class[at]&speaks == 0 {
+			above = k.up[at]
+		}
+		for c := len(climb) - 1; c >= 0; c-- {
+			x := climb[c]
+			if k.up[x] == unknown {
+				k.up[x] = above
+			}
+			if k.class[x]&speaks != 0 {
+				above = x
+			} else {
+				above = k.up[x]
+			}
+		}
+		if k.class[i]&speaks != 0 {
+			last = i
+		}
+	}
+	for i := range int32(n) {
+		if k.class[i]&aside != 0 && k.class[i]&speaks == 0 && (isRoot[i] || k.class[k.t.Above(int(i))]&aside == 0) {
+			k.sides = append(k.sides, i)
+		}
+	}
+}
+
+// link makes the lists of children.
+func (k *Skeleton) link() {
+	n := k.t.Len()
+	k.first, k.next = make([]int32, n+1), make([]int32, n+1)
+	for i := range k.first {
+		k.first[i], k.next[i] = -1, -1
+	}
+	for i := int32(n) - 1; i >= 0; i-- { // from the end, so that each is put before its siblings
+		if k.class[i]&speaks != 0 {
+			up := k.up[i]
+			k.next[i], k.first[up] = k.first[up], i
+		}
+	}
+	k.kids, k.number = make([]int32, n+1), make([]int32, n+1)
+	for i := range n {
+		if k.class[i]&speaks != 0 {
+			k.kids[k.up[i]]++
+			k.number[i] = k.kids[k.up[i]]
+		}
+	}
+}
+
+// walk puts the entries into an order in which parents come first, and sums up from the end of it.
+func (k *Skeleton) walk() {
+	n := k.t.Len()
+	k.weight, k.tip, k.depth, k.place = make([]int32, n+1), make([]int32, n+1), make([]int32, n+1), make([]int32, n+1)
+	for i := range k.tip {
+		k.tip[i], k.place[i] = -1, -1
+	}
+	at := k.first[n]
+	for at >= 0 {
+		k.depth[at] = k.depth[k.up[at]] + 1
+		k.place[at] = int32(len(k.order))
+		k.order = append(k.order, at)
+		if k.first[at] >= 0 {
+			at = k.first[at]
+			continue
+		}
+		for at != k.root() && k.next[at] < 0 {
+			at = k.up[at]
+		}
+		if at == k.root() {
+			break
+		}
+		at = k.next[at]
+	}
+	for o := len(k.order) - 1; o >= 0; o-- {
+		i := k.order[o]
+		if k.first[i] < 0 {
+			k.tip[i] = i
+			k.branches++
+		}
+		k.weight[i]++
+		up := k.up[i]
+		k.weight[up] += k.weight[i]
+		k.tip[up] = max(k.tip[up], k.tip[i])
+	}
+}
+
+// below reports whether an entry that speaks is at or below another.
+func (k *Skeleton) below(i, top int32) bool {
+	if top == k.root() || i == top {
+		return true
+	}
+	return i != k.root() && k.place[i] >= k.place[top] && k.place[i] < k.place[top]+k.weight[top]
+}
+
+// end is where the conversation below an entry leads: the leaf of the session if it is there, otherwise the newest end.
+func (k *Skeleton) end(i int32) int32 {
+	if k.below(k.leaf, i) && k.leaf != k.root() {
+		return k.leafIndex()
+	}
+	return k.tip[i]
+}
+
+// leafIndex is the leaf itself, which need not speak.
+func (k *Skeleton) leafIndex() int32 {
+	if e, ok := k.t.Leaf(); ok {
+		return int32(e.Index)
+	}
+	return k.leaf
+}
+
+// forks reports whether several branches begin after an entry.
+func (k *Skeleton) forks(i int32) bool { return k.kids[i] > 1 }

@@ -1,0 +1,279 @@
+package transcript
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Mode says what of a path is shown.
+type Mode uint8
+
+// The modes.
+const (
+	// Everything is all that was said and done.
+	Everything Mode = iota
+	// Focused is prompts and final answers, without their tool calls and thinking.
+	Focused
+	// Model is what the model sees at the leaf.
+	Model
+)
+
+// Request asks for a stretch of a path. At most one of Around, After, Before and First is set; with none it is the end of
+// the path.
+type Request struct {
+	// Leaf ends the path; nil for the leaf of the session. The id "" is the place before the first entry.
+	Leaf *session.EntryID
+	// Around puts the block of an entry into the middle. After begins after that block, Before ends before it. An entry that is
+	// not on the path means the nearest one above it that is.
+	Around, After, Before session.EntryID
+	// First begins at the start of the path.
+	First bool
+	// Limit bounds the blocks; 0 is 200.
+	Limit int
+	Mode  Mode
+	// All also shows notes, labels and what the agent hides from people.
+	All bool
+	// MaxText bounds each text, in bytes; 0 is 64 KB. Negative is no bound.
+	MaxText int
+}
+
+// Window is a stretch of a path.
+type Window struct {
+	Blocks []Block
+	// Leaf ends the path.
+	Leaf session.EntryID
+	// Earlier and Later: there are blocks before and after. First and Last are the ids of the first and last block, for
+	// Request.Before and Request.After.
+	Earlier, Later bool
+	First, Last    session.EntryID
+	// Total is the number of entries on the path, in mode Model that of messages. Position is the number of them before the
+	// first block.
+	Total, Position int
+	// Onward is how the conversation goes on after the end of the path; nil where it does not, or where Later is true.
+	Onward *Fork
+	// Estimate guesses the tokens of all messages, also of those outside of the window; only in mode Model.
+	Estimate int64
+	// Problems are those of the records that were read. Those of the log are Tree.Problems.
+	Problems []session.Problem
+}
+
+const (
+	usualLimit = 200
+	usualText  = 64 << 10
+)
+
+// Window gives a stretch of a path as blocks. It reads only the entries that it shows, the first texts of the branches at
+// forks among them, and results near its end that belong to its calls.
+func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
+	if r.Limit <= 0 {
+		r.Limit = usualLimit
+	}
+	if r.MaxText == 0 {
+		r.MaxText = usualText
+	}
+	path, err := d.route(r.Leaf)
+	if err != nil {
+		return nil, err
+	}
+	if r.Mode == Model {
+		return d.modelWindow(ctx, path, r)
+	}
+	v := &view{d: d, r: r, route: path, steps: path.steps(d.k, r)}
+	w, err := v.window(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.Leaf, w.Total = path.leaf, len(path.index)
+	if !w.Later {
+		if w.Onward, err = d.onward(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// onward is the fork after the end of a route, nil where nothing follows.
+func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
+	end := d.k.root()
+	for _, i := range slices.Backward(r.index) {
+		if d.k.class[i]&speaks != 0 {
+			end = i
+			break
+		}
+	}
+	if d.k.first[end] < 0 {
+		return nil, nil
+	}
+	return d.fork(d.reader(ctx), end, -1)
+}
+
+// steps are the positions of the entries that may be shown.
+func (r *route) steps(k *Skeleton, q Request) []int32 {
+	list := make([]int32, 0, len(r.index))
+	if q.Mode == Focused {
+		return r.focused(k, list)
+	}
+	for p, i := range r.index {
+		if q.All || k.class[i]&(note|about) == 0 {
+			list = append(list, int32(p))
+		}
+	}
+	return list
+}
+
+// focused are the messages of the user, and of the model those that follow the last result before the next message of
+// the user. Summaries stay, too.
+func (r *route) focused(k *Skeleton, list []int32) []int32 {
+	for p, i := range r.index {
+		c := k.class[i]
+		switch {
+		case c&(note|about) != 0:
+		case c&byTool != 0:
+			// What came before it since the last prompt was not the final answer.
+			for n := len(list); n > 0 && k.class[r.index[list[n-1]]]&byModel != 0; n-- {
+				list = list[:n-1]
+			}
+		case c&speaks != 0:
+			list = append(list, int32(p))
+		}
+	}
+	return list
+}
+
+// view makes the blocks of one request.
+type view struct {
+	d     *Document
+	r     Request
+	route *route
+	steps []int32
+}
+
+// safe reports whether a block surely begins at a step. Of an answer in several records that is known without reading them.
+func (v *view) safe(s int) bool {
+	k := v.d.k
+	if s == 0 {
+		return true
+	}
+	i, before := v.route.index[v.steps[s]], v.route.index[v.steps[s-1]]
+	switch c := k.class[i]; {
+	case c&byTool != 0:
+		return false
+	case c&byUser != 0: // it may be the summary of a compaction
+		return k.class[before]&(byUser|byModel|byTool) != 0 || k.t.At(int(before)).Kind != session.KindCompaction
+	case c&byModel == 0:
+		return true
+	}
+	return k.class[before]&byModel == 0 && k.class[i]&later == 0
+}
+
+// farthest bounds the search for a safe step: a log may have nothing but answers.
+const farthest = 512
+
+// back gives the step where the nth safe block at or before a step begins.
+func (v *view) back(s, n int) int {
+	for tries := 0; s > 0; s, tries = s-1, tries+1 {
+		if v.safe(s) || tries == farthest {
+			if n--; n <= 0 {
+				return s
+			}
+			tries = 0
+		}
+	}
+	return 0
+}
+
+// forth gives the step where the nth safe block after a step begins, or the number of steps.
+func (v *view) forth(s, n int) int {
+	for tries := 0; s+1 < len(v.steps); tries++ {
+		s++
+		if v.safe(s) || tries == farthest {
+			if n--; n <= 0 {
+				return s
+			}
+			tries = 0
+		}
+	}
+	return len(v.steps)
+}
+
+// window finds the blocks around the anchor of the request. As it is not known how many blocks the entries are, it takes
+// more of them until there are enough.
+func (v *view) window(ctx context.Context) (*Window, error) {
+	if len(v.steps) == 0 {
+		return &Window{}, nil
+	}
+	anchor, before, after := v.anchor()
+	for n := 1; ; n *= 4 {
+		lo, hi := v.back(anchor, n*(before+1)), v.forth(anchor, n*(after+1))
+		b, err := v.build(ctx, lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		from, to := v.stretch(b, anchor)
+		if from < 0 && lo > 0 || to > len(b.made) && hi < len(v.steps) {
+			continue
+		}
+		from, to = max(from, 0), min(to, len(b.made))
+		w, err := b.finish(from, to)
+		if err != nil {
+			return nil, err
+		}
+		w.Earlier, w.Later = lo > 0 || from > 0, hi < len(v.steps) || to < len(b.made)
+		return w, nil
+	}
+}
+
+// anchor gives the step that the request is about, and how many blocks before and after its block are wanted.
+func (v *view) anchor() (step, before, after int) {
+	r := v.r
+	switch {
+	case r.First:
+		return 0, 0, r.Limit
+	case r.After != "":
+		return v.step(r.After), 0, r.Limit
+	case r.Before != "":
+		return v.step(r.Before), r.Limit, 0
+	case r.Around != "":
+		return v.step(r.Around), r.Limit / 2, r.Limit - r.Limit/2
+	}
+	return len(v.steps) - 1, r.Limit, 0
+}
+
+// stretch gives the blocks of the request. They may be more than there are.
+func (v *view) stretch(b *builder, anchor int) (from, to int) {
+	r, at := v.r, b.find(int(v.steps[anchor]))
+	switch {
+	case r.First:
+		return 0, r.Limit
+	case r.After != "":
+		return at + 1, at + 1 + r.Limit
+	case r.Before != "":
+		return at - r.Limit, at
+	case r.Around != "":
+		return at - r.Limit/2, at - r.Limit/2 + r.Limit
+	}
+	return len(b.made) - r.Limit, len(b.made)
+}
+
+// step gives the last step at or before an entry.
+func (v *view) step(id session.EntryID) int {
+	position := len(v.route.index) - 1
+	if e, ok := v.d.k.t.Lookup(id); ok {
+		i := int32(e.Index)
+		at := v.route.at(i)
+		for n := 0; at < 0 && i != v.d.k.root() && n <= len(v.d.k.order); n++ {
+			i = v.d.k.up[i]
+			at = v.route.at(i)
+		}
+		if at >= 0 {
+			position = at
+		} else if i == v.d.k.root() {
+			position = 0
+		}
+	}
+	s := sort.Search(len(v.steps), func(s int) bool { return int(v.steps[s]) > position })
+	return max(s-1, 0)
+}

@@ -20,6 +20,8 @@ const (
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
 	leastText  = 160
+	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
+	lineOverhead = 70
 )
 
 // sessionView is what the templates of a session get.
@@ -136,6 +138,23 @@ func (b blockView) Who() string {
 
 // When is the time of the block.
 func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
+
+// Word says what a note is about.
+func (b blockView) Word() string {
+	return screen.OneLine(strings.ReplaceAll(b.Native, "_", " "), 40)
+}
+
+// Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
+func (b blockView) Preview() string {
+	if !b.Meta && b.Role != session.RoleSystem || len(b.Pieces) == 0 {
+		return ""
+	}
+	t, ok := b.Pieces[0].(transcript.Text)
+	if !ok || len(t.Text) < 240 {
+		return ""
+	}
+	return screen.OneLine(t.Text, 90)
+}
 
 // NewModel is the model where it is not that of the answer before.
 func (b blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }

@@ -175,7 +175,7 @@ func TestSessions(t *testing.T) {
 func TestSession(t *testing.T) {
 	got := html(t, allPages(site())["session"])
 	want(t, got,
-		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0&amp;leaf=9ab0c312#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
+		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
 		"Prices are off by a cent</h1>", "1 problem in the log", "line 14, byte 20121",
 		`aria-current="page"`, `href="/s/0199a7?mode=focused"`, `href="/s/0199a7?mode=model"`, `href="/s/0199a7?mode=changes"`,
 		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "not seen by the model from here on", `href="/s/0199a7/raw/2f81d9e0"`,

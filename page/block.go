@@ -155,14 +155,19 @@ func (b blockView) Word() string {
 
 // Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
 func (b blockView) Preview() string {
-	if !b.Meta && b.Role != session.RoleSystem || len(b.Pieces) == 0 {
+	if !b.Meta && b.Role != session.RoleSystem {
 		return ""
 	}
-	t, ok := b.Pieces[0].(transcript.Text)
-	if !ok || len(t.Text) < 240 {
+	var all strings.Builder
+	for _, p := range b.Pieces {
+		if t, ok := p.(transcript.Text); ok {
+			all.WriteString(t.Text + "\n")
+		}
+	}
+	if all.Len() < 240 {
 		return ""
 	}
-	return screen.OneLine(t.Text, 90)
+	return screen.OneLine(cut(all.String(), 2000), 84)
 }
 
 // NewModel is the model where it is not that of the answer before.
@@ -175,8 +180,13 @@ func (b blockView) Spent() string {
 		", cache write " + wire.Number(u.CacheWrite)
 }
 
-// Self is the permanent link to the block, Raw the address of its entry in the log.
-func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
+// Self is the permanent link to the block. It names the end of the path, so that it shows the same wherever the session goes on.
+func (b blockView) Self() string {
+	if b.v.site.Export || b.v.Window == nil {
+		return Anchor(b.ID)
+	}
+	return b.v.address(param{"leaf", string(b.v.Window.Leaf)}, param{"at", string(b.ID)}) + Anchor(b.ID)
+}
 
 // Raw is the address of the entry as it is in the log.
 func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }

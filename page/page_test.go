@@ -188,6 +188,7 @@ func TestSession(t *testing.T) {
 		`class="compaction"`, "41,200 → about 1,900 tokens", "The invoices.",
 		`id="9ab0c312"`, "[image/png, 48 KB]",
 		"2 messages", "≈ 1,950", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
+	want(t, got, `<a href="/s/0199a7?at=5a60be28&amp;leaf=9ab0c312#5a60be28"><time`)
 	if n := strings.Count(got, "not seen by the model"); n != 1 {
 		t.Errorf("the page says %d times that the model does not see a block", n)
 	}
@@ -201,6 +202,10 @@ func TestSessionModes(t *testing.T) {
 	want(t, html(t, allPages(site())["changes"]), "3 files changed", "+6", "−3", "pricing/sum.go", `href="/s/0199a7?at=38c9d0ea#38c9d0ea"`, "pricing/cents.go", "new", "pricing/tax.go", "one after the other")
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()
+	d.Leaf = "9ab0c312" // where the session is now
+	if got := html(t, func(w io.Writer) error { return site().Session(w, d) }); strings.Contains(got, "an earlier place") || !strings.Contains(got, `data-fragment="/s/0199a7/fragment?mode=everything"`) {
+		t.Error("a link to the newest entry does not go on with the session")
+	}
 	d.Leaf, d.Mode = "e03", page.Focused
 	d.Window.Earlier, d.Window.Later, d.Window.Position = true, true, 312
 	d.Window.Onward = &transcript.Fork{Count: 1, Branches: []transcript.Branch{{Number: 1, First: "n1", Tip: "n9", Entries: 9, Label: "And then?"}}}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -113,6 +114,8 @@ func hint(err error) error {
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.Is(err, export.ErrExists):
+		more = "--force replaces it"
 	case errors.Is(err, backend.ErrHeld):
 		more = "close it, or use --force where the command has it"
 	default:

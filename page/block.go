@@ -19,19 +19,28 @@ const (
 	mostOutput = 4 << 10  // the output or an argument of a tool
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
-	leastText  = 400
+	leastText  = 160
 )
 
 // sessionView is what the templates of a session get.
 type sessionView struct {
 	SessionPage
 	site *Site
-	room *int // bytes of text that the page may still show
+	room *int            // bytes of text that the page may still show
+	own  session.EntryID // the leaf of the session, "" where it is not known
 }
 
 func newSessionView(s *Site, p SessionPage) sessionView {
 	room := pageRoom
-	return sessionView{SessionPage: p, site: s, room: &room}
+	v := sessionView{SessionPage: p, site: s, room: &room}
+	if p.Rail != nil {
+		for _, row := range p.Rail.Rows {
+			if row.Leaf {
+				v.own = row.Entry
+			}
+		}
+	}
+	return v
 }
 
 // fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
@@ -153,10 +162,14 @@ func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
 // Raw is the address of the entry as it is in the log.
 func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
 
-// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment.
+// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The leaf of the
+// session is left out: then the page goes on with the session.
 func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
+	}
+	if leaf == v.own {
+		leaf = ""
 	}
 	return v.address(param{"leaf", string(leaf)}, param{"at", string(entry)}) + Anchor(entry)
 }

@@ -252,46 +252,6 @@ func (t *Tree) linkOne(i int32) {
 	*last = i
 }
 
-// Path is the entries from a root to an entry.
-type Path struct {
-	tree  *Tree
-	index []int32
-	// restore is ContextOptions.Restore; nil on a path that is not that of a context.
-	restore func(Entry, []byte) []byte
-}
-
-// Record gives the record of an entry for a context: with its texts whole, where the context is to have them.
-func (p Path) Record(e Entry) ([]byte, error) {
-	record, err := e.Raw()
-	if err != nil || p.restore == nil {
-		return record, err
-	}
-	return p.restore(e, record), nil
-}
-
-// Tree is the tree that the path is in.
-func (p Path) Tree() *Tree { return p.tree }
-
-// Len is the number of entries on the path.
-func (p Path) Len() int { return len(p.index) }
-
-// At gives the entry at a position, the root first.
-func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
-
-// Indexes gives the indexes of the entries, the root first. The list must not be changed.
-func (p Path) Indexes() []int32 { return p.index }
-
-// Entries iterates over the path from root to leaf.
-func (p Path) Entries() iter.Seq2[int, Entry] {
-	return func(yield func(int, Entry) bool) {
-		for i := range p.index {
-			if !yield(i, p.At(i)) {
-				return
-			}
-		}
-	}
-}
-
 // Path gives the path from a root to an entry. It begins where a parent is missing; in a cycle it begins at the first
 // repeat. The empty id gives the empty path, an unknown id an error.
 func (t *Tree) Path(leaf EntryID) (Path, error) {

@@ -195,7 +195,7 @@ func (t *Tree) LeafID() EntryID {
 // Label gives the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
-// Labels iterates over the entries that have a label, in no order.
+// Labels iterates over the labels, in no order. The entry that has one may not exist.
 func (t *Tree) Labels() iter.Seq2[EntryID, string] { return maps.All(t.labels) }
 
 // Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.

@@ -110,7 +110,7 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	if d.k.first[end] < 0 {
 		return nil, nil
 	}
-	return d.fork(d.reader(ctx), end, -1)
+	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
 // steps are the positions of the entries that may be shown.

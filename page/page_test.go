@@ -212,7 +212,7 @@ func TestSessionModes(t *testing.T) {
 	got := html(t, func(w io.Writer) error { return site().Session(w, d) })
 	want(t, got,
 		`data-fragment="/s/0199a7/fragment?leaf=e03&amp;mode=focused"`,
-		`href="/s/0199a7?mode=focused" data-action="Go to the newest`,
+		`href="/s/0199a7?mode=focused" data-does="Go to the newest`,
 		`href="/s/0199a7?before=00aa&amp;leaf=e03&amp;mode=focused" data-more="before"`, "312 entries before",
 		`href="/s/0199a7?after=9ab0c312&amp;leaf=e03&amp;mode=focused" data-more="after"`,
 		"The conversation goes on", `href="/s/0199a7?at=n1&amp;leaf=n9&amp;mode=focused#n1">And then?`)
@@ -352,7 +352,7 @@ func TestRaw(t *testing.T) {
 	p := rawPage()
 	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), "line 3, byte 412", `href="/s/0199a7/raw/c40b6a12?form=exact"`, `href="/s/0199a7/raw/2f81d9e0"`, "\n  ", `form=download`)
 	p.Exact = true
-	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), `aria-current="page" data-action="Show: Exact"`, `href="/s/0199a7/raw/c40c?form=exact"`)
+	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), `aria-current="page" data-does="Show: Exact"`, `href="/s/0199a7/raw/c40c?form=exact"`)
 	p.JSON = append([]byte(`{"a":"`), bytes.Repeat([]byte("ü"), 1<<20)...)
 	got := html(t, func(w io.Writer) error { return site().Raw(w, p) })
 	if len(got) > 400_000 {

@@ -65,10 +65,14 @@ func Assets() []Asset {
 func (s *Site) Asset(name string) string { return s.Link("assets", assets()[name].Name) }
 
 // Policy is the Content-Security-Policy of an export: nothing is loaded, and only the one script and the one style sheet
-// are used. The server sends its own policy as a header.
-func (s *Site) Policy() string {
+// are used. The script may load the search index, where there is one. The server sends its own policy as a header.
+func (v view) Policy() string {
 	a := assets()
-	return "default-src 'none'; script-src " + a["app.js"].hash() + "; style-src " + a["style.css"].hash() + "; img-src data:; base-uri 'none'; form-action 'none'"
+	script := a["app.js"].hash()
+	if v.Index != "" {
+		script += " 'strict-dynamic'"
+	}
+	return "default-src 'none'; script-src " + script + "; style-src " + a["style.css"].hash() + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
 // Style is the style sheet of an export, Script its script.

@@ -19,19 +19,28 @@ const (
 	mostOutput = 4 << 10  // the output or an argument of a tool
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
-	leastText  = 400
+	leastText  = 160
 )
 
 // sessionView is what the templates of a session get.
 type sessionView struct {
 	SessionPage
 	site *Site
-	room *int // bytes of text that the page may still show
+	room *int            // bytes of text that the page may still show
+	own  session.EntryID // the leaf of the session, "" where it is not known
 }
 
 func newSessionView(s *Site, p SessionPage) sessionView {
 	room := pageRoom
-	return sessionView{SessionPage: p, site: s, room: &room}
+	v := sessionView{SessionPage: p, site: s, room: &room}
+	if p.Rail != nil {
+		for _, row := range p.Rail.Rows {
+			if row.Leaf {
+				v.own = row.Entry
+			}
+		}
+	}
+	return v
 }
 
 // fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
@@ -67,6 +76,8 @@ type blockView struct {
 	// before is the time of the block before, newModel the model if it is not that of the answer before.
 	before   time.Time
 	newModel string
+	// again: the block before has the same speaker.
+	again bool
 	// FirstUnseen: the first of some blocks that the model does not see.
 	FirstUnseen bool
 }
@@ -84,7 +95,8 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 	var before time.Time
 	model, unseen := "", false
 	for i, b := range w.Blocks {
-		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen}
+		again := i > 0 && b.Fork == nil && b.Role == session.RoleAssistant && w.Blocks[i-1].Role == b.Role && w.Blocks[i-1].Kind == b.Kind
+		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen, again: again}
 		unseen = b.Unseen || unseen && b.Kind == transcript.Note
 		if !b.Time.IsZero() {
 			before = b.Time
@@ -106,6 +118,9 @@ func (b blockView) Class() string {
 	if b.Unseen {
 		class += " unseen"
 	}
+	if b.again {
+		class += " again"
+	}
 	return class
 }
 
@@ -122,7 +137,7 @@ func (b blockView) Who() string {
 		return "System"
 	case b.Role == session.RoleTool:
 		return "Tool"
-	case b.Speaker != "":
+	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
 		return screen.OneLine(b.Speaker, 40)
 	}
 	return screen.OneLine(b.Native, 40)
@@ -147,10 +162,14 @@ func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
 // Raw is the address of the entry as it is in the log.
 func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
 
-// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment.
+// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The leaf of the
+// session is left out: then the page goes on with the session.
 func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
+	}
+	if leaf == v.own {
+		leaf = ""
 	}
 	return v.address(param{"leaf", string(leaf)}, param{"at", string(entry)}) + Anchor(entry)
 }

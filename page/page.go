@@ -60,6 +60,8 @@ type view struct {
 	Section, Title string
 	// Query is the text of the search box.
 	Query string
+	// Index is the script with the search index of an export.
+	Index string
 	// Page is one of the page types.
 	Page any
 }

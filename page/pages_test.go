@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
 )
 
 var write = flag.String("write", "", "write the pages to this `folder`, to look at them in a browser")
@@ -45,9 +47,14 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 		"error": func(w io.Writer) error {
 			return s.Error(w, page.ErrorPage{Status: 404, Message: "no session with the id 0199zz", Advice: "It may have been moved to the trash. The list shows the sessions that are there."})
 		},
-		"login":    func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: "/s/1", Wrong: true}) },
-		"raw":      func(w io.Writer) error { return s.Raw(w, rawPage()) },
-		"run":      func(w io.Writer) error { return s.Run(w, runPage()) },
+		"login": func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: "/s/1", Wrong: true}) },
+		"raw":   func(w io.Writer) error { return s.Raw(w, rawPage()) },
+		"run":   func(w io.Writer) error { return s.Run(w, runPage()) },
+		"changes of nothing": func(w io.Writer) error {
+			d := doc
+			d.Mode, d.Files, d.Rail = page.Changes, nil, nil
+			return s.Session(w, d)
+		},
 		"fragment": func(w io.Writer) error { return s.Fragment(w, doc) },
 		"hits":     func(w io.Writer) error { return s.SearchHits(w, search()) },
 	}
@@ -66,13 +73,26 @@ func TestPages(t *testing.T) {
 			save(t, filepath.Join(*write, "assets", a.Name), a.Data)
 		}
 	}
-	for name, f := range allPages(s) {
+	all := allPages(s)
+	all["export"] = func(w io.Writer) error { return exporter().Session(w, exported()) }
+	all["index"] = func(w io.Writer) error {
+		p := sessions()
+		p.Index = "search.js"
+		return (&page.Site{Base: ".", Export: true}).Sessions(w, p)
+	}
+	all["search.js"] = func(w io.Writer) error {
+		return page.IndexScript(w, []page.IndexEntry{{Href: "s/0199a7.html", Title: "Prices are off by a cent", Dialect: "omp", Texts: []page.IndexText{{Entry: "b7125ec8", Text: "Count in </script> cents."}}}})
+	}
+	for name, f := range all {
 		var b bytes.Buffer
 		if err := f(&b); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if *write != "" {
-			save(t, filepath.Join(*write, name+".html"), b.Bytes())
+			if filepath.Ext(name) == "" {
+				name += ".html"
+			}
+			save(t, filepath.Join(*write, name), b.Bytes())
 		}
 	}
 }
@@ -85,4 +105,20 @@ func save(t *testing.T, name string, data []byte) {
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func exporter() *page.Site { return &page.Site{Export: true} }
+
+// exported is the document with its other branch.
+func exported() page.SessionPage {
+	d := document()
+	d.Events, d.Resume, d.Exports = "", "", nil
+	fork := *d.Window.Blocks[4].Fork
+	fork.Current = 1
+	d.Sections = []page.Section{{From: "5a60be28", Branch: 1, Of: 2, Label: "Round at the end.", Window: &transcript.Window{Blocks: []transcript.Block{
+		{ID: "e01", Role: session.RoleUser, Prompt: true, Fork: &fork, Time: at(4), Pieces: []transcript.Piece{transcript.Text{Text: "Round at the end."}}},
+		{ID: "e03", Role: session.RoleAssistant, Time: at(5), Pieces: []transcript.Piece{transcript.Text{Text: "Done, but two tests still fail."}}},
+	}}}}
+	d.Image = func(transcript.Image) string { return "data:image/png;base64,iVBORw0KGgo=" }
+	return d
 }

@@ -66,11 +66,11 @@ func (r railRowView) What() string {
 		}
 		return "⋯ " + text
 	}
-	if text := screen.OneLine(r.Text, 90); text != "" {
-		return text
-	}
 	if r.Block == transcript.Compaction {
 		return "compaction"
+	}
+	if text := screen.OneLine(r.Text, 90); text != "" {
+		return text
 	}
 	return "(no text)"
 }

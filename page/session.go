@@ -258,6 +258,11 @@ type sectionView struct {
 	v sessionView
 }
 
+// Switch reports whether the branch begins with the switch of its fork.
+func (s sectionView) Switch() bool {
+	return len(s.Window.Blocks) > 0 && s.v.fork(s.Window.Blocks[0].Fork) != nil
+}
+
 // Blocks gives the blocks of the branch.
 func (s sectionView) Blocks() []blockView { return s.v.blocks(s.Window) }
 

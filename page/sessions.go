@@ -1,6 +1,8 @@
 package page
 
 import (
+	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/url"
@@ -76,6 +78,34 @@ type SessionsPage struct {
 	Problems []string
 	// Events is the address of the events that tell of new entries; "" for a list that stays as it is.
 	Events string
+	// Index is the address of the search index of an export, relative to the page: a script that IndexScript wrote. "" for
+	// none.
+	Index string
+}
+
+// IndexEntry is a session in the search index of an export.
+type IndexEntry struct {
+	// Href is the address of its page, relative to the list.
+	Href    string      `json:"h"`
+	Title   string      `json:"t"`
+	Dialect string      `json:"a"`
+	Texts   []IndexText `json:"x"`
+}
+
+// IndexText is what can be found: the text of an entry.
+type IndexText struct {
+	Entry string `json:"e"`
+	Text  string `json:"t"`
+}
+
+// IndexScript writes the search index of an export. It is a script, since a page that was opened from a file may load
+// no other data.
+func IndexScript(w io.Writer, list []IndexEntry) error {
+	data, err := json.Marshal(list) // it escapes <, > and the separators that end a line in a script
+	if err == nil {
+		_, err = fmt.Fprintf(w, "treelineIndex(%s);\n", data)
+	}
+	return err
 }
 
 // Row is a session in a list.
@@ -101,7 +131,7 @@ type Choice struct {
 
 // Sessions writes a list of sessions.
 func (s *Site) Sessions(w io.Writer, p SessionsPage) error {
-	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Page: sessionsView{p, s}})
+	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Index: p.Index, Page: sessionsView{p, s}})
 }
 
 // sessionsView is what the template of a list gets.
@@ -229,7 +259,7 @@ func (v sessionsView) Kept() (list []item) {
 
 // MoreLink is the list with more rows, "" if all are shown.
 func (v sessionsView) MoreLink() string {
-	if len(v.Rows) >= v.Matched {
+	if len(v.Rows) >= v.Matched || v.site.Export {
 		return ""
 	}
 	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })

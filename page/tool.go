@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/internal/markup"
@@ -20,8 +21,9 @@ import (
 type toolView struct {
 	transcript.Tool
 	v sessionView
-	// Open: shown unfolded.
-	Open bool
+	// About is the title, with paths relative to the working directory. Open: shown unfolded.
+	About string
+	Open  bool
 	// Command is the input where it is one command, Args are its members otherwise.
 	Command template.HTML
 	Args    []argument
@@ -77,7 +79,7 @@ func group(calls []transcript.Tool) string {
 }
 
 func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
-	view := toolView{Tool: t, v: v}
+	view := toolView{Tool: t, v: v, About: screen.OneLine(v.relative(t.Title), 160)}
 	for i := range t.Edits {
 		view.Diffs = append(view.Diffs, v.file(t.Edits[i], firstID(t.Call, t.Result)))
 	}
@@ -198,7 +200,7 @@ func (t toolView) Outcome() string {
 	case t.lines > 0 && len(t.Edits) == 0:
 		words = append(words, wire.Count(t.lines, "line", "lines"))
 	}
-	if t.Took > 0 {
+	if t.Took >= 50*time.Millisecond { // less says nothing
 		words = append(words, took(t.Took))
 	}
 	return strings.Join(words, " · ")
@@ -260,6 +262,7 @@ type lineView struct {
 
 func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 	view := fileView{Edit: e}
+	view.Path, view.From = v.relative(e.Path), v.relative(e.From)
 	most := mostLines
 	if v.site.Export {
 		most = 1 << 30
@@ -303,16 +306,23 @@ func (f fileView) Numbered() bool {
 	return len(f.Hunks) > 0 && (f.Hunks[0].OldLine > 0 || f.Hunks[0].NewLine > 0)
 }
 
+// relative shows paths below the working directory relative to it. It is a plain replacement: the raw entry has the path.
+func (v sessionView) relative(text string) string {
+	if len(v.CWD) < 2 {
+		return text
+	}
+	return strings.ReplaceAll(text, v.CWD+"/", "")
+}
+
 // FileViews are the changes of all files.
 func (v sessionView) FileViews() []fileView {
 	list := make([]fileView, 0, len(v.Files))
 	for _, c := range v.Files {
 		var at session.EntryID
-		view := fileView{}
 		if len(c.Entries) > 0 {
 			at = c.Entries[0]
 		}
-		view = v.file(c.Edit, at)
+		view := v.file(c.Edit, at)
 		view.Edits = c.Edits
 		for _, e := range c.Entries {
 			view.Links = append(view.Links, v.transcriptLink(e))

@@ -11,7 +11,7 @@ import (
 
 // UsageQuery is what a page of usage was asked for.
 type UsageQuery struct {
-	Since   string // since: 30d (the default of the server), 2026-11-01, all
+	Since   string // since: 30d, 2026-11-01, all (the default)
 	Until   string // until
 	Source  string // agent
 	CWD     string // cwd
@@ -161,7 +161,7 @@ func (v usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.
 // Spans are the links to other spans of time, Measures those to other measures.
 func (v usageView) Spans() (list []item) {
 	for _, s := range [][2]string{{"7d", "7 days"}, {"30d", "30 days"}, {"90d", "90 days"}, {"365d", "A year"}, {"all", "All"}} {
-		list = append(list, item{Text: s[1], On: v.Query.Since == s[0], Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
+		list = append(list, item{Text: s[1], On: v.Query.Since == s[0] || v.Query.Since == "" && s[0] == "all", Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
 	}
 	return list
 }

@@ -197,14 +197,14 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for path, code := range map[string]int{
-		"/api/v1/sessions/" + beds + "/entries/none":          404,
-		"/api/v1/sessions/" + beds + "/entries?leaf=none":     404,
-		"/api/v1/sessions/none":                               404,
-		"/api/v1/runs/none":                                   404,
-		"/api/v1/sessions/" + beds + "/blobs/blob:sha256:00":  404,
-		"/api/v1/sessions/" + beds + "/blobs/..%2f..%2fbeds":  404,
-		"/api/v1/sessions/" + beds + "/tree?leaf=none":        404,
-		"/api/v1/none":                                        404,
+		"/api/v1/sessions/" + beds + "/entries/none":         404,
+		"/api/v1/sessions/" + beds + "/entries?leaf=none":    404,
+		"/api/v1/sessions/none":                              404,
+		"/api/v1/runs/none":                                  404,
+		"/api/v1/sessions/" + beds + "/blobs/blob:sha256:00": 404,
+		"/api/v1/sessions/" + beds + "/blobs/..%2f..%2fbeds": 404,
+		"/api/v1/sessions/" + beds + "/tree?leaf=none":       404,
+		"/api/v1/none": 404,
 		"/api/v1/search?q=" + strings.Repeat("a", 2000):       414,
 		"/api/v1/sessions?title=" + strings.Repeat("a", 9000): 414,
 	} {

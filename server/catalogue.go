@@ -29,7 +29,7 @@ type catalogue struct {
 	rest time.Time  // it is not read again before
 }
 
-// listing is the list at one moment. It does not change.
+// listing is the list at one moment. It does not change; what pages need besides is worked out when the first one does.
 type listing struct {
 	version  uint64
 	rows     []place.Row // newest first, then by path
@@ -37,6 +37,9 @@ type listing struct {
 	byKey    map[string]int
 	byPath   map[string]int
 	problems []string
+
+	once   sync.Once
+	family family // see familyOf
 }
 
 // spoil has the list read again.

@@ -37,6 +37,7 @@ func (s *Server) routes() {
 		}
 	}
 	s.handle("GET /metrics", (*request).metrics)
+	s.pages()
 }
 
 // handle adds a route. Its pattern is also its name in the metrics.
@@ -185,6 +186,10 @@ func (r *request) fail(err error) {
 	h.Set("Cache-Control", "no-store")
 	if code == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="treeline"`)
+	}
+	if r.isPage() {
+		r.sayPage(code, err)
+		return
 	}
 	r.sayFailure(code, exit, err)
 }

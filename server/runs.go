@@ -63,18 +63,26 @@ type runParams struct {
 	Run string `path:"run" json:"-" doc:"the id of a run"`
 }
 
-// openRun opens a run by its whole id. Like sessions, runs are found in a list and never by a path.
-func (r *request) openRun(id string) (*treeline.Run, error) {
+// findRun finds a run by its whole id. Like sessions, runs are found in a list and never by a path.
+func (r *request) findRun(id string) (*treeline.RunRow, error) {
 	rows, _, err := r.runRows(treeline.RunListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	for i := range rows {
 		if rows[i].Header.RunID == id {
-			return r.s.store.OpenRun(r.Context(), rows[i].Path)
+			return &rows[i], nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %.80q", runs.ErrNoRun, id)
+}
+
+func (r *request) openRun(id string) (*treeline.Run, error) {
+	row, err := r.findRun(id)
+	if err != nil {
+		return nil, err
+	}
+	return r.s.store.OpenRun(r.Context(), row.Path)
 }
 
 func getRun(r *request, p runParams) (wire.Audit, error) {

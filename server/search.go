@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
@@ -31,7 +32,7 @@ type searchParams struct {
 const wordsMost = 1 << 10
 
 // options checks the parameters.
-func (p *searchParams) options() (opt find.Options, err error) {
+func (p *searchParams) options(now time.Time) (opt find.Options, err error) {
 	opt = find.Options{
 		Regexp: p.Regexp, Case: p.Case, Source: p.Source, CWD: p.CWD, Rank: p.Rank, Labelled: p.Label != "", Label: p.Label,
 		Limit: cmp.Or(p.Limit, 20),
@@ -52,13 +53,13 @@ func (p *searchParams) options() (opt find.Options, err error) {
 	case opt.Limit > 1000:
 		return opt, bad("the parameter \"limit\" must be a number from 1 to 1000, not %d", opt.Limit)
 	}
-	opt.Since, opt.Until, err = p.parse()
+	opt.Since, opt.Until, err = p.parse(now)
 	return opt, err
 }
 
 // found searches and says what could not be read.
 func (r *request) found(p searchParams) (res *find.Result, problems []string, err error) {
-	opt, err := p.options()
+	opt, err := p.options(r.s.opt.Clock())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,6 +70,7 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		defer mu.Unlock()
 		problems = append(problems, err.Error())
 	}
+	opt.Open = r.s.docs.lend
 	res, err = r.s.store.Search(r.Context(), p.Query, opt)
 	var invalid *find.QueryError
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
@@ -105,7 +107,7 @@ func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) 
 	if err := r.s.store.CheckSource(p.Source); err != nil {
 		return sum, bad("%v", err)
 	}
-	if opt.Since, opt.Until, err = p.parse(); err != nil {
+	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
 		return sum, err
 	}
 	// A session may have messages on both sides of a moment: times choose messages, not sessions.

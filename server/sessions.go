@@ -37,28 +37,26 @@ func (p pageParams) size() (int, error) {
 
 // spanParams are a span of time.
 type spanParams struct {
-	Since string `query:"since" json:"-" doc:"the first moment that counts, in the form 2026-01-31T12:00:00Z or 2026-01-31"`
-	Until string `query:"until" json:"-" doc:"the first moment that no longer counts"`
+	Since string `query:"since" json:"-" doc:"the first moment that counts: 2026-01-31T12:00:00Z, 2026-01-31 or how long ago (7d)"`
+	Until string `query:"until" json:"-" doc:"the last moment that counts; a day is included"`
 }
 
-func (p spanParams) parse() (since, until time.Time, err error) {
-	if since, err = moment("since", p.Since); err == nil {
-		until, err = moment("until", p.Until)
+func (p spanParams) parse(now time.Time) (since, until time.Time, err error) {
+	if p.Since != "" {
+		if since, err = wire.ParseWhen(p.Since, now, false); err != nil {
+			return since, until, badTime("since", p.Since)
+		}
 	}
-	return since, until, err
+	if p.Until != "" {
+		if until, err = wire.ParseWhen(p.Until, now, true); err != nil {
+			return since, until, badTime("until", p.Until)
+		}
+	}
+	return since, until, nil
 }
 
-func moment(name, text string) (at time.Time, err error) {
-	if text == "" {
-		return at, nil
-	}
-	if at, err = time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	if at, err = time.ParseInLocation(time.DateOnly, text, time.Local); err != nil {
-		return at, bad("the parameter %q must be a time like 2026-01-31T12:00:00Z or a day like 2026-01-31, not %q", name, text)
-	}
-	return at, nil
+func badTime(name, text string) error {
+	return bad("the parameter %q must be a time like 2026-01-31T12:00:00Z, a day like 2026-01-31 or an age like 7d, not %q", name, text)
 }
 
 // filterParams narrow a list of sessions; all that are given must hold.
@@ -71,7 +69,7 @@ type filterParams struct {
 	Has   []string `query:"has" json:"-" doc:"what must occur: label, branch, compaction, problem, blob, run; it may be repeated"`
 }
 
-func (p filterParams) filter() (f treeline.Filter, err error) {
+func (p filterParams) filter(now time.Time) (f treeline.Filter, err error) {
 	f = treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model, Title: p.Title}
 	for _, word := range p.Has {
 		h, ok := index.ParseHas(word)
@@ -83,7 +81,7 @@ func (p filterParams) filter() (f treeline.Filter, err error) {
 		}
 		f.Has |= h
 	}
-	f.Since, f.Until, err = p.parse()
+	f.Since, f.Until, err = p.parse(now)
 	return f, err
 }
 
@@ -155,7 +153,7 @@ func (r *request) narrowed(l *listing, p filterParams) ([]place.Row, error) {
 	if !p.set() {
 		return l.rows, nil
 	}
-	f, err := p.filter()
+	f, err := p.filter(r.s.opt.Clock())
 	if err != nil {
 		return nil, err
 	}

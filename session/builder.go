@@ -164,46 +164,36 @@ func (b *Builder) Add(env *Envelope) {
 		return
 	}
 	i := int32(len(t.nodes))
-	n := node{offset: env.Span.Offset, length: env.Span.Length, line: int32(env.Line)}
-	l := link{parent: noParent, kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type)}
-	if env.Migrated {
-		n.flags |= migrated
-	}
-	if env.Aside {
-		n.flags |= aside
-	}
-	if env.Joined {
-		n.flags |= joined
-	}
+	flags, parent := env.flags(), int32(noParent)
 	switch {
 	case env.InOrder:
-		l.parent = i - 1
-		n.flags |= inOrder
+		parent = i - 1
 		if i == 0 && t.before != nil && t.before.Last != "" {
-			l.parent, t.orphans = orphaned, map[int32]EntryID{0: t.before.Last}
+			parent, t.orphans = orphaned, map[int32]EntryID{0: t.before.Last}
 		}
 	case env.Parent != nil:
-		l.parent = b.resolve(i, env.Parent)
+		parent = b.resolve(i, env.Parent)
 	}
+	var id EntryID
 	switch {
 	case env.ID == nil:
-		n.id = b.keep(hexOf(b.hash(i, env.Record)))
-		n.flags |= derivedID
+		id = b.keep(hexOf(b.hash(i, env.Record)))
+		flags |= derivedID
 	case env.Repeats && !b.highest(env.ID) && b.taken(EntryID(env.ID)):
 		put(&t.natives, i, EntryID(env.ID))
-		n.id = b.repeat(env.ID)
-		n.flags |= derivedID
+		id = b.repeat(env.ID)
+		flags |= derivedID
 	default:
-		n.id = b.keep(env.ID)
-		if env.Made {
-			n.flags |= derivedID
-		}
+		id = b.keep(env.ID)
 	}
 	if len(t.nodes) == cap(t.nodes) {
 		b.grow(env.Span.Offset)
 	}
-	t.nodes = append(t.nodes, n)
-	t.links = append(t.links, l)
+	// Set in place: the processor stalls where it copies what it has just written.
+	t.nodes = t.nodes[:i+1]
+	n := &t.nodes[i]
+	n.id, n.offset, n.length, n.line, n.flags = id, env.Span.Offset, env.Span.Length, int32(env.Line), flags
+	t.links = append(t.links, link{parent: parent, kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type)})
 	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {
 		b.index()
 	}
@@ -214,6 +204,26 @@ func (b *Builder) Add(env *Envelope) {
 	if b.pending {
 		put(&t.pending, i, bytes.Clone(env.Record))
 	}
+}
+
+// flags gives those of the entry's node.
+func (env *Envelope) flags() (f nodeFlags) {
+	if env.Made {
+		f = derivedID
+	}
+	if env.Migrated {
+		f |= migrated
+	}
+	if env.Aside {
+		f |= aside
+	}
+	if env.Joined {
+		f |= joined
+	}
+	if env.InOrder {
+		f |= inOrder
+	}
+	return f
 }
 
 // Pending says whether entries that are added from now on are not in a log yet. The tree keeps their records. Their spans

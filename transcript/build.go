@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -20,18 +21,20 @@ type builder struct {
 	spender session.Spender
 	pieces  pieceOptions
 
-	made   []made
-	calls  map[string]callAt // the last call with each id
-	shown  map[int]int       // position of a result → the block of its call
-	model  string            // the model that the last change named
-	from   int               // position of the first step
-	forked int               // positions up to which forks were looked at
+	made    []made
+	calls   map[string]callAt // the last call with each id
+	results map[string]bool   // calls that have a result
+	shown   map[int]int       // position of a result → the block of its call
+	model   string            // the model that the last change named
+	from    int               // position of the first step
+	forked  int               // positions up to which forks were looked at
 }
 
 // made is a block and what is known of it besides.
 type made struct {
 	Block
 	position int
+	last     int  // position of the last entry that continued it
 	first    int  // Entry.FirstPiece of an answer
 	closed   bool // the next record of the model begins another block
 	spent    []session.Spending
@@ -49,7 +52,7 @@ type callAt struct {
 // build makes the blocks of steps[lo:hi].
 func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	b := &builder{
-		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, shown: map[int]int{},
+		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{},
 		from: int(v.steps[lo]), forked: int(v.steps[lo]),
 	}
 	b.pieces = pieceOptions{reader: b.reader, most: v.r.MaxText}
@@ -83,7 +86,7 @@ func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 			return nil, err
 		}
 	}
-	b.markFinal(hi)
+	b.markFinal()
 	b.dropEmpty()
 	return b, nil
 }
@@ -249,7 +252,7 @@ const noteWidth = 100 // columns of a note
 
 // begin adds a block.
 func (b *builder) begin(v wire.View, position int, kind Kind) *made {
-	m := made{position: position, first: -1, closed: true}
+	m := made{position: position, last: position, first: -1, closed: true}
 	m.Kind, m.ID, m.Parent, m.Native, m.Role, m.Speaker = kind, v.ID, v.Parent, v.Type, v.Role, v.Speaker()
 	m.Time, _ = v.Time.Time()
 	m.Label = b.d.k.t.Label(v.ID)
@@ -272,6 +275,9 @@ func (b *builder) message(v wire.View, body session.Message, position int) error
 	if b.summary(v, body) {
 		return nil
 	}
+	if m := b.own(position); m != nil { // results without a call
+		return b.content(m, v, position)
+	}
 	m := b.continued(v, position)
 	if m == nil {
 		m = b.begin(v, position, Message)
@@ -281,7 +287,7 @@ func (b *builder) message(v wire.View, body session.Message, position int) error
 			m.closed = false
 		}
 	} else {
-		m.Also = append(m.Also, v.ID)
+		m.Also, m.last = append(m.Also, v.ID), position
 		if m.Label == "" {
 			m.Label = b.d.k.t.Label(v.ID)
 		}
@@ -361,7 +367,6 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 			if err := b.result(v, p, position); err != nil {
 				return err
 			}
-			m = &b.made[len(b.made)-1]
 		case session.Thinking:
 			if b.r.Mode != Focused && (p.Text != "" || p.Signature != "") {
 				m.Pieces = append(m.Pieces, b.pieces.thinking(v.ID, p))
@@ -381,50 +386,41 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 
 // call adds a call. Those that follow each other in one answer are a group.
 func (b *builder) call(m *made, v wire.View, c session.ToolCall, position int) error {
-	n := len(m.Pieces) - 1
-	if n < 0 || !isTools(m.Pieces[n]) {
-		m.Pieces = append(m.Pieces, Tools{})
-		n++
-	}
 	t := b.pieces.call(v.ID, c)
 	var err error
 	if t.Child, err = b.sideChild(v.Index, c.Arguments); err != nil {
 		return err
 	}
-	group := append(m.Pieces[n].(Tools).Calls, t)
-	m.Pieces[n] = Tools{Calls: group}
 	when, _ := v.Time.Time()
-	b.calls[c.ID] = callAt{block: len(b.made) - 1, piece: n, call: len(group) - 1, position: position, time: when}
+	at := callAt{block: len(b.made) - 1, position: position, time: when}
+	at.piece, at.call = m.addTool(t)
+	b.calls[c.ID] = at
+	delete(b.results, c.ID)
 	return nil
 }
 
-func isTools(p Piece) bool {
-	_, ok := p.(Tools)
-	return ok
-}
-
-// find gives the block that shows the entry at a position.
+// find gives the block that shows the entry at a position, or the last one before it; -1 for none.
 func (b *builder) find(position int) int {
-	if at, ok := b.shown[position]; ok {
-		return at
+	at := sort.Search(len(b.made), func(n int) bool { return b.made[n].position > position }) - 1
+	if of, ok := b.shown[position]; ok && (at < 0 || b.made[at].position != position) {
+		return of
 	}
-	at := sort.Search(len(b.made), func(n int) bool { return b.made[n].position > position })
-	return max(at-1, 0)
+	return at
 }
 
-// markFinal marks the last answer before each prompt, and before the end of the path.
-func (b *builder) markFinal(hi int) {
-	open := true // no answer follows
-	if hi < len(b.steps) {
-		open = b.classAt(int(b.steps[hi]))&byUser != 0
-	}
-	for n := len(b.made) - 1; n >= 0; n-- {
+// markFinal marks the answers after which the user speaks next, or nothing comes.
+func (b *builder) markFinal() {
+	for n := range b.made {
 		m := &b.made[n]
-		switch {
-		case m.Prompt:
-			open = true
-		case m.Role == session.RoleAssistant && open && m.says():
-			m.Final, open = true, false
+		if m.Kind != Message || m.Role != session.RoleAssistant || !m.says() {
+			continue
+		}
+		m.Final = true
+		for p := m.last + 1; p < len(b.route.index); p++ {
+			if c := b.classAt(p); c&note == 0 && c&(byUser|byModel|byTool) != 0 {
+				m.Final = c&byUser != 0
+				break
+			}
 		}
 	}
 }
@@ -441,16 +437,22 @@ func (m *made) says() bool {
 
 // dropEmpty drops messages of which nothing is left to show, such as an answer whose text is empty.
 func (b *builder) dropEmpty() {
+	own := map[session.EntryID]bool{}
+	for n := range b.made {
+		own[b.made[n].ID] = true
+	}
 	to := make([]int, len(b.made))
 	kept := b.made[:0]
 	for n, m := range b.made {
-		to[n] = max(len(kept)-1, 0)
+		to[n] = len(kept) - 1
 		if m.Kind == Message && len(m.Pieces) == 0 && m.Error == "" && m.Stop == "" && len(m.Problems) == 0 {
 			continue
 		}
 		if b.r.Mode == Focused && m.Kind == Message && m.Role == session.RoleAssistant && !m.Final {
 			continue
 		}
+		// An entry whose results belong to several blocks is found at its own.
+		m.Also = slices.DeleteFunc(m.Also, func(id session.EntryID) bool { return own[id] })
 		to[n] = len(kept)
 		kept = append(kept, m)
 	}

@@ -6,6 +6,7 @@ package transcript
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
@@ -19,8 +20,8 @@ type Document struct {
 	s *store.Session
 	k *Skeleton
 
-	children map[session.ID]Child
-	order    []session.ID // of the children
+	rewrite  func(e session.Entry, record []byte) []byte
+	children atomic.Pointer[children]
 
 	mu     sync.Mutex
 	routes []*route         // the last used last
@@ -36,6 +37,10 @@ func New(s *store.Session, k *Skeleton) *Document {
 	}
 	return &Document{s: s, k: k}
 }
+
+// Rewrite changes records before anything is made of them: blocks, titles, labels, edits (see wire.Reader.Rewrite). It has to be
+// called before the document is used. Mode Model shows records as they are.
+func (d *Document) Rewrite(f func(e session.Entry, record []byte) []byte) { d.rewrite = f }
 
 // Session is the session.
 func (d *Document) Session() *store.Session { return d.s }
@@ -149,4 +154,8 @@ func (d *Document) fork(r *wire.Reader, at, branch int32) (*Fork, error) {
 }
 
 // reader reads entries for one call.
-func (d *Document) reader(ctx context.Context) *wire.Reader { return wire.NewReader(ctx, d.s) }
+func (d *Document) reader(ctx context.Context) *wire.Reader {
+	r := wire.NewReader(ctx, d.s)
+	r.Rewrite = d.rewrite
+	return r
+}

@@ -86,11 +86,7 @@ func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, to
 			}
 			continue
 		}
-		if n := len(b.Pieces) - 1; n >= 0 && isTools(b.Pieces[n]) {
-			b.Pieces[n] = Tools{Calls: append(b.Pieces[n].(Tools).Calls, t)}
-		} else {
-			b.Pieces = append(b.Pieces, Tools{Calls: []Tool{t}})
-		}
+		b.addTool(t)
 	}
 	return b
 }

@@ -31,7 +31,7 @@ const (
 // Row is a row of a rail, drawn below the rows before it.
 type Row struct {
 	Kind RowKind
-	// Entry is the one that the row stands for, the first of a run. Link is the leaf with which a window shows it.
+	// Entry is the one that the row stands for, of a run the last. Link is the leaf with which a window shows it.
 	Entry, Link session.EntryID
 	// Above is the row that this one hangs on, -1 for none. An edge leads from there.
 	Above int
@@ -98,8 +98,10 @@ type artist struct {
 
 // draw finds the largest number of entries that fits.
 func (a *artist) draw() *Rail {
-	if len(a.k.order) <= a.most {
-		return a.rows(slices.Clone(a.k.order))
+	if heads := a.heads(); len(heads) <= a.most {
+		if rail := a.rows(heads); len(rail.Rows) <= a.most {
+			return rail
+		}
 	}
 	list := a.ranked()
 	fits, most := 1, len(list)
@@ -114,6 +116,20 @@ func (a *artist) draw() *Rail {
 	}
 	return best
 }
+
+// heads are the entries that are worth a row. It stops where there are too many.
+func (a *artist) heads() (list []int32) {
+	for _, i := range a.k.order {
+		if a.isHead(i) {
+			if list = append(list, i); len(list) > a.most {
+				break
+			}
+		}
+	}
+	return list
+}
+
+func (a *artist) isHead(i int32) bool { return a.k.isHead(i) || i == a.k.leaf || i == a.here }
 
 // ranked gives the entries that matter most, at most as many as there are rows.
 func (a *artist) ranked() []int32 {
@@ -133,6 +149,9 @@ func (a *artist) ranked() []int32 {
 			return
 		}
 		i := k.order[o]
+		if !a.isHead(i) {
+			return
+		}
 		if r := a.rank(i, labeled[i]); len(ranks[r]) < a.most {
 			ranks[r] = append(ranks[r], i)
 		}
@@ -284,18 +303,15 @@ func (a *artist) row(i int32, above, column int) Row {
 // run stands for the entries between two of which the first is above the second.
 func (a *artist) run(up, i int32) Row {
 	k := a.k
+	last := k.up[i]
 	r := Row{Kind: RowRun}
-	first := int32(-1)
-	for at := k.up[i]; at != up && at != k.root(); at = k.up[at] {
-		r.Count++
-		r.Branches += int(k.kids[at]) - 1
-		first = at
+	if last == up {
+		return r
 	}
-	if first >= 0 {
-		r.Entry, r.Link, r.Active = k.id(first), k.id(k.end(i)), a.route.at(first) >= 0
-		if a.route.at(i) >= 0 {
-			r.Link = a.route.leaf
-		}
+	r.Count, r.Branches = int(k.heads[last]-k.heads[up]), int(k.sideways[last]-k.sideways[up])
+	r.Entry, r.Link, r.Active = k.id(last), k.id(k.end(i)), a.route.at(last) >= 0
+	if a.route.at(i) >= 0 {
+		r.Link = a.route.leaf
 	}
 	return r
 }
@@ -303,13 +319,10 @@ func (a *artist) run(up, i int32) Row {
 // rest stands for all below an entry of which nothing is drawn.
 func (a *artist) rest(i int32) Row {
 	k := a.k
-	r := Row{Kind: RowRun, Count: int(k.weight[i]) - 1}
+	r := Row{Kind: RowRun, Count: int(k.weight[i]) - 1, Branches: max(int(k.kids[i])-1, 0)}
 	if r.Count > 0 {
-		first := k.first[i]
-		r.Entry, r.Link, r.Active = k.id(first), k.id(k.end(first)), a.route.at(first) >= 0
-		if r.Active {
-			r.Link = a.route.leaf
-		}
+		tip := k.tip[i]
+		r.Entry, r.Link, r.Active = k.id(tip), k.id(k.end(i)), a.route.at(tip) >= 0
 	}
 	return r
 }

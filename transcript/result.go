@@ -37,21 +37,54 @@ func (b *builder) answer(v wire.View, position int) (left []session.Part, err er
 // result shows a result with its call. One whose call an earlier window shows is left out; one whose call is not known
 // stands alone.
 func (b *builder) result(v wire.View, r session.ToolResult, position int) error {
+	again := b.results[r.CallID]
+	b.results[r.CallID] = true
 	if b.attach(v, r, position) {
 		return nil
 	}
 	if b.classAt(position)&byTool != 0 {
-		known, err := b.calledBefore(r.CallID, position)
-		if err != nil || known {
+		name, waits, err := b.calledBefore(r.CallID, position)
+		if err != nil || waits && !again {
 			return err
 		}
+		if r.Name == "" {
+			r.Name = name
+		}
 	}
-	m := b.begin(v, position, Message)
-	m.Role, m.Speaker = session.RoleTool, session.RoleTool.String()
+	m := b.own(position) // an entry has at most one block
+	if m == nil {
+		m = b.begin(v, position, Message)
+		m.Role, m.Speaker = session.RoleTool, session.RoleTool.String()
+	}
 	t := Tool{CallID: r.CallID, Name: r.Name}
 	b.fill(&t, v, r)
-	m.Pieces = []Piece{Tools{Calls: []Tool{t}}}
+	m.addTool(t)
 	return nil
+}
+
+// own is the block of the entry at a position, nil where it has none yet.
+func (b *builder) own(position int) *made {
+	if n := len(b.made) - 1; n >= 0 && b.made[n].position == position {
+		return &b.made[n]
+	}
+	return nil
+}
+
+// addTool adds a call or a result. Those that follow each other are a group.
+func (b *Block) addTool(t Tool) (piece, call int) {
+	n := len(b.Pieces) - 1
+	if n < 0 || !isTools(b.Pieces[n]) {
+		b.Pieces = append(b.Pieces, Tools{})
+		n++
+	}
+	group := append(b.Pieces[n].(Tools).Calls, t)
+	b.Pieces[n] = Tools{Calls: group}
+	return n, len(group) - 1
+}
+
+func isTools(p Piece) bool {
+	_, ok := p.(Tools)
+	return ok
 }
 
 // attach puts a result to its call; false where that is not among the blocks, or has a result.
@@ -89,27 +122,33 @@ func (b *builder) fill(t *Tool, v wire.View, r session.ToolResult) {
 	}
 }
 
-// calledBefore reports whether one of the entries before the window has a call. It looks as far back as lookAhead looks
-// ahead, so that a result is in exactly one of two windows.
-func (b *builder) calledBefore(id string, position int) (bool, error) {
+// calledBefore finds the tool that one of the entries before the window calls. waits: no result follows the call there. It
+// looks as far back as lookAhead looks ahead, so that a result is in exactly one of two windows.
+func (b *builder) calledBefore(id string, position int) (name string, waits bool, err error) {
+	waits = true
 	for p := b.from - 1; p >= 0 && p >= position-farthest; p-- {
-		if b.classAt(p)&byModel == 0 {
+		if b.classAt(p)&(byModel|byTool) == 0 {
 			continue
 		}
 		v, err := b.reader.Look(b.entry(p))
 		if err != nil {
 			if b.ctx.Err() != nil {
-				return false, err
+				return "", false, err
 			}
 			continue
 		}
 		for _, part := range v.Parts {
-			if c, ok := part.(session.ToolCall); ok && c.ID == id {
-				return true, nil
+			switch part := part.(type) {
+			case session.ToolCall:
+				if part.ID == id {
+					return part.Name, waits, nil
+				}
+			case session.ToolResult:
+				waits = waits && part.CallID != id
 			}
 		}
 	}
-	return false, nil
+	return "", false, nil
 }
 
 // lookAhead finds the results of calls of the window after its end.

@@ -99,6 +99,9 @@ func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	end := d.k.root()
 	for _, i := range slices.Backward(r.index) {
+		if d.k.class[i]&aside != 0 && d.k.class[i]&speaks == 0 {
+			return nil, nil // beside the main conversation
+		}
 		if d.k.class[i]&speaks != 0 {
 			end = i
 			break
@@ -157,15 +160,16 @@ func (v *view) safe(s int) bool {
 	if s == 0 {
 		return true
 	}
-	i := v.route.index[v.steps[s]]
+	i, before := v.route.index[v.steps[s]], v.route.index[v.steps[s-1]]
 	switch c := k.class[i]; {
 	case c&byTool != 0:
 		return false
+	case c&byUser != 0: // it may be the summary of a compaction
+		return k.class[before]&(byUser|byModel|byTool) != 0 || k.t.At(int(before)).Kind != session.KindCompaction
 	case c&byModel == 0:
 		return true
 	}
-	before := v.route.index[v.steps[s-1]]
-	return k.class[before]&byModel == 0 && k.t.At(int(i)).FirstPiece() == int(i)
+	return k.class[before]&byModel == 0 && k.class[i]&later == 0
 }
 
 // farthest bounds the search for a safe step: a log may have nothing but answers.
@@ -201,30 +205,21 @@ func (v *view) forth(s, n int) int {
 // window finds the blocks around the anchor of the request. As it is not known how many blocks the entries are, it takes
 // more of them until there are enough.
 func (v *view) window(ctx context.Context) (*Window, error) {
-	anchor, before, after, drop := v.anchor()
 	if len(v.steps) == 0 {
 		return &Window{}, nil
 	}
+	anchor, before, after := v.anchor()
 	for n := 1; ; n *= 4 {
 		lo, hi := v.back(anchor, n*(before+1)), v.forth(anchor, n*(after+1))
 		b, err := v.build(ctx, lo, hi)
 		if err != nil {
 			return nil, err
 		}
-		at := b.find(int(v.steps[anchor]))
-		from, to := at-before, at+1+after
-		if (from < 0 && lo > 0 || to > len(b.made) && hi < len(v.steps)) && n < 1<<20 {
+		from, to := v.stretch(b, anchor)
+		if from < 0 && lo > 0 || to > len(b.made) && hi < len(v.steps) {
 			continue
 		}
 		from, to = max(from, 0), min(to, len(b.made))
-		if drop && v.r.After != "" {
-			from = min(at+1, to)
-		} else if drop {
-			to = max(at, from)
-		}
-		if to-from > v.r.Limit { // a request with After has its anchor dropped already
-			to = from + v.r.Limit
-		}
 		w, err := b.finish(from, to)
 		if err != nil {
 			return nil, err
@@ -234,22 +229,36 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 	}
 }
 
-// anchor gives the step that the request is about, how many blocks are wanted before and after its block, and whether that
-// block itself is left out.
-func (v *view) anchor() (step, before, after int, drop bool) {
-	r, last := v.r, len(v.steps)-1
+// anchor gives the step that the request is about, and how many blocks before and after its block are wanted.
+func (v *view) anchor() (step, before, after int) {
+	r := v.r
 	switch {
 	case r.First:
-		return 0, 0, r.Limit - 1, false
+		return 0, 0, r.Limit
 	case r.After != "":
-		return v.step(r.After), 0, r.Limit, true
+		return v.step(r.After), 0, r.Limit
 	case r.Before != "":
-		return v.step(r.Before), r.Limit, 0, true
+		return v.step(r.Before), r.Limit, 0
 	case r.Around != "":
-		half := r.Limit / 2
-		return v.step(r.Around), half, r.Limit - 1 - half, false
+		return v.step(r.Around), r.Limit / 2, r.Limit - r.Limit/2
 	}
-	return last, r.Limit - 1, 0, false
+	return len(v.steps) - 1, r.Limit, 0
+}
+
+// stretch gives the blocks of the request. They may be more than there are.
+func (v *view) stretch(b *builder, anchor int) (from, to int) {
+	r, at := v.r, b.find(int(v.steps[anchor]))
+	switch {
+	case r.First:
+		return 0, r.Limit
+	case r.After != "":
+		return at + 1, at + 1 + r.Limit
+	case r.Before != "":
+		return at - r.Limit, at
+	case r.Around != "":
+		return at - r.Limit/2, at - r.Limit/2 + r.Limit
+	}
+	return len(b.made) - r.Limit, len(b.made)
 }
 
 // step gives the last step at or before an entry.

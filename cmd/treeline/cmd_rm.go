@@ -59,7 +59,7 @@ func (a *app) rmCommand() *cobra.Command {
 			}
 			switch {
 			case empty:
-				age, err := parseAge(older)
+				age, err := wire.ParseAge(older)
 				if err != nil {
 					return invalid("older-than", older, "a time like 45m, 36h or 30d")
 				}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // invalid is the error for a flag with a value that it does not take.
@@ -147,12 +147,12 @@ func (f *spanFlags) add(cmd *cobra.Command, since, until string) {
 // parse reads both flags; a zero time is no limit. An empty span is refused: it would never match.
 func (f *spanFlags) parse(now time.Time) (since, until time.Time, err error) {
 	if f.since != "" {
-		if since, err = parseWhen(f.since, now, false); err != nil {
+		if since, err = wire.ParseWhen(f.since, now, false); err != nil {
 			return since, until, invalid("since", f.since, whenHelp)
 		}
 	}
 	if f.until != "" {
-		if until, err = parseWhen(f.until, now, true); err != nil {
+		if until, err = wire.ParseWhen(f.until, now, true); err != nil {
 			return since, until, invalid("until", f.until, whenHelp)
 		}
 	}
@@ -160,40 +160,4 @@ func (f *spanFlags) parse(now time.Time) (since, until time.Time, err error) {
 		return since, until, misused("--until %s is not after --since %s", f.until, f.since)
 	}
 	return since, until, nil
-}
-
-// parseWhen reads a time. A date is its first moment or, where it ends a span, its last. Times without a zone are
-// local.
-func parseWhen(text string, now time.Time, ends bool) (time.Time, error) {
-	if t, err := time.ParseInLocation("2006-01-02", text, now.Location()); err == nil {
-		if ends {
-			t = t.AddDate(0, 0, 1)
-		}
-		return t, nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
-		if t, err := time.ParseInLocation(layout, text, now.Location()); err == nil {
-			return t, nil
-		}
-	}
-	d, err := parseAge(text)
-	return now.Add(-d), err
-}
-
-// parseAge reads a duration, which may be in days or weeks and have a fraction.
-func parseAge(text string) (time.Duration, error) {
-	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		if number, ok := strings.CutSuffix(text, suffix); ok {
-			n, err := strconv.ParseFloat(number, 64)
-			if err != nil || !(n >= 0 && n < 100_000) {
-				return 0, errors.New("not a duration")
-			}
-			return time.Duration(n * float64(unit)), nil
-		}
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, errors.New("not a duration")
-	}
-	return d, nil
 }

@@ -122,7 +122,7 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
-		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(),
+		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(), a.exportCommand(),
 	)
 	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
@@ -130,7 +130,7 @@ func (a *app) root() *cobra.Command {
 	)
 	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "Runs:", a.runCommand())
-	add(root, "More:", a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
+	add(root, "More:", a.serveCommand(), a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
 	a.addSource(root)
 	a.complete(root) // last, since it visits all commands

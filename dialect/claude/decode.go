@@ -255,8 +255,9 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 
 // entry passes an envelope to the builder and notes what leaf and path need.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
-	// Setting some members is faster than clearing all of them.
-	env, m := &dec.env, mark{at: noTime, message: -1}
+	dec.r.marks = append(dec.r.marks, mark{at: noTime, message: -1})
+	m := &dec.r.marks[len(dec.r.marks)-1]
+	env := &dec.env // setting some members is faster than clearing all of them
 	env.ID, env.Type, env.Span, env.Line, env.Record = f.id, f.typ, span, r.Line, record
 	env.Parent, env.Message, env.Target, env.Label = nil, nil, nil, nil
 	env.Kind, env.Role, env.Aside, env.InOrder, env.Joined = session.KindOpaque, session.RoleNone, true, false, false
@@ -265,7 +266,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 	switch string(f.typ) {
 	case typeUser, typeAssistant, typeSystem, typeAttachment:
-		dec.conversation(f, &m)
+		dec.conversation(f, m)
 	case typeProgress:
 		m.flags = isProgress
 	default:
@@ -296,7 +297,6 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if env.Message != nil {
 		m.message = int32(dec.b.FirstPiece(dec.b.Len() - 1))
 	}
-	dec.r.marks = append(dec.r.marks, m)
 }
 
 // conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which

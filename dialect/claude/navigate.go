@@ -112,10 +112,7 @@ func (r *reader) Leaf(t *session.Tree, _ int) int {
 // lead finds the leaf; it is -1 if the tree is empty. refused says why the program finds no conversation at the leaf.
 func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused refusal) {
 	s = newShape(r, t, true)
-	last := s.lastEntry(isSide | isNameless)
-	if last < 0 {
-		last = s.lastEntry(isSide) // no line has a uuid
-	}
+	last := s.lastEntry(isSide)
 	if last < 0 {
 		return s, -1, resumes
 	}
@@ -190,7 +187,7 @@ func (s *shape) named(leaf int32) int32 {
 	on := path[at]
 	switch {
 	case on:
-		if !p.explicit || s.lastEntry(isSide|isNameless) > p.at {
+		if !p.explicit || s.lastEntry(isSide) > p.at {
 			return -1
 		}
 	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):

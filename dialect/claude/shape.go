@@ -31,6 +31,7 @@ type shape struct {
 	unnamed     int32           // the leaf without last-prompt lines
 	past        map[int32]int32 // progress line → the entry above it
 	again       bool            // a uuid is there more than once
+	blanks      bool            // more than one entry has no uuid
 	skipped     bool            // entries before the last compaction were left out
 	rehung      []int32         // entries whose parent was left out: they follow the kept messages
 }
@@ -49,6 +50,7 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 		s.dead[i] = m&(isEntry|isProgress) == 0 || s.again && !s.current(i)
 		if m&isEntry != 0 && m&isNameless != 0 { // to the program all of them have one uuid, or the empty one
 			s.dead[i], unnamed[m&isUnnamed] = unnamed[m&isUnnamed], true
+			s.blanks = s.blanks || s.dead[i]
 		}
 	}
 	s.keep()
@@ -247,19 +249,27 @@ func (s *shape) sort(written []int32) {
 // places gives for each entry the position of the first line with its uuid: one that is written again keeps its place among
 // the others. nil: no uuid is there twice.
 func (s *shape) places() []int32 {
-	if !s.again {
+	if !s.again && !s.blanks {
 		return nil
 	}
 	place := make([]int32, len(s.marks))
+	blank := map[flags]int32{} // the one that counts
 	for i := range place {
 		place[i] = int32(i)
+		if m := s.marks[i].flags; s.live(int32(i)) && m&isNameless != 0 {
+			blank[m&isUnnamed] = int32(i)
+		}
 	}
 	for i := len(place) - 1; i >= 0; i-- {
-		if s.marks[i].flags&(isEntry|isNameless) != isEntry {
-			continue
-		}
-		if last, ok := s.t.Lookup(s.t.At(i).ID); ok {
-			place[last.Index] = int32(i)
+		m := s.marks[i].flags
+		switch {
+		case m&isEntry == 0:
+		case m&isNameless != 0:
+			place[blank[m&isUnnamed]] = int32(i)
+		case s.again:
+			if last, ok := s.t.Lookup(s.t.At(i).ID); ok {
+				place[last.Index] = int32(i)
+			}
 		}
 	}
 	return place

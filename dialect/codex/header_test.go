@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 
@@ -41,3 +42,8 @@ func TestHeader(t *testing.T) {
 		}
 	}
 }
+
+// whole is a log in memory.
+type whole []byte
+
+func (w whole) Bytes(s session.Span) ([]byte, error) { return bytes.Clone(w[s.Offset:s.End()]), nil }

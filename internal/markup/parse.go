@@ -17,10 +17,11 @@ const (
 	maxRun        = 8   // characters of such a run
 	maxBrackets   = 200 // in one block: [
 	maxOpenSpans  = 16  // in one block: runs of ` that nothing closes
+	maxOpenLinks  = 16  // in one block: ]( that no link ends after
 )
 
-// newParser makes the parser when it is first needed. It has no raw HTML, which is text, and no link references.
-var newParser = sync.OnceValue(func() parser.Parser {
+// markdown is the parser, made when it is first needed. It has no raw HTML, which is text, and no link references.
+var markdown = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
 			util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -62,8 +63,8 @@ func (s shallow) Open(parent ast.Node, r text.Reader, pc parser.Context) (ast.No
 
 // counts are what was seen in the block whose inlines are being parsed.
 type counts struct {
-	block                           ast.Node
-	delimiters, brackets, openSpans int
+	block                                      ast.Node
+	delimiters, brackets, openSpans, openLinks int
 }
 
 var countsKey = parser.NewContextKey()
@@ -126,7 +127,8 @@ func (d delimiters) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast
 	return n
 }
 
-// links limits the brackets of a block. Each closing one looks at everything since the opening one.
+// links limits the brackets of a block, since each closing one looks at everything since the opening one, and how often the end
+// of a block is searched in vain for the end of a link.
 type links struct {
 	parser.InlineParser
 	parser.CloseBlocker
@@ -138,14 +140,19 @@ func newLinks() links {
 }
 
 func (l links) Parse(parent ast.Node, r text.Reader, pc parser.Context) ast.Node {
-	if r.Peek() != ']' {
-		c := countsOf(parent, pc)
-		if c.brackets >= maxBrackets {
-			return nil
-		}
-		c.brackets++
+	c := countsOf(parent, pc)
+	if c.brackets >= maxBrackets || c.openLinks >= maxOpenLinks {
+		return nil
 	}
-	return l.InlineParser.Parse(parent, r, pc)
+	line, _ := r.PeekLine()
+	n := l.InlineParser.Parse(parent, r, pc)
+	switch {
+	case line[0] != ']':
+		c.brackets++
+	case n == nil && len(line) > 1 && line[1] == '(':
+		c.openLinks++
+	}
+	return n
 }
 
 // strikeParser parses ~~deleted~~. A single tilde is text: it is a home directory more often than not.

@@ -43,7 +43,9 @@ func (t *Text) outline(i int, inside uint64, in Initials) (members []Member, end
 	if t.members == nil {
 		t.members = make([]Member, 64)
 	}
-	w := walk{t: t, i: i, open: top, members: t.members, watch: inside, inside: inside, initials: in | 1<<('\\'&31)} // an escaped key may be anything
+	var w walk // set member by member: the processor stalls where it copies what it has just written
+	w.t, w.i, w.open, w.members = t, i, top, t.members
+	w.watch, w.inside, w.initials = inside, inside, in|1<<('\\'&31) // an escaped key may be anything
 	end = w.run()
 	t.members = w.members
 	if end < 0 {

@@ -1,35 +1,36 @@
 "use strict";
-// The pages work without this file. It adds keys, search while typing, live entries, the theme, and copying.
+// The pages work without this script. It adds keys, search while typing, live entries and copying.
 const $ = (q, from = document) => from.querySelector(q);
 const $$ = (q, from = document) => [...from.querySelectorAll(q)];
-const stored = (name, value) => {
-  try {
-    if (value === undefined) return localStorage.getItem("treeline." + name);
-    if (value === null) localStorage.removeItem("treeline." + name);
-    else localStorage.setItem("treeline." + name, value);
-  } catch { } // private windows have no storage
-  return null;
-};
 const root = document.documentElement;
+const byID = (id) => document.getElementById(id);
+const make = (tag, text = "", name = "") => Object.assign(document.createElement(tag), { textContent: text, className: name });
+// kept reads or writes a value of this browser. Private windows may refuse to store anything.
+const kept = (name, value, place = "localStorage") => {
+  try {
+    const store = window[place];
+    if (value === undefined) return store.getItem("treeline." + name) || "";
+    store.setItem("treeline." + name, value);
+  } catch { }
+  return "";
+};
 
 // Theme: as the system says, light or dark.
 const setTheme = (t) => { if (t) root.dataset.theme = t; else delete root.dataset.theme; };
-setTheme(stored("theme"));
+setTheme(kept("theme"));
 const nextTheme = () => {
-  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const order = dark ? ["", "light", "dark"] : ["", "dark", "light"];
+  const order = matchMedia("(prefers-color-scheme: dark)").matches ? ["", "light", "dark"] : ["", "dark", "light"];
   const t = order[(order.indexOf(root.dataset.theme || "") + 1) % 3];
   setTheme(t);
-  stored("theme", t || null);
+  kept("theme", t);
   say("Theme: " + (t || "as the system"));
 };
 
-// A short message at the bottom of the window, which screen readers read out.
+// say shows a short message, which screen readers read out.
 let toast, toastTimer;
 const say = (text) => {
   if (!toast) {
-    toast = document.createElement("div");
-    toast.className = "toast";
+    toast = make("div", "", "toast");
     toast.setAttribute("role", "status");
     document.body.append(toast);
   }
@@ -41,10 +42,9 @@ const say = (text) => {
 const copy = async (text, what) => {
   try {
     await navigator.clipboard.writeText(text);
-  } catch { // not a secure context: over plain http on another host
-    const area = document.createElement("textarea");
+  } catch { // plain http on another host is not a secure context
+    const area = make("textarea", "", "sr");
     area.value = text;
-    area.className = "sr";
     document.body.append(area);
     area.select();
     document.execCommand("copy");
@@ -52,61 +52,65 @@ const copy = async (text, what) => {
   }
   say(what + " copied");
 };
+// fetched gets a page or a part of one. Scripts in it would not run.
+const fetched = async (url, signal) => {
+  const answer = await fetch(url, { signal });
+  if (!answer.ok) throw new Error(answer.statusText || answer.status);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
+};
 
-// Blocks: the messages of a transcript, the files of a diff, the steps of a run. In a list, its rows.
-const shown = (e) => e.getClientRects().length > 0;
-const blocks = () => $$(document.querySelector("[data-list]") ? "[data-session]" : "[data-block]").filter(shown);
+// Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
+const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
+const named = (url) => url.hash.slice(1);
+const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
 let current = null;
 const select = (e) => {
-  if (!e) return;
   current?.classList.remove("now");
   current = e;
-  if (e.matches("a")) { e.focus(); e.scrollIntoView({ block: "nearest" }); return; }
+  if (e.matches("a")) return e.focus();
   e.classList.add("now");
+  light(e.id);
   const box = e.getBoundingClientRect();
-  if (box.top < 60 || box.bottom > innerHeight) e.scrollIntoView({ block: "start" });
+  if (box.top < 60 || box.bottom > innerHeight) e.scrollIntoView();
   e.focus({ preventScroll: true });
 };
-const here = (list) => {
+// where gives the place of the current block in a list. Without one it is before the first that is visible.
+const where = (list) => {
   const i = list.indexOf(current);
   if (i >= 0) return i;
-  const next = list.findIndex((e) => e.getBoundingClientRect().bottom > 64); // the first one that is visible
-  return next < 0 ? list.length : next - 0.5;
+  const next = list.findIndex((e) => e.getBoundingClientRect().bottom > 64);
+  return (next < 0 ? list.length : next) - 0.5;
 };
 const move = (step, only) => {
-  const list = blocks();
-  const at = here(list);
-  for (let i = step > 0 ? Math.floor(at) + 1 : Math.ceil(at) - 1; i >= 0 && i < list.length; i += step) {
+  const list = blocks(), at = where(list);
+  for (let i = step > 0 ? Math.floor(at) + 1 : Math.ceil(at) - 1; list[i]; i += step) {
     if (!only || list[i].matches(only)) return select(list[i]);
   }
-  if (step < 0 && !only) $("[data-more=before]")?.focus();
+  if (step < 0) $("[data-more=before]")?.focus();
 };
-const fold = () => {
-  const list = blocks();
-  const block = list.includes(current) ? current : list[Math.max(0, Math.ceil(here(list)))];
-  if (!block) return;
-  const all = block.matches("details") ? [block] : $$("details.tool, details.group, details.think", block);
+const block = () => { const list = blocks(); return list[Math.max(0, Math.ceil(where(list)))]; };
+const foldable = "main details:not(.menu, .banner)";
+const fold = (all) => {
   const open = all.some((d) => d.open);
   for (const d of all) d.open = !open;
-  select(block);
 };
-const foldAll = () => {
-  const all = $$("details.tool, details.group, details.think, details.file, details.step, details.compaction");
-  const open = all.some((d) => d.open);
-  for (const d of all) d.open = !open;
+const foldHere = () => {
+  const e = block();
+  if (!e) return;
+  fold(e.matches(foldable) ? [e] : $$(foldable, e));
+  select(e);
 };
 
 // The sessions of the last list, for [ and ].
 const session = (step) => {
-  let list = [];
-  try { list = JSON.parse(sessionStorage.getItem("treeline.list") || "[]"); } catch { }
+  const list = JSON.parse(kept("list", undefined, "sessionStorage") || "[]");
   const i = list.indexOf(location.pathname);
   const to = list[i < 0 ? 0 : i + step];
-  if (to) location.href = to; else say(step < 0 ? "This is the first session of the list" : "This is the last session of the list");
+  if (to) location.href = to; else say("No more sessions in the list");
 };
-const rememberList = () => {
-  const links = $$("main[data-list] a[data-session]").map((a) => a.pathname);
-  if (links.length) try { sessionStorage.setItem("treeline.list", JSON.stringify([...new Set(links)])); } catch { }
+const keepList = () => {
+  const links = $$("main[data-list] [data-session]").map((a) => a.pathname);
+  if (links.length) kept("list", JSON.stringify([...new Set(links)]), "sessionStorage");
 };
 
 // Search while typing. The server sends the list of hits as HTML.
@@ -114,31 +118,29 @@ const searching = () => {
   const form = $("form.search");
   if (!form) return;
   const input = $("input", form), found = $(".found", form);
+  form.hidden = false;
+  if (form.dataset.index) form.addEventListener("submit", (e) => e.preventDefault());
   let timer, request;
-  const close = () => { found.hidden = true; request?.abort(); };
+  const close = () => { clearTimeout(timer); request?.abort(); found.hidden = true; };
+  const search = async () => {
+    request?.abort();
+    request = new AbortController();
+    try {
+      if (form.dataset.index) return await searchFile(form.dataset.index, input.value, found);
+      const doc = await fetched(form.action + "?" + new URLSearchParams({ q: input.value, part: "hits" }), request.signal);
+      found.replaceChildren(...doc.body.childNodes);
+    } catch (e) {
+      if (e.name === "AbortError") return;
+      found.replaceChildren(make("p", "The search did not work: " + e.message));
+    }
+    found.hidden = !form.contains(document.activeElement);
+  };
   input.addEventListener("input", () => {
-    clearTimeout(timer);
-    const q = input.value.trim();
-    if (!q) return close();
-    timer = setTimeout(async () => {
-      request?.abort();
-      request = new AbortController();
-      try {
-        const url = form.action + "?" + new URLSearchParams({ q, part: "hits" });
-        const answer = await fetch(url, { signal: request.signal });
-        if (!answer.ok) throw new Error(answer.statusText);
-        put(found, await answer.text());
-      } catch (e) {
-        if (e.name === "AbortError") return;
-        found.textContent = "The search did not work: " + e.message;
-      }
-      found.className = "found hits";
-      found.hidden = document.activeElement !== input;
-    }, 140);
+    close();
+    if (input.value.trim()) timer = setTimeout(search, 140);
   });
   form.addEventListener("keydown", (e) => {
-    const list = $$("a", found);
-    const i = list.indexOf(document.activeElement);
+    const list = $$("a", found), i = list.indexOf(document.activeElement);
     if (e.key === "ArrowDown" && !found.hidden) (list[i + 1] || list[0])?.focus();
     else if (e.key === "ArrowUp" && i >= 0) (list[i - 1] || input).focus();
     else if (e.key === "Escape") { close(); input.blur(); }
@@ -147,216 +149,217 @@ const searching = () => {
   });
   document.addEventListener("click", (e) => { if (!form.contains(e.target)) close(); });
 };
-// put replaces the content of an element by HTML of the server. Scripts in it would not run.
-const put = (e, html) => e.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
 
-// Live: new entries are asked for when the server says that there are some.
+// An export has its search index in a script.
+let index;
+const searchFile = async (file, query, found) => {
+  index ||= await new Promise((done, fail) => {
+    const script = make("script");
+    window.treelineIndex = done;
+    script.onerror = () => fail(new Error("the index is missing"));
+    script.src = file;
+    document.head.append(script);
+  });
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean), hits = [];
+  for (const s of index) {
+    for (const x of [{ e: "", t: s.t }, ...s.x]) {
+      const text = x.t.toLowerCase();
+      if (hits.length === 50 || !words.every((w) => text.includes(w))) continue;
+      const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.t.slice(at, at + 200), "hit");
+      hit.href = s.h + (x.e && "#" + encodeURIComponent(x.e));
+      hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a + " "));
+      hits.push(hit);
+    }
+  }
+  found.replaceChildren(...(hits.length ? hits : [make("p", "Nothing matches.")]));
+  found.hidden = false;
+};
+
+// replace takes parts of the page from another document.
+const replace = (doc, names) => {
+  for (const name of names) {
+    const now = $(`[data-live=${name}]`), then = $(`[data-live=${name}]`, doc);
+    if (!now || !then || now.innerHTML === then.innerHTML) continue;
+    const top = now.scrollTop, box = $(".fold", now);
+    if (box) $(".fold", then).replaceWith(box);
+    now.replaceWith(then);
+    then.scrollTop = top;
+  }
+  enhance();
+};
+// merge puts blocks into the transcript and gives the new ones. One that changed is replaced and stays unfolded.
+const merge = (holder, doc) => {
+  const added = [];
+  for (const e of $$("[data-live=blocks] > [data-block]", doc)) {
+    const old = byID(e.id), fork = e.previousElementSibling;
+    if (!old) {
+      if (fork?.matches(".fork")) return null; // the session goes on in another branch
+      holder.append(e);
+      added.push(e);
+      continue;
+    }
+    const open = $$("details", old).map((d) => d.open);
+    $$("details", e).forEach((d, i) => { d.open = open[i] ?? d.open; });
+    if (old.innerHTML === e.innerHTML) continue;
+    if (old === current) current = e;
+    old.replaceWith(e);
+  }
+  return added;
+};
+
+// Live: when something was written, the page asks for what changed.
 const live = () => {
   const main = $("main[data-events]");
   if (!main) return;
-  let following = false, fresh = 0, timer, busy = false, again = false;
-  const bar = $("[data-follow]"), button = $("[data-do=follow]"), newest = $("[data-do=newest]");
-  const atEnd = () => innerHeight + scrollY > document.body.scrollHeight - 120;
+  const fragment = main.dataset.fragment, bar = $("[data-follow]"), follow = $("[data-do=follow]"), newest = $("[data-do=newest]");
+  let following = false, fresh = 0, timer, busy = false;
   const toEnd = () => scrollTo({ top: document.body.scrollHeight });
-  const setFollow = (on) => {
-    following = on;
-    button?.setAttribute("aria-pressed", on);
-    if (button) button.textContent = on ? "Following" : "Follow";
-    if (on) { toEnd(); seen(); }
+  const count = (n) => {
+    fresh = n;
+    if (!newest) return;
+    newest.hidden = !n;
+    newest.textContent = n === 1 ? "1 new entry" : n + " new entries";
   };
-  const seen = () => { fresh = 0; if (newest) newest.hidden = true; };
   if (bar) bar.hidden = false;
-  button?.addEventListener("click", () => setFollow(!following));
-  newest?.addEventListener("click", () => { $(".fork.new")?.scrollIntoView({ block: "center" }); seen(); });
-  addEventListener("scroll", () => { if (fresh && atEnd()) seen(); }, { passive: true });
+  follow?.addEventListener("click", () => {
+    following = !following;
+    follow.setAttribute("aria-pressed", following);
+    follow.textContent = following ? "Following" : "Follow";
+    if (following) { toEnd(); count(0); }
+  });
+  if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
+  addEventListener("scroll", () => { if (fresh && innerHeight + scrollY > document.body.scrollHeight - 120) count(0); }, { passive: true });
 
-  const refresh = async () => {
-    if (busy) { again = true; return; }
-    busy = true;
-    try {
-      if (main.dataset.fragment) await blocksSince(); else await wholePage();
-    } catch { } // the next event tries again
-    busy = false;
-    if (again) { again = false; refresh(); }
-  };
-  const ask = async (url) => {
-    const answer = await fetch(url);
-    if (!answer.ok) throw new Error(answer.statusText);
-    return new DOMParser().parseFromString(await answer.text(), "text/html");
-  };
-  const replace = (doc, names) => {
-    for (const name of names) {
-      const [now, then] = [$(`[data-live=${name}]`), $(`[data-live=${name}]`, doc)];
-      if (!now || !then || now.outerHTML === then.outerHTML) continue;
-      const [top, folded] = [now.scrollTop, $(".fold", now)?.checked];
-      now.replaceWith(then);
-      then.scrollTop = top;
-      if (folded) $(".fold", then).checked = true;
+  const update = async () => {
+    if (!fragment) {
+      replace(await fetched(location.href), ["list"]);
+      return keepList();
     }
-    enhance();
-  };
-  const wholePage = async () => { replace(await ask(location.href), ["list"]); rememberList(); };
-  const blocksSince = async () => {
-    const holder = $("[data-live=blocks]");
-    const list = $$("[data-block]", holder);
-    const url = new URL(main.dataset.fragment, location.href);
-    const from = list[Math.max(0, list.length - 4)]; // results may still come for the last calls
-    if (from) url.searchParams.set("after", from.id);
-    const doc = await ask(url);
-    const added = merge(holder, $("[data-live=blocks]", doc));
-    replace(doc, ["rail", "side"]);
-    if (!added.length) return;
-    if (!$(".fork.new", holder) && (document.hidden || !following)) {
-      const line = document.createElement("div");
-      line.className = "fork new";
-      line.innerHTML = "<span>new</span>";
-      added[0].before(line);
-    }
-    if (following) return toEnd();
-    fresh += added.filter((e) => e.matches("[data-block]")).length;
-    if (newest && fresh) {
+    const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
+    if (list.length > 4) url.searchParams.set("after", decodeURIComponent(list[list.length - 5].id)); // results may still come for the last calls
+    const doc = await fetched(url), atEnd = !$("[data-more=after]");
+    const added = atEnd ? merge(holder, doc) : [];
+    if (!added && following) return location.reload();
+    if (!added) {
       newest.hidden = false;
-      newest.textContent = fresh === 1 ? "1 new entry" : fresh + " new entries";
-    }
-  };
-  // merge puts blocks into the transcript. A block that is there is replaced if it changed, and stays unfolded as it was.
-  const merge = (holder, news) => {
-    const added = [];
-    for (const e of [...(news?.children || [])]) {
-      const old = e.id && $("#" + CSS.escape(e.id), holder);
-      if (!old) {
-        if (e.matches(".fork:not(.new)") && !e.nextElementSibling) continue;
-        if (e.matches(".fork") && e.nextElementSibling?.id && $("#" + CSS.escape(e.nextElementSibling.id), holder)) continue;
-        holder.append(e);
-        added.push(e);
-        continue;
+      newest.textContent = "Goes on in another branch";
+      newest.onclick = () => location.reload();
+    } else if (added.length && following) {
+      toEnd();
+    } else if (added.length) {
+      if (!$(".fork.new")) {
+        const line = make("div", "", "fork new");
+        line.append(make("span", "new"));
+        added[0].before(line);
       }
-      const open = $$("details", old).map((d) => d.open);
-      $$("details", e).forEach((d, i) => { if (i < open.length) d.open = open[i]; });
-      if (old.innerHTML !== e.innerHTML) old.replaceWith(e);
+      count(fresh + added.length);
     }
-    return added;
+    replace(doc, ["rail", "side"]);
   };
-
+  const refresh = async () => {
+    if (busy) return soon();
+    busy = true;
+    try { await update(); } catch { } // the next event tries again
+    busy = false;
+  };
+  const soon = () => { clearTimeout(timer); timer = setTimeout(refresh, fragment ? 60 : 1000); };
   const source = new EventSource(main.dataset.events);
-  const soon = () => { clearTimeout(timer); timer = setTimeout(refresh, main.dataset.fragment ? 60 : 800); };
-  for (const name of ["message", "entry", "change", "session"]) source.addEventListener(name, soon);
-  source.addEventListener("reload", () => location.reload());
+  for (const name of ["start", "entry", "session", "problem"]) source.addEventListener(name, soon);
+  for (const name of ["reload", "replaced", "truncated"]) source.addEventListener(name, () => fragment || name === "reload" ? location.reload() : soon());
+  source.addEventListener("removed", () => fragment ? say("The log of this session was removed") : soon());
   addEventListener("pagehide", () => source.close());
-  root.dataset.live = "yes";
 };
 
-// Earlier and later blocks are put into the page instead of loading another one.
+// more puts earlier or later blocks into the page instead of loading another one.
 const more = async (link) => {
-  const main = link.closest("main");
-  const url = new URL(main.dataset.fragment, location.href);
-  const way = link.dataset.more;
+  const way = link.dataset.more, holder = $("[data-live=blocks]"), url = new URL($("main").dataset.fragment, location.href);
   url.searchParams.set(way, new URL(link.href).searchParams.get(way));
-  const answer = await fetch(url);
-  if (!answer.ok) return location.assign(link.href);
-  const doc = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const news = $("[data-live=blocks]", doc), next = $(`[data-more=${way}]`, doc), holder = $("[data-live=blocks]");
-  const height = document.body.scrollHeight;
-  if (way === "before") {
-    holder.prepend(...news.childNodes);
-    scrollBy(0, document.body.scrollHeight - height);
-  } else {
-    holder.append(...news.childNodes);
+  try {
+    const doc = await fetched(url), height = document.body.scrollHeight;
+    holder[way === "before" ? "prepend" : "append"](...$("[data-live=blocks]", doc).childNodes);
+    if (way === "before") scrollBy(0, document.body.scrollHeight - height);
+    const next = $(`[data-more=${way}]`, doc);
+    if (next) link.replaceWith(next); else link.remove();
+  } catch {
+    location.href = link.href;
   }
-  if (next) link.replaceWith(next); else link.remove();
-  enhance();
 };
 
 // An export has all branches. One path is shown at a time: the one to the entry that the address names.
 const branches = () => {
   const sections = $$("section.branch");
   if (!sections.length) return;
-  const main = $("[data-live=blocks]");
+  const from = (s) => byID(s.dataset.from);
   const show = () => {
-    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const path = []; // sections from the one with the target up to the root
-    let at = target?.closest("section.branch");
-    while (at && !path.includes(at)) {
-      path.unshift(at);
-      const from = document.getElementById(at.dataset.from);
-      at = from?.closest("section.branch");
-    }
+    const target = byID(named(location));
+    const path = []; // from the section with the target up to the first one
+    for (let s = target?.closest("section.branch"); s && !path.includes(s); s = from(s)?.closest("section.branch")) path.unshift(s);
     for (const s of sections) s.hidden = !path.includes(s);
-    [main, ...path].forEach((part, i) => {
-      const end = path[i] && document.getElementById(path[i].dataset.from)?.closest("[data-block]");
-      let hide = Boolean(path[i]) && !end; // a branch from the root
+    [$("[data-live=blocks]"), ...path].forEach((part, i) => {
+      const end = path[i] && from(path[i])?.closest("[data-block]");
+      let hide = Boolean(path[i]) && !end; // a branch that begins before the first entry
       for (const e of part.children) {
-        e.hidden = hide && !e.matches("section");
-        if (e === end) hide = true;
+        e.hidden = hide;
+        hide ||= e === end;
       }
     });
-    target?.scrollIntoView();
+    if (!target) return;
+    light(target.id);
+    target.scrollIntoView();
   };
   addEventListener("hashchange", show);
   show();
 };
 
-// Every link and button with data-action is in the menu; data-keys is its key.
+// Actions: name, keys, function. Every link and button with data-action is one; data-keys are its keys.
 const actions = () => {
   const list = [
-    ["Search", "/", () => $("form.search input")?.focus()],
     ["Next message or row", "j", () => move(1)],
     ["Message or row before", "k", () => move(-1)],
     ["Next prompt", "J", () => move(1, "[data-prompt]")],
     ["Prompt before", "K", () => move(-1, "[data-prompt]")],
     ["Next session of the list", "]", () => session(1)],
     ["Session of the list before", "[", () => session(-1)],
-    ["Fold or unfold", "e", fold],
-    ["Fold or unfold all", "E", foldAll],
-    ["To the top", "g g", () => scrollTo({ top: 0 })],
+    ["Fold or unfold", "e", foldHere],
+    ["Fold or unfold all", "E", () => fold($$(foldable))],
     ["To the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
-    ["Light or dark", "", nextTheme],
-    ["All keys and actions", "?", () => menu()],
-  ].filter(([name]) => name !== "Search" || $("form.search"));
-  const names = new Set(list.map(([name]) => name));
+  ];
+  const input = $("form.search input");
+  if (input) list.unshift(["Search", "/", () => input.select()]);
   for (const e of $$("[data-action]")) {
-    if (names.has(e.dataset.action)) continue;
-    names.add(e.dataset.action);
-    list.push([e.dataset.action, e.dataset.keys || "", () => nearest(e.dataset.action).click()]);
+    const name = e.dataset.action;
+    if (!list.some((a) => a[0] === name)) list.push([name, e.dataset.keys || "", () => nearest(name).click()]);
   }
   return list;
 };
-// nearest gives the element of an action that is closest to the current block: there may be many forks.
+// nearest gives the element of an action that is closest to the current block: there may be several.
 const nearest = (name) => {
+  const top = (e) => e.getBoundingClientRect().top, middle = current ? top(current) : innerHeight / 3;
   const all = $$("[data-action]").filter((e) => e.dataset.action === name);
-  const middle = current ? current.getBoundingClientRect().top : innerHeight / 3;
-  const distance = (e) => Math.abs(e.getBoundingClientRect().top - middle);
-  return all.sort((a, b) => distance(a) - distance(b))[0];
+  return all.sort((a, b) => Math.abs(top(a) - middle) - Math.abs(top(b) - middle))[0];
 };
 const menu = () => {
-  const dialog = document.createElement("dialog");
-  dialog.setAttribute("aria-label", "Actions");
-  dialog.innerHTML = '<input type="search" placeholder="Type to find an action" aria-label="Find an action"><ul></ul>';
-  const [input, ul] = dialog.children;
-  const all = actions().filter(([, keys]) => keys !== "?");
+  const dialog = make("dialog"), input = make("input"), ul = make("ul");
+  Object.assign(input, { type: "search", placeholder: "Type to find an action", ariaLabel: "Find an action" });
+  dialog.ariaLabel = "Keys and actions";
+  dialog.append(input, ul);
+  const all = actions();
   const fill = () => {
     const words = input.value.toLowerCase().split(/\s+/);
-    ul.replaceChildren(...all.filter(([name]) => words.every((w) => name.toLowerCase().includes(w))).map(([name, keys, run], i) => {
-      const li = document.createElement("li"), button = document.createElement("button");
-      button.append(name);
-      for (const key of keys ? [keys] : []) {
-        const kbd = document.createElement("kbd");
-        kbd.textContent = key;
-        button.append(kbd);
-      }
+    ul.replaceChildren(...all.filter(([name]) => words.every((w) => name.toLowerCase().includes(w))).map(([name, keys, run]) => {
+      const li = make("li"), button = make("button", name);
+      if (keys) button.append(make("kbd", keys));
       button.addEventListener("click", () => { dialog.close(); run(); });
       li.append(button);
-      li.classList.toggle("first", i === 0);
       return li;
     }));
   };
   input.addEventListener("input", fill);
   dialog.addEventListener("keydown", (e) => {
-    const list = $$("button", ul);
-    const i = list.indexOf(document.activeElement);
+    const list = $$("button", ul), i = list.indexOf(document.activeElement);
     if (e.key === "ArrowDown") list[i < 0 ? 1 : i + 1]?.focus();
     else if (e.key === "ArrowUp") (list[i - 1] || input).focus();
-    else if (e.key === "Enter" && document.activeElement === input) list[0]?.click();
+    else if (e.key === "Enter" && i < 0) list[0]?.click();
     else return;
     e.preventDefault();
   });
@@ -369,74 +372,52 @@ const menu = () => {
 
 let prefix = "";
 const onKey = (e) => {
-  if (e.ctrlKey && e.key === "k") { e.preventDefault(); return menu(); }
-  if (e.ctrlKey || e.metaKey || e.altKey || $("dialog[open]")) return;
-  if (e.target.closest("input, textarea, select")) return;
+  if (e.ctrlKey || e.metaKey || e.altKey || $("dialog[open]") || e.target.closest("input:not([type=checkbox]), textarea, select")) return;
   if (e.key === "Escape") {
-    for (const d of $$("details.menu[open]")) d.open = false;
+    closeMenus();
     current?.classList.remove("now");
     current = null;
-    return;
   }
   if (e.key.length !== 1) return;
-  const typed = prefix ? prefix + " " + e.key : e.key;
-  prefix = "";
-  const list = actions();
-  const action = list.find(([, keys]) => keys === typed);
-  if (action) {
-    e.preventDefault();
-    action[2]();
-  } else if (list.some(([, keys]) => keys.startsWith(typed + " "))) {
-    prefix = typed;
-    setTimeout(() => { prefix = ""; }, 1200);
-  }
+  const typed = prefix + e.key, list = actions(), action = list.find((a) => a[1] === typed);
+  prefix = list.some((a) => a[1].startsWith(typed + " ")) ? typed + " " : "";
+  if (!action) return;
+  e.preventDefault();
+  action[2]();
 };
-
+const closeMenus = (but) => { for (const d of $$("details.menu[open]")) if (!d.contains(but || null)) d.open = false; };
 const onClick = (e) => {
-  const button = e.target.closest("[data-copy], [data-do], [data-more]");
-  for (const d of $$("details.menu[open]")) if (!d.contains(e.target)) d.open = false;
-  if (!button) return;
-  if (button.dataset.copy) return copy(button.dataset.copy, "Command");
-  if (button.dataset.more && $("main").dataset.fragment) {
-    e.preventDefault();
-    return more(button);
-  }
-  switch (button.dataset.do) {
-    case "theme": return nextTheme();
-    case "menu": return menu();
-    case "link": {
-      const list = blocks();
-      const block = current || list[Math.max(0, Math.ceil(here(list)))];
-      const link = block && $(".who a", block);
-      return copy(link ? link.href : location.href, "Link");
-    }
-  }
+  closeMenus(e.target);
+  const b = e.target.closest("[data-copy], [data-do], [data-more]");
+  if (!b) return;
+  if (b.dataset.copy) copy(b.dataset.copy, "Command");
+  if (b.dataset.more && $("main").dataset.fragment) { e.preventDefault(); more(b); }
+  if (b.dataset.do === "theme") nextTheme();
+  if (b.dataset.do === "menu") menu();
+  if (b.dataset.do === "link") copy($(".who a", block())?.href || location.href, "Link");
 };
-
-// What only works with this script is hidden until it runs.
-const enhance = () => { for (const e of $$("button[data-copy][hidden], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
+// What needs this script is hidden until it runs.
+const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
 
 document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
   enhance();
-  rememberList();
+  keepList();
   searching();
   live();
   branches();
-  const folded = $(".fold");
-  if (folded) {
-    folded.checked = stored("rail") === "folded" && matchMedia("(min-width: 821px)").matches;
-    document.addEventListener("change", (e) => { if (e.target.matches(".fold")) stored("rail", e.target.checked ? "folded" : null); });
-    $(".graph [aria-current]")?.scrollIntoView({ block: "nearest" });
+  const box = $(".fold");
+  if (box) {
+    box.checked = kept("rail") && innerWidth > 820;
+    box.addEventListener("change", () => kept("rail", box.checked && innerWidth > 820 ? "folded" : ""));
+    const here = $(".graph [aria-current]"), rail = $(".rail");
+    if (here) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
   }
-  // A fragment outside of the window that is shown: the server is asked for it.
-  const id = decodeURIComponent(location.hash.slice(1));
-  if (id && $("main[data-fragment]") && !document.getElementById(id)) {
-    const url = new URL(location.href);
-    if (url.searchParams.get("at") !== id) {
-      url.searchParams.set("at", id);
-      location.replace(url);
-    }
+  // An entry that is not in the page: the server is asked for it, once.
+  const id = named(location), url = new URL(location.href);
+  if (id && $("main[data-fragment]") && !byID(id) && !url.searchParams.has("at")) {
+    url.searchParams.set("at", decodeURIComponent(id));
+    location.replace(url);
   }
 });

@@ -90,8 +90,7 @@ func (t *Turn) open(answered map[string]bool) bool {
 }
 
 // joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
-// the user. With results between them the calls come last. So they do in a last answer whose calls have no result: the
-// program writes one for each of its lines.
+// the user. The calls come last.
 func joinAnswers(turns []*Turn) []*Turn {
 	var out []*Turn
 	open := map[string]*Turn{} // answers since the last text of the user
@@ -107,7 +106,7 @@ func joinAnswers(turns []*Turn) []*Turn {
 		case t.assistant() && t.answer != "":
 			if first := open[t.answer]; first != nil {
 				first.blocks = append(first.blocks, t.blocks...)
-				first.apart = first.apart || t.apart || turns[k-1].user
+				first.apart = true
 				continue
 			}
 			t.blocks = slices.Clone(t.blocks)

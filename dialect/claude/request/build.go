@@ -121,7 +121,6 @@ func openCalls(turns []*Turn, said int) *Turn {
 	if made.blocks == nil {
 		return nil
 	}
-	last.apart = true
 	return made
 }
 

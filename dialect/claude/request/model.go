@@ -71,7 +71,7 @@ func markThinking(turns []*Turn, name string) {
 		f, known := familyOf(t.model)
 		for k := range t.blocks {
 			b := &t.blocks[k]
-			b.foreign = t.assistant() && (!known || f.name != name) && (b.kind == blockThinking || b.kind == blockRedacted)
+			b.foreign = t.assistant() && t.model != Synthetic && (!known || f.name != name) && (b.kind == blockThinking || b.kind == blockRedacted)
 		}
 	}
 }

@@ -160,6 +160,14 @@ func appendText(result []byte, notes []block) []byte {
 	for item := range rawjson.Elements(content) {
 		items = append(items, item)
 	}
+	if rawjson.Truthy(rawjson.Get(result, "is_error")) { // it has one text
+		var texts []string
+		for _, item := range items {
+			texts = append(texts, rawjson.Str(item, "text"))
+		}
+		text := textBlock(strings.Join(append(texts, textsOf(notes)...), "\n\n"))
+		return rawjson.Set(result, "content", dialect.Array([][]byte{text.json}))
+	}
 	for _, n := range notes {
 		if k := len(items) - 1; k >= 0 && rawjson.Str(items[k], "type") == blockText {
 			items[k] = rawjson.Set(items[k], "text", rawjson.Quote(rawjson.Str(items[k], "text")+"\n"))

@@ -59,7 +59,7 @@ type Turn struct {
 	failed  bool // an error of the provider that was written down as an answer
 	caveat  bool // the note that the program puts before a command that the user ran
 	settled bool // a summary, or a note that the user interrupted the program: no answer to it is missing
-	apart   bool // the calls of the answer come after its other blocks
+	apart   bool // the answer has several lines
 }
 
 // block is a content block.

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
+	drivers "github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/server"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// serveFlags say what is served, where, and to which clients.
+type serveFlags struct {
+	addr, root              string
+	token, tokenFile        string
+	cert, key               string
+	publicURL, basePath     string
+	write, browser, verbose bool
+	demo                    bool
+}
+
+// tokenVariable is where a token can be kept off the command line, which other users of the machine see.
+const tokenVariable = "TREELINE_TOKEN"
+
+// serveCommand shows sessions in a browser. Ctrl-C ends it with exit code 0.
+func (a *app) serveCommand() *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:        "serve",
+		SuggestFor: []string{"server", "web", "ui", "viewer", "browse", "http"},
+		Short:      "Show sessions in a browser, and serve them to programs",
+		Long: "Serve pages that show the sessions of all agents, with every branch, and an API over HTTP below /api/v1; docs/http.md\n" +
+			"describes it. Only programs of this machine reach it, and it only reads, unless --write is set. Ctrl-C ends it.\n\n" +
+			"An address that other machines reach needs a token: in the file --token-file, in the variable " + tokenVariable + " or with --token.\n" +
+			"Browsers log in with it; programs send it as 'Authorization: Bearer TOKEN'. Use --tls-cert and --tls-key, or a proxy that\n" +
+			"speaks TLS, so that it is not sent in the clear.\n\n" +
+			"Requests for a host name that the server does not know are refused, since another site could lead it here. --public-url\n" +
+			"names the address that people use, behind a proxy or a tunnel; its path is the base path.",
+		Example: "  treeline serve --open\n  treeline serve --addr 127.0.0.1:0 --write\n" +
+			"  treeline serve --addr 0.0.0.0:7331 --token-file ~/.treeline-token --tls-cert cert.pem --tls-key key.pem\n" +
+			"  treeline serve --public-url https://box.example/treeline",
+		Args: args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := noneEmpty(cmd); err != nil {
+				return err
+			}
+			return a.serve(cmd.Context(), &f)
+		},
+	}
+	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "the `HOST:PORT` to listen on; port 0 is any free one")
+	cmd.Flags().BoolVar(&f.browser, "open", false, "open the browser")
+	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of all agents, in a folder that is removed at the end")
+	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove")
+	cmd.Flags().StringVar(&f.root, "root", "", "serve the sessions in the folder `DIR` instead of the agents' own")
+	cmd.Flags().StringVar(&f.token, "token", "", "clients must know this `TOKEN`")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "clients must know the token in this `FILE`")
+	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
+	cmd.Flags().StringVar(&f.key, "tls-key", "", "the private key of --tls-cert is in `FILE`")
+	cmd.Flags().StringVar(&f.publicURL, "public-url", "", "the `URL` that people use, behind a proxy or a tunnel")
+	cmd.Flags().StringVar(&f.basePath, "base-path", "", "serve everything below this `PATH`; default: the path of --public-url")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every request")
+	a.addJSON(cmd)
+	return cmd
+}
+
+// secret gives the token, "" for none. Only one place may name it.
+func (f *serveFlags) secret(getenv func(string) string) (string, error) {
+	switch {
+	case f.token != "" && f.tokenFile != "":
+		return "", misused("--token and --token-file cannot be combined")
+	case f.tokenFile != "":
+		text, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return "", atPath(f.tokenFile, err)
+		}
+		if token := strings.TrimSpace(string(text)); token != "" {
+			return token, nil
+		}
+		return "", fmt.Errorf("%s: the token is empty", f.tokenFile)
+	}
+	return cmp.Or(f.token, getenv(tokenVariable)), nil
+}
+
+// certificate gives the configuration of TLS, nil for none.
+func (f *serveFlags) certificate() (*tls.Config, error) {
+	switch {
+	case f.cert == "" && f.key == "":
+		return nil, nil
+	case f.cert == "" || f.key == "":
+		return nil, misused("--tls-cert and --tls-key need each other")
+	}
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+func (a *app) serve(ctx context.Context, f *serveFlags) error {
+	host, _, err := net.SplitHostPort(f.addr)
+	if err != nil {
+		return invalid("addr", f.addr, "HOST:PORT, such as 127.0.0.1:7331")
+	}
+	config, err := f.certificate()
+	if err != nil {
+		return err
+	}
+	token, err := f.secret(a.getenv)
+	if err != nil {
+		return err
+	}
+	opt, clean, err := a.served(ctx, f)
+	if err != nil {
+		return errors.Join(err, clean())
+	}
+	s, err := a.opened(opt)
+	a.close = append(a.close, clean)
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if f.verbose {
+		level = slog.LevelDebug
+	}
+	h, err := server.New(server.Options{
+		Store: s, Host: host, Token: token, Write: f.write, PublicURL: f.publicURL, BasePath: f.basePath, TLS: config != nil,
+		Home: a.home(), Agents: launchable(), Version: thisVersion(), Clock: a.clock,
+		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})),
+	})
+	if errors.Is(err, server.ErrNeedsToken) {
+		return misused("--addr %s: %w; use --token-file FILE, or the variable %s", f.addr, err, tokenVariable)
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	a.close = append([]func() error{h.Close}, a.close...) // before the store
+	l, err := net.Listen("tcp", f.addr)
+	if err != nil {
+		return listenError(f.addr, err)
+	}
+	url := "http://"
+	if config != nil {
+		url, l = "https://", tls.NewListener(l, config)
+	}
+	url += reached(l.Addr().String(), host) + h.Base() + "/"
+	if f.publicURL != "" {
+		url = strings.TrimSuffix(f.publicURL, "/") + "/"
+	}
+	if err := a.announce(ctx, s, url, f.write); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if f.browser {
+		a.browse(url)
+	}
+	a.patience = 10 * time.Second // requests may end by themselves
+	if err := h.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// served gives the options of the store: this machine, a folder, or the demo. clean is called when the store is closed.
+func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, clean func() error, err error) {
+	opt, clean = a.options(), func() error { return nil }
+	switch {
+	case f.demo && f.root != "":
+		err = misused("--demo and --root cannot be combined")
+	case f.root != "":
+		opt.Roots = []string{f.root}
+	case f.demo:
+		dir, err := os.MkdirTemp("", "treeline-demo-")
+		if err != nil {
+			return opt, clean, err
+		}
+		clean = func() error { return os.RemoveAll(dir) }
+		clock := a.clock
+		if clock == nil {
+			clock = time.Now
+		}
+		if err := demo.Write(ctx, dir, clock, drivers.Drivers()...); err != nil {
+			return opt, clean, err
+		}
+		opt = demo.Machine(dir, clock, drivers.Drivers()...)
+	}
+	opt.ReadOnly = !f.write
+	return opt, clean, err
+}
+
+// reached is the address by which this machine reaches the server: one that stands for all addresses is none.
+func reached(addr, host string) string {
+	_, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("localhost", port)
+	}
+	return addr
+}
+
+// listenError says what to do about a port that is taken.
+func listenError(addr string, err error) error {
+	const taken syscall.Errno = 10048 // on Windows
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, taken) {
+		return fmt.Errorf("--addr: %s is in use: another 'treeline serve' may be running there, so look at http://%s/ first; "+
+			"--addr 127.0.0.1:0 takes a free port", addr, addr)
+	}
+	return fmt.Errorf("--addr: %w", err)
+}
+
+// announce prints the URL, alone on a line so that a script can use it, and what is served there.
+func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write bool) error {
+	if a.json {
+		return wire.Write(a.stdout, wire.Endpoint{URL: url})
+	}
+	sources, err := s.LookAtSources(ctx)
+	if err != nil {
+		return err
+	}
+	sessions, agents := 0, []string{}
+	for _, src := range sources {
+		if src.Sessions > 0 {
+			sessions += src.Sessions
+			agents = append(agents, src.Dialect.Name())
+		}
+	}
+	what := wire.Count(sessions, "session", "sessions")
+	if len(agents) > 0 {
+		what += " of " + strings.Join(agents, ", ")
+	}
+	how := "read-only"
+	if write {
+		how = "clients may write"
+	}
+	if err := a.say(nil, url); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "%s; %s; Ctrl-C ends it\n", what, how)
+	return nil
+}
+
+// browse opens the browser. That it fails is not worth ending the server.
+func (a *app) browse(url string) {
+	command := []string{"xdg-open"}
+	switch runtime.GOOS {
+	case "darwin":
+		command = []string{"open"}
+	case "windows":
+		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	c := exec.Command(command[0], append(command[1:], url)...)
+	if err := c.Start(); err != nil {
+		a.notice(fmt.Sprintf("the browser was not opened: %v", err))
+		return
+	}
+	go func() { _ = c.Wait() }() // it may stay open longer than the server
+}

@@ -1,0 +1,149 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// html writes one page with all that it needs.
+func (x *exporter) html(ctx context.Context, out *bufio.Writer) error {
+	return x.page(ctx, out, &page.Site{Export: true, Home: x.Home, Zone: x.Zone}, string(x.s.ID()), nil)
+}
+
+// page writes the page of the session for a site. seen, if not nil, gets the blocks on the way.
+func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key string, seen func([]transcript.Block)) error {
+	p := page.SessionPage{SessionKey: x.keyOf, Image: func(i transcript.Image) string { return x.image(ctx, i) }}
+	for n, s := range x.stretches() {
+		win := &transcript.Window{Leaf: s.Tip}
+		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {
+			for i := range list {
+				x.add(&p.Head, &list[i])
+			}
+			if seen != nil {
+				seen(list)
+			}
+			win.Blocks = append(win.Blocks, list...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			p.Window, win.Total = win, len(win.Blocks)
+			continue
+		}
+		p.Sections = append(p.Sections, page.Section{From: s.From, Branch: s.Number, Of: s.Of, Label: label(win, s), Window: win})
+	}
+	if x.AllBranches {
+		rail, err := x.doc.Rail(ctx, transcript.RailRequest{Leaf: x.Leaf, MaxRows: railRows})
+		if err != nil {
+			return err
+		}
+		for i := range rail.Rows {
+			rail.Rows[i].Label = x.scrub.short(rail.Rows[i].Label)
+		}
+		p.Rail = rail
+	} else {
+		dropForks(p.Window)
+	}
+	h := x.s.Header()
+	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), h.CWD
+	p.Entries, p.Branches = x.report.Entries, x.doc.Skeleton().Branches()
+	p.Created, _ = h.Timestamp.Time()
+	for _, problem := range x.s.Tree().Problems() {
+		problem.Message = x.scrub.short(problem.Message)
+		p.Problems = append(p.Problems, problem)
+	}
+	return site.Session(w, p)
+}
+
+// railRows bounds the drawing of the tree.
+const railRows = 2000
+
+// add sums up what a block says.
+func (x *exporter) add(h *page.Head, b *transcript.Block) {
+	if b.Kind == transcript.Message {
+		h.Messages++
+	}
+	h.Tokens = wire.Tokens{
+		Input: h.Tokens.Input + b.Usage.Input, Output: h.Tokens.Output + b.Usage.Output, CacheRead: h.Tokens.CacheRead + b.Usage.CacheRead,
+		CacheWrite: h.Tokens.CacheWrite + b.Usage.CacheWrite, Total: h.Tokens.Total + b.Usage.Total,
+	}
+	h.Cost += b.Usage.Cost
+}
+
+// label is that of the branch, as the switch before its first block has it.
+func label(w *transcript.Window, s transcript.Stretch) string {
+	if len(w.Blocks) > 0 && w.Blocks[0].Fork != nil {
+		for _, b := range w.Blocks[0].Fork.Branches {
+			if b.Number == s.Number {
+				return b.Label
+			}
+		}
+	}
+	return ""
+}
+
+// dropForks removes the switches to branches that are not in the file.
+func dropForks(w *transcript.Window) {
+	for i := range w.Blocks {
+		w.Blocks[i].Fork = nil
+	}
+}
+
+// mostImage is how large a picture may be in an export.
+const mostImage = 8 << 20
+
+// image gives a picture as a data URL; "" for one that the log does not have: nothing is loaded.
+func (x *exporter) image(ctx context.Context, i transcript.Image) string {
+	data := i.Data
+	switch {
+	case i.Blob:
+		b, problem := x.s.Blob(ctx, i.Data)
+		if problem != nil || len(b) > mostImage {
+			return ""
+		}
+		if i.MIME == "" {
+			i.MIME = http.DetectContentType(b)
+		}
+		data = base64.StdEncoding.EncodeToString(b)
+	case strings.HasPrefix(data, "data:"):
+		return data
+	case strings.Contains(data, "://"), len(data) > mostImage*4/3:
+		return ""
+	}
+	return "data:" + i.MIME + ";base64," + data
+}
+
+// key is the name of a session's page in a site.
+func key(id session.ID, taken map[string]bool) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '-'
+	}, string(id))
+	if len(name) > 80 {
+		name = name[:80]
+	}
+	if name == "" {
+		name = "session"
+	}
+	try := name
+	for n := 2; taken[strings.ToLower(try)]; n++ { // some file systems take no notice of case
+		try = name + "-" + strconv.Itoa(n)
+	}
+	taken[strings.ToLower(try)] = true
+	return try
+}

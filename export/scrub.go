@@ -1,0 +1,154 @@
+package export
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// scrubber replaces secrets in records and keeps account of them. A nil one replaces nothing.
+//
+// It reads the session twice. The first time it learns the secrets; the second time it also finds them where nothing gives them away: a
+// password that was read from a file is later typed by itself.
+type scrubber struct {
+	finder *redact.Finder
+	all    bool // not only what the caller hides
+	done   map[int]bool
+	list   []Redaction
+	known  map[string]string // the secrets with their kinds
+}
+
+func newScrubber(all bool, hide []string) *scrubber {
+	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: map[string]string{}}
+}
+
+const (
+	mostKnown     = 10_000 // secrets that are remembered
+	longestKnown  = 1024
+	partialSecret = 6 // characters of a secret that a line may not end with
+)
+
+// learn finds the secrets of all records.
+func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error {
+	for record, err := range records {
+		if err != nil {
+			return err
+		}
+		text := string(record)
+		for _, m := range s.find(text) {
+			n := inOneString(text[m.Start:m.End])
+			if m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
+				s.known[text[m.Start:m.Start+n]] = m.Kind
+			}
+		}
+	}
+	if len(s.known) > 0 {
+		s.finder = redact.New(redact.Options{Hide: hide, Known: s.known})
+	}
+	return nil
+}
+
+// find gives the secrets of a text.
+func (s *scrubber) find(text string) []redact.Match {
+	list := s.finder.Find(text)
+	if s.all {
+		return list
+	}
+	return slices.DeleteFunc(list, func(m redact.Match) bool { return m.Kind != redact.HiddenText })
+}
+
+// record replaces the secrets of a record. The record stays JSON: each secret is inside of one string.
+func (s *scrubber) record(e session.Entry, record []byte) []byte {
+	text := string(record)
+	found := s.find(text)
+	if len(found) == 0 {
+		return record
+	}
+	out := make([]byte, 0, len(text))
+	at, first := 0, !s.done[e.Index]
+	s.done[e.Index] = true
+	for _, m := range found {
+		m.End = m.Start + inOneString(text[m.Start:m.End])
+		if m.End == m.Start {
+			continue
+		}
+		out = append(out, text[at:m.Start]...)
+		out = append(out, redact.Mark(m.Kind)...)
+		at = m.End
+		if first {
+			s.note(e, m, text[m.Start:m.End], len(text))
+		}
+	}
+	return append(out, text[at:]...)
+}
+
+// note keeps a redaction. An entry is read several times, for its block and for labels, and noted once.
+func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int) {
+	r := Redaction{Entry: e.ID, Line: e.Line, Offset: e.Span.Offset, Kind: m.Kind, Hint: redact.Hint(secret)}
+	if int64(size) == e.Span.Length {
+		r.Offset += int64(m.Start)
+	}
+	s.list = append(s.list, r)
+}
+
+// inOneString is the length of the part of s, which begins inside of a JSON string, that is in that string.
+func inOneString(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(s)
+}
+
+// short replaces the secrets of a line that may be cut: at its end there may be the beginning of a secret.
+func (s *scrubber) short(line string) string {
+	if s == nil {
+		return line
+	}
+	if found := s.find(line); len(found) > 0 {
+		var out strings.Builder
+		at := 0
+		for _, m := range found {
+			out.WriteString(line[at:m.Start] + redact.Mark(m.Kind))
+			at = m.End
+		}
+		line = out.String() + line[at:]
+	}
+	end := strings.TrimRight(line, "….")
+	for secret, kind := range s.known {
+		for n := min(len(secret)-1, len(end)); n >= partialSecret; n-- {
+			if strings.HasSuffix(end, secret[:n]) {
+				return end[:len(end)-n] + redact.Mark(kind) + line[len(end):]
+			}
+		}
+	}
+	return line
+}
+
+// label replaces the secrets of a label, which is kept in another record than the entry that has it.
+func (s *scrubber) label(label string, of session.Entry) string {
+	if s == nil || label == "" {
+		return label
+	}
+	for _, m := range s.find(label) {
+		s.list = append(s.list, Redaction{Entry: of.ID, Line: of.Line, Offset: of.Span.Offset, Kind: m.Kind, Hint: redact.Hint(label[m.Start:m.End])})
+	}
+	return s.short(label)
+}
+
+// redactions are those that were made, in the order of the log.
+func (s *scrubber) redactions() []Redaction {
+	if s == nil {
+		return nil
+	}
+	slices.SortStableFunc(s.list, func(a, b Redaction) int { return cmp.Compare(a.Offset, b.Offset) })
+	return s.list
+}

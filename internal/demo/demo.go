@@ -1,0 +1,61 @@
+// Package demo makes a machine of sessions to look at: three projects, three weeks, all agents. Nothing in it is anyone's.
+//
+// A session is a story, a file in the folder stories. Each is written through the store as an agent would write it, entry by
+// entry, with the agent's own format, folders and habits. The same clock gives the same machine,
+// except for the ids of Wave's sessions, of which a process makes none twice, and the times in Codelia's database.
+package demo
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+)
+
+//go:embed stories/*.txt
+var stories embed.FS
+
+// Machine gives the options of a store whose home is dir. It reads nothing of the user's: no settings, no environment. Codelia's
+// sessions need the driver of its database.
+func Machine(dir string, clock func() time.Time, drivers ...backend.Driver) treeline.Options {
+	return treeline.Options{
+		Home: dir, WorkDir: dir, Getenv: func(string) string { return "" }, NoConfig: true, NoBreadcrumbs: true,
+		Clock: clock, Backends: drivers,
+	}
+}
+
+// Write makes the machine in dir, an empty folder. The last session is some minutes old by the clock, the first three weeks. The
+// drivers are those for Machine.
+func Write(ctx context.Context, dir string, clock func() time.Time, drivers ...backend.Driver) (err error) {
+	s, err := treeline.New(Machine(dir, clock, drivers...))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	files, err := fs.Glob(stories, "stories/*.txt")
+	if err != nil {
+		return err
+	}
+	w := &writer{store: s, now: clock().UTC(), told: map[string]*told{}}
+	for i, file := range files { // in the order of their names: a fork comes after what it was made from
+		text, err := stories.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		story, err := parse(string(text))
+		if err == nil {
+			err = w.tell(ctx, strings.TrimSuffix(path.Base(file), ".txt"), story, byte(i))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+var noon = time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC)
+
+func clock() time.Time { return noon }
+
+// machine writes the demo and opens it.
+func machine(t *testing.T) (*treeline.Store, []treeline.Row) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := Write(t.Context(), dir, clock, all.Drivers()...); err != nil {
+		t.Fatal(err)
+	}
+	s, err := treeline.New(Machine(dir, clock, all.Drivers()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, rows
+}
+
+func TestWrite(t *testing.T) {
+	s, rows := machine(t)
+	t.Run("machine", func(t *testing.T) { checkMachine(t, s, rows) })
+	t.Run("prices", func(t *testing.T) { checkPrices(t, s, rows) })
+	t.Run("kin", func(t *testing.T) { checkKin(t, s, rows) })
+}
+
+// checkMachine looks for all agents, and for the one problem that is meant to be there.
+func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
+	agents, projects, problems := map[string]int{}, map[string]bool{}, 0
+	for _, r := range rows {
+		open, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents[open.Dialect().Name()]++
+		projects[r.Summary.CWD] = true
+		list, err := s.Check(t.Context(), open)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range list {
+			if problems++; p.Kind != session.ProblemTorn {
+				t.Errorf("%s: %v", r.Path, p)
+			}
+		}
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+		if r.Dialect.Name() == "codelia-state" { // its database has the machine's time
+			continue
+		}
+		if age := noon.Sub(r.Log.Time); age < 0 || age > 22*24*time.Hour {
+			t.Errorf("%s was written at %v", r.Path, r.Log.Time)
+		}
+	}
+	want := map[string]int{"omp": 4, "pi": 2, "claude": 4, "codex": 2, "operator": 1, "wave": 1, "codelia-state": 1}
+	if diff := cmp.Diff(want, agents); diff != "" {
+		t.Error(diff)
+	}
+	if len(projects) != 3 || problems != 1 {
+		t.Errorf("%d projects and %d problems, not 3 and 1", len(projects), problems)
+	}
+	runs, err := s.Runs(t.Context(), treeline.RunListOptions{})
+	if err != nil || len(runs) != 2 {
+		t.Errorf("%d runs, not 2: %v", len(runs), err)
+	}
+}
+
+// checkPrices looks for what the main session has to show.
+func checkPrices(t *testing.T, s *treeline.Store, rows []treeline.Row) {
+	k := slices.IndexFunc(rows, func(r treeline.Row) bool { return r.Summary.Title == "Prices are off by a cent" })
+	if k < 0 {
+		t.Fatal("the session is missing")
+	}
+	open, err := s.Open(t.Context(), rows[k].Path, store.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	tree := open.Tree()
+	seen := map[string]int{}
+	for i := range tree.Len() {
+		e := tree.At(i)
+		if e.Kind == session.KindCompaction {
+			seen["compaction"]++
+		}
+		if tree.Label(e.ID) != "" {
+			seen["label"]++
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			switch p := p.(type) {
+			case session.Thinking:
+				seen["thinking"]++
+			case session.Image:
+				seen["image"]++
+			case session.ToolCall:
+				seen[p.Name]++
+			case session.ToolResult:
+				if p.IsError {
+					seen["failure"]++
+				}
+			}
+		}
+	}
+	want := map[string]int{"compaction": 1, "label": 1, "thinking": 3, "image": 1, "failure": 1, "grep": 1, "read": 1, "edit": 3, "write": 1, "bash": 3}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+	if n, cost := tree.Tips(), rows[k].Known.Cost; n != 2 || cost < 0.05 || cost > 2 {
+		t.Errorf("%d branches for $%.2f", n, cost)
+	}
+}
+
+// checkKin looks for sub-agents, which name the call that began them, and for the fork, which names its source.
+func checkKin(t *testing.T, s *treeline.Store, rows []treeline.Row) {
+	children, forks := 0, 0
+	for _, r := range rows {
+		open, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := open.Header()
+		if strings.HasPrefix(h.Call, "toolu_") {
+			children++
+		} else if h.Parent != "" {
+			forks++
+		}
+		_ = open.Close()
+	}
+	if children != 2 || forks != 1 {
+		t.Errorf("%d sub-agents and %d forks, not 2 and 1", children, forks)
+	}
+}
+
+// The same clock gives the same files. The name of Wave's is a UUIDv6, of which a process makes none twice.
+func TestSame(t *testing.T) {
+	logs := func() map[string]string {
+		dir, found := t.TempDir(), map[string]string{}
+		if err := Write(t.Context(), dir, clock, all.Drivers()...); err != nil {
+			t.Fatal(err)
+		}
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".jsonl" {
+				var b []byte
+				b, err = os.ReadFile(path)
+				rel, _ := filepath.Rel(dir, path)
+				if strings.HasPrefix(rel, ".wave") {
+					rel = filepath.Dir(rel)
+				}
+				found[rel] = strings.ReplaceAll(string(b), dir, "HOME")
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if diff := cmp.Diff(logs(), logs()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStoriesAreRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"agnet: omp\n":             `line 1: unknown name "agnet"`,
+		"agent: omp\n\n@\n":        "line 3: a step without a verb",
+		"agent: omp\nwhen: today":  "line 2: expected integer",
+		"agent: omp\n\n@call x\ny": "line 4: not an argument",
+	} {
+		st, err := parse(text)
+		if err == nil {
+			_, err = st.steps[0].arguments()
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, not %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package demo
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"strings"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// ledger counts tokens and money as a provider would, from the length of texts. The prices are about those of such models.
+type ledger struct {
+	model   string
+	context int64 // what the model saw last
+	fresh   int64 // what it did not see yet
+}
+
+// prompt is the size of what an agent sends before the conversation: instructions and the definitions of tools.
+const prompt = 18_000
+
+func tokens(text string) int64 { return int64(len(text)+3) / 4 }
+
+func (l *ledger) hear(text string) { l.fresh += tokens(text) }
+
+// answer is what an answer takes.
+func (l *ledger) answer(parts []session.Part) session.Usage {
+	if l.context == 0 {
+		l.fresh += prompt
+	}
+	var u session.Usage
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			u.Output += tokens(p.Text)
+		case session.Thinking:
+			u.Output += tokens(p.Text)
+		case session.ToolCall:
+			u.Output += tokens(p.Name) + tokens(string(p.Arguments)) + 12
+		}
+	}
+	u.Input, u.CacheRead, u.CacheWrite = 4, l.context, l.fresh
+	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
+	in, out := 3.0, 15.0 // dollars for a million
+	switch {
+	case strings.Contains(l.model, "opus"):
+		in, out = 5, 25
+	case strings.Contains(l.model, "haiku"):
+		in, out = 1, 5
+	case strings.HasPrefix(l.model, "gpt"):
+		in, out = 1.25, 10
+	}
+	price := func(n int64, dollars float64) float64 { return math.Round(float64(n)*dollars) / 1e6 }
+	u.Costs = session.Costs{
+		Input: price(u.Input, in), Output: price(u.Output, out), CacheRead: price(u.CacheRead, in/10), CacheWrite: price(u.CacheWrite, in*1.25),
+	}
+	u.Cost = math.Round((u.Costs.Input+u.Costs.Output+u.Costs.CacheRead+u.Costs.CacheWrite)*1e6) / 1e6
+	l.context, l.fresh = l.context+l.fresh+u.Output, 0
+	return u
+}
+
+// compact replaces what the model saw by a summary.
+func (l *ledger) compact(summary string) { l.context, l.fresh = 0, tokens(summary) }
+
+// chart draws bars of which some stand out: how far prices are off.
+func chart() (session.Image, error) {
+	paper, bar, bad, line := color.RGBA{250, 250, 250, 255}, color.RGBA{120, 140, 170, 255}, color.RGBA{200, 70, 60, 255}, color.RGBA{210, 210, 210, 255}
+	img := image.NewPaletted(image.Rect(0, 0, 480, 200), color.Palette{paper, bar, bad, line})
+	for y := 20; y < 180; y += 40 {
+		for x := 20; x < 460; x++ {
+			img.SetColorIndex(x, y, 3)
+		}
+	}
+	for i := range 22 {
+		height, c := 40+(i*37)%60, uint8(1)
+		if i%5 == 3 {
+			height, c = height+45, 2
+		}
+		for x := 24 + i*20; x < 36+i*20; x++ {
+			for y := 180 - height; y < 180; y++ {
+				img.SetColorIndex(x, y, c)
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		return session.Image{}, err
+	}
+	return session.Image{MIME: "image/png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}, nil
+}

@@ -1,0 +1,150 @@
+package server
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"fmt"
+	"strconv"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/usage"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// runsMost is how many runs a page lists.
+const runsMost = 200
+
+func runsPage(r *request) error {
+	q := r.URL.Query()
+	return r.html(func(b *bytes.Buffer) error {
+		p := page.RunsPage{Session: q.Get("session"), CWD: q.Get("cwd")}
+		rows, problems, err := r.runRows(treeline.RunListOptions{Session: session.ID(p.Session), CWD: p.CWD})
+		if err != nil {
+			return err
+		}
+		l, err := r.s.list.get(r.Context())
+		if err != nil {
+			return err
+		}
+		p.Total, p.Problems = len(rows), problems
+		for i := range rows[:min(len(rows), runsMost)] {
+			p.Rows = append(p.Rows, runRow(l, &rows[i]))
+		}
+		return r.s.site.Runs(b, p)
+	})
+}
+
+func runRow(l *listing, row *treeline.RunRow) page.RunRow {
+	return page.RunRow{Run: wire.NewRun(*row), When: runCursor(row).When, Key: l.keyByID(session.ID(row.Header.SessionID))}
+}
+
+// oneRunPage shows one run.
+func oneRunPage(r *request) error {
+	return r.html(func(b *bytes.Buffer) error {
+		l, err := r.s.list.get(r.Context())
+		if err != nil {
+			return err
+		}
+		row, err := r.findRun(r.PathValue("run"))
+		if err != nil {
+			return err
+		}
+		log, err := r.s.store.OpenRun(r.Context(), row.Path)
+		if err != nil {
+			return err
+		}
+		defer log.Close()
+		report, err := run.Audit(log.Log)
+		if err != nil {
+			return err
+		}
+		return r.s.site.Run(b, page.RunPage{RunRow: runRow(l, row), Audit: wire.NewAudit(report), Log: log.Log})
+	})
+}
+
+// usageParamsOf turns the query of a page into parameters of the API. Without a time it is the last month.
+func usageParamsOf(q page.UsageQuery) usageParams {
+	p := usageParams{Source: q.Source, CWD: q.CWD, Model: q.Model, spanParams: spanParams{cmp.Or(q.Since, "30d"), q.Until}}
+	if q.Since == "all" {
+		p.Since = ""
+	}
+	return p
+}
+
+func usagePage(r *request) error {
+	q := page.ParseUsageQuery(r.URL.Query())
+	l, err := r.s.list.get(r.Context())
+	if err != nil {
+		return err
+	}
+	if r.unchanged(fmt.Sprintf("%s-%d", r.s.listTag(l, r), r.minute())) {
+		return errNotModified
+	}
+	return r.html(func(b *bytes.Buffer) error {
+		p := usageParamsOf(q)
+		sum, err := r.used(l, p)
+		if err != nil {
+			return err
+		}
+		shown := page.UsagePage{Query: q, Stats: wire.NewStats(sum)}
+		p.By = []string{string(usage.Day)}
+		for _, g := range *shown.Stats.Agents {
+			p.Source = g.Name
+			days, err := r.used(l, p)
+			if err != nil {
+				return err
+			}
+			shown.ByAgent = append(shown.ByAgent, page.Series{Name: g.Name, Days: *wire.NewStats(days).Days})
+		}
+		return r.s.site.Usage(b, shown)
+	})
+}
+
+// usageCSV gives the numbers of the page for a spreadsheet: one line for each day, model, project and agent.
+func usageCSV(r *request) error {
+	l, err := r.s.list.get(r.Context())
+	if err != nil {
+		return err
+	}
+	r.w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
+	return r.made("text/csv; charset=utf-8", func(b *bytes.Buffer) error {
+		sum, err := r.used(l, usageParamsOf(page.ParseUsageQuery(r.URL.Query())))
+		if err != nil {
+			return err
+		}
+		w := csv.NewWriter(b)
+		_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
+		add := func(by, name string, a wire.Amount) {
+			_ = w.Write([]string{
+				by, cell(name), strconv.Itoa(a.Sessions), strconv.Itoa(a.Messages), number(a.Tokens.Input), number(a.Tokens.Output),
+				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), strconv.FormatFloat(a.Cost, 'f', -1, 64),
+			})
+		}
+		stats := wire.NewStats(sum)
+		add("all", "", stats.Amount)
+		for _, list := range []struct {
+			by     string
+			groups *[]wire.Group
+		}{{"day", stats.Days}, {"model", stats.Models}, {"project", stats.Projects}, {"agent", stats.Agents}} {
+			for _, g := range *list.groups {
+				add(list.by, g.Name, g.Amount)
+			}
+		}
+		w.Flush()
+		return w.Error()
+	})
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// cell keeps a spreadsheet from taking a name for a formula.
+func cell(text string) string {
+	if text != "" && (text[0] == '=' || text[0] == '+' || text[0] == '-' || text[0] == '@' || text[0] == '\t' || text[0] == '\r') {
+		return "'" + text
+	}
+	return text
+}

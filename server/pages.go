@@ -1,0 +1,132 @@
+package server
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/treeline-dev/treeline/page"
+)
+
+const htmlMedia = "text/html; charset=utf-8"
+
+// pages are the routes for people. Package page says what their addresses mean.
+func (s *Server) pages() {
+	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.token.set}
+	s.handle("GET /{$}", sessionsPage)
+	s.handle("GET /s/{session}", oneSessionPage)
+	s.handle("GET /s/{session}/fragment", fragmentPage)
+	s.handle("GET /s/{session}/raw/{entry}", rawPage)
+	s.handle("GET /s/{session}/image/{entry}/{index}", image)
+	s.handle("GET /search", searchPage)
+	s.handle("GET /runs", runsPage)
+	s.handle("GET /runs/{run}", oneRunPage)
+	s.handle("GET /usage", usagePage)
+	s.handle("GET /usage.csv", usageCSV)
+	s.handle("GET /login", loginPage)
+	s.handle("POST /login", login)
+	s.handle("POST /logout", logout)
+	s.handle("GET /assets/{name}", asset)
+	if s.base != "" {
+		s.mux.Handle("GET "+s.base, http.RedirectHandler(s.base+"/", http.StatusPermanentRedirect))
+	}
+}
+
+// html makes a page and sends it.
+func (r *request) html(f func(*bytes.Buffer) error) error { return r.made(htmlMedia, f) }
+
+// isPage reports whether a request is for a page, whose failures are pages, too.
+func (r *request) isPage() bool {
+	path := strings.TrimPrefix(r.URL.Path, r.s.base)
+	return !strings.HasPrefix(path, apiPath+"/") && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
+
+// sayPage writes why a page cannot be shown. Without a token it is the form that asks for it.
+func (r *request) sayPage(code int, err error) {
+	var b bytes.Buffer
+	if code == http.StatusUnauthorized {
+		_ = r.s.site.Login(&b, page.LoginPage{Next: r.URL.RequestURI()}) // a buffer returns no error
+	} else {
+		_ = r.s.site.Error(&b, page.ErrorPage{Status: code, Message: err.Error(), Advice: advice(code)})
+	}
+	r.w.Header().Set("Content-Type", htmlMedia)
+	r.w.WriteHeader(code)
+	if r.Method != http.MethodHead {
+		_, _ = r.w.Write(b.Bytes()) // the client may be gone
+	}
+}
+
+// advice says what a person can do about a failure.
+func advice(code int) string {
+	switch code {
+	case http.StatusNotFound:
+		return "It may have been moved or deleted. The list has the sessions that there are."
+	case http.StatusConflict:
+		return "Another program is writing it. Try again."
+	case http.StatusInternalServerError:
+		return "The log of the server says more."
+	}
+	return ""
+}
+
+func loginPage(r *request) error {
+	return r.html(func(b *bytes.Buffer) error {
+		return r.s.site.Login(b, page.LoginPage{Next: r.inside(r.URL.Query().Get("next"))})
+	})
+}
+
+// login gives a browser that sends the token a cookie.
+func login(r *request) error {
+	r.Body = http.MaxBytesReader(r.w, r.Body, queryMost)
+	if err := r.ParseForm(); err != nil {
+		return bad("the form cannot be read: %v", err)
+	}
+	next := r.inside(r.PostForm.Get("next"))
+	if g := &r.s.guard; g.token.set {
+		if !g.token.is(r.PostForm.Get("token")) {
+			r.s.log.Warn("refused", "path", r.URL.Path, "from", r.RemoteAddr, "reason", "the token is wrong")
+			r.w.Header().Set("Content-Type", htmlMedia)
+			r.w.WriteHeader(http.StatusUnauthorized)
+			return r.s.site.Login(r.w, page.LoginPage{Next: next, Wrong: true})
+		}
+		http.SetCookie(r.w, g.remember())
+	}
+	http.Redirect(r.w, r.Request, next, http.StatusSeeOther)
+	return nil
+}
+
+// logout has the browser forget its cookie.
+func logout(r *request) error {
+	c := r.s.guard.remember()
+	c.Value, c.MaxAge = "", -1
+	http.SetCookie(r.w, c)
+	http.Redirect(r.w, r.Request, r.s.base+"/login", http.StatusSeeOther)
+	return nil
+}
+
+// inside gives an address of this server, or its first page where the address is another one's.
+func (r *request) inside(next string) string {
+	u, err := url.Parse(next)
+	first := r.s.base + "/"
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, first) || !plainPath(u.Path) {
+		return first
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}
+
+// asset sends a file of the pages. Its name has a hash of its content.
+func asset(r *request) error {
+	name := r.PathValue("name")
+	for _, a := range page.Assets() {
+		if a.Name != name {
+			continue
+		}
+		r.w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		return r.made(a.Type, func(b *bytes.Buffer) error {
+			b.Write(a.Data)
+			return nil
+		})
+	}
+	return refuse(http.StatusNotFound, "there is nothing at this path")
+}

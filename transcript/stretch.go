@@ -1,0 +1,84 @@
+package transcript
+
+import "github.com/treeline-dev/treeline/session"
+
+// Stretch is a branch from its first entry to an end. The stretches of a tree have each entry that speaks once.
+type Stretch struct {
+	// From is the entry before the branch, "" for none. First is its first entry, Tip its end.
+	From, First, Tip session.EntryID
+	// Number is its place among the Of branches of the fork, from 1. Both are 1 for a path without a fork before it.
+	Number, Of int
+}
+
+// Stretches cuts the tree into paths. The first one is the path from the beginning to leaf; nil is the leaf of the session. The others
+// follow after the stretch that they leave.
+func (k *Skeleton) Stretches(leaf *session.EntryID) []Stretch {
+	end := k.leaf
+	if leaf != nil {
+		end = k.root()
+		if e, ok := k.t.Lookup(*leaf); ok {
+			end = k.speaking(int32(e.Index))
+		}
+	}
+	on := make([]bool, len(k.class)) // on the path to the leaf
+	for i := end; ; i = k.up[i] {
+		on[i] = true
+		if i == k.root() {
+			break
+		}
+	}
+	var list []Stretch
+	begin := []int32{k.root()} // first entries of stretches that wait; the last is the next
+	for len(begin) > 0 {
+		first := begin[len(begin)-1]
+		begin = begin[:len(begin)-1]
+		s := Stretch{Number: 1, Of: 1}
+		if first != k.root() {
+			up := k.up[first]
+			s = Stretch{From: k.id(up), First: k.id(first), Number: int(k.number[first]), Of: int(k.kids[up])}
+		}
+		var aside []int32
+		at := first
+		for k.first[at] >= 0 && (!on[at] || at != end) {
+			next := k.onward(at, on)
+			for c := k.first[at]; c >= 0; c = k.next[c] {
+				if c != next {
+					aside = append(aside, c)
+				}
+			}
+			at = next
+		}
+		if at == end && on[at] { // what follows the leaf
+			for c := k.first[at]; c >= 0; c = k.next[c] {
+				aside = append(aside, c)
+			}
+		}
+		s.Tip = k.id(at)
+		if first == k.root() {
+			if leaf != nil {
+				s.Tip = *leaf
+			} else {
+				s.Tip = k.t.LeafID()
+			}
+		}
+		list = append(list, s)
+		for n := len(aside) - 1; n >= 0; n-- {
+			begin = append(begin, aside[n])
+		}
+	}
+	return list
+}
+
+// onward is the child on the path, or else the one with the newest end.
+func (k *Skeleton) onward(at int32, on []bool) int32 {
+	best := k.first[at]
+	for c := best; c >= 0; c = k.next[c] {
+		if on[c] {
+			return c
+		}
+		if k.tip[c] > k.tip[best] {
+			best = c
+		}
+	}
+	return best
+}

@@ -8,11 +8,17 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// children are the sessions of sub-agents.
+type children struct {
+	byID map[session.ID]Child
+	list []Child
+}
+
 // SetChildren tells the document which sessions there are, as a list with a catalogue gives them. Those of this session's
-// sub-agents are used for Tool.Child and SubAgents. It is called before anything else.
+// sub-agents are used for Tool.Child and SubAgents from then on.
 func (d *Document) SetChildren(rows []place.Row) {
 	path := d.s.Path()
-	d.children, d.order = map[session.ID]Child{}, nil
+	known := &children{byID: map[session.ID]Child{}}
 	parents := place.Parents(rows)
 	for i := range rows {
 		r, p := &rows[i], parents[i]
@@ -21,30 +27,33 @@ func (d *Document) SetChildren(rows []place.Row) {
 		}
 		c := Child{Session: r.ID, Path: r.Path, Title: r.Heading()}
 		if k := r.Known; k != nil {
-			c.Entries, c.Tokens, c.Cost = k.Entries, k.Tokens.Input+k.Tokens.Output+k.Tokens.CacheRead+k.Tokens.CacheWrite, k.Cost
+			t := k.Tokens
+			c.Entries, c.Tokens, c.Cost = k.Entries, max(t.Total, t.Input+t.Output+t.CacheRead+t.CacheWrite), k.Cost
 		}
-		if _, again := d.children[r.ID]; !again {
-			d.order = append(d.order, r.ID)
+		if _, again := known.byID[r.ID]; !again {
+			known.list = append(known.list, c)
+			known.byID[r.ID] = c
 		}
-		d.children[r.ID] = c
 	}
+	d.children.Store(known)
 }
 
 // SubAgents are the sessions of the sub-agents of this session, in the order of SetChildren.
-func (d *Document) SubAgents() (list []Child) {
-	for _, id := range d.order {
-		list = append(list, d.children[id])
+func (d *Document) SubAgents() []Child {
+	if known := d.children.Load(); known != nil {
+		return known.list
 	}
-	return list
+	return nil
 }
 
 // child is the session of a sub-agent that a result names.
 func (d *Document) child(id session.ID) *Child {
-	c, ok := d.children[id]
-	if !ok {
-		c = Child{Session: id}
+	if known := d.children.Load(); known != nil {
+		if c, ok := known.byID[id]; ok {
+			return &c
+		}
 	}
-	return &c
+	return &Child{Session: id}
 }
 
 const (

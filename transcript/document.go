@@ -6,6 +6,7 @@ package transcript
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
@@ -20,8 +21,7 @@ type Document struct {
 	k *Skeleton
 
 	rewrite  func(e session.Entry, record []byte) []byte
-	children map[session.ID]Child
-	order    []session.ID // of the children
+	children atomic.Pointer[children]
 
 	mu     sync.Mutex
 	routes []*route         // the last used last

@@ -111,7 +111,7 @@ func Write(ctx context.Context, w io.Writer, s *store.Session, o Options) (*Repo
 		return nil, err
 	}
 	x.report.Size = counted.n
-	x.report.Redactions = x.scrub.redactions()
+	x.report.Redactions = x.redactions()
 	x.report.Problems = slices.Concat(s.Tree().Problems(), x.report.Problems)
 	return &x.report, nil
 }
@@ -134,7 +134,8 @@ type exporter struct {
 	s      *store.Session
 	doc    *transcript.Document
 	scrub  *scrubber
-	keyOf  func(session.ID) string // of the page of another session of the site; nil for none
+	keyOf  func(session.ID) string  // of the page of another session of the site; nil for none
+	shown  map[session.EntryID]bool // entries of blocks: others are read for the labels of branches
 	report Report
 }
 
@@ -260,13 +261,30 @@ func (x *exporter) lead(ctx context.Context, s transcript.Stretch, most int) (*t
 // note keeps what a window found out.
 func (x *exporter) note(w *transcript.Window) {
 	x.report.Problems = append(x.report.Problems, w.Problems...)
+	if x.shown == nil {
+		x.shown = map[session.EntryID]bool{}
+	}
 	for i := range w.Blocks {
-		x.report.Entries += 1 + len(w.Blocks[i].Also)
-		if b := &w.Blocks[i]; b.Label != "" {
+		b := &w.Blocks[i]
+		x.report.Entries += 1 + len(b.Also)
+		x.shown[b.ID] = true
+		for _, id := range b.Also {
+			x.shown[id] = true
+		}
+		if b.Label != "" {
 			e, _ := x.s.Tree().Lookup(b.ID) // it is there: the block was made of it
 			b.Label = x.scrub.label(b.Label, e)
 		}
 	}
+}
+
+// redactions are those of the entries that were exported.
+func (x *exporter) redactions() []Redaction {
+	list := x.scrub.redactions()
+	if x.shown == nil || x.AllBranches {
+		return list
+	}
+	return slices.DeleteFunc(list, func(r Redaction) bool { return !x.shown[r.Entry] })
 }
 
 // claim reports whether a block shows an entry besides its own. That entry then becomes the one that the block is known by: an id is in a file once.

@@ -125,7 +125,7 @@ func (b *siteBuilder) session(ctx context.Context, row *place.Row, key string, d
 	b.index = append(b.index, entry)
 	b.report.Sessions++
 	b.report.Entries += x.report.Entries
-	b.report.Redactions = append(b.report.Redactions, x.scrub.redactions()...)
+	b.report.Redactions = append(b.report.Redactions, x.redactions()...)
 	b.report.Problems = append(b.report.Problems, s.Tree().Problems()...)
 	return nil
 }

@@ -32,7 +32,9 @@ func site(t *testing.T, force bool, dir string) (*SiteReport, error) {
 	rows := []place.Row{row(s.Path()), row(other), {Path: filepath.Join(t.TempDir(), "missing.jsonl"), Dialect: s.Dialect()}}
 	return Site(t.Context(), dir, rows, SiteOptions{
 		Options: Options{Redact: true}, Force: force,
-		Open: func(ctx context.Context, path string) (*store.Session, error) { return w.Store.Open(ctx, path, store.OpenOptions{}) },
+		Open: func(ctx context.Context, path string) (*store.Session, error) {
+			return w.Store.Open(ctx, path, store.OpenOptions{})
+		},
 	})
 }
 
@@ -93,10 +95,10 @@ func TestBrowser(t *testing.T) {
 
 	tab.Open(address(filepath.Join(dir, "index.html")))
 	tab.Wait("!document.querySelector('form.search').hidden")
-	tab.Press("/")
+	tab.Eval("(document.querySelector('form.search input').focus(), '')")
 	tab.Press("pond")
-	tab.Wait("document.querySelectorAll('.hit').length === 1")
-	tab.Click(".hit")
+	tab.Wait("document.querySelectorAll('.hit').length === 2") // the title and the text
+	tab.Click(".hit:last-child")
 	tab.Wait("location.hash === '#x1' && document.body.innerText.includes('A pond')")
 	if faults := tab.Faults(); len(faults) > 0 {
 		t.Error(faults)

@@ -20,6 +20,8 @@ const (
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
 	leastText  = 160
+	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
+	lineOverhead = 70
 )
 
 // sessionView is what the templates of a session get.
@@ -146,6 +148,28 @@ func (b blockView) Who() string {
 // When is the time of the block.
 func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
 
+// Word says what a note is about.
+func (b blockView) Word() string {
+	return screen.OneLine(strings.ReplaceAll(b.Native, "_", " "), 40)
+}
+
+// Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
+func (b blockView) Preview() string {
+	if !b.Meta && b.Role != session.RoleSystem {
+		return ""
+	}
+	var all strings.Builder
+	for _, p := range b.Pieces {
+		if t, ok := p.(transcript.Text); ok {
+			all.WriteString(t.Text + "\n")
+		}
+	}
+	if all.Len() < 240 {
+		return ""
+	}
+	return screen.OneLine(cut(all.String(), 2000), 84)
+}
+
 // NewModel is the model where it is not that of the answer before.
 func (b blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
 
@@ -156,8 +180,13 @@ func (b blockView) Spent() string {
 		", cache write " + wire.Number(u.CacheWrite)
 }
 
-// Self is the permanent link to the block, Raw the address of its entry in the log.
-func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
+// Self is the permanent link to the block. It names the end of the path, so that it shows the same wherever the session goes on.
+func (b blockView) Self() string {
+	if b.v.site.Export || b.v.Window == nil {
+		return Anchor(b.ID)
+	}
+	return b.v.address(param{"leaf", string(b.v.Window.Leaf)}, param{"at", string(b.ID)}) + Anchor(b.ID)
+}
 
 // Raw is the address of the entry as it is in the log.
 func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }

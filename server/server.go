@@ -79,6 +79,8 @@ type Server struct {
 	busy  atomic.Int64  // requests
 	live  atomic.Int64  // clients of events
 
+	exports atomic.Int64 // downloads
+
 	ctx   context.Context
 	close context.CancelFunc
 	tasks sync.WaitGroup

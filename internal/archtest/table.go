@@ -154,7 +154,7 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "server", may: ". session run backend blob index index/query logtree place store find usage watch runs wire transcript page " +
+	{packages: "server", may: ". session run backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
 		"internal/jsonschema internal/spill",
 		modules: "github.com/klauspost/compress",
 		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},

@@ -236,6 +236,9 @@ func (tab *Tab) Eval(expression string) string {
 // Address is that of the page, with its fragment.
 func (tab *Tab) Address() string { tab.t.Helper(); return tab.Eval("location.href") }
 
+// Text is the visible text of the page.
+func (tab *Tab) Text() string { tab.t.Helper(); return tab.Eval("document.body.innerText") }
+
 // Screenshot writes a picture of the window.
 func (tab *Tab) Screenshot(file string) {
 	tab.t.Helper()

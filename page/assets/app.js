@@ -311,7 +311,7 @@ const branches = () => {
   show();
 };
 
-// Actions: name, keys, function. Every link and button with data-action is one; data-keys are its keys.
+// Actions: name, keys, function. Every link and button with data-does is one; data-keys are its keys.
 const actions = () => {
   const list = [
     ["Next message or row", "j", () => move(1)],
@@ -326,8 +326,8 @@ const actions = () => {
   ];
   const input = $("form.search input");
   if (input) list.unshift(["Search", "/", () => input.select()]);
-  for (const e of $$("[data-action]")) {
-    const name = e.dataset.action;
+  for (const e of $$("[data-does]")) {
+    const name = e.dataset.does;
     if (!list.some((a) => a[0] === name)) list.push([name, e.dataset.keys || "", () => nearest(name).click()]);
   }
   return list;
@@ -335,7 +335,7 @@ const actions = () => {
 // nearest gives the element of an action that is closest to the current block: there may be several.
 const nearest = (name) => {
   const top = (e) => e.getBoundingClientRect().top, middle = current ? top(current) : innerHeight / 3;
-  const all = $$("[data-action]").filter((e) => e.dataset.action === name);
+  const all = $$("[data-does]").filter((e) => e.dataset.does === name);
   return all.sort((a, b) => Math.abs(top(a) - middle) - Math.abs(top(b) - middle))[0];
 };
 const menu = () => {

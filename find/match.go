@@ -25,6 +25,7 @@ type matcher struct {
 	b      backend.Backend
 	pre    prefilter
 	log    *logtree.Log // nil until something matches
+	done   func()       // ends the use of a log of the caller
 	next   int          // the entry after the last one that was looked at
 	onPath []bool       // nil until something matches
 	hits   []Hit
@@ -91,10 +92,12 @@ func (m *matcher) span(ctx context.Context, r backend.Reader, s span) error {
 }
 
 func (m *matcher) release() {
-	if m.log != nil {
+	if m.done != nil {
+		m.done()
+	} else if m.log != nil {
 		_ = m.log.Close() // it was only read
 	}
-	m.log, m.onPath, m.next = nil, nil, 0
+	m.log, m.done, m.onPath, m.next = nil, nil, nil, 0
 }
 
 // again searches the whole log after it turned out to be another one. Signatures, offsets and hits were those of the old
@@ -191,8 +194,11 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 	return nil
 }
 
-// open reads the session into a tree, once.
+// open reads the session into a tree, once, unless the caller has one.
 func (m *matcher) open(ctx context.Context) (err error) {
+	if m.log == nil && m.s.opt.Open != nil {
+		m.log, m.done = m.s.opt.Open(ctx, m.row)
+	}
 	if m.log == nil {
 		l := place.Location{Backend: m.b, Name: m.row.Log.Name, Path: m.row.Path}
 		m.log, err = m.s.f.m.OpenLog(ctx, l, m.row.Dialect)

@@ -36,6 +36,9 @@ type Options struct {
 	// Problem, if set, is told what could not be read. Progress, if set, is told how far the reading for the catalogue is.
 	Problem  func(error)
 	Progress func(Progress)
+	// Open, if set, is asked for a log that the caller has read already, at least as far as the list says. done ends its use.
+	// nil has the log read. It may be called by several goroutines at once.
+	Open func(ctx context.Context, row *place.Row) (log *logtree.Log, done func())
 }
 
 // Hit is an entry that was found, a session found by its title, or a record of a run.

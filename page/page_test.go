@@ -175,7 +175,7 @@ func TestSessions(t *testing.T) {
 func TestSession(t *testing.T) {
 	got := html(t, allPages(site())["session"])
 	want(t, got,
-		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0&amp;leaf=9ab0c312#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
+		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
 		"Prices are off by a cent</h1>", "1 problem in the log", "line 14, byte 20121",
 		`aria-current="page"`, `href="/s/0199a7?mode=focused"`, `href="/s/0199a7?mode=model"`, `href="/s/0199a7?mode=changes"`,
 		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "not seen by the model from here on", `href="/s/0199a7/raw/2f81d9e0"`,
@@ -188,6 +188,7 @@ func TestSession(t *testing.T) {
 		`class="compaction"`, "41,200 → about 1,900 tokens", "The invoices.",
 		`id="9ab0c312"`, "[image/png, 48 KB]",
 		"2 messages", "≈ 1,950", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
+	want(t, got, `<a href="/s/0199a7?at=5a60be28&amp;leaf=9ab0c312#5a60be28"><time`)
 	if n := strings.Count(got, "not seen by the model"); n != 1 {
 		t.Errorf("the page says %d times that the model does not see a block", n)
 	}
@@ -201,13 +202,17 @@ func TestSessionModes(t *testing.T) {
 	want(t, html(t, allPages(site())["changes"]), "3 files changed", "+6", "−3", "pricing/sum.go", `href="/s/0199a7?at=38c9d0ea#38c9d0ea"`, "pricing/cents.go", "new", "pricing/tax.go", "one after the other")
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()
+	d.Leaf = "9ab0c312" // where the session is now
+	if got := html(t, func(w io.Writer) error { return site().Session(w, d) }); strings.Contains(got, "an earlier place") || !strings.Contains(got, `data-fragment="/s/0199a7/fragment?mode=everything"`) {
+		t.Error("a link to the newest entry does not go on with the session")
+	}
 	d.Leaf, d.Mode = "e03", page.Focused
 	d.Window.Earlier, d.Window.Later, d.Window.Position = true, true, 312
 	d.Window.Onward = &transcript.Fork{Count: 1, Branches: []transcript.Branch{{Number: 1, First: "n1", Tip: "n9", Entries: 9, Label: "And then?"}}}
 	got := html(t, func(w io.Writer) error { return site().Session(w, d) })
 	want(t, got,
 		`data-fragment="/s/0199a7/fragment?leaf=e03&amp;mode=focused"`,
-		`href="/s/0199a7?mode=focused" data-action="Go to the newest`,
+		`href="/s/0199a7?mode=focused" data-does="Go to the newest`,
 		`href="/s/0199a7?before=00aa&amp;leaf=e03&amp;mode=focused" data-more="before"`, "312 entries before",
 		`href="/s/0199a7?after=9ab0c312&amp;leaf=e03&amp;mode=focused" data-more="after"`,
 		"The conversation goes on", `href="/s/0199a7?at=n1&amp;leaf=n9&amp;mode=focused#n1">And then?`)
@@ -347,7 +352,7 @@ func TestRaw(t *testing.T) {
 	p := rawPage()
 	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), "line 3, byte 412", `href="/s/0199a7/raw/c40b6a12?form=exact"`, `href="/s/0199a7/raw/2f81d9e0"`, "\n  ", `form=download`)
 	p.Exact = true
-	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), `aria-current="page" data-action="Show: Exact"`, `href="/s/0199a7/raw/c40c?form=exact"`)
+	want(t, html(t, func(w io.Writer) error { return site().Raw(w, p) }), `aria-current="page" data-does="Show: Exact"`, `href="/s/0199a7/raw/c40c?form=exact"`)
 	p.JSON = append([]byte(`{"a":"`), bytes.Repeat([]byte("ü"), 1<<20)...)
 	got := html(t, func(w io.Writer) error { return site().Raw(w, p) })
 	if len(got) > 400_000 {

@@ -8,6 +8,6 @@
 // Events are kept in one bounded log with numbers (feed.go), so all clients see the same events in the same order, also
 // after a reconnect (events.go).
 //
-// An answer is made in memory first, at most as many at a time as there are slots, and then sent packed (send.go): a client
-// that reads slowly holds a small buffer and no lock.
+// An answer is made in memory first, at most as many at a time as there are slots, and then sent (send.go). What a slow client
+// has not read after a moment waits in a temporary file: the client holds a small buffer and no lock.
 package server

@@ -10,17 +10,20 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
 )
 
 // Bounds of the sessions that are held open.
 const (
-	openMost  = 64
+	openMost  = 128
 	openBytes = 256 << 20 // of trees, as estimated
 	// entryCost is what an entry of a tree takes, with what pages keep of it; openCost what a session takes besides.
 	entryCost = 160
 	openCost  = 300 << 10
+	// lendFrom is the size from which a session that a search found stays open.
+	lendFrom = 4 << 20
 )
 
 // documents are the sessions that are held open between requests, those that were used last.
@@ -90,6 +93,41 @@ func (d *documents) hold(ctx context.Context, path string, f, send func(*documen
 		if try == logtree.Retries {
 			return fmt.Errorf("%s: %w", path, backend.ErrChanged)
 		}
+	}
+}
+
+// lend gives a search the log of a session that is open already, or is so large that it is worth opening. Its tree does not
+// grow until done is called.
+func (d *documents) lend(ctx context.Context, row *place.Row) (log *logtree.Log, done func()) {
+	d.mu.Lock()
+	known := d.open[row.Path] != nil
+	d.mu.Unlock()
+	if !known && row.Log.Size < lendFrom {
+		return nil, nil
+	}
+	doc := d.take(row.Path)
+	now, err := doc.look(ctx, d.s)
+	if err == nil && !doc.isAt(now) {
+		err = doc.renew(ctx, d.s, now)
+	}
+	if err != nil {
+		d.put(doc, errors.Is(err, errGone))
+		return nil, nil
+	}
+	doc.mu.RLock()
+	if doc.sess == nil {
+		doc.mu.RUnlock()
+		d.put(doc, true)
+		return nil, nil
+	}
+	d.measure(doc)
+	_ = doc.sess.Read(func(l *logtree.Log, _ logtree.Blobs) error { // it gives what the function gives
+		log = l
+		return nil
+	})
+	return log, func() {
+		doc.mu.RUnlock()
+		d.put(doc, false)
 	}
 }
 

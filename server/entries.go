@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -246,11 +245,7 @@ func getContext(r *request, p contextParams) error {
 			}
 			return err
 		}, func(*document) error {
-			out := bufio.NewWriterSize(wire.Escaped(w), pieceBytes)
-			if err := wire.WriteContext(out, c, parts, &problems); err != nil {
-				return err
-			}
-			return out.Flush()
+			return wire.WriteContext(wire.Escaped(w), c, parts, &problems)
 		})
 	})
 }
@@ -317,7 +312,7 @@ func (r *request) sendBlob(data []byte) error {
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	// Nothing in it is ever loaded or run, even if it is opened as a page.
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	a := answer{size: len(data), pieces: [][]byte{data}}
+	a := answer{text: data, size: len(data)}
 	if err := a.send(r); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}

@@ -64,7 +64,7 @@ func (r *request) tell(after, path string) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	t := &teller{r: r, w: &patient{w: r.w, c: http.NewResponseController(r.w)}}
+	t := &teller{r: r, w: newPatient(r)}
 	if !lost {
 		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.id(at))
 	}
@@ -134,7 +134,7 @@ func (t *teller) flush() error {
 		return nil
 	}
 	_, err := t.w.Write(t.b.Bytes())
-	if t.b.Cap() > heldMost {
+	if t.b.Cap() > 2*pieceBytes {
 		t.b = bytes.Buffer{}
 	}
 	t.b.Reset()

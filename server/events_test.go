@@ -2,8 +2,11 @@ package server_test
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"runtime"
@@ -13,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/server"
 )
 
 // listener is a client of events.
@@ -199,17 +203,20 @@ func TestLargeEvent(t *testing.T) {
 func TestSlowClients(t *testing.T) {
 	m := newMachine(t)
 	base := strings.TrimPrefix(m.listen(), "http://")
-	text := make([]string, 40)
-	for i := range text {
-		text[i] = said(fmt.Sprint("t", i), "b3", "user", strings.Repeat(fmt.Sprintf("Row %d of the beds. ", i), 250))
+	words := strings.Fields("tomato bed water seed function return error value context server table index leaf branch commit file path read write lock queue")
+	random, parent := rand.New(rand.NewPCG(1, 2)), "b3"
+	for i := range 40 { // text that does not pack well
+		var text strings.Builder
+		for text.Len() < 5000 {
+			fmt.Fprintf(&text, "%s%d ", words[random.IntN(len(words))], random.IntN(1000))
+		}
+		id := fmt.Sprint("t", i)
+		m.add(garden+"beds.jsonl", said(id, parent, "user", text.String()))
+		parent = id
 	}
-	for i := 1; i < len(text); i++ {
-		text[i] = strings.Replace(text[i], `"parentId":"b3"`, fmt.Sprintf(`"parentId":"t%d"`, i-1), 1)
-	}
-	m.add(garden+"beds.jsonl", strings.Join(text, ""))
 	paths := []string{
-		"/s/" + beds, "/api/v1/sessions/" + beds + "/entries", "/api/v1/sessions/" + beds + "/context", "/api/v1/sessions/" + beds + "/events",
-		"/api/v1/sessions/" + beds + "/context?form=parts",
+		"/s/" + beds, "/api/v1/sessions/" + beds + "/entries?cursor=20.t39", "/api/v1/sessions/" + beds + "/context", "/api/v1/sessions/" + beds + "/events",
+		"/api/v1/sessions/" + beds + "/tree",
 	}
 	for _, path := range paths[:3] { // what is made once
 		m.get(path)
@@ -234,14 +241,78 @@ func TestSlowClients(t *testing.T) {
 		_, err := c.Read(make([]byte, 1))
 		m.must(err)
 	}
-	each := (heap() - before) / clients
+	each := int64(0)
+	for end := wait(t); ; { // what they do not read is soon in a file
+		if each = (heap() - before) / clients; each <= 64<<10 {
+			break
+		}
+		select {
+		case <-end:
+			t.Fatalf("a slow client holds %d bytes", each)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	t.Logf("a slow client holds %d bytes", each)
+	for i, c := range open[:len(paths)] { // the rest comes when they read
+		m.must(c.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		m.must(c.(*net.TCPConn).SetReadBuffer(1 << 20))
+		res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("H"), c)), nil)
+		m.must(err)
+		if strings.HasSuffix(paths[i], "/events") {
+			continue
+		}
+		body := io.Reader(res.Body)
+		if res.Header.Get("Content-Encoding") == "gzip" {
+			body, err = gzip.NewReader(body)
+			m.must(err)
+		}
+		text, err := io.ReadAll(body)
+		if end := strings.TrimSpace(string(text)); err != nil || !strings.HasSuffix(end, "}") && !strings.HasSuffix(end, "]") && !strings.HasSuffix(end, "</html>") {
+			t.Errorf("%s: %d bytes, %v", paths[i], len(text), err)
+		}
+	}
 	for _, c := range open {
 		m.must(c.Close())
 	}
-	if each > 64<<10 {
-		t.Errorf("a slow client holds %d bytes", each)
+}
+
+// A client that accepts nothing for too long is dropped: of an answer, and of events.
+func TestDropped(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *server.Options) { o.Patience = 200 * time.Millisecond })
+	base := strings.TrimPrefix(m.listen(), "http://")
+	m.add(garden+"beds.jsonl", said("b4", "b3", "user", strings.Repeat("x", 12<<20)))
+	in := func(want int) {
+		t.Helper()
+		for end := wait(t); ; {
+			text := m.get("/metrics")
+			if strings.Contains(text, fmt.Sprintf("treeline_requests_in_flight %d\n", want+1)) { // this one, too
+				return
+			}
+			select {
+			case <-end:
+				t.Fatalf("want %d requests in\n%s", want, text)
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
 	}
-	t.Logf("a slow client holds %d bytes", each)
+	for _, path := range []string{"/api/v1/sessions/" + beds + "/entries/b4", "/api/v1/events"} {
+		c, err := net.Dial("tcp", base)
+		m.must(err)
+		m.must(c.(*net.TCPConn).SetReadBuffer(4 << 10))
+		_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, base)
+		m.must(err)
+		in(1)
+		if strings.HasSuffix(path, "events") {
+			var many strings.Builder
+			for i := range 2000 { // more than the system holds for it
+				many.WriteString(said(fmt.Sprint("m", i), "p1", "user", strings.Repeat("y", 4000)))
+			}
+			m.add(garden+"pond.jsonl", many.String())
+		}
+		in(0)
+		m.must(c.Close())
+	}
 }
 
 // heap is what is in use. The smallest of several looks counts: other work goes on.

@@ -19,6 +19,7 @@ func (s *Server) pages() {
 	s.handle("GET /s/{session}/fragment", fragmentPage)
 	s.handle("GET /s/{session}/raw/{entry}", rawPage)
 	s.handle("GET /s/{session}/image/{entry}/{index}", image)
+	s.handle("GET /s/{session}/export", exportPage)
 	s.handle("GET /search", searchPage)
 	s.handle("GET /runs", runsPage)
 	s.handle("GET /runs/{run}", oneRunPage)

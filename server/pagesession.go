@@ -202,7 +202,7 @@ func (v *viewing) around() error {
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)
 	}
-	p.SessionKey = v.l.keyByID
+	p.SessionKey, p.Exports = v.l.keyByID, exportFormats()
 	return nil
 }
 

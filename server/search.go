@@ -70,6 +70,7 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		defer mu.Unlock()
 		problems = append(problems, err.Error())
 	}
+	opt.Open = r.s.docs.lend
 	res, err = r.s.store.Search(r.Context(), p.Query, opt)
 	var invalid *find.QueryError
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {

@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/treeline-dev/treeline/internal/spill"
 )
 
 // What a slow client may hold.
 const (
-	// pieceBytes is how much is written at a time: it must be accepted within writeTime.
-	pieceBytes = 16 << 10
-	// heldMost is how much of an answer may wait for its client. Larger ones are sent by few at a time.
-	heldMost = 64 << 10
+	// pieceBytes is how much is written at a time: it must be accepted in time.
+	pieceBytes = 8 << 10
+	// slowTime is how long an answer waits for its client in memory.
+	slowTime = 100 * time.Millisecond
 	// gzipLeast is the size from which packing is worth it.
 	gzipLeast = 1 << 10
 )
@@ -29,7 +30,6 @@ var (
 		z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
 		return z
 	}}
-	unpackers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
 // release puts a buffer back, unless it is so large that it would be a waste.
@@ -54,7 +54,7 @@ func (r *request) made(media string, f func(*bytes.Buffer) error) error {
 }
 
 // make makes an answer. The slot and the buffer are free again before anything is sent.
-func (r *request) make(f func(*bytes.Buffer) error) (a answer, err error) {
+func (r *request) make(f func(*bytes.Buffer) error) (a *answer, err error) {
 	select {
 	case r.s.slots <- struct{}{}:
 		defer func() { <-r.s.slots }()
@@ -83,36 +83,21 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// answer is a body that waits to be sent. It is small: either packed as a whole, for a client that unpacks it, or packed in
-// pieces that are unpacked one at a time.
+// answer is a body that is being sent.
 type answer struct {
-	size   int
-	gzip   bool
-	pieces [][]byte
-	packed bool // each piece is packed by itself
+	gzip bool
+
+	mu   sync.Mutex
+	text []byte       // the whole body; nil once it is in rest
+	rest *spill.Bytes // the whole body of a client that reads slowly; nil otherwise
+	size int
 }
 
 // packed makes an answer of bytes that the caller uses again.
-func packed(text []byte, gzips bool) answer {
-	switch {
-	case len(text) < gzipLeast:
-		return answer{size: len(text), pieces: [][]byte{bytes.Clone(text)}}
-	case gzips:
-		whole := pack(text)
-		return answer{size: len(whole), gzip: true, pieces: [][]byte{whole}}
-	case len(text) <= heldMost:
-		return answer{size: len(text), pieces: [][]byte{bytes.Clone(text)}}
+func packed(text []byte, gzips bool) *answer {
+	if !gzips || len(text) < gzipLeast {
+		return &answer{text: bytes.Clone(text), size: len(text)}
 	}
-	a := answer{size: len(text), packed: true}
-	for len(text) > 0 {
-		n := min(len(text), pieceBytes)
-		a.pieces = append(a.pieces, pack(text[:n]))
-		text = text[n:]
-	}
-	return a
-}
-
-func pack(text []byte) []byte {
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
 	z := packers.Get().(*gzip.Writer)
@@ -120,41 +105,11 @@ func pack(text []byte) []byte {
 	z.Reset(b)
 	_, _ = z.Write(text) // a buffer returns no error
 	_ = z.Close()
-	return bytes.Clone(b.Bytes())
+	return &answer{gzip: true, text: bytes.Clone(b.Bytes()), size: b.Len()}
 }
 
-// unpack gives what pack packed.
-func unpack(piece []byte) ([]byte, error) {
-	z := unpackers.Get().(*gzip.Reader)
-	defer unpackers.Put(z)
-	if err := z.Reset(bytes.NewReader(piece)); err != nil {
-		return nil, err
-	}
-	text := make([]byte, 0, pieceBytes+1)
-	b := bytes.NewBuffer(text)
-	_, err := io.Copy(b, z)
-	return b.Bytes(), err
-}
-
-// held is how many bytes wait.
-func (a *answer) held() int {
-	n := 0
-	for _, p := range a.pieces {
-		n += len(p)
-	}
-	return n
-}
-
-// send writes an answer. One that is larger than a client may hold waits until few enough others are being sent.
+// send writes an answer. What a slow client has not accepted after a moment waits in a file.
 func (a *answer) send(r *request) error {
-	if a.held() > heldMost {
-		select {
-		case r.s.large <- struct{}{}:
-			defer func() { <-r.s.large }()
-		case <-r.Context().Done():
-			return r.Context().Err()
-		}
-	}
 	h := r.w.Header()
 	if a.gzip {
 		h.Set("Content-Encoding", "gzip")
@@ -163,33 +118,91 @@ func (a *answer) send(r *request) error {
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	w := &patient{w: r.w, c: http.NewResponseController(r.w)}
-	for i, p := range a.pieces {
-		if a.packed {
-			text, err := unpack(p)
-			if err != nil {
-				return err
-			}
-			p, a.pieces[i] = text, nil
+	w := newPatient(r)
+	if a.size <= pieceBytes {
+		_, err := w.Write(a.text)
+		return err
+	}
+	slow := time.AfterFunc(slowTime, func() {
+		if err := a.shed(); err != nil {
+			r.s.log.Warn("the answer for a slow client stays in memory", "error", err)
 		}
-		if _, err := w.Write(p); err != nil {
+	})
+	defer a.drop()
+	defer slow.Stop()
+	piece := make([]byte, pieceBytes)
+	for from := 0; from < a.size; {
+		n, err := a.read(piece, from)
+		if err != nil {
 			return err
 		}
+		if _, err := w.Write(piece[:n]); err != nil {
+			return err
+		}
+		from += n
 	}
 	return nil
 }
 
-// patient writes to a client, which has writeTime to accept each piece.
+// shed moves the answer to a file.
+func (a *answer) shed() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.text == nil {
+		return nil
+	}
+	rest := &spill.Bytes{}
+	_, err := rest.Write(a.text)
+	if err == nil {
+		err = rest.Shed()
+	}
+	if err != nil {
+		return errors.Join(err, rest.Close())
+	}
+	a.text, a.rest = nil, rest
+	return nil
+}
+
+// read copies a piece of the answer from where it is.
+func (a *answer) read(piece []byte, from int) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.rest == nil {
+		return copy(piece, a.text[from:]), nil
+	}
+	n, err := a.rest.ReadAt(piece, int64(from))
+	if n > 0 {
+		err = nil // the last piece is shorter
+	}
+	return n, err
+}
+
+// drop gives the answer up.
+func (a *answer) drop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.text = nil
+	if a.rest != nil {
+		_ = a.rest.Close() // a temporary file
+	}
+}
+
+// patient writes to a client, which has some time to accept each piece.
 type patient struct {
-	w io.Writer
-	c *http.ResponseController
+	w    io.Writer
+	c    *http.ResponseController
+	time time.Duration
+}
+
+func newPatient(r *request) *patient {
+	return &patient{r.w, http.NewResponseController(r.w), r.s.opt.Patience}
 }
 
 // Write implements io.Writer.
 func (p *patient) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		// Deadlines are of the machine's own clock. A recorder of tests has none.
-		if err := p.c.SetWriteDeadline(time.Now().Add(writeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		if err := p.c.SetWriteDeadline(time.Now().Add(p.time)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return n, err
 		}
 		m, err := p.w.Write(b[:min(len(b), pieceBytes)])
@@ -204,8 +217,7 @@ func (p *patient) Write(b []byte) (n int, err error) {
 // streamed sends an answer while it is made. f must not hold a lock while it writes. What goes wrong after the first piece
 // ends the connection, so that the client does not take a part for the whole.
 func (r *request) streamed(media string, f func(io.Writer) error) error {
-	s := &streaming{r: r, media: media, b: buffers.Get().(*bytes.Buffer)}
-	defer release(s.b)
+	s := &streaming{r: r, media: media, b: bytes.NewBuffer(make([]byte, 0, pieceBytes))}
 	err := f(s)
 	if err == nil {
 		err = s.end()
@@ -222,7 +234,9 @@ type streaming struct {
 	media string
 	b     *bytes.Buffer
 	out   io.Writer // nil until the first piece
-	z     *gzip.Writer
+	// z packs a piece into packed, and is done with it before the piece is sent: a slow client holds no packer.
+	z      *gzip.Writer // nil for a client that does not unpack
+	packed bytes.Buffer
 }
 
 // Write implements io.Writer.
@@ -241,46 +255,58 @@ func (s *streaming) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// begin sends the header. The packer keeps no state between pieces: a slow client would hold it.
-func (s *streaming) begin() error {
+// begin sends the header.
+func (s *streaming) begin() (err error) {
 	h := s.r.w.Header()
 	h.Set("Content-Type", s.media)
-	s.out = &patient{w: s.r.w, c: http.NewResponseController(s.r.w)}
-	if !takesGzip(s.r.Request) {
-		return nil
+	s.out = newPatient(s.r)
+	if takesGzip(s.r.Request) {
+		h.Set("Content-Encoding", "gzip")
+		s.z, err = gzip.NewWriterLevel(&s.packed, gzip.StatelessCompression)
 	}
-	h.Set("Content-Encoding", "gzip")
-	z, err := gzip.NewWriterLevel(s.out, gzip.StatelessCompression)
-	s.z, s.out = z, z
 	return err
 }
 
+// flush sends what was collected.
 func (s *streaming) flush() error {
 	if s.out == nil {
 		if err := s.begin(); err != nil {
 			return err
 		}
 	}
+	defer s.b.Reset()
+	defer s.packed.Reset()
+	text := s.b.Bytes()
+	if s.z != nil {
+		if _, err := s.z.Write(text); err != nil {
+			return err
+		}
+		text = s.packed.Bytes()
+	}
+	return s.write(text)
+}
+
+func (s *streaming) write(text []byte) error {
 	if s.r.Method == http.MethodHead {
-		s.b.Reset()
 		return nil
 	}
-	_, err := s.out.Write(s.b.Bytes())
-	s.b.Reset()
+	_, err := s.out.Write(text)
 	return err
 }
 
 // end sends the rest. An answer of one piece is sent with its length.
 func (s *streaming) end() error {
 	if s.out == nil {
-		a := packed(s.b.Bytes(), takesGzip(s.r.Request))
 		s.r.w.Header().Set("Content-Type", s.media)
-		return a.send(s.r)
+		return packed(s.b.Bytes(), takesGzip(s.r.Request)).send(s.r)
 	}
-	if err := s.flush(); err != nil || s.z == nil || s.r.Method == http.MethodHead {
+	if err := s.flush(); err != nil || s.z == nil {
 		return err
 	}
-	return s.z.Close()
+	if err := s.z.Close(); err != nil {
+		return err
+	}
+	return s.write(s.packed.Bytes())
 }
 
 // unchanged sets the tag of the answer and reports whether the client has it already.

@@ -49,6 +49,8 @@ type Options struct {
 	Version wire.Version
 	// Log is told what is refused and what fails and, at level debug, every request; nil logs nothing.
 	Log *slog.Logger
+	// Patience is how long a client may take to accept a piece of an answer before it is dropped; 0 is 30 seconds.
+	Patience time.Duration
 	// Clock is the time and Random the source of the number of the event log; nil is the machine's own.
 	Clock  func() time.Time
 	Random io.Reader
@@ -74,9 +76,10 @@ type Server struct {
 	list  catalogue
 	docs  documents
 	slots chan struct{} // one for each answer that is being made
-	large chan struct{} // one for each large answer that is being sent
 	busy  atomic.Int64  // requests
 	live  atomic.Int64  // clients of events
+
+	exports atomic.Int64 // downloads
 
 	ctx   context.Context
 	close context.CancelFunc
@@ -86,13 +89,15 @@ type Server struct {
 const (
 	mostRequests = 512 // at the same time, without clients of events
 	mostLive     = 256 // clients of events
-	mostLarge    = 8   // answers that do not fit into what a slow client may hold
 )
 
 // New gives a server. Close ends it.
 func New(opt Options) (*Server, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	if opt.Patience == 0 {
+		opt.Patience = writeTime
 	}
 	if opt.Random == nil {
 		opt.Random = rand.Reader
@@ -102,7 +107,7 @@ func New(opt Options) (*Server, error) {
 	}
 	s := &Server{
 		opt: opt, store: opt.Store, log: opt.Log,
-		slots: make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))), large: make(chan struct{}, mostLarge),
+		slots: make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))),
 	}
 	if err := s.place(); err != nil {
 		return nil, err
@@ -167,10 +172,9 @@ func (s *Server) Base() string { return s.base }
 
 // Limits on connections.
 const (
-	headerTime = 10 * time.Second
-	readTime   = 30 * time.Second
-	idleTime   = 2 * time.Minute
-	// writeTime is how long a client may take to accept a piece of an answer.
+	headerTime  = 10 * time.Second
+	readTime    = 30 * time.Second
+	idleTime    = 2 * time.Minute
 	writeTime   = 30 * time.Second
 	headerMost  = 16 << 10
 	socketBytes = 32 << 10 // what the system may hold for a client

@@ -99,6 +99,9 @@ func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	end := d.k.root()
 	for _, i := range slices.Backward(r.index) {
+		if d.k.class[i]&aside != 0 && d.k.class[i]&speaks == 0 {
+			return nil, nil // beside the main conversation
+		}
 		if d.k.class[i]&speaks != 0 {
 			end = i
 			break
@@ -107,7 +110,7 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	if d.k.first[end] < 0 {
 		return nil, nil
 	}
-	return d.fork(d.reader(ctx), end, -1)
+	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
 // steps are the positions of the entries that may be shown.
@@ -207,7 +210,7 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 	}
 	anchor, before, after := v.anchor()
 	for n := 1; ; n *= 4 {
-		lo, hi := v.back(anchor, n*(before+1)), v.forth(anchor, n*(after+1))
+		lo, hi := v.forkNear(v.back(anchor, n*(before+1))), v.forth(anchor, n*(after+1))
 		b, err := v.build(ctx, lo, hi)
 		if err != nil {
 			return nil, err
@@ -224,6 +227,22 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 		w.Earlier, w.Later = lo > 0 || from > 0, hi < len(v.steps) || to < len(b.made)
 		return w, nil
 	}
+}
+
+// nearSteps is how far before a window a fork is looked for.
+const nearSteps = 8
+
+// forkNear gives an earlier step where a fork stands shortly before a step: its own entry may have no block, and then the fork
+// stands before the next one that has.
+func (v *view) forkNear(s int) int {
+	if s == 0 {
+		return 0
+	}
+	near := max(s-nearSteps, 0)
+	if at, ok := v.route.forkBefore(int(v.steps[near]), int(v.steps[s])-1); ok {
+		return v.back(v.stepAt(v.route.at(at)), 1)
+	}
+	return s
 }
 
 // anchor gives the step that the request is about, and how many blocks before and after its block are wanted.
@@ -274,6 +293,11 @@ func (v *view) step(id session.EntryID) int {
 			position = 0
 		}
 	}
+	return v.stepAt(position)
+}
+
+// stepAt gives the last step at or before a position.
+func (v *view) stepAt(position int) int {
 	s := sort.Search(len(v.steps), func(s int) bool { return int(v.steps[s]) > position })
 	return max(s-1, 0)
 }

@@ -70,6 +70,15 @@ func (b *Bytes) flush() error {
 	return nil
 }
 
+// Shed moves all bytes to the file. They then take no memory.
+func (b *Bytes) Shed() error {
+	err := b.flush()
+	if err == nil {
+		b.buf = nil
+	}
+	return err
+}
+
 // begin makes the file. It is in the folder for temporary files, so that readers leave no trace where a log is.
 func (b *Bytes) begin() error {
 	dir, err := os.MkdirTemp("", "treeline-")

@@ -279,8 +279,12 @@ func (b *builder) estimateAfter(m *made) (err error) {
 	return err
 }
 
-// mostEstimated bounds the JSON that an estimate reads.
-const mostEstimated = 8 << 20
+// mostEstimated bounds the JSON that an estimate reads, mostEstimates the estimates of a document: each walks along a path, and a hostile log
+// may have nothing but compactions.
+const (
+	mostEstimated = 8 << 20
+	mostEstimates = 256
+)
 
 // estimate guesses how many tokens the model sees at an entry; 0 where that takes too long to find out.
 func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, error) {
@@ -290,6 +294,13 @@ func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, err
 	}
 	if n, ok := recall(d, &d.after, int32(e.Index)); ok {
 		return n, nil
+	}
+	d.mu.Lock()
+	d.estimates++
+	enough := d.estimates > mostEstimates
+	d.mu.Unlock()
+	if enough {
+		return 0, nil
 	}
 	c, err := d.s.Context(ctx, id, store.ContextOptions{NoBlobs: true})
 	if err != nil {

@@ -212,7 +212,8 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
 }
 
-// TrashHeld is Trash even if another program has the log open for writing. What that program writes later is lost.
+// TrashHeld is Trash even if another program has the log open for writing, or other sessions go on from it. What that program
+// writes later is lost, and the others lose what comes before.
 func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.PutHeld(ctx, path)
 }

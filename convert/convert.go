@@ -11,7 +11,6 @@ package convert
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,10 +87,13 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
-		if dst, err = v.run(); err == nil {
-			report = v.report(dst)
+		if dst, err = v.run(); err != nil {
+			return err
 		}
-		return err
+		if report, err = v.report(dst); err != nil {
+			return errors.Join(err, dst.Close())
+		}
+		return nil
 	})
 	return dst, report, err
 }
@@ -301,31 +303,6 @@ func (v *conversion) round(log *sheet, made func(*sheet) (side, error)) (more bo
 // is by a script again, what stands for no entry becomes no record. Such a session is compared only once it is written: it
 // may be large, and is not held in memory twice.
 func (v *conversion) settled() bool { return v.cross.scripted && !v.inner }
-
-// addTitle names the new session by an entry, if its agent does so.
-func (v *conversion) addTitle() error {
-	c := v.cross
-	title := cmp.Or(c.tree.Header().Title, c.lastName())
-	leaf := c.leafID()
-	// A session that is converted back gets its name with its own records, and one that is not converted by a script with the entry.
-	named := c.back != nil || c.lastName() == title && !c.scripted
-	if title == "" || !v.to.Habits().RenameByEntry || named || leaf == "" {
-		return nil
-	}
-	id, err := c.add("title", dialect.NewEntry{Parent: c.lastOf(leaf), Body: session.SessionInfo{Name: title}})
-	if err != nil {
-		return err
-	}
-	if d, ok := c.to.Dialect.(dialect.Besider); ok {
-		last := c.passages[len(c.passages)-1].records
-		record, err := c.pile.Bytes(last[len(last)-1])
-		if err != nil || d.Beside(record) {
-			return err
-		}
-	}
-	c.last[leaf] = id // the leaf is now here
-	return nil
-}
 
 // add appends an entry that stands for no entry of the old session. References to it mean the leaf.
 func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error) {

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -73,6 +72,7 @@ type crossing struct {
 	latest    time.Time         // the latest time of all entries
 	dropped   []int             // entries off the path, or that nothing can carry
 	homeless  []int             // entries that only the header can carry
+	prompt    string            // the name of a session that has none, see ownPrompt
 	newOf     dialect.NewSession
 	fresh     bool    // the id is a new one, whatever the old session is
 	back      *origin // the header's origin, if the session is converted back
@@ -254,8 +254,12 @@ func (c *crossing) begin() error {
 			return err
 		}
 	}
+	var err error
+	if c.prompt, err = c.ownPrompt(n); err != nil {
+		return err
+	}
 	if habits := c.to.Habits(); !habits.RenameByEntry && !habits.Nameless {
-		n.Title = cmp.Or(h.Title, c.lastName())
+		n.Title = c.title()
 	}
 	c.newOf = n
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
@@ -275,20 +279,6 @@ func (c *crossing) began(header time.Time) time.Time {
 		}
 	}
 	return header
-}
-
-// lastName is the session's name by the last entry that gives one.
-func (c *crossing) lastName() string {
-	for i := c.tree.Len() - 1; i >= 0; i-- {
-		if e := c.tree.At(i); e.Kind == session.KindSessionInfo && (c.leaf == nil || c.asked[i]) {
-			if body, err := e.Body(); err == nil {
-				if info, ok := body.(session.SessionInfo); ok {
-					return info.Name
-				}
-			}
-		}
-	}
-	return ""
 }
 
 // restore takes the records that some entries were converted from, with their old ids.

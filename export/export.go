@@ -12,9 +12,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -96,18 +98,20 @@ func (r *Report) Kinds() []KindCount {
 
 // Write exports a session. What it reads of the session must not change meanwhile.
 func Write(ctx context.Context, w io.Writer, s *store.Session, o Options) (*Report, error) {
-	x := newExporter(s, o)
+	x, err := newExporter(ctx, s, o)
+	if err != nil {
+		return nil, err
+	}
 	counted := &counter{w: w}
 	out := bufio.NewWriterSize(counted, 64<<10)
-	err := x.write(ctx, out)
-	if err == nil {
+	if err = x.write(ctx, out); err == nil {
 		err = out.Flush()
 	}
 	if err != nil {
 		return nil, err
 	}
 	x.report.Size = counted.n
-	x.report.Redactions = x.scrub.redactions()
+	x.report.Redactions = x.redactions()
 	x.report.Problems = slices.Concat(s.Tree().Problems(), x.report.Problems)
 	return &x.report, nil
 }
@@ -130,19 +134,37 @@ type exporter struct {
 	s      *store.Session
 	doc    *transcript.Document
 	scrub  *scrubber
+	keyOf  func(session.ID) string  // of the page of another session of the site; nil for none
+	shown  map[session.EntryID]bool // entries of blocks: others are read for the labels of branches
 	report Report
 }
 
-func newExporter(s *store.Session, o Options) *exporter {
+func newExporter(ctx context.Context, s *store.Session, o Options) (*exporter, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
 	x := &exporter{Options: o, s: s, doc: transcript.New(s, nil)}
-	if o.Redact || len(o.Hide) > 0 {
-		x.scrub = newScrubber(o.Redact, o.Hide)
-		x.doc.Rewrite(x.scrub.record)
+	if !o.Redact && len(o.Hide) == 0 {
+		return x, nil
 	}
-	return x
+	x.scrub = newScrubber(o.Redact, o.Hide)
+	x.doc.Rewrite(x.scrub.record)
+	return x, x.scrub.learn(o.Hide, x.records(ctx))
+}
+
+// records are those of the whole session, with texts that are kept elsewhere. One that cannot be read is left out: it cannot be exported either.
+func (x *exporter) records(ctx context.Context) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for e := range x.s.Tree().Entries() {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if record, _, err := x.s.Whole(ctx, e); err == nil && !yield(record, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (x *exporter) write(ctx context.Context, out *bufio.Writer) error {
@@ -168,23 +190,24 @@ func (x *exporter) stretches() []transcript.Stretch {
 	return list
 }
 
-// title is that of the session. It may be the beginning of a prompt, and end in the middle of a secret: so the first prompt is read before, and
-// its secrets are known.
+// title is that of the session, or else its first prompt.
 func (x *exporter) title(ctx context.Context) string {
 	title, err := x.s.Title()
+	if err == nil && title != "" {
+		return x.scrub.short(title)
+	}
+	w, err := x.doc.Window(ctx, transcript.Request{Leaf: x.Leaf, First: true, Limit: 8})
 	if err != nil {
-		return "" // the session is exported without one
+		return "" // what cannot be read is reported where it is exported
 	}
-	if x.scrub == nil {
-		return title
-	}
-	r := x.reader(ctx)
-	for e := range x.s.Tree().Entries() {
-		if _, err := r.Look(e); err != nil || e.Role == session.RoleUser || e.Index > 50 {
-			break // an entry that cannot be read is reported where it is exported
+	for i := range w.Blocks {
+		for _, p := range w.Blocks[i].Pieces {
+			if text, ok := p.(transcript.Text); ok && w.Blocks[i].Prompt {
+				return screen.OneLine(text.Text, 120)
+			}
 		}
 	}
-	return x.scrub.short(title)
+	return ""
 }
 
 // blocksAtOnce is how many blocks are read together.
@@ -192,30 +215,22 @@ const blocksAtOnce = 64
 
 // blocks gives the blocks of a stretch to use, a few at a time.
 func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, use func([]transcript.Block) error) error {
-	q := transcript.Request{Leaf: &s.Tip, First: true, Limit: blocksAtOnce, MaxText: most}
-	if s.First != "" {
-		// The branch may begin with a result, which is shown with its call: that block is shown again, with this result.
-		w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
-		if err != nil {
-			return err
-		}
-		q.First, q.After = false, s.From
-		if len(w.Blocks) == 1 && (w.Blocks[0].ID == s.First || shows(&w.Blocks[0], s.First)) {
-			q.After = w.Blocks[0].ID
-			w.Blocks[0].ID = s.First
-			x.note(w)
-			if err := use(w.Blocks); err != nil {
-				return err
-			}
-		}
-		if q.After == "" { // a branch from the beginning
-			q.First = true
-		}
+	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: most}
+	lead, err := x.lead(ctx, s, most)
+	if err != nil {
+		return err
 	}
 	for {
 		w, err := x.doc.Window(ctx, q)
 		if err != nil {
 			return err
+		}
+		if lead != nil && len(w.Blocks) > 0 { // the switch stands before it
+			lead.Fork, w.Blocks[0].Fork = w.Blocks[0].Fork, nil
+		}
+		if lead != nil {
+			w.Blocks = slices.Insert(w.Blocks, 0, *lead)
+			lead = nil
 		}
 		x.note(w)
 		if err := use(w.Blocks); err != nil {
@@ -228,30 +243,65 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, u
 	}
 }
 
+// lead is the block before a branch that begins with a result. A result is shown with its call, so the block of the call is shown again,
+// with this result, and is known by the result. It is nil for any other branch.
+func (x *exporter) lead(ctx context.Context, s transcript.Stretch, most int) (*transcript.Block, error) {
+	if s.First == "" || s.From == "" {
+		return nil, nil
+	}
+	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
+	if err != nil || len(w.Blocks) == 0 || w.Blocks[0].ID == s.First || !claim(&w.Blocks[0], s.First) {
+		return nil, err
+	}
+	b := &w.Blocks[0]
+	b.ID, b.Usage, b.Label = s.First, session.Usage{}, "" // these are told where it is shown first
+	return b, nil
+}
+
 // note keeps what a window found out.
 func (x *exporter) note(w *transcript.Window) {
 	x.report.Problems = append(x.report.Problems, w.Problems...)
+	if x.shown == nil {
+		x.shown = map[session.EntryID]bool{}
+	}
 	for i := range w.Blocks {
-		x.report.Entries += 1 + len(w.Blocks[i].Also)
-		x.scrub.block(&w.Blocks[i])
+		b := &w.Blocks[i]
+		x.report.Entries += 1 + len(b.Also)
+		x.shown[b.ID] = true
+		for _, id := range b.Also {
+			x.shown[id] = true
+		}
+		if b.Label != "" {
+			e, _ := x.s.Tree().Lookup(b.ID) // it is there: the block was made of it
+			b.Label = x.scrub.label(b.Label, e)
+		}
 	}
 }
 
-// shows reports whether a block shows an entry besides its own.
-func shows(b *transcript.Block, id session.EntryID) bool {
-	if slices.Contains(b.Also, id) {
-		return true
+// redactions are those of the entries that were exported.
+func (x *exporter) redactions() []Redaction {
+	list := x.scrub.redactions()
+	if x.shown == nil || x.AllBranches {
+		return list
 	}
+	return slices.DeleteFunc(list, func(r Redaction) bool { return !x.shown[r.Entry] })
+}
+
+// claim reports whether a block shows an entry besides its own. That entry then becomes the one that the block is known by: an id is in a file once.
+func claim(b *transcript.Block, id session.EntryID) bool {
+	also := len(b.Also)
+	b.Also = slices.DeleteFunc(slices.Clone(b.Also), func(other session.EntryID) bool { return other == id })
+	found := len(b.Also) < also
 	for _, p := range b.Pieces {
 		if tools, ok := p.(transcript.Tools); ok {
 			for i := range tools.Calls {
 				if tools.Calls[i].Result == id {
-					return true
+					tools.Calls[i].Result, found = "", true
 				}
 			}
 		}
 	}
-	return false
+	return found
 }
 
 // when is a time for people.

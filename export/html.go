@@ -22,7 +22,7 @@ func (x *exporter) html(ctx context.Context, out *bufio.Writer) error {
 
 // page writes the page of the session for a site. seen, if not nil, gets the blocks on the way.
 func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key string, seen func([]transcript.Block)) error {
-	p := page.SessionPage{Image: func(i transcript.Image) string { return x.image(ctx, i) }}
+	p := page.SessionPage{SessionKey: x.keyOf, Image: func(i transcript.Image) string { return x.image(ctx, i) }}
 	for n, s := range x.stretches() {
 		win := &transcript.Window{Leaf: s.Tip}
 		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {

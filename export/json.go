@@ -16,7 +16,7 @@ func (x *exporter) json(ctx context.Context, out *bufio.Writer) error {
 	if err != nil {
 		return err
 	}
-	head.Title = x.title(ctx)
+	head.Title = x.scrub.short(head.Title)
 	if x.Leaf != nil {
 		head.LeafID = x.Leaf
 	}

@@ -73,7 +73,11 @@ func line(s string) string {
 func (x *exporter) markdownBlock(out *bufio.Writer, b *transcript.Block) {
 	switch b.Kind {
 	case transcript.Note:
-		fmt.Fprintf(out, "\n*%s*\n", line(b.Line))
+		text := b.Line
+		if b.Speaker != "" {
+			text = b.Speaker + ": " + text
+		}
+		fmt.Fprintf(out, "\n*%s*\n", line(text))
 		return
 	case transcript.Compaction:
 		fmt.Fprintf(out, "\n---\n\n*Compaction: from here on the model sees a summary%s*\n", tokens(b))
@@ -184,6 +188,9 @@ func (x *exporter) markdownTool(out *bufio.Writer, t *transcript.Tool) {
 	for _, p := range t.Output {
 		switch p := p.(type) {
 		case transcript.Text:
+			if len(t.Edits) > 0 && !t.Failed && len(p.Text) < 300 {
+				continue // "edited" says no more than the difference
+			}
 			body.WriteString("Output:\n\n" + fenced(p.Text, "") + "\n")
 		case transcript.Image:
 			body.WriteString("*" + line(picture(p)) + "*\n\n")

@@ -2,25 +2,54 @@ package export
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/redact"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/transcript"
 )
 
 // scrubber replaces secrets in records and keeps account of them. A nil one replaces nothing.
+//
+// It reads the session twice. The first time it learns the secrets; the second time it also finds them where nothing gives them away: a
+// password that was read from a file is later typed by itself.
 type scrubber struct {
 	finder *redact.Finder
 	all    bool // not only what the caller hides
 	done   map[int]bool
 	list   []Redaction
-	known  map[string]string // secrets that were found, with their kinds: see short
+	known  map[string]string // the secrets with their kinds
 }
 
 func newScrubber(all bool, hide []string) *scrubber {
 	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: map[string]string{}}
+}
+
+const (
+	mostKnown     = 10_000 // secrets that are remembered
+	longestKnown  = 1024
+	partialSecret = 6 // characters of a secret that a line may not end with
+)
+
+// learn finds the secrets of all records.
+func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error {
+	for record, err := range records {
+		if err != nil {
+			return err
+		}
+		text := string(record)
+		for _, m := range s.find(text) {
+			n := inOneString(text[m.Start:m.End])
+			if m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
+				s.known[text[m.Start:m.Start+n]] = m.Kind
+			}
+		}
+	}
+	if len(s.known) > 0 {
+		s.finder = redact.New(redact.Options{Hide: hide, Known: s.known})
+	}
+	return nil
 }
 
 // find gives the secrets of a text.
@@ -64,13 +93,7 @@ func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int
 		r.Offset += int64(m.Start)
 	}
 	s.list = append(s.list, r)
-	if len(s.known) < mostKnown {
-		s.known[secret] = m.Kind
-	}
 }
-
-// mostKnown bounds the secrets that are remembered.
-const mostKnown = 10_000
 
 // inOneString is the length of the part of s, which begins inside of a JSON string, that is in that string.
 func inOneString(s string) int {
@@ -101,7 +124,7 @@ func (s *scrubber) short(line string) string {
 	}
 	end := strings.TrimRight(line, "….")
 	for secret, kind := range s.known {
-		for n := min(len(secret)-1, len(end)); n >= 4; n-- {
+		for n := min(len(secret)-1, len(end)); n >= partialSecret; n-- {
 			if strings.HasSuffix(end, secret[:n]) {
 				return end[:len(end)-n] + redact.Mark(kind) + line[len(end):]
 			}
@@ -110,12 +133,15 @@ func (s *scrubber) short(line string) string {
 	return line
 }
 
-// block replaces secrets in what a block has from elsewhere than its records.
-func (s *scrubber) block(b *transcript.Block) {
-	if s == nil {
-		return
+// label replaces the secrets of a label, which is kept in another record than the entry that has it.
+func (s *scrubber) label(label string, of session.Entry) string {
+	if s == nil || label == "" {
+		return label
 	}
-	b.Label = s.short(b.Label)
+	for _, m := range s.find(label) {
+		s.list = append(s.list, Redaction{Entry: of.ID, Line: of.Line, Offset: of.Span.Offset, Kind: m.Kind, Hint: redact.Hint(label[m.Start:m.End])})
+	}
+	return s.short(label)
 }
 
 // redactions are those that were made, in the order of the log.

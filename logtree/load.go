@@ -139,9 +139,15 @@ type Reader struct {
 	Dialects []dialect.Dialect
 	// Place gives the dialect of the place that a log lies in.
 	Place func(path string) dialect.Dialect
-	// Around gives the backends of the folders that a need of the log at path is relative to (see dialect.NeedKind), in the
+	// Around gives the folders that a need of the log at path is relative to (see dialect.NeedKind), in the
 	// order in which they are looked at; none where the log lies in no place of its agent. It may be nil.
-	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error)
+	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) ([]Folder, error)
+}
+
+// Folder is where logs are looked for, and what messages call it.
+type Folder struct {
+	Backend backend.Backend
+	Path    string
 }
 
 // Open reads the log of that name. path is what messages call it; it also decides between the values of a family. d, if

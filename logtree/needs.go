@@ -1,11 +1,13 @@
 package logtree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -46,7 +48,7 @@ func (a *asking) log(n dialect.Need) (dialect.OtherLog, error) {
 
 // find finds what is meant. If the place of the log is not known, the log's own backend stands for the folder of sessions.
 func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err error) {
-	around := []backend.Backend{a.b}
+	around := []Folder{{a.b, cmp.Or(strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(a.path), a.name), "/"), ".")}}
 	if n.Kind == dialect.NeedBeside {
 		n.Name = path.Join(path.Dir(a.name), n.Name)
 	} else if a.r.Around != nil {
@@ -58,19 +60,25 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 			around = found
 		}
 	}
-	for _, b = range around {
+	var looked []string
+	for _, f := range around {
 		name := n.Name
+		looked = append(looked, f.Path)
 		if n.Kind == dialect.NeedLog {
-			if name, err = match(a.ctx, b, n.Name, a.name); err != nil {
+			if name, err = match(a.ctx, f.Backend, n.Name, a.name); err != nil {
 				continue
 			}
 		}
-		if at, err = b.Stat(a.ctx, name); err == nil {
-			return b, at, nil
+		if at, err = f.Backend.Stat(a.ctx, name); err == nil {
+			return f.Backend, at, nil
 		}
 		if !errors.Is(err, backend.ErrNotExist) {
 			break
 		}
+	}
+	// The decoder says what it asked for. A pattern would say less.
+	if n.Kind == dialect.NeedLog && errors.Is(err, backend.ErrNotExist) {
+		err = fmt.Errorf("%w in %s", backend.ErrNotExist, strings.Join(looked, " or "))
 	}
 	return nil, backend.Log{}, err
 }
@@ -82,7 +90,7 @@ const belongings = ".d"
 // the last in name order. What is in the folder of another log is not looked at.
 func match(ctx context.Context, b backend.Backend, pattern, asks string) (found string, err error) {
 	folder, own := path.Dir(asks), strings.TrimSuffix(asks, path.Ext(asks))+belongings
-	err = fmt.Errorf("%s: %w", pattern, backend.ErrNotExist)
+	err = backend.ErrNotExist
 	list := b.List
 	if g, ok := b.(backend.Glimpser); ok {
 		list = g.Names

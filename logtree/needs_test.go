@@ -75,15 +75,15 @@ func TestLoadSuppliesNeeds(t *testing.T) {
 	create(agent, "registry.json", "registry")
 	at := create(sessions, "a/fork.jsonl", "log a/base.jsonl", "beside note.json", "root registry.json", "log c/*")
 
-	around := func(_ dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error) {
+	around := func(_ dialect.Dialect, path string, kind dialect.NeedKind) ([]logtree.Folder, error) {
 		if kind == dialect.NeedRoot && path == "known" {
-			return []backend.Backend{agent}, nil
+			return []logtree.Folder{{Backend: agent, Path: "agent"}}, nil
 		}
 		return nil, nil
 	}
 	for path, want := range map[string][]string{
-		"known":   {"log b/*", "newer", "note", "registry", "! c/*: log does not exist"},
-		"unknown": {"log b/*", "newer", "note", "! registry.json: log does not exist", "! c/*: log does not exist"},
+		"known":   {"log b/*", "newer", "note", "registry", "! log does not exist in known"},
+		"unknown": {"log b/*", "newer", "note", "! registry.json: log does not exist", "! log does not exist in unknown"},
 	} {
 		l, err := logtree.Reader{Around: around}.Load(ctx, sessions, at, toy{}, path, nil, session.Header{})
 		if err != nil {

@@ -19,19 +19,30 @@ const (
 	mostOutput = 4 << 10  // the output or an argument of a tool
 	mostLines  = 300      // lines of a diff
 	pageRoom   = 96 << 10 // all texts of a page, then each is cut to leastText
-	leastText  = 400
+	leastText  = 160
+	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
+	lineOverhead = 70
 )
 
 // sessionView is what the templates of a session get.
 type sessionView struct {
 	SessionPage
 	site *Site
-	room *int // bytes of text that the page may still show
+	room *int            // bytes of text that the page may still show
+	own  session.EntryID // the leaf of the session, "" where it is not known
 }
 
 func newSessionView(s *Site, p SessionPage) sessionView {
 	room := pageRoom
-	return sessionView{SessionPage: p, site: s, room: &room}
+	v := sessionView{SessionPage: p, site: s, room: &room}
+	if p.Rail != nil {
+		for _, row := range p.Rail.Rows {
+			if row.Leaf {
+				v.own = row.Entry
+			}
+		}
+	}
+	return v
 }
 
 // fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
@@ -137,6 +148,28 @@ func (b blockView) Who() string {
 // When is the time of the block.
 func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
 
+// Word says what a note is about.
+func (b blockView) Word() string {
+	return screen.OneLine(strings.ReplaceAll(b.Native, "_", " "), 40)
+}
+
+// Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
+func (b blockView) Preview() string {
+	if !b.Meta && b.Role != session.RoleSystem {
+		return ""
+	}
+	var all strings.Builder
+	for _, p := range b.Pieces {
+		if t, ok := p.(transcript.Text); ok {
+			all.WriteString(t.Text + "\n")
+		}
+	}
+	if all.Len() < 240 {
+		return ""
+	}
+	return screen.OneLine(cut(all.String(), 2000), 84)
+}
+
 // NewModel is the model where it is not that of the answer before.
 func (b blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
 
@@ -147,16 +180,25 @@ func (b blockView) Spent() string {
 		", cache write " + wire.Number(u.CacheWrite)
 }
 
-// Self is the permanent link to the block, Raw the address of its entry in the log.
-func (b blockView) Self() string { return b.v.EntryLink(b.v.Leaf, b.ID) }
+// Self is the permanent link to the block. It names the end of the path, so that it shows the same wherever the session goes on.
+func (b blockView) Self() string {
+	if b.v.site.Export || b.v.Window == nil {
+		return Anchor(b.ID)
+	}
+	return b.v.address(param{"leaf", string(b.v.Window.Leaf)}, param{"at", string(b.ID)}) + Anchor(b.ID)
+}
 
 // Raw is the address of the entry as it is in the log.
 func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
 
-// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment.
+// EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The leaf of the
+// session is left out: then the page goes on with the session.
 func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
+	}
+	if leaf == v.own {
+		leaf = ""
 	}
 	return v.address(param{"leaf", string(leaf)}, param{"at", string(entry)}) + Anchor(entry)
 }

@@ -47,6 +47,9 @@ const (
 // mostDays bounds the bars of a chart: one day that is far away must not make it empty.
 const mostDays = 400
 
+// mostValue bounds a value: a chart is drawn with whole steps up to the largest.
+const mostValue = 1e15
+
 // bar is one day: the parts are stacked.
 type bar struct {
 	day   string // 2026-11-15
@@ -60,20 +63,16 @@ func bars(days []wire.Group, series []Series, m measure) []bar {
 		t, err := time.Parse(time.DateOnly, g.Name)
 		return t, err == nil
 	}
-	var first, last time.Time
+	var all []time.Time
 	for _, g := range days {
 		if t, ok := at(g); ok {
-			if first.IsZero() || t.Before(first) {
-				first = t
-			}
-			if t.After(last) {
-				last = t
-			}
+			all = append(all, t)
 		}
 	}
-	if first.IsZero() {
+	if len(all) == 0 {
 		return nil
 	}
+	first, last := slices.MinFunc(all, time.Time.Compare), slices.MaxFunc(all, time.Time.Compare)
 	if earliest := last.AddDate(0, 0, 1-mostDays); first.Before(earliest) {
 		first = earliest
 	}
@@ -89,7 +88,7 @@ func bars(days []wire.Group, series []Series, m measure) []bar {
 		for _, g := range s.Days {
 			if t, ok := at(g); ok && !t.Before(first) && !t.After(last) {
 				i := int(t.Sub(first).Hours()/24 + 0.5)
-				value := max(m.of(g.Amount), 0)
+				value := min(max(m.of(g.Amount), 0), mostValue)
 				list[i].parts[j] += value
 				list[i].sum += value
 			}
@@ -124,7 +123,8 @@ func chart(list []bar, series []Series, m measure) template.HTML {
 	y := func(v float64) float64 { return chartTop + plot*(1-v/high) }
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s per day">`, chartWidth, chartHeight, m.title)
-	for v := 0.0; v <= high*1.001; v += by {
+	for i := range int(high/by+0.5) + 1 {
+		v := float64(i) * by
 		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
 			chartLeft, y(v), chartWidth, chartLeft-8, y(v)+4, template.HTMLEscapeString(strings.TrimSuffix(m.show(v), ".00")))
 	}

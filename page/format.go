@@ -25,6 +25,7 @@ var funcs = template.FuncMap{
 	"tokens":  tokens,
 	"dollars": dollars,
 	"anchor":  Anchor,
+	"element": elementID,
 	"took":    took,
 	"int64":   func(n int) int64 { return int64(n) },
 	"short":   shortID,

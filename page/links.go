@@ -45,7 +45,11 @@ func with(address string, v url.Values) string {
 }
 
 // Anchor is the fragment of an entry.
-func Anchor(id session.EntryID) string { return "#" + url.PathEscape(string(id)) }
+func Anchor(id session.EntryID) string { return "#" + elementID(id) }
+
+// elementID is the id of an entry's element: the entry's own, with escapes for what a fragment spells with them. A browser
+// compares both before it takes escapes away.
+func elementID(id session.EntryID) string { return url.PathEscape(string(id)) }
 
 // EntryLink is the permanent link to an entry, as seen from a leaf. It works whatever part of the session is shown.
 func (s *Site) EntryLink(key string, leaf, entry session.EntryID) string {

@@ -190,9 +190,12 @@ func (v sessionView) First() string {
 // Last leads to the end of the path.
 func (v sessionView) Last() string { return v.address(param{"leaf", string(v.Leaf)}) }
 
+// live reports whether the path ends where the session is now. Then it goes on with the session.
+func (v sessionView) live() bool { return v.Leaf == "" || v.Leaf == v.own }
+
 // LeafLink leads to the session as it is now, "" where that is shown.
 func (v sessionView) LeafLink() string {
-	if v.Leaf == "" || v.site.Export {
+	if v.live() || v.site.Export {
 		return ""
 	}
 	return v.address()
@@ -205,6 +208,9 @@ func (v sessionView) FragmentLink() string {
 	}
 	values := url.Values{}
 	for _, p := range []param{{"mode", string(v.Mode)}, {"leaf", string(v.Leaf)}} {
+		if p.name == "leaf" && v.live() {
+			continue
+		}
 		if p.value != "" {
 			values.Set(p.name, p.value)
 		}

@@ -31,8 +31,8 @@ type runView struct {
 	RunPage
 	site  *Site
 	steps []runStep
-	// start and end are the first and the last known time.
-	start, end time.Time
+	// start and end are the first and the last known time; answered is that of the last response.
+	start, end, answered time.Time
 	// Left counts the steps that are not shown.
 	Left int
 }
@@ -74,13 +74,20 @@ func (v *runView) read() error {
 			v.response(b, requests, at)
 		case *run.ToolOutput:
 			i, ok := calls[b.ToolCallID]
-			if !ok {
-				i = v.add(runStep{Lane: "tool", Start: at, Title: screen.OneLine(b.Tool, 60)})
+			if !ok { // no event tells of the call: it began after the last response
+				start := v.answered
+				if start.IsZero() {
+					start = at
+				}
+				i = v.add(runStep{Lane: "tool", Start: start, Title: screen.OneLine(b.Tool, 60), Line: screen.OneLine(b.Result, 120)})
 			}
 			if i >= 0 {
 				s := &v.steps[i]
 				s.End = at
-				s.Text += outputHTML("\n" + b.Result)
+				if s.Text != "" {
+					s.Text += "\n"
+				}
+				s.Text += outputHTML(b.Result)
 				s.Failed = b.IsError != nil && *b.IsError
 			}
 		case *run.AgentEvent:
@@ -132,7 +139,7 @@ func (v *runView) response(b *run.LLMResponse, requests map[int64]int, at time.T
 		return
 	}
 	s := &v.steps[i]
-	s.End, s.Usage = at, b.Output.Usage
+	s.End, s.Usage, v.answered = at, b.Output.Usage, at
 	if stop := b.Output.StopReason; stop != "" {
 		s.Title += " · " + screen.OneLine(stop, 40)
 	}

@@ -290,6 +290,7 @@ func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 				view.More++
 				continue
 			}
+			*v.room -= lineOverhead
 			most := v.fit(l.Text, 2000)
 			line.HTML = plain(cut(l.Text, most))
 			view.Lines = append(view.Lines, line)

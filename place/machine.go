@@ -144,7 +144,7 @@ func (m *Machine) Reader() logtree.Reader {
 
 // around gives the backends that the needs of a log at a path are read from: that of its own place, and for other logs
 // those of all places of the agent.
-func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) ([]backend.Backend, error) {
+func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) ([]logtree.Folder, error) {
 	root, ok := m.RootOf(d, path)
 	if !ok {
 		return nil, nil
@@ -159,13 +159,13 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 			}
 		}
 	}
-	var list []backend.Backend
+	var list []logtree.Folder
 	for _, dir := range dirs {
 		b, err := m.Open(dir)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, b)
+		list = append(list, logtree.Folder{Backend: b, Path: dir})
 	}
 	return list, nil
 }

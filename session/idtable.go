@@ -38,7 +38,9 @@ func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	if n := t.ordered; n > 0 && (!made || n < fewOrdered) {
 		t.ordered = 0
 		for k := range n {
-			t.put(nodes, int32(k))
+			if later := t.put(nodes, int32(k)); later >= 0 {
+				t.put(nodes, later)
+			}
 		}
 	}
 	if before = t.put(nodes, i); before < 0 {

@@ -77,8 +77,8 @@ type changedFile struct {
 	entries    []session.EntryID
 
 	known, new, deleted bool
-	base, text          string // where the text is known; base is "" if what was there before is not known
-	baseUnknown         bool
+	text                string // the whole text, where it is known
+	baseUnknown         bool   // what was there before the text was written is not known
 	pieces              []replacement
 	loose               []diff.Hunk // hunks that cannot be added up
 	partial             Edit        // collects what is not known
@@ -215,7 +215,7 @@ func (c *changedFiles) list() (list []FileChange) {
 		}
 		e.Hunks = f.loose
 		if f.known {
-			e.Hunks = append(e.Hunks, diff.Compare(f.base, f.text, contextLines)...)
+			e.Hunks = append(e.Hunks, diff.Compare("", f.text, contextLines)...)
 			if f.baseUnknown {
 				e.note(unknownBefore)
 			}

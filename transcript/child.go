@@ -4,15 +4,22 @@ import (
 	"cmp"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
+// children are the sessions of sub-agents.
+type children struct {
+	byID map[session.ID]Child
+	list []Child
+}
+
 // SetChildren tells the document which sessions there are, as a list with a catalogue gives them. Those of this session's
-// sub-agents are used for Tool.Child and SubAgents. It is called before anything else.
+// sub-agents are used for Tool.Child and SubAgents from then on.
 func (d *Document) SetChildren(rows []place.Row) {
 	path := d.s.Path()
-	d.children, d.order = map[session.ID]Child{}, nil
+	known := &children{byID: map[session.ID]Child{}}
 	parents := place.Parents(rows)
 	for i := range rows {
 		r, p := &rows[i], parents[i]
@@ -21,30 +28,33 @@ func (d *Document) SetChildren(rows []place.Row) {
 		}
 		c := Child{Session: r.ID, Path: r.Path, Title: r.Heading()}
 		if k := r.Known; k != nil {
-			c.Entries, c.Tokens, c.Cost = k.Entries, k.Tokens.Input+k.Tokens.Output+k.Tokens.CacheRead+k.Tokens.CacheWrite, k.Cost
+			t := k.Tokens
+			c.Entries, c.Tokens, c.Cost = k.Entries, max(t.Total, t.Input+t.Output+t.CacheRead+t.CacheWrite), k.Cost
 		}
-		if _, again := d.children[r.ID]; !again {
-			d.order = append(d.order, r.ID)
+		if _, again := known.byID[r.ID]; !again {
+			known.list = append(known.list, c)
+			known.byID[r.ID] = c
 		}
-		d.children[r.ID] = c
 	}
+	d.children.Store(known)
 }
 
 // SubAgents are the sessions of the sub-agents of this session, in the order of SetChildren.
-func (d *Document) SubAgents() (list []Child) {
-	for _, id := range d.order {
-		list = append(list, d.children[id])
+func (d *Document) SubAgents() []Child {
+	if known := d.children.Load(); known != nil {
+		return known.list
 	}
-	return list
+	return nil
 }
 
 // child is the session of a sub-agent that a result names.
 func (d *Document) child(id session.ID) *Child {
-	c, ok := d.children[id]
-	if !ok {
-		c = Child{Session: id}
+	if known := d.children.Load(); known != nil {
+		if c, ok := known.byID[id]; ok {
+			return &c
+		}
 	}
-	return &c
+	return &Child{Session: id}
 }
 
 const (
@@ -63,21 +73,33 @@ func (b *builder) sideChild(call int, arguments session.Raw) (*Child, error) {
 		if tried++; tried > mostCandidates {
 			break
 		}
-		v, err := b.reader.Look(b.d.k.t.At(int(first)))
+		text, err := b.sideText(first)
 		if err != nil {
 			return nil, err
 		}
-		text := firstText(v.Parts)
-		if text == "" {
-			continue
-		}
 		for _, value := range rawjson.Fields(arguments) {
-			if s, ok := rawjson.Unquote(value); ok && s == text {
-				return b.aside(first, cmp.Or(rawjson.Str(arguments, "description"), v.Line(labelWidth)))
+			if s, ok := rawjson.Unquote(value); ok && s == text && text != "" {
+				return b.aside(first, cmp.Or(rawjson.Str(arguments, "description"), screen.OneLine(text, labelWidth)))
 			}
 		}
 	}
 	return nil, nil
+}
+
+// sideText is the first text of a conversation beside the main one.
+func (b *builder) sideText(first int32) (string, error) {
+	if s, ok := b.sides[first]; ok {
+		return s, nil
+	}
+	v, err := b.reader.Look(b.d.k.t.At(int(first)))
+	if err != nil && b.ctx.Err() != nil {
+		return "", err
+	}
+	if b.sides == nil {
+		b.sides = map[int32]string{}
+	}
+	b.sides[first] = firstText(v.Parts) // "" where it cannot be read
+	return b.sides[first], nil
 }
 
 // aside sums up a conversation beside the main one.
@@ -97,10 +119,10 @@ func (b *builder) aside(first int32, title string) (*Child, error) {
 			continue
 		}
 		v, err := b.reader.Look(e)
-		if err != nil {
+		if err != nil && b.ctx.Err() != nil {
 			return nil, err
 		}
-		if body, ok := v.Body.(session.Message); ok {
+		if body, ok := v.Body.(session.Message); ok && err == nil {
 			if err := b.answered(m, v, body); err != nil {
 				return nil, err
 			}

@@ -44,6 +44,19 @@ func (o *pieceOptions) raw(kind string, json session.Raw) Raw {
 	return Raw{Type: kind, JSON: session.Raw(s), Cut: cut}
 }
 
+// images counts the pictures of a part.
+func images(p session.Part) (n int) {
+	switch p := p.(type) {
+	case session.Image:
+		return 1
+	case session.ToolResult:
+		for _, q := range p.Parts {
+			n += images(q)
+		}
+	}
+	return n
+}
+
 // piece makes a piece of a text, a picture or something unknown; nil where there is nothing to show.
 func (o *pieceOptions) piece(id session.EntryID, p session.Part) Piece {
 	switch p := p.(type) {
@@ -88,7 +101,7 @@ func (o *pieceOptions) output(id session.EntryID, parts []session.Part) (list []
 
 const titleWidth = 120 // columns of a title
 
-// title says in one line what a call is about. A command in the form of a list is shown as it is typed.
+// title says in one line what a call is about: the files that it changes, its command as it is typed, or its arguments.
 func title(arguments session.Raw, edits []Edit) string {
 	if len(edits) > 0 {
 		var paths []string
@@ -98,7 +111,11 @@ func title(arguments session.Raw, edits []Edit) string {
 		return screen.OneLine(strings.Join(paths, ", "), titleWidth)
 	}
 	for _, key := range []string{"command", "cmd"} {
-		if words := textList(rawjson.Get(arguments, key)); len(words) > 0 {
+		value := rawjson.Get(arguments, key)
+		if s, ok := rawjson.Unquote(value); ok && s != "" {
+			return screen.OneLine(s, titleWidth)
+		}
+		if words := textList(value); len(words) > 0 {
 			if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
 				words = words[2:] // a shell and its command
 			}

@@ -31,7 +31,7 @@ const (
 // Row is a row of a rail, drawn below the rows before it.
 type Row struct {
 	Kind RowKind
-	// Entry is the one that the row stands for, the first of a run. Link is the leaf with which a window shows it.
+	// Entry is the one that the row stands for, of a run the last. Link is the leaf with which a window shows it.
 	Entry, Link session.EntryID
 	// Above is the row that this one hangs on, -1 for none. An edge leads from there.
 	Above int
@@ -117,8 +117,7 @@ func (a *artist) draw() *Rail {
 	return best
 }
 
-// heads are the entries that are worth a row: not the results of calls and the further records of an answer, unless
-// something begins or ends there. It stops where there are too many.
+// heads are the entries that are worth a row. It stops where there are too many.
 func (a *artist) heads() (list []int32) {
 	for _, i := range a.k.order {
 		if a.isHead(i) {
@@ -130,10 +129,7 @@ func (a *artist) heads() (list []int32) {
 	return list
 }
 
-func (a *artist) isHead(i int32) bool {
-	k := a.k
-	return k.class[i]&(byTool|later) == 0 || k.kids[i] != 1 || k.forks(k.up[i]) || i == k.leaf || i == a.here
-}
+func (a *artist) isHead(i int32) bool { return a.k.isHead(i) || i == a.k.leaf || i == a.here }
 
 // ranked gives the entries that matter most, at most as many as there are rows.
 func (a *artist) ranked() []int32 {
@@ -307,20 +303,15 @@ func (a *artist) row(i int32, above, column int) Row {
 // run stands for the entries between two of which the first is above the second.
 func (a *artist) run(up, i int32) Row {
 	k := a.k
+	last := k.up[i]
 	r := Row{Kind: RowRun}
-	first := int32(-1)
-	for at := k.up[i]; at != up && at != k.root(); at = k.up[at] {
-		if a.isHead(at) {
-			r.Count++
-		}
-		r.Branches += int(k.kids[at]) - 1
-		first = at
+	if last == up {
+		return r
 	}
-	if first >= 0 {
-		r.Entry, r.Link, r.Active = k.id(first), k.id(k.end(i)), a.route.at(first) >= 0
-		if a.route.at(i) >= 0 {
-			r.Link = a.route.leaf
-		}
+	r.Count, r.Branches = int(k.heads[last]-k.heads[up]), int(k.sideways[last]-k.sideways[up])
+	r.Entry, r.Link, r.Active = k.id(last), k.id(k.end(i)), a.route.at(last) >= 0
+	if a.route.at(i) >= 0 {
+		r.Link = a.route.leaf
 	}
 	return r
 }
@@ -328,13 +319,10 @@ func (a *artist) run(up, i int32) Row {
 // rest stands for all below an entry of which nothing is drawn.
 func (a *artist) rest(i int32) Row {
 	k := a.k
-	r := Row{Kind: RowRun, Count: int(k.weight[i]) - 1}
+	r := Row{Kind: RowRun, Count: int(k.weight[i]) - 1, Branches: max(int(k.kids[i])-1, 0)}
 	if r.Count > 0 {
-		first := k.first[i]
-		r.Entry, r.Link, r.Active = k.id(first), k.id(k.end(first)), a.route.at(first) >= 0
-		if r.Active {
-			r.Link = a.route.leaf
-		}
+		tip := k.tip[i]
+		r.Entry, r.Link, r.Active = k.id(tip), k.id(k.end(i)), a.route.at(tip) >= 0
 	}
 	return r
 }
@@ -359,15 +347,12 @@ func (d *Document) describe(ctx context.Context, rail *Rail) error {
 		}
 		var err error
 		if row.Number > 0 {
-			row.Text, err = d.label(r, int32(e.Index))
+			row.Text, err = d.label(ctx, r, row.index)
 		} else {
-			row.Text, err = d.line(r, int32(e.Index))
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			row.Text, err = d.line(ctx, r, row.index)
 		}
 		if err != nil {
-			row.Text = "(cannot be read)"
+			return err
 		}
 	}
 	return nil

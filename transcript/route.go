@@ -61,9 +61,7 @@ func newRoute(k *Skeleton, leaf session.EntryID) (*route, error) {
 	if seen, err := path.Seen(); err == nil {
 		r.seen = seen
 	}
-	if err := r.lead(k); err != nil {
-		return nil, err
-	}
+	r.lead(k)
 	r.where = make([]int32, k.t.Len()+1)
 	for i := range r.where {
 		r.where[i] = -1
@@ -75,56 +73,46 @@ func newRoute(k *Skeleton, leaf session.EntryID) (*route, error) {
 	return r, nil
 }
 
-// lead puts before the path what the log has before a compaction without a parent.
-func (r *route) lead(k *Skeleton) error {
-	stretches := [][]int32{r.index}
-	done := map[int32]bool{} // compactions
-	for {
-		before := k.root()
-		for _, i := range stretches[len(stretches)-1] {
-			if k.class[i]&speaks != 0 && k.t.Above(int(i)) < 0 && k.up[i] != k.root() && !done[i] {
-				before, done[i] = k.up[i], true
+// lead puts before the path what the log has before a compaction without a parent. What the compaction keeps may stand on
+// the path behind it: it is shown where it was said.
+func (r *route) lead(k *Skeleton) {
+	at := slices.IndexFunc(r.index, func(i int32) bool {
+		return k.class[i]&speaks != 0 && k.up[i] != k.root() && k.t.Above(int(i)) < 0
+	})
+	if at < 0 {
+		return
+	}
+	list := k.written(k.up[r.index[at]])
+	on := make([]bool, k.t.Len())
+	for _, i := range list {
+		on[i] = true
+	}
+	for _, i := range r.index {
+		if !on[i] {
+			list = append(list, i)
+		}
+	}
+	r.index = list
+}
+
+// written gives the entries above an entry as the log has their parents, with the results that hang on them. It goes on
+// above a compaction without a parent.
+func (k *Skeleton) written(i int32) (list []int32) {
+	on := make([]bool, k.t.Len())
+	for at := int(i); !on[at]; {
+		on[at] = true
+		up := k.t.Above(at)
+		if up < 0 {
+			if up = int(k.up[at]); up == k.t.Len() {
 				break
 			}
 		}
-		if before == k.root() {
-			break
-		}
-		path, err := k.t.Path(k.id(before))
-		if err != nil {
-			return err
-		}
-		stretch := path.Indexes()
-		if slices.ContainsFunc(stretch, func(i int32) bool { return done[i] }) {
-			stretch = k.written(before) // the program moved what the compaction keeps behind it
-		}
-		stretches = append(stretches, stretch)
-	}
-	if len(stretches) == 1 {
-		return nil
-	}
-	r.index = nil
-	on := make([]bool, k.t.Len())
-	for _, s := range slices.Backward(stretches) {
-		for _, i := range s {
-			if !on[i] {
-				on[i] = true
-				r.index = append(r.index, i)
-			}
-		}
-	}
-	return nil
-}
-
-// written gives the entries above an entry as the log has their parents, with the results that hang on them.
-func (k *Skeleton) written(i int32) (list []int32) {
-	on := make([]bool, k.t.Len())
-	for at := int(i); at >= 0 && !on[at]; at = k.t.Above(at) {
-		on[at] = true
+		at = up
 	}
 	for at := range k.t.Len() {
-		if up := k.t.Above(at); !on[at] && up >= 0 && on[up] && k.class[at]&byTool != 0 && k.class[at]&speaks == 0 {
-			on[at] = true
+		if k.class[at]&byTool != 0 && k.class[at]&speaks == 0 && !on[at] {
+			up := k.t.Above(at)
+			on[at] = up >= 0 && on[up]
 		}
 		if on[at] {
 			list = append(list, int32(at))

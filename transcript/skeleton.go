@@ -18,6 +18,8 @@ type Skeleton struct {
 	weight      []int32 // entries that speak at or below; 0 for an entry that does not speak
 	tip         []int32 // newest end at or below; -1 for an entry that does not speak
 	depth       []int32
+	heads       []int32 // entries worth a row at or above
+	sideways    []int32 // branches that leave from the way to an entry, at or above
 	// order are the entries that speak, parents before children; place is the position of an entry in it.
 	order []int32
 	place []int32
@@ -226,12 +228,18 @@ func (k *Skeleton) link() {
 func (k *Skeleton) walk() {
 	n := k.t.Len()
 	k.weight, k.tip, k.depth, k.place = make([]int32, n+1), make([]int32, n+1), make([]int32, n+1), make([]int32, n+1)
+	k.heads, k.sideways = make([]int32, n+1), make([]int32, n+1)
 	for i := range k.tip {
 		k.tip[i], k.place[i] = -1, -1
 	}
 	at := k.first[n]
 	for at >= 0 {
-		k.depth[at] = k.depth[k.up[at]] + 1
+		up := k.up[at]
+		k.depth[at] = k.depth[up] + 1
+		k.heads[at], k.sideways[at] = k.heads[up], k.sideways[up]+max(k.kids[at]-1, 0)
+		if k.isHead(at) {
+			k.heads[at]++
+		}
 		k.place[at] = int32(len(k.order))
 		k.order = append(k.order, at)
 		if k.first[at] >= 0 {
@@ -281,6 +289,14 @@ func (k *Skeleton) leafIndex() int32 {
 		return int32(e.Index)
 	}
 	return k.leaf
+}
+
+// isHead reports whether an entry is worth a row of a drawing: not the results of calls and the further records of an
+// answer, unless something begins or ends there.
+func (k *Skeleton) isHead(i int32) bool {
+	c, up := k.class[i], k.up[i]
+	more := c&(byTool|later) != 0 || c&byModel != 0 && k.class[up]&byModel != 0
+	return !more || k.kids[i] != 1 || k.forks(up)
 }
 
 // forks reports whether several branches begin after an entry.

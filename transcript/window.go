@@ -99,6 +99,9 @@ func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	end := d.k.root()
 	for _, i := range slices.Backward(r.index) {
+		if d.k.class[i]&aside != 0 && d.k.class[i]&speaks == 0 {
+			return nil, nil // beside the main conversation
+		}
 		if d.k.class[i]&speaks != 0 {
 			end = i
 			break
@@ -107,7 +110,7 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	if d.k.first[end] < 0 {
 		return nil, nil
 	}
-	return d.fork(d.reader(ctx), end, -1)
+	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
 // steps are the positions of the entries that may be shown.

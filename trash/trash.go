@@ -105,13 +105,26 @@ func (t *Trash) open() (backend.Backend, error) {
 	return t.m.OpenWriting(place.Join(t.opt.State, folder), backend.DurabilityAlways)
 }
 
+// NeededError is the error for a session that others go on from: without it they lose what comes before.
+type NeededError struct {
+	Path string
+	// By are the paths of the others.
+	By []string
+}
+
+// Error implements error.
+func (e *NeededError) Error() string {
+	return fmt.Sprintf("%s: other sessions go on from it, and would lose what comes before: %s; nothing was removed", e.Path, strings.Join(e.By, ", "))
+}
+
 // Put moves the session at a path to the trash. A log that is not a session is refused, and so is one that another program
-// has open for writing: backend.ErrHeld.
+// has open for writing (backend.ErrHeld), or that other sessions go on from (*NeededError).
 func (t *Trash) Put(ctx context.Context, path string) (Item, error) {
 	return t.putPath(ctx, path, false)
 }
 
-// PutHeld is Put even if another program has the log open. What that program writes later is lost.
+// PutHeld is Put even if another program has the log open, or other sessions go on from it. What that program writes later is
+// lost, and the others lose what comes before.
 func (t *Trash) PutHeld(ctx context.Context, path string) (Item, error) {
 	return t.putPath(ctx, path, true)
 }
@@ -150,6 +163,11 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	at, d, h := log.At, log.Dialect, log.Tree.Header()
 	if err := log.Close(); err != nil {
 		return Item{}, err
+	}
+	if !opt.Force {
+		if by, err := t.m.NeededBy(ctx, d, l); err != nil || len(by) > 0 {
+			return Item{}, cmp.Or(err, error(&NeededError{from, by}))
+		}
 	}
 	// The trash keeps exact bytes, and a compressed log is not written back.
 	if backend.Compressed(l.Backend, l.Name) {

@@ -109,6 +109,7 @@ func (a *app) demo(ctx context.Context, out *output) (err error) {
 	fmt.Fprintf(out, "\n%s\n", st.bold("Next steps:"))
 	for _, next := range [][2]string{
 		{"treeline ls --all", "the sessions on this machine"},
+		{"treeline serve --open", "see them in a browser; --demo shows made-up ones"},
 		{"treeline show @last", "read the newest session of this directory"},
 		{"treeline search WORDS", "search all of them"},
 		{"treeline new --cwd .", "start one; then append, branch and label"},

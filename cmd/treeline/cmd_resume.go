@@ -94,7 +94,7 @@ func (a *app) resume(ctx context.Context, ref, source, in, leaf string, opt tree
 		return none, err
 	}
 	if opt.In, err = namedDialect(s, in); err != nil {
-		return none, err
+		return none, misused("unknown agent %q: there are %s", in, strings.Join(launchable(), ", "))
 	}
 	src, err := a.openIn(ctx, s, ref, source)
 	if err != nil {

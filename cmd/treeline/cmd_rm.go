@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/trash"
@@ -32,7 +33,8 @@ func (a *app) rmCommand() *cobra.Command {
 		Short:      "Move sessions to the trash",
 		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
 			"overwrites another file. On a terminal it asks first. The folder of a session of Claude Code goes with it: sub-agents and long\n" +
-			"outputs. Images, backups and other files beside a session stay.\n\n" +
+			"outputs. Images, backups and other files beside a session stay. A session of Codex that forks go on from is refused without\n" +
+			"--force, unless they are removed as well.\n\n" +
 			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +
 			"what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
 		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",
@@ -67,11 +69,7 @@ func (a *app) rmCommand() *cobra.Command {
 			case cmd.Flags().Changed("undo"):
 				return a.undo(cmd.Context(), s, undo)
 			}
-			put := s.Trash
-			if force {
-				put = s.TrashHeld
-			}
-			return a.rm(cmd.Context(), s, args, yes, put)
+			return a.rm(cmd.Context(), s, args, yes, force)
 		},
 		ValidArgsFunction: a.completeSession,
 	}
@@ -87,9 +85,10 @@ func (a *app) rmCommand() *cobra.Command {
 
 // rm finds all sessions before it moves the first, so that a misspelled name leaves them all in place. Each is opened
 // to check that it is a session: rm does not delete arbitrary files.
-func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool, put func(context.Context, string) (trash.Item, error)) error {
+func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes, force bool) error {
 	var paths []string
 	var about [][]string
+	needs := map[string][]string{} // paths of sessions that go on from one
 	for _, ref := range refs {
 		path, err := a.locate(ctx, s, ref)
 		if err != nil {
@@ -100,15 +99,36 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 			return openError(path, err)
 		}
 		about = append(about, aboutSession(sess.Log().Time, sess.Dialect(), titleOf(ctx, sess)))
+		d := sess.Dialect()
 		if err := sess.Close(); err != nil {
+			return err
+		}
+		if needs[path], err = neededBy(ctx, s, d, path); err != nil {
 			return err
 		}
 		paths = append(paths, path)
 	}
+	for _, path := range paths {
+		others := slices.DeleteFunc(slices.Clone(needs[path]), func(by string) bool { return slices.Contains(paths, by) })
+		if len(others) > 0 && !force {
+			return &trash.NeededError{Path: path, By: others}
+		}
+	}
 	if !yes && !a.confirm(paths, about) {
 		return errors.New("nothing was removed")
 	}
-	for _, path := range paths {
+	put := s.Trash
+	if force {
+		put = s.TrashHeld
+	}
+	for len(paths) > 0 {
+		// Sessions that go on from another one come before it.
+		i := slices.IndexFunc(paths, func(path string) bool {
+			return !slices.ContainsFunc(needs[path], func(by string) bool { return slices.Contains(paths, by) })
+		})
+		i = max(i, 0)
+		path := paths[i]
+		paths = slices.Delete(paths, i, i+1)
 		t, err := put(ctx, path)
 		if err != nil {
 			return openError(path, err)
@@ -119,6 +139,15 @@ func (a *app) rm(ctx context.Context, s *treeline.Store, refs []string, yes bool
 		}
 	}
 	return nil
+}
+
+// neededBy gives the paths of the sessions that go on from the one at a path.
+func neededBy(ctx context.Context, s *treeline.Store, d dialect.Dialect, path string) ([]string, error) {
+	l, err := s.Locate(path)
+	if err != nil {
+		return nil, err
+	}
+	return s.NeededBy(ctx, d, l)
 }
 
 // titleOf is the title of a session or, without one, the first prompt.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
@@ -94,6 +95,7 @@ func hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
 	var refused *store.RefusedError
+	var needed *trash.NeededError
 	switch {
 	case err == nil:
 		return nil
@@ -113,6 +115,10 @@ func hint(err error) error {
 		more = "'treeline run record' records one, 'treeline convert' makes a session of one"
 	case errors.As(err, &readOnly):
 		more = "'treeline convert' makes a session of it that can be written"
+	case errors.As(err, &needed):
+		more = "remove those first, or use --force"
+	case errors.Is(err, export.ErrExists):
+		more = "--force replaces it"
 	case errors.Is(err, backend.ErrHeld):
 		more = "close it, or use --force where the command has it"
 	default:

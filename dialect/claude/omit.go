@@ -299,10 +299,20 @@ func (o *omissions) seconds(to int32) {
 	}
 }
 
-// nameless reports messages without a uuid that follow an entry of the path. No entry can name them as its parent.
+// nameless reports messages without a uuid that follow an entry of the path, which no entry can name as its parent, and those
+// that a later one without a uuid replaces.
 func (o *omissions) nameless() {
-	for i := range int32(len(o.marks)) {
-		if p := o.parent[i]; o.speaks(i) && o.marks[i].flags&isNameless != 0 && o.at[i] == 0 && p >= 0 && o.at[p] > 0 && o.at[p]+1 >= o.begin {
+	from := int32(-1) // the compaction
+	if o.begin > 1 {
+		from = int32(o.path.At(int(o.begin) - 2).Index)
+	}
+	for i := from + 1; i < int32(len(o.marks)); i++ {
+		m, p := o.marks[i].flags, o.parent[i]
+		switch {
+		case m&isEntry == 0 || m&isNameless == 0 || m&(isUser|isAssistant) == 0 || o.at[i] > 0:
+		case !o.live(i):
+			o.unseen(i, "the message has no uuid, nor has a later line: the program reads only the last of them", adviceKept)
+		case p >= 0 && o.at[p] > 0 && o.at[p]+1 >= o.begin:
 			o.unseen(i, "the message has no uuid, and no entry leads to it", adviceKept)
 		}
 	}

@@ -136,7 +136,7 @@ func (dec *decoder) follow(b *base) (refused string) {
 		return "the rollout " + b.id + ", which it goes on from, has no ordinals"
 	case b.bytes > b.log.Size():
 		return "the rollout " + b.id + ", which it goes on from, is too short"
-	case b.after <= dialect.Integer(rawjson.Get(r.Data, "ordinal")):
+	case b.after == 0:
 		return "it goes on from before the beginning of the rollout " + b.id
 	}
 	return dec.want(payload)

@@ -8,14 +8,11 @@ import (
 // base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
 // position after it.
 func (r *replay) base(last int) (int, error) {
-	if r.based {
-		return r.page(last)
-	}
 	skip := r.extra
 	var turn span
-	for i := last; i >= r.from; i-- {
+	for i := last; i >= 0; i-- {
 		e := r.t.At(i)
-		if r.lost[i] || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
+		if r.lost[i] || r.passed(i) || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
 			continue
 		}
 		raw, err := e.Raw()
@@ -24,6 +21,7 @@ func (r *replay) base(last int) (int, error) {
 		}
 		payload := rawjson.Get(raw, "payload")
 		switch {
+		case deep(raw):
 		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
 			skip += numTurns(payload)
 		case e.Type == typeEvent && rawjson.Str(payload, "type") == "task_started":
@@ -39,25 +37,6 @@ func (r *replay) base(last int) (int, error) {
 	}
 	begin, _ := r.settle(turn, &skip)
 	return begin, nil
-}
-
-// page gives the position of the last compaction with a replacement. The program reads a file that goes on from another one
-// from its end, up to that line.
-func (r *replay) page(last int) (int, error) {
-	for i := last; i >= 0; i-- {
-		e := r.t.At(i)
-		if e.Type != typeCompacted || r.lost[i] || r.passed(i) {
-			continue
-		}
-		raw, err := e.Raw()
-		if err != nil {
-			return 0, err
-		}
-		if list, ok := replacementOf(rawjson.Get(raw, "payload")); ok && list != nil {
-			return i, nil
-		}
-	}
-	return 0, nil
 }
 
 // span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.

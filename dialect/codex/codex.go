@@ -56,10 +56,8 @@ type reader struct {
 	refused string
 	// baseless: the header names a base that the program does not read.
 	baseless bool
-	// based: the file goes on from another one.
-	based bool
-	own   int // position of the first entry of the file itself, after those of its base
-	from  int // position of the first of these that the program reads: in files with ordinals, after the last header
+	own      int // position of the first entry of the file itself, after those of its base
+	from     int // position of the first of these that the program reads: in files with ordinals, after the last header
 }
 
 // version is our number for the format, which has none.

@@ -187,6 +187,7 @@ func TestBase(t *testing.T) {
 		"in the middle":         {map[string]string{a: root}, on(a, 2, two-2), "one own", ""},
 		"compressed":            {map[string]string{a + ".zst": root}, on(a, 2, two), "one two own", ""},
 		"a base of the base":    {map[string]string{a: root, z: mid}, on(z, 11, len(head(z, on(a, 2, two))+say(10, "mid"))), "one two mid own", ""},
+		"its own ordinals":      {map[string]string{a: root, z: mid}, on(z, 1, len(head(z, on(a, 2, two))+say(10, "mid"))), "one two mid own", ""},
 		"missing":               {nil, on(a, 2, two), "refused own", ""},
 		"past the end":          {map[string]string{a: root}, on(a, 2, len(root)+1), "refused one two three own", ""},
 		"before the header":     {map[string]string{a: root}, on(a, 0, two), "refused one two own", ""},
@@ -224,6 +225,50 @@ func TestBase(t *testing.T) {
 		}
 		if g := strings.Join(seen, " "); g != tc.seen {
 			t.Errorf("%s, with a second header: %q, want %q", name, g, tc.seen)
+		}
+	}
+}
+
+// TestForkedRollback: a rollback takes the compactions of its turns back, also where the file goes on from another one.
+func TestForkedRollback(t *testing.T) {
+	const a = "019a2f00-0000-7000-8000-00000000000a"
+	n := 0
+	line := func(kind, payload string) string {
+		n++
+		return fmt.Sprintf(`{"timestamp":"t","ordinal":%d,"type":%q,"payload":%s}`, n-1, kind, payload) + "\n"
+	}
+	head := func(extra string) string {
+		return line("session_meta", `{"id":"`+a+`","timestamp":"t","cwd":"/","originator":"o","cli_version":"v","history_mode":"paginated"`+extra+`}`)
+	}
+	turn := func(id string) string {
+		return line("event_msg", `{"type":"task_started","turn_id":"`+id+`"}`) +
+			line("response_item", `{"type":"message","role":"user","content":[{"type":"input_text","text":"`+id+`"}]}`)
+	}
+	compact := func(text string) string {
+		return line("compacted", `{"message":"","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"`+text+`"}]}]}`)
+	}
+	back := func(turns int) string {
+		return line("event_msg", fmt.Sprintf(`{"type":"thread_rolled_back","num_turns":%d}`, turns))
+	}
+	base := head("") + compact("first") + turn("two")
+	fork := func() string {
+		return head(fmt.Sprintf(`,"history_base":{"thread_id":%q,"end_ordinal_exclusive":4,"end_byte_offset":%d}`, a, len(base)))
+	}
+	for log, want := range map[string]string{
+		fork() + back(1) + compact("second") + turn("three"):                "first three",
+		fork() + turn("three") + compact("second") + back(1) + turn("four"): "first two four",
+		fork() + turn("three") + compact("second") + turn("four"):           "second four",
+	} {
+		_, c := contextOf(t, log, map[string]string{a: base})
+		var seen []string
+		for m, err := range c.Messages() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, dialect.TextOf(codex.Codex.MessageParts(m.JSON)))
+		}
+		if got := strings.Join(seen, " "); got != want {
+			t.Errorf("the model sees %q, want %q:\n%s", got, want, log)
 		}
 	}
 }

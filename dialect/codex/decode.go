@@ -210,7 +210,6 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if why := badHeader(payload); why != "" && dec.r.refused == "" {
 		dec.r.refused = why
 	}
-	dec.r.based = isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base"))
 	dec.needs = append(dec.needs, dialect.Need{Kind: dialect.NeedRoot, Name: nameFile})
 	if why := dec.want(payload); why != "" {
 		dec.r.refused = why
@@ -352,7 +351,7 @@ func roleOf(item, role []byte) session.Role {
 		if string(role) == "developer" {
 			return session.RoleSystem
 		}
-		return dialect.RoleOf(role, "")
+		return dialect.RoleOf(role, "tool")
 	case "function_call_output", "custom_tool_call_output", "tool_search_output":
 		return session.RoleTool
 	case "agent_message":

@@ -14,13 +14,14 @@ import (
 
 // item is an item of the history on its way to the provider.
 type item struct {
-	entry session.Entry
-	kind  string
-	id    string // call_id
-	named bool   // it has a call_id
-	turn  bool   // it begins a turn of the user
-	user  bool   // a message of the user
-	lead  bool   // a message of the program that belongs to the turn after it
+	entry   session.Entry
+	kind    string
+	id      string // call_id
+	named   bool   // it has a call_id
+	turn    bool   // it begins a turn of the user
+	user    bool   // a message of the user
+	lead    bool   // a message of the program that belongs to the turn after it
+	summary bool   // a text of a message of the user is a summary, and none tells the model about its surroundings
 	// unseen says why the program drops what the entry has; such an item is not sent. swapped: it is sent out of its order.
 	unseen  string
 	swapped bool
@@ -128,8 +129,9 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 		}
 		i.user = role == "user"
 		context := i.user && marked(payload, contextMarkers)
-		i.turn = i.user && !context
-		i.lead = context && !marked(payload, summaryMarkers) || role == "developer" && marked(payload, developerMarkers)
+		summary := i.user && marked(payload, summaryMarkers)
+		i.turn, i.summary = i.user && !context && !summary, summary && !context
+		i.lead = context && !summary || role == "developer" && marked(payload, developerMarkers)
 	case "agent_message":
 		i.turn = true
 	case "compaction_summary":
@@ -215,7 +217,7 @@ func missing(kind string, payload []byte) string {
 
 // isPassed reports whether the program reads the metadata of an item.
 func isPassed(metadata []byte) bool {
-	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString)
+	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString) && nullOr(metadata, "create_time", dialect.IsNumber)
 }
 
 // escapes finds what halfPair looks at: a backslash, a surrogate pair, or (the group) half of one.

@@ -26,28 +26,39 @@ func numTurns(event []byte) int {
 	return n
 }
 
-// marker is how a text begins and ends in which the program tells the model about its surroundings. Case does not matter.
-type marker struct{ begin, end string }
+// marker is how a text begins and ends in which the program tells the model about its surroundings. Case and white space around
+// it do not matter, unless it is exact.
+type marker struct {
+	begin, end string
+	exact      bool
+}
 
 // contextMarkers are those of messages of the user's role.
 var contextMarkers = []marker{
-	{"<environment_context>", "</environment_context>"}, {"# AGENTS.md instructions", "</INSTRUCTIONS>"}, {"<turn_aborted>", "</turn_aborted>"},
-	{"<skill>", "</skill>"}, {"<user_shell_command>", "</user_shell_command>"}, {"<subagent_notification>", "</subagent_notification>"},
-	{"<goal_context>", "</goal_context>"}, {"<codex_internal_context ", "</codex_internal_context>"},
-	{"<agent_message_board_notification>", "</agent_message_board_notification>"}, {"<recommended_plugins>", "</recommended_plugins>"}, {"<hook_prompt ", "</hook_prompt>"}, {"<external_", ">"},
-	{"Warning: The maximum number of unified exec processes", ""}, {"Warning: apply_patch was requested via exec_command", "instead of exec_command."}, summaryMarkers[0],
+	{begin: "<environment_context>", end: "</environment_context>"}, {begin: "# AGENTS.md instructions", end: "</INSTRUCTIONS>"}, {begin: "<turn_aborted>", end: "</turn_aborted>"},
+	{begin: "<skill>", end: "</skill>"}, {begin: "<user_shell_command>", end: "</user_shell_command>"}, {begin: "<subagent_notification>", end: "</subagent_notification>"},
+	{begin: "<goal_context>", end: "</goal_context>"}, {begin: "<codex_internal_context ", end: "</codex_internal_context>"},
+	{begin: "<agent_message_board_notification>", end: "</agent_message_board_notification>"}, {begin: "<recommended_plugins>", end: "</recommended_plugins>"}, {begin: "<hook_prompt ", end: "</hook_prompt>"}, {begin: "<external_", end: ">"},
+	{begin: "Warning: The maximum number of unified exec processes"}, {begin: "Warning: apply_patch was requested via exec_command", end: "instead of exec_command."},
 }
 
 // summaryMarkers begin summaries. They are no turns, but stay when the turn after them is rolled back.
-var summaryMarkers = []marker{{summaryPrefix + "\n", ""}}
+var summaryMarkers = []marker{{begin: summaryPrefix + "\n", exact: true}}
+
+// promptMarkers are those of messages of the user's role that are no turns.
+var promptMarkers = slices.Concat(contextMarkers, summaryMarkers)
 
 // developerMarkers begin the texts of the program in messages of the developer's role.
 var developerMarkers = []marker{
-	{"<permissions instructions>", ""}, {"<model_switch>", ""}, {"<collaboration_mode>", ""}, {"<realtime_conversation>", ""},
-	{"<skills_instructions>", ""}, {"<personality_spec>", ""}, {"<token_budget>", ""}, {"<apps_instructions>", ""}, {"<plugins_instructions>", ""},
+	{begin: "<permissions instructions>"}, {begin: "<model_switch>"}, {begin: "<collaboration_mode>"}, {begin: "<realtime_conversation>"},
+	{begin: "<skills_instructions>"}, {begin: "<personality_spec>"}, {begin: "<token_budget>"}, {begin: "<apps_instructions>"}, {begin: "<plugins_instructions>"},
 }
 
 func (m marker) matches(text string) bool {
+	if m.exact {
+		return strings.HasPrefix(text, m.begin)
+	}
+	text = strings.TrimSpace(text)
 	n, e := len(m.begin), len(text)-len(m.end)
 	return len(text) >= n && e >= 0 && strings.EqualFold(text[:n], m.begin) && strings.EqualFold(text[e:], m.end)
 }
@@ -58,7 +69,7 @@ func marked(message []byte, markers []marker) bool {
 		if rawjson.Str(part, "type") != "input_text" {
 			continue
 		}
-		text := strings.TrimSpace(rawjson.Str(part, "text"))
+		text := rawjson.Str(part, "text")
 		if slices.ContainsFunc(markers, func(m marker) bool { return m.matches(text) }) {
 			return true
 		}

@@ -17,7 +17,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		if e.Type == typeAgents {
 			m.JSON = agentMessage(payload)
 		}
-		m.Meta = e.Role == session.RoleSystem || e.Role == session.RoleUser && marked(m.JSON, contextMarkers)
+		m.Meta = e.Role == session.RoleSystem || e.Role == session.RoleUser && (marked(m.JSON, contextMarkers) || marked(m.JSON, summaryMarkers))
 		return m, nil
 	case session.KindCompaction:
 		return session.Compaction{Summary: rawjson.Str(payload, "message"), Details: payload, ReplacesAll: true}, nil

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -55,6 +56,9 @@ func skipped(record []byte) string {
 	var f fields
 	var text rawjson.Text
 	text.Reset(record)
+	if deep(record) {
+		return fmt.Sprintf("its values are nested more than %d deep", deepest)
+	}
 	if _, err := f.scan(&text, 0); err != nil || isLine(&f) {
 		return "it holds two records"
 	}
@@ -62,6 +66,33 @@ func skipped(record []byte) string {
 		return "it has no timestamp"
 	}
 	return "its ordinal, metadata or payload is not valid"
+}
+
+// deepest is how deep the values of a line may be nested.
+const deepest = 127
+
+// deep reports whether the program does not read a line because its values are nested too deep.
+func deep(record []byte) bool {
+	if bytes.Count(record, []byte("{"))+bytes.Count(record, []byte("[")) <= deepest {
+		return false
+	}
+	depth, quoted := 0, false
+	for i := 0; i < len(record); i++ {
+		switch c := record[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			if depth++; depth > deepest {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
 }
 
 // send makes of an item what the program sends: long outputs are cut, and what a provider would refuse becomes a text.

@@ -52,7 +52,7 @@ func isPlainPrompt(message []byte) bool {
 	return !mayMark(text) && string(text[stringEnd(text):]) == `"}]`
 }
 
-// mayMark reports whether a text, as it stands in JSON, may begin with one of contextMarkers. White space before these
+// mayMark reports whether a text, as it stands in JSON, may begin with one of promptMarkers. White space before these
 // does not count. Escapes and letters that are not ASCII are not looked into.
 func mayMark(text []byte) bool {
 	text = bytes.TrimLeft(text, " ")
@@ -65,7 +65,7 @@ func mayMark(text []byte) bool {
 			return true
 		}
 	}
-	for _, m := range contextMarkers {
+	for _, m := range promptMarkers {
 		if m.begin[0]|' ' == text[0]|' ' && strings.EqualFold(m.begin[:enough], string(text)) {
 			return true
 		}

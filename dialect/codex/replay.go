@@ -68,17 +68,15 @@ type replay struct {
 	t       *session.Tree
 	lost    map[int]bool
 	history []item
-	// based: the file goes on from another one.
-	based bool
-	own   int // the first position of the file itself
-	from  int // the first of these that the program reads
-	extra int // turns to roll back at the end
+	own     int // the first position of the file itself
+	from    int // the first of these that the program reads
+	extra   int // turns to roll back at the end
 
 	ordinal int64 // the greatest so far
 }
 
 func newReplay(t *session.Tree, d *reader) replay {
-	return replay{t: t, lost: d.lost, based: d.based, own: d.own, from: d.from}
+	return replay{t: t, lost: d.lost, own: d.own, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -114,7 +112,7 @@ func (r *replay) line(e session.Entry) error {
 		return err
 	}
 	payload := rawjson.Get(raw, "payload")
-	if r.lost[e.Index] {
+	if r.lost[e.Index] || deep(raw) {
 		if e.Type != typeEvent {
 			r.history = append(r.history, item{entry: e, unseen: "a line that Codex skips: " + skipped(raw)})
 		}
@@ -137,8 +135,6 @@ func (r *replay) line(e session.Entry) error {
 			r.history = append(r.history, item{entry: e, unseen: badCompaction(payload)})
 		case list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
-		case r.based:
-			r.replace(e, list)
 		}
 		return nil
 	case typeEvent:
@@ -160,7 +156,9 @@ func (r *replay) line(e session.Entry) error {
 // compact leaves the newest messages of the user and a summary.
 func (r *replay) compact(e session.Entry, summary string) {
 	r.history = slices.DeleteFunc(r.history, func(i item) bool {
-		return !i.turn || !i.user || i.unseen != ""
+		// A summary is one where the message begins with it.
+		other := !i.turn && !(i.summary && !strings.HasPrefix(contentText(i.json), summaryPrefix+"\n"))
+		return other || !i.user || i.unseen != ""
 	})
 	r.history = keepNewest(r.history)
 	if summary == "" {

@@ -141,6 +141,9 @@ var importTable = []row{
 			"neither HTML nor escapes"},
 	{packages: "page", may: "session run wire transcript internal/diff internal/markup internal/rawjson internal/screen",
 		why: "pages are made from values: the server and the exports share them, so they open nothing and know no request"},
+	{packages: "export", may: "session place store wire transcript page internal/diff internal/durable internal/markup internal/rawjson " +
+		"internal/redact internal/screen",
+		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
 			"place store find usage watch convert runs repair trash",
@@ -160,7 +163,7 @@ var importTable = []row{
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire rpc server server/* internal/demo internal/rawjson internal/screen",
+			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

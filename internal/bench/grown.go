@@ -40,7 +40,7 @@ var conversions = map[string]func(session []byte) []byte{"operator": gen.Operato
 // grown appends one line to a large log of each family, and compares the update with reading the log from the start. The
 // start of the program and an unchanged catalogue are subtracted.
 func grown(b *bench) {
-	size := int64(b.size(20_000_000))
+	size := int64(b.size(100_000_000))
 	for _, w := range writings {
 		p := b.program(filepath.Join(b.dir, "home"))
 		path := filepath.Join(p.home, filepath.FromSlash(w.path))

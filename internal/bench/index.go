@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // indexing makes the catalogue of many sessions from nothing, and updates it, with the program. The costs are above a start
@@ -26,13 +27,41 @@ func indexing(b *bench) {
 	b.upToDate(p, agent, start)
 	check(os.RemoveAll(p.home))
 	b.oneLarge(p)
+	others := b.otherCold(p)
 	// Scaled to the machine of the limits by the speed of encoding/json. Last, since it takes memory, which would count as
 	// that of a child.
 	scale := b.scale()
 	b.log = nil
-	// Three seconds for a thousand sessions, on the slow machine.
-	b.add(row{what: what + ", CPU", figure: ms(cold.cpu), baseline: fmt.Sprintf("scaled by encoding/json, %.0f MB/s", scale*slowJSON*1e3),
-		ratio: (cold.cpu - start.cpu).Seconds() * scale, unit: "s", target: 3 * float64(sessions) / 1000, most: true})
+	for _, c := range append([]coldIndex{{what, cold.cpu, bytes}}, others...) {
+		// Three seconds for a thousand sessions of 142 kB, on the slow machine.
+		b.add(row{what: c.what + ", CPU", figure: ms(c.cpu), baseline: fmt.Sprintf("scaled by encoding/json, %.0f MB/s", scale*slowJSON*1e3),
+			ratio: (c.cpu - start.cpu).Seconds() * scale, unit: "s", target: 3 * float64(c.bytes) / 142e6, most: true})
+	}
+}
+
+// coldIndex is what an index from nothing cost.
+type coldIndex struct {
+	what  string
+	cpu   time.Duration
+	bytes int64
+}
+
+// otherCold indexes sessions of Claude Code and Codex, and adds the rows of memory.
+func (b *bench) otherCold(p program) (list []coldIndex) {
+	sessions := b.size(200)
+	for _, a := range []struct{ what, data, path string }{
+		{"Claude Code", "claude", ".claude/projects/-p/0f8fad5b-d9cb-469f-a165-%012x.jsonl"},
+		{"Codex", "codex", ".codex/sessions/2026/04/01/rollout-2026-04-01T10-00-00-0f8fad5b-d9cb-469f-a165-%012x.jsonl"},
+	} {
+		apart(a.data, filepath.Join(p.home, filepath.FromSlash(a.path)), sessions, int64(sessions)*142_000)
+		c := coldIndex{bytes: must(diskSize(p.home))}
+		cold := p.costs(b.rounds, p.forget, "ls", "--all")
+		c.what, c.cpu = fmt.Sprintf("index of %d sessions of %s, %s", sessions, a.what, mb(c.bytes)), cold.cpu
+		b.memory(c.what+", memory", cold.memory, "", 100)
+		list = append(list, c)
+		check(os.RemoveAll(p.home))
+	}
+	return list
 }
 
 // upToDate measures an update when nothing changed, which every command pays, and when a session grew.

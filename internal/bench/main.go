@@ -82,6 +82,7 @@ var groups = []group{
 	{"history", prompts},
 	{"watch", watching},
 	{"redact", redacting},
+	{"export", exporting},
 }
 
 // bench is one run of this program, with the data that several groups use.

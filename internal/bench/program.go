@@ -79,7 +79,8 @@ func apart(what, path string, sessions int, bytes int64) {
 	check(cmd.Run())
 }
 
-// makeData makes a tree of sessions, one session, or a conversion of one. Its arguments are those of apart.
+// makeData makes a tree of sessions, one session, or conversions of some. Its arguments are those of apart. The path of
+// several conversions has a verb for their numbers.
 func makeData(args []string) {
 	if len(args) != 4 {
 		check(fmt.Errorf("%d arguments, not four", len(args)))
@@ -90,7 +91,14 @@ func makeData(args []string) {
 	if args[0] == "tree" {
 		check(gen.Tree(path, gen.TreeOptions{Seed: 1, Sessions: sessions, Bytes: bytes}))
 	} else if convert := conversions[args[0]]; convert != nil {
-		check(os.WriteFile(path, convert(gen.Session(o)), 0o600))
+		o.Bytes /= int64(sessions)
+		for k := range sessions {
+			name := path
+			if o.Seed = uint64(k + 1); sessions > 1 {
+				name = fmt.Sprintf(path, k)
+			}
+			check(os.WriteFile(name, convert(gen.Session(o)), 0o600))
+		}
 	} else {
 		write(path, o)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -184,8 +185,24 @@ func (tab *Tab) Click(selector string) {
 	tab.do("click "+selector, chromedp.Click(selector, chromedp.NodeVisible))
 }
 
-// Press sends keys to the element that has the focus.
-func (tab *Tab) Press(keys string) { tab.t.Helper(); tab.do("press "+keys, chromedp.KeyEvent(keys)) }
+// Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter. A key whose event
+// the page takes for itself types nothing.
+func (tab *Tab) Press(keys string) {
+	tab.t.Helper()
+	ctx, cancel := context.WithTimeout(tab.ctx, patience)
+	defer cancel()
+	for _, r := range keys {
+		press := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(r), Text: string(r)}
+		if r == '\r' {
+			press.Key, press.Code, press.WindowsVirtualKeyCode = "Enter", "Enter", '\r'
+		}
+		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, press)
+		tab.must("press "+press.Key, err)
+		press.Type, press.Text = input.DispatchKeyEventTypeKeyUp, ""
+		_, err = chromedp.Call(ctx, input.DispatchKeyEvent, press)
+		tab.must("release "+press.Key, err)
+	}
+}
 
 // Wait waits until a JavaScript expression is true. It survives a page that is left meanwhile.
 func (tab *Tab) Wait(expression string) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
 )
 
@@ -34,6 +35,27 @@ func (r *renderer) link(to, title string, label func()) {
 	r.inLink = true
 	label()
 	r.inLink = false
+	r.dst.WriteString("</a>")
+}
+
+// autoLink writes a link in angle brackets. One that is not allowed is text, with its brackets: it may be vector<std::string>.
+func (r *renderer) autoLink(n *ast.AutoLink) {
+	label := string(n.Label(r.source))
+	to := label
+	if n.AutoLinkType == ast.AutoLinkEmail {
+		to = "mailto:" + label
+	}
+	if target, ok := address(to, ""); ok && !r.inLink {
+		r.anchor(target, label)
+	} else {
+		Plain(r.dst, "<"+label+">")
+	}
+}
+
+// anchor writes a link whose label is a text.
+func (r *renderer) anchor(target, label string) {
+	r.dst.WriteString(`<a href="` + target + `" rel="noopener noreferrer nofollow">`)
+	Plain(r.dst, label)
 	r.dst.WriteString("</a>")
 }
 
@@ -132,15 +154,11 @@ func (r *renderer) text(s string) {
 		if strings.HasPrefix(label, "www.") {
 			to = "http://" + label
 		}
-		r.inLink = true
 		if target, ok := address(to, ""); ok {
-			r.dst.WriteString(`<a href="` + target + `" rel="noopener noreferrer nofollow">`)
-			Plain(r.dst, label)
-			r.dst.WriteString("</a>")
+			r.anchor(target, label)
 		} else {
 			Plain(r.dst, label)
 		}
-		r.inLink = false
 		i = done - 1
 	}
 	Plain(r.dst, s[done:])

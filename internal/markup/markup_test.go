@@ -35,6 +35,7 @@ func TestMarkdown(t *testing.T) {
 		{"bare link before full-width punctuation", "https://x.org，然后", `<p><a href="https://x.org"` + rel + `>https://x.org</a>，然后</p>` + "\n"},
 		{"bare link without scheme", "www.x.org", `<p><a href="http://www.x.org"` + rel + ">www.x.org</a></p>\n"},
 		{"mail", "<a@b.org>", `<p><a href="mailto:a@b.org"` + rel + ">a@b.org</a></p>\n"},
+		{"angle brackets of code", "vector<std::string> <javascript:x>", "<p>vector&lt;std::string&gt; &lt;javascript:x&gt;</p>\n"},
 		{"no link in a link", "[https://a.b](https://c.d)", `<p><a href="https://c.d"` + rel + ">https://a.b</a></p>\n"},
 		{"fragment", "[a](#b)", `<p><a href="#b"` + rel + ">a</a></p>\n"},
 		{"script", "[a](javascript:alert(1))", `<p>a <span class="dest">(javascript:alert(1))</span></p>` + "\n"},
@@ -86,8 +87,9 @@ func TestPlain(t *testing.T) {
 }
 
 func TestAnchors(t *testing.T) {
-	got := html("# A b\n## A-b\n# é\n[x](#a-b)", Options{Anchor: `e"1`})
-	want := `<h1 id="e&#34;1-a-b">A b</h1>` + "\n" + `<h2 id="e&#34;1-a-b-1">A-b</h2>` + "\n" + `<h1 id="e&#34;1-section">é</h1>` + "\n" +
+	got := html("# A b\n## A-b\n# A b 1\n# é\n[x](#a-b)", Options{Anchor: `e"1`})
+	want := `<h1 id="e&#34;1-a-b">A b</h1>` + "\n" + `<h2 id="e&#34;1-a-b-1">A-b</h2>` + "\n" + `<h1 id="e&#34;1-a-b-1-1">A b 1</h1>` + "\n" +
+		`<h1 id="e&#34;1-section">é</h1>` + "\n" +
 		`<p><a href="#e%221-a-b"` + rel + ">x</a></p>\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -15,7 +15,7 @@ type renderer struct {
 	Options
 	dst    *bytes.Buffer
 	source []byte
-	ids    map[string]int // ids of headings, and how often each was wanted
+	ids    map[string]int // ids of headings, each with the number that its next repetition gets
 	depth  int            // of inline elements
 	inLink bool           // links do not nest
 	inCell bool           // \| is a pipe, in code too
@@ -80,21 +80,28 @@ func (r *renderer) heading(n *ast.Heading) {
 	tag := "h" + strconv.Itoa(n.Level)
 	r.dst.WriteString("<" + tag)
 	if r.Anchor != "" {
-		slug := slug(n.Lines().Value(r.source))
-		if r.ids == nil {
-			r.ids = map[string]int{}
-		}
-		times := r.ids[slug]
-		if r.ids[slug]++; times > 0 {
-			slug += "-" + strconv.Itoa(times) // as forges number them
-		}
+		id := r.unique(slug(n.Lines().Value(r.source)))
 		r.dst.WriteString(` id="`)
 		attribute(r.dst, r.Anchor)
-		r.dst.WriteString("-" + slug + `"`)
+		r.dst.WriteString("-" + id + `"`)
 	}
 	r.dst.WriteByte('>')
 	r.inlines(n)
 	r.dst.WriteString("</" + tag + ">\n")
+}
+
+// unique gives the id of a heading a number if it was used before, as forges do.
+func (r *renderer) unique(slug string) string {
+	if r.ids == nil {
+		r.ids = map[string]int{}
+	}
+	id := slug
+	for r.ids[id] > 0 {
+		id = slug + "-" + strconv.Itoa(r.ids[slug])
+		r.ids[slug]++
+	}
+	r.ids[id] = 1
+	return id
 }
 
 func (r *renderer) list(n *ast.List) {
@@ -234,12 +241,7 @@ func (r *renderer) inline(n ast.Node) {
 			}
 		})
 	case *ast.AutoLink:
-		label := string(n.Label(r.source))
-		to := label
-		if n.AutoLinkType == ast.AutoLinkEmail {
-			to = "mailto:" + label
-		}
-		r.link(to, "", func() { Plain(r.dst, label) })
+		r.autoLink(n)
 	default:
 		r.inlines(n)
 	}

@@ -267,3 +267,21 @@ func TestInside(t *testing.T) {
 		t.Errorf("%v allocations for a string without escapes", allocs)
 	}
 }
+
+// TestOutlineValues: the value of a member is what Get gives, whatever it is and whatever follows it.
+func TestOutlineValues(t *testing.T) {
+	var text Text
+	for _, value := range []string{`0`, `7`, `1234567890`, `-3`, `1.5`, `2e7`, `true`, `false`, `null`, `"a"`, `"\\"`, `{"a":1}`, `[1,2]`, `{}`} {
+		for _, form := range []string{`{"a":%s}`, `{"a":%s,"b":1}`, `{"a": %s , "b":1}`, "{\"a\":%s\n}"} {
+			object := []byte(strings.Replace(form, "%s", value, 1))
+			text.Reset(object)
+			members, _, err := text.Outline(0, 0)
+			if err != nil || len(members) == 0 {
+				t.Fatal(string(object), err)
+			}
+			if got, want := text.Value(&members[0]), Get(object, "a"); string(got) != string(want) {
+				t.Errorf("%s: the value is %s, not %s", object, got, want)
+			}
+		}
+	}
+}

@@ -27,22 +27,20 @@ func Inside(value []byte) []byte {
 	return value[1 : len(value)-1]
 }
 
-// hasSlant says whether there is a backslash. Ids and types are short: a call of IndexByte costs more than these loops.
+// hasSlant says whether there is a backslash. Ids and types are short: a call of IndexByte costs more than this loop.
 func hasSlant(b []byte) bool {
-	if len(b) > 64 {
+	const word, short = 8, 64
+	n := len(b)
+	if n < word || n > short {
 		return bytes.IndexByte(b, '\\') >= 0
 	}
-	for ; len(b) >= 8; b = b[8:] {
-		if x := binary.LittleEndian.Uint64(b) ^ slants; (x-ones)&^x&highs != 0 {
-			return true
-		}
+	x := binary.LittleEndian.Uint64(b[n-word:]) ^ slants
+	found := (x - ones) &^ x
+	for i := 0; i < n-word; i += word {
+		x = binary.LittleEndian.Uint64(b[i:i+word]) ^ slants
+		found |= (x - ones) &^ x
 	}
-	for _, c := range b {
-		if c == '\\' {
-			return true
-		}
-	}
-	return false
+	return found&highs != 0
 }
 
 // unescaped appends to dst, which has room for it, the text of the inside of a string, whose first backslash is at i. It

@@ -244,7 +244,7 @@ func code(text string, n int) bool {
 	if strings.ContainsAny(value, "(){}[]$`") {
 		return true
 	}
-	if strings.IndexByte("+-=!|&?:", value[0]) >= 0 {
+	if strings.IndexByte("+-=!|&?:", value[0]) >= 0 || strings.HasPrefix(value, "/^") { // an operator, or a regular expression
 		return true
 	}
 	// Members: each piece is a name, and at least one is a word.

@@ -28,8 +28,15 @@ type Match struct {
 
 // Options add to the rules.
 type Options struct {
-	Hide []string // texts that are secrets too, in any case (ASCII); empty ones are ignored
+	// Hide are texts that are secrets too, in any case (ASCII), also inside of words. Empty ones are ignored.
+	Hide []string
+	// Known are secrets that were found elsewhere, with their kinds. They are found as whole words, also where nothing gives them away. Ones
+	// of fewer than KnownLeast bytes are ignored: they may be words.
+	Known map[string]string
 }
+
+// KnownLeast is the least length of a secret that is looked for by itself.
+const KnownLeast = 8
 
 // HiddenText is the kind of what Options.Hide names.
 const HiddenText = "hidden text"
@@ -85,7 +92,12 @@ func New(o Options) *Finder {
 			add(rule{HiddenText, 0, verbatim{}}, hide)
 		}
 	}
-	rank := 1
+	for secret, kind := range o.Known {
+		if len(secret) >= KnownLeast {
+			add(rule{kind, 1, known(secret)}, secret)
+		}
+	}
+	rank := 2
 	for _, k := range kinds() {
 		for _, source := range k.shapes {
 			s := compile(source)
@@ -104,6 +116,14 @@ func New(o Options) *Finder {
 type verbatim struct{}
 
 func (verbatim) match(_ string, at, end int) (span, bool) { return span{at, end}, true }
+
+// known matches one text as a word.
+type known string
+
+func (k known) match(text string, at, end int) (span, bool) {
+	ok := text[at:end] == string(k) && beginsWord(text, at) && (end == len(text) || !isAlnum(text[end]))
+	return span{at, end}, ok
+}
 
 // ranked is a match that may overlap others.
 type ranked struct {

@@ -198,6 +198,15 @@ func TestHide(t *testing.T) {
 	}
 }
 
+// TestKnown: a secret that is known is found where nothing gives it away, as a word.
+func TestKnown(t *testing.T) {
+	f := New(Options{Known: map[string]string{"hunter2x9": "password", "short": "password"}})
+	got, _ := f.Text("mysql: hunter2x9, \\nhunter2x9\\n, short, Hunter2x9, hunter2x90")
+	if want := "mysql: [redacted: password], \\n[redacted: password]\\n, short, Hunter2x9, hunter2x90"; got != want {
+		t.Error(got)
+	}
+}
+
 func TestHint(t *testing.T) {
 	for secret, want := range map[string]string{"abcdefghijklmnopqrstuvwxyz": "abcd…", "hunter2": "h…", "abc": "…", "a\nbcdefghijklmnopqr": "a…"} {
 		if got := Hint(secret); got != want {

@@ -1,5 +1,5 @@
 "use strict";
-// The pages work without this file. It adds keys, search while typing, live entries, the theme, and copying.
+// The pages work without this script. It adds keys, search while typing, live entries and copying.
 const $ = (q, from = document) => from.querySelector(q);
 const $$ = (q, from = document) => [...from.querySelectorAll(q)];
 const root = document.documentElement;
@@ -61,7 +61,7 @@ const fetched = async (url, signal) => {
 
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
-const named = (url) => decodeURIComponent(url.hash.slice(1));
+const named = (url) => url.hash.slice(1);
 const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
 let current = null;
 const select = (e) => {
@@ -74,7 +74,7 @@ const select = (e) => {
   if (box.top < 60 || box.bottom > innerHeight) e.scrollIntoView();
   e.focus({ preventScroll: true });
 };
-// where gives the place of the current block in a list. Without one it is just before the first that is visible.
+// where gives the place of the current block in a list. Without one it is before the first that is visible.
 const where = (list) => {
   const i = list.indexOf(current);
   if (i >= 0) return i;
@@ -175,7 +175,7 @@ const searchFile = async (file, query, found) => {
   found.hidden = false;
 };
 
-// replace exchanges parts of the page for those of another document.
+// replace takes parts of the page from another document.
 const replace = (doc, names) => {
   for (const name of names) {
     const now = $(`[data-live=${name}]`), then = $(`[data-live=${name}]`, doc);
@@ -187,13 +187,13 @@ const replace = (doc, names) => {
   }
   enhance();
 };
-// merge puts blocks into the transcript and gives the new ones. One that changed is replaced, and stays unfolded as it was.
+// merge puts blocks into the transcript and gives the new ones. One that changed is replaced and stays unfolded.
 const merge = (holder, doc) => {
   const added = [];
   for (const e of $$("[data-live=blocks] > [data-block]", doc)) {
     const old = byID(e.id), fork = e.previousElementSibling;
     if (!old) {
-      if (fork?.matches(".fork")) holder.append(fork);
+      if (fork?.matches(".fork")) return null; // the session goes on in another branch
       holder.append(e);
       added.push(e);
       continue;
@@ -207,7 +207,7 @@ const merge = (holder, doc) => {
   return added;
 };
 
-// Live: when the server says that something was written, the page asks for what changed.
+// Live: when something was written, the page asks for what changed.
 const live = () => {
   const main = $("main[data-events]");
   if (!main) return;
@@ -227,7 +227,7 @@ const live = () => {
     follow.textContent = following ? "Following" : "Follow";
     if (following) { toEnd(); count(0); }
   });
-  newest?.addEventListener("click", () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); });
+  if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
   addEventListener("scroll", () => { if (fresh && innerHeight + scrollY > document.body.scrollHeight - 120) count(0); }, { passive: true });
 
   const update = async () => {
@@ -236,19 +236,23 @@ const live = () => {
       return keepList();
     }
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
-    if (list.length > 4) url.searchParams.set("after", list[list.length - 5].id); // results may still come for the last calls
+    if (list.length > 4) url.searchParams.set("after", decodeURIComponent(list[list.length - 5].id)); // results may still come for the last calls
     const doc = await fetched(url), atEnd = !$("[data-more=after]");
-    if (atEnd) {
-      const added = merge(holder, doc);
-      if (added.length && !following) {
-        if (!$(".fork.new")) {
-          const line = make("div", "", "fork new");
-          line.append(make("span", "new"));
-          added[0].before(line);
-        }
-        count(fresh + added.length);
+    const added = atEnd ? merge(holder, doc) : [];
+    if (!added && following) return location.reload();
+    if (!added) {
+      newest.hidden = false;
+      newest.textContent = "Goes on in another branch";
+      newest.onclick = () => location.reload();
+    } else if (added.length && following) {
+      toEnd();
+    } else if (added.length) {
+      if (!$(".fork.new")) {
+        const line = make("div", "", "fork new");
+        line.append(make("span", "new"));
+        added[0].before(line);
       }
-      if (added.length && following) toEnd();
+      count(fresh + added.length);
     }
     replace(doc, ["rail", "side"]);
   };
@@ -307,7 +311,7 @@ const branches = () => {
   show();
 };
 
-// Actions: name, keys, function. Every link and button with data-action is one; data-keys are its keys.
+// Actions: name, keys, function. Every link and button with data-does is one; data-keys are its keys.
 const actions = () => {
   const list = [
     ["Next message or row", "j", () => move(1)],
@@ -319,13 +323,11 @@ const actions = () => {
     ["Fold or unfold", "e", foldHere],
     ["Fold or unfold all", "E", () => fold($$(foldable))],
     ["To the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
-    ["Light or dark", "", nextTheme],
-    ["All keys and actions", "?", menu],
   ];
   const input = $("form.search input");
   if (input) list.unshift(["Search", "/", () => input.select()]);
-  for (const e of $$("[data-action]")) {
-    const name = e.dataset.action;
+  for (const e of $$("[data-does]")) {
+    const name = e.dataset.does;
     if (!list.some((a) => a[0] === name)) list.push([name, e.dataset.keys || "", () => nearest(name).click()]);
   }
   return list;
@@ -333,7 +335,7 @@ const actions = () => {
 // nearest gives the element of an action that is closest to the current block: there may be several.
 const nearest = (name) => {
   const top = (e) => e.getBoundingClientRect().top, middle = current ? top(current) : innerHeight / 3;
-  const all = $$("[data-action]").filter((e) => e.dataset.action === name);
+  const all = $$("[data-does]").filter((e) => e.dataset.does === name);
   return all.sort((a, b) => Math.abs(top(a) - middle) - Math.abs(top(b) - middle))[0];
 };
 const menu = () => {
@@ -341,7 +343,7 @@ const menu = () => {
   Object.assign(input, { type: "search", placeholder: "Type to find an action", ariaLabel: "Find an action" });
   dialog.ariaLabel = "Keys and actions";
   dialog.append(input, ul);
-  const all = actions().filter((a) => a[2] !== menu);
+  const all = actions();
   const fill = () => {
     const words = input.value.toLowerCase().split(/\s+/);
     ul.replaceChildren(...all.filter(([name]) => words.every((w) => name.toLowerCase().includes(w))).map(([name, keys, run]) => {
@@ -394,7 +396,7 @@ const onClick = (e) => {
   if (b.dataset.do === "menu") menu();
   if (b.dataset.do === "link") copy($(".who a", block())?.href || location.href, "Link");
 };
-// What only works with this script is hidden until it runs.
+// What needs this script is hidden until it runs.
 const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
 
 document.addEventListener("DOMContentLoaded", () => {
@@ -414,8 +416,8 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   // An entry that is not in the page: the server is asked for it, once.
   const id = named(location), url = new URL(location.href);
-  if (id && $("main[data-fragment]") && !byID(id) && url.searchParams.get("at") !== id) {
-    url.searchParams.set("at", id);
+  if (id && $("main[data-fragment]") && !byID(id) && !url.searchParams.has("at")) {
+    url.searchParams.set("at", decodeURIComponent(id));
     location.replace(url);
   }
 });

@@ -1,0 +1,251 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// Secrets of the fixture. They are put together here: as they are, other scanners would report them.
+const (
+	awsKey   = "AKIA" + "QPZ7WRT4KM2XN6SD"
+	password = "hunter2" + "x9"
+)
+
+// fixture opens the session of testdata with its secrets.
+func fixture(t *testing.T) *store.Session {
+	t.Helper()
+	text, err := os.ReadFile("testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world.New(t)
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	filled := strings.NewReplacer("<AWS>", awsKey, "<PW>", password).Replace(string(text))
+	if err := os.WriteFile(path, []byte(filled), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return w.View(path, store.OpenOptions{})
+}
+
+func written(t *testing.T, s *store.Session, o Options) (string, *Report) {
+	t.Helper()
+	var b bytes.Buffer
+	r, err := Write(t.Context(), &b, s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Size != int64(b.Len()) {
+		t.Errorf("%d bytes, the report says %d", b.Len(), r.Size)
+	}
+	return b.String(), r
+}
+
+// TestGolden: Markdown, text and JSON of a session with branches, tools and hostile texts.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	s := fixture(t)
+	leaf := session.EntryID("a4")
+	for name, o := range map[string]Options{
+		"path.md":    {Format: Markdown, Redact: true},
+		"tree.md":    {Format: Markdown, Redact: true, AllBranches: true, Hide: []string{"ACME-corp"}},
+		"leaf.md":    {Format: Markdown, Redact: true, Leaf: &leaf},
+		"tree.txt":   {Format: Text, Redact: true, AllBranches: true, Home: "/home/bob"},
+		"path.json":  {Format: JSON, Redact: true},
+		"tree.json":  {Format: JSON, Redact: true, AllBranches: true},
+		"plain.json": {Format: JSON, Leaf: &leaf},
+	} {
+		got, _ := written(t, s, o)
+		got = strings.NewReplacer(awsKey, "<AWS>", password, "<PW>", filepath.Dir(s.Path()), "/tmp").Replace(got)
+		if o.Redact && (strings.Contains(got, "<AWS>") || strings.Contains(got, "<PW>")) {
+			t.Errorf("%s has a secret", name)
+		}
+		path := filepath.Join("testdata", "golden", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestJSON: the export is a wire.Export.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	got, r := written(t, fixture(t), Options{Format: JSON, AllBranches: true})
+	var e wire.Export
+	if err := json.Unmarshal([]byte(got), &e); err != nil {
+		t.Fatal(err)
+	}
+	if len(e.Entries) != 12 || r.Entries != 12 || e.Session.ID != "0199-export" {
+		t.Errorf("%d entries of %s", len(e.Entries), e.Session.ID)
+	}
+}
+
+// TestRedactions: each is reported once, with its place, however often the entry is read. Nothing else is told of the secret.
+func TestRedactions(t *testing.T) {
+	t.Parallel()
+	s := fixture(t)
+	log, err := os.ReadFile(s.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range Formats {
+		got, r := written(t, s, Options{Format: f, Redact: true, AllBranches: true})
+		if strings.Contains(got, awsKey) || strings.Contains(got, password) || strings.Contains(got, awsKey[:10]) {
+			t.Errorf("%s has a secret", f)
+		}
+		var places []string
+		for _, x := range r.Redactions {
+			entry := string(x.Entry)
+			if entry == "a5" { // a page shows a label at the entry that has it
+				entry = "l1"
+			}
+			places = append(places, entry+" "+x.Kind+" "+x.Hint)
+			if at := log[x.Offset:]; x.Entry != "a5" && !bytes.HasPrefix(at, []byte(awsKey)) && !bytes.HasPrefix(at, []byte(password)) {
+				t.Errorf("%s: nothing at offset %d", f, x.Offset)
+			}
+		}
+		if diff := cmp.Diff([]string{"p1 aws access key AKIA…", "r1 password hu…", "l1 password hu…"}, places); diff != "" {
+			t.Errorf("%s: %s", f, diff)
+		}
+		if f == HTML {
+			if diff := cmp.Diff([]KindCount{{"password", 2}, {"aws access key", 1}}, r.Kinds()); diff != "" {
+				t.Error(diff)
+			}
+		}
+	}
+	got, r := written(t, s, Options{Format: Markdown})
+	if !strings.Contains(got, awsKey) || len(r.Redactions) > 0 {
+		t.Error("something was redacted without being asked for")
+	}
+	got, r = written(t, s, Options{Format: Text, Hide: []string{"ACME-corp"}})
+	if !strings.Contains(got, awsKey) || strings.Contains(got, "acme-corp") || len(r.Redactions) != 1 {
+		t.Error("--hide hides more or less than its text")
+	}
+}
+
+// TestHTML: every block is there once, under the id of its entry, and nothing of the session is HTML.
+func TestHTML(t *testing.T) {
+	t.Parallel()
+	s := fixture(t)
+	got, _ := written(t, s, Options{Format: HTML, Redact: true, AllBranches: true})
+	for _, id := range []string{"p1", "a1", "a3", "r1b", "a4", "p2", "a5", "p3"} {
+		if n := strings.Count(got, ` id="`+id+`"`); n != 1 {
+			t.Errorf("%s is there %d times", id, n)
+		}
+	}
+	for _, want := range []string{
+		"another result, of a run that failed", "Done on the first branch.", "default-src &#39;none&#39;", "data:image/png;base64,iVBORw0KGgo=", "branch 2 of 2",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	for _, bad := range []string{"<script>alert", "evil.invalid/x.png\">", "\x1b", `src="http`} {
+		if strings.Contains(got, bad) {
+			t.Errorf("it has %q", bad)
+		}
+	}
+	leaf := session.EntryID("a4")
+	got, _ = written(t, s, Options{Format: HTML, Redact: true, Leaf: &leaf})
+	if strings.Contains(got, "Done on the first branch.") || strings.Contains(got, "branch 1 of") || !strings.Contains(got, "It failed on the second branch.") {
+		t.Error("the path to a leaf has something of other branches")
+	}
+}
+
+// TestFile: the file is whole, of its owner alone, and replaces no other unless that is asked for.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	s, path := fixture(t), filepath.Join(t.TempDir(), "new", "x.md")
+	r, err := File(t.Context(), path, s, Options{Format: Markdown}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() != r.Size || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Fatal(info, err)
+	}
+	if _, err := File(t.Context(), path, s, Options{Format: JSON}, false); !errors.Is(err, ErrExists) {
+		t.Error(err)
+	}
+	if _, err := File(t.Context(), path, s, Options{Format: "pdf"}, true); !errors.Is(err, ErrFormat) {
+		t.Error(err)
+	}
+	if now, err := os.ReadFile(path); err != nil || int64(len(now)) != r.Size {
+		t.Error("a failed export changed the file", err)
+	}
+	if _, err := File(t.Context(), path, s, Options{Format: JSON}, true); err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+}
+
+// TestNoSpace: the error of the disk is returned, and nothing waits for ever.
+func TestNoSpace(t *testing.T) {
+	t.Parallel()
+	full := errors.New("no space")
+	if _, err := Write(t.Context(), failing{full}, fixture(t), Options{Format: HTML}); !errors.Is(err, full) {
+		t.Error(err)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+var _ io.Writer = failing{}
+
+// TestKey: names of files are safe and differ, also where case does not count.
+func TestKey(t *testing.T) {
+	t.Parallel()
+	taken, got := map[string]bool{}, []string{}
+	for _, id := range []session.ID{"a", "A", "../../x", "", "a"} {
+		got = append(got, key(id, taken))
+	}
+	if diff := cmp.Diff([]string{"a", "A-2", "------x", "session", "a-3"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if slices.Contains(got, "..") {
+		t.Error(got)
+	}
+}
+
+// TestShort: a line that ends in the middle of a secret does not show its beginning.
+func TestShort(t *testing.T) {
+	t.Parallel()
+	s := newScrubber(true, nil)
+	s.known[awsKey] = "aws access key"
+	if got := s.short("deploy with " + awsKey[:12] + "…"); got != "deploy with [redacted: aws access key]…" {
+		t.Error(got)
+	}
+	if got := s.short("all is fine…"); got != "all is fine…" {
+		t.Error(got)
+	}
+}

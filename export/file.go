@@ -1,0 +1,58 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// ErrExists: there is a file of that name, and the caller did not ask to replace it. Nothing was written.
+var ErrExists = errors.New("the file exists already")
+
+// File exports a session to a file that only its owner can read. Another process finds all of the file or nothing of it. A file that exists is
+// replaced if force is set, and keeps its mode; otherwise that is ErrExists.
+func File(ctx context.Context, path string, s *store.Session, o Options, force bool) (report *Report, err error) {
+	err = write(path, force, func(w io.Writer) error {
+		report, err = Write(ctx, w, s, o)
+		return err
+	})
+	return report, err
+}
+
+// write makes a file from what f writes, as it comes.
+func write(path string, force bool, f func(io.Writer) error) error {
+	fsys := durable.OS{}
+	// Before the work: it may take long.
+	if _, err := fsys.Stat(path); err == nil && !force {
+		return fmt.Errorf("%s: %w", path, ErrExists)
+	}
+	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := f(w)
+		w.CloseWithError(err) // nil is the end of the file
+		done <- err
+	}()
+	put := durable.Create
+	if force {
+		put = durable.Replace
+	}
+	_, err := put(fsys, path, 0o600, r)
+	r.CloseWithError(errors.New("the file cannot be written")) // ends f if it still writes
+	if failed := <-done; failed != nil && err == nil {
+		err = failed
+	}
+	if errors.Is(err, fs.ErrExist) {
+		err = fmt.Errorf("%s: %w", path, ErrExists)
+	}
+	return err
+}

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/internal/browser"
+	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/server"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// viewer is a server of a machine on a real port, for a browser.
+type viewer struct {
+	store *treeline.Store
+	url   string
+}
+
+// view serves a store until the test ends.
+func view(t *testing.T, opt treeline.Options) viewer {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store, err := treeline.New(opt)
+	must(err)
+	srv, err := server.New(server.Options{Store: store, Host: "127.0.0.1", Home: opt.Home, Version: wire.Version{Version: "test"}})
+	must(err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(err)
+	h := &http.Server{Handler: srv}
+	go func() { _ = h.Serve(l) }()
+	t.Cleanup(func() {
+		_ = h.Close()
+		must(srv.Close())
+		must(store.Close())
+	})
+	return viewer{store, "http://" + l.Addr().String()}
+}
+
+// demonstration serves the machine of the demo.
+func demonstration(t *testing.T) viewer {
+	t.Helper()
+	dir := t.TempDir()
+	if err := demo.Write(t.Context(), dir, time.Now, all.Drivers()...); err != nil {
+		t.Fatal(err)
+	}
+	return view(t, demo.Machine(dir, time.Now, all.Drivers()...))
+}
+
+// TestBrowser walks through the viewer as a person would: list, search, session, branch, context, live entry, changes, raw
+// entry, permanent link.
+func TestBrowser(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	has := func(text string) {
+		t.Helper()
+		tab.Wait(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text))
+	}
+
+	tab.Open(v.url)
+	has("Prices are off by a cent")
+	has("Customers can return items")
+
+	tab.Press("/")
+	tab.Press("rounding twice")
+	tab.Wait(`!document.querySelector(".found").hidden && document.querySelector(".found a")`)
+	if text := tab.Eval(`document.querySelector(".found").innerText`); !strings.Contains(text, "rounding twice") {
+		t.Errorf("the hits while typing are %q", text)
+	}
+	tab.Press("\r")
+	tab.Wait(`location.pathname == "/search"`)
+	tab.Wait(`document.querySelector("main mark")`)
+
+	tab.Open(v.url)
+	tab.Click(`a[data-session]`)
+	tab.Wait(`location.pathname.startsWith("/s/")`)
+	tab.Open(v.url)
+	tab.Eval(`[...document.querySelectorAll("a[data-session]")].find(a => a.innerText.includes("Prices are off by a cent")).click()`)
+	has("branch 2 of 2: Count in cents.")
+	has("All amounts are")
+	if tab.Eval(`document.querySelectorAll(".rail svg circle").length`) == "0" {
+		t.Error("the tree is not drawn")
+	}
+
+	// The keys: a message on, a prompt on, unfold it, the menu.
+	tab.Press("j")
+	tab.Wait(`document.querySelector("[data-block].now")`)
+	tab.Press("J")
+	tab.Wait(`document.querySelector("[data-prompt].now")`)
+	tab.Press("?")
+	tab.Wait(`document.querySelector("dialog[open]")`)
+	tab.Press("branch before")
+	tab.Wait(`document.querySelectorAll("dialog li").length == 1`)
+	tab.Press("\r")
+	has("branch 1 of 2: Round at the end.")
+	has("two tests still fail")
+	if strings.Contains(tab.Eval(`document.querySelector("main").innerText`), "All amounts are") {
+		t.Error("the other branch is shown, too")
+	}
+	tab.Click(`.switch a[rel=next]`)
+	has("All amounts are")
+
+	tab.Eval(`[...document.querySelectorAll(".modes a")].find(a => a.innerText.startsWith("What the model")).click()`)
+	tab.Wait(`location.search.includes("mode=model")`)
+	has("Now the invoices.")
+	if strings.Contains(tab.Eval(`document.querySelector("main").innerText`), "Shall I round at the end, or count in cents?") {
+		t.Error("the context has what the compaction left out")
+	}
+
+	tab.Eval(`[...document.querySelectorAll(".modes a")].find(a => a.innerText == "Everything").click()`)
+	has("All amounts are")
+	id := strings.TrimPrefix(tab.Eval("location.pathname"), "/s/")
+	row, err := v.store.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, err := s.AppendUser(t.Context(), "Written while the page is open.")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	has("Written while the page is open.")
+	tab.Wait(`document.querySelector(".fork.new")`)
+
+	tab.Eval(`[...document.querySelectorAll(".modes a")].find(a => a.innerText == "Changes").click()`)
+	has("3 files changed")
+	has("total += it.Price * Cents(it.Count)")
+
+	tab.Open(fmt.Sprintf("%s/s/%s/raw/%s", v.url, id, done.ID))
+	has(`"Written while the page is open."`)
+
+	link := fmt.Sprintf("%s/s/%s?leaf=%s#%s", v.url, id, done.ID, done.ID)
+	tab.Open(link)
+	tab.Reload()
+	has("Written while the page is open.")
+	if at := tab.Address(); at != link {
+		t.Errorf("the link became %s", at)
+	}
+	if tab.Eval(`document.getElementById("`+string(done.ID)+`").getBoundingClientRect().top < innerHeight`) != "true" {
+		t.Error("the link does not lead to its entry")
+	}
+	if f := tab.Faults(); len(f) > 0 {
+		t.Errorf("faults: %s", strings.Join(f, "\n"))
+	}
+}
+
+// TestBrowserWithoutScript: pages can be read and walked through without JavaScript.
+func TestBrowserWithoutScript(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{NoScript: true, Width: 390, Height: 844, Phone: true})
+	tab.Open(v.url)
+	tab.Click(`a[data-session][href$="` + key(t, v, "Prices are off by a cent") + `"]`)
+	tab.Wait(`location.pathname.startsWith("/s/")`)
+	tab.Click(`.switch a[rel=prev]`)
+	tab.Wait(`document.body.innerText.includes("branch 1 of 2")`)
+	tab.Click(`.modes a[href*="mode=focused"]`)
+	tab.Wait(`location.search.includes("mode=focused")`)
+	if tab.Eval(`document.documentElement.scrollWidth > innerWidth`) == "true" {
+		t.Error("the page is wider than a phone")
+	}
+}
+
+func key(t *testing.T, v viewer, title string) string {
+	t.Helper()
+	rows, err := v.store.Catalogue(t.Context(), treeline.RefreshOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if r.Heading() == title {
+			return string(r.ID)
+		}
+	}
+	t.Fatalf("no session is called %q", title)
+	return ""
+}
+
+// TestBrowserHostile shows sessions full of what could harm a page. All of it is text.
+func TestBrowserHostile(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	home := t.TempDir()
+	attacks := []string{
+		`<script>window.hit = 1</script>`, `<img src=x onerror="window.hit = 2">`, `<svg onload=window.hit=3>`,
+		`[link](javascript:window.hit=4)`, `[link](  JaVaScRiPt:window.hit=5)`, `<javascript:window.hit=6>`, `![x](http://127.0.0.9/x.png)`,
+		"[x](data:text/html,<script>window.hit=7</script>)", "```html\n<script>window.hit=8</script>\n```", "</pre></article><script>window.hit=9</script>",
+		"\x1b]0;title\x07 \x1b[2J \x1b[31mred", "a\u202ed\u2066ef", `<a href="x" onclick="window.hit=10">x</a>`, `<style>*{display:none}</style>`,
+		`<iframe src="http://127.0.0.9/"></iframe>`, `<meta http-equiv=refresh content="0;url=http://127.0.0.9/">`, `<base href="http://127.0.0.9/">`,
+		`"><script>window.hit=11</script>`, `{{.}} ${window.hit=12} <!--`, strings.Repeat("[", 3000) + strings.Repeat(">", 3000),
+	}
+	file := filepath.Join(home, garden, "hostile.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const id = "0198a1b2-0000-7000-8000-00000000000f"
+	log, parent := head(id), ""
+	add := func(role, text string) {
+		entry := fmt.Sprintf("x%d", strings.Count(log, "\n"))
+		log, parent = log+said(entry, parent, role, text), entry
+	}
+	for _, a := range attacks {
+		add("user", a)
+		add("assistant", "> "+a+"\n\n| a | b |\n|---|---|\n| "+a+" | x |\n")
+	}
+	add("assistant", strings.Repeat("<b>long</b> ", 5<<20/12))
+	log += `{"type":"session_info","id":"n1","parentId":null,"timestamp":"2026-02-16T10:00:02.000Z","name":"</title><script>window.hit=20</script>"}` + "\n"
+	log += `{"type":"label","id":"n2","parentId":null,"timestamp":"2026-02-16T10:00:02.000Z","targetId":"x1","label":"<img src=x onerror=window.hit=21>"}` + "\n"
+	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v := view(t, treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true, NoConfig: true})
+	tab := b.Tab(t, browser.Look{})
+	s := v.url + "/s/" + id
+	for _, page := range []string{
+		v.url, s, s + "?at=x1#x1", s + "?leaf=x20", s + "?mode=model", s + "?mode=focused", s + "?mode=changes", s + "/raw/x1", v.url + "/search?q=window.hit",
+		v.url + "/search?q=%3Cscript%3Ewindow.hit=30%3C/script%3E", v.url + "/usage", v.url + "/s/%3Cscript%3Ewindow.hit=31%3C%2Fscript%3E",
+	} {
+		tab.Open(page)
+		tab.Wait(`document.readyState == "complete"`)
+		if got := tab.Eval("window.hit"); got != "undefined" {
+			t.Errorf("%s: a script of a session ran: %s", page, got)
+		}
+		if got := tab.Eval(`document.querySelectorAll("main iframe, main style, main base, main meta, main script, main [onerror], main [onclick]").length`); got != "0" {
+			t.Errorf("%s: %s elements of a session are in the page", page, got)
+		}
+		if got := tab.Eval(`[...document.links].filter(a => !/^(https?|mailto):$/.test(a.protocol)).length`); got != "0" {
+			t.Errorf("%s: %s links lead to code", page, got)
+		}
+	}
+	for _, f := range tab.Faults() {
+		if !strings.Contains(f, "404") { // the session that there is not
+			t.Errorf("fault: %s", f)
+		}
+	}
+}

@@ -178,18 +178,18 @@ func TestSession(t *testing.T) {
 		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
 		"Prices are off by a cent</h1>", "1 problem in the log", "line 14, byte 20121",
 		`aria-current="page"`, `href="/s/0199a7?mode=focused"`, `href="/s/0199a7?mode=model"`, `href="/s/0199a7?mode=changes"`,
-		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "not seen by the model from here on", `href="/s/0199a7/raw/2f81d9e0"`,
+		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "dotted: no longer seen by the model", `href="/s/0199a7/raw/2f81d9e0"`,
 		`id="c40b6a12"`, "claude-sonnet-4", "1.2k tokens", "Money as float64", "<b>grep</b>", "3 lines · 0.1 s",
 		`id="5a60be28"`, "⚑ decision",
 		"branch 2 of 2", "Count in cents.", `id="b7125ec8"`,
 		"<summary>Thinking</summary>", "<b>edit</b>", "+2</span>", "−2</span>", `data-n="12"`, "var total float64",
 		`class="tool failed" open`, "failed · 3.1 s",
-		"4 calls", "3 read, 1 task", `<a href="/s/sub-1">Check the invoices</a>`, "14 entries · 20.1k tokens · $0.03",
+		"4 calls", "3 read, 1 task", `data-src="/s/sub-1/fragment?first=1"`, "Check the invoices", "14 entries · 20.1k tokens · $0.03", `<a href="/s/sub-1">Go to its session</a>`,
 		`class="compaction"`, "41,200 → about 1,900 tokens", "The invoices.",
 		`id="9ab0c312"`, "[image/png, 48 KB]",
 		"2 messages", "≈ 1,950", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
 	want(t, got, `<a href="/s/0199a7?at=5a60be28&amp;leaf=9ab0c312#5a60be28"><time`)
-	if n := strings.Count(got, "not seen by the model"); n != 1 {
+	if n := strings.Count(got, "no longer seen by the model"); n != 1 {
 		t.Errorf("the page says %d times that the model does not see a block", n)
 	}
 	if strings.Contains(got, `<a href="/s/0199a7?at=e03`) {

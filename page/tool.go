@@ -111,7 +111,7 @@ func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
 	return view
 }
 
-// output is a text that the tool put out. JSON is indented; anything else stays as it is.
+// output is a text that the tool put out. JSON is indented, what a sub-agent says is Markdown, anything else stays as it is.
 func (t *toolView) output(p transcript.Text) {
 	text := strings.Trim(p.Text, "\n")
 	if text == "" {
@@ -120,6 +120,10 @@ func (t *toolView) output(p transcript.Text) {
 	t.lines += 1 + strings.Count(text, "\n")
 	if len(t.Edits) > 0 && !t.Failed && len(text) < 300 {
 		return // "edited successfully" beside the diff
+	}
+	if t.Child != nil && !t.Failed {
+		t.Outputs = append(t.Outputs, t.v.prose("prose", p, t.Result))
+		return
 	}
 	most := t.v.fit(text, mostOutput)
 	view := pieceView{Kind: "text"}
@@ -159,6 +163,8 @@ func (t *toolView) input() {
 			continue
 		case isText && text == t.Title:
 			continue
+		case name == "prompt" && t.Child != nil && t.ChildFragment() != "":
+			continue // the conversation of the sub-agent begins with it
 		case !isText:
 			text = string(member)
 		}

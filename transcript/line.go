@@ -3,6 +3,7 @@ package transcript
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/markup"
@@ -11,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// line is an entry in one line.
+// line is an entry in one line. An answer whose first record has only thoughts is told by the next one.
 func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, error) {
 	if s, ok := recall(d, &d.lines, i); ok {
 		return s, nil
@@ -19,6 +20,16 @@ func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, e
 	v, err := r.Look(d.k.t.At(int(i)))
 	if err != nil {
 		return unreadable, context.Cause(ctx)
+	}
+	for at, n := i, 0; n < labelDepth && onlyThinks(v) && !d.k.forks(at); n++ {
+		if at = d.k.first[at]; at < 0 || d.k.t.At(int(at)).Role != session.RoleAssistant {
+			break
+		}
+		next, err := r.Look(d.k.t.At(int(at)))
+		if err != nil {
+			break
+		}
+		v = next
 	}
 	s := d.brief(v, lineWidth)
 	remember(d, &d.lines, i, s)
@@ -63,6 +74,17 @@ func (d *Document) relative(text string) string {
 		return strings.ReplaceAll(text, strings.TrimSuffix(dir, "/")+"/", "")
 	}
 	return text
+}
+
+// onlyThinks reports whether a record of an answer has nothing but thoughts.
+func onlyThinks(v wire.View) bool {
+	if v.Role != session.RoleAssistant || len(v.Parts) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(v.Parts, func(p session.Part) bool {
+		_, thought := p.(session.Thinking)
+		return !thought
+	})
 }
 
 // unreadable stands for the text of an entry whose record cannot be read.

@@ -414,7 +414,13 @@ const onKey = (e) => {
   e.preventDefault();
   action[2]();
 };
-const closeMenus = (but) => { for (const d of $$("details.menu[open]")) if (!d.contains(but || null)) d.open = false; };
+const closeMenus = (but) => {
+  for (const d of $$("details.menu[open]")) {
+    if (but && d.contains(but)) continue;
+    if (!but && d.contains(document.activeElement)) $("summary", d).focus();
+    d.open = false;
+  }
+};
 const onClick = (e) => {
   closeMenus(e.target);
   const b = e.target.closest("[data-copy], [data-do], [data-more]");

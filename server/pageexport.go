@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/export"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -36,7 +37,7 @@ func exportPage(r *request) error {
 	if r.s.exports.Add(1) > mostExports {
 		r.s.exports.Add(-1)
 		r.w.Header().Set("Retry-After", "2")
-		return refuse(http.StatusServiceUnavailable, "too many downloads are being made at the moment")
+		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads are being made at the moment")
 	}
 	defer r.s.exports.Add(-1)
 	// A session of its own: it must not change, however long the client takes.

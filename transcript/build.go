@@ -32,6 +32,7 @@ type builder struct {
 	looked  bool             // for a model before the window
 	spent   map[string]int   // what used something → the block that shows it
 	from    int              // position of the first step
+	now     int              // the step that is shown
 	forked  int              // positions up to which forks were looked at
 }
 
@@ -68,6 +69,7 @@ func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	position := b.from
 	for s := lo; s < hi; s++ {
 		p := int(v.steps[s])
+		b.now = s
 		if err := b.between(position, p); err != nil {
 			return nil, err
 		}

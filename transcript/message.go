@@ -81,7 +81,7 @@ func (b *builder) continued(v wire.View, position int) *made {
 		return nil
 	}
 	m := &b.made[len(b.made)-1]
-	if m.Role != session.RoleAssistant || m.Kind != Message {
+	if m.Role != session.RoleAssistant || m.Kind != Message || b.cut(b.now) {
 		return nil
 	}
 	if _, forked := b.route.forkBefore(m.position+1, position); forked {

@@ -57,6 +57,14 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 	} else {
 		dropForks(p.Window)
 	}
+	if x.AllBranches { // as lists count them: results are messages, too
+		p.Messages = 0
+		for e := range x.s.Tree().Entries() {
+			if e.IsMessage() {
+				p.Messages++
+			}
+		}
+	}
 	h := x.s.Header()
 	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), h.CWD
 	p.Entries, p.Branches = x.report.Entries, x.doc.Skeleton().Branches()

@@ -27,8 +27,8 @@ func newScrubber(all bool, hide []string) *scrubber {
 }
 
 const (
-	mostKnown     = 10_000 // secrets that are remembered
-	longestKnown  = 1024
+	mostKnown     = 500 // secrets that are remembered: each takes some KB in the finder
+	longestKnown  = 128
 	partialSecret = 6 // characters of a secret that a line may not end with
 )
 
@@ -124,10 +124,9 @@ func (s *scrubber) short(line string) string {
 	}
 	end := strings.TrimRight(line, "….")
 	for secret, kind := range s.known {
-		for n := min(len(secret)-1, len(end)); n >= partialSecret; n-- {
-			if strings.HasSuffix(end, secret[:n]) {
-				return end[:len(end)-n] + redact.Mark(kind) + line[len(end):]
-			}
+		at := strings.LastIndex(end, secret[:partialSecret])
+		if at >= 0 && strings.HasPrefix(secret, end[at:]) {
+			return end[:at] + redact.Mark(kind) + line[len(end):]
 		}
 	}
 	return line

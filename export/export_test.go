@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/redact"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -272,5 +273,17 @@ func TestSubAgent(t *testing.T) {
 		if strings.Count(got, "Nine, says the sub-agent.") != 1 || strings.Count(got, "There are nine.") != 1 || !strings.Contains(got, heading) {
 			t.Errorf("%s:\n%s", format, got[strings.Index(got, "</script>")+1:])
 		}
+	}
+}
+
+// TestRecord: whatever is hidden, a record stays the entry that it is.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	s := newScrubber(true, []string{"user", "content", `say "hi"`, "12", "null"})
+	got := string(s.record(session.Entry{}, []byte(`{"type":"message","id":"user","n":12,"x":null,"message":{"role":"user","content":"the user has 12, say \"hi\" content"}}`)))
+	h := redact.Mark(redact.HiddenText)
+	want := `{"type":"message","id":"` + h + `","n":12,"x":null,"message":{"role":"user","content":"the ` + h + " has " + h + ", " + h + " " + h + `"}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,10 @@ type builder struct {
 	earlier earlier
 	sides   map[int32]string // first texts of conversations beside the main one
 	model   string           // the model that the last change named
+	looked  bool             // for a model before the window
+	spent   map[string]int   // what used something → the block that shows it
 	from    int              // position of the first step
+	now     int              // the step that is shown
 	forked  int              // positions up to which forks were looked at
 }
 
@@ -54,7 +58,7 @@ type callAt struct {
 // build makes the blocks of steps[lo:hi].
 func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	b := &builder{
-		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{},
+		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{}, spent: map[string]int{},
 		from: int(v.steps[lo]), forked: int(v.steps[lo]),
 	}
 	b.pieces = pieceOptions{reader: b.reader, most: v.r.MaxText}
@@ -62,12 +66,10 @@ func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	if lo == 0 {
 		b.forked = 0
 	}
-	if err := b.modelBefore(); err != nil {
-		return nil, err
-	}
 	position := b.from
 	for s := lo; s < hi; s++ {
 		p := int(v.steps[s])
+		b.now = s
 		if err := b.between(position, p); err != nil {
 			return nil, err
 		}
@@ -99,23 +101,24 @@ func (b *builder) entry(position int) session.Entry {
 
 func (b *builder) classAt(position int) class { return b.d.k.class[b.route.index[position]] }
 
-// modelBefore finds the model that was named last before the first step.
-func (b *builder) modelBefore() error {
-	for p := b.from - 1; p >= 0; p-- {
+// named gives the model that was named last, for an answer that does not name one.
+func (b *builder) named() (string, error) {
+	for p := b.from - 1; p >= 0 && b.model == "" && !b.looked; p-- {
 		if b.classAt(p)&model != 0 {
-			return b.change(p)
+			if err := b.change(p); err != nil {
+				return "", err
+			}
 		}
 	}
-	return nil
+	b.looked = true
+	return b.model, nil
 }
 
+// change notes a change of the model.
 func (b *builder) change(position int) error {
 	body, err := b.entry(position).Body()
 	if c, ok := body.(session.ModelChange); err == nil && ok && (c.Role == "default" || c.Role == "") {
-		b.model = c.ModelID
-		if b.model == "" {
-			b.model = c.Model
-		}
+		b.model = cmp.Or(c.ModelID, c.Model)
 	}
 	return context.Cause(b.ctx)
 }
@@ -123,57 +126,73 @@ func (b *builder) change(position int) error {
 // between looks at entries that are not shown: they may name the model, or say what an answer used.
 func (b *builder) between(from, to int) error {
 	for p := from; p < to; p++ {
+		if b.ctx.Err() != nil {
+			return context.Cause(b.ctx)
+		}
 		switch c := b.classAt(p); {
 		case c&model != 0:
 			if err := b.change(p); err != nil {
 				return err
 			}
 		case c&note != 0 && b.spender != nil && len(b.made) > 0 && b.r.Mode == Everything:
-			if err := b.spend(b.entry(p), b.lastAnswer()); err != nil {
-				return err
-			}
+			b.spend(b.entry(p), b.lastAnswer())
 		}
 	}
 	return nil
 }
 
-// lastAnswer is the last block of the model, nil where there is none since the last prompt.
-func (b *builder) lastAnswer() *made {
+// lastAnswer is the last block of the model, -1 where there is none since the last prompt.
+func (b *builder) lastAnswer() int {
 	for n := len(b.made) - 1; n >= 0; n-- {
-		switch m := &b.made[n]; m.Role {
+		switch b.made[n].Role {
 		case session.RoleAssistant:
-			return m
+			return n
 		case session.RoleUser:
-			return nil
+			return -1
 		}
 	}
-	return nil
+	return -1
 }
 
-// spend notes what an entry says that an answer used.
-func (b *builder) spend(e session.Entry, m *made) error {
-	if m == nil {
-		return nil
+// spend notes what an entry says that the answer in a block used. Where that was told before, it is the same amount.
+func (b *builder) spend(e session.Entry, block int) {
+	if block < 0 {
+		return
 	}
+	b.spendings(e, func(s session.Spending) {
+		at := block
+		if before, again := b.spent[s.Of]; again && s.Of != "" {
+			at = before
+		}
+		b.spent[s.Of] = at
+		b.made[at].add(s)
+	})
+}
+
+// spendings gives the amounts that an entry tells of.
+func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
 	raw, err := e.Raw()
 	if err != nil {
-		return nil // the block of the entry says so, where it has one
+		return // the block of the entry says so, where it has one
 	}
 	b.spender.Spent(e, raw, func(s session.Spending) {
-		if s.Total {
+		if !s.Total {
+			use(s)
+		}
+	})
+}
+
+// add adds an amount. Of several with the same name the largest counts.
+func (m *made) add(s session.Spending) {
+	for k := range m.spent {
+		if old := &m.spent[k]; old.Of == s.Of && s.Of != "" {
+			if s.Usage.Total >= old.Usage.Total {
+				*old = s
+			}
 			return
 		}
-		for k := range m.spent {
-			if old := &m.spent[k]; old.Of == s.Of {
-				if s.Usage.Total >= old.Usage.Total {
-					*old = s
-				}
-				return
-			}
-		}
-		m.spent = append(m.spent, s)
-	})
-	return context.Cause(b.ctx)
+	}
+	m.spent = append(m.spent, s)
 }
 
 // step makes a block of an entry, or adds it to one.

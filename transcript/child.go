@@ -118,14 +118,16 @@ func (b *builder) aside(first int32, title string) (*Child, error) {
 		if e.Role != session.RoleAssistant {
 			continue
 		}
+		if b.spender != nil {
+			b.spendings(e, m.add)
+			continue
+		}
 		v, err := b.reader.Look(e)
 		if err != nil && b.ctx.Err() != nil {
 			return nil, err
 		}
-		if body, ok := v.Body.(session.Message); ok && err == nil {
-			if err := b.answered(m, v, body); err != nil {
-				return nil, err
-			}
+		if body, ok := v.Body.(session.Message); ok && err == nil && body.Usage != nil {
+			m.add(session.Spending{Usage: *body.Usage})
 		}
 	}
 	u := m.sum()

@@ -28,6 +28,8 @@ type Document struct {
 	lines  map[int32]string // entries in one line
 	labels map[int32]string // of branches, by first entry
 	after  map[int32]int64  // estimates of compactions
+
+	estimates int // of compactions that were made
 }
 
 // New gives the document of a session. k is the skeleton of its tree, nil to make one.

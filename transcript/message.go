@@ -41,11 +41,14 @@ func (b *builder) message(v wire.View, body session.Message, position int) error
 	return b.content(m, v, position)
 }
 
-// answered notes what an answer says about itself. The next record belongs to another answer if this one says how it ended.
+// answered notes what an answer, in the last block, says about itself. The next record belongs to another answer if this one says how it ended.
 func (b *builder) answered(m *made, v wire.View, body session.Message) error {
 	if m.Model == "" {
 		if m.Model = body.Model; m.Model == "" && body.Error == "" {
-			m.Model = b.model
+			var err error
+			if m.Model, err = b.named(); err != nil {
+				return err
+			}
 		}
 	}
 	if body.Stop != "" || body.Usage != nil {
@@ -59,9 +62,9 @@ func (b *builder) answered(m *made, v wire.View, body session.Message) error {
 	}
 	switch {
 	case b.spender != nil:
-		return b.spend(v.Entry, m)
+		b.spend(v.Entry, len(b.made)-1)
 	case body.Usage != nil:
-		m.spent = append(m.spent, session.Spending{Usage: *body.Usage})
+		m.add(session.Spending{Usage: *body.Usage})
 	}
 	return nil
 }
@@ -78,7 +81,7 @@ func (b *builder) continued(v wire.View, position int) *made {
 		return nil
 	}
 	m := &b.made[len(b.made)-1]
-	if m.Role != session.RoleAssistant || m.Kind != Message {
+	if m.Role != session.RoleAssistant || m.Kind != Message || b.cut(b.now) {
 		return nil
 	}
 	if _, forked := b.route.forkBefore(m.position+1, position); forked {

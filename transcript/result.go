@@ -119,6 +119,9 @@ func (b *builder) fill(t *Tool, v wire.View, r session.ToolResult) {
 	}
 }
 
+// reach is how many entries after its call a result is found, where windows end between the two.
+const reach = 256
+
 // earlier is what stands before a window.
 type earlier struct {
 	to      int // position down to which it was read
@@ -139,7 +142,7 @@ func (b *builder) calledBefore(id string, position int) (name string, waits bool
 	if e.calls == nil {
 		*e = earlier{to: b.from, calls: map[string]earlierCall{}, results: map[string]bool{}}
 	}
-	last := max(position-farthest, 0)
+	last := max(position-reach, 0)
 	for e.to > last {
 		if _, ok := e.calls[id]; ok {
 			break
@@ -184,12 +187,12 @@ func (b *builder) lookAhead(end int) error {
 	waiting := 0
 	for _, c := range b.calls {
 		if t := b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call]; !t.Answered {
-			last = max(last, c.position+farthest)
+			last = max(last, c.position+reach)
 			waiting++
 		}
 	}
 	for p := end; p < len(b.route.index) && p <= last && waiting > 0; p++ {
-		if b.classAt(p)&byTool == 0 {
+		if b.classAt(p)&(byModel|byTool) == 0 {
 			continue
 		}
 		v, err := b.reader.Look(b.entry(p))
@@ -199,16 +202,31 @@ func (b *builder) lookAhead(end int) error {
 			}
 			continue // the window that shows it tells
 		}
-		b.pieces.images = 0
-		for _, part := range v.Parts {
-			next := b.pieces.images + images(part)
-			if r, ok := part.(session.ToolResult); ok && p-b.calls[r.CallID].position <= farthest && b.attach(v, r, p) {
-				waiting--
-			}
-			b.pieces.images = next
-		}
+		waiting -= b.waited(v, p)
 	}
 	return nil
+}
+
+// waited gives the results of an entry after the window to calls of the window, and counts the calls that wait no longer. One
+// whose id is used again gets none.
+func (b *builder) waited(v wire.View, position int) (n int) {
+	b.pieces.images = 0
+	for _, part := range v.Parts {
+		next := b.pieces.images + images(part)
+		switch part := part.(type) {
+		case session.ToolCall:
+			if c, ok := b.calls[part.ID]; ok && !b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call].Answered {
+				n++
+			}
+			delete(b.calls, part.ID)
+		case session.ToolResult:
+			if position-b.calls[part.CallID].position <= reach && b.classAt(position)&byTool != 0 && b.attach(v, part, position) {
+				n++
+			}
+		}
+		b.pieces.images = next
+	}
+	return n
 }
 
 // compaction fills in a divider. What the model sees after it is estimated when the block is shown.
@@ -261,8 +279,12 @@ func (b *builder) estimateAfter(m *made) (err error) {
 	return err
 }
 
-// mostEstimated bounds the JSON that an estimate reads.
-const mostEstimated = 8 << 20
+// mostEstimated bounds the JSON that an estimate reads, mostEstimates the estimates of a document: each walks along a path, and a hostile log
+// may have nothing but compactions.
+const (
+	mostEstimated = 8 << 20
+	mostEstimates = 256
+)
 
 // estimate guesses how many tokens the model sees at an entry; 0 where that takes too long to find out.
 func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, error) {
@@ -272,6 +294,13 @@ func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, err
 	}
 	if n, ok := recall(d, &d.after, int32(e.Index)); ok {
 		return n, nil
+	}
+	d.mu.Lock()
+	d.estimates++
+	enough := d.estimates > mostEstimates
+	d.mu.Unlock()
+	if enough {
+		return 0, nil
 	}
 	c, err := d.s.Context(ctx, id, store.ContextOptions{NoBlobs: true})
 	if err != nil {

@@ -370,6 +370,29 @@ func TestDeep(t *testing.T) {
 	checkRail(t, rail(t, d, transcript.RailRequest{Here: "e100"}), 300)
 }
 
+// Answers that do not say where they end are one block, but not without end.
+func TestNothingButAnswers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n")
+	const n = 1000
+	for i := range n {
+		fmt.Fprintf(&b, `{"timestamp":"2026-03-01T08:00:01.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"%d"}]}}`+"\n", i)
+	}
+	w := world.New(t)
+	d := open(t, w, w.Put("answers.jsonl", b.String()))
+	checkPaging(t, d, d.Session().Leaf())
+	shown := 0
+	for _, b := range window(t, d, transcript.Request{}).Blocks {
+		if len(b.Pieces) > 2*64 {
+			t.Errorf("%d answers in one block", len(b.Pieces))
+		}
+		shown += len(b.Pieces)
+	}
+	if shown != n {
+		t.Errorf("%d answers", shown)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	d := talk(t, "u1 - user One.", "a1 u1 answer 1.")
 	why := errors.New("the reader left")

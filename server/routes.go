@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
@@ -67,6 +68,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.status, "bytes", rec.bytes, "took", took, "from", h.RemoteAddr)
 	}()
 	guard.Protect(w.Header())
+	if h.Method == http.MethodGet || h.Method == http.MethodHead {
+		// The time for reading a request ends with it. It would end answers that take longer, too.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a recorder of tests has none
+	}
 	r := &request{Request: h, s: s, w: rec}
 	if err := s.admit(r); err != nil {
 		r.fail(err)
@@ -79,7 +84,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		return
 	}
 	if !strings.HasSuffix(h.URL.Path, "/events") {
-		if s.busy.Add(1) > mostRequests {
+		if s.busy.Add(1) > int64(s.opt.MaxRequests) {
 			s.busy.Add(-1)
 			w.Header().Set("Retry-After", "1")
 			r.fail(guard.Refuse(http.StatusServiceUnavailable, "the server answers too many requests at the moment"))

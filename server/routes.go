@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
@@ -68,10 +67,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.status, "bytes", rec.bytes, "took", took, "from", h.RemoteAddr)
 	}()
 	guard.Protect(w.Header())
-	if h.Method == http.MethodGet || h.Method == http.MethodHead {
-		// The time for reading a request ends with it. It would end answers that take longer, too.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a recorder of tests has none
-	}
 	r := &request{Request: h, s: s, w: rec}
 	if err := s.admit(r); err != nil {
 		r.fail(err)

@@ -48,13 +48,11 @@ func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
 	if e.Type != typeEvent {
 		return false
 	}
-	var v [2][]byte
-	rawjson.PickIn(raw, "payload", eventKeys, v[:])
-	switch string(rawjson.Inside(v[0])) {
+	switch eventOf(raw) {
 	case "user_message", "agent_message", "agent_reasoning", "task_complete":
 		return true
 	case "item_completed":
-		switch rawjson.Str(v[1], "type") {
+		switch rawjson.Str(rawjson.Get(rawjson.Get(raw, "payload"), "item"), "type") {
 		case "UserMessage", "AgentMessage", "Reasoning":
 			return true
 		}

@@ -12,8 +12,7 @@ var _ session.Skimmer = (*Dialect)(nil)
 var (
 	itemKeys = []string{"type", "content", "summary", "encrypted_content", "call_id", "name", "arguments", "input", "action", "output",
 		errorMember}
-	partKeys  = []string{"type", "text", "image_url"}
-	eventKeys = []string{"type", "item"}
+	partKeys = []string{"type", "text", "image_url"}
 )
 
 // Parts gives what is inside an entry in neutral form.
@@ -47,7 +46,7 @@ func entryParts(parts []session.Part, e session.Entry, raw []byte, s *session.Sk
 	case session.KindCompaction:
 		return addText(parts, rawjson.Get(rawjson.Get(raw, "payload"), "message"), s)
 	case session.KindOpaque, session.KindCustom:
-		if e.Type == typeEvent && repeats(raw) {
+		if e.Type == typeEvent && repeats(eventOf(raw)) {
 			return parts
 		}
 		return append(parts, session.OpaquePart{Type: e.Type, JSON: raw})
@@ -63,11 +62,13 @@ func addText(parts []session.Part, value []byte, s *session.Skim) []session.Part
 	return parts
 }
 
+// eventOf gives the type of an event, which stands at its beginning. Of repeated members the first counts: the program reads
+// no such line.
+func eventOf(raw []byte) string { return string(rawjson.Inside(rawjson.First(raw, "payload", "type"))) }
+
 // repeats reports whether an event shows people what an item says: it has no parts of its own.
-func repeats(raw []byte) bool {
-	var v [1][]byte
-	rawjson.PickIn(raw, "payload", eventKeys[:1], v[:])
-	switch string(rawjson.Inside(v[0])) {
+func repeats(event string) bool {
+	switch event {
 	case "user_message", "agent_message", "agent_reasoning", "item_completed", "task_complete":
 		return true
 	}

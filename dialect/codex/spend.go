@@ -18,7 +18,7 @@ const (
 
 // Members that are found in one pass.
 var (
-	spentKeys = []string{"type", "usage", "thread_token_usage", "response_id", "info"}
+	spentKeys = []string{"usage", "thread_token_usage", "response_id", "info"}
 	infoKeys  = []string{"last_token_usage", "total_token_usage"}
 	sumKeys   = []string{"input_tokens", "output_tokens", "total_tokens"}
 	usageKeys = []string{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
@@ -28,21 +28,16 @@ var (
 // a repetition has the same sum. After a compaction the event tells the size of the context instead, without input and
 // output, which is less than the response used.
 func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
-	if e.Kind != session.KindCustom {
+	told := e.Type == typeEvent && eventOf(raw) == eventTokens
+	if !told && e.Type != typeUsage {
 		return
 	}
-	var v [5][]byte
+	var v [4][]byte
 	rawjson.PickIn(raw, "payload", spentKeys, v[:])
-	used, sum := v[1], v[2]
-	switch {
-	case e.Type == typeUsage:
-	case e.Type == typeEvent && string(rawjson.Inside(v[0])) == eventTokens:
-		var info [2][]byte
-		rawjson.Pick(v[4], infoKeys, info[:])
-		used, sum = info[0], info[1]
-	default:
-		return
+	if told {
+		rawjson.Pick(v[3], infoKeys, v[:2])
 	}
+	used, sum := v[0], v[1]
 	if !rawjson.IsObject(used) {
 		return
 	}
@@ -56,7 +51,7 @@ func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)
 		}
 		name = string(spelled)
 	} else {
-		name, _ = rawjson.Unquote(v[3])
+		name, _ = rawjson.Unquote(v[2])
 	}
 	take(session.Spending{Of: name, Usage: usage(used)})
 }

@@ -66,3 +66,22 @@ func TestLeaves(t *testing.T) {
 		}
 	}
 }
+
+// TestFirst: the first of repeated keys counts, and what follows it is not read.
+func TestFirst(t *testing.T) {
+	for object, want := range map[string]string{
+		`{"a":1,"b":{"c":2,"c":3},"b":{"c":4}}`:   "2",
+		` {"b" : { "d":{"c":0}, "\u0063" : [2] }`: "[2]",
+		`{"c":1,"b":{"d":2}}`:                     "",
+		`{"b":7}`:                                 "",
+		`{"b":[{"c":1}]}`:                         "",
+		`{"b":{"c":tru`:                           "",
+		`{"b":{"d":1},"b":{"c":1}}`:               "", // it does not go back to the outer object
+		`7`:                                       "",
+		``:                                        "",
+	} {
+		if got := First([]byte(object), "b", "c"); string(got) != want {
+			t.Errorf("%s has %q, not %q", object, got, want)
+		}
+	}
+}

@@ -87,10 +87,13 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 		if v.outline, err = outlineOf(ctx, l); err != nil {
 			return logtree.Named(l.Path, err)
 		}
-		if dst, err = v.run(); err == nil {
-			report = v.report(dst)
+		if dst, err = v.run(); err != nil {
+			return err
 		}
-		return err
+		if report, err = v.report(dst); err != nil {
+			return errors.Join(err, dst.Close())
+		}
+		return nil
 	})
 	return dst, report, err
 }

@@ -64,6 +64,8 @@ type Converted struct {
 	File    string     `json:"file"`
 	ID      session.ID `json:"id"`
 	Entries int        `json:"entries"`
+	// View is what the model sees. The log of a run has none.
+	View View `json:"view"`
 }
 
 // ledger collects losses, equal ones together.

@@ -200,12 +200,25 @@ func (v *conversion) verify(dst *store.Session) error {
 }
 
 // report says what became of everything. Each entry is counted once; losses are listed by kind and path.
-func (v *conversion) report(dst *store.Session) Report {
+func (v *conversion) report(dst *store.Session) (Report, error) {
 	t := v.src.tree
 	r := Report{
-		Source:  Converted{v.src.dialect.Name(), v.src.path, t.Header().ID, t.Len()},
-		Target:  Converted{v.to.Dialect.Name(), dst.Path(), dst.ID(), dst.Tree().Len()},
+		Source:  Converted{Dialect: v.src.dialect.Name(), File: v.src.path, ID: t.Header().ID, Entries: t.Len()},
+		Target:  Converted{Dialect: v.to.Dialect.Name(), File: dst.Path(), ID: dst.ID(), Entries: dst.Tree().Len()},
 		Dropped: len(v.cross.dropped),
+	}
+	if !v.cross.ofRun {
+		var err error
+		if r.Source.View, err = viewOf(v.src, v.cross.leafID()); err != nil {
+			return r, logtree.Named(v.src.path, err)
+		}
+		err = dst.Read(func(l *logtree.Log, blobs logtree.Blobs) (err error) {
+			r.Target.View, err = viewOf(sideOf(l, blobs), l.Tree.LeafID())
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
 	}
 	for _, i := range v.cross.dropped {
 		v.ledger.entry("", t.At(i), Dropped)
@@ -257,7 +270,7 @@ func (v *conversion) report(dst *store.Session) Report {
 	}
 	r.Losses = v.ledger.sorted()
 	r.Lossless = r.Dropped == 0 && len(v.outline.loose) == 0 && len(v.outline.spaced) == 0 && !migrated
-	return r
+	return r, nil
 }
 
 // easeTheWayBack finds passages that lose nothing and still could not be converted back without carrying something: the old

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // searchDesk is a desk with two sessions about frogs.
@@ -35,6 +38,40 @@ func searchDesk(t *testing.T) *desk {
 		d.Must(os.Chtimes(path, at, at))
 	}
 	return d
+}
+
+// A search uses a log that the caller has read, says when it is done with it, and does not close it.
+func TestSearchOpen(t *testing.T) {
+	t.Parallel()
+	d := searchDesk(t)
+	f := d.finder(nil)
+	var held *logtree.Log
+	uses, done := 0, 0
+	opt := Options{Open: func(ctx context.Context, row *place.Row) (*logtree.Log, func()) {
+		if row.ID != "old" {
+			return nil, nil
+		}
+		uses++
+		if held == nil {
+			at, err := f.m.Locate(row.Path)
+			d.Must(err)
+			held, err = f.m.OpenLog(ctx, at, row.Dialect)
+			d.Must(err)
+		}
+		return held, func() { done++ }
+	}}
+	for range 2 {
+		if res := d.search(f, "frog", opt); len(res.Hits) != 4 {
+			t.Errorf("%d hits", len(res.Hits))
+		}
+	}
+	if uses != 2 || done != 2 {
+		t.Errorf("asked %d times, done %d times", uses, done)
+	}
+	if raw, err := held.Tree.At(0).Raw(); err != nil || !strings.Contains(string(raw), "frog") {
+		t.Errorf("the log was closed: %v", err)
+	}
+	d.Must(held.Close())
 }
 
 func TestSearchOptions(t *testing.T) {

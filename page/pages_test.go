@@ -122,3 +122,17 @@ func exported() page.SessionPage {
 	d.Image = func(transcript.Image) string { return "data:image/png;base64,iVBORw0KGgo=" }
 	return d
 }
+
+// BenchmarkSession writes a page of 120 blocks.
+func BenchmarkSession(b *testing.B) {
+	d := document()
+	for len(d.Window.Blocks) < 120 {
+		d.Window.Blocks = append(d.Window.Blocks, d.Window.Blocks[:8]...)
+	}
+	s := site()
+	for b.Loop() {
+		if err := s.Session(io.Discard, d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package page_test
 
 import (
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -214,14 +213,6 @@ func runsPage() page.RunsPage {
 	return page.RunsPage{Total: 3, Rows: []page.RunRow{
 		run("run-01", "Triage the open bugs", "completed", time.Hour), run("run-02", "Triage the open bugs", "error", 25*time.Hour), run("run-03", "", "", 49*time.Hour),
 	}}
-}
-
-func manySessions(n int) page.SessionsPage {
-	p := sessions()
-	for i := range n {
-		p.Rows = append(p.Rows, row(fmt.Sprint("k", i), "pi", fmt.Sprint("Session ", i), "/tmp", time.Hour, 1, 1, 1))
-	}
-	return p
 }
 
 func sources() []wire.Source {

@@ -66,7 +66,10 @@ func TestBrowser(t *testing.T) {
 	b := browser.Start(t)
 	v := demonstration(t)
 	tab := b.Tab(t, browser.Look{})
-	has := func(text string) { t.Helper(); tab.Wait(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text)) }
+	has := func(text string) {
+		t.Helper()
+		tab.Wait(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, text))
+	}
 
 	tab.Open(v.url)
 	has("Prices are off by a cent")

@@ -1,6 +1,6 @@
 // Package server is the store over HTTP: pages for people and an API for programs.
 //
-// A request passes the guard (guard.go): host, origin, token, length. Then the mux chooses a page or an operation of the API.
+// A request passes the guard (server/guard): host, origin, token, length. Then the mux chooses a page or an operation of the API.
 // table.go is the one list of operations; operation.go makes the mux from it, and openapi.go the OpenAPI document.
 //
 // Nothing is read that did not change. The catalogue is listed again only after a change (catalogue.go), which one

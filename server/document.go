@@ -17,7 +17,7 @@ import (
 
 // Bounds of the sessions that are held open.
 const (
-	openMost  = 64
+	openMost  = 128
 	openBytes = 256 << 20 // of trees, as estimated
 	// entryCost is what an entry of a tree takes, with what pages keep of it; openCost what a session takes besides.
 	entryCost = 160

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -289,7 +290,7 @@ func getBlob(r *request, p blobParams) error {
 	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
 		found, problem := doc.sess.Blob(r.Context(), p.Blob)
 		if problem != nil {
-			return refuse(http.StatusNotFound, "%s", problem.Message)
+			return guard.Refuse(http.StatusNotFound, "%s", problem.Message)
 		}
 		data = found
 		return nil

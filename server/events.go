@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -46,7 +47,7 @@ func (r *request) tell(after, path string) error {
 	s := r.s
 	if s.live.Add(1) > mostLive {
 		s.live.Add(-1)
-		return refuse(http.StatusServiceUnavailable, "there are too many clients of events")
+		return guard.Refuse(http.StatusServiceUnavailable, "there are too many clients of events")
 	}
 	defer s.live.Add(-1)
 	s.watch(r.Context())

@@ -110,6 +110,12 @@ func (m *machine) start(change ...func(*server.Options)) {
 	m.must(err)
 }
 
+// optionsOf are the options of a server.
+type optionsOf = server.Options
+
+// frozen is a clock that stands still.
+func frozen() time.Time { return time.Date(2026, 2, 16, 12, 0, 0, 0, time.UTC) }
+
 func writing(opt *server.Options) { opt.Write = true }
 
 func (m *machine) must(err error) {

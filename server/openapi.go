@@ -6,6 +6,7 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/server/guard"
 )
 
 // openAPIVersion is the version of the specification that the document follows.
@@ -89,7 +90,7 @@ func describe(version, base string) apiDocument {
 		Security: []map[string][]string{{}, {"token": {}}, {"cookie": {}}},
 		Paths:    map[string]map[string]apiOperation{},
 		Components: apiComponents{Schemas: set.Defs, Security: map[string]apiSecurity{
-			"token": {Type: "http", Scheme: "bearer"}, "cookie": {Type: "apiKey", In: "cookie", Name: cookieName},
+			"token": {Type: "http", Scheme: "bearer"}, "cookie": {Type: "apiKey", In: "cookie", Name: guard.CookieName},
 		}},
 	}
 	for _, s := range table() {

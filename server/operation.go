@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -234,12 +235,12 @@ func (r *request) decodeBody(into any, wanted bool) error {
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		return refuse(http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
+		return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
 	}
-	if r.ContentLength > bodyMost {
+	if r.ContentLength > guard.BodyMost {
 		return tooLarge()
 	}
-	d := json.NewDecoder(http.MaxBytesReader(r.w, r.Body, bodyMost))
+	d := json.NewDecoder(http.MaxBytesReader(r.w, r.Body, guard.BodyMost))
 	d.DisallowUnknownFields()
 	err = d.Decode(into)
 	if err == nil {
@@ -258,5 +259,5 @@ func (r *request) decodeBody(into any, wanted bool) error {
 }
 
 func tooLarge() error {
-	return refuse(http.StatusRequestEntityTooLarge, "the body is larger than %s", wire.Size(bodyMost))
+	return guard.Refuse(http.StatusRequestEntityTooLarge, "the body is larger than %s", wire.Size(guard.BodyMost))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -209,9 +210,9 @@ func searchPage(r *request) error {
 func (r *request) fillSearch(p *page.SearchPage) error {
 	res, _, err := r.found(searchParams{Query: p.Query, Limit: p.Limit})
 	var wrong *badRequest
-	var long *refusal
+	var long *guard.Refusal
 	switch {
-	case errors.As(err, &wrong), errors.As(err, &long) && long.status == http.StatusRequestURITooLong:
+	case errors.As(err, &wrong), errors.As(err, &long) && long.Status == http.StatusRequestURITooLong:
 		p.Error = err.Error()
 		return nil
 	case err != nil:

@@ -7,18 +7,20 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/server/guard"
 )
 
 const htmlMedia = "text/html; charset=utf-8"
 
 // pages are the routes for people. Package page says what their addresses mean.
 func (s *Server) pages() {
-	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.token.set}
+	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.Token.Set()}
 	s.handle("GET /{$}", sessionsPage)
 	s.handle("GET /s/{session}", oneSessionPage)
 	s.handle("GET /s/{session}/fragment", fragmentPage)
 	s.handle("GET /s/{session}/raw/{entry}", rawPage)
 	s.handle("GET /s/{session}/image/{entry}/{index}", image)
+	s.handle("GET /s/{session}/export", exportPage)
 	s.handle("GET /search", searchPage)
 	s.handle("GET /runs", runsPage)
 	s.handle("GET /runs/{run}", oneRunPage)
@@ -78,19 +80,19 @@ func loginPage(r *request) error {
 
 // login gives a browser that sends the token a cookie.
 func login(r *request) error {
-	r.Body = http.MaxBytesReader(r.w, r.Body, queryMost)
+	r.Body = http.MaxBytesReader(r.w, r.Body, guard.QueryMost)
 	if err := r.ParseForm(); err != nil {
 		return bad("the form cannot be read: %v", err)
 	}
 	next := r.inside(r.PostForm.Get("next"))
-	if g := &r.s.guard; g.token.set {
-		if !g.token.is(r.PostForm.Get("token")) {
+	if g := &r.s.guard; g.Token.Set() {
+		if !g.Token.Is(r.PostForm.Get("token")) {
 			r.s.log.Warn("refused", "path", r.URL.Path, "from", r.RemoteAddr, "reason", "the token is wrong")
 			r.w.Header().Set("Content-Type", htmlMedia)
 			r.w.WriteHeader(http.StatusUnauthorized)
 			return r.s.site.Login(r.w, page.LoginPage{Next: next, Wrong: true})
 		}
-		http.SetCookie(r.w, g.remember())
+		http.SetCookie(r.w, g.Remember())
 	}
 	http.Redirect(r.w, r.Request, next, http.StatusSeeOther)
 	return nil
@@ -98,7 +100,7 @@ func login(r *request) error {
 
 // logout has the browser forget its cookie.
 func logout(r *request) error {
-	c := r.s.guard.remember()
+	c := r.s.guard.Remember()
 	c.Value, c.MaxAge = "", -1
 	http.SetCookie(r.w, c)
 	http.Redirect(r.w, r.Request, r.s.base+"/login", http.StatusSeeOther)
@@ -109,7 +111,7 @@ func logout(r *request) error {
 func (r *request) inside(next string) string {
 	u, err := url.Parse(next)
 	first := r.s.base + "/"
-	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, first) || !plainPath(u.Path) {
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, first) || !guard.PlainPath(u.Path) {
 		return first
 	}
 	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
@@ -128,5 +130,5 @@ func asset(r *request) error {
 			return nil
 		})
 	}
-	return refuse(http.StatusNotFound, "there is nothing at this path")
+	return guard.Refuse(http.StatusNotFound, "there is nothing at this path")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -202,7 +203,7 @@ func (v *viewing) around() error {
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)
 	}
-	p.SessionKey = v.l.keyByID
+	p.SessionKey, p.Exports = v.l.keyByID, exportFormats()
 	return nil
 }
 
@@ -312,7 +313,7 @@ func rawPage(r *request) error {
 func image(r *request) error {
 	at, err := strconv.Atoi(r.PathValue("index"))
 	if err != nil {
-		return refuse(http.StatusNotFound, "there is no such picture")
+		return guard.Refuse(http.StatusNotFound, "there is no such picture")
 	}
 	row, err := r.session(r.PathValue("session"))
 	if err != nil {
@@ -330,7 +331,7 @@ func image(r *request) error {
 		}
 		list := pictures(nil, v.Parts)
 		if at < 0 || at >= len(list) {
-			return refuse(http.StatusNotFound, "there is no such picture")
+			return guard.Refuse(http.StatusNotFound, "there is no such picture")
 		}
 		data, err = doc.picture(r.Context(), list[at])
 		return err
@@ -359,7 +360,7 @@ func (doc *document) picture(ctx context.Context, p session.Image) ([]byte, erro
 	if _, err := blob.ParseRef(p.Data); err == nil {
 		data, problem := doc.sess.Blob(ctx, p.Data)
 		if problem != nil {
-			return nil, refuse(http.StatusNotFound, "%s", problem.Message)
+			return nil, guard.Refuse(http.StatusNotFound, "%s", problem.Message)
 		}
 		return data, nil
 	}
@@ -369,7 +370,7 @@ func (doc *document) picture(ctx context.Context, p session.Image) ([]byte, erro
 	}
 	data, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, refuse(http.StatusNotFound, "the picture cannot be read")
+		return nil, guard.Refuse(http.StatusNotFound, "the picture cannot be read")
 	}
 	return data, nil
 }

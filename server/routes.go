@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -28,7 +29,7 @@ func (s *Server) routes() {
 			if o.writes {
 				call = func(r *request) error {
 					if !r.s.opt.Write {
-						return refuse(http.StatusForbidden, "this server only reads; start it with --write to change sessions")
+						return guard.Refuse(http.StatusForbidden, "this server only reads; start it with --write to change sessions")
 					}
 					return o.call(r)
 				}
@@ -65,7 +66,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		s.counts.done(rec, took)
 		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.status, "bytes", rec.bytes, "took", took, "from", h.RemoteAddr)
 	}()
-	protect(w.Header())
+	guard.Protect(w.Header())
 	r := &request{Request: h, s: s, w: rec}
 	if err := s.admit(r); err != nil {
 		r.fail(err)
@@ -81,7 +82,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		if s.busy.Add(1) > mostRequests {
 			s.busy.Add(-1)
 			w.Header().Set("Retry-After", "1")
-			r.fail(refuse(http.StatusServiceUnavailable, "the server answers too many requests at the moment"))
+			r.fail(guard.Refuse(http.StatusServiceUnavailable, "the server answers too many requests at the moment"))
 			return
 		}
 		defer s.busy.Add(-1)
@@ -106,25 +107,25 @@ func (s *Server) route(rec *recorder, r *request) {
 	}
 	if len(allowed) > 0 {
 		r.w.Header().Set("Allow", strings.Join(allowed, ", "))
-		r.fail(refuse(http.StatusMethodNotAllowed, "%s is not possible here", r.Method))
+		r.fail(guard.Refuse(http.StatusMethodNotAllowed, "%s is not possible here", r.Method))
 		return
 	}
-	r.fail(refuse(http.StatusNotFound, "there is nothing at this path"))
+	r.fail(guard.Refuse(http.StatusNotFound, "there is nothing at this path"))
 }
 
 // admit decides whether a request is answered. A check of health needs no token.
 func (s *Server) admit(r *request) error {
-	if err := s.guard.check(r.Request); err != nil {
+	if err := s.guard.Check(r.Request); err != nil {
 		return err
 	}
 	rest, below := strings.CutPrefix(r.URL.Path, s.base)
 	if !below || rest != "" && rest[0] != '/' {
-		return refuse(http.StatusNotFound, "there is nothing at this path; everything is below %s/", s.base)
+		return guard.Refuse(http.StatusNotFound, "there is nothing at this path; everything is below %s/", s.base)
 	}
 	if open(rest) {
 		return nil
 	}
-	return s.guard.admit(r.Request)
+	return s.guard.Admit(r.Request)
 }
 
 // open reports whether a path, below the base path, needs no token: what a browser needs to log in.
@@ -139,7 +140,7 @@ func (r *request) form() string {
 
 // status is the status of an error. code is that of package wire: 2 for a mistake of the client.
 func status(err error) (status, code int) {
-	var refused *refusal
+	var refused *guard.Refusal
 	var wrong *badRequest
 	var odd *store.RefusedError
 	var readOnly *store.ReadOnlyError
@@ -147,7 +148,7 @@ func status(err error) (status, code int) {
 	var problem *session.Problem
 	switch {
 	case errors.As(err, &refused):
-		return refused.status, 2
+		return refused.Status, 2
 	case errors.As(err, &wrong), errors.Is(err, treeline.ErrNoProvider):
 		return http.StatusBadRequest, 2
 	case errors.Is(err, place.ErrNoSession), errors.Is(err, runs.ErrNoRun), errors.Is(err, session.ErrUnknownEntry), errors.Is(err, backend.ErrNotExist):

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -49,7 +50,7 @@ func (p *searchParams) options(now time.Time) (opt find.Options, err error) {
 	}
 	switch {
 	case len(p.Query) > wordsMost:
-		return opt, refuse(414, "the query is longer than %d bytes", wordsMost)
+		return opt, guard.Refuse(414, "the query is longer than %d bytes", wordsMost)
 	case opt.Limit > 1000:
 		return opt, bad("the parameter \"limit\" must be a number from 1 to 1000, not %d", opt.Limit)
 	}

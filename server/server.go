@@ -20,6 +20,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -64,7 +65,7 @@ type Server struct {
 	opt    Options
 	store  *treeline.Store
 	log    *slog.Logger
-	guard  guard
+	guard  guard.Guard
 	base   string // "" or a path without a slash at its end
 	mux    *http.ServeMux
 	counts metrics
@@ -78,6 +79,8 @@ type Server struct {
 	slots chan struct{} // one for each answer that is being made
 	busy  atomic.Int64  // requests
 	live  atomic.Int64  // clients of events
+
+	exports atomic.Int64 // downloads
 
 	ctx   context.Context
 	close context.CancelFunc
@@ -125,18 +128,18 @@ func New(opt Options) (*Server, error) {
 // place finds out where the server is for its clients.
 func (s *Server) place() error {
 	opt := &s.opt
-	local := isLoopback(opt.Host)
+	local := guard.IsLoopback(opt.Host)
 	if !local && opt.Token == "" {
 		return ErrNeedsToken
 	}
 	base := opt.BasePath
-	s.guard = guard{local: local, token: newToken(opt.Token), secure: opt.TLS}
+	s.guard = guard.Guard{Local: local, Token: guard.NewToken(opt.Token), Secure: opt.TLS}
 	if opt.PublicURL != "" {
 		u, err := url.Parse(opt.PublicURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return fmt.Errorf("public URL %q: must be like https://host/path", opt.PublicURL)
 		}
-		s.guard.public, s.guard.secure = u, opt.TLS || u.Scheme == "https"
+		s.guard.Public, s.guard.Secure = u, opt.TLS || u.Scheme == "https"
 		if base == "" {
 			base = u.Path
 		}
@@ -145,17 +148,8 @@ func (s *Server) place() error {
 	if base != "" && (base[0] != '/' || path.Clean(base) != base || strings.ContainsAny(base, "{}?#%\\ \"'<>")) {
 		return fmt.Errorf("base path %q: must be like /treeline", base)
 	}
-	s.base, s.guard.base = base, base
+	s.base, s.guard.Base = base, base
 	return nil
-}
-
-// isLoopback reports whether only programs of this machine reach a host.
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return ip != nil && ip.IsLoopback()
 }
 
 // Close ends all streams and the watch, and closes the sessions. No request may come afterwards.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 )
 
 // Rules say how contexts of one dialect differ from those of others. They are data, so that there is one algorithm.
@@ -218,49 +217,6 @@ func (c *Context) choose(path []int32) error {
 	return nil
 }
 
-// visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction comes first;
-// compacted says that there is one.
-func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
-	last, resets := -1, t.Rules().Resets
-	for k := len(path) - 1; k >= 0 && last < 0; k-- {
-		kind := t.links[path[k]].kind
-		if kind == KindReset && resets {
-			path = path[k+1:]
-			break
-		}
-		if kind == KindCompaction {
-			last = k
-		}
-	}
-	if last < 0 {
-		return path, false, nil
-	}
-	body, err := t.At(int(path[last])).Body()
-	if err != nil {
-		return nil, false, err
-	}
-	compaction, ok := body.(Compaction)
-	if !ok {
-		return nil, false, fmt.Errorf("%s: entry %s is not a compaction", t.name, t.nodes[path[last]].id)
-	}
-	list = append([]int32{path[last]}, t.kept(path[:last], compaction)...)
-	return append(list, path[last+1:]...), true, nil
-}
-
-// Seen tells for each entry of the tree, by index, whether it is on the path and not hidden from the model at its end by a
-// reset or a compaction. It reads at most one record.
-func (p Path) Seen() ([]bool, error) {
-	list, _, err := p.tree.visible(p.index)
-	if err != nil {
-		return nil, err
-	}
-	seen := make([]bool, p.tree.Len())
-	for _, i := range list {
-		seen[i] = true
-	}
-	return seen, nil
-}
-
 // replayer gives the tree's Replayer, nil where it has none.
 func (c *Context) replayer() Replayer {
 	r, _ := c.tree.codec.EntryCodec.(Replayer)
@@ -287,26 +243,6 @@ func (c *Context) join() {
 		}
 		c.joined[at], c.joined[i] = append(c.joined[at], i), []int32{}
 	}
-}
-
-// kept gives the part before a compaction that the model still sees.
-func (t *Tree) kept(before []int32, compaction Compaction) []int32 {
-	if compaction.FirstKept == "" || compaction.ReplacesAll {
-		return nil
-	}
-	for k, i := range before {
-		if t.nodes[i].id != compaction.FirstKept {
-			continue
-		}
-		kept := before[k:]
-		if t.Rules().KeepSystem {
-			return kept
-		}
-		return slices.DeleteFunc(slices.Clone(kept), func(i int32) bool {
-			return t.links[i].kind == KindMessage && t.links[i].role == RoleSystem
-		})
-	}
-	return nil
 }
 
 func (c *Context) addEdit(i int32) error {

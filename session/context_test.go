@@ -55,6 +55,29 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// checkSeen compares Path.Seen with a context: what gives messages is seen, and what could and does not is hidden.
+func checkSeen(t *testing.T, tree *session.Tree, leaf session.EntryID, ctx *session.Context) {
+	t.Helper()
+	path, err := tree.Path(leaf)
+	if err != nil {
+		return // the context fell back to another leaf
+	}
+	seen, err := path.Seen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[int]bool{}
+	for e := range ctx.Entries() {
+		used[e.Index] = true
+	}
+	for _, i := range path.Indexes() {
+		e := tree.At(int(i))
+		if e.Kind == session.KindMessage && seen[i] != used[int(i)] || used[int(i)] && !seen[i] {
+			t.Errorf("entry %s: seen %t, in the context %t", e.ID, seen[i], used[int(i)])
+		}
+	}
+}
+
 // contextOf gives a context as text, one message on each line.
 func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	t.Helper()
@@ -88,6 +111,7 @@ func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	if err != nil {
 		return fmt.Sprintf("error: %v\n", err)
 	}
+	checkSeen(t, tree, leaf, ctx)
 	var b bytes.Buffer
 	b.WriteString(`{"messages":[`)
 	first := true

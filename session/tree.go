@@ -195,7 +195,7 @@ func (t *Tree) LeafID() EntryID {
 // Label gives the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
-// Labels iterates over the entries that have a label, in no order.
+// Labels iterates over the labels, in no order. The entry that has one may not exist.
 func (t *Tree) Labels() iter.Seq2[EntryID, string] { return maps.All(t.labels) }
 
 // Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
@@ -250,46 +250,6 @@ func (t *Tree) linkOne(i int32) {
 		t.nextSibling[*last] = i
 	}
 	*last = i
-}
-
-// Path is the entries from a root to an entry.
-type Path struct {
-	tree  *Tree
-	index []int32
-	// restore is ContextOptions.Restore; nil on a path that is not that of a context.
-	restore func(Entry, []byte) []byte
-}
-
-// Record gives the record of an entry for a context: with its texts whole, where the context is to have them.
-func (p Path) Record(e Entry) ([]byte, error) {
-	record, err := e.Raw()
-	if err != nil || p.restore == nil {
-		return record, err
-	}
-	return p.restore(e, record), nil
-}
-
-// Tree is the tree that the path is in.
-func (p Path) Tree() *Tree { return p.tree }
-
-// Len is the number of entries on the path.
-func (p Path) Len() int { return len(p.index) }
-
-// At gives the entry at a position, the root first.
-func (p Path) At(i int) Entry { return p.tree.At(int(p.index[i])) }
-
-// Indexes gives the indexes of the entries, the root first. The list must not be changed.
-func (p Path) Indexes() []int32 { return p.index }
-
-// Entries iterates over the path from root to leaf.
-func (p Path) Entries() iter.Seq2[int, Entry] {
-	return func(yield func(int, Entry) bool) {
-		for i := range p.index {
-			if !yield(i, p.At(i)) {
-				return
-			}
-		}
-	}
 }
 
 // Path gives the path from a root to an entry. It begins where a parent is missing; in a cycle it begins at the first

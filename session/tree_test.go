@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -150,6 +151,10 @@ func TestLabels(t *testing.T) {
 	same(t, "before its target", tree.Label("c"), "late")
 	same(t, "none", tree.Label("l1"), "")
 	same(t, "problems", problems(tree), "9:label-target")
+	labels := maps.Collect(tree.Labels())
+	if len(labels) != 3 || labels["a"] != "second" || labels["c"] != "late" || labels["nobody"] != "x" {
+		t.Errorf("labels %v", labels)
+	}
 }
 
 func TestDuplicates(t *testing.T) {

@@ -49,6 +49,9 @@ func childWriter(args string) error {
 			}
 			continue
 		}
+		if errors.Is(err, backend.ErrHeld) {
+			continue // nothing was written: a writer that was just killed may have the log open until the system has closed it
+		}
 		if err != nil {
 			return err
 		}

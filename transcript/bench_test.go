@@ -57,6 +57,7 @@ func BenchmarkPage(b *testing.B) {
 				for b.Loop() {
 					transcript.NewSkeleton(s.Tree())
 				}
+				b.ReportMetric(float64(s.Tree().Len()), "entries")
 			})
 			d := transcript.New(s, nil)
 			mid := s.Tree().At(s.Tree().Len() / 2).ID

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,14 @@ type builder struct {
 	calls   map[string]callAt // the last call with each id
 	results map[string]bool   // calls that have a result
 	shown   map[int]int       // position of a result → the block of its call
-	model   string            // the model that the last change named
-	from    int               // position of the first step
-	forked  int               // positions up to which forks were looked at
+	earlier earlier
+	sides   map[int32]string // first texts of conversations beside the main one
+	model   string           // the model that the last change named
+	looked  bool             // for a model before the window
+	spent   map[string]int   // what used something → the block that shows it
+	from    int              // position of the first step
+	now     int              // the step that is shown
+	forked  int              // positions up to which forks were looked at
 }
 
 // made is a block and what is known of it besides.
@@ -52,7 +58,7 @@ type callAt struct {
 // build makes the blocks of steps[lo:hi].
 func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	b := &builder{
-		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{},
+		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{}, spent: map[string]int{},
 		from: int(v.steps[lo]), forked: int(v.steps[lo]),
 	}
 	b.pieces = pieceOptions{reader: b.reader, most: v.r.MaxText}
@@ -60,12 +66,10 @@ func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	if lo == 0 {
 		b.forked = 0
 	}
-	if err := b.modelBefore(); err != nil {
-		return nil, err
-	}
 	position := b.from
 	for s := lo; s < hi; s++ {
 		p := int(v.steps[s])
+		b.now = s
 		if err := b.between(position, p); err != nil {
 			return nil, err
 		}
@@ -97,23 +101,24 @@ func (b *builder) entry(position int) session.Entry {
 
 func (b *builder) classAt(position int) class { return b.d.k.class[b.route.index[position]] }
 
-// modelBefore finds the model that was named last before the first step.
-func (b *builder) modelBefore() error {
-	for p := b.from - 1; p >= 0; p-- {
+// named gives the model that was named last, for an answer that does not name one.
+func (b *builder) named() (string, error) {
+	for p := b.from - 1; p >= 0 && b.model == "" && !b.looked; p-- {
 		if b.classAt(p)&model != 0 {
-			return b.change(p)
+			if err := b.change(p); err != nil {
+				return "", err
+			}
 		}
 	}
-	return nil
+	b.looked = true
+	return b.model, nil
 }
 
+// change notes a change of the model.
 func (b *builder) change(position int) error {
 	body, err := b.entry(position).Body()
 	if c, ok := body.(session.ModelChange); err == nil && ok && (c.Role == "default" || c.Role == "") {
-		b.model = c.ModelID
-		if b.model == "" {
-			b.model = c.Model
-		}
+		b.model = cmp.Or(c.ModelID, c.Model)
 	}
 	return context.Cause(b.ctx)
 }
@@ -121,57 +126,73 @@ func (b *builder) change(position int) error {
 // between looks at entries that are not shown: they may name the model, or say what an answer used.
 func (b *builder) between(from, to int) error {
 	for p := from; p < to; p++ {
+		if b.ctx.Err() != nil {
+			return context.Cause(b.ctx)
+		}
 		switch c := b.classAt(p); {
 		case c&model != 0:
 			if err := b.change(p); err != nil {
 				return err
 			}
 		case c&note != 0 && b.spender != nil && len(b.made) > 0 && b.r.Mode == Everything:
-			if err := b.spend(b.entry(p), b.lastAnswer()); err != nil {
-				return err
-			}
+			b.spend(b.entry(p), b.lastAnswer())
 		}
 	}
 	return nil
 }
 
-// lastAnswer is the last block of the model, nil where there is none since the last prompt.
-func (b *builder) lastAnswer() *made {
+// lastAnswer is the last block of the model, -1 where there is none since the last prompt.
+func (b *builder) lastAnswer() int {
 	for n := len(b.made) - 1; n >= 0; n-- {
-		switch m := &b.made[n]; m.Role {
+		switch b.made[n].Role {
 		case session.RoleAssistant:
-			return m
+			return n
 		case session.RoleUser:
-			return nil
+			return -1
 		}
 	}
-	return nil
+	return -1
 }
 
-// spend notes what an entry says that an answer used.
-func (b *builder) spend(e session.Entry, m *made) error {
-	if m == nil {
-		return nil
+// spend notes what an entry says that the answer in a block used. Where that was told before, it is the same amount.
+func (b *builder) spend(e session.Entry, block int) {
+	if block < 0 {
+		return
 	}
+	b.spendings(e, func(s session.Spending) {
+		at := block
+		if before, again := b.spent[s.Of]; again && s.Of != "" {
+			at = before
+		}
+		b.spent[s.Of] = at
+		b.made[at].add(s)
+	})
+}
+
+// spendings gives the amounts that an entry tells of.
+func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
 	raw, err := e.Raw()
 	if err != nil {
-		return nil // the block of the entry says so, where it has one
+		return // the block of the entry says so, where it has one
 	}
 	b.spender.Spent(e, raw, func(s session.Spending) {
-		if s.Total {
+		if !s.Total {
+			use(s)
+		}
+	})
+}
+
+// add adds an amount. Of several with the same name the largest counts.
+func (m *made) add(s session.Spending) {
+	for k := range m.spent {
+		if old := &m.spent[k]; old.Of == s.Of && s.Of != "" {
+			if s.Usage.Total >= old.Usage.Total {
+				*old = s
+			}
 			return
 		}
-		for k := range m.spent {
-			if old := &m.spent[k]; old.Of == s.Of {
-				if s.Usage.Total >= old.Usage.Total {
-					*old = s
-				}
-				return
-			}
-		}
-		m.spent = append(m.spent, s)
-	})
-	return context.Cause(b.ctx)
+	}
+	m.spent = append(m.spent, s)
 }
 
 // step makes a block of an entry, or adds it to one.
@@ -182,6 +203,10 @@ func (b *builder) step(position int) error {
 			return err
 		}
 	}
+	if b.classAt(position)&note != 0 && b.echoes(e) {
+		return nil
+	}
+	b.pieces.images = 0
 	known := len(b.reader.Problems)
 	v, err := b.reader.Look(e)
 	if err != nil {
@@ -202,6 +227,16 @@ func (b *builder) step(position int) error {
 		b.made[count].Problems = append(b.made[count].Problems, b.reader.Problems[known:]...)
 	}
 	return nil
+}
+
+// echoes reports whether a note repeats the text of another entry.
+func (b *builder) echoes(e session.Entry) bool {
+	echoer, ok := b.d.k.t.Codec().EntryCodec.(session.Echoer)
+	if !ok {
+		return false
+	}
+	raw, err := e.Raw()
+	return err == nil && echoer.Echoes(e, raw)
 }
 
 // unreadable stands for an entry whose record cannot be read.
@@ -259,144 +294,6 @@ func (b *builder) begin(v wire.View, position int, kind Kind) *made {
 	m.Unseen = kind != Compaction && !b.route.isSeen(int32(v.Index))
 	b.made = append(b.made, m)
 	return &b.made[len(b.made)-1]
-}
-
-// message adds what was said. Results go to their calls, wherever these stand.
-func (b *builder) message(v wire.View, body session.Message, position int) error {
-	if v.Role == session.RoleUser || v.Role == session.RoleTool {
-		left, err := b.answer(v, position)
-		if err != nil {
-			return err
-		}
-		if v.Parts = left; len(left) == 0 && v.Role == session.RoleTool {
-			return nil
-		}
-	}
-	if b.summary(v, body) {
-		return nil
-	}
-	if m := b.own(position); m != nil { // results without a call
-		return b.content(m, v, position)
-	}
-	m := b.continued(v, position)
-	if m == nil {
-		m = b.begin(v, position, Message)
-		m.Prompt, m.Meta, m.Hidden = v.Role == session.RoleUser && !body.Meta, body.Meta, v.Hidden()
-		m.first = v.FirstPiece()
-		if v.Role == session.RoleAssistant {
-			m.closed = false
-		}
-	} else {
-		m.Also, m.last = append(m.Also, v.ID), position
-		if m.Label == "" {
-			m.Label = b.d.k.t.Label(v.ID)
-		}
-	}
-	if v.Role == session.RoleAssistant {
-		if err := b.answered(m, v, body); err != nil {
-			return err
-		}
-	}
-	return b.content(m, v, position)
-}
-
-// answered notes what an answer says about itself. The next record belongs to another answer if this one says how it ended.
-func (b *builder) answered(m *made, v wire.View, body session.Message) error {
-	if m.Model == "" {
-		if m.Model = body.Model; m.Model == "" && body.Error == "" {
-			m.Model = b.model
-		}
-	}
-	if body.Stop != "" || body.Usage != nil {
-		m.closed = true
-	}
-	if !ordinary[body.Stop] {
-		m.Stop = body.Stop
-	}
-	if body.Error != "" {
-		m.Error = body.Error
-	}
-	switch {
-	case b.spender != nil:
-		return b.spend(v.Entry, m)
-	case body.Usage != nil:
-		m.spent = append(m.spent, session.Spending{Usage: *body.Usage})
-	}
-	return nil
-}
-
-// ordinary are the ways in which an answer ends as it should.
-var ordinary = map[string]bool{
-	"": true, "stop": true, "toolUse": true, "tool_calls": true, "tool_use": true, "end_turn": true, "stop_sequence": true,
-}
-
-// continued gives the block that a record of the model continues, nil for none: another record of the same message, or an
-// answer that does not say where it ends. A fork or a result ends it in any case.
-func (b *builder) continued(v wire.View, position int) *made {
-	if v.Role != session.RoleAssistant || len(b.made) == 0 {
-		return nil
-	}
-	m := &b.made[len(b.made)-1]
-	if m.Role != session.RoleAssistant || m.Kind != Message {
-		return nil
-	}
-	if _, forked := b.route.forkBefore(m.position+1, position); forked {
-		return nil
-	}
-	if first := v.FirstPiece(); first != v.Index && first == m.first {
-		return m
-	}
-	if m.closed {
-		return nil
-	}
-	return m
-}
-
-// content adds the parts of an entry to the last block, which is m.
-func (b *builder) content(m *made, v wire.View, position int) error {
-	b.pieces.images = 0
-	for _, p := range v.Parts {
-		switch p := p.(type) {
-		case session.ToolCall:
-			if b.r.Mode != Focused {
-				if err := b.call(m, v, p, position); err != nil {
-					return err
-				}
-			}
-		case session.ToolResult: // in the record of the call
-			if err := b.result(v, p, position); err != nil {
-				return err
-			}
-		case session.Thinking:
-			if b.r.Mode != Focused && (p.Text != "" || p.Signature != "") {
-				m.Pieces = append(m.Pieces, b.pieces.thinking(v.ID, p))
-			}
-		case session.OpaquePart:
-			if p.Type != "error" || m.Error == "" {
-				m.Pieces = append(m.Pieces, b.pieces.raw(p.Type, p.JSON))
-			}
-		default:
-			if piece := b.pieces.piece(v.ID, p); piece != nil {
-				m.Pieces = append(m.Pieces, piece)
-			}
-		}
-	}
-	return nil
-}
-
-// call adds a call. Those that follow each other in one answer are a group.
-func (b *builder) call(m *made, v wire.View, c session.ToolCall, position int) error {
-	t := b.pieces.call(v.ID, c)
-	var err error
-	if t.Child, err = b.sideChild(v.Index, c.Arguments); err != nil {
-		return err
-	}
-	when, _ := v.Time.Time()
-	at := callAt{block: len(b.made) - 1, position: position, time: when}
-	at.piece, at.call = m.addTool(t)
-	b.calls[c.ID] = at
-	delete(b.results, c.ID)
-	return nil
 }
 
 // find gives the block that shows the entry at a position, or the last one before it; -1 for none.
@@ -473,7 +370,7 @@ func (b *builder) finish(from, to int) (*Window, error) {
 			begin = b.made[n-1].position + 1
 		}
 		if branch, ok := b.route.forkBefore(begin, m.position); ok {
-			f, err := b.d.fork(b.reader, b.d.k.up[branch], branch)
+			f, err := b.d.fork(b.ctx, b.reader, b.d.k.up[branch], branch)
 			if err != nil {
 				return nil, err
 			}

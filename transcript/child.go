@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -72,21 +73,33 @@ func (b *builder) sideChild(call int, arguments session.Raw) (*Child, error) {
 		if tried++; tried > mostCandidates {
 			break
 		}
-		v, err := b.reader.Look(b.d.k.t.At(int(first)))
+		text, err := b.sideText(first)
 		if err != nil {
 			return nil, err
 		}
-		text := firstText(v.Parts)
-		if text == "" {
-			continue
-		}
 		for _, value := range rawjson.Fields(arguments) {
-			if s, ok := rawjson.Unquote(value); ok && s == text {
-				return b.aside(first, cmp.Or(rawjson.Str(arguments, "description"), v.Line(labelWidth)))
+			if s, ok := rawjson.Unquote(value); ok && s == text && text != "" {
+				return b.aside(first, cmp.Or(rawjson.Str(arguments, "description"), screen.OneLine(text, labelWidth)))
 			}
 		}
 	}
 	return nil, nil
+}
+
+// sideText is the first text of a conversation beside the main one.
+func (b *builder) sideText(first int32) (string, error) {
+	if s, ok := b.sides[first]; ok {
+		return s, nil
+	}
+	v, err := b.reader.Look(b.d.k.t.At(int(first)))
+	if err != nil && b.ctx.Err() != nil {
+		return "", err
+	}
+	if b.sides == nil {
+		b.sides = map[int32]string{}
+	}
+	b.sides[first] = firstText(v.Parts) // "" where it cannot be read
+	return b.sides[first], nil
 }
 
 // aside sums up a conversation beside the main one.
@@ -105,14 +118,16 @@ func (b *builder) aside(first int32, title string) (*Child, error) {
 		if e.Role != session.RoleAssistant {
 			continue
 		}
+		if b.spender != nil {
+			b.spendings(e, m.add)
+			continue
+		}
 		v, err := b.reader.Look(e)
-		if err != nil {
+		if err != nil && b.ctx.Err() != nil {
 			return nil, err
 		}
-		if body, ok := v.Body.(session.Message); ok {
-			if err := b.answered(m, v, body); err != nil {
-				return nil, err
-			}
+		if body, ok := v.Body.(session.Message); ok && err == nil && body.Usage != nil {
+			m.add(session.Spending{Usage: *body.Usage})
 		}
 	}
 	u := m.sum()

@@ -1,6 +1,8 @@
 package transcript_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,5 +69,35 @@ func TestConversationBesideTheMainOne(t *testing.T) {
 	side := window(t, d, transcript.Request{Leaf: &c.Tip})
 	if diff := cmp.Diff([]session.EntryID{"x1", "x2"}, ids(side)); diff != "" || side.Onward != nil {
 		t.Errorf("%s %+v", diff, side.Onward)
+	}
+}
+
+// An answer in several records tells what it used in each of them. It counts once, also in a conversation beside the main one.
+func TestUsageCountsOnce(t *testing.T) {
+	line := func(side bool, id, parent, message string) string {
+		if parent != "null" {
+			parent = `"` + parent + `"`
+		}
+		return fmt.Sprintf(`{"type":"assistant","isSidechain":%t,"uuid":%q,"parentUuid":%s,"sessionId":"main","timestamp":"2026-05-01T10:00:02.000Z","message":%s}`+"\n", side, id, parent, message)
+	}
+	answer := func(id, block string) string {
+		return fmt.Sprintf(`{"id":%q,"role":"assistant","model":"m","content":[%s],"usage":{"input_tokens":10,"output_tokens":5}}`, id, block)
+	}
+	user := func(side bool, id, parent, text string) string {
+		return strings.Replace(line(side, id, parent, fmt.Sprintf(`{"role":"user","content":%q}`, text)), `"assistant"`, `"user"`, 1)
+	}
+	w := world.New(t)
+	d := open(t, w, w.Put("main.jsonl", user(false, "u1", "null", "Find a spot.")+
+		line(false, "a1", "u1", answer("m1", `{"type":"text","text":"I send another."}`))+
+		line(false, "a2", "a1", answer("m1", `{"type":"tool_use","id":"t1","name":"Task","input":{"prompt":"Look north."}}`))+
+		user(true, "x1", "null", "Look north.")+
+		line(true, "x2", "x1", answer("m2", `{"type":"text","text":"I look."}`))+
+		line(true, "x3", "x2", answer("m2", `{"type":"text","text":"Shady."}`))))
+	b := window(t, d, transcript.Request{}).Blocks[1]
+	if b.Usage.Input != 10 || b.Usage.Output != 5 || len(b.Also) != 1 {
+		t.Errorf("%+v", b)
+	}
+	if c := child(t, d); c.Entries != 3 || c.Tokens != 15 {
+		t.Errorf("%+v", c)
 	}
 }

@@ -28,6 +28,8 @@ type Document struct {
 	lines  map[int32]string // entries in one line
 	labels map[int32]string // of branches, by first entry
 	after  map[int32]int64  // estimates of compactions
+
+	estimates int // of compactions that were made
 }
 
 // New gives the document of a session. k is the skeleton of its tree, nil to make one.
@@ -74,21 +76,24 @@ func recall[K comparable, V any](d *Document, table *map[K]V, key K) (V, bool) {
 }
 
 // line is an entry in one line.
-func (d *Document) line(r *wire.Reader, i int32) (string, error) {
+func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, error) {
 	if s, ok := recall(d, &d.lines, i); ok {
 		return s, nil
 	}
 	v, err := r.Look(d.k.t.At(int(i)))
 	if err != nil {
-		return "", err
+		return unreadable, context.Cause(ctx)
 	}
 	s := v.Line(lineWidth)
 	remember(d, &d.lines, i, s)
 	return s, nil
 }
 
+// unreadable stands for the text of an entry whose record cannot be read.
+const unreadable = "(cannot be read)"
+
 // label is the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
-func (d *Document) label(r *wire.Reader, first int32) (string, error) {
+func (d *Document) label(ctx context.Context, r *wire.Reader, first int32) (string, error) {
 	if s, ok := recall(d, &d.labels, first); ok {
 		return s, nil
 	}
@@ -96,7 +101,7 @@ func (d *Document) label(r *wire.Reader, first int32) (string, error) {
 	for i, n := first, 0; i >= 0 && n < labelDepth; i, n = d.k.first[i], n+1 {
 		v, err := r.Look(d.k.t.At(int(i)))
 		if err != nil {
-			return "", err
+			return unreadable, context.Cause(ctx)
 		}
 		if line == "" {
 			line = v.Line(labelWidth)
@@ -131,7 +136,7 @@ func firstText(parts []session.Part) string {
 }
 
 // fork gives the fork after an entry. branch is the first entry of the branch that is shown, -1 for none.
-func (d *Document) fork(r *wire.Reader, at, branch int32) (*Fork, error) {
+func (d *Document) fork(ctx context.Context, r *wire.Reader, at, branch int32) (*Fork, error) {
 	f := &Fork{At: d.k.id(at)}
 	f.Count = int(d.k.kids[at])
 	if branch >= 0 {
@@ -142,7 +147,7 @@ func (d *Document) fork(r *wire.Reader, at, branch int32) (*Fork, error) {
 		if int(d.k.number[c]) < from {
 			continue
 		}
-		label, err := d.label(r, c)
+		label, err := d.label(ctx, r, c)
 		if err != nil {
 			return nil, err
 		}

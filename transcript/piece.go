@@ -44,6 +44,19 @@ func (o *pieceOptions) raw(kind string, json session.Raw) Raw {
 	return Raw{Type: kind, JSON: session.Raw(s), Cut: cut}
 }
 
+// images counts the pictures of a part.
+func images(p session.Part) (n int) {
+	switch p := p.(type) {
+	case session.Image:
+		return 1
+	case session.ToolResult:
+		for _, q := range p.Parts {
+			n += images(q)
+		}
+	}
+	return n
+}
+
 // piece makes a piece of a text, a picture or something unknown; nil where there is nothing to show.
 func (o *pieceOptions) piece(id session.EntryID, p session.Part) Piece {
 	switch p := p.(type) {

@@ -347,15 +347,12 @@ func (d *Document) describe(ctx context.Context, rail *Rail) error {
 		}
 		var err error
 		if row.Number > 0 {
-			row.Text, err = d.label(r, int32(e.Index))
+			row.Text, err = d.label(ctx, r, row.index)
 		} else {
-			row.Text, err = d.line(r, int32(e.Index))
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			row.Text, err = d.line(ctx, r, row.index)
 		}
 		if err != nil {
-			row.Text = "(cannot be read)"
+			return err
 		}
 	}
 	return nil

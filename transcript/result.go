@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,28 +11,24 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// answer gives the results of an entry to their calls, and returns the other parts.
-func (b *builder) answer(v wire.View, position int) (left []session.Part, err error) {
+// answer gives the results of an entry to their calls. more: it has other parts, too.
+func (b *builder) answer(v wire.View, position int) (more bool, err error) {
 	found := false
 	for _, p := range v.Parts {
-		r, ok := p.(session.ToolResult)
-		if !ok {
-			left = append(left, p)
-			continue
+		next := b.pieces.images + images(p)
+		if r, ok := p.(session.ToolResult); !ok {
+			more = true
+		} else if found = true; b.r.Mode != Focused {
+			if err := b.result(v, r, position); err != nil {
+				return false, err
+			}
 		}
-		found = true
-		if b.r.Mode == Focused {
-			continue
-		}
-		if err := b.result(v, r, position); err != nil {
-			return nil, err
-		}
+		b.pieces.images = next
 	}
-	b.pieces.images = 0
 	if found && len(b.made) > 0 {
 		b.made[len(b.made)-1].closed = true
 	}
-	return left, nil
+	return more, nil
 }
 
 // result shows a result with its call. One whose call an earlier window shows is left out; one whose call is not known
@@ -122,33 +119,66 @@ func (b *builder) fill(t *Tool, v wire.View, r session.ToolResult) {
 	}
 }
 
+// reach is how many entries after its call a result is found, where windows end between the two.
+const reach = 256
+
+// earlier is what stands before a window.
+type earlier struct {
+	to      int // position down to which it was read
+	calls   map[string]earlierCall
+	results map[string]bool // calls that have a result
+}
+
+type earlierCall struct {
+	name     string
+	position int
+	waits    bool // no result follows it before the window
+}
+
 // calledBefore finds the tool that one of the entries before the window calls. waits: no result follows the call there. It
 // looks as far back as lookAhead looks ahead, so that a result is in exactly one of two windows.
 func (b *builder) calledBefore(id string, position int) (name string, waits bool, err error) {
-	waits = true
-	for p := b.from - 1; p >= 0 && p >= position-farthest; p-- {
-		if b.classAt(p)&(byModel|byTool) == 0 {
+	e := &b.earlier
+	if e.calls == nil {
+		*e = earlier{to: b.from, calls: map[string]earlierCall{}, results: map[string]bool{}}
+	}
+	last := max(position-reach, 0)
+	for e.to > last {
+		if _, ok := e.calls[id]; ok {
+			break
+		}
+		e.to--
+		if b.classAt(e.to)&(byModel|byTool) == 0 {
 			continue
 		}
-		v, err := b.reader.Look(b.entry(p))
+		v, err := b.reader.Look(b.entry(e.to))
 		if err != nil {
 			if b.ctx.Err() != nil {
 				return "", false, err
 			}
 			continue
 		}
-		for _, part := range v.Parts {
-			switch part := part.(type) {
-			case session.ToolCall:
-				if part.ID == id {
-					return part.Name, waits, nil
-				}
-			case session.ToolResult:
-				waits = waits && part.CallID != id
+		e.add(v.Parts, e.to)
+	}
+	c, ok := e.calls[id]
+	if !ok || c.position < last {
+		return "", false, nil
+	}
+	return c.name, c.waits, nil
+}
+
+// add notes calls and results of an entry. Those after it were added before.
+func (e *earlier) add(parts []session.Part, position int) {
+	for _, part := range slices.Backward(parts) {
+		switch part := part.(type) {
+		case session.ToolCall:
+			if _, later := e.calls[part.ID]; !later {
+				e.calls[part.ID] = earlierCall{part.Name, position, !e.results[part.ID]}
 			}
+		case session.ToolResult:
+			e.results[part.CallID] = true
 		}
 	}
-	return "", false, nil
 }
 
 // lookAhead finds the results of calls of the window after its end.
@@ -157,12 +187,12 @@ func (b *builder) lookAhead(end int) error {
 	waiting := 0
 	for _, c := range b.calls {
 		if t := b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call]; !t.Answered {
-			last = max(last, c.position+farthest)
+			last = max(last, c.position+reach)
 			waiting++
 		}
 	}
 	for p := end; p < len(b.route.index) && p <= last && waiting > 0; p++ {
-		if b.classAt(p)&byTool == 0 {
+		if b.classAt(p)&(byModel|byTool) == 0 {
 			continue
 		}
 		v, err := b.reader.Look(b.entry(p))
@@ -172,14 +202,31 @@ func (b *builder) lookAhead(end int) error {
 			}
 			continue // the window that shows it tells
 		}
-		for _, part := range v.Parts {
-			if r, ok := part.(session.ToolResult); ok && p-b.calls[r.CallID].position <= farthest && b.attach(v, r, p) {
-				waiting--
-			}
-		}
-		b.pieces.images = 0
+		waiting -= b.waited(v, p)
 	}
 	return nil
+}
+
+// waited gives the results of an entry after the window to calls of the window, and counts the calls that wait no longer. One
+// whose id is used again gets none.
+func (b *builder) waited(v wire.View, position int) (n int) {
+	b.pieces.images = 0
+	for _, part := range v.Parts {
+		next := b.pieces.images + images(part)
+		switch part := part.(type) {
+		case session.ToolCall:
+			if c, ok := b.calls[part.ID]; ok && !b.made[c.block].Pieces[c.piece].(Tools).Calls[c.call].Answered {
+				n++
+			}
+			delete(b.calls, part.ID)
+		case session.ToolResult:
+			if position-b.calls[part.CallID].position <= reach && b.classAt(position)&byTool != 0 && b.attach(v, part, position) {
+				n++
+			}
+		}
+		b.pieces.images = next
+	}
+	return n
 }
 
 // compaction fills in a divider. What the model sees after it is estimated when the block is shown.
@@ -232,8 +279,12 @@ func (b *builder) estimateAfter(m *made) (err error) {
 	return err
 }
 
-// mostEstimated bounds the JSON that an estimate reads.
-const mostEstimated = 8 << 20
+// mostEstimated bounds the JSON that an estimate reads, mostEstimates the estimates of a document: each walks along a path, and a hostile log
+// may have nothing but compactions.
+const (
+	mostEstimated = 8 << 20
+	mostEstimates = 256
+)
 
 // estimate guesses how many tokens the model sees at an entry; 0 where that takes too long to find out.
 func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, error) {
@@ -244,17 +295,21 @@ func (d *Document) estimate(ctx context.Context, id session.EntryID) (int64, err
 	if n, ok := recall(d, &d.after, int32(e.Index)); ok {
 		return n, nil
 	}
+	d.mu.Lock()
+	d.estimates++
+	enough := d.estimates > mostEstimates
+	d.mu.Unlock()
+	if enough {
+		return 0, nil
+	}
 	c, err := d.s.Context(ctx, id, store.ContextOptions{NoBlobs: true})
 	if err != nil {
-		return 0, err
+		return 0, context.Cause(ctx) // a record that cannot be read is told with its block
 	}
 	tokens, size := int64(0), 0
 	for m, err := range c.Messages() {
-		if err == nil && ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		if err != nil {
-			return 0, err
+		if err != nil || ctx.Err() != nil {
+			return 0, context.Cause(ctx)
 		}
 		if size += len(m.JSON); size > mostEstimated {
 			tokens = 0

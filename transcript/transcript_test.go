@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -222,6 +223,24 @@ func cmpOr(is bool, a, b string) string {
 	return b
 }
 
+// All shows notes, but not those that say again what another entry says.
+func TestAll(t *testing.T) {
+	w := world.New(t)
+	d := open(t, w, "../dialect/codex/testdata/codex/compacted.jsonl")
+	all := window(t, d, transcript.Request{All: true})
+	if len(all.Blocks) <= len(window(t, d, transcript.Request{}).Blocks) {
+		t.Error(dump(all))
+	}
+	for _, b := range all.Blocks {
+		if strings.HasPrefix(b.Line, "user_message") || strings.HasPrefix(b.Line, "agent_message") {
+			t.Errorf("%s says %q again", b.ID, b.Line)
+		}
+		if b.OnlyNote != (b.Kind == transcript.Note) {
+			t.Errorf("%s: a %s, note %t", b.ID, b.Kind, b.OnlyNote)
+		}
+	}
+}
+
 func TestAroundAnEntry(t *testing.T) {
 	lines := []string{"u0 - user 0"}
 	for n := 1; n < 50; n++ {
@@ -351,6 +370,29 @@ func TestDeep(t *testing.T) {
 	checkRail(t, rail(t, d, transcript.RailRequest{Here: "e100"}), 300)
 }
 
+// Answers that do not say where they end are one block, but not without end.
+func TestNothingButAnswers(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n")
+	const n = 1000
+	for i := range n {
+		fmt.Fprintf(&b, `{"timestamp":"2026-03-01T08:00:01.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"%d"}]}}`+"\n", i)
+	}
+	w := world.New(t)
+	d := open(t, w, w.Put("answers.jsonl", b.String()))
+	checkPaging(t, d, d.Session().Leaf())
+	shown := 0
+	for _, b := range window(t, d, transcript.Request{}).Blocks {
+		if len(b.Pieces) > 2*64 {
+			t.Errorf("%d answers in one block", len(b.Pieces))
+		}
+		shown += len(b.Pieces)
+	}
+	if shown != n {
+		t.Errorf("%d answers", shown)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	d := talk(t, "u1 - user One.", "a1 u1 answer 1.")
 	why := errors.New("the reader left")
@@ -364,6 +406,26 @@ func TestCancel(t *testing.T) {
 	}
 	if _, err := d.Rail(ctx, transcript.RailRequest{}); !errors.Is(err, why) {
 		t.Error(err)
+	}
+}
+
+// A record that cannot be read any more is a block with a problem; all others are shown.
+func TestUnreadable(t *testing.T) {
+	w := world.New(t)
+	log := talkLog("u1 - user One.", "a1 u1 answer 1.", "u2 a1 user Two.", "a2 u2 answer 2.", "u3 a1 user Three.")
+	path := w.Put("talk.jsonl", log)
+	d := open(t, w, path)
+	w.Must(os.Truncate(path, int64(strings.Index(log, `{"id":"a2"`))))
+	leaf := session.EntryID("a2")
+	win := window(t, d, transcript.Request{Leaf: &leaf})
+	if len(win.Blocks) != 4 || len(win.Problems) == 0 {
+		t.Fatal(dump(win))
+	}
+	if b := win.Blocks[3]; b.Kind != transcript.Opaque || len(b.Problems) != 1 || b.Problems[0].Kind != session.ProblemUnreadable {
+		t.Errorf("%+v", b)
+	}
+	if r := rail(t, d, transcript.RailRequest{Leaf: &leaf}); r.Rows[3].Text != "(cannot be read)" {
+		t.Error(dumpRail(r))
 	}
 }
 

@@ -110,7 +110,7 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	if d.k.first[end] < 0 {
 		return nil, nil
 	}
-	return d.fork(d.reader(ctx), end, -1)
+	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
 // steps are the positions of the entries that may be shown.
@@ -154,8 +154,8 @@ type view struct {
 	steps []int32
 }
 
-// safe reports whether a block surely begins at a step. Of an answer in several records that is known without reading them.
-func (v *view) safe(s int) bool {
+// begins reports whether a block surely begins at a step. Of an answer in several records that is known without reading them.
+func (v *view) begins(s int) bool {
 	k := v.d.k
 	if s == 0 {
 		return true
@@ -172,17 +172,33 @@ func (v *view) safe(s int) bool {
 	return k.class[before]&byModel == 0 && k.class[i]&later == 0
 }
 
-// farthest bounds the search for a safe step: a log may have nothing but answers.
-const farthest = 512
+// longest bounds the records of a block: a log may have nothing but answers.
+const longest = 64
+
+// cut reports whether a block ends before a step because it would become too long. The places are fixed, so that all windows
+// have the same blocks.
+func (v *view) cut(s int) bool {
+	if s == 0 || s%longest != 0 {
+		return false
+	}
+	for before := s - longest + 1; before <= s; before++ {
+		if v.begins(before) {
+			return false
+		}
+	}
+	return true
+}
+
+// safe reports whether blocks can be made from a step on.
+func (v *view) safe(s int) bool { return v.begins(s) || v.cut(s) }
 
 // back gives the step where the nth safe block at or before a step begins.
 func (v *view) back(s, n int) int {
-	for tries := 0; s > 0; s, tries = s-1, tries+1 {
-		if v.safe(s) || tries == farthest {
+	for ; s > 0; s-- {
+		if v.safe(s) {
 			if n--; n <= 0 {
 				return s
 			}
-			tries = 0
 		}
 	}
 	return 0
@@ -190,13 +206,11 @@ func (v *view) back(s, n int) int {
 
 // forth gives the step where the nth safe block after a step begins, or the number of steps.
 func (v *view) forth(s, n int) int {
-	for tries := 0; s+1 < len(v.steps); tries++ {
-		s++
-		if v.safe(s) || tries == farthest {
+	for s++; s < len(v.steps); s++ {
+		if v.safe(s) {
 			if n--; n <= 0 {
 				return s
 			}
-			tries = 0
 		}
 	}
 	return len(v.steps)
@@ -210,7 +224,7 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 	}
 	anchor, before, after := v.anchor()
 	for n := 1; ; n *= 4 {
-		lo, hi := v.back(anchor, n*(before+1)), v.forth(anchor, n*(after+1))
+		lo, hi := v.forkNear(v.back(anchor, n*(before+1))), v.forth(anchor, n*(after+1))
 		b, err := v.build(ctx, lo, hi)
 		if err != nil {
 			return nil, err
@@ -227,6 +241,22 @@ func (v *view) window(ctx context.Context) (*Window, error) {
 		w.Earlier, w.Later = lo > 0 || from > 0, hi < len(v.steps) || to < len(b.made)
 		return w, nil
 	}
+}
+
+// nearSteps is how far before a window a fork is looked for.
+const nearSteps = 8
+
+// forkNear gives an earlier step where a fork stands shortly before a step: its own entry may have no block, and then the fork
+// stands before the next one that has.
+func (v *view) forkNear(s int) int {
+	if s == 0 {
+		return 0
+	}
+	near := max(s-nearSteps, 0)
+	if at, ok := v.route.forkBefore(int(v.steps[near]), int(v.steps[s])-1); ok {
+		return v.back(v.stepAt(v.route.at(at)), 1)
+	}
+	return s
 }
 
 // anchor gives the step that the request is about, and how many blocks before and after its block are wanted.
@@ -277,6 +307,11 @@ func (v *view) step(id session.EntryID) int {
 			position = 0
 		}
 	}
+	return v.stepAt(position)
+}
+
+// stepAt gives the last step at or before a position.
+func (v *view) stepAt(position int) int {
 	s := sort.Search(len(v.steps), func(s int) bool { return int(v.steps[s]) > position })
 	return max(s-1, 0)
 }

@@ -348,3 +348,23 @@ func TestReplacedUnread(t *testing.T) {
 		v.want("old replaced", "old o3")
 	})
 }
+
+// A log that was read because the caller asked for it is known: of a log that replaces it everything is told that is new,
+// whatever its time.
+func TestReadBeforeItChanges(t *testing.T) {
+	bothWays(t, func(t *testing.T, start func(*home, watch.Options) *viewer) {
+		h := newHome(t)
+		h.Old(garden+"old.jsonl", sessionLine("old")+messageLine("o1"))
+		for i := range 70 {
+			h.Old(fmt.Sprintf("%sn%02d.jsonl", garden, i), sessionLine(fmt.Sprint("n", i)))
+		}
+		read := make(chan string)
+		now := time.Date(2027, 2, 16, 10, 30, 0, 0, time.UTC)
+		v := start(h, watch.Options{Read: read, Clock: func() time.Time { return now }})
+		v.want("start 71")
+		read <- h.At(garden + "old.jsonl")
+		read <- h.At(garden + "none.jsonl") // it is read once this one is taken
+		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+messageLine("o2"))
+		v.want("old replaced", "old o2")
+	})
+}

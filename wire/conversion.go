@@ -17,12 +17,13 @@ type Conversion struct {
 	Losses   []Loss    `json:"losses"`
 }
 
-// Converted is one side of a conversion.
+// Converted is one side of a conversion. view counts what the model sees at its leaf.
 type Converted struct {
-	ID      session.ID `json:"id"`
-	Path    string     `json:"path"`
-	Dialect string     `json:"dialect"`
-	Entries int        `json:"entries"`
+	ID      session.ID   `json:"id"`
+	Path    string       `json:"path"`
+	Dialect string       `json:"dialect"`
+	Entries int          `json:"entries"`
+	View    convert.View `json:"view"`
 }
 
 // Loss is what became of a member that the target does not have. pointer is a JSON pointer into records of the kind, "" for
@@ -39,7 +40,7 @@ type Loss struct {
 
 // NewConversion gives the report of a conversion.
 func NewConversion(r convert.Report) Conversion {
-	side := func(c convert.Converted) Converted { return Converted{c.ID, c.File, c.Dialect, c.Entries} }
+	side := func(c convert.Converted) Converted { return Converted{c.ID, c.File, c.Dialect, c.Entries, c.View} }
 	j := Conversion{
 		Source: side(r.Source), Target: side(r.Target), Lossless: r.Lossless, Mapped: r.Mapped, Carried: r.Carried, Dropped: r.Dropped,
 		Losses: make([]Loss, 0, len(r.Losses)),

@@ -97,6 +97,7 @@ export interface Converted {
   entries: number;
   id: string;
   path: string;
+  view: View;
 }
 
 export interface Entry {
@@ -441,6 +442,14 @@ export interface Version {
   os: string;
   revision?: string;
   version: string;
+}
+
+export interface View {
+  calls: number;
+  images: number;
+  messages: number;
+  results: number;
+  thinking: number;
 }
 
 export interface Watching {

@@ -149,6 +149,7 @@ class Converted(TypedDict):
     entries: int
     id: str
     path: str
+    view: View
 
 
 class _Entry(TypedDict):
@@ -542,6 +543,14 @@ class _Version(TypedDict):
 
 class Version(_Version, total=False):
     revision: str
+
+
+class View(TypedDict):
+    calls: int
+    images: int
+    messages: int
+    results: int
+    thinking: int
 
 
 class Watching(TypedDict):

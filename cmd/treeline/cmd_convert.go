@@ -152,6 +152,7 @@ func outcome(r convert.Report) string {
 	if tasks > 0 {
 		parts = append(parts, wire.Count(tasks, "log of a sub-agent", "logs of sub-agents")+" not converted")
 	}
+	parts = append(parts, unseen(r.Source.View, r.Target.View)...)
 	if migrated {
 		parts = append(parts, "an old version converted to the current one")
 	}
@@ -159,6 +160,22 @@ func outcome(r convert.Report) string {
 		return ""
 	}
 	return strings.Join(parts, ", ") + "; --report lists them"
+}
+
+// unseen says what the model saw before and does not see any more, or sees now.
+func unseen(before, after convert.View) (parts []string) {
+	less := func(lost int, one, more string) {
+		if lost > 0 {
+			parts = append(parts, wire.Count(lost, one, more)+" not shown to the model any more")
+		}
+	}
+	less(before.Calls-after.Calls, "call", "calls")
+	less(before.Images-after.Images, "image", "images")
+	less(before.Thinking-after.Thinking, "thought", "thoughts")
+	if made := (after.Results - after.Calls) - (before.Results - before.Calls); made > 0 {
+		parts = append(parts, wire.Count(made, "call without a result got one", "calls without a result got one")+" that says so")
+	}
+	return parts
 }
 
 // kindsOf lists the kinds of the entries that became something, each with its number, in parentheses.

@@ -7,11 +7,12 @@ import (
 	"runtime/metrics"
 )
 
-// GOGC by the live heap: 600 below 8 MB, where memory is cheaper than time, 50 above 24 MB, and 100 in between.
+// GOGC by the live heap: 600 below 8 MB, where memory is cheaper than time, 100 up to 24 MB, 50 up to 64 MB, and 25 above.
 const (
 	rarely, little = 600, 8 << 20
 	usual, some    = 100, 24 << 20
-	often          = 50
+	often, much    = 50, 64 << 20
+	veryOften      = 25
 )
 
 // easeCollection makes garbage collection rare while the heap is small. A list allocates many small objects that nearly
@@ -32,6 +33,8 @@ func easeCollection() {
 			switch bytes := live[0].Value.Uint64(); {
 			case bytes < little:
 				percent = rarely
+			case bytes > much:
+				percent = veryOften
 			case bytes > some:
 				percent = often
 			}

@@ -354,7 +354,6 @@ func TestUnsupported(t *testing.T) {
 		"model":    second(s.AppendModelChange(ctx, "", "a", "b")),
 		"thinking": second(s.AppendThinkingLevelChange(ctx, "high")),
 		"mode":     second(s.AppendModeChange(ctx, "plan", nil)),
-		"start":    s.ResetLeaf(ctx, treeline.BranchOptions{Durable: true}),
 	} {
 		if !errors.Is(err, store.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)

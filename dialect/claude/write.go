@@ -239,9 +239,6 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 			w.Add("timestamp", dialect.ISO(n.Time))
 		}), nil
 	case session.Leaf:
-		if b.Target == "" {
-			return nil, fmt.Errorf("a leaf before the first entry, in a session of %s, is %w; append what is to be the new root", d.Name(), dialect.ErrUnsupported)
-		}
 		return lastPrompt(n.Header, b.Target, true), nil
 	case session.Opaque:
 		if b.Type == "" || entryType(b.Type) || b.Type == typeProgress || b.Type == typeHeader {
@@ -266,7 +263,7 @@ func metaLine(n dialect.NewEntry, typ string, members func(*dialect.Object)) []b
 // lastPrompt makes the line that names the leaf. An explicit one holds even where entries of that branch follow the leaf.
 func lastPrompt(h *session.Header, leaf session.EntryID, explicit bool) []byte {
 	return metaLine(dialect.NewEntry{Header: h}, typeLastPrompt, func(w *dialect.Object) {
-		w.Str("leafUuid", string(leaf))
+		w.Add("leafUuid", parentOf(leaf))
 		if explicit {
 			w.Add("explicit", []byte("true"))
 		}

@@ -32,6 +32,9 @@ var doubled = []struct {
 	{"fork SESSION", 20_000},
 	{"rename SESSION name", 20_000},
 	{"history import", 20_000},
+	{"check SESSION --secrets --json", 20_000},
+	{"export SESSION --format html", 4_000},
+	{"export SESSION --format md --all-branches", 4_000},
 }
 
 const (

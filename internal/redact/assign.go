@@ -62,6 +62,7 @@ type value struct {
 	span
 	quoted bool
 	env    bool // NAME=value, as in a file of the environment
+	prose  bool // "the password is value"
 }
 
 // valueAfter finds the value of a name.
@@ -92,6 +93,7 @@ func valueAfter(text string, name span) (value, bool) {
 	if escapes > 0 || sep == ',' || sep == 'q' {
 		return value{}, false
 	}
+	v.prose = sep == 'i'
 	v.start = i
 	stops := " \t\r\n\"'`\\;|<>"
 	if !v.env {
@@ -112,7 +114,7 @@ func valueAfter(text string, name span) (value, bool) {
 }
 
 // separator gives the position after what separates a name from its value, and which it is: '=', ':', ',' between quoted words, ' ' after
-// an option or where a line says ENV NAME value, 'q' where the value has to be quoted (PASSWORD 'x', password is `x`), '>' of XML.
+// an option or where a line says ENV NAME value, 'q' where the value has to be quoted (PASSWORD 'x'), 'i' for "is", '>' of XML.
 func separator(text string, name span) (int, byte) {
 	i := name.end
 	quoted := false
@@ -160,7 +162,7 @@ func separator(text string, name span) (int, byte) {
 	case name.start >= 4 && text[name.start-4:name.start] == "ENV ":
 		return i, ' '
 	case strings.HasPrefix(text[i:], "is "):
-		return i + 3, 'q'
+		return i + 3, 'i'
 	case strings.HasPrefix(text[i:], "is: "):
 		return i + 4, ':'
 	}
@@ -205,6 +207,8 @@ func plausiblePassword(value string, v value) bool {
 		}
 	}
 	switch {
+	case v.prose:
+		return len(value) >= 6 && digits > 0 && digits < len(value) && !strings.Contains(value, "-") && !isTechnical(lower(value))
 	case v.env:
 		return len(value) >= 5 && (digits < len(value) || digits >= 6)
 	case digits == len(value):
@@ -213,6 +217,16 @@ func plausiblePassword(value string, v value) bool {
 		return len(value) >= 5 && (digits > 0 || others > 0 || !wordy(value) && len(value) >= 8 || len(value) >= 16 && marks("").run(value, len(value)) == len(value))
 	}
 	return len(value) >= 6 && (digits > 0 || others > 0) && !(others == 0 && digits <= 2 && wordy(value) && len(value) < 7)
+}
+
+// isTechnical reports whether a word with digits is one that people say about passwords.
+func isTechnical(word string) bool {
+	for _, w := range []string{"sha", "md5", "base64", "utf", "bcrypt", "argon", "aes", "rsa", "pbkdf", "http", "oauth"} {
+		if strings.HasPrefix(word, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // isShouted reports whether a name is one of the environment.

@@ -13,12 +13,20 @@ func beginsWord(text string, i int) bool {
 	}
 	c := text[i-1]
 	switch {
-	case c == '-': // a line that a diff removes begins with one
+	case c == '-' || c == '_': // a line that a diff removes, or emphasis, begins with one
 		return i == 1 || !wordMarks.has(text[i-2]) || escapedBefore(text, i-1)
-	case !isAlnum(c) && c != '_':
+	case !isAlnum(c):
 		return true
 	}
 	return escapedBefore(text, i)
+}
+
+// endsWord reports whether a key may end at i.
+func endsWord(text string, i int) bool {
+	if i < len(text) && text[i] == '_' { // the end of emphasis
+		i++
+	}
+	return i >= len(text) || !isAlnum(text[i]) && text[i] != '_'
 }
 
 // escapedBefore reports whether an escape ends before i: \n, \u0022, %3D, or a colour of a terminal.
@@ -83,9 +91,9 @@ var wordsOfExamples = []string{
 
 // wholeExamples stand for a value if they are all of it.
 var wholeExamples = []string{
-	"password", "passwd", "pass", "pwd", "secret", "token", "key", "apikey", "api_key", "api-key", "test", "testing", "test123", "none", "null", "nil", "undefined",
+	"password", "passwd", "pass", "pwd", "secret", "token", "key", "apikey", "api_key", "api-key", "test", "testing", "none", "null", "nil", "undefined",
 	"true", "false", "string", "str", "text", "bytes", "number", "any", "unknown", "optional", "required", "admin", "root", "user", "username", "guest", "postgres", "mysql",
-	"redis", "rabbitmq", "mongo", "hidden", "masked", "empty", "todo", "tbd", "default", "value", "basic", "bearer", "password123", "pass123", "passw0rd", "p@ssw0rd",
+	"redis", "rabbitmq", "mongo", "hidden", "masked", "empty", "todo", "tbd", "default", "value", "basic", "bearer",
 	"12345", "123456", "1234567", "12345678", "123456789", "1234567890", "md5", "sha1", "sha256", "sha512", "bcrypt", "argon2", "scram-sha-256", "utf8", "utf-8", "base64",
 }
 

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"hash/crc32"
 	"math/rand/v2"
@@ -47,7 +48,7 @@ func of(r *rand.Rand, class string, n int) string { return chars(r, newClass(cla
 
 // around are the places where keys stand.
 var around = []struct{ before, after string }{
-	{"", ""}, {"key: ", "\n"}, {`"`, `"`}, {"'", "',"}, {"the key is ", "."}, {"`", "`"}, {"-", "\n"}, {"https://x.invalid/?k=", "&b=c"}, {"\x1b[32m", "\x1b[0m"}, {"(", ")"}, {"a\n", "\nb"},
+	{"", ""}, {"key: ", "\n"}, {`"`, `"`}, {"'", "',"}, {"the key is ", "."}, {"`", "`"}, {"-", "\n"}, {"https://x.invalid/?k=", "&b=c"}, {"\x1b[32m", "\x1b[0m"}, {"(", ")"}, {"a\n", "\nb"}, {"**", "**"}, {" _", "_ "}, {"key＝", "。"},
 }
 
 // TestShapes: keys of every shape are found, wherever they stand, and inside of JSON in JSON.
@@ -55,12 +56,12 @@ func TestShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, k := range kinds() {
 		for _, source := range k.shapes {
-			for range 5 {
+			for range 2 {
 				key := sample(r, source)
 				for _, a := range around {
 					text := a.before + key + a.after
 					for nested := range 3 {
-						if got, _ := Text(text); strings.Contains(got, key) || strings.Count(got, "[redacted: ") != 1 || nested == 0 && got != a.before+Mark(k.name)+a.after {
+						if got, _ := Text(text); strings.Contains(got, key) || strings.Count(got, "[redacted: ") != 1 || nested == 0 && a.before != " _" && got != a.before+Mark(k.name)+a.after {
 							t.Errorf("%s: %q became %q", k.name, text, got)
 						}
 						quoted, err := json.Marshal(text)
@@ -88,6 +89,7 @@ func secrets() map[string][]string {
 			"«-----BEGIN EC PRIVATE KEY-----\n" + of(r, b64, 64) + "\n" + of(r, b64, 40) + "»\n[cut off]",
 			"«-----BEGIN EC PRIVATE KEY-----\n   2→" + of(r, b64, 64) + "\n   3→-----END EC PRIVATE KEY-----»",
 		},
+		"private key in base64":         {"client: «" + base64.StdEncoding.EncodeToString([]byte("-----BEGIN RSA PRIVATE KEY-----\n"+of(r, b64, 90))) + "»"},
 		"putty private key":             {"Private-Lines: 2«\n" + of(r, b64, 64) + "\n" + of(r, b64, 64) + "»\nPrivate-MAC: x"},
 		"json web token":                {"t=«eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx" + of(r, word, 20) + "." + of(r, word, 43) + "».", "«eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0.." + of(r, word, 16) + "." + of(r, word, 60) + "." + of(r, word, 22) + "»"},
 		"discord bot token":             {"bot «MTA4NzY1NDMyMTA5ODc2NTQzMg." + of(r, word, 6) + "." + of(r, word, 38) + "»"},
@@ -115,7 +117,7 @@ func secrets() map[string][]string {
 		"recovery phrase":               {`mnemonic = "«witch collapse practice feed shame open despair creek road again ice least»"`},
 		"password in a database url": {
 			"DATABASE_URL=postgres://app:«s3cr/t@pw»@db.internal:5432/app", "postgresql+asyncpg://app:«tr0ub4dor»@h/x", "mongodb+srv://u:«hunter2»@c0.mongodb.net/",
-			"redis://:«kLm9sdfX»@cache:6379/0", `{"url":"mysql://root:«Zx81!q»@127.0.0.1/db"}`,
+			"redis://:«kLm9sdfX»@cache:6379/0", `postgres:\/\/app:«kLm9sdfX»@db`, `{"url":"mysql://root:«Zx81!q»@127.0.0.1/db"}`,
 		},
 		"password in a url":     {"git clone https://bob:«hunter2»@git.example/x.git", "https://«" + of(r, hex, 40) + "»@git.invalid/x"},
 		"terraform token":       {"token «" + of(r, `A-Za-z0-9`, 14) + ".atlasv1." + of(r, word, 66) + "»"},
@@ -131,7 +133,7 @@ func secrets() map[string][]string {
 		"password": {
 			"DB_PASSWORD=«letmein»\n", `"password": "«hunter2»"`, "password: «hunter2!»\n", "Server=db;User Id=sa;Password=«Str0ng;»Timeout=5"[:38] + "»;Timeout=5", "--password «hunter22» x",
 			"<password>«hunter2»</password>", `const dbPassword: string = "«hunter2»"`, "PGPASSWORD=«abcdefg» psql", `{\"password\":\"«hunter2»\"}`, "ALTER USER bob WITH PASSWORD '«hunter2»';", "my password is `«hunter2»`",
-			`SMTP_PASS="«letme1n»"`, "spring.datasource.password=«hunter2»",
+			`SMTP_PASS="«letme1n»"`, "spring.datasource.password=«hunter2»", "so my password is «hunter2», and",
 		},
 		"secret":  {"CLIENT_SECRET=«" + of(r, word, 32) + "»", `clientSecret: '«` + of(r, hex, 32) + `»'`, "SECRET_KEY_BASE=«" + of(r, hex, 128) + "»", "export JWT_SECRET=\"«" + of(r, b64, 44) + "»\""},
 		"token":   {"GITHUB_TOKEN=«" + of(r, hex, 40) + "»", `\"access_token\":\"«` + of(r, word, 40) + `»\"`, "//registry.npmjs.org/:_authToken=«" + of(r, hex, 36) + "»", "aws_session_token=«" + of(r, b64, 60) + "//////////" + of(r, b64, 200) + "»", "AZURE_DEVOPS_EXT_PAT=«" + of(r, `a-z2-7`, 52) + "»"},

@@ -150,7 +150,7 @@ func (s *shape) match(text string, at, _ int) (span, bool) {
 		i--
 	}
 	found := span{at, i}
-	if i < len(text) && (isAlnum(text[i]) || text[i] == '_') {
+	if !endsWord(text, i) {
 		return span{}, false
 	}
 	body := text[at+len(s.keyword()) : i]

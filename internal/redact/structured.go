@@ -9,6 +9,7 @@ import (
 var structured = []kind{
 	{name: "private key", keywords: []string{"PRIVATE KEY"}, find: at(privateKey), about: "`-----BEGIN … PRIVATE KEY-----` up to its end: PKCS, RSA, EC, DSA, OpenSSH, encrypted, PGP blocks"},
 	{name: "putty private key", keywords: []string{"Private-Lines:"}, find: at(puttyKey), about: "the lines after `Private-Lines:`"},
+	{name: "private key in base64", keywords: []string{"LS0tLS1CRUdJTi"}, find: at(encodedKey), about: "the same as base64, as Kubernetes keeps it"},
 	{name: "json web token", keywords: []string{"eyJ"}, find: at(webToken), about: "`eyJ….eyJ….…`: two objects in base64url and a signature, or five parts if it is encrypted"},
 	{name: "discord bot token", keywords: []string{"."}, find: at(discord), about: "an id in base64, six characters and 27 or more, with dots between"},
 	{name: "telegram bot token", keywords: []string{":AA"}, find: at(telegram), about: "8 to 10 digits, `:AA` and 33 characters"},
@@ -35,9 +36,12 @@ var structured = []kind{
 	{name: "health check ping", keywords: []string{"hc-ping.com/", "betterstack.com/api/v1/heartbeat/", "betteruptime.com/api/v1/heartbeat/", "cronitor.link/"}, find: webhook(0), about: "`hc-ping.com/…` and the like"},
 	{name: "node endpoint", keywords: []string{"infura.io/v3/", "alchemy.com/v2/", "alchemyapi.io/v2/", "quiknode.pro/", "rpc.ankr.com/"}, find: webhook(0), about: "`mainnet.infura.io/v3/…`, `….g.alchemy.com/v2/…`, `….quiknode.pro/…`"},
 	{name: "recovery phrase", keywords: []string{"mnemonic", "seed phrase", "seed_phrase", "seedphrase", "recovery phrase"}, find: at(mnemonic), about: "12 to 24 short words after `mnemonic`, `seed phrase` or `recovery phrase`"},
-	{name: "password in a database url", keywords: []string{"://"}, find: urlPassword{database: true}, about: "`postgres://user:PASSWORD@host`, and of mysql, mariadb, mongodb, redis, amqp, mssql, clickhouse and others"},
-	{name: "password in a url", keywords: []string{"://"}, find: urlPassword{}, about: "`https://user:PASSWORD@host`, and a token in place of the user"},
+	{name: "password in a database url", keywords: slashes, find: urlPassword{database: true}, about: "`postgres://user:PASSWORD@host`, and of mysql, mariadb, mongodb, redis, amqp, mssql, clickhouse and others"},
+	{name: "password in a url", keywords: slashes, find: urlPassword{}, about: "`https://user:PASSWORD@host`, and a token in place of the user"},
 }
+
+// slashes are those of a URL, also as PHP escapes them in JSON, and that JSON inside of JSON.
+var slashes = []string{"://", `:\/\/`, `:\\/\\/`, `:\\\/\\\/`, `:\\\\/\\\\/`}
 
 // marks has letters, digits and the bytes of the string. Unlike a class it needs no table.
 type marks string
@@ -148,6 +152,13 @@ func puttyKey(text string, _, end int) (span, bool) {
 	}
 	n := linesOfBase64(rest[i:])
 	return span{end + i, end + i + n}, n >= 40
+}
+
+// encodedKey decodes the first line.
+func encodedKey(text string, at, _ int) (span, bool) {
+	n := base64Marks.run(text[at:], longestBlock)
+	head, err := base64.StdEncoding.DecodeString(text[at : at+min(n, 64)/4*4])
+	return span{at, at + n}, err == nil && n >= 100 && strings.Contains(string(head), "PRIVATE KEY")
 }
 
 // webToken is a token of three parts, or of five if it is encrypted. The first part is an object.

@@ -79,3 +79,24 @@ func TestSmall(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
+
+// Bytes that were shed take no memory, and are read back with what is written later.
+func TestShed(t *testing.T) {
+	t.Parallel()
+	var b Bytes
+	for _, text := range []string{"pond", " and frog"} {
+		if _, err := b.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Shed(); err != nil || b.buf != nil {
+			t.Errorf("%d bytes in memory, %v", cap(b.buf), err)
+		}
+	}
+	got := make([]byte, b.Size())
+	if _, err := b.ReadAt(got, 0); err != nil || string(got) != "pond and frog" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}

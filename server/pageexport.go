@@ -1,0 +1,88 @@
+package server
+
+import (
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/export"
+	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// mostExports is how many downloads are made at the same time.
+const mostExports = 4
+
+// exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact=false are parameters.
+// Secrets are replaced in the formats that people share, as the command line does.
+func exportPage(r *request) error {
+	q := r.URL.Query()
+	opt := export.Options{
+		Format: export.Format(q.Get("format")), AllBranches: q.Get("all") != "", Home: r.s.opt.Home, Zone: r.s.opt.Clock().Location(),
+	}
+	if !slices.Contains(export.Formats, opt.Format) {
+		return bad("the parameter \"format\" must be one of %v, not %.40q", export.Formats, opt.Format)
+	}
+	opt.Redact = (opt.Format == export.HTML || opt.Format == export.Markdown) && q.Get("redact") != "false"
+	if q.Has("leaf") {
+		leaf := session.EntryID(q.Get("leaf"))
+		opt.Leaf = &leaf
+	}
+	row, err := r.session(r.PathValue("session"))
+	if err != nil {
+		return err
+	}
+	if r.s.exports.Add(1) > mostExports {
+		r.s.exports.Add(-1)
+		r.w.Header().Set("Retry-After", "2")
+		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads are being made at the moment")
+	}
+	defer r.s.exports.Add(-1)
+	// A session of its own: it must not change, however long the client takes.
+	s, err := r.s.store.Open(r.Context(), row.Path, store.OpenOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if opt.Leaf != nil {
+		if _, err := s.Tree().Get(*opt.Leaf); err != nil {
+			return err
+		}
+	}
+	r.w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(string(row.ID))+"."+string(opt.Format)+`"`)
+	return r.streamed(exportMedia(opt.Format), func(w io.Writer) error {
+		_, err := export.Write(r.Context(), w, s, opt)
+		return err
+	})
+}
+
+func exportMedia(f export.Format) string {
+	switch f {
+	case export.HTML:
+		return htmlMedia
+	case export.JSON:
+		return jsonMedia
+	}
+	return "text/plain; charset=utf-8"
+}
+
+// fileName makes a name of an id that every system takes.
+func fileName(id string) string {
+	safe := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' {
+			return c
+		}
+		return '-'
+	}, id)
+	return "session-" + safe[:min(len(safe), 60)]
+}
+
+// exportFormats names the formats for the page of a session.
+func exportFormats() (names []string) {
+	for _, f := range export.Formats {
+		names = append(names, string(f))
+	}
+	return names
+}

@@ -1,0 +1,149 @@
+package server_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// browser asks as a browser does.
+func (m *machine) browser(path string) string {
+	m.Helper()
+	return m.get(path, "Accept", "text/html")
+}
+
+// Every page shows what it is for. Package page tests what it looks like.
+func TestPagesForPeople(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for path, want := range map[string][]string{
+		"/":                                  {"Where do the tomatoes go?", "Is the pond deep?", "/api/v1/events?after="},
+		"/?title=*pond*":                     {"Is the pond deep?"},
+		"/s/" + beds:                         {"Into the greenhouse.", "/api/v1/sessions/" + beds + "/events?after="},
+		"/s/" + beds + "?leaf=b2":            {"Beside the basil."},
+		"/s/" + beds + "?mode=focused":       {"Where do the tomatoes go?"},
+		"/s/" + beds + "?mode=model&leaf=b2": {"Beside the basil."},
+		"/s/" + beds + "?mode=changes":       {"</html>"},
+		"/s/" + beds + "?at=b1":              {"Where do the tomatoes go?"},
+		"/s/" + beds + "/fragment?after=b1":  {"Into the greenhouse."},
+		"/s/" + beds + "/raw/b2":             {"Beside the basil."},
+		"/search?q=basil":                    {"Beside the"},
+		"/search?q=basil&part=hits":          {"Beside the"},
+		"/search?q=%22open":                  {"open"},
+		"/search":                            {"</html>"},
+		"/runs":                              {theRun[:8]},
+		"/runs/" + theRun:                    {theRun[:8]},
+		"/usage?since=all":                   {"omp"},
+		"/login":                             {"<form"},
+	} {
+		text := m.browser(path)
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s has no %q:\n%s", path, w, text)
+			}
+		}
+	}
+	if text := m.browser("/?title=*pond*"); strings.Contains(text, "tomatoes") {
+		t.Error("the filter lets everything through")
+	}
+	if text := m.browser("/s/" + beds + "?leaf=b2"); strings.Contains(text, ">Into the greenhouse.</p>") {
+		t.Error("another branch is shown")
+	}
+	for path, code := range map[string]int{
+		"/s/none": 404, "/s/" + beds + "?leaf=none": 404, "/s/" + beds + "/raw/none": 404, "/runs/none": 404, "/none": 404, "/?sort=moon": 400,
+		"/?since=moon": 400, "/s/" + beds + "?at=none": 404, "/s/" + beds + "/image/b1/0": 404, "/s/" + beds + "/image/b1/x": 404, "/assets/none.css": 404,
+		"/s/" + beds + "/export?format=pdf": 400, "/s/" + beds + "/export?format=md&leaf=none": 404,
+	} {
+		w := m.ask("GET", path, "", "Accept", "text/html")
+		if w.Code != code || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || !strings.Contains(w.Body.String(), "</html>") {
+			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+}
+
+// What a page refers to is there, and may be kept forever.
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *optionsOf) { o.BasePath = "/lines" })
+	links := regexp.MustCompile(`(?:href|src)="(/lines/assets/[^"]+)"`).FindAllStringSubmatch(m.browser("/lines/"), -1)
+	if len(links) < 2 {
+		t.Fatalf("links %v", links)
+	}
+	for _, l := range links {
+		w := m.ask("GET", l[1], "")
+		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || w.Body.Len() == 0 {
+			t.Errorf("%s: %d %s", l[1], w.Code, w.Header().Get("Cache-Control"))
+		}
+	}
+	if w := m.ask("GET", "/lines", ""); w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/lines/" {
+		t.Errorf("the base path: %d to %q", w.Code, w.Header().Get("Location"))
+	}
+}
+
+// A page that did not change is not sent again.
+func TestPageTags(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *optionsOf) { o.Clock = frozen })
+	for _, path := range []string{"/", "/s/" + beds, "/s/" + beds + "?mode=focused", "/usage"} {
+		w := m.ask("GET", path, "", "Accept", "text/html")
+		again := m.ask("GET", path, "", "Accept", "text/html", "If-None-Match", w.Header().Get("Etag"))
+		if w.Code != 200 || again.Code != 304 {
+			t.Errorf("%s: %d, then %d", path, w.Code, again.Code)
+		}
+	}
+}
+
+// A picture in the log is sent with its own type.
+func TestImage(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	inline := base64.StdEncoding.EncodeToString([]byte(dot))
+	page := base64.StdEncoding.EncodeToString([]byte("<script>alert(1)</script>"))
+	ref := m.blob("GIF89a moving")
+	m.add(garden+"beds.jsonl", fmt.Sprintf(`{"type":"message","id":"i1","parentId":"b3","timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":[`+
+		`{"type":"image","data":%q,"mimeType":"image/png"},{"type":"image","data":%q,"mimeType":"text/html"},{"type":"image","data":%q,"mimeType":"image/gif"}]}}`+"\n", inline, page, ref))
+	for i, want := range []string{"image/png", "application/octet-stream", "image/gif"} {
+		w := m.ask("GET", fmt.Sprintf("/s/%s/image/i1/%d", beds, i), "")
+		if w.Code != 200 || w.Header().Get("Content-Type") != want {
+			t.Errorf("picture %d: %d %s", i, w.Code, w.Header().Get("Content-Type"))
+		}
+	}
+	if text := m.browser("/s/" + beds); !strings.Contains(text, "/s/"+beds+"/image/i1/0") {
+		t.Error("the page does not show the picture")
+	}
+}
+
+// A download in each format, with secrets replaced where people share them.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	const secret = "AKIAIOSFODNN7EXAMPLQ"
+	m.add(garden+"beds.jsonl", said("k1", "b3", "user", "The key is "+secret+"."))
+	for format, hidden := range map[string]bool{"html": true, "md": true, "json": false, "txt": false} {
+		w := m.ask("GET", "/s/"+beds+"/export?format="+format, "")
+		if w.Code != 200 || strings.Contains(w.Body.String(), secret) == hidden || !strings.Contains(w.Body.String(), "The key is") {
+			t.Errorf("%s: %d, %d bytes", format, w.Code, w.Body.Len())
+		}
+		if name := w.Header().Get("Content-Disposition"); name != `attachment; filename="session-`+beds+"."+format+`"` {
+			t.Errorf("%s is %s", format, name)
+		}
+	}
+	if text := m.get("/s/" + beds + "/export?format=md&redact=false"); !strings.Contains(text, secret) {
+		t.Error("the secret is replaced although it was not wanted")
+	}
+}
+
+// The numbers of the usage page as a table.
+func TestUsageCSV(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.put(garden+"odd.jsonl", strings.Replace(head("odd"), "/garden", "=cmd()", 1)+said("x", "", "user", "formula"))
+	w := m.ask("GET", "/usage.csv?since=all", "")
+	text := w.Body.String()
+	if !strings.HasPrefix(text, "by,name,sessions,messages,") || !strings.Contains(text, "\nall,,3,5,") || !strings.Contains(text, "\nproject,'=cmd(),1,1,") {
+		t.Errorf("%d %s", w.Code, text)
+	}
+}

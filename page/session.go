@@ -110,7 +110,8 @@ type Command struct{ Agent, Command string }
 type Section struct {
 	// From is the entry before the fork; "" for a root.
 	From session.EntryID
-	// Branch is the number of the branch at the fork, and Of the number of branches.
+	// Branch is the number of the branch at the fork, and Of the number of branches; 0 for the conversation of a sub-agent that the
+	// entry From began.
 	Branch, Of int
 	Label      string
 	Window     *transcript.Window

@@ -3,9 +3,13 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/page"
@@ -151,4 +155,28 @@ func cell(text string) string {
 		return "'" + text
 	}
 	return text
+}
+
+// recent are the runs as they were listed a moment ago: a page of a session only shows which there are.
+type recent struct {
+	mu   sync.Mutex
+	at   time.Time
+	rows []treeline.RunRow
+}
+
+const recentTime = 5 * time.Second
+
+func (c *recent) get(ctx context.Context, s *Server) ([]treeline.RunRow, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := s.opt.Clock()
+	if !c.at.IsZero() && now.Sub(c.at) < recentTime {
+		return c.rows, nil
+	}
+	rows, err := s.store.Runs(ctx, treeline.RunListOptions{Problem: func(error) {}})
+	if err != nil {
+		return nil, err
+	}
+	c.rows, c.at = slices.DeleteFunc(rows, func(r treeline.RunRow) bool { return r.Err != nil }), now
+	return c.rows, nil
 }

@@ -117,6 +117,17 @@ type Section struct {
 	Window     *transcript.Window
 }
 
+// TasksUsed is what the sub-agents used that have sessions of their own. The numbers of this session do not include it.
+func (p SessionPage) TasksUsed() (sum wire.Known) {
+	for _, t := range p.Tasks {
+		if t.Known != nil {
+			sum.Tokens.Total += t.Known.Tokens.Total
+			sum.Cost += t.Known.Cost
+		}
+	}
+	return sum
+}
+
 // Session writes the page of a session.
 func (s *Site) Session(w io.Writer, p SessionPage) error {
 	return s.write(w, "session.html", view{Section: "sessions", Title: p.Heading(), Page: newSessionView(s, p)})
@@ -124,7 +135,9 @@ func (s *Site) Session(w io.Writer, p SessionPage) error {
 
 // Fragment writes what changes while a session grows: the blocks, the rail and the details. The script puts them into the page.
 func (s *Site) Fragment(w io.Writer, p SessionPage) error {
-	return s.write(w, "fragment", view{Section: "sessions", Page: newSessionView(s, p)})
+	v := newSessionView(s, p)
+	v.part = true
+	return s.write(w, "fragment", view{Section: "sessions", Page: v})
 }
 
 // param is a parameter of an address.

@@ -326,6 +326,21 @@ func TestGrowing(t *testing.T) {
 	}
 }
 
+// HEAD gives what GET gives, without the body.
+func TestHead(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for _, path := range []string{"/", "/api/v1/sessions", "/api/v1/sessions/" + beds + "/context", "/api/v1/sessions/" + beds + "/tree", "/healthz"} {
+		get, head := m.ask("GET", path, ""), m.ask("HEAD", path, "")
+		if head.Code != 200 || get.Header().Get("Content-Type") != head.Header().Get("Content-Type") || path != "/healthz" && head.Body.Len() > 0 {
+			t.Errorf("%s: %d %s, %d bytes", path, head.Code, head.Header().Get("Content-Type"), head.Body.Len())
+		}
+	}
+	if strings.Contains(m.get("/metrics"), `status="499"`) {
+		t.Error("an answer counts as one that was not sent")
+	}
+}
+
 // What the server writes is what the next request reads.
 func TestWrites(t *testing.T) {
 	t.Parallel()

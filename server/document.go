@@ -57,6 +57,10 @@ type document struct {
 	text    *transcript.Document
 	state   string
 	command *string
+	// filing guards the edits of files that were last asked for, with the state of the log and the leaf.
+	filing  sync.Mutex
+	files   []transcript.FileChange
+	filesOf string
 }
 
 // errGone is the error of a document that another one replaced.

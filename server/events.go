@@ -8,7 +8,6 @@ import (
 
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/watch"
-	"github.com/treeline-dev/treeline/wire"
 )
 
 // beatTime is how often a stream without events says that it is alive, so that proxies keep it and a client that is gone
@@ -45,7 +44,7 @@ func sessionEvents(r *request, p sessionEventsParams) error {
 // before anything happens misses nothing.
 func (r *request) tell(after, path string) error {
 	s := r.s
-	if s.live.Add(1) > mostLive {
+	if s.live.Add(1) > int64(s.opt.MaxStreams) {
 		s.live.Add(-1)
 		return guard.Refuse(http.StatusServiceUnavailable, "there are too many clients of events")
 	}
@@ -89,15 +88,11 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 		if lost = lost || gone; lost {
 			id := s.feed.last()
 			at, _ = s.feed.parse(id)
-			data, err := changeJSON(wire.Change{Event: reload})
-			if err != nil {
-				return err
-			}
-			t.add(id, reload, data)
+			t.add(id, reload, reloadJSON)
 			lost = false
 		}
 		for i := range list {
-			if at = list[i].seq; path == "" || list[i].path == path {
+			if at = list[i].seq; path == "" || list[i].path == path || list[i].kind == reload {
 				t.add(s.feed.id(at), list[i].kind, list[i].data)
 			}
 			if t.b.Len() > pieceBytes {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -325,4 +326,78 @@ func heap() int64 {
 		list = append(list, int64(s.HeapInuse+s.StackInuse))
 	}
 	return slices.Min(list)
+}
+
+// A watch that cannot begin keeps no request waiting.
+func TestWithoutWatch(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.must(m.store.Close())
+	if w := m.ask("GET", "/api/v1/sessions", ""); w.Code != http.StatusInternalServerError {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// No more requests and streams than allowed are answered at the same time.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *server.Options) { o.MaxRequests, o.MaxStreams = 1, 1 })
+	m.add(garden+"beds.jsonl", said("b4", "b3", "user", strings.Repeat("x", 12<<20)))
+	base := m.listen()
+	stream := m.hear(base+"/api/v1/events", "")
+	if w := m.ask("GET", "/api/v1/events", ""); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("a second stream: %d", w.Code)
+	}
+	stream.stop()
+	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+	m.must(err)
+	m.must(c.(*net.TCPConn).SetReadBuffer(4 << 10))
+	_, err = fmt.Fprintf(c, "GET /api/v1/sessions/%s/entries/b4 HTTP/1.1\r\nHost: localhost\r\n\r\n", beds)
+	m.must(err)
+	_, err = c.Read(make([]byte, 1)) // it is being answered
+	m.must(err)
+	w := m.ask("GET", "/api/v1/version", "")
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Errorf("a second request: %d", w.Code)
+	}
+	if w := m.ask("GET", "/healthz", ""); w.Code != 200 {
+		t.Errorf("health: %d", w.Code)
+	}
+	m.must(c.Close())
+}
+
+// A client that does not send its request, or sends too long a header, is dropped.
+func TestSlowRequests(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, writing, func(o *server.Options) { o.Patience = 300 * time.Millisecond })
+	base := strings.TrimPrefix(m.listen(), "http://")
+	for name, text := range map[string]string{
+		"nothing":       "",
+		"half a header": "GET / HTTP/1.1\r\nHost: loc",
+		"half a body":   "POST /api/v1/sessions/" + beds + "/label HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"a long header": "GET / HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
+	} {
+		c, err := net.Dial("tcp", base)
+		m.must(err)
+		_, _ = io.WriteString(c, text) // it may be dropped before all is sent
+		m.must(c.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		answer, err := io.ReadAll(c)
+		var late net.Error
+		if errors.As(err, &late) && late.Timeout() || strings.HasPrefix(string(answer), "HTTP/1.1 200") {
+			t.Errorf("%s: %v, %.40q", name, err, answer)
+		}
+		_ = c.Close()
+	}
+}
+
+// A stream lasts longer than a request may take to be sent.
+func TestStreamLasts(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *server.Options) { o.Patience = 100 * time.Millisecond })
+	l := m.hear(m.listen()+"/api/v1/events", "")
+	<-time.After(400 * time.Millisecond)
+	m.add(garden+"beds.jsonl", said("b4", "b3", "user", "still here"))
+	if e := l.next(); !strings.Contains(e[2], "still here") {
+		t.Errorf("told %v", e)
+	}
 }

@@ -26,6 +26,8 @@ const (
 // reload is the event for a client that is too far behind: it reads anew what it shows.
 const reload watch.Kind = "reload"
 
+var reloadJSON = []byte(`{"event":"reload"}`)
+
 // event is something that happened, as all clients are told.
 type event struct {
 	seq  uint64
@@ -44,11 +46,11 @@ type feed struct {
 	bytes  int
 	next   uint64        // the number of the next event
 	wake   chan struct{} // closed by the next event
-	begun  bool          // the watch was started
+	begun  bool          // the watch has begun, or failed to
 	live   bool          // the watch tells of changes
 	reads  chan string   // paths of sessions that the watch reads beforehand
 	starts sync.Once
-	ready  chan struct{} // closed when the watch has begun
+	ready  chan struct{} // closed when begun
 }
 
 func newFeed(epoch string) *feed {
@@ -115,9 +117,7 @@ func (s *Server) watch(ctx context.Context) {
 		s.tasks.Go(func() {
 			for s.ctx.Err() == nil {
 				err := s.follow()
-				f.mu.Lock()
-				f.live = false
-				f.mu.Unlock()
+				f.begin(false)
 				if err == nil || errors.Is(err, backend.ErrClosed) {
 					return
 				}
@@ -136,6 +136,19 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
+// begin notes whether the watch tells of changes, and lets those go on that wait for it: also if it cannot begin, since the
+// list of sessions works without it. again: it had begun before.
+func (f *feed) begin(live bool) (again bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.live = live
+	if again = f.begun; !again {
+		f.begun = true
+		close(f.ready)
+	}
+	return again
+}
+
 // follow tells what is written until the server is closed.
 func (s *Server) follow() error {
 	f := s.feed
@@ -146,14 +159,10 @@ func (s *Server) follow() error {
 		s.counts.changes.Add(1)
 		switch {
 		case c.Kind == watch.KindStart:
-			f.mu.Lock()
-			f.live = true
-			if !f.begun {
-				f.begun = true
-				close(f.ready)
-			}
-			f.mu.Unlock()
 			s.list.spoil() // what was written before is unknown
+			if again := f.begin(true); again {
+				f.add(reload, "", reloadJSON)
+			}
 			continue
 		case c.Kind == watch.KindProblem:
 			s.log.Warn("watch", "path", c.Path, "error", c.Err)

@@ -3,9 +3,13 @@ package server
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"fmt"
+	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/page"
@@ -119,9 +123,13 @@ func usageCSV(r *request) error {
 		w := csv.NewWriter(b)
 		_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
 		add := func(by, name string, a wire.Amount) {
+			cost := "" // not recorded
+			if a.Cost != 0 {
+				cost = strconv.FormatFloat(a.Cost, 'f', -1, 64)
+			}
 			_ = w.Write([]string{
 				by, cell(name), strconv.Itoa(a.Sessions), strconv.Itoa(a.Messages), number(a.Tokens.Input), number(a.Tokens.Output),
-				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), strconv.FormatFloat(a.Cost, 'f', -1, 64),
+				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), cost,
 			})
 		}
 		stats := wire.NewStats(sum)
@@ -147,4 +155,28 @@ func cell(text string) string {
 		return "'" + text
 	}
 	return text
+}
+
+// recent are the runs as they were listed a moment ago: a page of a session only shows which there are.
+type recent struct {
+	mu   sync.Mutex
+	at   time.Time
+	rows []treeline.RunRow
+}
+
+const recentTime = 5 * time.Second
+
+func (c *recent) get(ctx context.Context, s *Server) ([]treeline.RunRow, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := s.opt.Clock()
+	if !c.at.IsZero() && now.Sub(c.at) < recentTime {
+		return c.rows, nil
+	}
+	rows, err := s.store.Runs(ctx, treeline.RunListOptions{Problem: func(error) {}})
+	if err != nil {
+		return nil, err
+	}
+	c.rows, c.at = slices.DeleteFunc(rows, func(r treeline.RunRow) bool { return r.Err != nil }), now
+	return c.rows, nil
 }

@@ -4,22 +4,16 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
-	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -105,7 +99,7 @@ func (v *viewing) look(doc *document) error {
 	}
 	p.Resume = doc.resume(v.Context(), v.s)
 	p.Problems = slices.Clone(t.Problems())
-	if err := v.window(d); err != nil {
+	if err := v.window(doc, d); err != nil {
 		return err
 	}
 	here := p.At
@@ -128,10 +122,11 @@ func (v *viewing) leaf() *session.EntryID {
 }
 
 // window reads the part of the path that is shown, or the changes of files.
-func (v *viewing) window(d *transcript.Document) (err error) {
+func (v *viewing) window(doc *document, d *transcript.Document) (err error) {
 	p := &v.page
 	if p.Mode == page.Changes {
-		p.Files, err = d.Changes(v.Context(), v.leaf())
+		files, err := doc.changes(v.Context(), d, v.leaf())
+		p.Files = fitting(files)
 		return err
 	}
 	ask := transcript.Request{
@@ -154,6 +149,52 @@ func (v *viewing) window(d *transcript.Document) (err error) {
 		p.Problems = append(p.Problems, p.Window.Problems...)
 	}
 	return err
+}
+
+// changes gives the edits of files on a path. All of the path is read for it, so that the last answer is kept.
+func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *session.EntryID) ([]transcript.FileChange, error) {
+	key := doc.tag
+	if leaf != nil {
+		key += " " + string(*leaf)
+	}
+	doc.filing.Lock() // one of those that ask at the same time reads
+	defer doc.filing.Unlock()
+	if doc.filesOf == key {
+		return doc.files, nil
+	}
+	files, err := d.Changes(ctx, leaf)
+	if err == nil {
+		doc.files, doc.filesOf = files, key
+	}
+	return files, err
+}
+
+const (
+	// diffBytes is about how much HTML the diffs of a page have, lineBytes what a line takes besides its text, and fileBytes what
+	// the heading of a file takes.
+	diffBytes, lineBytes, fileBytes = 150 << 10, 200, 600
+	// filesMost is how many files a page lists, editsMost how many entries each of them is linked to.
+	filesMost, editsMost = 200, 6
+)
+
+// fitting leaves out the diffs of files that do not fit into a page, and links to all but the last edits.
+func fitting(files []transcript.FileChange) []transcript.FileChange {
+	files = slices.Clone(files[:min(len(files), filesMost)])
+	left := diffBytes
+	for i := range files {
+		size, n := fileBytes, len(files[i].Entries)
+		files[i].Entries = files[i].Entries[max(0, n-editsMost):]
+		for _, h := range files[i].Hunks {
+			for _, line := range h.Lines {
+				size += lineBytes + len(line.Text)
+			}
+		}
+		if left -= size; left < 0 && i > 0 {
+			files[i].Hunks, files[i].Partial = nil, "the diff is left out, since the page would be too large; the entries have it"
+			left += size - fileBytes
+		}
+	}
+	return files
 }
 
 // relatives are the session and its sub-agents.
@@ -267,134 +308,4 @@ func (doc *document) here(ctx context.Context, leaf session.EntryID) *page.Here 
 		h.Tokens += session.Estimate(doc.sess.MessageParts(m.JSON))
 	}
 	return h
-}
-
-// rawPage shows the record of an entry, or sends its bytes.
-func rawPage(r *request) error {
-	id := session.EntryID(r.PathValue("entry"))
-	p := page.RawPage{Key: r.PathValue("session"), Entry: string(id), Exact: r.URL.Query().Get("form") == "exact"}
-	download := r.URL.Query().Get("form") == "download"
-	fill := func(b *bytes.Buffer) error {
-		err := r.opened(p.Key, func(doc *document) error {
-			t := doc.sess.Tree()
-			e, err := t.Get(id)
-			if err != nil {
-				return err
-			}
-			p.Type, p.Path, p.Line, p.Offset = e.Type, doc.path, e.Line, e.Span.Offset
-			if e.Index > 0 {
-				p.Previous = string(t.At(e.Index - 1).ID)
-			}
-			if e.Index+1 < t.Len() {
-				p.Next = string(t.At(e.Index + 1).ID)
-			}
-			if p.Title, err = doc.sess.Title(); err == nil {
-				p.JSON, err = e.Raw()
-			}
-			return err
-		})
-		switch {
-		case err != nil:
-			return err
-		case download:
-			b.Write(p.JSON)
-			return nil
-		}
-		return r.s.site.Raw(b, p)
-	}
-	if !download {
-		return r.html(fill)
-	}
-	r.w.Header().Set("Content-Disposition", `attachment; filename="entry.json"`)
-	return r.made(jsonMedia, fill)
-}
-
-// image sends a picture of an entry, by its position among the pictures of the entry.
-func image(r *request) error {
-	at, err := strconv.Atoi(r.PathValue("index"))
-	if err != nil {
-		return guard.Refuse(http.StatusNotFound, "there is no such picture")
-	}
-	row, err := r.session(r.PathValue("session"))
-	if err != nil {
-		return err
-	}
-	var data []byte
-	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
-		e, err := doc.sess.Tree().Get(session.EntryID(r.PathValue("entry")))
-		if err != nil {
-			return err
-		}
-		v, err := wire.NewReader(r.Context(), doc.sess).Look(e)
-		if err != nil {
-			return err
-		}
-		list := pictures(nil, v.Parts)
-		if at < 0 || at >= len(list) {
-			return guard.Refuse(http.StatusNotFound, "there is no such picture")
-		}
-		data, err = doc.picture(r.Context(), list[at])
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return r.sendBlob(data)
-}
-
-// pictures lists the pictures of an entry, those of tool results in their place.
-func pictures(list []session.Image, parts []session.Part) []session.Image {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case session.Image:
-			list = append(list, p)
-		case session.ToolResult:
-			list = pictures(list, p.Parts)
-		}
-	}
-	return list
-}
-
-// picture gives the bytes of a picture that is in the log or in a blob.
-func (doc *document) picture(ctx context.Context, p session.Image) ([]byte, error) {
-	if _, err := blob.ParseRef(p.Data); err == nil {
-		data, problem := doc.sess.Blob(ctx, p.Data)
-		if problem != nil {
-			return nil, guard.Refuse(http.StatusNotFound, "%s", problem.Message)
-		}
-		return data, nil
-	}
-	text := p.Data
-	if _, rest, ok := strings.Cut(text, ";base64,"); ok {
-		text = rest
-	}
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, guard.Refuse(http.StatusNotFound, "the picture cannot be read")
-	}
-	return data, nil
-}
-
-// recent are the runs as they were listed a moment ago: a page of a session only shows which there are.
-type recent struct {
-	mu   sync.Mutex
-	at   time.Time
-	rows []treeline.RunRow
-}
-
-const recentTime = 5 * time.Second
-
-func (c *recent) get(ctx context.Context, s *Server) ([]treeline.RunRow, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := s.opt.Clock()
-	if !c.at.IsZero() && now.Sub(c.at) < recentTime {
-		return c.rows, nil
-	}
-	rows, err := s.store.Runs(ctx, treeline.RunListOptions{Problem: func(error) {}})
-	if err != nil {
-		return nil, err
-	}
-	c.rows, c.at = slices.DeleteFunc(rows, func(r treeline.RunRow) bool { return r.Err != nil }), now
-	return c.rows, nil
 }

@@ -79,7 +79,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		return
 	}
 	if !strings.HasSuffix(h.URL.Path, "/events") {
-		if s.busy.Add(1) > mostRequests {
+		if s.busy.Add(1) > int64(s.opt.MaxRequests) {
 			s.busy.Add(-1)
 			w.Header().Set("Retry-After", "1")
 			r.fail(guard.Refuse(http.StatusServiceUnavailable, "the server answers too many requests at the moment"))

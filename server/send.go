@@ -116,6 +116,7 @@ func (a *answer) send(r *request) error {
 	}
 	h.Set("Content-Length", strconv.Itoa(a.size))
 	if r.Method == http.MethodHead {
+		r.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	w := newPatient(r)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -50,8 +51,12 @@ type Options struct {
 	Version wire.Version
 	// Log is told what is refused and what fails and, at level debug, every request; nil logs nothing.
 	Log *slog.Logger
-	// Patience is how long a client may take to accept a piece of an answer before it is dropped; 0 is 30 seconds.
+	// Patience is how long a client may take to send its request, a third of it for the header, and to accept each piece of an
+	// answer, before it is dropped; 0 is 30 seconds.
 	Patience time.Duration
+	// MaxRequests bounds the requests that are answered at the same time, MaxStreams the clients of events besides; 0 is 512 and
+	// 256.
+	MaxRequests, MaxStreams int
 	// Clock is the time and Random the source of the number of the event log; nil is the machine's own.
 	Clock  func() time.Time
 	Random io.Reader
@@ -87,19 +92,13 @@ type Server struct {
 	tasks sync.WaitGroup
 }
 
-const (
-	mostRequests = 512 // at the same time, without clients of events
-	mostLive     = 256 // clients of events
-)
-
 // New gives a server. Close ends it.
 func New(opt Options) (*Server, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
-	if opt.Patience == 0 {
-		opt.Patience = writeTime
-	}
+	opt.Patience = cmp.Or(opt.Patience, 30*time.Second)
+	opt.MaxRequests, opt.MaxStreams = cmp.Or(opt.MaxRequests, 512), cmp.Or(opt.MaxStreams, 256)
 	if opt.Random == nil {
 		opt.Random = rand.Reader
 	}
@@ -164,10 +163,7 @@ func (s *Server) Base() string { return s.base }
 
 // Limits on connections.
 const (
-	headerTime  = 10 * time.Second
-	readTime    = 30 * time.Second
 	idleTime    = 2 * time.Minute
-	writeTime   = 30 * time.Second
 	headerMost  = 16 << 10
 	socketBytes = 32 << 10 // what the system may hold for a client
 )
@@ -175,7 +171,7 @@ const (
 // Serve answers on a listener until ctx ends; then it lets requests end for a few seconds. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: headerMost,
+		Handler: s, ReadHeaderTimeout: s.opt.Patience / 3, ReadTimeout: s.opt.Patience, IdleTimeout: idleTime, MaxHeaderBytes: headerMost,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			s.small(c)

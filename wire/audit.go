@@ -65,7 +65,7 @@ func newRunTokens(t run.Tokens) RunTokens {
 	return RunTokens{Tokens{Input: t.Input, Output: t.Output, CacheRead: t.Cached, CacheWrite: t.CacheCreation, Total: t.Total}, t.Image}
 }
 
-// Endpoint is where a replay answers.
+// Endpoint is where a replay or a server answers.
 type Endpoint struct {
 	URL string `json:"url"`
 }

@@ -134,7 +134,9 @@ type exporter struct {
 	s      *store.Session
 	doc    *transcript.Document
 	scrub  *scrubber
-	keyOf  func(session.ID) string  // of the page of another session of the site; nil for none
+	keyOf  func(session.ID) string // of the page of another session of the site; nil for none
+	sides  []transcript.Stretch    // sub-agents in the same log, and what they were asked to do
+	titles []string
 	shown  map[session.EntryID]bool // entries of blocks: others are read for the labels of branches
 	report Report
 }
@@ -181,13 +183,35 @@ func (x *exporter) write(ctx context.Context, out *bufio.Writer) error {
 	return fmt.Errorf("%w: %q", ErrFormat, x.Format)
 }
 
-// stretches are the paths that are exported.
-func (x *exporter) stretches() []transcript.Stretch {
-	list := x.doc.Skeleton().Stretches(x.Leaf)
-	if !x.AllBranches {
-		list = list[:1]
+// stretches are the paths that are exported, each after the one that it leaves. While they are walked through, sub-agents in the same log
+// are found: see note.
+func (x *exporter) stretches() iter.Seq[transcript.Stretch] {
+	return func(yield func(transcript.Stretch) bool) {
+		list := x.doc.Skeleton().Stretches(x.Leaf)
+		if !x.AllBranches {
+			list = list[:1]
+		}
+		for _, s := range list {
+			if !yield(s) {
+				return
+			}
+		}
+		for n := 0; n < len(x.sides); n++ { // a sub-agent may begin others
+			if !yield(x.sides[n]) {
+				return
+			}
+		}
 	}
-	return list
+}
+
+// side keeps the conversation of a sub-agent that is in the same log.
+func (x *exporter) side(c *transcript.Child, call session.EntryID) {
+	if c == nil || c.Session != "" || c.First == "" || x.shown[c.First] {
+		return
+	}
+	x.shown[c.First] = true
+	x.sides = append(x.sides, transcript.Stretch{From: call, First: c.First, Tip: c.Tip})
+	x.titles = append(x.titles, c.Title)
 }
 
 // title is that of the session, or else its first prompt.
@@ -216,6 +240,13 @@ const blocksAtOnce = 64
 // blocks gives the blocks of a stretch to use, a few at a time.
 func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, use func([]transcript.Block) error) error {
 	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: most}
+	if s.Of == 0 && s.First != "" { // a sub-agent: its path may begin by itself, or below the call
+		e, err := x.s.Tree().Get(s.First)
+		if err != nil {
+			return err
+		}
+		q.First, q.After = !x.s.Tree().Has(e.Parent), e.Parent
+	}
 	lead, err := x.lead(ctx, s, most)
 	if err != nil {
 		return err
@@ -246,7 +277,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, u
 // lead is the block before a branch that begins with a result. A result is shown with its call, so the block of the call is shown again,
 // with this result, and is known by the result. It is nil for any other branch.
 func (x *exporter) lead(ctx context.Context, s transcript.Stretch, most int) (*transcript.Block, error) {
-	if s.First == "" || s.From == "" {
+	if s.First == "" || s.From == "" || s.Of == 0 {
 		return nil, nil
 	}
 	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
@@ -270,6 +301,13 @@ func (x *exporter) note(w *transcript.Window) {
 		x.shown[b.ID] = true
 		for _, id := range b.Also {
 			x.shown[id] = true
+		}
+		for _, p := range b.Pieces {
+			if tools, ok := p.(transcript.Tools); ok {
+				for n := range tools.Calls {
+					x.side(tools.Calls[n].Child, b.ID)
+				}
+			}
 		}
 		if b.Label != "" {
 			e, _ := x.s.Tree().Lookup(b.ID) // it is there: the block was made of it

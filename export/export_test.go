@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/redact"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -247,5 +248,42 @@ func TestShort(t *testing.T) {
 	}
 	if got := s.short("all is fine…"); got != "all is fine…" {
 		t.Error(got)
+	}
+}
+
+// TestSubAgent: the conversation of a sub-agent in the same log is exported after the others, once.
+func TestSubAgent(t *testing.T) {
+	t.Parallel()
+	const head = `"sessionId":"00000000-0000-4000-8000-000000000001","cwd":"/w","version":"2.0.0","userType":"external","timestamp":"2026-03-02T14:00:00.000Z",`
+	lines := []string{
+		`{"type":"user","uuid":"u1","parentUuid":null,` + head + `"isSidechain":false,"message":{"role":"user","content":"How many?"}}`,
+		`{"type":"assistant","uuid":"u2","parentUuid":"u1",` + head + `"isSidechain":false,"message":{"id":"m1","role":"assistant","model":"m","type":"message","content":[{"type":"tool_use","id":"t1","name":"Task","input":{"description":"Counting","prompt":"Count the files"}}]}}`,
+		`{"type":"user","uuid":"u3","parentUuid":null,` + head + `"isSidechain":true,"message":{"role":"user","content":"Count the files"}}`,
+		`{"type":"assistant","uuid":"u4","parentUuid":"u3",` + head + `"isSidechain":true,"message":{"id":"m2","role":"assistant","model":"m","type":"message","content":[{"type":"text","text":"Nine, says the sub-agent."}]}}`,
+		`{"type":"user","uuid":"u5","parentUuid":"u2",` + head + `"isSidechain":false,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"nine"}]}}`,
+		`{"type":"assistant","uuid":"u6","parentUuid":"u5",` + head + `"isSidechain":false,"message":{"id":"m3","role":"assistant","model":"m","type":"message","content":[{"type":"text","text":"There are nine."}]}}`,
+	}
+	path := filepath.Join(t.TempDir(), "00000000-0000-4000-8000-000000000001.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := world.New(t).View(path, store.OpenOptions{})
+	for format, heading := range map[Format]string{Markdown: "*sub-agent, after u2*", HTML: "sub-agent: <b>Counting</b>"} {
+		got, _ := written(t, s, Options{Format: format, Redact: true})
+		if strings.Count(got, "Nine, says the sub-agent.") != 1 || strings.Count(got, "There are nine.") != 1 || !strings.Contains(got, heading) {
+			t.Errorf("%s:\n%s", format, got[strings.Index(got, "</script>")+1:])
+		}
+	}
+}
+
+// TestRecord: whatever is hidden, a record stays the entry that it is.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	s := newScrubber(true, []string{"user", "content", `say "hi"`, "12", "null"})
+	got := string(s.record(session.Entry{}, []byte(`{"type":"message","id":"user","n":12,"x":null,"message":{"role":"user","content":"the user has 12, say \"hi\" content"}}`)))
+	h := redact.Mark(redact.HiddenText)
+	want := `{"type":"message","id":"` + h + `","n":12,"x":null,"message":{"role":"user","content":"the ` + h + " has " + h + ", " + h + " " + h + `"}}`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ func (x *exporter) html(ctx context.Context, out *bufio.Writer) error {
 // page writes the page of the session for a site. seen, if not nil, gets the blocks on the way.
 func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key string, seen func([]transcript.Block)) error {
 	p := page.SessionPage{SessionKey: x.keyOf, Image: func(i transcript.Image) string { return x.image(ctx, i) }}
-	for n, s := range x.stretches() {
+	for s := range x.stretches() {
 		win := &transcript.Window{Leaf: s.Tip}
 		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {
 			for i := range list {
@@ -38,11 +39,11 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if p.Window == nil {
 			p.Window, win.Total = win, len(win.Blocks)
 			continue
 		}
-		p.Sections = append(p.Sections, page.Section{From: s.From, Branch: s.Number, Of: s.Of, Label: label(win, s), Window: win})
+		p.Sections = append(p.Sections, page.Section{From: s.From, Branch: s.Number, Of: s.Of, Label: x.label(win, s), Window: win})
 	}
 	if x.AllBranches {
 		rail, err := x.doc.Rail(ctx, transcript.RailRequest{Leaf: x.Leaf, MaxRows: railRows})
@@ -55,6 +56,14 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 		p.Rail = rail
 	} else {
 		dropForks(p.Window)
+	}
+	if x.AllBranches { // as lists count them: results are messages, too
+		p.Messages = 0
+		for e := range x.s.Tree().Entries() {
+			if e.IsMessage() {
+				p.Messages++
+			}
+		}
 	}
 	h := x.s.Header()
 	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), h.CWD
@@ -82,8 +91,11 @@ func (x *exporter) add(h *page.Head, b *transcript.Block) {
 	h.Cost += b.Usage.Cost
 }
 
-// label is that of the branch, as the switch before its first block has it.
-func label(w *transcript.Window, s transcript.Stretch) string {
+// label is that of the branch, as the switch before its first block has it, or the task of the sub-agent.
+func (x *exporter) label(w *transcript.Window, s transcript.Stretch) string {
+	if n := slices.Index(x.sides, s); n >= 0 {
+		return x.titles[n]
+	}
 	if len(w.Blocks) > 0 && w.Blocks[0].Fork != nil {
 		for _, b := range w.Blocks[0].Fork.Branches {
 			if b.Number == s.Number {

@@ -43,6 +43,6 @@ func (x *exporter) entries() (iter.Seq[session.Entry], error) {
 	if x.AllBranches {
 		return x.s.Tree().Entries(), nil
 	}
-	list, err := x.path(x.stretches()[0])
+	list, err := x.path(x.doc.Skeleton().Stretches(x.Leaf)[0])
 	return slices.Values(list), err
 }

@@ -33,9 +33,9 @@ func (x *exporter) markdown(ctx context.Context, out *bufio.Writer) error {
 		title = "Session"
 	}
 	fmt.Fprintf(out, "# %s\n\n%s\n", line(title), line(x.about()))
-	for _, s := range x.stretches() {
+	for s := range x.stretches() {
 		if s.First != "" {
-			fmt.Fprintf(out, "\n---\n\n*Branch %d of %d%s*\n", s.Number, s.Of, line(after(s)))
+			fmt.Fprintf(out, "\n---\n\n*%s*\n", line(heading(s)))
 		}
 		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {
 			for i := range list {

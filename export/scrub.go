@@ -2,6 +2,7 @@ package export
 
 import (
 	"cmp"
+	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -23,12 +24,27 @@ type scrubber struct {
 }
 
 func newScrubber(all bool, hide []string) *scrubber {
+	hide = escaped(hide)
 	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: map[string]string{}}
 }
 
+// escaped adds to texts how they are spelled inside of JSON, where that differs.
+func escaped(hide []string) []string {
+	list := slices.Clone(hide)
+	for _, h := range hide {
+		if b, err := json.Marshal(h); err == nil && string(b[1:len(b)-1]) != h {
+			list = append(list, string(b[1:len(b)-1]))
+		}
+		if q := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(h); q != h {
+			list = append(list, q)
+		}
+	}
+	return list
+}
+
 const (
-	mostKnown     = 10_000 // secrets that are remembered
-	longestKnown  = 1024
+	mostKnown     = 500 // secrets that are remembered: each takes some KB in the finder
+	longestKnown  = 128
 	partialSecret = 6 // characters of a secret that a line may not end with
 )
 
@@ -39,15 +55,14 @@ func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error 
 			return err
 		}
 		text := string(record)
-		for _, m := range s.find(text) {
-			n := inOneString(text[m.Start:m.End])
-			if m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
-				s.known[text[m.Start:m.Start+n]] = m.Kind
+		for _, m := range s.inStrings(text) {
+			if n := m.End - m.Start; m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
+				s.known[text[m.Start:m.End]] = m.Kind
 			}
 		}
 	}
 	if len(s.known) > 0 {
-		s.finder = redact.New(redact.Options{Hide: hide, Known: s.known})
+		s.finder = redact.New(redact.Options{Hide: escaped(hide), Known: s.known})
 	}
 	return nil
 }
@@ -61,10 +76,11 @@ func (s *scrubber) find(text string) []redact.Match {
 	return slices.DeleteFunc(list, func(m redact.Match) bool { return m.Kind != redact.HiddenText })
 }
 
-// record replaces the secrets of a record. The record stays JSON: each secret is inside of one string.
+// record replaces the secrets of a record. The record stays JSON, and stays the entry that it is: only strings change, and of them neither names of
+// members nor words that say what it is. Ids that occur twice change in the same way.
 func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	text := string(record)
-	found := s.find(text)
+	found := s.inStrings(text)
 	if len(found) == 0 {
 		return record
 	}
@@ -72,10 +88,6 @@ func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	at, first := 0, !s.done[e.Index]
 	s.done[e.Index] = true
 	for _, m := range found {
-		m.End = m.Start + inOneString(text[m.Start:m.End])
-		if m.End == m.Start {
-			continue
-		}
 		out = append(out, text[at:m.Start]...)
 		out = append(out, redact.Mark(m.Kind)...)
 		at = m.End
@@ -86,6 +98,45 @@ func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	return append(out, text[at:]...)
 }
 
+// structural are members whose values say what a record is. A text that the caller hides may be such a word.
+var structural = map[string]bool{"type": true, "subtype": true, "role": true, "kind": true, "customType": true}
+
+// inStrings gives the secrets of a record, each inside of one string that may change.
+func (s *scrubber) inStrings(text string) (list []redact.Match) {
+	found := s.find(text)
+	member := ""
+	for i := 0; i < len(text) && len(found) > 0; i++ {
+		if text[i] != '"' {
+			continue
+		}
+		start := i + 1
+		for i = start; i < len(text) && text[i] != '"'; i++ {
+			if text[i] == '\\' {
+				i++
+			}
+		}
+		end := min(i, len(text))
+		if rest := strings.TrimLeft(text[min(end+1, len(text)):], " \t\r\n"); strings.HasPrefix(rest, ":") {
+			member = text[start:end]
+			continue
+		}
+		for len(found) > 0 && found[0].Start < end {
+			m := found[0]
+			if m.End <= end {
+				found = found[1:]
+			} else {
+				found[0].Start = end // the rest may be in the next string
+			}
+			m.Start, m.End = max(m.Start, start), min(m.End, end)
+			word := m.Kind == redact.HiddenText && m.Start == start && m.End == end && structural[member]
+			if m.Start < m.End && !word {
+				list = append(list, m)
+			}
+		}
+	}
+	return list
+}
+
 // note keeps a redaction. An entry is read several times, for its block and for labels, and noted once.
 func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int) {
 	r := Redaction{Entry: e.ID, Line: e.Line, Offset: e.Span.Offset, Kind: m.Kind, Hint: redact.Hint(secret)}
@@ -93,19 +144,6 @@ func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int
 		r.Offset += int64(m.Start)
 	}
 	s.list = append(s.list, r)
-}
-
-// inOneString is the length of the part of s, which begins inside of a JSON string, that is in that string.
-func inOneString(s string) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return len(s)
 }
 
 // short replaces the secrets of a line that may be cut: at its end there may be the beginning of a secret.
@@ -124,10 +162,9 @@ func (s *scrubber) short(line string) string {
 	}
 	end := strings.TrimRight(line, "….")
 	for secret, kind := range s.known {
-		for n := min(len(secret)-1, len(end)); n >= partialSecret; n-- {
-			if strings.HasSuffix(end, secret[:n]) {
-				return end[:len(end)-n] + redact.Mark(kind) + line[len(end):]
-			}
+		at := strings.LastIndex(end, secret[:partialSecret])
+		if at >= 0 && strings.HasPrefix(secret, end[at:]) {
+			return end[:at] + redact.Mark(kind) + line[len(end):]
 		}
 	}
 	return line

@@ -56,11 +56,17 @@ func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*Si
 			b.keys[rows[i].ID] = keys[i]
 		}
 	}
+	tasks := make([][]place.Row, len(rows)) // sub-agents by the session that began them
+	for i, parent := range place.Parents(rows) {
+		if parent >= 0 && rows[i].IsTask() {
+			tasks[parent] = append(tasks[parent], rows[i])
+		}
+	}
 	for i := range rows {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err := b.session(ctx, &rows[i], keys[i], depth[i]); err != nil {
+		if err := b.session(ctx, &rows[i], tasks[i], keys[i], depth[i]); err != nil {
 			b.report.Failed = append(b.report.Failed, fmt.Errorf("%s: %w", rows[i].Path, err))
 		}
 		if o.Progress != nil {
@@ -86,8 +92,8 @@ type siteBuilder struct {
 	report SiteReport
 }
 
-// session writes the page of a session.
-func (b *siteBuilder) session(ctx context.Context, row *place.Row, key string, depth int) error {
+// session writes the page of a session. tasks are its sub-agents.
+func (b *siteBuilder) session(ctx context.Context, row *place.Row, tasks []place.Row, key string, depth int) error {
 	s, err := b.Open(ctx, row.Path)
 	if err != nil {
 		return err
@@ -97,6 +103,10 @@ func (b *siteBuilder) session(ctx context.Context, row *place.Row, key string, d
 	if err != nil {
 		return err
 	}
+	for i := range tasks {
+		tasks[i].Title = x.scrub.short(tasks[i].Heading())
+	}
+	x.doc.SetChildren(append([]place.Row{*row}, tasks...))
 	x.keyOf = func(id session.ID) string { return b.keys[id] }
 	entry := page.IndexEntry{Href: "s/" + key + ".html", Dialect: s.Dialect().Name(), Texts: []page.IndexText{}}
 	room := mostIndexed

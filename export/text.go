@@ -18,9 +18,9 @@ func (x *exporter) text(ctx context.Context, out *bufio.Writer) error {
 	}
 	fmt.Fprintln(out, x.about())
 	r := x.reader(ctx)
-	for _, s := range x.stretches() {
+	for s := range x.stretches() {
 		if s.First != "" {
-			fmt.Fprintf(out, "\n── branch %d of %d%s ──\n", s.Number, s.Of, after(s))
+			fmt.Fprintf(out, "\n── %s ──\n", heading(s))
 		}
 		t := &wire.Transcript{Page: wire.Page{Writer: out, Zone: x.Zone}, All: true, Dir: x.s.Header().CWD, BlobSize: r.BlobSize}
 		t.Label = func(id session.EntryID) string { return x.scrub.short(x.s.Tree().Label(id)) }
@@ -45,11 +45,16 @@ func (x *exporter) text(ctx context.Context, out *bufio.Writer) error {
 	return nil
 }
 
-func after(s transcript.Stretch) string {
-	if s.From == "" {
-		return ""
+// heading says which branch it is.
+func heading(s transcript.Stretch) string {
+	text := fmt.Sprintf("branch %d of %d", s.Number, s.Of)
+	if s.Of == 0 {
+		text = "sub-agent"
 	}
-	return ", after " + screen.OneLine(string(s.From), 0)
+	if s.From != "" {
+		text += ", after " + screen.OneLine(string(s.From), 0)
+	}
+	return text
 }
 
 // path are the entries of a stretch.

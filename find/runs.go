@@ -37,7 +37,7 @@ func runTexts(record []byte, take func(query.Field, string)) {
 	all := func(f query.Field, values ...[]byte) {
 		for _, v := range values {
 			if v != nil {
-				jsonTexts(v, false, 0, nil, func(s string) { take(f, s) })
+				jsonTexts(v, false, nil, func(s string) { take(f, s) })
 			}
 		}
 	}

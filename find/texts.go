@@ -124,13 +124,13 @@ func partTexts(p session.Part, field query.Field, own names, raw []byte, skim *s
 			take(query.FieldTool, p.Name)
 		}
 		// With keys: people search for the name of an argument.
-		jsonTexts(p.Arguments, true, 0, skim, func(s string) { take(query.FieldTool, s) })
+		jsonTexts(p.Arguments, true, skim, func(s string) { take(query.FieldTool, s) })
 	case session.ToolResult:
 		for _, inner := range p.Parts {
 			partTexts(inner, query.FieldTool, own, raw, skim, take)
 		}
 	case session.OpaquePart:
-		jsonTexts(p.JSON, false, 0, skim, func(s string) {
+		jsonTexts(p.JSON, false, skim, func(s string) {
 			if !slices.Contains(own[:], s) {
 				take(field, s)
 			}
@@ -146,41 +146,33 @@ func spells(raw []byte, text string) bool {
 	}
 	found := false
 	if bytes.Contains(raw, []byte(`\u`)) || bytes.Contains(raw, []byte(`\/`)) {
-		jsonTexts(raw, true, 0, nil, func(s string) { found = found || s == text })
+		jsonTexts(raw, true, nil, func(s string) { found = found || s == text })
 	}
 	return found
 }
 
 // jsonTexts gives the strings in a value, with its keys if they are wanted. Numbers are texts as they are spelled. Data
 // that is not words is left out.
-func jsonTexts(value []byte, keys bool, depth int, skim *session.Skim, take func(string)) {
+func jsonTexts(value []byte, keys bool, skim *session.Skim, take func(string)) {
 	const deepest = 64 // hostile records nest by the million
-	switch {
-	case depth > deepest:
-	case rawjson.IsString(value):
-		if s, ok := skim.Text(value); ok && !isData(s) {
+	rawjson.Leaves(value, deepest, func(key []byte) bool {
+		k := skim.Plain(key)
+		if isDataKey(k) {
+			return false
+		}
+		if keys {
+			take(k)
+		}
+		return true
+	}, func(leaf []byte) {
+		if rawjson.IsString(leaf) {
+			if s, ok := skim.Text(leaf); ok && !isData(s) {
+				take(s)
+			}
+		} else if s := skim.Plain(leaf); s != "null" {
 			take(s)
 		}
-	case rawjson.IsArray(value):
-		for v := range rawjson.Elements(value) {
-			jsonTexts(v, keys, depth+1, skim, take)
-		}
-	case rawjson.IsObject(value):
-		for key, v := range rawjson.Members(value) {
-			k := skim.Plain(key)
-			if isDataKey(k) {
-				continue
-			}
-			if keys {
-				take(k)
-			}
-			jsonTexts(v, keys, depth+1, skim, take)
-		}
-	default:
-		if s := skim.Plain(bytes.TrimSpace(value)); s != "null" {
-			take(s)
-		}
-	}
+	})
 }
 
 // isDataKey recognises members that hold signatures or encrypted content.

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"html/template"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type sessionView struct {
 	site *Site
 	room *int            // bytes of text that the page may still show
 	own  session.EntryID // the leaf of the session, "" where it is not known
+	part bool            // blocks for a page that is shown already
 }
 
 func newSessionView(s *Site, p SessionPage) sessionView {
@@ -80,7 +82,7 @@ type blockView struct {
 	newModel string
 	// again: the block before has the same speaker.
 	again bool
-	// FirstUnseen: the first of some blocks that the model does not see.
+	// FirstUnseen: the first block of the page that the model does not see. It says so for all of them.
 	FirstUnseen bool
 }
 
@@ -95,11 +97,12 @@ func (v sessionView) Blocks() []blockView {
 func (v sessionView) blocks(w *transcript.Window) []blockView {
 	list := make([]blockView, len(w.Blocks))
 	var before time.Time
-	model, unseen := "", false
+	model, unseen := "", v.part
 	for i, b := range w.Blocks {
-		again := i > 0 && b.Fork == nil && b.Role == session.RoleAssistant && w.Blocks[i-1].Role == b.Role && w.Blocks[i-1].Kind == b.Kind
-		list[i] = blockView{Block: b, v: v, before: before, FirstUnseen: b.Unseen && !unseen, again: again}
-		unseen = b.Unseen || unseen && b.Kind == transcript.Note
+		list[i] = blockView{Block: b, v: v, before: before, again: i > 0 && follows(&w.Blocks[i-1], &b)}
+		if b.Unseen && b.Kind == transcript.Message {
+			list[i].FirstUnseen, unseen = !unseen, true
+		}
 		if !b.Time.IsZero() {
 			before = b.Time
 		}
@@ -109,6 +112,23 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 		}
 	}
 	return list
+}
+
+// follows reports whether a block needs no name of its speaker: the model goes on, or a result follows the message with its call.
+func follows(a, b *transcript.Block) bool {
+	if b.Fork != nil || a.Kind != b.Kind {
+		return false
+	}
+	if a.Role == session.RoleAssistant && b.Role == a.Role {
+		return true
+	}
+	for _, p := range b.Pieces {
+		t, ok := p.(transcript.Tools)
+		if !ok || slices.ContainsFunc(t.Calls, func(t transcript.Tool) bool { return t.Call != "" || !t.Answered }) {
+			return false
+		}
+	}
+	return len(b.Pieces) > 0 && (a.Role == session.RoleAssistant || a.Role == session.RoleTool)
 }
 
 // Class is the class of the element.
@@ -139,6 +159,8 @@ func (b blockView) Who() string {
 		return "System"
 	case b.Role == session.RoleTool:
 		return "Tool"
+	case b.Speaker == "summary":
+		return "Summary"
 	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
 		return screen.OneLine(b.Speaker, 40)
 	}

@@ -24,6 +24,7 @@ var funcs = template.FuncMap{
 	"size":    wire.Size,
 	"tokens":  tokens,
 	"dollars": dollars,
+	"cost":    cost,
 	"anchor":  Anchor,
 	"element": elementID,
 	"took":    took,
@@ -66,6 +67,14 @@ func dollars(f float64) string {
 		return fmt.Sprintf("$%.2f", f)
 	}
 	return "$" + wire.Number(int64(math.Round(f)))
+}
+
+// cost is a cost in a table. Agents that record none are not free.
+func cost(f float64) string {
+	if f == 0 {
+		return "–"
+	}
+	return dollars(f)
 }
 
 // took is a duration as people say it: 0.1 s, 42 s, 3 min.

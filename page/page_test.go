@@ -178,22 +178,57 @@ func TestSession(t *testing.T) {
 		"Tree of the session", "2 branches", "<svg", `href="/s/0199a7?at=2f81d9e0#2f81d9e0"`, "⋯ 3 entries", "⚑ decision", `href="/s/0199a7?at=e01&amp;leaf=e03#e01"`, `aria-current="true">Now the invoices.`,
 		"Prices are off by a cent</h1>", "1 problem in the log", "line 14, byte 20121",
 		`aria-current="page"`, `href="/s/0199a7?mode=focused"`, `href="/s/0199a7?mode=model"`, `href="/s/0199a7?mode=changes"`,
-		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "not seen by the model from here on", `href="/s/0199a7/raw/2f81d9e0"`,
+		`id="2f81d9e0" data-block data-prompt`, "<b>You</b>", "dotted: no longer seen by the model", `href="/s/0199a7/raw/2f81d9e0"`,
 		`id="c40b6a12"`, "claude-sonnet-4", "1.2k tokens", "Money as float64", "<b>grep</b>", "3 lines · 0.1 s",
 		`id="5a60be28"`, "⚑ decision",
 		"branch 2 of 2", "Count in cents.", `id="b7125ec8"`,
 		"<summary>Thinking</summary>", "<b>edit</b>", "+2</span>", "−2</span>", `data-n="12"`, "var total float64",
 		`class="tool failed" open`, "failed · 3.1 s",
-		"4 calls", "3 read, 1 task", `<a href="/s/sub-1">Check the invoices</a>`, "14 entries · 20.1k tokens · $0.03",
+		"4 calls", "3 read, 1 task", `data-src="/s/sub-1/fragment?first=1"`, "Check the invoices", "14 entries · 20.1k tokens · $0.03", `<a href="/s/sub-1">Go to its session</a>`,
 		`class="compaction"`, "41,200 → about 1,900 tokens", "The invoices.",
 		`id="9ab0c312"`, "[image/png, 48 KB]",
-		"2 messages", "≈ 1,950", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
+		"2 messages", "≈ 1,950", "$0.21", "+ 20.1k tokens<br>+ $0.03", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
 	want(t, got, `<a href="/s/0199a7?at=5a60be28&amp;leaf=9ab0c312#5a60be28"><time`)
-	if n := strings.Count(got, "not seen by the model"); n != 1 {
+	if n := strings.Count(got, "no longer seen by the model"); n != 1 {
 		t.Errorf("the page says %d times that the model does not see a block", n)
 	}
 	if strings.Contains(got, `<a href="/s/0199a7?at=e03`) {
 		t.Error("there is a link to a branch after the last one")
+	}
+}
+
+// TestCostIsNotRecorded: a sum of nothing is a dash, since an agent that records no cost is not free.
+func TestCostIsNotRecorded(t *testing.T) {
+	list := sessions()
+	list.Rows[0].Known.Cost, list.Cost = 0, 0
+	got := html(t, func(w io.Writer) error { return site().Sessions(w, list) })
+	want(t, got, `<td class="num hide">–</td>`)
+	u := usagePage()
+	(*u.Stats.Agents)[0].Cost, (*u.Stats.Agents)[2].Cost = 0, 0
+	got += html(t, func(w io.Writer) error { return site().Usage(w, u) })
+	want(t, got, "No cost is recorded by claude and omp.", `<td class="num">–</td>`)
+	if strings.Contains(got, "$0</td>") || strings.Contains(got, "· $0") {
+		t.Error("a cost of $0 is shown")
+	}
+	if got := html(t, allPages(site())["usage"]); strings.Contains(got, "No cost is recorded") {
+		t.Error("all agents record costs")
+	}
+}
+
+// TestModelNames: what the model sees has the names of the transcript; a result has none, since it follows its call.
+func TestModelNames(t *testing.T) {
+	d := document()
+	d.Mode = page.Model
+	d.Window.Blocks = []transcript.Block{
+		{ID: "s", Role: session.RoleOther, Speaker: "summary", Native: "compaction", Pieces: []transcript.Piece{transcript.Text{Text: "So far."}}},
+		{ID: "c", Role: session.RoleAssistant, Pieces: []transcript.Piece{transcript.Tools{Calls: []transcript.Tool{{CallID: "1", Name: "bash", Title: "ls", Call: "c", Answered: true}}}}},
+		{ID: "r", Role: session.RoleTool, Pieces: []transcript.Piece{transcript.Tools{Calls: []transcript.Tool{{CallID: "1", Name: "bash", Result: "r", Answered: true}}}}},
+		{ID: "u", Role: session.RoleUser, Unseen: true, Pieces: []transcript.Piece{transcript.Text{Text: "Go on."}}},
+	}
+	want(t, html(t, func(w io.Writer) error { return site().Session(w, d) }), "<b>Summary</b>", `class="msg" id="c"`, "<b>Assistant</b>", `class="msg again" id="r"`,
+		`<span class="what">result</span>`, `class="msg user unseen" id="u"`, "no longer seen")
+	if got := html(t, func(w io.Writer) error { return site().Fragment(w, d) }); strings.Contains(got, "no longer seen") {
+		t.Error("a part of a page says again what the page says")
 	}
 }
 

@@ -110,10 +110,22 @@ type Command struct{ Agent, Command string }
 type Section struct {
 	// From is the entry before the fork; "" for a root.
 	From session.EntryID
-	// Branch is the number of the branch at the fork, and Of the number of branches.
+	// Branch is the number of the branch at the fork, and Of the number of branches; 0 for the conversation of a sub-agent that the
+	// entry From began.
 	Branch, Of int
 	Label      string
 	Window     *transcript.Window
+}
+
+// TasksUsed is what the sub-agents used that have sessions of their own. The numbers of this session do not include it.
+func (p SessionPage) TasksUsed() (sum wire.Known) {
+	for _, t := range p.Tasks {
+		if t.Known != nil {
+			sum.Tokens.Total += t.Known.Tokens.Total
+			sum.Cost += t.Known.Cost
+		}
+	}
+	return sum
 }
 
 // Session writes the page of a session.
@@ -123,7 +135,9 @@ func (s *Site) Session(w io.Writer, p SessionPage) error {
 
 // Fragment writes what changes while a session grows: the blocks, the rail and the details. The script puts them into the page.
 func (s *Site) Fragment(w io.Writer, p SessionPage) error {
-	return s.write(w, "fragment", view{Section: "sessions", Page: newSessionView(s, p)})
+	v := newSessionView(s, p)
+	v.part = true
+	return s.write(w, "fragment", view{Section: "sessions", Page: v})
 }
 
 // param is a parameter of an address.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"html/template"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,9 @@ func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
 	for i := range t.Edits {
 		view.Diffs = append(view.Diffs, v.file(t.Edits[i], firstID(t.Call, t.Result)))
 	}
+	if t.Input == nil && t.Answered && t.Call == "" && view.About == "" {
+		view.About = "result" // a message of its own, after that with the call
+	}
 	if len(t.Edits) == 0 {
 		view.input()
 	}
@@ -107,7 +111,7 @@ func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
 	return view
 }
 
-// output is a text that the tool put out. JSON is indented; anything else stays as it is.
+// output is a text that the tool put out. JSON is indented, what a sub-agent says is Markdown, anything else stays as it is.
 func (t *toolView) output(p transcript.Text) {
 	text := strings.Trim(p.Text, "\n")
 	if text == "" {
@@ -116,6 +120,10 @@ func (t *toolView) output(p transcript.Text) {
 	t.lines += 1 + strings.Count(text, "\n")
 	if len(t.Edits) > 0 && !t.Failed && len(text) < 300 {
 		return // "edited successfully" beside the diff
+	}
+	if t.Child != nil && !t.Failed {
+		t.Outputs = append(t.Outputs, t.v.prose("prose", p, t.Result))
+		return
 	}
 	most := t.v.fit(text, mostOutput)
 	view := pieceView{Kind: "text"}
@@ -155,6 +163,8 @@ func (t *toolView) input() {
 			continue
 		case isText && text == t.Title:
 			continue
+		case name == "prompt" && t.Child != nil && t.ChildFragment() != "":
+			continue // the conversation of the sub-agent begins with it
 		case !isText:
 			text = string(member)
 		}
@@ -226,19 +236,36 @@ func (t toolView) OutputLink() string {
 	return t.v.site.RawLink(t.v.Key, t.Result)
 }
 
-// ChildLink leads to the sub-agent's session, or to its entries in this one.
+// ChildLink leads to the sub-agent's session, or to its entries in this one; "" where there is neither.
 func (t toolView) ChildLink() string {
-	c := t.Child
-	if c.Session == "" {
+	if c := t.Child; c.Session == "" {
 		return t.v.EntryLink(c.Tip, c.First)
 	}
-	if t.v.SessionKey == nil {
-		return ""
-	}
-	if key := t.v.SessionKey(c.Session); key != "" {
+	if key := t.childKey(); key != "" {
 		return t.v.site.Link("s", key)
 	}
 	return ""
+}
+
+// ChildFragment is where the script gets the beginning of the sub-agent's conversation when it is unfolded; "" in an export.
+func (t toolView) ChildFragment() string {
+	key, values := t.childKey(), url.Values{"first": {"1"}}
+	if t.Child.Session == "" {
+		key = t.v.Key
+		values.Set("leaf", string(t.Child.Tip))
+	}
+	if key == "" || t.v.site.Export {
+		return ""
+	}
+	return with(t.v.site.Link("s", key, "fragment"), values)
+}
+
+// childKey addresses the sub-agent's session; "" for one that is not there.
+func (t toolView) childKey() string {
+	if t.Child.Session == "" || t.v.SessionKey == nil {
+		return ""
+	}
+	return t.v.SessionKey(t.Child.Session)
 }
 
 // fileView is the change of a file.

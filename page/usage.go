@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -103,6 +105,23 @@ func (v usageView) Chart() template.HTML {
 
 // Legend names the agents of the bars.
 func (v usageView) Legend() []string { return names(v.bars, v.ByAgent) }
+
+// NoCost names the agents that recorded no cost.
+func (v usageView) NoCost() string {
+	if v.Stats.Agents == nil {
+		return ""
+	}
+	var names []string
+	for _, g := range *v.Stats.Agents {
+		if g.Cost == 0 {
+			names = append(names, screen.OneLine(g.Name, 40))
+		}
+	}
+	if n := len(names) - 1; n > 0 {
+		names = append(names[:n-1], names[n-1]+" and "+names[n])
+	}
+	return strings.Join(names, ", ")
+}
 
 // Cached is the share of the input that came from a cache, in percent.
 func (v usageView) Cached() int {

@@ -164,6 +164,51 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestBrowserSubAgent unfolds a sub-agent in the call that began it, and comes back to a session that went on meanwhile.
+func TestBrowserSubAgent(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(v.url + "/s/" + key(t, v, "Customers can return items"))
+	const inner = `document.querySelector("details[open] > .inner")`
+	if got := tab.Eval(`document.querySelectorAll("[data-src]").length`); got != "2" {
+		t.Errorf("%s sub-agents, not 2", got)
+	}
+	own := tab.Eval(`document.querySelectorAll("[data-block]").length`)
+	tab.Click(`[data-src] > summary`)
+	tab.Wait(inner + `?.innerText.includes("type OrderItem struct") || ` + inner + `?.innerText.includes("Grep")`)
+	if got := tab.Eval(`document.querySelectorAll("[data-block]").length`); got != own {
+		t.Errorf("%s blocks, before %s", got, own)
+	}
+	tab.Press("[")
+	tab.Click(`details[open] > .whole a`)
+	tab.Wait(`document.querySelector("aside").innerText.includes("Sub-agent of")`)
+
+	prices := key(t, v, "Prices are off by a cent")
+	tab.Open(v.url + "/s/" + prices)
+	tab.Open(v.url + "/usage")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AppendUser(t.Context(), "Written between two visits."); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(v.url + "/s/" + prices)
+	tab.Wait(`document.querySelector(".fork.new + [data-block]")?.innerText.includes("Written between two visits.")`)
+	if f := tab.Faults(); len(f) > 0 {
+		t.Errorf("faults: %s", strings.Join(f, "\n"))
+	}
+}
+
 // TestBrowserWithoutScript: pages can be read and walked through without JavaScript.
 func TestBrowserWithoutScript(t *testing.T) {
 	t.Parallel()

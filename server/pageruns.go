@@ -123,9 +123,13 @@ func usageCSV(r *request) error {
 		w := csv.NewWriter(b)
 		_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
 		add := func(by, name string, a wire.Amount) {
+			cost := "" // not recorded
+			if a.Cost != 0 {
+				cost = strconv.FormatFloat(a.Cost, 'f', -1, 64)
+			}
 			_ = w.Write([]string{
 				by, cell(name), strconv.Itoa(a.Sessions), strconv.Itoa(a.Messages), number(a.Tokens.Input), number(a.Tokens.Output),
-				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), strconv.FormatFloat(a.Cost, 'f', -1, 64),
+				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), cost,
 			})
 		}
 		stats := wire.NewStats(sum)

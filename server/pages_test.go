@@ -143,7 +143,7 @@ func TestUsageCSV(t *testing.T) {
 	m.put(garden+"odd.jsonl", strings.Replace(head("odd"), "/garden", "=cmd()", 1)+said("x", "", "user", "formula"))
 	w := m.ask("GET", "/usage.csv?since=all", "")
 	text := w.Body.String()
-	if !strings.HasPrefix(text, "by,name,sessions,messages,") || !strings.Contains(text, "\nall,,3,5,") || !strings.Contains(text, "\nproject,'=cmd(),1,1,") {
+	if !strings.HasPrefix(text, "by,name,sessions,messages,") || !strings.Contains(text, "\nall,,3,5,") || !strings.Contains(text, "\nproject,'=cmd(),1,1,0,0,0,0,0,\n") {
 		t.Errorf("%d %s", w.Code, text)
 	}
 }

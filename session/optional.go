@@ -129,3 +129,11 @@ func (s *Skim) Plain(b []byte) string {
 	}
 	return s.room.String(b)
 }
+
+// Inside is Text as bytes, which must not be changed: for JSON in a string.
+func (s *Skim) Inside(value []byte) (inside []byte, ok bool) {
+	if s == nil {
+		return (*rawjson.Room)(nil).Inside(value)
+	}
+	return s.room.Inside(value)
+}

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -73,66 +72,6 @@ func recall[K comparable, V any](d *Document, table *map[K]V, key K) (V, bool) {
 	defer d.mu.Unlock()
 	v, ok := (*table)[key]
 	return v, ok
-}
-
-// line is an entry in one line.
-func (d *Document) line(ctx context.Context, r *wire.Reader, i int32) (string, error) {
-	if s, ok := recall(d, &d.lines, i); ok {
-		return s, nil
-	}
-	v, err := r.Look(d.k.t.At(int(i)))
-	if err != nil {
-		return unreadable, context.Cause(ctx)
-	}
-	s := v.Line(lineWidth)
-	remember(d, &d.lines, i, s)
-	return s, nil
-}
-
-// unreadable stands for the text of an entry whose record cannot be read.
-const unreadable = "(cannot be read)"
-
-// label is the label of the branch that begins with an entry: its first prompt, else its first text, else its first line.
-func (d *Document) label(ctx context.Context, r *wire.Reader, first int32) (string, error) {
-	if s, ok := recall(d, &d.labels, first); ok {
-		return s, nil
-	}
-	label, line := "", ""
-	for i, n := first, 0; i >= 0 && n < labelDepth; i, n = d.k.first[i], n+1 {
-		v, err := r.Look(d.k.t.At(int(i)))
-		if err != nil {
-			return unreadable, context.Cause(ctx)
-		}
-		if line == "" {
-			line = v.Line(labelWidth)
-		}
-		text := screen.OneLine(firstText(v.Parts), labelWidth)
-		if m, ok := v.Body.(session.Message); ok && m.Role == session.RoleUser && !m.Meta && text != "" {
-			label = text
-			break
-		}
-		if label == "" && v.Role == session.RoleAssistant {
-			label = text
-		}
-		if d.k.forks(i) {
-			break
-		}
-	}
-	if label == "" {
-		label = line
-	}
-	remember(d, &d.labels, first, label)
-	return label, nil
-}
-
-// firstText is the first text that says something.
-func firstText(parts []session.Part) string {
-	for _, p := range parts {
-		if t, ok := p.(session.Text); ok && screen.OneLine(t.Text, 1) != "" {
-			return t.Text
-		}
-	}
-	return ""
 }
 
 // fork gives the fork after an entry. branch is the first entry of the branch that is shown, -1 for none.

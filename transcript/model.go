@@ -64,6 +64,9 @@ func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, to
 	b := Block{Kind: Message, ID: m.Entry.ID, Parent: m.Entry.Parent, Native: m.Entry.Type, Estimate: tokens, Meta: m.Entry.ID == ""}
 	b.Role = d.k.t.Codec().Role(m.JSON)
 	b.Speaker = b.Role.String()
+	if k := m.Entry.Kind; b.Role == session.RoleOther && (k == session.KindCompaction || k == session.KindBranchSummary) {
+		b.Speaker = "summary"
+	}
 	if m.Entry.ID != "" {
 		b.Label = d.k.t.Label(m.Entry.ID)
 		if at, err := m.Entry.Time(); err == nil {

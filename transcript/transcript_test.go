@@ -334,6 +334,20 @@ func TestRailIsBounded(t *testing.T) {
 	}
 }
 
+// A row of the rail has no signs of Markdown, and a call has the title of its block.
+func TestRailTexts(t *testing.T) {
+	d := talk(t, "a - user # Make `Cents` a **type** in /garden/cents.go", `b a call c1 edit {"path":"/garden/cents.go","oldText":"a","newText":"b"}`,
+		"c b result c1 ok", `d c call c2 bash {"command":"go test ./...","timeout":60}`, "e d result c2 ok", "f e answer - [x](https://y.z) is _done_")
+	var got []string
+	for _, r := range rail(t, d, transcript.RailRequest{}).Rows {
+		got = append(got, r.Text)
+	}
+	want := []string{"Make Cents a type in cents.go", "edit cents.go", "bash go test ./...", "x is done"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func checkRail(t *testing.T, r *transcript.Rail, most int) {
 	t.Helper()
 	if len(r.Rows) > most || len(r.Rows) < 2 {

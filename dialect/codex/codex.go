@@ -91,7 +91,7 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 // Rules: the program has one model, which each turn names.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
-// Time gives when an entry was made.
+// Time gives when an entry was made. Of repeated members the first counts: the program reads no such line.
 func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+	return session.Time{Text: string(rawjson.First(raw, "timestamp"))}
 }

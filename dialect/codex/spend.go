@@ -16,31 +16,42 @@ const (
 	eventTokens = "token_count"
 )
 
+// Members that are found in one pass.
+var (
+	spentKeys = []string{"usage", "thread_token_usage", "response_id", "info"}
+	infoKeys  = []string{"last_token_usage", "total_token_usage"}
+	sumKeys   = []string{"input_tokens", "output_tokens", "total_tokens"}
+	usageKeys = []string{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
+)
+
 // Spent gives what a response used. Both lines that tell it have the sum of the thread after the response, which names it:
 // a repetition has the same sum. After a compaction the event tells the size of the context instead, without input and
 // output, which is less than the response used.
 func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
-	if e.Kind != session.KindCustom {
+	told := e.Type == typeEvent && eventOf(raw) == eventTokens
+	if !told && e.Type != typeUsage {
 		return
 	}
-	payload := rawjson.Get(raw, "payload")
-	var used, sum []byte
-	switch {
-	case e.Type == typeUsage:
-		used, sum = rawjson.Get(payload, "usage"), rawjson.Get(payload, "thread_token_usage")
-	case e.Type == typeEvent && rawjson.Str(payload, "type") == eventTokens:
-		info := rawjson.Get(payload, "info")
-		used, sum = rawjson.Get(info, "last_token_usage"), rawjson.Get(info, "total_token_usage")
+	var v [4][]byte
+	rawjson.PickIn(raw, "payload", spentKeys, v[:])
+	if told {
+		rawjson.Pick(v[3], infoKeys, v[:2])
 	}
+	used, sum := v[0], v[1]
 	if !rawjson.IsObject(used) {
 		return
 	}
-	name := rawjson.Str(payload, "response_id")
+	var name string
 	if rawjson.IsObject(sum) {
-		name = ""
-		for _, key := range []string{"input_tokens", "output_tokens", "total_tokens"} {
-			name += " " + strconv.FormatInt(dialect.Integer(rawjson.Get(sum, key)), 10)
+		var numbers [3][]byte
+		rawjson.Pick(sum, sumKeys, numbers[:])
+		var spelled []byte
+		for _, n := range numbers {
+			spelled = strconv.AppendInt(append(spelled, ' '), dialect.Integer(n), 10)
 		}
+		name = string(spelled)
+	} else {
+		name, _ = rawjson.Unquote(v[2])
 	}
 	take(session.Spending{Of: name, Usage: usage(used)})
 }
@@ -48,9 +59,10 @@ func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)
 // usage reads what a response used. The input includes what was read from the cache and written to it, the output
 // includes reasoning.
 func usage(value []byte) session.Usage {
-	number := func(key string) float64 { return dialect.Number(rawjson.Get(value, key)) }
-	read, written := number("cached_input_tokens"), number("cache_write_input_tokens")
-	u := session.NewUsage([5]float64{max(number("input_tokens")-read-written, 0), number("output_tokens"), read, written}, [5]float64{})
+	var v [4][]byte
+	rawjson.Pick(value, usageKeys, v[:])
+	read, written := dialect.Number(v[2]), dialect.Number(v[3])
+	u := session.NewUsage([5]float64{max(dialect.Number(v[0])-read-written, 0), dialect.Number(v[1]), read, written}, [5]float64{})
 	u.Total = u.Input + u.Output + u.CacheRead + u.CacheWrite
 	return u
 }

@@ -17,10 +17,8 @@ import (
 // Sent is a folder of logs NAME.jsonl with what their program sent when it resumed them, NAME.sent.json. NAME.d has the other
 // logs that a log needs.
 type Sent struct {
-	Dialect interface {
-		dialect.Dialect
-		dialect.Parter
-	}
+	// Dialect is a dialect.Parter, too.
+	Dialect dialect.Dialect
 	// Member of NAME.sent.json is the list of messages, null where the program refused to resume the log.
 	Member string
 	// Losses are the problems of the logs that have any, each with its kind and line: "torn 3, unseen 4".
@@ -112,7 +110,7 @@ func (s Sent) project(messages [][]byte) string {
 			continue
 		}
 		var said bytes.Buffer
-		for _, p := range s.Dialect.MessageParts(m) {
+		for _, p := range s.Dialect.(dialect.Parter).MessageParts(m) {
 			s.say(&said, p)
 		}
 		if said.Len() > 0 {

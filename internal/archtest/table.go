@@ -136,7 +136,7 @@ var importTable = []row{
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",
-		may: "session dialect logtree place store wire internal/diff internal/rawjson internal/screen",
+		may: "session dialect logtree place store wire internal/diff internal/markup internal/rawjson internal/screen",
 		why: "a session as a person reads it is the same in a viewer, in an export and on a terminal, so it makes values and " +
 			"neither HTML nor escapes"},
 	{packages: "page", may: "session run wire transcript internal/diff internal/markup internal/rawjson internal/screen",

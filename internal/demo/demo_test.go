@@ -137,24 +137,43 @@ func checkPrices(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 }
 
-// checkKin looks for sub-agents, which name the call that began them, and for the fork, which names its source.
+// checkKin looks for sub-agents, which name the call that began them and are named by its result, and for the fork, which names
+// its source.
 func checkKin(t *testing.T, s *treeline.Store, rows []treeline.Row) {
-	children, forks := 0, 0
+	children, forks, named := 0, 0, map[session.ID]string{} // the call whose result names a session
+	for _, r := range rows {
+		open, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range open.Tree().Entries() {
+			parts, err := e.Parts()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range parts {
+				if r, ok := p.(session.ToolResult); ok && r.Session != "" {
+					named[r.Session] = r.CallID
+				}
+			}
+		}
+		_ = open.Close()
+	}
 	for _, r := range rows {
 		open, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := open.Header()
-		if strings.HasPrefix(h.Call, "toolu_") {
+		if strings.HasPrefix(h.Call, "toolu_") && named[h.ID] == h.Call {
 			children++
 		} else if h.Parent != "" {
 			forks++
 		}
 		_ = open.Close()
 	}
-	if children != 2 || forks != 1 {
-		t.Errorf("%d sub-agents and %d forks, not 2 and 1", children, forks)
+	if children != 2 || forks != 1 || len(named) != 2 {
+		t.Errorf("%d sub-agents, %d named, and %d forks, not 2, 2 and 1", children, len(named), forks)
 	}
 }
 

@@ -129,7 +129,7 @@ func (p *play) beginChild(ctx context.Context, w *writer, opt store.CreateOption
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	agent := filepath.Join(dir, "agent-"+p.hex(4))
+	agent := filepath.Join(dir, "agent-"+agentOf(from.calls[n-1]))
 	note := fmt.Sprintf(`{"agentType":%s,"description":%s,"toolUseId":%s}`, quote(p.story.kind), quote(p.story.title), quote(from.calls[n-1]))
 	if err := os.WriteFile(agent+".meta.json", []byte(note), 0o600); err != nil {
 		return nil, err
@@ -337,9 +337,23 @@ func (p *play) answer(ctx context.Context) error {
 		if p.joined {
 			continue
 		}
-		if err := p.added(p.session.AppendToolResult(ctx, r.CallID, r.Parts, r.IsError)); err != nil {
+		if err := p.added(p.respond(ctx, r, took[i])); err != nil {
 			return err
 		}
 	}
 	return nil
 }
+
+// respond appends a result. That of a sub-agent names it, as Claude Code does.
+func (p *play) respond(ctx context.Context, r session.ToolResult, took time.Duration) (store.Appended, error) {
+	if p.story.agent != "claude" || r.Name != "Task" {
+		return p.session.AppendToolResult(ctx, r.CallID, r.Parts, r.IsError)
+	}
+	content := fmt.Sprintf(`[{"type":"text","text":%s}]`, quote(dialect.TextOf(r.Parts)))
+	return p.session.AppendRecord(ctx, fmt.Appendf(nil, `{"type":"user","message":{"role":"user","content":[{"tool_use_id":%s,"type":"tool_result","content":%s}]},`+
+		`"toolUseResult":{"status":"completed","agentId":%s,"content":%s,"totalDurationMs":%d}}`,
+		quote(r.CallID), content, quote(agentOf(r.CallID)), content, took.Milliseconds()))
+}
+
+// agentOf is the id of the sub-agent that a call begins.
+func agentOf(call string) string { return call[len(call)-8:] }

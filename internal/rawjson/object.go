@@ -215,6 +215,24 @@ func Get(object []byte, key string) []byte {
 	return found
 }
 
+// First is Get that reads no further than the value: the first of repeated keys counts. Several keys lead to a member of a
+// member.
+func First(object []byte, keys ...string) []byte {
+	t := borrow(object)
+	defer t.done()
+	o, ok := t.Object(0)
+	for i := 0; ok && o.Next(); {
+		if string(o.Key) != keys[i] {
+			continue
+		}
+		if i++; i == len(keys) {
+			return o.Value()
+		}
+		o, ok = o.Enter()
+	}
+	return nil
+}
+
 // Pick is Get for several members in one pass: values[i] becomes the value of keys[i], nil if there is none. values must be
 // as long as keys.
 func Pick(object []byte, keys []string, values [][]byte) {

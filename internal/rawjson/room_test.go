@@ -19,8 +19,9 @@ func TestRoom(t *testing.T) {
 			} {
 				s, ok := r.Unquote([]byte(value))
 				plain, _ := Unquote([]byte(value))
-				if !ok {
-					t.Fatalf("%s is a string", value)
+				inside, same := r.Inside([]byte(value))
+				if !ok || !same || string(inside) != plain {
+					t.Fatalf("%s is a string, and inside is %q", value, inside)
 				}
 				got, want = append(got, s), append(want, plain)
 			}

@@ -184,6 +184,12 @@ func (r *Room) Unquote(value []byte) (s string, ok bool) {
 	return borrowed(out), true
 }
 
+// Inside is Unquote with bytes that must not be changed.
+func (r *Room) Inside(value []byte) (inside []byte, ok bool) {
+	s, ok := r.Unquote(value)
+	return unsafe.Slice(unsafe.StringData(s), len(s)), ok
+}
+
 // String returns bytes that do not change until Reset as a string.
 func (r *Room) String(b []byte) string {
 	if r == nil {

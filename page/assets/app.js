@@ -102,10 +102,9 @@ const foldHere = () => {
 };
 
 // The sessions of the last list, for [ and ].
+const listed = () => JSON.parse(kept("list", undefined, "sessionStorage") || "[]");
 const session = (step) => {
-  const list = JSON.parse(kept("list", undefined, "sessionStorage") || "[]");
-  const i = list.indexOf(location.pathname);
-  const to = list[i < 0 ? 0 : i + step];
+  const list = listed(), i = list.indexOf(location.pathname), to = list[i < 0 ? 0 : i + step];
   if (to) location.href = to; else say("No more sessions in the list");
 };
 const keepList = () => {
@@ -198,7 +197,7 @@ const merge = (holder, doc) => {
       added.push(e);
       continue;
     }
-    const open = $$("details", old).map((d) => d.open);
+    const open = $$("details:not(.inner *)", old).map((d) => d.open);
     $$("details", e).forEach((d, i) => { d.open = open[i] ?? d.open; });
     if (old.innerHTML === e.innerHTML) continue;
     if (old === current) current = e;
@@ -228,6 +227,25 @@ const live = () => {
     if (following) { toEnd(); count(0); }
   });
   if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
+  // mark draws the line above the first block that is new: since the page was opened, or since the last visit.
+  const mark = (block) => {
+    if ($(".fork.new")) return;
+    const line = make("div", "", "fork new");
+    line.append(make("span", "new"));
+    block.before(line);
+  };
+  if (fragment && !location.search) {
+    const ids = () => $$("[data-live=blocks] > [data-block]").map((e) => e.id), visits = () => JSON.parse(kept("visits") || "[]");
+    const visit = visits().find((v) => v[0] === location.pathname), list = ids(), at = list.indexOf(visit?.[1]) + 1;
+    if (at && list[at]) {
+      mark(byID(list[at]));
+      count(list.length - at);
+    }
+    addEventListener("pagehide", () => {
+      const others = visits().filter((v) => v[0] !== location.pathname);
+      kept("visits", JSON.stringify([[location.pathname, ids().pop()], ...others.slice(0, 99)]));
+    });
+  }
   addEventListener("scroll", () => { if (fresh && innerHeight + scrollY > document.body.scrollHeight - 120) count(0); }, { passive: true });
 
   const update = async () => {
@@ -247,11 +265,7 @@ const live = () => {
     } else if (added.length && following) {
       toEnd();
     } else if (added.length) {
-      if (!$(".fork.new")) {
-        const line = make("div", "", "fork new");
-        line.append(make("span", "new"));
-        added[0].before(line);
-      }
+      mark(added[0]);
       count(fresh + added.length);
     }
     replace(doc, ["rail", "side"]);
@@ -282,6 +296,22 @@ const more = async (link) => {
     if (next) link.replaceWith(next); else link.remove();
   } catch {
     location.href = link.href;
+  }
+};
+
+// A sub-agent's conversation is fetched when it is unfolded. Its blocks are not those of this page: keys and links pass them by.
+const unfold = async ({ target }) => {
+  const src = target.dataset?.src;
+  if (!src || !target.open) return;
+  delete target.dataset.src;
+  try {
+    const doc = await fetched(src), inner = make("div", "", "inner");
+    inner.append(...$("[data-live=blocks]", doc).childNodes, ...$$(".more", doc));
+    for (const e of $$("*", inner)) for (const name of ["id", "data-block", "data-does", "data-more"]) e.removeAttribute(name);
+    target.append(inner);
+  } catch (e) {
+    target.dataset.src = src;
+    say("It cannot be shown: " + e.message);
   }
 };
 
@@ -318,12 +348,11 @@ const actions = () => {
     ["Message or row before", "k", () => move(-1)],
     ["Next prompt", "J", () => move(1, "[data-prompt]")],
     ["Prompt before", "K", () => move(-1, "[data-prompt]")],
-    ["Next session of the list", "]", () => session(1)],
-    ["Session of the list before", "[", () => session(-1)],
     ["Fold or unfold", "e", foldHere],
     ["Fold or unfold all", "E", () => fold($$(foldable))],
     ["To the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
   ];
+  if (listed().length) list.push(["Next session of the list", "]", () => session(1)], ["Session of the list before", "[", () => session(-1)]);
   const input = $("form.search input");
   if (input) list.unshift(["Search", "/", () => input.select()]);
   for (const e of $$("[data-does]")) {
@@ -385,7 +414,13 @@ const onKey = (e) => {
   e.preventDefault();
   action[2]();
 };
-const closeMenus = (but) => { for (const d of $$("details.menu[open]")) if (!d.contains(but || null)) d.open = false; };
+const closeMenus = (but) => {
+  for (const d of $$("details.menu[open]")) {
+    if (but && d.contains(but)) continue;
+    if (!but && d.contains(document.activeElement)) $("summary", d).focus();
+    d.open = false;
+  }
+};
 const onClick = (e) => {
   closeMenus(e.target);
   const b = e.target.closest("[data-copy], [data-do], [data-more]");
@@ -402,6 +437,7 @@ const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-
 document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
+  document.addEventListener("toggle", unfold, true);
   enhance();
   keepList();
   searching();

@@ -179,7 +179,7 @@ func TestBrowserSubAgent(t *testing.T) {
 	}
 	own := tab.Eval(`document.querySelectorAll("[data-block]").length`)
 	tab.Click(`[data-src] > summary`)
-	tab.Wait(inner + `?.innerText.includes("type OrderItem struct") || ` + inner + `?.innerText.includes("Grep")`)
+	tab.Wait(inner + `?.innerText.includes("Calling agent") && ` + inner + `.innerText.includes("Items have no state of their own")`)
 	if got := tab.Eval(`document.querySelectorAll("[data-block]").length`); got != own {
 		t.Errorf("%s blocks, before %s", got, own)
 	}

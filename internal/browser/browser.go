@@ -284,12 +284,14 @@ func (tab *Tab) Address() string { tab.t.Helper(); return tab.Eval("location.hre
 // Text is the visible text of the page.
 func (tab *Tab) Text() string { tab.t.Helper(); return tab.Eval("document.body.innerText") }
 
-// Screenshot writes a picture of the window.
+// Screenshot writes a picture of the window, small enough for a repository.
 func (tab *Tab) Screenshot(file string) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	tab.must("take a screenshot", err)
-	tab.must("write the screenshot", os.WriteFile(file, png, 0o644))
+	picture, err = fewColours(picture)
+	tab.must("reduce the screenshot", err)
+	tab.must("write the screenshot", os.WriteFile(file, picture, 0o644))
 }

@@ -59,6 +59,8 @@ func demonstration(t *testing.T) viewer {
 	return view(t, demo.Machine(dir, time.Now, all.Drivers()...))
 }
 
+func TestMain(m *testing.M) { browser.Main(m) }
+
 // TestBrowser walks through the viewer as a person would: list, search, session, branch, context, live entry, changes, raw
 // entry, permanent link.
 func TestBrowser(t *testing.T) {

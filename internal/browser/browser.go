@@ -238,8 +238,11 @@ func (tab *Tab) Press(keys string) {
 	defer cancel()
 	for _, r := range keys {
 		press := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(r), Text: string(r)}
-		if r == '\r' {
+		switch r {
+		case '\r':
 			press.Key, press.Code, press.WindowsVirtualKeyCode = "Enter", "Enter", '\r'
+		case '\x1b':
+			press.Key, press.Code, press.WindowsVirtualKeyCode, press.Text = "Escape", "Escape", '\x1b', ""
 		}
 		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, press)
 		tab.must("press "+press.Key, err)

@@ -161,6 +161,7 @@ func TestBrowser(t *testing.T) {
 	if tab.Eval(`document.getElementById("`+string(done.ID)+`").getBoundingClientRect().top < innerHeight`) != "true" {
 		t.Error("the link does not lead to its entry")
 	}
+	tab.Wait(`document.querySelector(".graph a[aria-current]")?.innerText == "Written while the page is open."`)
 	if f := tab.Faults(); len(f) > 0 {
 		t.Errorf("faults: %s", strings.Join(f, "\n"))
 	}

@@ -54,7 +54,7 @@ func TestPagesForPeople(t *testing.T) {
 	}
 	for path, code := range map[string]int{
 		"/s/none": 404, "/s/" + beds + "?leaf=none": 404, "/s/" + beds + "/raw/none": 404, "/runs/none": 404, "/none": 404, "/?sort=moon": 400,
-		"/?since=moon": 400, "/s/" + beds + "?at=none": 404, "/s/" + beds + "/image/b1/0": 404, "/s/" + beds + "/image/b1/x": 404, "/assets/none.css": 404,
+		"/?since=moon": 400, "/s/" + beds + "?at=none": 404, "/s/" + beds + "?mode=changes&file=none": 404, "/s/" + beds + "/image/b1/0": 404, "/s/" + beds + "/image/b1/x": 404, "/assets/none.css": 404,
 		"/s/" + beds + "/export?format=pdf": 400, "/s/" + beds + "/export?format=md&leaf=none": 404,
 	} {
 		w := m.ask("GET", path, "", "Accept", "text/html")

@@ -66,7 +66,7 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 		}
 	}
 	h := x.s.Header()
-	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), h.CWD
+	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), x.scrub.short(h.CWD)
 	p.Entries, p.Branches = x.report.Entries, x.doc.Skeleton().Branches()
 	p.Created, _ = h.Timestamp.Time()
 	for _, problem := range x.s.Tree().Problems() {

@@ -16,7 +16,7 @@ func (x *exporter) json(ctx context.Context, out *bufio.Writer) error {
 	if err != nil {
 		return err
 	}
-	head.Title = x.scrub.short(head.Title)
+	head.Title, head.CWD, head.Path, head.Parent = x.scrub.short(head.Title), x.scrub.short(head.CWD), x.scrub.short(head.Path), x.scrub.short(head.Parent)
 	if x.Leaf != nil {
 		head.LeafID = x.Leaf
 	}

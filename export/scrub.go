@@ -2,7 +2,6 @@ package export
 
 import (
 	"cmp"
-	"encoding/json"
 	"iter"
 	"slices"
 	"strings"
@@ -28,20 +27,6 @@ func newScrubber(all bool, hide []string) *scrubber {
 	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: map[string]string{}}
 }
 
-// escaped adds to texts how they are spelled inside of JSON, where that differs.
-func escaped(hide []string) []string {
-	list := slices.Clone(hide)
-	for _, h := range hide {
-		if b, err := json.Marshal(h); err == nil && string(b[1:len(b)-1]) != h {
-			list = append(list, string(b[1:len(b)-1]))
-		}
-		if q := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(h); q != h {
-			list = append(list, q)
-		}
-	}
-	return list
-}
-
 const (
 	mostKnown     = 500 // secrets that are remembered: each takes some KB in the finder
 	longestKnown  = 128
@@ -54,7 +39,7 @@ func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error 
 		if err != nil {
 			return err
 		}
-		text := string(record)
+		text := spelledOut(string(record))
 		for _, m := range s.inStrings(text) {
 			if n := m.End - m.Start; m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
 				s.known[text[m.Start:m.End]] = m.Kind
@@ -77,9 +62,9 @@ func (s *scrubber) find(text string) []redact.Match {
 }
 
 // record replaces the secrets of a record. The record stays JSON, and stays the entry that it is: only strings change, and of them neither names of
-// members nor words that say what it is. Ids that occur twice change in the same way.
+// members that a format may have nor words that say what it is. Ids that occur twice change in the same way.
 func (s *scrubber) record(e session.Entry, record []byte) []byte {
-	text := string(record)
+	text := spelledOut(string(record))
 	found := s.inStrings(text)
 	if len(found) == 0 {
 		return record
@@ -118,7 +103,9 @@ func (s *scrubber) inStrings(text string) (list []redact.Match) {
 		end := min(i, len(text))
 		if rest := strings.TrimLeft(text[min(end+1, len(text)):], " \t\r\n"); strings.HasPrefix(rest, ":") {
 			member = text[start:end]
-			continue
+			if isName(member, found, start) {
+				continue
+			}
 		}
 		for len(found) > 0 && found[0].Start < end {
 			m := found[0]
@@ -135,6 +122,27 @@ func (s *scrubber) inStrings(text string) (list []redact.Match) {
 		}
 	}
 	return list
+}
+
+// isName reports whether a member's name may be a word of a format, so that its record cannot be read without it: an identifier, and
+// what was found first in it is a text that the caller hides, or a password that is made of letters.
+func isName(name string, found []redact.Match, start int) bool {
+	letters := true
+	for i := range len(name) {
+		switch c := name[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
+		case '0' <= c && c <= '9':
+			letters = false
+		default:
+			return false
+		}
+	}
+	for _, m := range found {
+		if m.End > start {
+			return letters || m.Kind == redact.HiddenText
+		}
+	}
+	return true
 }
 
 // note keeps a redaction. An entry is read several times, for its block and for labels, and noted once.

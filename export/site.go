@@ -125,7 +125,7 @@ func (b *siteBuilder) session(ctx context.Context, row *place.Row, tasks []place
 		return err
 	}
 	r := wire.NewRow(row)
-	r.Title, r.Prompt, r.Path, r.Depth = x.title(ctx), "", "", &depth
+	r.Title, r.Prompt, r.Path, r.CWD, r.Depth = x.title(ctx), "", "", x.scrub.short(r.CWD), &depth
 	entry.Title = screen.OneLine(r.Title, 120)
 	b.list.Rows = append(b.list.Rows, page.Row{Row: r, Key: key, When: row.When(), Task: row.IsTask()})
 	if row.Known != nil {

@@ -78,7 +78,7 @@ func (x *exporter) about() string {
 	h := x.s.Header()
 	line := x.s.Dialect().Name() + " · " + screen.OneLine(string(h.ID), 60)
 	if h.CWD != "" {
-		line += " · " + wire.Tilde(screen.OneLine(h.CWD, 0), x.Home)
+		line += " · " + x.scrub.short(wire.Tilde(screen.OneLine(h.CWD, 0), x.Home))
 	}
 	if t, ok := h.Timestamp.Time(); ok {
 		line += " · " + x.when(t)

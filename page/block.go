@@ -154,6 +154,8 @@ func (b blockView) Class() string {
 // Who names the speaker.
 func (b blockView) Who() string {
 	switch {
+	case b.Role == session.RoleUser && b.v.IsTask:
+		return "Calling agent"
 	case b.Meta && b.Role == session.RoleUser:
 		return "Agent, as the user"
 	case b.Role == session.RoleUser:

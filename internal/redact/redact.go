@@ -30,13 +30,16 @@ type Match struct {
 type Options struct {
 	// Hide are texts that are secrets too, in any case (ASCII), also inside of words. Empty ones are ignored.
 	Hide []string
-	// Known are secrets that were found elsewhere, with their kinds. They are found as whole words, also where nothing gives them away. Ones
-	// of fewer than KnownLeast bytes are ignored: they may be words.
+	// Known are secrets that were found elsewhere, with their kinds. They are found also where nothing gives them away. Ones of fewer
+	// than KnownLeast bytes are ignored, since they may be words, and ones of fewer than KnownInside bytes are found as whole words.
 	Known map[string]string
 }
 
-// KnownLeast is the least length of a secret that is looked for by itself.
-const KnownLeast = 8
+// Lengths of secrets that are looked for by themselves: the least one, and the one from which they are found inside of words.
+const (
+	KnownLeast  = 8
+	KnownInside = 16
+)
 
 // HiddenText is the kind of what Options.Hide names.
 const HiddenText = "hidden text"
@@ -117,11 +120,11 @@ type verbatim struct{}
 
 func (verbatim) match(_ string, at, end int) (span, bool) { return span{at, end}, true }
 
-// known matches one text as a word.
+// known matches one text, a short one as a word.
 type known string
 
 func (k known) match(text string, at, end int) (span, bool) {
-	ok := text[at:end] == string(k) && beginsWord(text, at) && (end == len(text) || !isAlnum(text[end]))
+	ok := text[at:end] == string(k) && (len(k) >= KnownInside || beginsWord(text, at) && (end == len(text) || !isAlnum(text[end])))
 	return span{at, end}, ok
 }
 

@@ -455,5 +455,5 @@ document.addEventListener("DOMContentLoaded", () => {
   if (id && $("main[data-fragment]") && !byID(id) && !url.searchParams.has("at")) {
     url.searchParams.set("at", decodeURIComponent(id));
     location.replace(url);
-  }
+  } else if (byID(id)) light(id);
 });

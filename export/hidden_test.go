@@ -1,0 +1,73 @@
+package export
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// escapedAll spells every character of a text as \uXXXX.
+func escapedAll(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		fmt.Fprintf(&b, `\u%04x`, r)
+	}
+	return b.String()
+}
+
+// TestNothingHides: neither escapes, nor the project's path, nor names of members, nor words around a known key keep a secret or a hidden
+// text in an export.
+func TestNothingHides(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	dir := filepath.Join(t.TempDir(), "acme-corp")
+	w.Must(os.Mkdir(dir, 0o700))
+	path := filepath.Join(dir, "session.jsonl")
+	said := func(id, parent, text string) string {
+		return `{"type":"message","id":"` + id + `","parentId":"` + parent + `","timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"` + text + `"}}`
+	}
+	log := world.Log("0199-hidden", "/home/me/acme-corp/"+awsKey,
+		said("m1", "", "the key "+awsKey),
+		said("m2", "m1", "escaped "+escapedAll(awsKey)+` ACME\u002dCorp caf\u00e9\/bar caf\\u00e9/bar`),
+		`{"type":"message","id":"m3","parentId":"m2","timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"t1","name":"x_`+awsKey+
+			`","arguments":{"`+awsKey+`":1,"@acme-corp/lib":"1.0","content":"kept"}}]}}`,
+	)
+	w.Must(os.WriteFile(path, []byte(log), 0o600))
+	s := w.View(path, store.OpenOptions{})
+	for _, f := range Formats {
+		got, _ := written(t, s, Options{Format: f, Redact: true, AllBranches: true, Hide: []string{"acme-corp", "café/bar", "content"}})
+		for _, secret := range []string{awsKey, "acme-corp", "café/bar", `caf\u00e9`, "ACME-Corp"} {
+			if i := strings.Index(got, secret); i >= 0 {
+				t.Errorf("%s has %q: %q", f, secret, got[max(0, i-60):min(len(got), i+40)])
+			}
+		}
+		if !strings.Contains(got, "the key") || !strings.Contains(got, "kept") {
+			t.Errorf("%s lost a message:\n%s", f, got)
+		}
+	}
+}
+
+// TestSpelledOut: only escapes that JSON does not need are undone.
+func TestSpelledOut(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`"a"`:                    `"a"`,
+		`"\u0041\/b"`:            `"A/b"`,
+		`"\\u0041\\\u0041"`:      `"\\u0041\\A"`,
+		`"\ud83d\ude00 \ud83d"`:  `"😀 \ud83d"`,
+		`"\ud83d\u0041"`:         `"\ud83d` + `A"`,
+		`"\u0022\u005c\u000a\n"`: `"\u0022\u005c\u000a\n"`,
+		`"\u00`:                  `"\u00`,
+		`"\`:                     `"\`,
+		`"\uzzzz\u00e9"`:         `"\uzzzzé"`,
+	} {
+		if got := spelledOut(in); got != want {
+			t.Errorf("%s became %s, not %s", in, got, want)
+		}
+	}
+}

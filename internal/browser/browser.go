@@ -230,7 +230,7 @@ func (tab *Tab) Click(selector string) {
 	tab.do("click "+selector, chromedp.Click(selector, chromedp.NodeVisible))
 }
 
-// Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter. A key whose event
+// Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter, "\x1b" Escape. A key whose event
 // the page takes for itself types nothing.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()

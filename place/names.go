@@ -37,8 +37,13 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 		return
 	}
 	folder := Base(Dir(abs))
-	named := m.cwdsIn(ctx, l, d, func(string) bool { return false })
-	// The folder's name must fit too: a log may have been copied here from elsewhere.
+	// The folder's name must fit too: a log may have been copied here from elsewhere. The first name that settles it ends the
+	// search: one that does not fit, or a second one.
+	first := ""
+	named := m.cwdsIn(ctx, l, d, func(cwd string) bool {
+		first = cmp.Or(first, cwd)
+		return cwd != first || !m.encodes(p, d, cwd, folder)
+	})
 	if len(named) == 1 && m.encodes(p, d, named[0], folder) {
 		h.CWD = named[0]
 	} else if len(named) == 0 {

@@ -59,6 +59,8 @@ func demonstration(t *testing.T) viewer {
 	return view(t, demo.Machine(dir, time.Now, all.Drivers()...))
 }
 
+func TestMain(m *testing.M) { browser.Main(m) }
+
 // TestBrowser walks through the viewer as a person would: list, search, session, branch, context, live entry, changes, raw
 // entry, permanent link.
 func TestBrowser(t *testing.T) {
@@ -159,6 +161,7 @@ func TestBrowser(t *testing.T) {
 	if tab.Eval(`document.getElementById("`+string(done.ID)+`").getBoundingClientRect().top < innerHeight`) != "true" {
 		t.Error("the link does not lead to its entry")
 	}
+	tab.Wait(`document.querySelector(".graph a[aria-current]")?.innerText == "Written while the page is open."`)
 	if f := tab.Faults(); len(f) > 0 {
 		t.Errorf("faults: %s", strings.Join(f, "\n"))
 	}
@@ -177,7 +180,7 @@ func TestBrowserSubAgent(t *testing.T) {
 	}
 	own := tab.Eval(`document.querySelectorAll("[data-block]").length`)
 	tab.Click(`[data-src] > summary`)
-	tab.Wait(inner + `?.innerText.includes("type OrderItem struct") || ` + inner + `?.innerText.includes("Grep")`)
+	tab.Wait(inner + `?.innerText.includes("Calling agent") && ` + inner + `.innerText.includes("Items have no state of their own")`)
 	if got := tab.Eval(`document.querySelectorAll("[data-block]").length`); got != own {
 		t.Errorf("%s blocks, before %s", got, own)
 	}

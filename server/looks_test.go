@@ -30,6 +30,7 @@ func TestLooks(t *testing.T) {
 		{"filtered", "/?agent=omp&has=branch"},
 		{"empty", "/?agent=wave&title=nothing"},
 		{"session", "/s/" + prices},
+		{"fork", "/s/" + prices + "#" + tip(t, v, prices, "Prices are ")},
 		{"branch", "/s/" + prices + "?leaf=" + tip(t, v, prices, "Done, but two tests still fail")},
 		{"agents", "/s/" + returns},
 		{"focused", "/s/" + prices + "?mode=focused"},

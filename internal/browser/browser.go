@@ -26,7 +26,28 @@ const patience = 30 * time.Second
 // Browser is a browser process. Its tabs share nothing but the process.
 type Browser struct{ ctx context.Context }
 
-// Start starts a browser, which ends with the test. The test is skipped if there is none; with TREELINE_CI set it fails.
+// shared is the browser of a test binary whose TestMain calls Main.
+var shared struct {
+	wanted bool
+	once   sync.Once
+	b      *Browser
+	err    error
+	end    func()
+}
+
+// Main is for the TestMain of a package with several tests of pages. It runs the tests and exits. Start gives them one
+// browser, which ends after the last test.
+func Main(m *testing.M) {
+	shared.wanted = true
+	code := m.Run()
+	if shared.end != nil {
+		shared.end()
+	}
+	os.Exit(code)
+}
+
+// Start starts a browser, which ends with the test unless it is that of Main. The test is skipped if there is none; with
+// TREELINE_CI set it fails.
 func Start(t testing.TB) *Browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
@@ -36,23 +57,47 @@ func Start(t testing.TB) *Browser {
 		}
 		t.Skip("SKIPPED: chromium is not installed: the pages were not tested in a browser")
 	}
+	var b *Browser
+	if shared.wanted {
+		shared.once.Do(func() { shared.b, shared.end, shared.err = start(path) })
+		b, err = shared.b, shared.err
+	} else {
+		var end func()
+		if b, end, err = start(path); err == nil {
+			t.Cleanup(end)
+		}
+	}
+	if err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	return b
+}
+
+// start starts the program at a path, with a folder of its own. end waits until the process has ended.
+func start(path string) (b *Browser, end func(), err error) {
+	dir, err := os.MkdirTemp("", "browser")
+	if err != nil {
+		return nil, nil, err
+	}
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(dir),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 		chromedp.Flag("force-color-profile", "srgb"),
 	)
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, closeAll := chromedp.NewContext(ctx)
-	t.Cleanup(func() {
+	end = func() {
 		_ = chromedp.Cancel(ctx) // waits until the process has ended and its folder is free
 		closeAll()
 		stop()
-	})
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", path, err)
+		_ = os.RemoveAll(dir) // best effort: it holds nothing that is needed
 	}
-	return &Browser{ctx: ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		end()
+		return nil, nil, err
+	}
+	return &Browser{ctx: ctx}, end, nil
 }
 
 // Look is how a page is looked at.
@@ -239,12 +284,14 @@ func (tab *Tab) Address() string { tab.t.Helper(); return tab.Eval("location.hre
 // Text is the visible text of the page.
 func (tab *Tab) Text() string { tab.t.Helper(); return tab.Eval("document.body.innerText") }
 
-// Screenshot writes a picture of the window.
+// Screenshot writes a picture of the window, small enough for a repository.
 func (tab *Tab) Screenshot(file string) {
 	tab.t.Helper()
 	ctx, cancel := context.WithTimeout(tab.ctx, patience)
 	defer cancel()
-	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
 	tab.must("take a screenshot", err)
-	tab.must("write the screenshot", os.WriteFile(file, png, 0o644))
+	picture, err = fewColours(picture)
+	tab.must("reduce the screenshot", err)
+	tab.must("write the screenshot", os.WriteFile(file, picture, 0o644))
 }

@@ -39,6 +39,7 @@ type told struct {
 // play is a story that is being written.
 type play struct {
 	*told
+	store    *treeline.Store
 	story    *story
 	session  *store.Session
 	joined   bool // the agent keeps results in the message with their calls
@@ -58,7 +59,8 @@ type play struct {
 // tell writes a story. seed makes its ids different from those of others.
 func (w *writer) tell(ctx context.Context, name string, st *story, seed byte) (err error) {
 	p := &play{
-		told: &told{marks: map[string]session.EntryID{}}, story: st, clock: st.begins(w.now), random: rand.NewChaCha8([32]byte{'d', 'e', 'm', 'o', seed}),
+		store: w.store,
+		told:  &told{marks: map[string]session.EntryID{}}, story: st, clock: st.begins(w.now), random: rand.NewChaCha8([32]byte{'d', 'e', 'm', 'o', seed}),
 	}
 	p.provider, p.model, _ = strings.Cut(st.model, "/")
 	p.ledger.model = p.model
@@ -66,11 +68,6 @@ func (w *writer) tell(ctx context.Context, name string, st *story, seed byte) (e
 		return err
 	}
 	w.told[name] = p.told
-	if st.run {
-		if p.record, err = startRecording(ctx, w.store, p); err != nil {
-			return errors.Join(err, p.session.Close())
-		}
-	}
 	err = p.steps(ctx)
 	p.path, p.end = p.session.Path(), p.clock
 	if err = errors.Join(err, p.session.Close()); err != nil {
@@ -239,6 +236,12 @@ func (p *play) user(ctx context.Context, st step) error {
 			return err
 		}
 		images = append(images, picture)
+	}
+	if p.story.run && p.record == nil { // a run begins with its prompt
+		var err error
+		if p.record, err = startRecording(ctx, p.store, p); err != nil {
+			return err
+		}
 	}
 	if err := p.record.prompt(ctx, st.text); err != nil {
 		return err

@@ -144,10 +144,11 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 	return s, err
 }
 
-// took reports whether the agent sent the prompt, and what it sent. Agents also ask for titles and the like.
+// took reports whether the agent sent the prompt, and what it sent. Agents also ask for titles and the like, with the prompt inside
+// a longer text; that request may come first.
 func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
-		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(nextPrompt)) {
+		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(`"`+nextPrompt+`"`)) {
 			s.body = r.Body
 			s.messages, err = d.project(r.Body)
 			return true, err

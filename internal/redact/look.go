@@ -190,10 +190,33 @@ func wordy(s string) bool {
 	case digits > 0 && digitsInside(s):
 		return false
 	}
-	if upper == letters || upper == 0 {
-		return !unpronounceable(lower(s))
+	if upper == letters {
+		s = lower(s)
+	} else if starts*4 > letters || upper*3 > letters {
+		return false
 	}
-	return starts*4 <= letters && upper*3 <= letters && !unpronounceable(lower(s))
+	return !unpronounceable(s)
+}
+
+// dull is wordy for what follows the prefix of a key, which is evidence in itself: a run of letters in both cases is made of words only if the words
+// are long.
+func dull(s string) bool {
+	if !wordy(s) || isShouted(s) {
+		return false
+	}
+	starts, mixed := 0, false
+	for i := range len(s) {
+		switch {
+		case !isAlnum(s[i]):
+			return true
+		case isUpper(s[i]):
+			mixed = true
+			if i == 0 || !isUpper(s[i-1]) {
+				starts++
+			}
+		}
+	}
+	return !mixed || starts*6 <= len(s)
 }
 
 // digitsInside reports whether a digit stands between or before letters of one word.
@@ -206,20 +229,24 @@ func digitsInside(s string) bool {
 	return false
 }
 
-// unpronounceable reports whether letters are random rather than a language's: many consonants in a row.
+// unpronounceable reports whether letters are random rather than a language's: many consonants in a row. A capital begins a word.
 func unpronounceable(s string) bool {
-	run, long := 0, 0
+	run, beyond := 0, 0
 	for i := range len(s) {
+		c := s[i]
+		if isUpper(c) {
+			run, c = 0, c+'a'-'A'
+		}
 		switch {
-		case !('a' <= s[i] && s[i] <= 'z') || strings.IndexByte("aeiouy", s[i]) >= 0:
+		case !('a' <= c && c <= 'z') || strings.IndexByte("aeiouy", c) >= 0:
 			run = 0
 		default:
-			if run++; run == 5 {
-				long++
+			if run++; run >= 5 {
+				beyond++
 			}
 		}
 	}
-	return long > 0 && long*24 >= len(s)
+	return beyond > 0 && beyond*24 >= len(s)
 }
 
 // random reports whether a value is one that a machine made: long enough, of several kinds of characters, without words.

@@ -39,7 +39,7 @@ func lookalikes() []string {
 		"docker run -u 1000:1000 img", "curl -u $USER:$PASS https://x", "mkdir -p foo/bar2", "mysql -p", "task-12345678901234567890", "risk-assessment-2024-07-18-final", "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/db-a1b2c3", "token=[redacted: token]", "password: [redacted: password]", "secretKeyRef: {name: db, key: password}",
 		"key-value pairs", "keyboard: qwerty123456", "private_key_path = /etc/ssl/private/host1.key", "PASSWORD_FILE=/run/secrets/db1", "DB_PASSWORD_FILE=/run/secrets/db_password1", "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD:-postgres}", "access_token: string;", "if (token !== expectedToken1) {",
 		"data-testid=\"token-input-1234567890abcdef\"", "npm_config_registry=https://registry.npmjs.org", "npm_package_name", "hf_hub_download", "xoxb-your-token", "SG.xxxxxxxx.yyyyyyyy", "eyJhbGciOiJIUzI1NiJ9", "AIzaSyYOUR_API_KEY_GOES_HERE_XXXXXXXXX",
-		"version 1.2.3.abcdef.ghijklmnopqrstuvwxyzabcdefghijkl", "foo.bar123.bazquxquuxcorgegraultgarplywaldo", "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKmrcN", "0x" + of(r, hex, 40), "bc1q" + of(r, `a-z0-9`, 38), "arn:aws:iam::123456789012:role/x", "zobSecret = /^flush3Kelo9/;",
+		"version 1.2.3.abcdef.ghijklmnopqrstuvwxyzabcdefghijkl", "foo.bar123.bazquxquuxcorgegraultgarplywaldo", "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKmrcN", "0x" + of(r, hex, 40), "bc1q" + of(r, `a-z0-9`, 38), "arn:aws:iam::123456789012:role/x", "zobSecret = /^flush3Kelo9/;", "push({ a, zobSecret: flushSchema.kifigo ?? b })", `token === "timerLengthDecoder"`, `{ queueToken: "buildStreamWorker", n: 2 }`,
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *shape) match(text string, at, _ int) (span, bool) {
 	if s.check != nil && s.check(text[at:i]) {
 		return found, true
 	}
-	return found, !placeholder(body) && distinct(body) >= 5 && (!wordy(body) || isShouted(body)) && !insideBase64(text, at, s.keyword())
+	return found, !placeholder(body) && distinct(body) >= 5 && !dull(body) && !insideBase64(text, at, s.keyword())
 }
 
 // run is the number of bytes at the beginning of s that are in the class, at most most.

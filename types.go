@@ -25,6 +25,7 @@ import (
 //	Leaf, HasLeaves, Tree, View, Read                its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
 //	Prompts                                          what people typed
+//	Renew                                            read what others appended
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
 //
 // Appending; each returns an Appended:

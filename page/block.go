@@ -23,6 +23,11 @@ const (
 	leastText  = 160
 	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
 	lineOverhead = 70
+
+	// Of the changes of a session: files on a page, links to the edits of each, and lines of each where there are many.
+	mostFiles  = 200
+	mostEdits  = 12
+	leastLines = 8
 )
 
 // sessionView is what the templates of a session get.

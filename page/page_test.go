@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
@@ -82,8 +83,8 @@ func TestContrast(t *testing.T) {
 		colours[m[1]] = [2]float64{luminance(t, m[2]), luminance(t, m[3])}
 	}
 	pairs := map[string]string{
-		"ink": "bg panel wash accent-wash add del", "soft": "bg panel wash accent-wash", "faint": "bg panel wash", "accent": "bg panel accent-wash",
-		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash", "bad": "bg panel",
+		"ink": "bg panel wash accent-wash add del", "soft": "bg panel wash accent-wash", "faint": "bg panel wash accent-wash", "accent": "bg panel wash accent-wash",
+		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash accent-wash", "bad": "bg panel",
 		"c0": "panel bg", "c1": "panel bg wash", "c2": "panel bg wash", "c3": "panel bg wash", "c4": "panel bg", "c5": "panel bg", "c6": "panel bg wash", "c7": "panel bg",
 	}
 	for text, behind := range pairs {
@@ -286,6 +287,32 @@ func TestRoom(t *testing.T) {
 var inlined = regexp.MustCompile(`(?s)<(script|style)>(.*?)</(?:script|style)>`)
 
 // TestExport: an export is one file. Its policy allows exactly its script and its style sheet, and its links are fragments.
+// The changes of many files fit into a page. It says what is left out, and leads to each file.
+func TestManyChanges(t *testing.T) {
+	p := document()
+	p.Mode, p.Window, p.Files = page.Changes, nil, nil
+	for i := range 300 {
+		c := transcript.FileChange{Edit: transcript.Edit{Path: fmt.Sprintf("src/f%d.go", i)}}
+		for j := range 400 {
+			c.Hunks = append(c.Hunks, diff.Hunk{Lines: []diff.Line{{Op: diff.Added, Text: fmt.Sprintf("line %d of %d", j, i)}}})
+			c.Entries = append(c.Entries, session.EntryID(fmt.Sprintf("e%d-%d", i, j)))
+		}
+		c.Edits, c.Added = len(c.Entries), len(c.Entries)
+		p.Files = append(p.Files, c)
+	}
+	show := func(p page.SessionPage) string {
+		text := html(t, func(w io.Writer) error { return site().Session(w, p) })
+		if len(text) > 300<<10 {
+			t.Errorf("%d bytes", len(text))
+		}
+		return text
+	}
+	want(t, show(p), "300 files changed", "+120000", "line 3 of 0", "396 more lines", "file=src%2Ff0.go&amp;mode=changes\">show this file</a>", "and 388 more",
+		"file=src%2Ff199.go", "100 more files are not shown")
+	p.Files, p.File = p.Files[7:8], "src/f7.go"
+	want(t, show(p), "1 file changed", "All files</a>", "line 250 of 7", "e7-150")
+}
+
 func TestExport(t *testing.T) {
 	got := html(t, func(w io.Writer) error { return exporter().Session(w, exported()) })
 	checkHTML(t, got, true)

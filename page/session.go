@@ -32,7 +32,8 @@ func ParseMode(s string) Mode {
 }
 
 // SessionPage is one session. Parameters of the address: mode is the Mode; leaf is the entry that ends the path; at is an
-// entry in the middle of the window; before and after are those of transcript.Request; first=1 begins at the start of the path.
+// entry in the middle of the window; before and after are those of transcript.Request; first=1 begins at the start of the path;
+// file is a path, in mode Changes.
 type SessionPage struct {
 	Head
 	Mode Mode
@@ -42,8 +43,9 @@ type SessionPage struct {
 	At session.EntryID
 	// Window is what is shown, in all modes but Changes.
 	Window *transcript.Window
-	// Files are what mode Changes shows.
+	// Files are what mode Changes shows. File is the parameter of the address, the path of the only one that is shown; "" for all.
 	Files []transcript.FileChange
+	File  string
 	// Rail is the tree; nil draws none.
 	Rail *transcript.Rail
 	// Here is what holds at the leaf; nil if it was not computed.

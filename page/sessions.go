@@ -65,8 +65,10 @@ type SessionsPage struct {
 	Query ListQuery
 	// Rows are those shown, in order: forks and sub-agents after their parent, with a Depth.
 	Rows []Row
-	// Matched counts the sessions that the filters let through, Total all of them.
+	// Matched counts the sessions that the filters let through, Total all of them. Sub-agents that the row of their session counts
+	// are in neither. Full: a page cannot list more rows.
 	Matched, Total int
+	Full           bool
 	// Tokens and Cost are the sums of the matched ones.
 	Tokens int64
 	Cost   float64
@@ -259,7 +261,7 @@ func (v sessionsView) Kept() (list []item) {
 
 // MoreLink is the list with more rows, "" if all are shown.
 func (v sessionsView) MoreLink() string {
-	if len(v.Rows) >= v.Matched || v.site.Export {
+	if len(v.Rows) >= v.Matched || v.Full || v.site.Export {
 		return ""
 	}
 	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })

@@ -275,9 +275,10 @@ type fileView struct {
 	// More counts lines that are not shown, Whole is the address where they are.
 	More  int
 	Whole string
-	// Edits and Links are those of a change along a path.
-	Edits int
-	Links []string
+	// Edits and Links are those of a change along a path; Unlinked counts the entries without a link.
+	Edits    int
+	Links    []string
+	Unlinked int
 }
 
 // lineView is a line of a diff. Class is a for added, d for removed, h for the head of a hunk.
@@ -290,12 +291,10 @@ type lineView struct {
 func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 	view := fileView{Edit: e}
 	view.Path, view.From = v.relative(e.Path), v.relative(e.From)
-	most := mostLines
-	if v.site.Export {
-		most = 1 << 30
-	}
+	most := v.mostLines()
 	for i, h := range e.Hunks {
-		if i > 0 || h.Section != "" {
+		if (i > 0 || h.Section != "") && len(view.Lines) < most && (v.site.Export || *v.room > 0) {
+			*v.room -= lineOverhead
 			view.Lines = append(view.Lines, lineView{Class: "h", HTML: plain(screen.OneLine(h.Section, 120))})
 		}
 		old, now := h.OldLine, h.NewLine
@@ -323,10 +322,21 @@ func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 			view.Lines = append(view.Lines, line)
 		}
 	}
-	if view.More > 0 {
+	if view.More > 0 && at != "" {
 		view.Whole = v.site.RawLink(v.Key, at)
 	}
 	return view
+}
+
+// mostLines is the number of lines that are shown of a file. Many files share the page.
+func (v sessionView) mostLines() int {
+	switch n := len(v.Files); {
+	case v.site.Export || n == 1 && v.File != "":
+		return 1 << 30
+	case n > 0:
+		return min(max(pageRoom/(2*lineOverhead*n), leastLines), mostLines)
+	}
+	return mostLines
 }
 
 // Numbered reports whether the numbers of the lines are known.
@@ -342,22 +352,48 @@ func (v sessionView) relative(text string) string {
 	return strings.ReplaceAll(text, v.CWD+"/", "")
 }
 
-// FileViews are the changes of all files.
+// FileViews are the changes of all files, or of the first ones.
 func (v sessionView) FileViews() []fileView {
-	list := make([]fileView, 0, len(v.Files))
-	for _, c := range v.Files {
-		var at session.EntryID
-		if len(c.Entries) > 0 {
-			at = c.Entries[0]
+	files, most := v.Files, mostEdits
+	switch {
+	case v.site.Export:
+		most = 1 << 30
+	case v.File != "":
+		most = mostFiles // one file has the links of the others
+	}
+	if !v.site.Export && len(files) > mostFiles {
+		files = files[:mostFiles]
+	}
+	list := make([]fileView, 0, len(files))
+	for _, c := range files {
+		view := v.file(c.Edit, "")
+		if view.More > 0 && v.File == "" {
+			view.Whole = v.inMode(Changes, param{"leaf", string(v.Leaf)}, param{"file", c.Path})
 		}
-		view := v.file(c.Edit, at)
 		view.Edits = c.Edits
-		for _, e := range c.Entries {
+		for _, e := range c.Entries[:min(len(c.Entries), most)] {
 			view.Links = append(view.Links, v.transcriptLink(e))
 		}
+		view.Unlinked = len(c.Entries) - len(view.Links)
 		list = append(list, view)
 	}
 	return list
+}
+
+// MoreFiles counts the files that the page has no room for.
+func (v sessionView) MoreFiles() int {
+	if v.site.Export {
+		return 0
+	}
+	return max(len(v.Files)-mostFiles, 0)
+}
+
+// AllFiles leads from one file to all of them; "" where all are shown.
+func (v sessionView) AllFiles() string {
+	if v.File == "" {
+		return ""
+	}
+	return v.inMode(Changes, param{"leaf", string(v.Leaf)})
 }
 
 // Changed are the sums over all files.

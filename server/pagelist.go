@@ -29,6 +29,7 @@ type family struct {
 	parents []int         // of each row, -1 for none
 	below   map[int][]int // the forks and sub-agents of a row
 	tasks   []int         // sub-agents of each row, whose own sub-agents count, too
+	folded  int           // sub-agents that the row of another session counts
 	agents  []page.Choice
 	models  []page.Choice
 	cwds    []page.Choice
@@ -52,6 +53,9 @@ func (l *listing) familyOf() *family {
 			}
 			if p := f.parents[i]; p >= 0 {
 				f.below[p] = append(f.below[p], i)
+				if r.IsTask() {
+					f.folded++
+				}
 			}
 			for p, k := f.parents[i], i; p >= 0 && l.rows[k].IsTask(); p, k = f.parents[p], p {
 				f.tasks[p]++
@@ -113,7 +117,7 @@ func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, e
 		return p, bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
 	}
 	fam := l.familyOf()
-	p = page.SessionsPage{Query: q, Total: len(l.rows), Agents: fam.agents, Models: fam.models, Projects: fam.cwds, Problems: l.problems}
+	p = page.SessionsPage{Query: q, Total: len(l.rows) - fam.folded, Agents: fam.agents, Models: fam.models, Projects: fam.cwds, Problems: l.problems}
 	rows, err := r.narrowed(l, filterParams{
 		Source: q.Source, CWD: q.CWD, spanParams: spanParams{q.Since, q.Until}, Model: q.Model, Title: q.Title, Has: q.Has,
 	})
@@ -130,7 +134,6 @@ func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, e
 			p.Cost += k.Cost
 		}
 	}
-	p.Matched = len(rows)
 	if by := place.Order(q.Sort); by != "" && by != place.OrderWhen {
 		sorted := place.Sort(slices.Clone(rows), by)
 		for i := range sorted {
@@ -138,10 +141,10 @@ func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, e
 		}
 	}
 	limit := min(cmp.Or(q.Limit, listMost), mostListed)
-	for _, n := range nested(order, shown, fam.parents, func(i int) bool { return l.rows[i].IsTask() }) {
-		if len(p.Rows) == limit {
-			break
-		}
+	list := nested(order, shown, fam.parents, func(i int) bool { return l.rows[i].IsTask() })
+	p.Matched = len(list)
+	p.Full = len(list) > limit && limit == mostListed
+	for _, n := range list[:min(len(list), limit)] {
 		row := r.row(l, n.row)
 		depth := n.depth
 		row.Row.Depth = &depth
@@ -163,11 +166,13 @@ type placed struct{ row, depth int }
 func nested(order []int, shown map[int]bool, parents []int, task func(int) bool) []placed {
 	children := map[int][]int{}
 	var roots []int
+	folded := func(i int) bool { return task(i) && parents[i] >= 0 && shown[parents[i]] }
 	for _, i := range order {
 		switch p := parents[i]; {
-		case p < 0 || !shown[p]:
+		case folded(i):
+		case p < 0 || !shown[p] || folded(p):
 			roots = append(roots, i)
-		case !task(i):
+		default:
 			children[p] = append(children[p], i)
 		}
 	}

@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/base64"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -54,7 +55,7 @@ func TestPagesForPeople(t *testing.T) {
 	}
 	for path, code := range map[string]int{
 		"/s/none": 404, "/s/" + beds + "?leaf=none": 404, "/s/" + beds + "/raw/none": 404, "/runs/none": 404, "/none": 404, "/?sort=moon": 400,
-		"/?since=moon": 400, "/s/" + beds + "?at=none": 404, "/s/" + beds + "/image/b1/0": 404, "/s/" + beds + "/image/b1/x": 404, "/assets/none.css": 404,
+		"/?since=moon": 400, "/s/" + beds + "?at=none": 404, "/s/" + beds + "?mode=changes&file=none": 404, "/s/" + beds + "/image/b1/0": 404, "/s/" + beds + "/image/b1/x": 404, "/assets/none.css": 404,
 		"/s/" + beds + "/export?format=pdf": 400, "/s/" + beds + "/export?format=md&leaf=none": 404,
 	} {
 		w := m.ask("GET", path, "", "Accept", "text/html")
@@ -131,6 +132,11 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s is %s", format, name)
 		}
 	}
+	for path, tree := range map[string]bool{"": true, "&leaf=b2": false} {
+		if text := m.get("/s/" + beds + "/export?format=html" + path); strings.Contains(text, "Tree of the session") != tree {
+			t.Errorf("html%s: a tree is %t", path, !tree)
+		}
+	}
 	if text := m.get("/s/" + beds + "/export?format=md&redact=false"); !strings.Contains(text, secret) {
 		t.Error("the secret is replaced although it was not wanted")
 	}
@@ -145,5 +151,33 @@ func TestUsageCSV(t *testing.T) {
 	text := w.Body.String()
 	if !strings.HasPrefix(text, "by,name,sessions,messages,") || !strings.Contains(text, "\nall,,3,5,") || !strings.Contains(text, "\nproject,'=cmd(),1,1,0,0,0,0,0,\n") {
 		t.Errorf("%d %s", w.Code, text)
+	}
+}
+
+// The list counts the rows that it can show: a sub-agent is in the row of its session, and "show more" leads to more.
+func TestListCounts(t *testing.T) {
+	t.Parallel()
+	v := demonstration(t)
+	res, err := http.Get(v.url + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(b); !strings.Contains(text, `<p class="foot">13 sessions · `) || strings.Contains(text, "show more") || !strings.Contains(text, "2 sub-agents") {
+		t.Errorf("the foot of the list:\n%s", text[strings.Index(text, `<p class="foot">`):])
+	}
+	m := newMachine(t)
+	for i := range 1001 {
+		m.put(fmt.Sprintf("%sn%d.jsonl", garden, i), head(fmt.Sprint("n", i))+said("x", "", "user", "one of many"))
+	}
+	for url, want := range map[string]string{"/": "60 of 1,003 sessions", "/?limit=1000": "1,000 of 1,003 sessions"} {
+		text := m.browser(url)
+		if more := strings.Contains(text, "show more"); !strings.Contains(text, want) || more != (url == "/") {
+			t.Errorf("%s: show more is %v; the foot:\n%s", url, more, text[strings.Index(text, `<p class="foot">`):])
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -125,8 +127,14 @@ func (v *viewing) leaf() *session.EntryID {
 func (v *viewing) window(doc *document, d *transcript.Document) (err error) {
 	p := &v.page
 	if p.Mode == page.Changes {
-		files, err := doc.changes(v.Context(), d, v.leaf())
-		p.Files = fitting(files)
+		p.Files, err = doc.changes(v.Context(), d, v.leaf())
+		if p.File = v.q.Get("file"); p.File != "" && err == nil {
+			at := slices.IndexFunc(p.Files, func(f transcript.FileChange) bool { return f.Path == p.File })
+			if at < 0 {
+				return guard.Refuse(http.StatusNotFound, "the file was not edited on this branch")
+			}
+			p.Files = p.Files[at : at+1]
+		}
 		return err
 	}
 	ask := transcript.Request{
@@ -167,34 +175,6 @@ func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *
 		doc.files, doc.filesOf = files, key
 	}
 	return files, err
-}
-
-const (
-	// diffBytes is about how much HTML the diffs of a page have, lineBytes what a line takes besides its text, and fileBytes what
-	// the heading of a file takes.
-	diffBytes, lineBytes, fileBytes = 150 << 10, 200, 600
-	// filesMost is how many files a page lists, editsMost how many entries each of them is linked to.
-	filesMost, editsMost = 200, 6
-)
-
-// fitting leaves out the diffs of files that do not fit into a page, and links to all but the last edits.
-func fitting(files []transcript.FileChange) []transcript.FileChange {
-	files = slices.Clone(files[:min(len(files), filesMost)])
-	left := diffBytes
-	for i := range files {
-		size, n := fileBytes, len(files[i].Entries)
-		files[i].Entries = files[i].Entries[max(0, n-editsMost):]
-		for _, h := range files[i].Hunks {
-			for _, line := range h.Lines {
-				size += lineBytes + len(line.Text)
-			}
-		}
-		if left -= size; left < 0 && i > 0 {
-			files[i].Hunks, files[i].Partial = nil, "the diff is left out, since the page would be too large; the entries have it"
-			left += size - fileBytes
-		}
-	}
-	return files
 }
 
 // relatives are the session and its sub-agents.
@@ -239,7 +219,7 @@ func (v *viewing) around() error {
 	}
 	base := v.s.base + "/s/" + url.PathEscape(p.Key) + "/image/"
 	p.Image = func(i transcript.Image) string {
-		if !i.Blob && strings.Contains(i.Data, "://") {
+		if !i.Blob && strings.Contains(i.Data, "://") || !page.Linkable(i.Entry) {
 			return "" // a picture elsewhere is not loaded
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)

@@ -62,7 +62,11 @@ const fetched = async (url, signal) => {
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
 const named = (url) => url.hash.slice(1);
-const light = (id) => { for (const a of $$(".graph a")) a.ariaCurrent = named(a) === id ? "true" : null; };
+// light marks the row of an entry in the tree, unless it has none.
+const light = (id) => {
+  const rows = $$(".graph a");
+  if (rows.some((a) => named(a) === id)) for (const a of rows) a.ariaCurrent = named(a) === id ? "true" : null;
+};
 let current = null;
 const select = (e) => {
   current?.classList.remove("now");
@@ -434,6 +438,15 @@ const onClick = (e) => {
 // What needs this script is hidden until it runs.
 const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
 
+// arrive is at the entry that the address names. For one that is not in the page the server is asked, once.
+const arrive = () => {
+  const id = named(location), url = new URL(location.href);
+  if (byID(id)) return light(id);
+  if (!id || !$("main[data-fragment]") || url.searchParams.has("at")) return;
+  url.searchParams.set("at", decodeURIComponent(id));
+  location.replace(url);
+};
+
 document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("keydown", onKey);
   document.addEventListener("click", onClick);
@@ -450,10 +463,6 @@ document.addEventListener("DOMContentLoaded", () => {
     const here = $(".graph [aria-current]"), rail = $(".rail");
     if (here) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
   }
-  // An entry that is not in the page: the server is asked for it, once.
-  const id = named(location), url = new URL(location.href);
-  if (id && $("main[data-fragment]") && !byID(id) && !url.searchParams.has("at")) {
-    url.searchParams.set("at", decodeURIComponent(id));
-    location.replace(url);
-  } else if (byID(id)) light(id);
+  addEventListener("hashchange", arrive);
+  arrive();
 });

@@ -46,6 +46,9 @@ const (
 // well as from a server. The rows are those of a catalogue, in order.
 func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*SiteReport, error) {
 	index := filepath.Join(dir, "index.html")
+	if err := vacant(index, o.Force); err != nil { // before anything of another site changes
+		return nil, err
+	}
 	o.Format, o.AllBranches, o.Leaf = HTML, true, nil
 	b := &siteBuilder{SiteOptions: o, dir: dir, keys: map[session.ID]string{}}
 	rows, depth := place.Forks(rows)

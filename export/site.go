@@ -156,7 +156,7 @@ func indexBlock(entry *page.IndexEntry, b *transcript.Block, room int) int {
 		text, _ := cut(t.Text, min(mostIndexedText, room))
 		text = strings.Join(strings.Fields(screen.Clean(text)), " ")
 		room -= len(text)
-		entry.Texts = append(entry.Texts, page.IndexText{Entry: string(b.ID), Text: text})
+		entry.Texts = append(entry.Texts, page.IndexText{Anchor: page.Anchor(b.ID), Text: text})
 	}
 	return room
 }

@@ -64,6 +64,10 @@ func TestLongEntryIDs(t *testing.T) {
 		parent = id
 	}
 	m.put(garden+"long.jsonl", log+said("..", parent, "user", "a folder"))
+	m.put(garden+"title.jsonl", head("title")+said("t1", "", "user", strings.Repeat("A long title ", 100_000)))
+	if text := m.get("/s/title"); len(text) > 100<<10 {
+		t.Errorf("a long title makes a page of %d bytes", len(text))
+	}
 	for _, mode := range []string{"", "?mode=focused", "?mode=model", "?mode=changes"} {
 		text := m.get("/s/long" + mode)
 		if len(text) > 300<<10 {

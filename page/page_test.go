@@ -345,7 +345,7 @@ func TestExport(t *testing.T) {
 	checkHTML(t, index, true)
 	want(t, index, "strict-dynamic", `data-index="search.js"`, `href="./s/0199a7.html"`)
 	script := html(t, func(w io.Writer) error {
-		return page.IndexScript(w, []page.IndexEntry{{Href: "s/1.html", Texts: []page.IndexText{{Entry: "e", Text: "</script>\u2028"}}}})
+		return page.IndexScript(w, []page.IndexEntry{{Href: "s/1.html", Texts: []page.IndexText{{Anchor: "#e", Text: "</script>\u2028"}}}})
 	})
 	if strings.ContainsAny(script, "<\u2028") || !strings.HasPrefix(script, "treelineIndex([{") {
 		t.Errorf("the index is %s", script)

@@ -169,7 +169,7 @@ const searchFile = async (file, query, found) => {
       const text = x.t.toLowerCase();
       if (hits.length === 50 || !words.every((w) => text.includes(w))) continue;
       const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.t.slice(at, at + 200), "hit");
-      hit.href = s.h + (x.e && "#" + encodeURIComponent(x.e));
+      hit.href = s.h + x.e;
       hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a + " "));
       hits.push(hit);
     }

@@ -1,6 +1,9 @@
 package page
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -36,8 +39,17 @@ func (s *Site) Link(parts ...string) string {
 	return b.String()
 }
 
-// with adds the parameters of an address.
+// longestID is the length of an entry's id that addresses have. A log can have longer ones; a page would be made of them.
+const longestID = 512
+
+// Linkable reports whether an entry's id can be a part of a path: not too long, and a browser does not take it for a folder.
+func Linkable(id session.EntryID) bool {
+	return id != "" && len(id) <= longestID && id != "." && id != ".."
+}
+
+// with adds the parameters of an address. A value that is too long for an address is left out.
 func with(address string, v url.Values) string {
+	maps.DeleteFunc(v, func(_ string, list []string) bool { return len(list) == 1 && len(list[0]) > 4*longestID })
 	if len(v) == 0 {
 		return address
 	}
@@ -48,8 +60,14 @@ func with(address string, v url.Values) string {
 func Anchor(id session.EntryID) string { return "#" + elementID(id) }
 
 // elementID is the id of an entry's element: the entry's own, with escapes for what a fragment spells with them. A browser
-// compares both before it takes escapes away.
-func elementID(id session.EntryID) string { return url.PathEscape(string(id)) }
+// compares both before it takes escapes away. A very long id is cut, and told apart by its hash.
+func elementID(id session.EntryID) string {
+	if len(id) > longestID {
+		sum := sha256.Sum256([]byte(id))
+		return url.PathEscape(string(id[:32])) + "~" + hex.EncodeToString(sum[:8])
+	}
+	return url.PathEscape(string(id))
+}
 
 // EntryLink is the permanent link to an entry, as seen from a leaf. It works whatever part of the session is shown.
 func (s *Site) EntryLink(key string, leaf, entry session.EntryID) string {
@@ -68,7 +86,7 @@ func (s *Site) EntryLink(key string, leaf, entry session.EntryID) string {
 
 // RawLink is the address of an entry as it is in the log; "" in an export.
 func (s *Site) RawLink(key string, entry session.EntryID) string {
-	if s.Export || entry == "" {
+	if s.Export || !Linkable(entry) {
 		return ""
 	}
 	return s.Link("s", key, "raw", string(entry))

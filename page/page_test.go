@@ -83,8 +83,8 @@ func TestContrast(t *testing.T) {
 		colours[m[1]] = [2]float64{luminance(t, m[2]), luminance(t, m[3])}
 	}
 	pairs := map[string]string{
-		"ink": "bg panel wash accent-wash add del", "soft": "bg panel wash accent-wash", "faint": "bg panel wash", "accent": "bg panel accent-wash",
-		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash", "bad": "bg panel",
+		"ink": "bg panel wash accent-wash add del", "soft": "bg panel wash accent-wash", "faint": "bg panel wash accent-wash", "accent": "bg panel wash accent-wash",
+		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash accent-wash", "bad": "bg panel",
 		"c0": "panel bg", "c1": "panel bg wash", "c2": "panel bg wash", "c3": "panel bg wash", "c4": "panel bg", "c5": "panel bg", "c6": "panel bg wash", "c7": "panel bg",
 	}
 	for text, behind := range pairs {

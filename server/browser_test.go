@@ -83,7 +83,9 @@ func TestBrowser(t *testing.T) {
 	if text := tab.Eval(`document.querySelector(".found").innerText`); !strings.Contains(text, "rounding twice") {
 		t.Errorf("the hits while typing are %q", text)
 	}
-	tab.Press("\r")
+	tab.Press("\x1b")
+	tab.Wait(`document.querySelector(".found").hidden && document.activeElement == document.body`)
+	tab.Press("/rounding twice\r")
 	tab.Wait(`location.pathname == "/search"`)
 	tab.Wait(`document.querySelector("main mark")`)
 
@@ -103,6 +105,14 @@ func TestBrowser(t *testing.T) {
 	tab.Wait(`document.querySelector("[data-block].now")`)
 	tab.Press("J")
 	tab.Wait(`document.querySelector("[data-prompt].now")`)
+	tab.Press("?")
+	tab.Wait(`document.querySelector("dialog[open]")`)
+	tab.Press("\x1b")
+	tab.Wait(`!document.querySelector("dialog")`)
+	tab.Click(".switch summary")
+	tab.Wait(`document.querySelector(".switch .menu[open]")`)
+	tab.Press("\x1b")
+	tab.Wait(`!document.querySelector(".menu[open]") && document.activeElement.matches(".switch summary")`)
 	tab.Press("?")
 	tab.Wait(`document.querySelector("dialog[open]")`)
 	tab.Press("branch before")

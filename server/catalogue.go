@@ -14,6 +14,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -115,17 +116,29 @@ func (l *listing) fill(rows []place.Row) {
 	l.byKey, l.byPath = make(map[string]int, len(rows)), make(map[string]int, len(rows))
 	for i := range rows {
 		key := string(rows[i].ID)
-		if count[rows[i].ID] > 1 || key == "" {
+		if count[rows[i].ID] > 1 || !addressable(key) {
 			key = longKey(&rows[i])
 		}
 		l.keys[i], l.byKey[key], l.byPath[rows[i].Path] = key, i, i
 	}
 }
 
-// longKey names one of several sessions with the same id.
+// longestID is the length of an id that can be part of an address.
+const longestID = 256
+
+// addressable reports whether an id can be the key of a session: a part of a path that means itself, and not the key of another one.
+func addressable(id string) bool {
+	return id != "" && len(id) <= longestID && !strings.Contains(id, "@") && guard.PlainPath("/"+id) && !strings.Contains(id, "/")
+}
+
+// longKey names one of several sessions with the same id, or one whose id is no key. It then begins with the @.
 func longKey(r *place.Row) string {
 	sum := sha256.Sum256([]byte(r.Path))
-	return string(r.ID) + "@" + hex.EncodeToString(sum[:4])
+	key := "@" + hex.EncodeToString(sum[:4])
+	if addressable(string(r.ID)) {
+		key = string(r.ID) + key
+	}
+	return key
 }
 
 // find gives the row that a key names. A key with the hash of a path stays good when its session is the only one left with

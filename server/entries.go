@@ -283,10 +283,6 @@ func getBlob(r *request, p blobParams) error {
 	if err != nil {
 		return err
 	}
-	// The name of a blob is the hash of its content: it never changes.
-	if r.unchanged(p.Blob) {
-		return errNotModified
-	}
 	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
 		found, problem := doc.sess.Blob(r.Context(), p.Blob)
 		if problem != nil {
@@ -295,8 +291,11 @@ func getBlob(r *request, p blobParams) error {
 		data = found
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case r.unchanged(p.Blob): // the name of a blob is the hash of its content: it never changes
+		return errNotModified
 	}
 	return r.sendBlob(data)
 }

@@ -89,7 +89,7 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 			id := s.feed.last()
 			at, _ = s.feed.parse(id)
 			t.add(id, reload, reloadJSON)
-			lost = false
+			lost, gone, list = false, true, nil // the client reads anew, so it is told nothing from before
 		}
 		for i := range list {
 			if at = list[i].seq; path == "" || list[i].path == path || list[i].kind == reload {

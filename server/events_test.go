@@ -229,7 +229,7 @@ func TestSlowClients(t *testing.T) {
 		c, err := net.Dial("tcp", base)
 		m.must(err)
 		open = append(open, c)
-		m.must(c.(*net.TCPConn).SetReadBuffer(4 << 10))
+		m.must(c.(*net.TCPConn).SetReadBuffer(32 << 10))
 		encoding := ""
 		if i%2 == 0 {
 			encoding = "Accept-Encoding: gzip\r\n"
@@ -238,7 +238,7 @@ func TestSlowClients(t *testing.T) {
 		m.must(err)
 	}
 	for _, c := range open { // each has a beginning of its answer
-		m.must(c.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		m.must(c.SetReadDeadline(time.Now().Add(time.Minute)))
 		_, err := c.Read(make([]byte, 1))
 		m.must(err)
 	}
@@ -255,7 +255,7 @@ func TestSlowClients(t *testing.T) {
 	}
 	t.Logf("a slow client holds %d bytes", each)
 	for i, c := range open[:len(paths)] { // the rest comes when they read
-		m.must(c.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		m.must(c.SetReadDeadline(time.Now().Add(time.Minute)))
 		m.must(c.(*net.TCPConn).SetReadBuffer(1 << 20))
 		res, err := http.ReadResponse(bufio.NewReader(io.MultiReader(strings.NewReader("H"), c)), nil)
 		m.must(err)
@@ -300,7 +300,7 @@ func TestDropped(t *testing.T) {
 	for _, path := range []string{"/api/v1/sessions/" + beds + "/entries/b4", "/api/v1/events"} {
 		c, err := net.Dial("tcp", base)
 		m.must(err)
-		m.must(c.(*net.TCPConn).SetReadBuffer(4 << 10))
+		m.must(c.(*net.TCPConn).SetReadBuffer(32 << 10))
 		_, err = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\n\r\n", path, base)
 		m.must(err)
 		in(1)
@@ -351,7 +351,7 @@ func TestLimits(t *testing.T) {
 	stream.stop()
 	c, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	m.must(err)
-	m.must(c.(*net.TCPConn).SetReadBuffer(4 << 10))
+	m.must(c.(*net.TCPConn).SetReadBuffer(32 << 10))
 	_, err = fmt.Fprintf(c, "GET /api/v1/sessions/%s/entries/b4 HTTP/1.1\r\nHost: localhost\r\n\r\n", beds)
 	m.must(err)
 	_, err = c.Read(make([]byte, 1)) // it is being answered
@@ -380,7 +380,7 @@ func TestSlowRequests(t *testing.T) {
 		c, err := net.Dial("tcp", base)
 		m.must(err)
 		_, _ = io.WriteString(c, text) // it may be dropped before all is sent
-		m.must(c.SetReadDeadline(time.Now().Add(20 * time.Second)))
+		m.must(c.SetReadDeadline(time.Now().Add(time.Minute)))
 		answer, err := io.ReadAll(c)
 		var late net.Error
 		if errors.As(err, &late) && late.Timeout() || strings.HasPrefix(string(answer), "HTTP/1.1 200") {

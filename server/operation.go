@@ -228,14 +228,18 @@ func (f *field) set(v reflect.Value, given []string) error {
 	return nil
 }
 
-// decodeBody reads the JSON of a request. A form of another site cannot send this type.
+// decodeBody reads the JSON of a request. A form of another site cannot send this type. A request that needs no body may leave the type out.
 func (r *request) decodeBody(into any, wanted bool) error {
-	if !wanted {
+	given := r.Header.Get("Content-Type")
+	if !wanted && given == "" {
 		return nil
 	}
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	kind, _, err := mime.ParseMediaType(given)
 	if err != nil || kind != "application/json" {
 		return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
+	}
+	if !wanted {
+		return nil
 	}
 	if r.ContentLength > guard.BodyMost {
 		return tooLarge()

@@ -16,7 +16,7 @@ import (
 const mostExports = 4
 
 // exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact=false are parameters.
-// Secrets are replaced in the formats that people share, as the command line does.
+// As the command line does it, HTML without a leaf has all branches, and secrets are replaced in the formats that people share.
 func exportPage(r *request) error {
 	q := r.URL.Query()
 	opt := export.Options{
@@ -25,6 +25,7 @@ func exportPage(r *request) error {
 	if !slices.Contains(export.Formats, opt.Format) {
 		return bad("the parameter \"format\" must be one of %v, not %.40q", export.Formats, opt.Format)
 	}
+	opt.AllBranches = opt.AllBranches || opt.Format == export.HTML && !q.Has("leaf")
 	opt.Redact = (opt.Format == export.HTML || opt.Format == export.Markdown) && q.Get("redact") != "false"
 	if q.Has("leaf") {
 		leaf := session.EntryID(q.Get("leaf"))

@@ -132,6 +132,11 @@ func TestExport(t *testing.T) {
 			t.Errorf("%s is %s", format, name)
 		}
 	}
+	for path, tree := range map[string]bool{"": true, "&leaf=b2": false} {
+		if text := m.get("/s/" + beds + "/export?format=html" + path); strings.Contains(text, "Tree of the session") != tree {
+			t.Errorf("html%s: a tree is %t", path, !tree)
+		}
+	}
 	if text := m.get("/s/" + beds + "/export?format=md&redact=false"); !strings.Contains(text, secret) {
 		t.Error("the secret is replaced although it was not wanted")
 	}

@@ -219,7 +219,7 @@ func (v *viewing) around() error {
 	}
 	base := v.s.base + "/s/" + url.PathEscape(p.Key) + "/image/"
 	p.Image = func(i transcript.Image) string {
-		if !i.Blob && strings.Contains(i.Data, "://") {
+		if !i.Blob && strings.Contains(i.Data, "://") || !page.Linkable(i.Entry) {
 			return "" // a picture elsewhere is not loaded
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)

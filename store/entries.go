@@ -167,7 +167,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	}
 	// A header, a scalar or two records on a line give no entry, or more than one.
 	if t.Len() != 1 {
-		return session.Entry{}, errors.New("the entry is not one JSON object")
+		return session.Entry{}, &RefusedError{"the record is not one entry"}
 	}
 	return t.At(0), nil
 }

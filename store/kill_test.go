@@ -93,11 +93,11 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 // Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
 // and gone on with.
 func TestKill(t *testing.T) {
-	rounds := killtest.Rounds(110, 8, raceDetector)
+	rounds := killtest.Rounds(48, 8, raceDetector)
 	for _, test := range []struct {
 		writers, rounds int
 		format          string
-	}{{1, rounds, "omp"}, {2, rounds, "omp"}, {2, max(rounds/8, 4), "claude"}} {
+	}{{1, rounds, "omp"}, {2, rounds, "omp"}, {2, max(rounds/4, 4), "claude"}} {
 		t.Run(fmt.Sprintf("%s/writers=%d", test.format, test.writers), func(t *testing.T) {
 			t.Parallel()
 			k := killer{T: t, rnd: rand.New(rand.NewPCG(uint64(test.writers), 1)), home: t.TempDir()}

@@ -191,8 +191,13 @@ func (f *fixture) peek(t *testing.T) {
 	if want := err == nil && len(tree.Header().Raw) > 0; s.OK != want {
 		t.Fatalf("OK is %v", s.OK)
 	}
-	// The split is moved over every byte, so the tail begins in the middle of records, escapes and characters.
-	for n := range f.data {
+	// The split is moved over every byte, so the tail begins in the middle of records, escapes and characters. Of a log with a
+	// header every seventh is enough, since only a panic fails: the fixtures have all kinds of bytes at all distances.
+	step := 1
+	if s.OK && os.Getenv("TREELINE_SOAK") == "" {
+		step = 7
+	}
+	for n := 0; n < len(f.data); n += step {
 		if part := f.d.Peek(f.data[:n], f.data[n:], false); part.OK && !s.OK {
 			t.Fatalf("the first %d bytes have a header that the log has not", n)
 		}

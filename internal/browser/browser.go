@@ -230,7 +230,7 @@ func (tab *Tab) Click(selector string) {
 	tab.do("click "+selector, chromedp.Click(selector, chromedp.NodeVisible))
 }
 
-// Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter. A key whose event
+// Press presses the keys of a text, one after the other, in the element that has the focus; "\r" is Enter, "\x1b" Escape. A key whose event
 // the page takes for itself types nothing.
 func (tab *Tab) Press(keys string) {
 	tab.t.Helper()
@@ -238,8 +238,11 @@ func (tab *Tab) Press(keys string) {
 	defer cancel()
 	for _, r := range keys {
 		press := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: string(r), Text: string(r)}
-		if r == '\r' {
+		switch r {
+		case '\r':
 			press.Key, press.Code, press.WindowsVirtualKeyCode = "Enter", "Enter", '\r'
+		case '\x1b':
+			press.Key, press.Code, press.WindowsVirtualKeyCode, press.Text = "Escape", "Escape", '\x1b', ""
 		}
 		_, err := chromedp.Call(ctx, input.DispatchKeyEvent, press)
 		tab.must("press "+press.Key, err)

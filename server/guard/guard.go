@@ -85,7 +85,7 @@ func (g *Guard) Check(r *http.Request) error {
 // PlainPath reports whether a path means itself: it does not climb, and has no empty parts.
 func PlainPath(p string) bool {
 	clean := path.Clean(p)
-	return p != "" && p[0] == '/' && (clean == p || clean+"/" == p) && !strings.ContainsAny(p, "\\\x00")
+	return p != "" && p[0] == '/' && (clean == p || clean != "/" && clean+"/" == p) && !strings.ContainsAny(p, "\\\x00")
 }
 
 // IsLoopback reports whether only programs of this machine reach a host.

@@ -24,9 +24,10 @@ const (
 	// lineOverhead is about what the HTML of a line of a diff takes besides its text.
 	lineOverhead = 70
 
-	// Of the changes of a session: files on a page, links to the edits of each, and lines of each where there are many.
+	// Of the changes of a session: files on a page, links to edits, of which each file has a few, and lines of each file where
+	// there are many.
 	mostFiles  = 200
-	mostEdits  = 12
+	mostEdits  = 400
 	leastLines = 8
 )
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -31,7 +32,16 @@ var funcs = template.FuncMap{
 	"int64":   func(n int) int64 { return int64(n) },
 	"short":   shortID,
 	"next":    func(i int) int { return i + 1 },
+
+	"first":      first[session.Problem],
+	"firstTexts": first[string],
+	"beyond":     func(n int) int { return max(n-mostProblems, 0) },
 }
+
+// mostProblems is how many problems a page lists.
+const mostProblems = 50
+
+func first[T any](list []T) []T { return list[:min(len(list), mostProblems)] }
 
 // plain shows a text that comes from a log.
 func plain(s string) template.HTML {

@@ -307,10 +307,27 @@ func TestManyChanges(t *testing.T) {
 		}
 		return text
 	}
-	want(t, show(p), "300 files changed", "+120000", "line 3 of 0", "396 more lines", "file=src%2Ff0.go&amp;mode=changes\">show this file</a>", "and 388 more",
+	want(t, show(p), "300 files changed", "+120000", "line 3 of 0", "396 more lines", "file=src%2Ff0.go&amp;mode=changes\">show this file</a>", "and 398 more",
 		"file=src%2Ff199.go", "100 more files are not shown")
 	p.Files, p.File = p.Files[7:8], "src/f7.go"
 	want(t, show(p), "1 file changed", "All files</a>", "line 250 of 7", "e7-150")
+}
+
+// However many problems there are, a page lists some, and says how many there are.
+func TestManyProblems(t *testing.T) {
+	p, l := document(), sessions()
+	p.Problems, l.Problems = nil, nil
+	for i := range 3000 {
+		p.Problems = append(p.Problems, session.Problem{Line: i + 1, Message: "a line is not JSON"})
+		l.Problems = append(l.Problems, fmt.Sprintf("/home/you/x%d.jsonl: not a session", i))
+	}
+	one := html(t, func(w io.Writer) error { return site().Session(w, p) })
+	want(t, one, "3,000 problems in the log", "line 50, byte 0", "and 2,950 more</li>")
+	list := html(t, func(w io.Writer) error { return site().Sessions(w, l) })
+	want(t, list, "3,000 problems: ", "x49.jsonl", "and 2,950 more</li>")
+	if strings.Contains(one, "line 51,") || strings.Contains(list, "x50.jsonl") {
+		t.Error("all are listed")
+	}
 }
 
 func TestExport(t *testing.T) {

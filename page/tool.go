@@ -354,15 +354,10 @@ func (v sessionView) relative(text string) string {
 
 // FileViews are the changes of all files, or of the first ones.
 func (v sessionView) FileViews() []fileView {
-	files, most := v.Files, mostEdits
-	switch {
-	case v.site.Export:
-		most = 1 << 30
-	case v.File != "":
-		most = mostFiles // one file has the links of the others
-	}
-	if !v.site.Export && len(files) > mostFiles {
-		files = files[:mostFiles]
+	files, most := v.Files, 1<<30
+	if !v.site.Export {
+		files = files[:min(len(files), mostFiles)]
+		most = mostEdits / max(len(files), 1)
 	}
 	list := make([]fileView, 0, len(files))
 	for _, c := range files {

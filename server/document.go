@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -57,6 +58,8 @@ type document struct {
 	text    *transcript.Document
 	state   string
 	command *string
+	sees    *page.Here // what the model sees at a leaf; seesAt says of which log and leaf
+	seesAt  string
 	// filing guards the edits of files that were last asked for, with the state of the log and the leaf.
 	filing  sync.Mutex
 	files   []transcript.FileChange

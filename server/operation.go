@@ -253,7 +253,12 @@ func (r *request) decodeBody(into any, wanted bool) error {
 		}
 	}
 	var large *http.MaxBytesError
+	var wrong *json.UnmarshalTypeError
 	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return bad("the body: %q cannot be of type %s", wrong.Field, wrong.Value)
+	case errors.As(err, &wrong):
+		return bad("the body must be a JSON object (it is of type %s)", wrong.Value)
 	case errors.As(err, &large):
 		return tooLarge()
 	case err != nil:

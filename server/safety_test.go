@@ -204,6 +204,20 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
+// A body of the wrong shape is refused in the words of JSON, not of Go.
+func TestWrongBody(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *server.Options) { o.Write = true })
+	for body, want := range map[string]string{
+		`{"text":1}`: `"text\" cannot be of type number`, `[]`: "(it is of type array)", `{"txt":"x"}`: `unknown field \"txt`, `{`: "unexpected EOF",
+	} {
+		w := m.ask("POST", "/api/v1/sessions/"+beds+"/entries", body, "Content-Type", "application/json")
+		if text := w.Body.String(); w.Code != 400 || !strings.Contains(text, want) || strings.Contains(text, "Go ") {
+			t.Errorf("%s: %d %s", body, w.Code, text)
+		}
+	}
+}
+
 // Without leave to write, nothing is written.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()

@@ -227,10 +227,10 @@ var _ io.Writer = failing{}
 func TestKey(t *testing.T) {
 	t.Parallel()
 	taken, got := map[string]bool{}, []string{}
-	for _, id := range []session.ID{"a", "A", "../../x", "", "a"} {
+	for _, id := range []session.ID{"a", "A", "../../x", "", "a", "CON", "lpt1", "com"} {
 		got = append(got, key(id, taken))
 	}
-	if diff := cmp.Diff([]string{"a", "A-2", "------x", "session", "a-3"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a", "A-2", "------x", "session", "a-3", "session-CON", "session-lpt1", "com"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if slices.Contains(got, "..") {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -15,9 +16,17 @@ import (
 // ErrExists: there is a file of that name, and the caller did not ask to replace it. Nothing was written.
 var ErrExists = errors.New("the file exists already")
 
+// ErrNotReplaced: what is there is not replaced, even if the caller asks for it: a device, a folder, or the log that is exported.
+var ErrNotReplaced = errors.New("it is not a file that an export may replace")
+
 // File exports a session to a file that only its owner can read. Another process finds all of the file or nothing of it. A file that exists is
-// replaced if force is set, and keeps its mode; otherwise that is ErrExists.
+// replaced if force is set, and keeps its mode; otherwise that is ErrExists. Anything but a file, and the session's own log, is ErrNotReplaced.
 func File(ctx context.Context, path string, s *store.Session, o Options, force bool) (report *Report, err error) {
+	if own, err := os.Stat(s.Path()); err == nil {
+		if there, err := os.Stat(path); err == nil && os.SameFile(own, there) {
+			return nil, fmt.Errorf("%s: %w", path, ErrNotReplaced)
+		}
+	}
 	err = write(path, force, func(w io.Writer) error {
 		report, err = Write(ctx, w, s, o)
 		return err
@@ -25,12 +34,26 @@ func File(ctx context.Context, path string, s *store.Session, o Options, force b
 	return report, err
 }
 
+// vacant reports whether a file can be written: there is none, or one that may be replaced.
+func vacant(path string, force bool) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // writing tells what is wrong
+	case !force:
+		return fmt.Errorf("%s: %w", path, ErrExists)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: %w", path, ErrNotReplaced)
+	}
+	return nil
+}
+
 // write makes a file from what f writes, as it comes.
 func write(path string, force bool, f func(io.Writer) error) error {
 	fsys := durable.OS{}
 	// Before the work: it may take long.
-	if _, err := fsys.Stat(path); err == nil && !force {
-		return fmt.Errorf("%s: %w", path, ErrExists)
+	if err := vacant(path, force); err != nil {
+		return err
 	}
 	if err := durable.MkdirAll(fsys, filepath.Dir(path), 0o700); err != nil {
 		return err

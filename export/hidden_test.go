@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,22 +53,30 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
-// TestSpelledOut: only escapes that JSON does not need are undone.
-func TestSpelledOut(t *testing.T) {
+// TestNotReplaced: an export replaces neither the log that it reads nor anything but a file, and a site changes nothing of another one.
+func TestNotReplaced(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
-		`"a"`:                    `"a"`,
-		`"\u0041\/b"`:            `"A/b"`,
-		`"\\u0041\\\u0041"`:      `"\\u0041\\A"`,
-		`"\ud83d\ude00 \ud83d"`:  `"😀 \ud83d"`,
-		`"\ud83d\u0041"`:         `"\ud83d` + `A"`,
-		`"\u0022\u005c\u000a\n"`: `"\u0022\u005c\u000a\n"`,
-		`"\u00`:                  `"\u00`,
-		`"\`:                     `"\`,
-		`"\uzzzz\u00e9"`:         `"\uzzzzé"`,
-	} {
-		if got := spelledOut(in); got != want {
-			t.Errorf("%s became %s, not %s", in, got, want)
+	s, dir := fixture(t), t.TempDir()
+	link := filepath.Join(dir, "link.json")
+	if err := os.Link(s.Path(), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{s.Path(), link, dir} {
+		if _, err := File(t.Context(), path, s, Options{Format: JSON}, true); !errors.Is(err, ErrNotReplaced) {
+			t.Errorf("%s: %v", path, err)
 		}
+	}
+	other := filepath.Join(dir, "site")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, "index.html"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := site(t, false, other); !errors.Is(err, ErrExists) {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(other); err != nil || len(list) != 1 {
+		t.Error("files were added to another site", list, err)
 	}
 }

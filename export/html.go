@@ -152,10 +152,23 @@ func key(id session.ID, taken map[string]bool) string {
 	if name == "" {
 		name = "session"
 	}
+	if reserved(name) {
+		name = "session-" + name
+	}
 	try := name
 	for n := 2; taken[strings.ToLower(try)]; n++ { // some file systems take no notice of case
 		try = name + "-" + strconv.Itoa(n)
 	}
 	taken[strings.ToLower(try)] = true
 	return try
+}
+
+// reserved reports whether Windows takes a name for a device, whatever its extension is.
+func reserved(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	return len(name) == 4 && (strings.HasPrefix(name, "com") || strings.HasPrefix(name, "lpt")) && '0' <= name[3] && name[3] <= '9'
 }

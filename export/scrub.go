@@ -39,7 +39,7 @@ func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error 
 		if err != nil {
 			return err
 		}
-		text := spelledOut(string(record))
+		text := redact.SpelledOut(string(record))
 		for _, m := range s.inStrings(text) {
 			if n := m.End - m.Start; m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
 				s.known[text[m.Start:m.End]] = m.Kind
@@ -64,7 +64,7 @@ func (s *scrubber) find(text string) []redact.Match {
 // record replaces the secrets of a record. The record stays JSON, and stays the entry that it is: only strings change, and of them neither names of
 // members that a format may have nor words that say what it is. Ids that occur twice change in the same way.
 func (s *scrubber) record(e session.Entry, record []byte) []byte {
-	text := spelledOut(string(record))
+	text := redact.SpelledOut(string(record))
 	found := s.inStrings(text)
 	if len(found) == 0 {
 		return record

@@ -46,6 +46,9 @@ const (
 // well as from a server. The rows are those of a catalogue, in order.
 func Site(ctx context.Context, dir string, rows []place.Row, o SiteOptions) (*SiteReport, error) {
 	index := filepath.Join(dir, "index.html")
+	if err := vacant(index, o.Force); err != nil { // before anything of another site changes
+		return nil, err
+	}
 	o.Format, o.AllBranches, o.Leaf = HTML, true, nil
 	b := &siteBuilder{SiteOptions: o, dir: dir, keys: map[session.ID]string{}}
 	rows, depth := place.Forks(rows)
@@ -153,7 +156,7 @@ func indexBlock(entry *page.IndexEntry, b *transcript.Block, room int) int {
 		text, _ := cut(t.Text, min(mostIndexedText, room))
 		text = strings.Join(strings.Fields(screen.Clean(text)), " ")
 		room -= len(text)
-		entry.Texts = append(entry.Texts, page.IndexText{Entry: string(b.ID), Text: text})
+		entry.Texts = append(entry.Texts, page.IndexText{Anchor: page.Anchor(b.ID), Text: text})
 	}
 	return room
 }

@@ -21,7 +21,7 @@ func site(t *testing.T, force bool, dir string) (*SiteReport, error) {
 	s := fixture(t)
 	w := world.New(t)
 	other := filepath.Join(t.TempDir(), "other.jsonl")
-	log := world.Log("0199-export", "/w", world.Said("x1", "", "A pond in the other session"))
+	log := world.Log("0199-export", "/w", world.Said("x/1:a", "", "A pond in the other session"))
 	if err := os.WriteFile(other, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestBrowser(t *testing.T) {
 	tab.Press("pond")
 	tab.Wait("document.querySelectorAll('.hit').length === 2") // the title and the text
 	tab.Click(".hit:last-child")
-	tab.Wait("location.hash === '#x1' && document.body.innerText.includes('A pond')")
+	tab.Wait("location.hash === '#x%2F1:a' && document.querySelector(':target') && document.body.innerText.includes('A pond')")
 	if faults := tab.Faults(); len(faults) > 0 {
 		t.Error(faults)
 	}

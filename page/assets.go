@@ -44,27 +44,13 @@ var assets = sync.OnceValue(func() map[string]Asset {
 		if err != nil {
 			panic(err) // it is part of the program
 		}
-		data = trim(data)
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // a checkout on Windows has the same hashes
 		sum := sha256.Sum256(data)
 		stem, ext, _ := strings.Cut(name, ".")
 		list[name] = Asset{Name: stem + "-" + hex.EncodeToString(sum[:6]) + "." + ext, Type: assetTypes[path.Ext(name)], Data: data}
 	}
 	return list
 })
-
-// trim takes away indentation and the lines that are comments; no text in these files goes over a line. A checkout on Windows has
-// the same hashes.
-func trim(source []byte) []byte {
-	var b bytes.Buffer
-	for line := range bytes.Lines(source) {
-		line = bytes.TrimSpace(line)
-		if comment := bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("/*")) && bytes.HasSuffix(line, []byte("*/")); len(line) > 0 && !comment {
-			b.Write(line)
-			b.WriteByte('\n')
-		}
-	}
-	return b.Bytes()
-}
 
 // Assets lists what a server answers below /assets/.
 func Assets() []Asset {

@@ -59,7 +59,7 @@ func asset(t *testing.T, ext string) page.Asset {
 // TestAssets: script and style sheet are at most 40 KB together and load nothing.
 func TestAssets(t *testing.T) {
 	js, css := asset(t, ".js"), asset(t, ".css")
-	if n := len(js.Data) + len(css.Data); n > 40_000 {
+	if n := len(js.Data) + len(css.Data); n > 40<<10 {
 		t.Errorf("script and style sheet have %d bytes", n)
 	}
 	for _, a := range page.Assets() {
@@ -83,8 +83,8 @@ func TestContrast(t *testing.T) {
 		colours[m[1]] = [2]float64{luminance(t, m[2]), luminance(t, m[3])}
 	}
 	pairs := map[string]string{
-		"ink": "bg panel wash accent-wash add del", "soft": "bg panel wash accent-wash", "faint": "bg panel wash accent-wash", "accent": "bg panel wash accent-wash",
-		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash accent-wash", "bad": "bg panel",
+		"ink": "bg panel wash tint add del", "soft": "bg panel wash tint", "faint": "bg panel wash tint", "accent": "bg panel wash tint",
+		"add-ink": "add panel", "del-ink": "del panel", "warn-ink": "warn bg panel wash tint", "bad": "bg panel",
 		"c0": "panel bg", "c1": "panel bg wash", "c2": "panel bg wash", "c3": "panel bg wash", "c4": "panel bg", "c5": "panel bg", "c6": "panel bg wash", "c7": "panel bg",
 	}
 	for text, behind := range pairs {
@@ -362,7 +362,7 @@ func TestExport(t *testing.T) {
 	checkHTML(t, index, true)
 	want(t, index, "strict-dynamic", `data-index="search.js"`, `href="./s/0199a7.html"`)
 	script := html(t, func(w io.Writer) error {
-		return page.IndexScript(w, []page.IndexEntry{{Href: "s/1.html", Texts: []page.IndexText{{Entry: "e", Text: "</script>\u2028"}}}})
+		return page.IndexScript(w, []page.IndexEntry{{Href: "s/1.html", Texts: []page.IndexText{{Anchor: "#e", Text: "</script>\u2028"}}}})
 	})
 	if strings.ContainsAny(script, "<\u2028") || !strings.HasPrefix(script, "treelineIndex([{") {
 		t.Errorf("the index is %s", script)

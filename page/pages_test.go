@@ -81,7 +81,7 @@ func TestPages(t *testing.T) {
 		return (&page.Site{Base: ".", Export: true}).Sessions(w, p)
 	}
 	all["search.js"] = func(w io.Writer) error {
-		return page.IndexScript(w, []page.IndexEntry{{Href: "s/0199a7.html", Title: "Prices are off by a cent", Dialect: "omp", Texts: []page.IndexText{{Entry: "b7125ec8", Text: "Count in </script> cents."}}}})
+		return page.IndexScript(w, []page.IndexEntry{{Href: "s/0199a7.html", Title: "Prices are off by a cent", Dialect: "omp", Texts: []page.IndexText{{Anchor: "#b7125ec8", Text: "Count in </script> cents."}}}})
 	}
 	for name, f := range all {
 		var b bytes.Buffer

@@ -94,10 +94,10 @@ type IndexEntry struct {
 	Texts   []IndexText `json:"x"`
 }
 
-// IndexText is what can be found: the text of an entry.
+// IndexText is what can be found: the text of an entry. Anchor is the entry's fragment, see [Anchor].
 type IndexText struct {
-	Entry string `json:"e"`
-	Text  string `json:"t"`
+	Anchor string `json:"e"`
+	Text   string `json:"t"`
 }
 
 // IndexScript writes the search index of an export. It is a script, since a page that was opened from a file may load

@@ -68,13 +68,23 @@ func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list 
 		}
 		line++
 		text := string(record.Data)
+		found, exact := redact.Find(text), true
+		if plain := redact.SpelledOut(text); lines && plain != text {
+			if more := redact.Find(plain); len(more) > len(found) { // escapes hide some; where they are is not known
+				text, found, exact = plain, more, false
+			}
+		}
 		before := 0
-		for _, m := range redact.Find(text) {
+		for _, m := range found {
 			if !lines {
 				line += bytes.Count(record.Data[before:m.Start], []byte("\n"))
 				before = m.Start
 			}
-			list = append(list, Secret{Path: path, Line: line, Offset: record.Offset + int64(m.Start), Kind: m.Kind, Hint: redact.Hint(text[m.Start:m.End])})
+			at := record.Offset
+			if exact {
+				at += int64(m.Start)
+			}
+			list = append(list, Secret{Path: path, Line: line, Offset: at, Kind: m.Kind, Hint: redact.Hint(text[m.Start:m.End])})
 		}
 	}
 	return list, nil

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/server"
 )
 
 // Every session has a key that leads to it, whatever its id is, and no id is the key of another session.
@@ -62,6 +64,10 @@ func TestLongEntryIDs(t *testing.T) {
 		parent = id
 	}
 	m.put(garden+"long.jsonl", log+said("..", parent, "user", "a folder"))
+	m.put(garden+"title.jsonl", head("title")+said("t1", "", "user", strings.Repeat("A long title ", 100_000)))
+	if text := m.get("/s/title"); len(text) > 100<<10 {
+		t.Errorf("a long title makes a page of %d bytes", len(text))
+	}
 	for _, mode := range []string{"", "?mode=focused", "?mode=model", "?mode=changes"} {
 		text := m.get("/s/long" + mode)
 		if len(text) > 300<<10 {
@@ -116,5 +122,45 @@ func TestRefusals(t *testing.T) {
 		if w := m.ask(c.method, "http://127.0.0.1:7331"+c.path, c.body, c.headers...); w.Code != c.want {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, w.Code, w.Body, c.want)
 		}
+	}
+}
+
+// Clients of other machines are let in without a token only through a proxy, and that is known. Tokens that can be guessed and paths
+// that do not fit are refused.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for _, c := range []struct {
+		opt  server.Options
+		open bool
+		err  string
+	}{
+		{server.Options{PublicURL: "https://box.example/lines"}, true, ""},
+		{server.Options{PublicURL: "https://box.example/", BasePath: "/lines"}, true, ""},
+		{server.Options{PublicURL: "https://box.example/lines/", BasePath: "/lines"}, true, ""},
+		{server.Options{PublicURL: "https://box.example", Token: "short"}, false, ""},
+		{server.Options{PublicURL: "http://localhost:8080"}, false, ""},
+		{server.Options{}, false, ""},
+		{server.Options{PublicURL: "https://box.example/a", BasePath: "/b"}, false, "is not the base path"},
+		{server.Options{BasePath: "/a\nb"}, false, "base path"},
+		{server.Options{BasePath: "/caf\u00e9"}, false, "base path"},
+		{server.Options{Host: "0.0.0.0", Token: "short"}, false, server.ErrShortToken.Error()},
+	} {
+		c.opt.Store = m.store
+		if c.opt.Host == "" {
+			c.opt.Host = "127.0.0.1"
+		}
+		s, err := server.New(c.opt)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%q %q: %v, want %q", c.opt.PublicURL, c.opt.BasePath, err, c.err)
+			}
+			continue
+		}
+		m.must(err)
+		if s.Unguarded() != c.open {
+			t.Errorf("%q: unguarded is %t", c.opt.PublicURL, s.Unguarded())
+		}
+		m.must(s.Close())
 	}
 }

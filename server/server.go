@@ -65,6 +65,12 @@ type Options struct {
 // ErrNeedsToken is returned by New for a host other than this machine's own without a token.
 var ErrNeedsToken = errors.New("other machines can reach this address, so it needs a token")
 
+// ErrShortToken is returned by New for such a host with a token that could be guessed: requests with wrong tokens are not slowed down.
+var ErrShortToken = errors.New("other machines can reach this address, so its token needs 12 characters or more")
+
+// tokenLeast is the length of a token for hosts that other machines reach.
+const tokenLeast = 12
+
 // Server serves a store. It is an http.Handler; Serve runs it on a listener.
 type Server struct {
 	opt    Options
@@ -124,12 +130,18 @@ func New(opt Options) (*Server, error) {
 	return s, nil
 }
 
+// pathBytes are the characters of a base path: those that addresses, cookies and patterns of the mux do not change.
+const pathBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
+
 // place finds out where the server is for its clients.
 func (s *Server) place() error {
 	opt := &s.opt
 	local := guard.IsLoopback(opt.Host)
 	if !local && opt.Token == "" {
 		return ErrNeedsToken
+	}
+	if !local && len(opt.Token) < tokenLeast {
+		return ErrShortToken
 	}
 	base := opt.BasePath
 	s.guard = guard.Guard{Local: local, Token: guard.NewToken(opt.Token), Secure: opt.TLS}
@@ -144,11 +156,19 @@ func (s *Server) place() error {
 		}
 	}
 	base = strings.TrimSuffix(base, "/")
-	if base != "" && (base[0] != '/' || path.Clean(base) != base || strings.ContainsAny(base, "{}?#%\\ \"'<>")) {
+	if base != "" && (base[0] != '/' || path.Clean(base) != base || strings.Trim(base, pathBytes) != "") {
 		return fmt.Errorf("base path %q: must be like /treeline", base)
+	}
+	if u := s.guard.Public; u != nil && strings.Trim(u.Path, "/") != "" && strings.TrimSuffix(u.Path, "/") != base {
+		return fmt.Errorf("public URL %q: its path is not the base path %q", opt.PublicURL, base)
 	}
 	s.base, s.guard.Base = base, base
 	return nil
+}
+
+// Unguarded reports whether clients on other machines are let in without a token: a proxy leads them here.
+func (s *Server) Unguarded() bool {
+	return s.guard.Public != nil && !s.guard.Token.Set() && !guard.IsLoopback(s.guard.Public.Hostname())
 }
 
 // Close ends all streams and the watch, and closes the sessions. No request may come afterwards.
@@ -172,7 +192,8 @@ const (
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: s.opt.Patience / 3, ReadTimeout: s.opt.Patience, IdleTimeout: idleTime, MaxHeaderBytes: headerMost,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		DisableGeneralOptionsHandler: true, // the guard sees every request
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			s.small(c)
 			return ctx

@@ -142,7 +142,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		Home: a.home(), Agents: launchable(), Version: thisVersion(), Clock: a.clock,
 		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})),
 	})
-	if errors.Is(err, server.ErrNeedsToken) {
+	if errors.Is(err, server.ErrNeedsToken) || errors.Is(err, server.ErrShortToken) {
 		return misused("--addr %s: %w; use --token-file FILE, or the variable %s", f.addr, err, tokenVariable)
 	}
 	if err != nil {
@@ -159,10 +159,13 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	}
 	url += reached(l.Addr().String(), host) + h.Base() + "/"
 	if f.publicURL != "" {
-		url = strings.TrimSuffix(f.publicURL, "/") + "/"
+		url = strings.TrimSuffix(strings.TrimSuffix(f.publicURL, "/"), h.Base()) + h.Base() + "/"
 	}
 	if err := a.announce(ctx, s, url, f.write); err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if h.Unguarded() {
+		a.notice("every client that reaches " + url + " can read the sessions, unless the proxy asks for a password; --token-file FILE asks for a token")
 	}
 	if f.browser {
 		a.browse(url)
@@ -181,7 +184,7 @@ func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, 
 	case f.demo && f.root != "":
 		err = misused("--demo and --root cannot be combined")
 	case f.root != "":
-		opt.Roots = []string{f.root}
+		opt.Roots, err = []string{f.root}, isFolder(f.root)
 	case f.demo:
 		dir, err := os.MkdirTemp("", "treeline-demo-")
 		if err != nil {

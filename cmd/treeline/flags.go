@@ -113,14 +113,22 @@ func (f *scopeFlags) store(a *app) (*treeline.Store, error) {
 	if f.root == "" {
 		return a.store()
 	}
-	info, err := os.Stat(f.root)
-	switch {
-	case err != nil:
-		return nil, atPath(f.root, err)
-	case !info.IsDir():
-		return nil, fmt.Errorf("%s: not a folder", f.root)
+	if err := isFolder(f.root); err != nil {
+		return nil, err
 	}
 	return a.store(f.root)
+}
+
+// isFolder returns an error for anything but a folder.
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return atPath(path, err)
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a folder", path)
+	}
+	return nil
 }
 
 // listDir makes --cwd absolute; the default is the working directory. The directory need not exist any more. Symbolic

@@ -5,7 +5,7 @@ const $$ = (q, from = document) => [...from.querySelectorAll(q)];
 const root = document.documentElement;
 const byID = (id) => document.getElementById(id);
 const make = (tag, text = "", name = "") => Object.assign(document.createElement(tag), { textContent: text, className: name });
-// kept reads or writes a value of this browser. Private windows may refuse to store anything.
+// kept reads or writes a value of this browser, unless it refuses.
 const kept = (name, value, place = "localStorage") => {
   try {
     const store = window[place];
@@ -65,7 +65,7 @@ const named = (url) => url.hash.slice(1);
 // light marks the row of an entry in the tree, unless it has none.
 const light = (id) => {
   const rows = $$(".graph a");
-  if (rows.some((a) => named(a) === id)) for (const a of rows) a.ariaCurrent = named(a) === id ? "true" : null;
+  if (rows.some((a) => named(a) === id)) rows.forEach((a) => { a.ariaCurrent = named(a) === id || null; });
 };
 let current = null;
 const select = (e) => {
@@ -169,7 +169,7 @@ const searchFile = async (file, query, found) => {
       const text = x.t.toLowerCase();
       if (hits.length === 50 || !words.every((w) => text.includes(w))) continue;
       const at = Math.max(0, text.indexOf(words[0]) - 60), hit = make("a", x.t.slice(at, at + 200), "hit");
-      hit.href = s.h + (x.e && "#" + encodeURIComponent(x.e));
+      hit.href = s.h + x.e;
       hit.prepend(make("b", s.t.slice(0, 80) + " "), make("small", s.a + " "));
       hits.push(hit);
     }
@@ -190,7 +190,7 @@ const replace = (doc, names) => {
   }
   enhance();
 };
-// merge puts blocks into the transcript and gives the new ones. One that changed is replaced and stays unfolded.
+// merge puts blocks into the transcript and gives the new ones. One that changed stays unfolded.
 const merge = (holder, doc) => {
   const added = [];
   for (const e of $$("[data-live=blocks] > [data-block]", doc)) {
@@ -231,7 +231,7 @@ const live = () => {
     if (following) { toEnd(); count(0); }
   });
   if (newest) newest.onclick = () => { $(".fork.new")?.scrollIntoView({ block: "center" }); count(0); };
-  // mark draws the line above the first block that is new: since the page was opened, or since the last visit.
+  // mark draws a line above the first block that is new since the page was opened, or since the last visit.
   const mark = (block) => {
     if ($(".fork.new")) return;
     const line = make("div", "", "fork new");
@@ -239,16 +239,13 @@ const live = () => {
     block.before(line);
   };
   if (fragment && !location.search) {
-    const ids = () => $$("[data-live=blocks] > [data-block]").map((e) => e.id), visits = () => JSON.parse(kept("visits") || "[]");
-    const visit = visits().find((v) => v[0] === location.pathname), list = ids(), at = list.indexOf(visit?.[1]) + 1;
+    const here = location.pathname, ids = () => $$("[data-live=blocks] > [data-block]").map((e) => e.id), list = ids();
+    const visits = () => JSON.parse(kept("visits") || "[]"), at = list.indexOf(visits().find((v) => v[0] === here)?.[1]) + 1;
     if (at && list[at]) {
       mark(byID(list[at]));
       count(list.length - at);
     }
-    addEventListener("pagehide", () => {
-      const others = visits().filter((v) => v[0] !== location.pathname);
-      kept("visits", JSON.stringify([[location.pathname, ids().pop()], ...others.slice(0, 99)]));
-    });
+    addEventListener("pagehide", () => kept("visits", JSON.stringify([[here, ids().pop()], ...visits().filter((v) => v[0] !== here).slice(0, 99)])));
   }
   addEventListener("scroll", () => { if (fresh && innerHeight + scrollY > document.body.scrollHeight - 120) count(0); }, { passive: true });
 
@@ -288,7 +285,7 @@ const live = () => {
   addEventListener("pagehide", () => source.close());
 };
 
-// more puts earlier or later blocks into the page instead of loading another one.
+// more puts earlier or later blocks into the page.
 const more = async (link) => {
   const way = link.dataset.more, holder = $("[data-live=blocks]"), url = new URL($("main").dataset.fragment, location.href);
   url.searchParams.set(way, new URL(link.href).searchParams.get(way));
@@ -303,7 +300,7 @@ const more = async (link) => {
   }
 };
 
-// A sub-agent's conversation is fetched when it is unfolded. Its blocks are not those of this page: keys and links pass them by.
+// A sub-agent's conversation is fetched when it is unfolded. Keys and links pass its blocks by.
 const unfold = async ({ target }) => {
   const src = target.dataset?.src;
   if (!src || !target.open) return;
@@ -315,7 +312,7 @@ const unfold = async ({ target }) => {
     target.append(inner);
   } catch (e) {
     target.dataset.src = src;
-    say("It cannot be shown: " + e.message);
+    say(e.message);
   }
 };
 
@@ -345,7 +342,7 @@ const branches = () => {
   show();
 };
 
-// Actions: name, keys, function. Every link and button with data-does is one; data-keys are its keys.
+// Actions: name, keys, function. Every element with data-does is one.
 const actions = () => {
   const list = [
     ["Next message or row", "j", () => move(1)],
@@ -365,7 +362,7 @@ const actions = () => {
   }
   return list;
 };
-// nearest gives the element of an action that is closest to the current block: there may be several.
+// nearest gives the element of an action that is closest to the current block.
 const nearest = (name) => {
   const top = (e) => e.getBoundingClientRect().top, middle = current ? top(current) : innerHeight / 3;
   const all = $$("[data-does]").filter((e) => e.dataset.does === name);
@@ -438,7 +435,7 @@ const onClick = (e) => {
 // What needs this script is hidden until it runs.
 const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
 
-// arrive is at the entry that the address names. For one that is not in the page the server is asked, once.
+// arrive shows the entry that the address names. The server is asked once for one that is not in the page.
 const arrive = () => {
   const id = named(location), url = new URL(location.href);
   if (byID(id)) return light(id);

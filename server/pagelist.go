@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -30,6 +31,7 @@ type family struct {
 	below   map[int][]int // the forks and sub-agents of a row
 	tasks   []int         // sub-agents of each row, whose own sub-agents count, too
 	folded  int           // sub-agents that the row of another session counts
+	repeats *usage.Catalogue
 	agents  []page.Choice
 	models  []page.Choice
 	cwds    []page.Choice
@@ -38,7 +40,7 @@ type family struct {
 // familyOf finds out how the rows belong together. It is made once for each list, when a page first needs it.
 func (l *listing) familyOf() *family {
 	l.once.Do(func() {
-		f := family{parents: place.Parents(l.rows), below: map[int][]int{}, tasks: make([]int, len(l.rows))}
+		f := family{parents: place.Parents(l.rows), repeats: usage.Look(l.rows), below: map[int][]int{}, tasks: make([]int, len(l.rows))}
 		agents, models, cwds := map[string]int{}, map[string]int{}, map[string]int{}
 		for i := range l.rows {
 			r := &l.rows[i]
@@ -129,11 +131,9 @@ func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, e
 	for i := range rows {
 		order[i] = l.byPath[rows[i].Path]
 		shown[order[i]] = true
-		if k := rows[i].Known; k != nil {
-			p.Tokens += k.Tokens.Total
-			p.Cost += k.Cost
-		}
 	}
+	used := fam.repeats.Sum(rows, usage.Options{By: []usage.Key{}}).Total // as the page of usage has it: forks do not count twice
+	p.Tokens, p.Cost = used.Tokens.Total, used.Cost
 	if by := place.Order(q.Sort); by != "" && by != place.OrderWhen {
 		sorted := place.Sort(slices.Clone(rows), by)
 		for i := range sorted {

@@ -154,7 +154,7 @@ func TestUsageCSV(t *testing.T) {
 	}
 }
 
-// The list counts the rows that it can show: a sub-agent is in the row of its session, and "show more" leads to more.
+// The list counts the rows that it can show: a sub-agent is in the row of its session, what a fork copied counts once, and "show more" leads to more.
 func TestListCounts(t *testing.T) {
 	t.Parallel()
 	v := demonstration(t)
@@ -167,7 +167,7 @@ func TestListCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); !strings.Contains(text, `<p class="foot">13 sessions · `) || strings.Contains(text, "show more") || !strings.Contains(text, "2 sub-agents") {
+	if text := string(b); !strings.Contains(text, `<p class="foot">13 sessions · 955k tokens · $0.62</p>`) || strings.Contains(text, "show more") || !strings.Contains(text, "2 sub-agents") {
 		t.Errorf("the foot of the list:\n%s", text[strings.Index(text, `<p class="foot">`):])
 	}
 	m := newMachine(t)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"bytes"
 	"fmt"
 	"net/http"
@@ -53,13 +54,8 @@ func (r *request) tell(after, path string) error {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		after = id
 	}
-	at, known := s.feed.parse(s.feed.last())
-	lost := false
-	if after != "" {
-		if at, known = s.feed.parse(after); !known {
-			lost = true
-		}
-	}
+	at, known := s.feed.parse(cmp.Or(after, s.feed.last()))
+	lost := !known
 	h := r.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")

@@ -85,8 +85,6 @@ type (
 		Problems []session.Problem `json:"problems,omitempty"`
 		_        jsonschema.More
 	}
-	// document is an OpenAPI document.
-	openAPI struct{}
 	// nothing is the shape of answers that are not JSON.
 	nothing struct{}
 )

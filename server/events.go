@@ -1,8 +1,8 @@
 package server
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"

@@ -219,21 +219,31 @@ type past struct {
 	unsure bool    // an id has the hash of another one, or could not be looked up
 
 	ends   map[session.EntryID]bool // the ids of Before.Ends
-	byHash map[uint32][]int         // the entries of each hash
+	asked  int                      // how often a hash was looked for
+	byHash map[uint32][]int         // the entries of each hash; nil as long as few were looked for
 	looked int64                    // bytes of chunks that were read
 }
 
-// index prepares has.
-func (p *past) index() {
-	p.ends, p.byHash = map[session.EntryID]bool{}, make(map[uint32][]int, len(p.hashes))
-	for _, end := range p.was.Before.Ends {
-		for _, id := range end {
-			p.ends[id] = true
+// few is how often the hashes are searched one by one. A map of them costs as much as some hundred such searches.
+const few = 64
+
+// entries gives the entries of a hash.
+func (p *past) entries(hash uint32) (list []int) {
+	if p.asked++; p.asked <= few {
+		for i, h := range p.hashes {
+			if h == hash {
+				list = append(list, i)
+			}
+		}
+		return list
+	}
+	if p.byHash == nil {
+		p.byHash = make(map[uint32][]int, len(p.hashes))
+		for i, h := range p.hashes {
+			p.byHash[h] = append(p.byHash[h], i)
 		}
 	}
-	for i, hash := range p.hashes {
-		p.byHash[hash] = append(p.byHash[hash], i)
-	}
+	return p.byHash[hash]
 }
 
 // lookMost is how many bytes of chunks are read to look ids up, at least. After more, reading the whole log costs less.
@@ -241,13 +251,18 @@ const lookMost = 64 << 20
 
 // has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
 func (p *past) has(id session.EntryID) bool {
-	if p.byHash == nil {
-		p.index()
+	if p.ends == nil {
+		p.ends = map[session.EntryID]bool{}
+		for _, end := range p.was.Before.Ends {
+			for _, id := range end {
+				p.ends[id] = true
+			}
+		}
 	}
 	if p.ends[id] {
 		return true
 	}
-	for _, i := range p.byHash[hashID(id)] {
+	for _, i := range p.entries(hashID(id)) {
 		if p.unsure = p.unsure || p.looked > max(p.was.From, lookMost); p.unsure {
 			return false
 		}

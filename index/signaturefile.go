@@ -37,6 +37,7 @@ type signatures struct {
 	file durable.File // nil if there is none
 	size int64        // bytes of it that count
 	held []byte
+	room []byte // for pieces that are looked at one after the other; the index is locked meanwhile
 }
 
 // open opens the file of a generation. It may be longer than size, and may be missing if size is 0.
@@ -99,9 +100,8 @@ func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, tru
 
 // there says whether all pieces of a log can be read.
 func (s *signatures) there(l *Log) bool {
-	var buf []byte
 	for _, p := range l.pieces {
-		data, err := s.read(p, &buf)
+		data, err := s.read(p, &s.room)
 		if err != nil || eachInPiece(l.Name, data, nil, p.chunks, func(*Kept) {}) != nil {
 			return false
 		}
@@ -180,9 +180,8 @@ func (s *signatures) read(p piece, buf *[]byte) ([]byte, error) {
 func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var buf []byte
 	for _, p := range keep(l.pieces, n) {
-		data, err := x.sigs.read(p, &buf)
+		data, err := x.sigs.read(p, &x.sigs.room)
 		if err == nil {
 			err = idsInPiece(l.Name, data, p.chunks, func(from int64, ids []uint32) {
 				for _, id := range ids {

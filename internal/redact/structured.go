@@ -119,7 +119,7 @@ func linesOfBase64(s string) int {
 	end := 0
 	for end < len(s) {
 		i := end
-		for i < len(s) && (isSpace(s[i]) || s[i] == '\\' || (s[i] == 'n' || s[i] == 'r') && s[i-1] == '\\') {
+		for i < len(s) && (isSpace(s[i]) || s[i] == '\\' || i > 0 && (s[i] == 'n' || s[i] == 'r') && s[i-1] == '\\') {
 			i++
 		}
 		n := base64Marks.run(s[i:], len(s))

@@ -34,7 +34,7 @@ func File(ctx context.Context, path string, s *store.Session, o Options, force b
 	return report, err
 }
 
-// vacant reports whether a file can be written: there is none, or one that may be replaced.
+// vacant returns an error unless the path is free, or has a file that may be replaced.
 func vacant(path string, force bool) error {
 	info, err := os.Stat(path)
 	switch {

@@ -23,7 +23,7 @@ type SiteOptions struct {
 	Open func(ctx context.Context, path string) (*store.Session, error)
 	// Force replaces files that exist. Others stay.
 	Force bool
-	// Progress is told how many of the sessions are done; nil for nobody.
+	// Progress, if set, is told how many of the sessions are done.
 	Progress func(done, all int)
 }
 

@@ -2,11 +2,9 @@ package rpc
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"slices"
-	"strings"
-	"time"
+
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // mostRows bounds a page of a list, so that an answer fits in memory whatever the store holds.
@@ -21,51 +19,20 @@ func limit(given *int, otherwise int) (int, error) {
 	return n, nil
 }
 
-// cursor names the last row of a page. It holds the row's place in the order and not its number, so that sessions that appear
-// or disappear meanwhile neither repeat nor hide another.
-type cursor struct {
-	When time.Time `json:"when"`
-	Path string    `json:"path"`
-}
-
-func (c cursor) String() string {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return "" // a time and a string can always be encoded
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text string) (c cursor, err error) {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(data, &c)
-	}
-	if err != nil {
-		err = badParams(`parameter "cursor": it is not one that a page gave`)
-	}
-	return c, err
-}
-
-// compare orders rows: newest first, then by path.
-func (c cursor) compare(o cursor) int {
-	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
-}
-
 // pageOf gives n rows, newest first, that follow the cursor, and the cursor of the next page, nil at the end.
-func pageOf[T any](rows []T, key func(*T) cursor, n int, after string) (part []*T, next *string, err error) {
-	keys, order := make([]cursor, len(rows)), make([]int, len(rows))
+func pageOf[T any](rows []T, key func(*T) wire.Cursor, n int, after string) (part []*T, next *string, err error) {
+	keys, order := make([]wire.Cursor, len(rows)), make([]int, len(rows))
 	for i := range rows {
 		keys[i], order[i] = key(&rows[i]), i
 	}
-	slices.SortFunc(order, func(a, b int) int { return keys[a].compare(keys[b]) })
+	slices.SortFunc(order, func(a, b int) int { return keys[a].Compare(keys[b]) })
 	if after != "" {
-		last, err := parseCursor(after)
+		last, err := wire.ParseCursor(after)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, badParams(`parameter "cursor": it is not one that a page gave`)
 		}
-		from, _ := slices.BinarySearchFunc(order, last, func(i int, last cursor) int {
-			return cmp.Or(keys[i].compare(last), -1) // the row itself is on the page before
+		from, _ := slices.BinarySearchFunc(order, last, func(i int, last wire.Cursor) int {
+			return cmp.Or(keys[i].Compare(last), -1) // the row itself is on the page before
 		})
 		order = order[from:]
 	}

@@ -46,11 +46,11 @@ func listRuns(c *call, p listRunsParams) (runPage, error) {
 		}
 		good = append(good, r)
 	}
-	part, next, err := pageOf(good, func(r *treeline.RunRow) cursor {
+	part, next, err := pageOf(good, func(r *treeline.RunRow) wire.Cursor {
 		if r.Started.IsZero() {
-			return cursor{r.Log.Time, r.Path}
+			return wire.Cursor{When: r.Log.Time, Path: r.Path}
 		}
-		return cursor{r.Started, r.Path}
+		return wire.Cursor{When: r.Started, Path: r.Path}
 	}, n, p.Cursor)
 	for _, r := range part {
 		result.Runs = append(result.Runs, wire.NewRun(*r))

@@ -31,15 +31,15 @@ func (r *request) runRows(opt treeline.RunListOptions) (good []treeline.RunRow, 
 		}
 		good = append(good, row)
 	}
-	slices.SortStableFunc(good, func(a, b treeline.RunRow) int { return runCursor(&a).compare(runCursor(&b)) })
+	slices.SortStableFunc(good, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
 	return good, problems, err
 }
 
-func runCursor(r *treeline.RunRow) cursor {
+func runCursor(r *treeline.RunRow) wire.Cursor {
 	if r.Started.IsZero() {
-		return cursor{r.Log.Time, r.Path}
+		return wire.Cursor{When: r.Log.Time, Path: r.Path}
 	}
-	return cursor{r.Started, r.Path}
+	return wire.Cursor{When: r.Started, Path: r.Path}
 }
 
 func listRuns(r *request, p runsParams) (page runPage, err error) {

@@ -2,11 +2,8 @@ package server
 
 import (
 	"cmp"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -95,48 +92,17 @@ type listParams struct {
 	pageParams
 }
 
-// cursor names the last row of a page by its place in the order, so that sessions that appear or disappear meanwhile
-// neither repeat nor hide another.
-type cursor struct {
-	When time.Time `json:"when"`
-	Path string    `json:"path"`
-}
-
-func (c cursor) String() string {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return "" // a time and a string can always be encoded
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text string) (c cursor, err error) {
-	data, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(data, &c)
-	}
-	if err != nil {
-		err = badCursor()
-	}
-	return c, err
-}
-
 func badCursor() error { return bad("the parameter \"cursor\" is not one that a page gave") }
 
-// compare orders rows: newest first, then by path.
-func (c cursor) compare(o cursor) int {
-	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
-}
-
 // cut gives n of the rows that follow a cursor, and the cursor of the next page. The rows are in its order.
-func cut[T any](rows []T, key func(*T) cursor, n int, after string) (part []T, next *string, err error) {
+func cut[T any](rows []T, key func(*T) wire.Cursor, n int, after string) (part []T, next *string, err error) {
 	if after != "" {
-		last, err := parseCursor(after)
+		last, err := wire.ParseCursor(after)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, badCursor()
 		}
-		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last cursor) int {
-			return cmp.Or(key(&r).compare(last), -1) // the row itself is on the page before
+		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last wire.Cursor) int {
+			return cmp.Or(key(&r).Compare(last), -1) // the row itself is on the page before
 		})
 		rows = rows[from:]
 	}
@@ -180,7 +146,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	if err != nil {
 		return page, err
 	}
-	part, next, err := cut(rows, func(r *place.Row) cursor { return cursor{r.When(), r.Path} }, n, p.Cursor)
+	part, next, err := cut(rows, func(r *place.Row) wire.Cursor { return wire.Cursor{When: r.When(), Path: r.Path} }, n, p.Cursor)
 	if err != nil {
 		return page, err
 	}

@@ -204,7 +204,7 @@ func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, 
 	return opt, clean, err
 }
 
-// reached is the address by which this machine reaches the server: one that stands for all addresses is none.
+// reached is the address by which this machine reaches the server. An address such as 0.0.0.0 cannot be reached itself.
 func reached(addr, host string) string {
 	_, port, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {

@@ -4,7 +4,7 @@ import "slices"
 
 // Build gives the messages that the program sends where a user goes on from the end of a path, without the new prompt, and
 // what it drops on the way. turns are those of the entries after the last compaction. model is that of the last answer before
-// them, "" where there is none. Every rule stands in its own function.
+// them, "" if there is no such answer. Each rule has a function of its own.
 func Build(turns []*Turn, model string) ([]*Turn, []Drop) {
 	var d drops
 	turns = dropBlank(turns)
@@ -86,7 +86,7 @@ func finish(turns []*Turn) []*Turn {
 func sentinel() *Turn { return &Turn{blocks: []block{textBlock(noResponse)}} }
 
 // lastSaid gives the place of the last message that is no output of a command, no attachment and no error of the provider
-// before an attachment; -1 where there is none.
+// before an attachment; -1 if no message is left.
 func lastSaid(turns []*Turn) int {
 	for k, t := range slices.Backward(turns) {
 		if !t.command && !t.note && !t.failed {

@@ -18,7 +18,7 @@ var families = []family{
 	{"claude-sonnet-4-5", false}, {"claude-3-5-sonnet", false}, {"claude-haiku-5-5", true}, {"claude-haiku-4-5", false}, {"claude-fable-5", true},
 }
 
-// familyOf gives the family of a model whose name may have a provider before and a date behind it.
+// familyOf gives the family of a model. The name may begin with a provider and end with a date.
 func familyOf(model string) (family, bool) {
 	model = strings.ToLower(model)
 	for _, f := range families {

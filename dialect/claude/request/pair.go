@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// swapEarly puts results that stand right before the answer with their call, and behind no other such call, behind it.
+// swapEarly moves a result that comes right before the answer with its call to the place after that answer, unless an earlier
+// answer has a call with the same id.
 func swapEarly(turns []*Turn) []*Turn {
 	called := map[string]bool{}
 	for k, t := range turns {

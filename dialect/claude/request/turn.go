@@ -49,7 +49,7 @@ type Turn struct {
 	rest   []block // blocks that follow the results; see joinUsers
 	// quoted is the content where it is one string that nothing has changed.
 	quoted []byte
-	// notes are the texts of an attachment, each a message of its own. note is set also where there are none.
+	// notes are the texts of an attachment, each a message of its own. note is set even if the list is empty.
 	notes [][]block
 	note  bool
 	// alone: it is not joined to the message before it.

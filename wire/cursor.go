@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Cursor names the last row of a page of a list. It holds the row's place in the order and not its number, so that sessions
+// that appear or disappear between two pages neither repeat nor hide another.
+type Cursor struct {
+	When time.Time `json:"when"`
+	Path string    `json:"path"`
+}
+
+// ErrCursor is returned for a text that no page gave.
+var ErrCursor = errors.New("the cursor is not one that a page gave")
+
+// ParseCursor reads what String wrote.
+func ParseCursor(text string) (c Cursor, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		return Cursor{}, ErrCursor
+	}
+	return c, nil
+}
+
+// String is the cursor as clients see it.
+func (c Cursor) String() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "" // a time and a string can always be encoded
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// Compare orders rows: newest first, then by path.
+func (c Cursor) Compare(o Cursor) int {
+	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
+}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"errors"
 	"regexp"
 
@@ -138,7 +139,7 @@ func newer(s *suite) {
 	var records [][]byte
 	for r, err := range l.Backend.Read(s.Context(), at, 0) {
 		s.must(err)
-		records = append(records, r.Data)
+		records = append(records, bytes.Clone(r.Data))
 	}
 	if !version.Match(records[0]) {
 		s.must(release())

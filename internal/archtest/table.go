@@ -83,9 +83,9 @@ var importTable = []row{
 	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
 		modules: "modernc.org/sqlite",
 		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
-	{packages: "backend/*", may: "backend internal/jsonl internal/durable internal/spill internal/rawjson", modules: "*",
-		why: "a backend stores opaque records and does not know what they mean, so every dialect works on it; it may use " +
-			"a module that only it needs (fsnotify for files)"},
+	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/rawjson", modules: "*",
+		why: "a backend stores opaque records, and a database blobs too; it does not know what they mean, so every dialect works " +
+			"on it; it may use a module that only it needs (fsnotify for files)"},
 	{packages: "blob", may: "internal/durable",
 		why: "a blob is bytes under their hash; it does not know what refers to it"},
 	// Derived data on disk.
@@ -171,6 +171,6 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/browser", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/browser internal/pgtest", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

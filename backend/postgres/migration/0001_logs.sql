@@ -1,0 +1,51 @@
+-- Logs, their records, and the generations that were replaced. Every table has the log in its key, so that a sharded database
+-- can distribute by it.
+
+create table treeline.log (
+	log        uuid primary key,          -- first 16 bytes of sha256(origin, 0, name)
+	origin     text not null,
+	name       text collate "C" not null, -- byte order
+	generation bigint not null,           -- counts on after a removal
+	size       bigint not null,
+	torn       boolean not null,          -- the last line is unterminated
+	changed    timestamptz not null,
+	writer     text not null,             -- who wrote last, and from which machine
+	xid        xid8 not null,             -- the transaction that wrote last: the change feed
+	removed    timestamptz                -- a tombstone
+);
+
+create index log_name on treeline.log (origin, name) where removed is null;
+create index log_feed on treeline.log (xid);
+
+-- A record is a row, with its line end. A long one is several rows: positions are byte offsets, and rows lie end to end.
+create table treeline.record (
+	log        uuid not null,
+	generation bigint not null,
+	position   bigint not null,
+	data       bytea not null,
+	primary key (log, generation, position)
+);
+
+create table treeline.retired (
+	log        uuid not null,
+	generation bigint not null,
+	until      timestamptz not null,
+	primary key (log, generation)
+);
+
+-- Blobs are written once. A blob whose row is there has all of its pieces.
+create table treeline.blob (
+	ref     bytea primary key,
+	size    bigint not null,
+	written timestamptz not null
+);
+
+create table treeline.blob_piece (
+	ref  bytea not null,
+	n    integer not null,
+	data bytea not null,
+	primary key (ref, n)
+);
+
+-- Blobs are images, which do not compress.
+alter table treeline.blob_piece alter column data set storage external;

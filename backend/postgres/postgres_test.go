@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/backendtest"
+	"github.com/treeline-dev/treeline/internal/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+// origins counts the places of this process: each is an origin of its own, and all share a database.
+var origins atomic.Int64
+
+// place makes an empty place. Put goes through another Backend, directly to the server.
+func place(t testing.TB, url string, opt backend.OpenOptions) backendtest.Place {
+	t.Helper()
+	origin := fmt.Sprintf("&origin=place%d", origins.Add(1))
+	put, err := Open(pgtest.Shared(t).URL("")+origin, Options{}, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = put.Close() })
+	d := Driver(Options{})
+	return backendtest.Place{
+		Open:     func() (backend.Backend, error) { return d.Open(url+origin, opt) },
+		Put:      func(name string, content []byte) error { return put.put(context.Background(), name, content) },
+		ReadOnly: opt.ReadOnly,
+	}
+}
+
+// put sets the bytes of a log.
+func (b *Backend) put(ctx context.Context, name string, content []byte) error {
+	at, err := b.Stat(ctx, name)
+	if errors.Is(err, backend.ErrNotExist) {
+		_, err = b.Restore(ctx, name, content)
+		return err
+	}
+	if err == nil {
+		_, err = b.replace(ctx, at, newContent(content, name))
+	}
+	return err
+}
+
+func TestPostgres(t *testing.T) {
+	url := pgtest.Shared(t).URL("")
+	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{}) })
+}
+
+func TestBouncer(t *testing.T) {
+	url := pgtest.SharedBouncer(t).URL("")
+	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{}) })
+}
+
+func TestReadOnly(t *testing.T) {
+	url := pgtest.Shared(t).URL("")
+	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{ReadOnly: true}) })
+}

@@ -1,0 +1,303 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/spill"
+)
+
+// A mutation is a statement of three parts: the head changes the row of the log if it is what the caller saw, the body inserts
+// records, and retire notes the generation that is over. Its first parameters are the key of the log and the rows of the body.
+const (
+	body = `), body as (insert into treeline.record (log, generation, position, data)
+		select head.log, head.generation, r.position, r.data from head, unnest($2::bigint[], $3::bytea[]) as r (position, data))`
+	retireOld  = `, old as (insert into treeline.retired select log, generation - 1, now() + interval '30 days' from head)`
+	retireThis = `, old as (insert into treeline.retired select log, generation, now() + interval '30 days' from head)`
+	result     = ` select generation, changed from head`
+
+	sqlAppend = `with head as (update treeline.log
+		set size = size + $6, torn = false, changed = now(), writer = $7, xid = pg_current_xact_id()
+		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
+		returning log, generation, changed` + body + result
+
+	sqlCreate = `with head as (insert into treeline.log as l (log, origin, name, generation, size, torn, changed, writer, xid)
+		values ($1, $4, $5, 1, $6, $7, now(), $8, pg_current_xact_id())
+		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
+			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, removed = null
+		where l.removed is not null
+		returning log, generation, changed` + body + result
+
+	sqlReplace = `with head as (update treeline.log
+		set generation = generation + 1, size = $6, torn = $7, changed = now(), writer = $8, xid = pg_current_xact_id()
+		where log = $1 and generation = $4 and size = $5 and removed is null
+		returning log, generation, changed` + body + retireOld + result
+
+	sqlRemove = `with head as (update treeline.log
+		set removed = now(), changed = now(), writer = $6, xid = pg_current_xact_id()
+		where log = $1 and generation = $4 and size = $5 and removed is null
+		returning log, generation, changed` + body + retireThis + result
+
+	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'.
+	sqlFree = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
+		exists (select from treeline.log where origin = $2 and name > $3 || '/' and name < $3 || '0' and removed is null)`
+)
+
+// mutation is one of these statements with its parameters.
+type mutation struct {
+	sql  string
+	name string
+	log  key
+	args []any // after the rows
+	body content
+	base int64 // position of the body
+	// generation that the records of the body get, as far as it is known; 0 for a new log.
+	generation int64
+	// size of the log afterwards.
+	size int64
+}
+
+// token is the generation that a caller saw. One that is not ours matches no log.
+func token(at backend.Log) (generation int64) {
+	generation, err := strconv.ParseInt(at.Generation, 10, 64)
+	if err != nil || generation <= 0 || strconv.FormatInt(generation, 10) != at.Generation {
+		return -1
+	}
+	return generation
+}
+
+// after is what a mutation returns.
+func (m *mutation) after(generation int64, changed time.Time) backend.Log {
+	return backend.Log{Name: m.name, Generation: strconv.FormatInt(generation, 10), Size: m.size, Time: changed.UTC()}
+}
+
+// errUnmatched: the log is not what the caller saw.
+var errUnmatched = errors.New("no such row")
+
+// database is a pool or a transaction.
+type database interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// run executes a mutation; errUnmatched if it changed nothing.
+func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err error) {
+	if m.body.size > inline {
+		return m.runLarge(ctx, p)
+	}
+	r, err := m.body.rows(m.base)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return m.result(p.QueryRow(ctx, m.sql, m.parameters(r)...))
+}
+
+func (m *mutation) parameters(r rows) []any {
+	return append([]any{m.log, r.positions, r.data}, m.args...)
+}
+
+func (m *mutation) result(row pgx.Row) (backend.Log, error) {
+	var generation int64
+	var changed time.Time
+	err := row.Scan(&generation, &changed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return backend.Log{}, errUnmatched
+	}
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return m.after(generation, changed), nil
+}
+
+// runLarge is run for a body that is too large for parameters: the statement without rows, then COPY, as one transaction.
+func (m *mutation) runLarge(ctx context.Context, p database) (now backend.Log, err error) {
+	err = pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+		now, err = m.result(tx.QueryRow(ctx, m.sql, m.parameters(rows{[]int64{}, [][]byte{}})...))
+		if err != nil {
+			return err
+		}
+		_, err := tx.CopyFrom(ctx, pgx.Identifier{"treeline", "record"}, []string{"log", "generation", "position", "data"},
+			&source{cutter: m.body.cut(m.base), log: m.log, generation: token(now)})
+		return err
+	})
+	return now, err
+}
+
+// mutate runs a mutation to its end. sent says that an earlier attempt may have been executed; unmatched is the error if the
+// log is not what the caller saw.
+func (b *Backend) mutate(ctx context.Context, m *mutation, sent bool, unmatched error) (now backend.Log, err error) {
+	err = b.write(ctx, func(p *pgxpool.Pool, again bool) error {
+		now, err = m.run(ctx, p)
+		if errors.Is(err, errUnmatched) && (again || sent) {
+			return b.recognise(ctx, p, m, &now)
+		}
+		return err
+	})
+	if errors.Is(err, errUnmatched) {
+		err = fmt.Errorf("%s: %w", m.name, unmatched)
+	}
+	if err != nil {
+		return backend.Log{}, err
+	}
+	b.notices.changed()
+	return now, nil
+}
+
+// recognise finds out whether an earlier attempt of a mutation was executed: then its bytes are where it puts them.
+func (b *Backend) recognise(ctx context.Context, p *pgxpool.Pool, m *mutation, now *backend.Log) error {
+	row, err := b.row(ctx, p, m.log)
+	if err != nil {
+		return err
+	}
+	generation := m.generation
+	if generation == 0 {
+		generation = row.generation
+	}
+	switch {
+	case row.generation < generation,
+		m.sql == sqlRemove && row.generation == generation && !row.removed,
+		m.sql == sqlCreate && row.removed,
+		row.generation == generation && row.size < m.size:
+		return errUnmatched
+	}
+	want := make([]byte, min(m.body.size, piece))
+	for at := int64(0); at < m.body.size; {
+		n, err := m.body.ReadAt(want, at)
+		if n == 0 {
+			return err
+		}
+		from := m.base + at
+		have, err := fetch(ctx, p, span{m.log, generation, from, from + int64(n)})
+		if errors.Is(err, errGap) || err == nil && !bytes.HasPrefix(have, want[:n]) {
+			return errUnmatched
+		}
+		if err != nil {
+			return err
+		}
+		at += int64(n)
+	}
+	*now = m.after(generation, row.changed)
+	return nil
+}
+
+// Create implements backend.Backend.
+func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	all, err := b.encode(ctx, name, records)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return b.create(ctx, name, newContent(all, name))
+}
+
+// CreateFrom implements backend.Streamer. The records are collected first, in a temporary file if they are many: no connection
+// is held while the caller makes them, and the attempt can be repeated.
+func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (backend.Log, error) {
+	if err := b.writable(ctx, name); err != nil {
+		return backend.Log{}, err
+	}
+	var all spill.Bytes
+	defer all.Close()
+	for r, err := range records {
+		if err == nil {
+			err = backend.Check(name, true, r)
+		}
+		if err == nil {
+			_, err = all.Write(r)
+		}
+		if err == nil {
+			_, err = all.Write([]byte{'\n'})
+		}
+		if err != nil {
+			return backend.Log{}, err
+		}
+	}
+	return b.create(ctx, name, content{&all, all.Size(), true})
+}
+
+// Restore implements backend.Restorer.
+func (b *Backend) Restore(ctx context.Context, name string, bytes []byte) (backend.Log, error) {
+	if err := b.writable(ctx, name); err != nil {
+		return backend.Log{}, err
+	}
+	return b.create(ctx, name, newContent(bytes, name))
+}
+
+func (b *Backend) create(ctx context.Context, name string, c content) (backend.Log, error) {
+	torn, err := c.torn()
+	if err != nil {
+		return backend.Log{}, err
+	}
+	if err := b.free(ctx, name); err != nil {
+		return backend.Log{}, err
+	}
+	return b.mutate(ctx, b.creating(name, c, torn), false, backend.ErrExist)
+}
+
+// creating is the mutation that makes a log.
+func (b *Backend) creating(name string, c content, torn bool) *mutation {
+	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
+		args: []any{b.origin, name, c.size, torn, b.writer}}
+}
+
+// free checks that a log of that name is neither below another one nor a folder.
+func (b *Backend) free(ctx context.Context, name string) error {
+	above := []key{}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		above = append(above, b.key(dir))
+	}
+	var below, folder bool
+	err := b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
+		return p.QueryRow(ctx, sqlFree, above, b.origin, name).Scan(&below, &folder)
+	})
+	switch {
+	case err != nil:
+		return err
+	case below:
+		return fmt.Errorf("%s: %w: a part of it is a log, not a folder", name, backend.ErrName)
+	case folder:
+		return fmt.Errorf("%s: %w: it is a folder", name, backend.ErrExist)
+	}
+	return nil
+}
+
+// Replace implements backend.Backend.
+func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	all, err := b.encode(ctx, at.Name, records)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return b.replace(ctx, at, newContent(all, at.Name))
+}
+
+func (b *Backend) replace(ctx context.Context, at backend.Log, c content) (backend.Log, error) {
+	torn, err := c.torn()
+	if err != nil {
+		return backend.Log{}, err
+	}
+	generation := token(at)
+	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
+		args: []any{generation, at.Size, c.size, torn, b.writer}}
+	return b.mutate(ctx, m, false, backend.ErrConflict)
+}
+
+// Remove implements backend.Backend.
+func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
+	if err := b.writable(ctx, at.Name); err != nil {
+		return err
+	}
+	generation := token(at)
+	m := &mutation{sql: sqlRemove, name: at.Name, log: b.key(at.Name), body: newContent(nil, at.Name), generation: generation, size: at.Size,
+		args: []any{generation, at.Size, b.writer}}
+	_, err := b.mutate(ctx, m, false, backend.ErrConflict)
+	return err
+}

@@ -3,6 +3,7 @@ module github.com/treeline-dev/treeline
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/chromedp/cdproto v0.157.8
 	github.com/chromedp/chromedp v0.21.0
 	github.com/clipperhouse/displaywidth v0.11.0

@@ -127,7 +127,7 @@ func Start(t testing.TB, opt Options) *Server {
 // find finds the programs: in PATH, otherwise where Debian puts them, the newest version first.
 func find(program string) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
-		return path, nil
+		return filepath.EvalSymlinks(path) // the others lie beside the real one
 	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + program) // the pattern is valid
 	if more, err := os.Stat("/usr/sbin/" + program); err == nil && !more.IsDir() {

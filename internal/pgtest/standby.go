@@ -34,7 +34,11 @@ func (s *Server) Standby(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Exec(t, "alter system set synchronous_standby_names = '"+name+"'", "select pg_reload_conf()")
+	s.Exec(t, "alter system set synchronous_standby_names = '"+name+"'", "select pg_reload_conf()",
+		// The settings are read in the server's own time.
+		`do $$ begin
+			while not exists (select from pg_stat_replication where sync_state = 'sync') loop perform pg_sleep(0.01); end loop;
+		end $$`)
 	return c
 }
 

@@ -1,0 +1,354 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgtest"
+)
+
+// rounds is how often a fault is made: all with TREELINE_SOAK, otherwise few.
+func rounds(few, all int) int {
+	if os.Getenv("TREELINE_SOAK") != "" {
+		return all
+	}
+	return few
+}
+
+// call is an operation of the history: an append at a size, or a look at the size if there is no record.
+type call struct {
+	log    int
+	at     int64
+	record string
+}
+
+// outcome is what it returned.
+type outcome struct {
+	size     int64
+	conflict bool
+}
+
+// history is what clients did and saw.
+type history struct {
+	began time.Time
+
+	mu    sync.Mutex
+	ops   []porcupine.Operation
+	lost  []porcupine.Operation // appends with an unknown outcome
+	acked atomic.Int64
+}
+
+func (h *history) now() int64 { return int64(time.Since(h.began)) }
+
+func (h *history) add(client int, c call, out outcome, from int64, unknown bool) {
+	op := porcupine.Operation{ClientId: client, Input: c, Output: out, Call: from, Return: h.now()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if unknown {
+		h.lost = append(h.lost, op)
+	} else {
+		h.ops = append(h.ops, op)
+	}
+	if !unknown && !out.conflict && c.record != "" {
+		h.acked.Add(1)
+	}
+}
+
+const clients, logs = 16, 4
+
+func logName(n int) string { return fmt.Sprintf("f/%d.jsonl", n) }
+
+// work appends numbered records of one client to one log until ctx ends. Four clients share a log.
+func (h *history) work(ctx context.Context, b *Backend, client, round int) {
+	log := client % logs
+	for i := 0; ctx.Err() == nil; {
+		from := h.now()
+		at, err := b.Stat(context.Background(), logName(log))
+		if err != nil {
+			continue
+		}
+		h.add(client, call{log: log}, outcome{size: at.Size}, from, false)
+		record := fmt.Sprintf("%d %d %d", client, round, i)
+		from = h.now()
+		next, err := b.Append(context.Background(), at, []byte(record))
+		c := call{log, at.Size, record}
+		switch {
+		case errors.Is(err, backend.ErrConflict):
+			h.add(client, c, outcome{conflict: true}, from, false)
+		case err != nil:
+			h.add(client, c, outcome{}, from, true)
+			i++
+		default:
+			h.add(client, c, outcome{size: next.Size}, from, false)
+			i++
+		}
+	}
+}
+
+// more waits until so many more appends were acknowledged.
+func (h *history) more(t *testing.T, n int64) {
+	t.Helper()
+	want, late := h.acked.Load()+n, time.Now().Add(2*time.Minute)
+	for h.acked.Load() < want {
+		if time.Now().After(late) {
+			t.Fatalf("%d appends were acknowledged, want %d", h.acked.Load(), want)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// verify reads the logs and checks that acknowledged records are there once, in the order of their clients, and that the whole
+// history is one of a compare-and-swap.
+func (h *history) verify(t *testing.T, b *Backend) {
+	t.Helper()
+	found := map[string]int{}
+	for log := range logs {
+		at, err := b.Stat(t.Context(), logName(log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := map[string][2]int{}
+		for r, err := range b.Read(t.Context(), at, 0) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			var client, round, i int
+			if _, err := fmt.Sscan(string(r.Data), &client, &round, &i); err != nil {
+				t.Fatalf("%q: %v", r.Data, err)
+			}
+			who := fmt.Sprint(client)
+			if before, ok := last[who]; ok && (round < before[0] || round == before[0] && i <= before[1]) {
+				t.Errorf("record %q comes after %v", r.Data, before)
+			}
+			last[who] = [2]int{round, i}
+			found[string(r.Data)]++
+		}
+	}
+	ops := h.ops
+	for _, op := range h.ops {
+		if c, out := op.Input.(call), op.Output.(outcome); c.record != "" && !out.conflict && found[c.record] != 1 {
+			t.Errorf("acknowledged record %q is there %d times", c.record, found[c.record])
+		}
+	}
+	for _, op := range h.lost { // it was executed at some later time, or never
+		c := op.Input.(call)
+		if found[c.record] > 1 {
+			t.Errorf("record %q is there %d times", c.record, found[c.record])
+		}
+		if found[c.record] == 1 {
+			op.Output, op.Return = outcome{size: c.at + int64(len(c.record)) + 1}, h.now()
+			ops = append(ops, op)
+		}
+	}
+	if result := porcupine.CheckOperationsTimeout(model, ops, time.Minute); result != porcupine.Ok {
+		t.Errorf("the history of %d operations is not linearizable: %v", len(ops), result)
+	}
+	t.Logf("%d appends acknowledged, %d unknown, %d operations", h.acked.Load(), len(h.lost), len(h.ops))
+}
+
+// model is a log as the contract describes it: its size is the state.
+var model = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		parts := make([][]porcupine.Operation, logs)
+		for _, op := range history {
+			log := op.Input.(call).log
+			parts[log] = append(parts[log], op)
+		}
+		return parts
+	},
+	Init: func() any { return int64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		size, c, out := state.(int64), input.(call), output.(outcome)
+		switch {
+		case c.record == "":
+			return out.size == size, size
+		case out.conflict:
+			return c.at != size, size
+		}
+		return c.at == size && out.size == size+int64(len(c.record))+1, out.size
+	},
+}
+
+// run lets all clients work while faults are made, then stops them.
+func (h *history) run(t *testing.T, url string, round int, prepare func(*Backend), faults func()) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	var open []*Backend
+	for range 4 { // processes
+		b, err := Open(url, Options{Patience: time.Minute}, backend.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if prepare != nil {
+			prepare(b)
+		}
+		open = append(open, b)
+	}
+	for client := range clients {
+		group.Go(func() { h.work(ctx, open[client/4], client, round) })
+	}
+	defer func() {
+		stop()
+		group.Wait()
+		for _, b := range open {
+			_ = b.Close()
+		}
+	}()
+	faults()
+}
+
+// begin makes the logs.
+func begin(t *testing.T, url string) *history {
+	t.Helper()
+	b := opened(t, url)
+	for log := range logs {
+		if _, err := b.Create(t.Context(), logName(log)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &history{began: time.Now()}
+}
+
+// opened opens a database for a test.
+func opened(t *testing.T, url string) *Backend {
+	t.Helper()
+	b, err := Open(url, Options{Writer: "tester@machine"}, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return b
+}
+
+// The server is stopped in immediate mode and started again, under 16 clients.
+func TestFaultRestart(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t, pgtest.Options{})
+	url := s.URL("") + "&origin=restart"
+	h := begin(t, url)
+	h.run(t, url, 0, nil, func() {
+		for range rounds(3, 50) {
+			h.more(t, 60)
+			if err := errors.Join(s.Crash(), s.Up()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.more(t, 60)
+	})
+	h.verify(t, opened(t, url))
+}
+
+// cut is a connection that breaks now and then, after a message was sent: its answer is lost, and so is what follows.
+type cut struct {
+	net.Conn
+	rnd  *rand.Rand
+	sent int
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if c.sent++; c.sent > 10 && c.rnd.IntN(40) == 0 {
+		// The server reads what it was sent.
+		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+			_ = half.CloseWrite()
+		}
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0))
+	}
+	return n, err
+}
+
+// Connections break at random, mostly while an answer is on its way.
+func TestFaultCut(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("") + "&origin=cut"
+	h := begin(t, url)
+	var seed, cuts atomic.Uint64
+	h.run(t, url, 0, func(b *Backend) {
+		dial := b.config.ConnConfig.DialFunc
+		b.config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			cuts.Add(1)
+			return &cut{Conn: c, rnd: rand.New(rand.NewPCG(seed.Add(1), 0))}, err
+		}
+	}, func() { h.more(t, int64(rounds(400, 20_000))) })
+	h.verify(t, opened(t, url))
+	if cuts.Load() < 30 {
+		t.Errorf("only %d connections", cuts.Load())
+	}
+}
+
+// The server is killed and its synchronous standby takes over. Clients know both.
+func TestFaultPromote(t *testing.T) {
+	t.Parallel()
+	s := pgtest.Start(t, pgtest.Options{})
+	const origin = "&origin=promote"
+	h := begin(t, s.URL("")+origin)
+	for round := range rounds(1, 10) {
+		standby := s.Standby(t)
+		h.run(t, pgtest.URLs("postgres", s, standby)+origin, round, nil, func() {
+			h.more(t, 60)
+			if err := s.Crash(); err != nil {
+				t.Fatal(err)
+			}
+			standby.Promote(t)
+			h.more(t, 60)
+		})
+		s = standby
+	}
+	h.verify(t, opened(t, s.URL("")+origin))
+}
+
+// An append whose answer was lost is recognised, also if others have appended since or the log was replaced. Other bytes at its
+// place are a conflict.
+func TestRecognise(t *testing.T) {
+	t.Parallel()
+	b := opened(t, pgtest.Shared(t).URL("")+"&origin=recognise")
+	big := bytes.Repeat([]byte("long "), 1<<19) // several pieces
+	for name, mine := range map[string][]byte{"small.jsonl": []byte("mine"), "big.jsonl": big} {
+		at, err := b.Create(t.Context(), name, []byte("first"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lost := &pending{ctx: t.Context(), at: at, more: append(bytes.Clone(mine), '\n')}
+		lost.m = b.appending(at, lost.more, false)
+		other := &pending{ctx: t.Context(), at: at, more: []byte(strings.Repeat("x", len(mine)) + "\n")}
+		other.m = b.appending(at, other.more, false)
+		now, err := b.Append(t.Context(), at, mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := b.alone(lost, true); err != nil || !again.Same(now) {
+			t.Errorf("%s: %+v, %v; want %+v", name, again, err, now)
+		}
+		if _, err := b.alone(lost, false); !errors.Is(err, backend.ErrConflict) {
+			t.Errorf("%s: an append that was not sent before: %v", name, err)
+		}
+		if _, err := b.alone(other, true); !errors.Is(err, backend.ErrConflict) {
+			t.Errorf("%s: other bytes: %v", name, err)
+		}
+		next, err := b.Append(t.Context(), now, []byte("theirs"))
+		if err == nil {
+			_, err = b.Replace(t.Context(), next, []byte("replaced"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := b.alone(lost, true); err != nil || again.Size != now.Size || again.Generation != now.Generation {
+			t.Errorf("%s, replaced since: %+v, %v; want %+v", name, again, err, now)
+		}
+	}
+}

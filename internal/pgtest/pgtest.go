@@ -28,6 +28,9 @@ import (
 // User is the superuser of every server. It needs no password.
 const User = "treeline"
 
+// Guarded is the name of a role that needs one, once a test has created it.
+const Guarded = "guarded"
+
 // patience bounds the wait for a server to start or stop. It is long because tests share the machine.
 const patience = time.Minute
 
@@ -213,7 +216,16 @@ func (s *Server) configure(opt Options) error {
 		return err
 	}
 	_, err = f.WriteString(strings.Join(lines, "\n") + "\n")
-	return errors.Join(err, f.Close())
+	if err := errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	// The first line that matches counts.
+	rules := filepath.Join(s.data(), "pg_hba.conf")
+	old, err := os.ReadFile(rules)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(rules, append([]byte("local all "+Guarded+" scram-sha-256\n"), old...), 0o600)
 }
 
 // run runs a program to its end.

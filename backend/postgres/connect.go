@@ -39,25 +39,29 @@ func (b *Backend) connect(ctx context.Context, write bool) (*link, error) {
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
 	}
-	c, err := pgx.ConnectConfig(ctx, b.config.ConnConfig)
+	if b.pool == nil {
+		var err error
+		if b.pool, err = b.newPool(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := b.pool.Acquire(ctx)
 	if err != nil {
 		return nil, b.plain(ctx, err)
 	}
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	next, err := b.look(ctx, c, write)
+	defer c.Release()
+	next, err := b.look(ctx, c.Conn(), write)
 	if err != nil {
 		return nil, b.plain(ctx, err)
 	}
-	if l != nil {
-		next.pool = l.pool
-	} else if next.pool, err = b.newPool(next.direct); err != nil {
-		return nil, err
+	if !next.direct && !b.pooled.Swap(true) && !b.mode {
+		_ = c.Conn().Close(ctx) // its mode of statements does not work behind a pooler
 	}
 	b.link.Store(next)
 	return next, nil
 }
 
-// look asks a new connection what it leads to.
+// look asks a connection what it leads to.
 func (b *Backend) look(ctx context.Context, c *pgx.Conn, write bool) (*link, error) {
 	var pid uint32
 	if err := c.QueryRow(ctx, "select pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid); err != nil {
@@ -71,13 +75,17 @@ func (b *Backend) look(ctx context.Context, c *pgx.Conn, write bool) (*link, err
 		err = fmt.Errorf("%w: the database has version %d, this program needs %d, and a reader does not change it", ErrSchema, version, newest)
 	}
 	// A pooler has process numbers of its own.
-	return &link{direct: pid == c.PgConn().PID(), there: version > 0}, err
+	return &link{pool: b.pool, direct: pid == c.PgConn().PID(), there: version > 0}, err
 }
 
-func (b *Backend) newPool(direct bool) (*pgxpool.Pool, error) {
+// newPool makes the pool. Connections keep prepared statements until one was found to lead to a pooler.
+func (b *Backend) newPool() (*pgxpool.Pool, error) {
 	config := b.config.Copy()
-	if !b.mode && !direct {
-		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		if b.pooled.Load() && !b.mode {
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		return nil
 	}
 	return pgxpool.NewWithConfig(b.ctx, config)
 }

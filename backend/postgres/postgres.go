@@ -82,8 +82,10 @@ type Backend struct {
 	cancel context.CancelFunc
 	closed atomic.Bool
 
-	mu   sync.Mutex // held while it connects
-	link atomic.Pointer[link]
+	mu     sync.Mutex // held while it connects
+	pool   *pgxpool.Pool
+	pooled atomic.Bool // a pooler is between us and the server
+	link   atomic.Pointer[link]
 
 	queue   queue
 	notices notices
@@ -218,8 +220,8 @@ func (b *Backend) Close() error {
 	b.notices.stop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if l := b.link.Load(); l != nil {
-		l.pool.Close()
+	if b.pool != nil {
+		b.pool.Close()
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/.
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench bench-against soak cover ci interop
+.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop
 
 all: lint test
 
@@ -31,6 +31,10 @@ fuzz:
 # A table of measurements, each with its limit and a baseline from the same run.
 bench:
 	go run ./internal/bench
+
+# Logs in PostgreSQL beside bare statements. It starts a server of its own from the installed binaries.
+bench-postgres:
+	go run ./internal/bench -run postgres
 
 # The working tree compared with a revision: make bench-against REV=main BENCHFLAGS='-quick -run search'
 bench-against:

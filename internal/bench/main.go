@@ -80,6 +80,7 @@ var groups = []group{
 	{"search", search},
 	{"append", appends},
 	{"history", prompts},
+	{"postgres", database},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

@@ -83,13 +83,13 @@ func Main(m interface{ Run() int }) (code int) {
 	return m.Run()
 }
 
-// errAbsent: the programs are not installed.
-var errAbsent = errors.New("PostgreSQL is not installed")
+// ErrAbsent: the programs are not installed.
+var ErrAbsent = errors.New("PostgreSQL is not installed")
 
 // ready fails the test for any error. If the programs are not installed, it skips it, unless TREELINE_CI is set.
 func ready(t testing.TB, err error) {
 	t.Helper()
-	if errors.Is(err, errAbsent) && os.Getenv("TREELINE_CI") == "" {
+	if errors.Is(err, ErrAbsent) && os.Getenv("TREELINE_CI") == "" {
 		t.Skipf("SKIPPED: %v: nothing was tested on a database", err)
 	}
 	if err != nil {
@@ -141,7 +141,7 @@ func find(program string) (string, error) {
 		return n
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("%w: there is no %s", errAbsent, program)
+		return "", fmt.Errorf("%w: there is no %s", ErrAbsent, program)
 	}
 	return slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) }), nil
 }

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/postgres"
+	"github.com/treeline-dev/treeline/internal/pgtest"
+)
+
+// bareSchema is the least that a compare-and-swap of logs needs.
+const bareSchema = `create table public.bare_log (id int primary key, size bigint not null);
+	create table public.bare_record (id int, position bigint, data bytea not null, primary key (id, position))`
+
+// bareAppend is one statement: a loop over it is the baseline of appends.
+const bareAppend = `with head as (update public.bare_log set size = size + length($3::bytea) where id = $1 and size = $2 returning id),
+	body as (insert into public.bare_record select id, $2, $3 from head) select id from head`
+
+// database measures logs in PostgreSQL beside loops of bare statements on the same server. It measures the time that passes: most
+// of the work is the server's. It starts a server that syncs to the disk.
+func database(b *bench) {
+	s, err := pgtest.Launch(pgtest.Options{Durable: true})
+	if errors.Is(err, pgtest.ErrAbsent) {
+		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
+		return
+	}
+	check(err)
+	defer s.Close()
+	ctx := context.Background()
+	first := must(pgx.Connect(ctx, s.URL("")))
+	defer first.Close(ctx)
+	must(first.Exec(ctx, bareSchema))
+	d := &databaseBench{b: b, url: s.URL(""), record: bytes.Repeat([]byte("r"), 1700), first: first}
+	d.appends("1 session, 1 connection", 1, 1, b.size(4000))
+	d.appends("64 sessions, 32 connections", 64, 32, b.size(400))
+	d.read(20_000)
+}
+
+type databaseBench struct {
+	b      *bench
+	url    string
+	record []byte
+	first  *pgx.Conn
+	logs   int // made so far, on the bare side
+}
+
+// turns measures two functions by turns, so that both have the same share of quiet moments, and returns the best of each.
+func (d *databaseBench) turns(ours, bare func()) (best [2]time.Duration) {
+	for n := range d.b.rounds {
+		for i, f := range []func(){ours, bare} {
+			runtime.GC()
+			start := time.Now()
+			f()
+			if took := time.Since(start); n == 0 || took < best[i] {
+				best[i] = took
+			}
+		}
+	}
+	return best
+}
+
+// each runs f for 0 to n-1 at once.
+func each(n int, f func(i int)) {
+	var group sync.WaitGroup
+	for i := range n {
+		group.Go(func() { f(i) })
+	}
+	group.Wait()
+}
+
+// open opens the database as a backend.
+func (d *databaseBench) open(connections int) *postgres.Backend {
+	return must(postgres.Open(fmt.Sprintf("%s&origin=bench&pool_max_conns=%d", d.url, connections), postgres.Options{}, backend.OpenOptions{}))
+}
+
+// appends measures n appends to each of some sessions.
+func (d *databaseBench) appends(what string, sessions, connections, n int) {
+	ctx := context.Background()
+	be := d.open(connections)
+	defer be.Close()
+	at := make([]backend.Log, sessions)
+	for i := range at {
+		at[i] = must(be.Create(ctx, fmt.Sprintf("%s/%d.jsonl", what, i)))
+	}
+	conns := make([]*pgx.Conn, connections)
+	sizes, base := make([]int64, sessions), d.logs
+	for i := range conns {
+		conns[i] = must(pgx.Connect(ctx, d.url))
+		defer conns[i].Close(ctx)
+	}
+	for i := range sizes {
+		must(d.first.Exec(ctx, "insert into public.bare_log values ($1, 0)", base+i))
+	}
+	d.logs += sessions
+	best := d.turns(func() {
+		each(sessions, func(i int) {
+			for range n {
+				at[i] = must(be.Append(ctx, at[i], d.record))
+			}
+		})
+	}, func() {
+		each(connections, func(c int) {
+			for range n {
+				for i := c; i < sessions; i += connections {
+					var id int
+					check(conns[c].QueryRow(ctx, bareAppend, base+i, sizes[i], d.record).Scan(&id))
+					sizes[i] += int64(len(d.record))
+				}
+			}
+		})
+	})
+	rate := func(t time.Duration) string { return fmt.Sprintf("%.0f/s", float64(sessions*n)/t.Seconds()) }
+	d.b.add(row{what: "postgres: append, " + what, figure: rate(best[0]), baseline: "bare statement " + rate(best[1]),
+		ratio: times(best[1], best[0]), target: 0.7})
+}
+
+// read measures reading a session of n records.
+func (d *databaseBench) read(n int) {
+	ctx := context.Background()
+	be := d.open(4)
+	defer be.Close()
+	records := make([][]byte, n)
+	for i := range records {
+		records[i] = d.record
+	}
+	at := must(be.Create(ctx, "read.jsonl", records...))
+	best := d.turns(func() {
+		for _, err := range be.Read(ctx, at, 0) {
+			check(err)
+		}
+	}, func() {
+		found := must(d.first.Query(ctx, `select data from treeline.record r join treeline.log l using (log, generation)
+			where l.origin = 'bench' and l.name = 'read.jsonl' order by position`))
+		var data pgtype.DriverBytes
+		for found.Next() {
+			check(found.Scan(&data))
+		}
+		check(found.Err())
+	})
+	d.b.add(row{what: fmt.Sprintf("postgres: read %d records", n), figure: ms(best[0]), baseline: "bare select " + ms(best[1]),
+		ratio: times(best[1], best[0]), target: 0.5})
+}

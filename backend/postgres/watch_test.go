@@ -1,0 +1,135 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgtest"
+)
+
+// A transaction that commits after a later one is not missed, and what was told is not told again.
+func TestFeedOrder(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("")
+	b := opened(t, url+"&origin=feed")
+	logs := map[string]backend.Log{}
+	for _, name := range []string{"slow.jsonl", "fast.jsonl"} {
+		at, err := b.Create(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logs[name] = at
+	}
+	w := &watcher{b: b, ctx: t.Context(), seen: map[string]uint64{}}
+	feed := func() []string {
+		t.Helper()
+		names, err := w.feed()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	feed()
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	slow, err := c.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := b.key("slow.jsonl")
+	if _, err := slow.Exec(t.Context(), "update treeline.log set xid = pg_current_xact_id() where log = $1", k); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if logs["fast.jsonl"], err = b.Append(t.Context(), logs["fast.jsonl"], []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		if got := feed(); !slices.Equal(got, []string{"fast.jsonl"}) {
+			t.Errorf("after an append: %q", got)
+		}
+		if got := feed(); len(got) > 0 {
+			t.Errorf("told again: %q", got)
+		}
+	}
+	if err := slow.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := feed(); !slices.Equal(got, []string{"slow.jsonl"}) {
+		t.Errorf("after the slow commit: %q", got)
+	}
+}
+
+// A watch goes on after all connections were cut.
+func TestWatchCut(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("") + "&application_name=watchcut&origin=watchcut"
+	b, other := opened(t, url), opened(t, url)
+	at, err := b.Create(t.Context(), "a.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan string, 1000)
+	w, err := b.Watch(func(name string, _ error) { told <- name })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for range 3 {
+		if at, err = other.Append(t.Context(), at, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case name := <-told:
+			if name != "a.jsonl" {
+				t.Errorf("told %q", name)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("an append was never told")
+		}
+		ask[int](t, pgtest.Shared(t).URL(""), "select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = 'watchcut'")
+	}
+}
+
+// Old generations are purged when their time is over, and never the present one.
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("")
+	b := opened(t, url+"&origin=sweep")
+	at, err := b.Create(t.Context(), "a.jsonl", []byte("old"))
+	if err == nil {
+		at, err = b.Replace(t.Context(), at, []byte("new"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sweep := func(remove bool) int {
+		t.Helper()
+		n, err := b.Sweep(t.Context(), time.Now().Add(time.Hour), remove)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := sweep(true); n != 0 {
+		t.Errorf("%d generations were purged before their time", n)
+	}
+	k := b.key("a.jsonl")
+	ask[int](t, url, "with u as (update treeline.retired set until = now() - interval '1 minute' where log = $1 returning 1) select count(*) from u", k)
+	if n, m, l := sweep(false), sweep(true), sweep(true); n != 1 || m != 1 || l != 0 {
+		t.Errorf("found %d, purged %d, then %d", n, m, l)
+	}
+	if n := ask[int](t, url, "select count(*) from treeline.record where log = $1", k); n != 1 {
+		t.Errorf("%d records are left", n)
+	}
+	if got, err := backend.ReadAll(t.Context(), b, at); err != nil || string(got) != "new\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -44,6 +44,7 @@ func database(b *bench) {
 	d.appends("1 session, 1 connection", 1, 1, b.size(4000))
 	d.appends("64 sessions, 32 connections", 64, 32, b.size(400))
 	d.read(20_000)
+	d.cost(b.size(10_000))
 }
 
 type databaseBench struct {
@@ -149,4 +150,29 @@ func (d *databaseBench) read(n int) {
 	})
 	d.b.add(row{what: fmt.Sprintf("postgres: read %d records", n), figure: ms(best[0]), baseline: "bare select " + ms(best[1]),
 		ratio: times(best[1], best[0]), target: 0.5})
+}
+
+// cost measures what an append leaves on the disk of the server: in its write-ahead log, and in the tables.
+func (d *databaseBench) cost(n int) {
+	ctx := context.Background()
+	be := d.open(1)
+	defer be.Close()
+	at := must(be.Create(ctx, "cost.jsonl"))
+	number := func(sql string) (v int64) {
+		check(d.first.QueryRow(ctx, sql).Scan(&v))
+		return v
+	}
+	const (
+		written = "select (pg_current_wal_lsn() - '0/0')::bigint"
+		records = "select pg_total_relation_size('treeline.record')"
+	)
+	must(d.first.Exec(ctx, "checkpoint"))
+	wal, table := number(written), number(records)
+	for range n {
+		at = must(be.Append(ctx, at, d.record))
+	}
+	per := func(sql string, before int64) string { return fmt.Sprintf("%d B", (number(sql)-before)/int64(n)) }
+	baseline := fmt.Sprintf("a record of %d B", len(d.record)+1)
+	d.b.add(row{what: "postgres: write-ahead log per append", figure: per(written, wal), baseline: baseline})
+	d.b.add(row{what: "postgres: table and index per record", figure: per(records, table), baseline: baseline})
 }

@@ -119,6 +119,7 @@ func Open(root string, opt Options, open backend.OpenOptions) (*Backend, error) 
 	if b.writer == "" {
 		b.writer = person()
 	}
+	b.writer = strings.ReplaceAll(strings.ToValidUTF8(b.writer, "_"), "\x00", "_") // the database takes no other text
 	if b.wait == 0 {
 		b.wait = 30 * time.Second
 	}
@@ -173,7 +174,7 @@ func person() string {
 	if err != nil {
 		host = "unknown"
 	}
-	return strings.ToValidUTF8(name+"@"+host, "_")
+	return name + "@" + host
 }
 
 // Origin names the store that the logs come from.

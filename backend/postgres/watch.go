@@ -42,7 +42,7 @@ type notices struct {
 	once sync.Once
 
 	mu       sync.Mutex
-	watchers map[*watcher]struct{}
+	watchers map[*watcher]struct{} // nil after stop
 }
 
 func (n *notices) start(b *Backend) {
@@ -51,13 +51,16 @@ func (n *notices) start(b *Backend) {
 
 // changed is called after a mutation.
 func (n *notices) changed() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.watchers == nil {
+		return // closed meanwhile
+	}
 	n.once.Do(func() { go n.run() })
 	select {
 	case n.news <- struct{}{}:
 	default: // one is due already
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	for w := range n.watchers {
 		w.wake()
 	}
@@ -81,14 +84,14 @@ func (n *notices) run() {
 
 // stop sends what is due and ends the watches.
 func (n *notices) stop() {
-	n.once.Do(func() { close(n.done) })
-	close(n.news)
-	n.b.cancel()
-	<-n.done
 	n.mu.Lock()
 	all := n.watchers
 	n.watchers = nil
 	n.mu.Unlock()
+	n.once.Do(func() { close(n.done) }) // nothing was changed
+	close(n.news)
+	n.b.cancel()
+	<-n.done
 	for w := range all {
 		_ = w.Close()
 	}

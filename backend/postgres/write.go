@@ -53,6 +53,9 @@ const (
 		exists (select from treeline.log where origin = $2 and name > $3 || '/' and name < $3 || '0' and removed is null)`
 )
 
+// longest is the most bytes of a name: it has to fit into an index.
+const longest = 2000
+
 // mutation is one of these statements with its parameters.
 type mutation struct {
 	sql  string
@@ -163,11 +166,12 @@ func (b *Backend) recognise(ctx context.Context, p *pgxpool.Pool, m *mutation, n
 	if generation == 0 {
 		generation = row.generation
 	}
+	same := row.generation == generation
 	switch {
 	case row.generation < generation,
-		m.sql == sqlRemove && row.generation == generation && !row.removed,
-		m.sql == sqlCreate && row.removed,
-		row.generation == generation && row.size < m.size:
+		same && row.size < m.size,
+		m.body.size == 0 && !(same && row.size == m.size), // nothing to compare
+		row.removed != (m.sql == sqlRemove) && same:
 		return errUnmatched
 	}
 	want := make([]byte, min(m.body.size, piece))
@@ -236,6 +240,9 @@ func (b *Backend) create(ctx context.Context, name string, c content) (backend.L
 	torn, err := c.torn()
 	if err != nil {
 		return backend.Log{}, err
+	}
+	if len(name) > longest {
+		return backend.Log{}, fmt.Errorf("%.80s…: %w: it is longer than %d bytes", name, backend.ErrName, longest)
 	}
 	if err := b.free(ctx, name); err != nil {
 		return backend.Log{}, err

@@ -1,11 +1,15 @@
 package pgtest
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // Standby makes a copy of a running server that follows it, as pg_basebackup does, and ends with the test. From then on the
@@ -34,12 +38,33 @@ func (s *Server) Standby(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Exec(t, "alter system set synchronous_standby_names = '"+name+"'", "select pg_reload_conf()",
-		// The settings are read in the server's own time.
-		`do $$ begin
-			while not exists (select from pg_stat_replication where sync_state = 'sync') loop perform pg_sleep(0.01); end loop;
-		end $$`)
+	s.Exec(t, "alter system set synchronous_standby_names = '"+name+"'", "select pg_reload_conf()")
+	s.awaitSync(t)
 	return c
+}
+
+// awaitSync returns when commits wait for the copy. Each look is a transaction of its own: within one, the server shows the same
+// list of connections again.
+func (s *Server) awaitSync(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c, err := pgx.Connect(ctx, s.URL(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(context.Background())
+	for {
+		var ready bool
+		err := c.QueryRow(ctx, "select exists (select from pg_stat_replication where sync_state = 'sync')").Scan(&ready)
+		if err != nil {
+			t.Fatalf("waiting for the standby: %v", err)
+		}
+		if ready {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // Promote makes a copy a server of its own, which takes writes and waits for no other.

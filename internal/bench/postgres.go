@@ -121,7 +121,7 @@ func (d *databaseBench) appends(what string, sessions, connections, n int) {
 		})
 	})
 	rate := func(t time.Duration) string { return fmt.Sprintf("%.0f/s", float64(sessions*n)/t.Seconds()) }
-	d.b.add(row{what: "postgres: append, " + what, figure: rate(best[0]), baseline: "bare statement " + rate(best[1]),
+	d.b.add(row{what: "postgres (elapsed): append, " + what, figure: rate(best[0]), baseline: "bare statement " + rate(best[1]),
 		ratio: times(best[1], best[0]), target: 0.7})
 }
 
@@ -148,7 +148,7 @@ func (d *databaseBench) read(n int) {
 		}
 		check(found.Err())
 	})
-	d.b.add(row{what: fmt.Sprintf("postgres: read %d records", n), figure: ms(best[0]), baseline: "bare select " + ms(best[1]),
+	d.b.add(row{what: fmt.Sprintf("postgres (elapsed): read %d records", n), figure: ms(best[0]), baseline: "bare select " + ms(best[1]),
 		ratio: times(best[1], best[0]), target: 0.5})
 }
 

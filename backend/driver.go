@@ -14,6 +14,11 @@ type Driver struct {
 	Scheme string
 	// Claims reports whether a folder is of this kind; nil claims every folder. It is not asked about URLs.
 	Claims func(dir string) bool
+	// Archive: a place of this kind keeps the logs of many stores; see Foldered.
+	Archive bool
+	// Shown gives a root as people may see it, and as paths of its logs begin: without a password, and without what only
+	// says how to connect. nil is the root itself.
+	Shown func(root string) (string, error)
 	// Open opens the backend at a root: a folder, or a URL without a trailing slash. The root need not exist: until
 	// something is created in it, it is a place without logs.
 	Open func(root string, opt OpenOptions) (Backend, error)
@@ -25,6 +30,11 @@ type OpenOptions struct {
 	ReadOnly bool
 	// Durability says what an append survives when it returns; "" is DurabilityFlush.
 	Durability Durability
+	// Below, if set, is the folder in an archive whose logs are shown: names are relative to it. Backends below one root share
+	// their connections.
+	Below string
+	// Writer is noted with every write in an archive: who writes, and from which machine. "" is this user and this machine.
+	Writer string
 	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(Mended)
 }

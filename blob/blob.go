@@ -93,6 +93,12 @@ type Store interface {
 	Put(ctx context.Context, b []byte) (Ref, error)
 }
 
+// Keeper is a place that keeps logs together with the blobs that they refer to, such as a backend.
+type Keeper interface {
+	// Blobs gives the blobs for the log of that name: reading may be limited to those that it refers to.
+	Blobs(log string) Store
+}
+
 // Get reads a whole blob and checks its hash; ErrCorrupt if that is wrong.
 func Get(ctx context.Context, s Reader, r Ref) ([]byte, error) {
 	f, err := s.Open(ctx, r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,6 +46,7 @@ func Folders(ctx context.Context, b Backend, folder string) ([]string, error) {
 			list = append(list, name)
 		}
 	}
+	slices.Sort(list) // the logs in "a!" are before those in "a"
 	return list, nil
 }
 
@@ -69,4 +71,10 @@ type Marked struct {
 	Mark string
 	// Removed is when the log was removed; zero if it was not.
 	Removed time.Time
+}
+
+// Identified is an archive that can be told from others, whatever its address is.
+type Identified interface {
+	// Identity is a text that no other archive has. It is "" while nothing was ever written there.
+	Identity(ctx context.Context) (string, error)
 }

@@ -42,6 +42,8 @@ var importTable = []row{
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
+	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "a database server is reached in the same way whatever its tables are"},
 	{packages: "internal/jsonschema", pure: true,
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
@@ -83,7 +85,7 @@ var importTable = []row{
 	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
 		modules: "modernc.org/sqlite",
 		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
-	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/rawjson", modules: "*",
+	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/pgdb internal/rawjson", modules: "*",
 		why: "a backend stores opaque records, and a database blobs too; it does not know what they mean, so every dialect works " +
 			"on it; it may use a module that only it needs (fsnotify for files)"},
 	{packages: "blob", may: "internal/durable",

@@ -43,7 +43,7 @@ func (b *Backend) put(ctx context.Context, name string, content []byte) error {
 		return err
 	}
 	if err == nil {
-		_, err = b.replace(ctx, at, newContent(content, name))
+		_, err = b.replace(ctx, at, newContent(content, name), nil)
 	}
 	return err
 }

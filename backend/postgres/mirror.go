@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -14,9 +15,11 @@ import (
 )
 
 const (
-	// An append of any bytes: a line may continue in the first row, and be unterminated in the last.
-	sqlExtend = `with head as (update treeline.log
-		set size = size + $6, torn = case when $6 = 0 then torn else $7 end, changed = now(), writer = $8, xid = pg_current_xact_id(), mark = $9
+	// An append of any bytes: a line may continue in the first row, and be unterminated in the last. Without bytes only the mark
+	// changes.
+	sqlExtend = `with head as (update treeline.log set mark = $9, size = size + $6, torn = case when $6 = 0 then torn else $7 end,
+			changed = case when $6 = 0 then changed else now() end, writer = case when $6 = 0 then writer else $8 end,
+			xid = case when $6 = 0 then xid else pg_current_xact_id() end
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + result
 
@@ -25,7 +28,13 @@ const (
 
 // Extend implements backend.Mirror.
 func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from io.Reader) (now backend.Log, err error) {
-	err = b.collect(ctx, at.Name, &mark, from, func(c content) error {
+	if err := b.writable(ctx, at.Name); err != nil {
+		return backend.Log{}, err
+	}
+	if !backend.IsText(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be extended", at.Name, backend.ErrRecord)
+	}
+	err = collect(at.Name, &mark, from, func(c content) error {
 		torn, err := c.torn()
 		if err != nil {
 			return err
@@ -40,7 +49,10 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from 
 
 // Overwrite implements backend.Mirror.
 func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, from io.Reader) (now backend.Log, err error) {
-	err = b.collect(ctx, at.Name, &mark, from, func(c content) error {
+	if err := b.writable(ctx, at.Name); err != nil {
+		return backend.Log{}, err
+	}
+	err = collect(at.Name, &mark, from, func(c content) error {
 		if at.Generation == "" {
 			now, err = b.create(ctx, at.Name, c, &mark)
 		} else {
@@ -53,10 +65,7 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, fr
 
 // collect calls do with all bytes of a reader. They are in a temporary file if they are many: no connection is held while the caller
 // makes them, and an attempt can be repeated.
-func (b *Backend) collect(ctx context.Context, name string, mark *string, from io.Reader, do func(content) error) error {
-	if err := b.writable(ctx, name); err != nil {
-		return err
-	}
+func collect(name string, mark *string, from io.Reader, do func(content) error) error {
 	*mark = text(*mark)
 	var all spill.Bytes
 	defer all.Close()

@@ -34,7 +34,7 @@ const (
 	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid, mark)
 		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id(), coalesce($8, ''))
 		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
-			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = coalesce($8, l.mark), removed = null
+			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = excluded.mark, removed = null
 		where l.removed is not null
 		returning log, generation, changed` + body + result
 

@@ -40,8 +40,8 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from 
 			return err
 		}
 		generation := token(at)
-		now, err = b.mutate(ctx, &mutation{sql: sqlExtend, name: at.Name, log: b.key(at.Name), body: c, base: at.Size, generation: generation,
-			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}, false, backend.ErrConflict)
+		now, err = b.do(ctx, &mutation{sql: sqlExtend, name: at.Name, log: b.key(at.Name), body: c, base: at.Size, generation: generation,
+			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}, backend.ErrConflict)
 		return err
 	})
 	return now, err
@@ -72,7 +72,23 @@ func collect(name string, mark *string, from io.Reader, do func(content) error) 
 	if _, err := io.Copy(&all, from); err != nil {
 		return err
 	}
-	return do(content{&all, all.Size(), backend.IsText(name)})
+	c, err := collected(&all, name)
+	if err != nil {
+		return err
+	}
+	return do(c)
+}
+
+// collected is a content that stays valid as long as it is needed: a small one is in memory; see do.
+func collected(all *spill.Bytes, name string) (content, error) {
+	if all.Size() > inline {
+		return content{all, all.Size(), backend.IsText(name)}, nil
+	}
+	small := make([]byte, all.Size())
+	if n, err := all.ReadAt(small, 0); n < len(small) {
+		return content{}, err
+	}
+	return newContent(small, name), nil
 }
 
 // Marks implements backend.Mirror.

@@ -157,7 +157,12 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 		return nil, nil
 	}
 	dirs := []string{root.Sessions}
-	if kind == dialect.NeedRoot {
+	if _, _, ok := m.inArchive(root.Sessions); ok {
+		// Files of this machine are not meant: the log is mostly of another one.
+		if kind == dialect.NeedRoot {
+			return nil, nil
+		}
+	} else if kind == dialect.NeedRoot {
 		dirs[0] = Dir(root.Sessions)
 	} else {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
@@ -250,8 +255,12 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
-// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none. An archive keeps only
+// the sessions.
 func (m *Machine) BaseOf(r dialect.Root) string {
+	if _, _, ok := m.inArchive(r.Sessions); ok {
+		return ""
+	}
 	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
 		return base
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	// Roots, if set, are looked at instead of the agents' own folders: folders that hold "sessions", folders that hold logs,
 	// or URLs of backends.
 	Roots []string
+	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
+	Origin string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
@@ -57,6 +59,7 @@ type Machine struct {
 	opt      Options
 	backends backends
 	folders  *folders
+	archives []archive
 	sources  atomic.Pointer[sources]
 }
 
@@ -75,6 +78,7 @@ func New(opt Options) *Machine {
 		m.opt.Env.Folders = m.folders.names
 	}
 	m.backends.drivers = opt.Drivers
+	m.takeRoots()
 	m.forgetSources()
 	return m
 }
@@ -131,6 +135,9 @@ func (m *Machine) DialectAt(path string) dialect.Dialect {
 }
 
 func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
+	if src, _, ok := m.sourceOf(path); ok {
+		return src.Dialect
+	}
 	if src, ok := sourceIn(places, path); ok {
 		return src.Dialect
 	}
@@ -210,7 +217,9 @@ func (m *Machine) Home(d dialect.Dialect, cwd string) string { return m.dirFor(d
 func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	var list []dialect.Root
 	for _, root := range m.opt.Roots {
-		if backend.Scheme(root) != "" {
+		if a, _, ok := m.inArchive(root); ok {
+			list = append(list, m.ownRoot(a, d))
+		} else if backend.Scheme(root) != "" {
 			list = append(list, dialect.Root{Sessions: root})
 		}
 	}
@@ -229,6 +238,9 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	abs, err := Abs(path)
 	if err != nil || path == "" {
 		return dialect.Root{}, false
+	}
+	if src, _, ok := m.sourceOf(abs); ok {
+		return src.Root, src.Dialect.Family() == d.Family()
 	}
 	for _, r := range m.roots(d) {
 		if Within(r.Sessions, abs) {

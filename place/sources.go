@@ -20,6 +20,10 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how the source is known.
 	Why Why
+	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive.
+	Origin string
+	// Err says why nothing of the place is known: it could not be asked for its sources.
+	Err error
 	// Needs names the driver that shows what is there, if the machine does not have it. Such a source is not listed.
 	Needs string
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
@@ -107,13 +111,22 @@ func (m *Machine) Sources() []Source {
 		}
 	}
 	for _, dir := range m.opt.Roots {
+		if _, _, ok := m.inArchive(dir); ok {
+			continue
+		}
 		for _, src := range m.sourcesAt(m.places(), dir) {
 			src.Why = WhyAsked
 			add(src)
 		}
 	}
 	if len(m.opt.Roots) > 0 {
-		return m.beside(nil, list)
+		list = m.beside(nil, list)
+		for _, src := range m.archivedSources() {
+			if !IsRuns(src.Dialect) {
+				add(src)
+			}
+		}
+		return list
 	}
 	for _, src := range m.places() {
 		if !IsRuns(src.Dialect) {
@@ -123,9 +136,20 @@ func (m *Machine) Sources() []Source {
 	return list
 }
 
+// archivedSources are those of all archives, of runs too.
+func (m *Machine) archivedSources() (list []Source) {
+	for _, a := range m.archives {
+		list = append(list, m.sourcesOf(a)...)
+	}
+	return list
+}
+
 // Familiar reports whether Options.Roots names only sources of this machine. What is found out about those may be kept;
 // see the notes on lists in ARCHITECTURE.md.
 func (m *Machine) Familiar() bool {
+	if m.Archived() {
+		return false
+	}
 	known := map[string]bool{}
 	for _, src := range m.places() {
 		if !IsRuns(src.Dialect) && src.claims == nil { // a source with claims lists not all that lies there
@@ -296,9 +320,14 @@ func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
 	return whole, part
 }
 
-// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own. A place
-// that no driver opens is not among them.
-func (m *Machine) RunSources() []Source { return slices.Clone(m.runs()) }
+// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own; or those of
+// archives. A place that no driver opens is not among them.
+func (m *Machine) RunSources() []Source {
+	if m.Archived() {
+		return slices.DeleteFunc(m.archivedSources(), func(src Source) bool { return src.Err == nil && !IsRuns(src.Dialect) })
+	}
+	return slices.Clone(m.runs())
+}
 
 func (m *Machine) runSources() []Source {
 	var list []Source

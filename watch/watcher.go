@@ -156,6 +156,9 @@ func (w *watcher) open() error {
 		return nil
 	}
 	for _, src := range w.m.Sources() {
+		if src.Err != nil {
+			return src.Err
+		}
 		if src.Needs != "" {
 			continue // no driver opens it
 		}

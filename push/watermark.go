@@ -94,7 +94,9 @@ func (w *watermark) settled(here stamp, there backend.Log) bool {
 }
 
 // copied reports whether the copy is as the watermark left it.
-func (w *watermark) copied(there backend.Log) bool { return w.At == there.Size && w.CGen == there.Generation }
+func (w *watermark) copied(there backend.Log) bool {
+	return w.At == there.Size && w.CGen == there.Generation
+}
 
 // headMost is how many bytes are hashed for Head: title slots and headers, which are edited in place.
 const headMost = 4 << 10

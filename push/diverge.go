@@ -109,7 +109,7 @@ func makeFork(d dialect.Dialect, name string, content []byte, common int64) (for
 		return f, nil
 	}
 	h := logtree.FromText(d, "", content).Tree.Header()
-	begun, _ := h.Time.Time()
+	begun, _ := h.Timestamp.Time()
 	id, err := w.NewID(begun, io.MultiReader(bytes.NewReader(seed[:]), repeat(seed)))
 	if err != nil {
 		return f, err
@@ -134,7 +134,7 @@ func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Head
 	}
 	parent := string(h.ID)
 	to := dialect.NewSession{ID: id, CWD: h.CWD, Parent: parent}
-	to.Time, _ = h.Time.Time()
+	to.Time, _ = h.Timestamp.Time()
 	out := make([]byte, 0, len(content)+len(content)/16)
 	stamper, stamps := d.(dialect.Stamper)
 	offset := int64(0)

@@ -78,3 +78,9 @@ type Marked struct {
 	// Removed is when the log was removed; zero if it was not.
 	Removed time.Time
 }
+
+// Identified is an archive that can be told from others, whatever its address is.
+type Identified interface {
+	// Identity is a text that no other archive has. It is "" while nothing was ever written there.
+	Identity(ctx context.Context) (string, error)
+}

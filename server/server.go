@@ -20,8 +20,10 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -30,6 +32,10 @@ import (
 type Options struct {
 	// Store is what is served. The caller closes it after the server.
 	Store *treeline.Store
+	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs gives it with a writer that is noted
+	// with each write; nil is Archive. The caller closes it after the server.
+	Archive   backend.Backend
+	ArchiveAs func(writer string) (backend.Backend, error)
 	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
 	Host string
 	// Token is what clients must know; "" lets all in.
@@ -85,6 +91,7 @@ type Server struct {
 	recent recent
 
 	feed  *feed
+	logs  *logs.Logs // nil without an archive
 	list  catalogue
 	docs  documents
 	slots chan struct{} // one for each answer that is being made
@@ -126,6 +133,10 @@ func New(opt Options) (*Server, error) {
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.feed = newFeed(hex.EncodeToString(epoch))
 	s.list.s, s.docs.s = s, s
+	if opt.Archive != nil {
+		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.epoch,
+			MaxStreams: opt.MaxStreams})
+	}
 	s.routes()
 	return s, nil
 }
@@ -175,6 +186,9 @@ func (s *Server) Unguarded() bool {
 func (s *Server) Close() error {
 	s.close()
 	s.tasks.Wait()
+	if s.logs != nil {
+		return errors.Join(s.logs.Close(), s.docs.closeAll())
+	}
 	return s.docs.closeAll()
 }
 

@@ -30,15 +30,16 @@ type Shared interface {
 	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
-	// Count counts the logs that fit; Order, After and Limit do not matter.
-	Count(ctx context.Context, s Selection) (int, error)
+	// Count counts the logs that fit; Order, After and Limit do not matter. With a query, it also counts their chunks.
+	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
 	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
 	// there are no more. s.Limit is about how many logs are looked at for one answer.
 	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
 
-	// Terms counts the chunks of the logs that fit, and those that have each of the query's terms.
-	Terms(ctx context.Context, s Selection, q *query.Query) (chunks int, with []int, err error)
+	// Models gives the names of all models that answered in a session, in order. A model of sessions that are gone may be among
+	// them.
+	Models(ctx context.Context) ([]string, error)
 
 	// IDs calls take with the hashes of ids of the first n chunks of a log, as Index.IDs does.
 	IDs(ctx context.Context, l *Found, n int, take func(from int64, hash uint32)) error
@@ -47,8 +48,19 @@ type Shared interface {
 	Close() error
 }
 
-// ErrOvertaken: another program has changed what is known of a log. Nothing was put.
-var ErrOvertaken = errors.New("another program has updated the index at the same moment")
+// Counts are how many logs fit, how many chunks these have, and how many chunks may have each term of a query.
+type Counts struct {
+	Logs, Chunks int
+	With         []int
+}
+
+// Errors that callers of a Shared index tell apart with errors.Is.
+var (
+	// ErrOvertaken: another program has changed what is known of a log. Nothing was put.
+	ErrOvertaken = errors.New("another program has updated the index at the same moment")
+	// ErrReadOnly: this program may not bring the index up to date. It can still be read.
+	ErrReadOnly = errors.New("the index cannot be written")
+)
 
 // Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
 type Mark string
@@ -119,8 +131,10 @@ type Selection struct {
 	// limited; nil is all.
 	Below   string
 	Sources []string
-	// Dialects and CWDs have the log's, Models one of the models that answered, IDs the session's id.
-	Dialects, CWDs, Models, IDs []string
+	// Dialects and CWDs have the log's, Models one of the models that answered.
+	Dialects, CWDs, Models []string
+	// Like has the beginning of the session's id, as LikeID gives it.
+	Like []string
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64
@@ -138,6 +152,17 @@ type Selection struct {
 	After *Position
 	// Limit is how many logs are wanted.
 	Limit int
+}
+
+// LikeID is the beginning of an id by which similar ones are found: eight characters.
+func LikeID(id string) string {
+	n := 0
+	for i := range id {
+		if n++; n > 8 {
+			return id[:i]
+		}
+	}
+	return id
 }
 
 // Position is a place in the order of a Selection.

@@ -91,7 +91,16 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 		}
 		return none(rows.Err())
 	})
-	return list, mark, err
+	return list, mark, refused(err)
+}
+
+// refused says that the database takes no writes of this program.
+func refused(err error) error {
+	var pg *pgconn.PgError
+	if errors.Is(err, pgdb.ErrReadOnly) || errors.As(err, &pg) && pg.Code == "42501" {
+		return fmt.Errorf("%w: %w", index.ErrReadOnly, err)
+	}
+	return err
 }
 
 // none: there are no tables of logs yet.
@@ -136,7 +145,7 @@ func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err er
 
 // Put implements index.Shared.
 func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Update) error {
-	return x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	return refused(x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
 		return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
 			if err := put(ctx, tx, updates); err != nil || mark == "" {
 				return err
@@ -144,7 +153,7 @@ func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Updat
 			_, err := tx.Exec(ctx, sqlAdvance, string(mark), int64(index.EncodingVersion), false)
 			return err
 		})
-	})
+	}))
 }
 
 func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {

@@ -121,6 +121,9 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 
 // ofPieces gives the logs of some chunks, as far as they fit.
 func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) ([]index.Found, error) {
+	if len(pieces) == 0 {
+		return nil, nil
+	}
 	var logs [][16]byte
 	for i := range pieces {
 		logs = append(logs, pieces[i].log)
@@ -190,29 +193,4 @@ func join(list []index.Found, pieces []piece) []index.Found {
 		slices.SortFunc(list[i].Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
 	}
 	return slices.DeleteFunc(list, func(l index.Found) bool { return len(l.Spans) == 0 })
-}
-
-// Terms implements index.Shared.
-func (x *Index) Terms(ctx context.Context, sel index.Selection, q *query.Query) (chunks int, with []int, err error) {
-	terms := q.TermKeys()
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
-		with = make([]int, len(terms))
-		for i := -1; i < len(terms); i++ {
-			var s statement
-			s.selects(&sel)
-			to := &chunks
-			if i >= 0 {
-				to = &with[i]
-				if condition := s.keys(&terms[i]); condition != "" {
-					s.where = append(s.where, "(c.whole or "+condition+")")
-				}
-			}
-			sql := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
-			if err := p.QueryRow(ctx, sql+s.clause(), s.args...).Scan(to); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return chunks, with, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
 )
 
 // statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
@@ -72,8 +73,8 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Models != nil {
 		s.and(`l.models && %s::text[]`, texts(sel.Models))
 	}
-	if sel.IDs != nil {
-		s.and(`l.id = any(%s)`, texts(sel.IDs))
+	if sel.Like != nil {
+		s.and(`left(l.id, 8) = any(%s)`, texts(sel.Like))
 	}
 	if sel.Since != 0 {
 		s.and(`l.at >= %s`, sel.Since)
@@ -170,13 +171,49 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 }
 
 // Count implements index.Shared.
-func (x *Index) Count(ctx context.Context, sel index.Selection) (n int, err error) {
-	var s statement
-	s.selects(&sel)
+func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
 	err = x.read(ctx, func(p *pgxpool.Pool) error {
-		return p.QueryRow(ctx, "select count(*) from treeline_index.log l"+s.clause(), s.args...).Scan(&n)
+		var s statement
+		s.selects(&sel)
+		if q == nil {
+			return p.QueryRow(ctx, "select count(*) from treeline_index.log l"+s.clause(), s.args...).Scan(&n.Logs)
+		}
+		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
+		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
+			return err
+		}
+		terms := q.TermKeys()
+		n.With = make([]int, len(terms))
+		for i := range terms {
+			var s statement
+			s.selects(&sel)
+			condition := s.keys(&terms[i])
+			if condition == "" {
+				n.With[i] = n.Chunks
+				continue
+			}
+			s.where = append(s.where, "("+condition+" or c.whole)")
+			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return n, err
+}
+
+// Models implements index.Shared.
+func (x *Index) Models(ctx context.Context) (list []string, err error) {
+	err = x.read(ctx, func(p *pgxpool.Pool) error {
+		rows, err := p.Query(ctx, "select name from treeline_index.model order by name")
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return list, err
 }
 
 // IDs implements index.Shared.

@@ -39,7 +39,7 @@ create index log_heading on treeline_index.log (heading, at desc, name);
 create index log_cwd on treeline_index.log (cwd, at desc, name);
 create index log_source on treeline_index.log (source, at desc, name);
 create index log_name on treeline_index.log (name);
-create index log_id on treeline_index.log (id);
+create index log_id on treeline_index.log (left(id, 8));
 create index log_models on treeline_index.log using gin (models) with (fastupdate = off);
 create index log_first on treeline_index.log (first) where first <> 0;
 

@@ -153,20 +153,27 @@ var importTable = []row{
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/demo", may: ". session run dialect backend store runs",
 		why: "the sessions of the demo are written through the front door, as a program that embeds treeline would write them"},
+	// What a server allows.
+	{packages: "access/accesstest", may: "access internal/*", modules: "*",
+		why: "the suite tests any book of tokens through its interface"},
+	{packages: "access",
+		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "server/guard",
+	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
-	{packages: "server", may: ". session run backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"server/guard internal/jsonschema internal/spill",
+	{packages: "server/metrics",
+		why: "how answers are counted does not depend on what is answered"},
+	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
+		"server/guard server/metrics internal/jsonschema internal/spill",
 		modules: "github.com/klauspost/compress",
 		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
+		may: ". session run dialect llm access backend backend/all index index/query logtree place store find usage watch convert runs " +
 			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

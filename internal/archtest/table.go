@@ -148,7 +148,7 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find usage watch convert runs repair trash",
+			"place store find usage watch convert runs repair trash internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/demo", may: ". session run dialect backend store runs",

@@ -54,6 +54,14 @@ type Counts struct {
 	With         []int
 }
 
+// Driver opens the indexes beside the logs of one kind of archive.
+type Driver struct {
+	// Scheme is the scheme of the archive's URL.
+	Scheme string
+	// Open opens the index of the archive at a root, as backend.Driver.Open takes it.
+	Open func(root string) (Shared, error)
+}
+
 // Errors that callers of a Shared index tell apart with errors.Is.
 var (
 	// ErrOvertaken: another program has changed what is known of a log. Nothing was put.
@@ -77,9 +85,9 @@ type Change struct {
 // Facts are what lists filter and sort by. They follow from the summary and from where the log is, of which the index knows
 // nothing. Times are nanoseconds since 1970; Unknown if there is none.
 type Facts struct {
-	// ID, CWD, Parent and Created are those of the row in a list: a name of a log may say what its records do not.
-	ID, CWD, Parent string
-	Created         session.Time
+	// ID, CWD, Title, Parent and Created are those of the row in a list: the name of a log may say what its records do not.
+	ID, CWD, Title, Parent string
+	Created                session.Time
 	// Heading is what lists call the session.
 	Heading string
 	// When is the time that lists are ordered by, Made that of creation. Used is when the session was last used: nothing in it
@@ -207,7 +215,7 @@ func EncodeLog(l *Log) []byte {
 	kept.pieces = nil
 	w.log(&kept)
 	f := &l.Facts
-	for _, s := range []string{f.ID, f.CWD, f.Parent, f.Created.Text, f.Heading, f.Problem} {
+	for _, s := range []string{f.ID, f.CWD, f.Title, f.Parent, f.Created.Text, f.Heading, f.Problem} {
 		w.string(s)
 	}
 	for _, n := range []int64{f.When, f.Made, f.Used, f.Touched} {
@@ -226,7 +234,9 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	r := reader{data: data, text: string(data), alone: true}
 	r.log(&l)
 	f := &l.Facts
-	f.ID, f.CWD, f.Parent, f.Created.Text, f.Heading, f.Problem = r.string(), r.string(), r.string(), r.string(), r.string(), r.string()
+	for _, s := range []*string{&f.ID, &f.CWD, &f.Title, &f.Parent, &f.Created.Text, &f.Heading, &f.Problem} {
+		*s = r.string()
+	}
 	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
 	f.Run = r.uvarint() != 0
 	if r.bad || len(r.data) > 0 {

@@ -116,3 +116,8 @@ func texts(list []string) []string {
 func folded(heading string) string { return text(strings.ToLower(heading)) }
 
 var _ index.Shared = (*Index)(nil)
+
+// Driver returns the driver for the scheme postgres.
+func Driver(opt Options) index.Driver {
+	return index.Driver{Scheme: "postgres", Open: func(root string) (index.Shared, error) { return Open(root, opt) }}
+}

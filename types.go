@@ -136,6 +136,12 @@ func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions
 
+// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page.
+type PageOptions = find.ListOptions
+
+// Page is a part of the catalogue.
+type Page = find.Page
+
 // Progress is how far the reading of logs for the catalogue is.
 type Progress = find.Progress
 
@@ -223,6 +229,9 @@ type RepairPlan = repair.Plan
 
 // Secret is a key, a token or a password in a log. It does not hold the secret.
 type Secret = repair.Secret
+
+// NeededError is the error for a session that is not removed, since others go on from it.
+type NeededError = trash.NeededError
 
 // Trashed is a session in the trash.
 type Trashed = trash.Item

@@ -71,7 +71,7 @@ var schema = pgdb.Schema{Name: "treeline", Files: migrations}
 // Driver returns the driver for the scheme postgres.
 func Driver(opt Options) backend.Driver {
 	all := &cores{opt: opt, open: map[string]*core{}}
-	return backend.Driver{Name: "postgres", Scheme: "postgres", Archive: true, Shown: pgdb.Shown,
+	return backend.Driver{Name: "postgres", Scheme: "postgres", Archive: true, Split: pgdb.Split, Shown: pgdb.Shown,
 		Open: func(root string, open backend.OpenOptions) (backend.Backend, error) { return all.view(root, open) }}
 }
 

@@ -44,16 +44,16 @@ type archive struct {
 func newArchive(t *testing.T, name string) *archive {
 	t.Helper()
 	a := &archive{T: t, url: pgtest.Shared(t).Database(t, name), now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
-	a.m = a.machine("")
-	shown, err := store.Driver(store.Options{}).Shown(a.url)
+	a.m = a.machine()
+	b, err := store.Open(a.url, store.Options{}, backend.OpenOptions{})
 	a.must(err)
-	a.b, err = a.m.Open(shown)
-	a.must(err)
+	t.Cleanup(func() { b.Close() })
+	a.b = b
 	return a
 }
 
-// machine is a machine that has nothing but a folder of the archive.
-func (a *archive) machine(below string) *place.Machine {
+// machine is a machine that has nothing but the archive.
+func (a *archive) machine() *place.Machine {
 	opt := world.Options(a.TempDir(), nil)
 	opt.Drivers = []backend.Driver{store.Driver(store.Options{})}
 	opt.Roots = []string{a.url}
@@ -105,7 +105,7 @@ func (a *archive) push(origin, home string) {
 				a.must(err)
 				content = append(append(content, r.Data...), '\n')
 			}
-			_, err := a.b.(backend.Mirror).Overwrite(a.Context(), backend.Log{Name: origin + "/" + m.SourceName(src) + "/" + l.Name}, "", bytes.NewReader(content))
+			_, err := a.b.(backend.Mirror).Overwrite(a.Context(), backend.Log{Name: origin + "/" + place.SourceName(m.Env(), src) + "/" + l.Name}, "", bytes.NewReader(content))
 			if errors.Is(err, backend.ErrExist) {
 				continue // sources that share a folder
 			}

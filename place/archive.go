@@ -92,13 +92,18 @@ func readArchive(drivers []backend.Driver, url string) (a archive, ok bool, err 
 // Shown gives a path as people may see it: of a log in an archive without a password, and without what only says how to
 // connect. Any other path stays as it is.
 func (m *Machine) Shown(path string) string {
-	if !isURL(path) {
-		return path
-	}
 	if _, _, ok := m.inArchive(path); ok {
 		return path
 	}
-	a, ok, err := readArchive(m.opt.Drivers, path)
+	return Shown(m.opt.Drivers, path)
+}
+
+// Shown is Machine.Shown for a machine with these drivers.
+func Shown(drivers []backend.Driver, path string) string {
+	if !isURL(path) {
+		return path
+	}
+	a, ok, err := readArchive(drivers, path)
 	switch {
 	case err != nil:
 		return backend.Scheme(path) + "://"

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // withStore are the commands that read or append, by their path below treeline. They work on an archive as on this machine.
@@ -90,4 +93,36 @@ func (a *app) checkStore(url string) error {
 		return usageError{fmt.Errorf("--store: %w", err)}
 	}
 	return nil
+}
+
+// fetch copies a session of the archive to this machine, into the place of its agent, and gives the path of the copy. From
+// then on the command works on this machine. A working directory that is not here is replaced by the one of the command.
+func (a *app) fetch(ctx context.Context, ref, dialectName string, w store.WriteOptions) (path string, err error) {
+	far, err := a.writeStore()
+	if err != nil {
+		return "", err
+	}
+	src, err := a.openIn(ctx, far, ref, dialectName)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	a.archive = ""
+	here, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	opt := store.CreateOptions{CWD: src.CWD(), Dialect: src.Dialect(), Write: w}
+	if isFolder(opt.CWD) != nil {
+		if opt.CWD, err = os.Getwd(); err != nil {
+			return "", err
+		}
+	}
+	opt.Dir = here.Home(opt.Dialect, opt.CWD)
+	sess, err := far.ForkFrom(ctx, src.Path(), opt)
+	if err != nil {
+		return "", err
+	}
+	a.notice("copied to this machine: " + sess.Path())
+	return sess.Path(), sess.Close()
 }

@@ -43,6 +43,8 @@ type Options struct {
 	Roots []string
 	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
 	Origin string
+	// From, if set, is the origin whose sources are listed in archives.
+	From string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.

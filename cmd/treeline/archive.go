@@ -36,6 +36,7 @@ func (a *app) addStore(root *cobra.Command) {
 			continue
 		}
 		cmd.Flags().StringVar(&a.archive, "store", "", "work on the archive at `URL`, such as postgres://host/db, instead of this machine")
+		cmd.Flags().StringVar(&a.origin, "origin", "", "with --store: only the sessions of the machine `NAME`, or the beginning of a name")
 	}
 }
 
@@ -48,6 +49,9 @@ func (a *app) useStore(cmd *cobra.Command, given []string) error {
 			return misused("--store and --root cannot be combined")
 		}
 		return a.checkStore(flag.Value.String())
+	}
+	if a.origin != "" {
+		return misused("--origin needs --store")
 	}
 	for _, arg := range given {
 		ref, _ := splitEntry(arg)

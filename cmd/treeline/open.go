@@ -41,7 +41,7 @@ func (a *app) options() treeline.Options {
 		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 	if a.archive != "" {
-		opt.Roots = []string{a.archive}
+		opt.Roots, opt.From = []string{a.archive}, a.origin
 	}
 	return opt
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	indexes "github.com/treeline-dev/treeline/index/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
@@ -38,7 +39,7 @@ func (a *app) home() string {
 // sessions silently.
 func (a *app) options() treeline.Options {
 	opt := treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 	if a.archive != "" {
 		opt.Roots, opt.From = []string{a.archive}, a.origin

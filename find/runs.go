@@ -97,6 +97,9 @@ func (s *search) listRuns(ctx context.Context) error {
 
 // refreshRuns compares the logs of one place with what is known of them, and reads those that changed.
 func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
+	if p.Err != nil {
+		return p.Err
+	}
 	b, err := s.f.m.Open(p.Root.Sessions)
 	if err != nil {
 		return err

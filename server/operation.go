@@ -31,8 +31,8 @@ type operation struct {
 	// name is the operation's id for clients that are made from the document. doc says what it does; its first sentence is the
 	// summary.
 	name, doc string
-	// media is the type of the answer.
-	media string
+	// media is the type of the answer, body that of a request that is not JSON.
+	media, body string
 	// writes: it changes sessions.
 	writes         bool
 	params, result reflect.Type
@@ -167,15 +167,31 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// decode reads the parameters of a request into a struct. Unknown ones are mistakes: a filter that is misspelled would
-// otherwise give everything.
+// decode reads the parameters of a request into a struct.
 func (r *request) decode(into any, fields []field) error {
 	v := reflect.ValueOf(into).Elem()
+	if err := r.decodeQuery(v, fields); err != nil || r.Method != http.MethodPost {
+		return err
+	}
+	if err := r.decodeBody(into, slices.ContainsFunc(fields, func(f field) bool { return f.in == inBody })); err != nil {
+		return err
+	}
+	for i := range fields {
+		f := &fields[i]
+		if value := v.FieldByIndex(f.index); f.in == inBody && f.needed && value.IsZero() {
+			return bad("%q is missing", f.name)
+		}
+	}
+	return nil
+}
+
+// decodeQuery reads the parameters in the path and the query. Unknown ones are mistakes: a filter that is misspelled would
+// otherwise give everything.
+func (r *request) decodeQuery(v reflect.Value, fields []field) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return bad("the query cannot be read: %v", err)
 	}
-	hasBody := false
 	for i := range fields {
 		f := &fields[i]
 		var given []string
@@ -186,7 +202,6 @@ func (r *request) decode(into any, fields []field) error {
 			given = query[f.name]
 			delete(query, f.name)
 		default:
-			hasBody = true
 			continue
 		}
 		if err := f.set(v.FieldByIndex(f.index), given); err != nil {
@@ -195,18 +210,6 @@ func (r *request) decode(into any, fields []field) error {
 	}
 	for name := range query {
 		return bad("there is no parameter %q", name)
-	}
-	if r.Method != http.MethodPost {
-		return nil
-	}
-	if err := r.decodeBody(into, hasBody); err != nil {
-		return err
-	}
-	for i := range fields {
-		f := &fields[i]
-		if value := v.FieldByIndex(f.index); f.in == inBody && f.needed && value.IsZero() {
-			return bad("%q is missing", f.name)
-		}
 	}
 	return nil
 }
@@ -228,6 +231,10 @@ func (f *field) set(v reflect.Value, given []string) error {
 		}
 	}
 	text := given[0]
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
@@ -239,12 +246,12 @@ func (f *field) set(v reflect.Value, given []string) error {
 			return bad("the parameter %q must be true or false, not %q", f.name, text)
 		}
 		v.SetBool(on)
-	case reflect.Int:
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || v.OverflowInt(n) {
 			return bad("the parameter %q must be a number, not %q", f.name, text)
 		}
-		v.SetInt(int64(n))
+		v.SetInt(n)
 	default:
 		panic("server: a parameter of type " + v.Type().String())
 	}

@@ -98,7 +98,7 @@ func (s *Server) route(in *admitted, r *request) {
 		return
 	}
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
 		other := r.Request.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "" {

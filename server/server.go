@@ -20,8 +20,10 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -31,6 +33,10 @@ import (
 type Options struct {
 	// Store is what is served. The caller closes it after the server.
 	Store *treeline.Store
+	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs gives it with a writer that is noted
+	// with each write; nil is Archive. The caller closes it after the server.
+	Archive   backend.Backend
+	ArchiveAs func(writer string) (backend.Backend, error)
 	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
 	Host string
 	// Token is what clients must know to do everything; "" is none.
@@ -94,6 +100,7 @@ type Server struct {
 	recent recent
 
 	feed *feed
+	logs *logs.Logs // nil without an archive
 	list catalogue
 	docs documents
 	busy atomic.Int64 // requests
@@ -131,6 +138,10 @@ func New(opt Options) (*Server, error) {
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.feed = newFeed(hex.EncodeToString(epoch))
 	s.list.s, s.docs.s = s, s
+	if opt.Archive != nil {
+		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.epoch,
+			MaxStreams: opt.MaxStreams})
+	}
 	if opt.Access != nil {
 		s.journal = access.NewJournal(opt.Access, func(err error) { s.log.Error("the audit log", "error", err) })
 	}
@@ -187,6 +198,9 @@ func (s *Server) Close() error {
 	s.close()
 	s.tasks.Wait()
 	err := s.docs.closeAll()
+	if s.logs != nil {
+		err = errors.Join(s.logs.Close(), err)
+	}
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())
 	}

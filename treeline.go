@@ -31,7 +31,8 @@ type Options struct {
 	// Backends open places besides plain folders and memory, such as an agent's database; package backend/all lists all
 	// drivers. A source whose driver is missing is listed with what it Needs, and not read.
 	Backends []backend.Driver
-	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. What is found
+	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. In an archive,
+	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is found
 	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
 	Roots []string
 	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
@@ -102,6 +103,19 @@ func New(opt Options) (*Store, error) {
 	}
 	var ix *index.Index
 	o.Rows = place.Rows{Index: func() *index.Index { return ix }, Clock: clock}
+	archived, err := place.CheckRoots(o.Drivers, o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if archived {
+		origin := Origin
+		if opt.ReadOnly {
+			origin = readOrigin // a reader does not make one
+		}
+		if o.Origin, err = origin(o.Own); err != nil {
+			return nil, err
+		}
+	}
 	m := place.New(o)
 	if len(opt.Roots) > 0 && shared && !m.Familiar() {
 		opt.Cache = "" // in memory; see Options.Roots

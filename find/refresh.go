@@ -59,6 +59,9 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	var keys []string
 	known := f.ix.Catalogue()
 	for _, src := range f.m.Sources() {
+		if src.Err != nil {
+			return nil, src.Err
+		}
 		s := source{Source: src, key: src.Key(), pathOf: src.Paths()}
 		keys = append(keys, s.key)
 		if src.Needs != "" {

@@ -97,6 +97,9 @@ func (s *search) listRuns(ctx context.Context) error {
 
 // refreshRuns compares the logs of one place with what is known of them, and reads those that changed.
 func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
+	if p.Err != nil {
+		return p.Err
+	}
 	b, err := s.f.m.Open(p.Root.Sessions)
 	if err != nil {
 		return err
@@ -249,6 +252,9 @@ func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) (
 		return peek.Ends(ctx, row.Backend, row.Log, head, tail)
 	})
 	cwd := row.CWD()
+	if may := m.s.opt.Project; may != nil && !may(cwd) {
+		return nil, nil
+	}
 	if want := m.s.opt.CWD; err != nil || want != "" && (cwd == "" || !m.s.f.m.SameDir(cwd, want)) {
 		return nil, nil
 	}

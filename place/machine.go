@@ -41,6 +41,8 @@ type Options struct {
 	// Roots, if set, are looked at instead of the agents' own folders: folders that hold "sessions", folders that hold logs,
 	// or URLs of backends.
 	Roots []string
+	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
+	Origin string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
@@ -57,6 +59,7 @@ type Machine struct {
 	opt      Options
 	backends backends
 	folders  *folders
+	archives []archive
 	sources  atomic.Pointer[sources]
 }
 
@@ -75,6 +78,7 @@ func New(opt Options) *Machine {
 		m.opt.Env.Folders = m.folders.names
 	}
 	m.backends.drivers = opt.Drivers
+	m.takeRoots()
 	m.forgetSources()
 	return m
 }
@@ -131,6 +135,9 @@ func (m *Machine) DialectAt(path string) dialect.Dialect {
 }
 
 func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
+	if src, _, ok := m.sourceOf(path); ok {
+		return src.Dialect
+	}
 	if src, ok := sourceIn(places, path); ok {
 		return src.Dialect
 	}
@@ -150,7 +157,12 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 		return nil, nil
 	}
 	dirs := []string{root.Sessions}
-	if kind == dialect.NeedRoot {
+	if _, _, ok := m.inArchive(root.Sessions); ok {
+		// Files of this machine are not meant: the log is mostly of another one.
+		if kind == dialect.NeedRoot {
+			return nil, nil
+		}
+	} else if kind == dialect.NeedRoot {
 		dirs[0] = Dir(root.Sessions)
 	} else {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
@@ -210,7 +222,9 @@ func (m *Machine) Home(d dialect.Dialect, cwd string) string { return m.dirFor(d
 func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	var list []dialect.Root
 	for _, root := range m.opt.Roots {
-		if backend.Scheme(root) != "" {
+		if a, _, ok := m.inArchive(root); ok {
+			list = append(list, m.ownRoot(a, d))
+		} else if backend.Scheme(root) != "" {
 			list = append(list, dialect.Root{Sessions: root})
 		}
 	}
@@ -230,6 +244,9 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	if err != nil || path == "" {
 		return dialect.Root{}, false
 	}
+	if src, _, ok := m.sourceOf(abs); ok {
+		return src.Root, src.Dialect.Family() == d.Family()
+	}
 	for _, r := range m.roots(d) {
 		if Within(r.Sessions, abs) {
 			return r, true
@@ -238,8 +255,12 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
-// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none. An archive keeps only
+// the sessions.
 func (m *Machine) BaseOf(r dialect.Root) string {
+	if _, _, ok := m.inArchive(r.Sessions); ok {
+		return ""
+	}
 	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
 		return base
 	}
@@ -334,8 +355,11 @@ func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*
 }
 
 // BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
-// agent's default one; "" if the dialect has none.
+// agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
 func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
+	if a, _, ok := m.inArchive(path); ok && d.Layout().RootAt("").Blobs != "" {
+		return a.shown
+	}
 	abs, err := Abs(path)
 	if err != nil || path == "" || isURL(abs) {
 		return ""
@@ -354,7 +378,11 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 
 // Blobs gives the blobs that references in a log mean; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
-	return m.BlobsIn(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if isURL(dir) {
+		return m.kept(path, m.Open)
+	}
+	return m.BlobsIn(dir)
 }
 
 // BlobsIn gives the blobs of a folder; nil if there are none.
@@ -367,7 +395,14 @@ func (m *Machine) BlobsIn(dir string) blob.Reader {
 
 // BlobsWriting is Blobs for writing.
 func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
-	return m.BlobsInWriting(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if !isURL(dir) {
+		return m.BlobsInWriting(dir)
+	}
+	if m.opt.ReadOnly {
+		return nil
+	}
+	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenWriting(root, "") })
 }
 
 // BlobsInWriting is BlobsIn for writing.

@@ -14,7 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -93,7 +96,27 @@ type request struct {
 	*http.Request
 	s *Server
 	w http.ResponseWriter
+	// grant is what the client may do; nil is everything.
+	grant *access.Grant
+	// about is the session that the client asked for; nil for none.
+	about *place.Row
 }
+
+// errNotModified ends an operation whose client has the answer already.
+var errNotModified = errors.New("not modified")
+
+// made makes an answer in memory and sends it.
+func (r *request) made(media string, f func(*bytes.Buffer) error) error {
+	return r.s.sender.Made(r.w, r.Request, media, f)
+}
+
+// streamed sends an answer while it is made; see reply.Sender.
+func (r *request) streamed(media string, f func(io.Writer) error) error {
+	return r.s.sender.Streamed(r.w, r.Request, media, f)
+}
+
+// unchanged sets the tag of the answer and reports whether the client has it already.
+func (r *request) unchanged(tag string) bool { return reply.Unchanged(r.w, r.Request, tag) }
 
 // badRequest is a mistake of the client.
 type badRequest struct{ text string }

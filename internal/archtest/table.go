@@ -127,6 +127,8 @@ var importTable = []row{
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
 	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
+	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/redact",
+		why: "copies are made of bytes; only where two copies have diverged does it matter what a record says"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},
 	{packages: "history", may: "session place store internal/rawjson internal/durable internal/litefile",
@@ -148,7 +150,7 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find usage watch convert runs repair trash",
+			"place store find usage watch convert runs repair trash internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/demo", may: ". session run dialect backend store runs",
@@ -165,11 +167,14 @@ var importTable = []row{
 		why: "logs and blobs are passed on as bytes, from any backend; what they mean, and what a caller may see, is for others to say"},
 	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
+	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
+		why: "how an answer reaches a slow client does not depend on what is answered"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
 		"backend/remote/protocol server/guard server/logs server/metrics internal/jsonschema internal/spill",
 		modules: "github.com/klauspost/compress",
+		"server/guard server/metrics server/reply internal/jsonschema",
 		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",

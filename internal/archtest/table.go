@@ -172,10 +172,8 @@ var importTable = []row{
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"backend/remote/protocol server/guard server/logs server/metrics internal/jsonschema internal/spill",
-		modules: "github.com/klauspost/compress",
-		"server/guard server/metrics server/reply internal/jsonschema",
-		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
+		"backend/remote/protocol server/guard server/logs server/metrics server/reply internal/jsonschema",
+		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},

@@ -224,6 +224,9 @@ type RepairPlan = repair.Plan
 // Secret is a key, a token or a password in a log. It does not hold the secret.
 type Secret = repair.Secret
 
+// NeededError is the error for a session that is not removed, since others go on from it.
+type NeededError = trash.NeededError
+
 // Trashed is a session in the trash.
 type Trashed = trash.Item
 

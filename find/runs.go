@@ -252,6 +252,9 @@ func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) (
 		return peek.Ends(ctx, row.Backend, row.Log, head, tail)
 	})
 	cwd := row.CWD()
+	if may := m.s.opt.Project; may != nil && !may(cwd) {
+		return nil, nil
+	}
 	if want := m.s.opt.CWD; err != nil || want != "" && (cwd == "" || !m.s.f.m.SameDir(cwd, want)) {
 		return nil, nil
 	}

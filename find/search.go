@@ -23,6 +23,9 @@ type Options struct {
 	Fields       query.Field
 	// Source is the name of a dialect or of a family, or the folder of a source; CWD is the working directory of sessions.
 	Source, CWD string
+	// Project, if set, is asked whether the sessions and runs of a working directory exist for the caller: what it refuses is left
+	// out, and nothing in the result depends on it. "" is for those without one.
+	Project func(cwd string) bool
 	// Since is the first moment that passes, Until the first that does not. An entry without a time has that of its
 	// session.
 	Since, Until time.Time
@@ -110,7 +113,7 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	res := &Result{Nothing: len(s.ids)+len(s.runs) == 0}
+	res := &Result{Nothing: len(s.ids) == 0 && (len(s.runs) == 0 || opt.Project != nil)} // whose runs they are is not known yet
 	which := 0
 	if res.Hits, res.More, which, err = s.find(ctx, queries); err != nil {
 		return nil, err

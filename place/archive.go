@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 )
 
@@ -183,6 +184,56 @@ func (m *Machine) sourcesOf(a archive) []Source {
 	return list
 }
 
+// Shelf is a backend with the logs of sources, for callers that follow all of them. An archive is one shelf, also for sources
+// that it gets later. Any other source is a shelf of its own.
+type Shelf struct {
+	Backend backend.Backend
+	// Dir is the folder or URL that names of logs are relative to.
+	Dir string
+	// Owns reports whether a log of that name is a session's.
+	Owns func(name string) bool
+	// Path is what people call a log. InSource is its name in its source.
+	Path, InSource func(name string) string
+}
+
+// Shelves gives the backends of all sources. It fails if an archive cannot be reached.
+func (m *Machine) Shelves(ctx context.Context) (list []Shelf, err error) {
+	for _, a := range m.archives {
+		dir := Join(a.shown, a.below)
+		b, err := m.Open(dir)
+		if err == nil {
+			_, err = backend.Folders(ctx, b, "")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.shown, err)
+		}
+		list = append(list, Shelf{
+			Backend: b, Dir: dir, Path: func(name string) string { return dir + "/" + name },
+			Owns: func(name string) bool {
+				src, rest, ok := m.sourceOf(dir + "/" + name)
+				return ok && rest != "" && !IsRuns(src.Dialect) && src.Owns(rest)
+			},
+			InSource: func(name string) string {
+				_, rest, _ := m.sourceOf(dir + "/" + name)
+				return rest
+			},
+		})
+	}
+	for _, src := range m.plainSources() {
+		if src.Needs != "" {
+			continue // no driver opens it
+		}
+		b, err := m.Open(src.Root.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Shelf{
+			Backend: b, Dir: Clean(src.Root.Sessions), Path: src.PathOf, Owns: src.Owns, InSource: func(name string) string { return name },
+		})
+	}
+	return list, nil
+}
+
 // ownRoot is where new sessions of a dialect go in an archive.
 func (m *Machine) ownRoot(a archive, d dialect.Dialect) dialect.Root {
 	origin := m.opt.Origin
@@ -190,6 +241,23 @@ func (m *Machine) ownRoot(a archive, d dialect.Dialect) dialect.Root {
 		origin = noOrigin
 	}
 	return dialect.Root{Sessions: Join(a.shown, origin, d.Name())}
+}
+
+// kept gives the blobs that an archive keeps for a log; nil if it keeps none.
+func (m *Machine) kept(path string, open func(root string) (backend.Backend, error)) blob.Store {
+	src, name, ok := m.sourceOf(path)
+	if !ok || name == "" {
+		return nil
+	}
+	b, err := open(src.Root.Sessions)
+	if err != nil {
+		return nil // the log cannot be opened either
+	}
+	k, ok := b.(blob.Keeper)
+	if !ok {
+		return nil
+	}
+	return k.Blobs(name)
 }
 
 // Origin is the identity of this machine in archives; "" if it has none yet.

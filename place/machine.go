@@ -157,7 +157,12 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 		return nil, nil
 	}
 	dirs := []string{root.Sessions}
-	if kind == dialect.NeedRoot {
+	if _, _, ok := m.inArchive(root.Sessions); ok {
+		// Files of this machine are not meant: the log is mostly of another one.
+		if kind == dialect.NeedRoot {
+			return nil, nil
+		}
+	} else if kind == dialect.NeedRoot {
 		dirs[0] = Dir(root.Sessions)
 	} else {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
@@ -250,8 +255,12 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
-// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none. An archive keeps only
+// the sessions.
 func (m *Machine) BaseOf(r dialect.Root) string {
+	if _, _, ok := m.inArchive(r.Sessions); ok {
+		return ""
+	}
 	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
 		return base
 	}
@@ -346,8 +355,11 @@ func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*
 }
 
 // BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
-// agent's default one; "" if the dialect has none.
+// agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
 func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
+	if a, _, ok := m.inArchive(path); ok && d.Layout().RootAt("").Blobs != "" {
+		return a.shown
+	}
 	abs, err := Abs(path)
 	if err != nil || path == "" || isURL(abs) {
 		return ""
@@ -366,7 +378,11 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 
 // Blobs gives the blobs that references in a log mean; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
-	return m.BlobsIn(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if isURL(dir) {
+		return m.kept(path, m.Open)
+	}
+	return m.BlobsIn(dir)
 }
 
 // BlobsIn gives the blobs of a folder; nil if there are none.
@@ -379,7 +395,14 @@ func (m *Machine) BlobsIn(dir string) blob.Reader {
 
 // BlobsWriting is Blobs for writing.
 func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
-	return m.BlobsInWriting(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if !isURL(dir) {
+		return m.BlobsInWriting(dir)
+	}
+	if m.opt.ReadOnly {
+		return nil
+	}
+	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenWriting(root, "") })
 }
 
 // BlobsInWriting is BlobsIn for writing.

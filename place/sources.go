@@ -98,6 +98,19 @@ func (src *Source) Paths() func(name string) string {
 // Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
 // once. If folders overlap, each log is listed for one of them. Places of runs are not among them.
 func (m *Machine) Sources() []Source {
+	list := m.plainSources()
+	for _, a := range m.archives {
+		for _, src := range m.sourcesOf(a) {
+			if !IsRuns(src.Dialect) {
+				list = append(list, src)
+			}
+		}
+	}
+	return list
+}
+
+// plainSources are those that are not in archives.
+func (m *Machine) plainSources() []Source {
 	var list []Source
 	seen := map[string]bool{}
 	add := func(src Source) {
@@ -120,26 +133,12 @@ func (m *Machine) Sources() []Source {
 		}
 	}
 	if len(m.opt.Roots) > 0 {
-		list = m.beside(nil, list)
-		for _, src := range m.archivedSources() {
-			if !IsRuns(src.Dialect) {
-				add(src)
-			}
-		}
-		return list
+		return m.beside(nil, list)
 	}
 	for _, src := range m.places() {
 		if !IsRuns(src.Dialect) {
 			add(src)
 		}
-	}
-	return list
-}
-
-// archivedSources are those of all archives, of runs too.
-func (m *Machine) archivedSources() (list []Source) {
-	for _, a := range m.archives {
-		list = append(list, m.sourcesOf(a)...)
 	}
 	return list
 }
@@ -323,10 +322,18 @@ func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
 // RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own; or those of
 // archives. A place that no driver opens is not among them.
 func (m *Machine) RunSources() []Source {
-	if m.Archived() {
-		return slices.DeleteFunc(m.archivedSources(), func(src Source) bool { return src.Err == nil && !IsRuns(src.Dialect) })
+	if !m.Archived() {
+		return slices.Clone(m.runs())
 	}
-	return slices.Clone(m.runs())
+	var list []Source
+	for _, a := range m.archives {
+		for _, src := range m.sourcesOf(a) {
+			if src.Err != nil || IsRuns(src.Dialect) {
+				list = append(list, src)
+			}
+		}
+	}
+	return list
 }
 
 func (m *Machine) runSources() []Source {

@@ -12,10 +12,13 @@ import (
 
 // Drivers returns the drivers in the order in which they are asked. The driver of files claims every folder, so it is last.
 func Drivers() []backend.Driver {
+	database := postgres.Driver(postgres.Options{})
+	alias := database
+	alias.Scheme = "postgresql" // PostgreSQL's own tools know both
 	return []backend.Driver{
 		codelia.Driver(),
 		memory.Driver("memory"),
-		postgres.Driver(postgres.Options{}),
+		database, alias,
 		file.Driver(file.Options{}),
 	}
 }

@@ -232,24 +232,6 @@ func opened(t *testing.T, url, below string) *Backend {
 	return b
 }
 
-// The server is stopped in immediate mode and started again, under 16 clients.
-func TestFaultRestart(t *testing.T) {
-	t.Parallel()
-	s := pgtest.Start(t, pgtest.Options{})
-	url := s.URL("")
-	h := begin(t, url)
-	h.run(t, url, 0, nil, func() {
-		for range rounds(3, 50) {
-			h.more(t, 60)
-			if err := errors.Join(s.Crash(), s.Up()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		h.more(t, 60)
-	})
-	h.verify(t, opened(t, url, "fault"))
-}
-
 // cut is a connection that breaks now and then, after a message was sent: its answer is lost, and so is what follows.
 type cut struct {
 	net.Conn
@@ -282,21 +264,31 @@ func TestFaultCut(t *testing.T) {
 			cuts.Add(1)
 			return &cut{Conn: c, rnd: rand.New(rand.NewPCG(seed.Add(1), 0))}, err
 		}
-	}, func() { h.more(t, int64(rounds(400, 20_000))) })
+	}, func() { h.more(t, int64(rounds(250, 20_000))) })
 	h.verify(t, opened(t, url, "fault"))
 	if cuts.Load() < 30 {
 		t.Errorf("only %d connections", cuts.Load())
 	}
 }
 
-// The server is killed and its synchronous standby takes over. Clients know both.
-func TestFaultPromote(t *testing.T) {
+// The server is stopped in immediate mode and started again, under 16 clients. Then it is killed and its synchronous standby takes
+// over, several times. Clients know both.
+func TestFaultServer(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
 	h := begin(t, s.URL(""))
+	h.run(t, s.URL(""), 0, nil, func() {
+		for range rounds(3, 50) {
+			h.more(t, 60)
+			if err := errors.Join(s.Crash(), s.Up()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.more(t, 60)
+	})
 	for round := range rounds(1, 10) {
 		standby := s.Standby(t)
-		h.run(t, pgtest.URLs("postgres", s, standby), round, nil, func() {
+		h.run(t, pgtest.URLs("postgres", s, standby), round+1, nil, func() {
 			h.more(t, 60)
 			if err := s.Crash(); err != nil {
 				t.Fatal(err)

@@ -143,39 +143,6 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A log that is larger than the parameters of a statement is copied in a transaction, and streams.
-func TestLarge(t *testing.T) {
-	t.Parallel()
-	b := opened(t, pgtest.Shared(t).URL(""), "large")
-	record := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16) // 1 MB
-	record[len(record)-1] = '!'
-	record = bytes.ReplaceAll(record, []byte{'\n'}, []byte{' '})
-	const n = 6
-	at, err := backend.CreateFrom(t.Context(), b, "a.jsonl", func(yield func([]byte, error) bool) {
-		for range n {
-			if !yield(record, nil) {
-				return
-			}
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if at, err = b.Append(t.Context(), at, bytes.Repeat(record, n)); err != nil { // one record
-		t.Fatal(err)
-	}
-	count := 0
-	for r, err := range b.Read(t.Context(), at, 0) {
-		if err != nil || len(r.Data) != len(record) && (count < n || !bytes.Equal(r.Data, bytes.Repeat(record, n))) {
-			t.Fatalf("record %d has %d bytes, %v", count, len(r.Data), err)
-		}
-		count++
-	}
-	if count != n+1 {
-		t.Errorf("%d records", count)
-	}
-}
-
 // Appends to many logs at once share transactions, and one that conflicts does not disturb the others.
 func TestTogether(t *testing.T) {
 	t.Parallel()

@@ -70,7 +70,7 @@ var schema = pgdb.Schema{Name: "treeline", Files: migrations}
 // Driver returns the driver for the scheme postgres.
 func Driver(opt Options) backend.Driver {
 	all := &cores{opt: opt, open: map[string]*core{}}
-	return backend.Driver{Name: "postgres", Scheme: "postgres", Archive: true, Shown: pgdb.Shown,
+	return backend.Driver{Name: "postgres", Scheme: "postgres", Archive: true, Split: pgdb.Split, Shown: pgdb.Shown,
 		Open: func(root string, open backend.OpenOptions) (backend.Backend, error) { return all.view(root, open) }}
 }
 
@@ -113,7 +113,7 @@ func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 	if open.Writer == "" {
 		open.Writer = person()
 	}
-	open.Writer = strings.ReplaceAll(strings.ToValidUTF8(open.Writer, "_"), "\x00", "_") // the database takes no other text
+	open.Writer = text(open.Writer)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := cs.open[root]
@@ -152,6 +152,9 @@ func (cs *cores) release(root string, c *core) {
 		c.db.Close()
 	}
 }
+
+// text is a text as the database takes it.
+func text(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "_"), "\x00", "_") }
 
 // person is the user and the host.
 func person() string {

@@ -31,15 +31,15 @@ const (
 		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid)
-		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id())
+	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid, mark)
+		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id(), coalesce($8, ''))
 		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
-			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, removed = null
+			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = coalesce($8, l.mark), removed = null
 		where l.removed is not null
 		returning log, generation, changed` + body + result
 
 	sqlReplace = `with head as (update treeline.log
-		set generation = generation + 1, size = $6, torn = $7, changed = now(), writer = $8, xid = pg_current_xact_id()
+		set generation = generation + 1, size = $6, torn = $7, changed = now(), writer = $8, xid = pg_current_xact_id(), mark = coalesce($9, mark)
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + retireOld + result
 
@@ -200,7 +200,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(ctx, name, newContent(all, name))
+	return b.create(ctx, name, newContent(all, name), nil)
 }
 
 // CreateFrom implements backend.Streamer. The records are collected first, in a temporary file if they are many: no connection
@@ -225,7 +225,7 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 			return backend.Log{}, err
 		}
 	}
-	return b.create(ctx, name, content{&all, all.Size(), true})
+	return b.create(ctx, name, content{&all, all.Size(), true}, nil)
 }
 
 // Restore implements backend.Restorer.
@@ -233,10 +233,11 @@ func (b *Backend) Restore(ctx context.Context, name string, bytes []byte) (backe
 	if err := b.writable(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(ctx, name, newContent(bytes, name))
+	return b.create(ctx, name, newContent(bytes, name), nil)
 }
 
-func (b *Backend) create(ctx context.Context, name string, c content) (backend.Log, error) {
+// create makes a log. mark is what Overwrite notes, otherwise nil.
+func (b *Backend) create(ctx context.Context, name string, c content, mark *string) (backend.Log, error) {
 	torn, err := c.torn()
 	if err != nil {
 		return backend.Log{}, err
@@ -247,13 +248,13 @@ func (b *Backend) create(ctx context.Context, name string, c content) (backend.L
 	if err := b.free(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
-	return b.mutate(ctx, b.creating(name, c, torn), false, backend.ErrExist)
+	return b.mutate(ctx, b.creating(name, c, torn, mark), false, backend.ErrExist)
 }
 
 // creating is the mutation that makes a log.
-func (b *Backend) creating(name string, c content, torn bool) *mutation {
+func (b *Backend) creating(name string, c content, torn bool, mark *string) *mutation {
 	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
-		args: []any{b.prefix + name, c.size, torn, b.opt.Writer}}
+		args: []any{b.prefix + name, c.size, torn, b.opt.Writer, mark}}
 }
 
 // free checks that a log of that name is neither below another one nor a folder.
@@ -283,17 +284,17 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.replace(ctx, at, newContent(all, at.Name))
+	return b.replace(ctx, at, newContent(all, at.Name), nil)
 }
 
-func (b *Backend) replace(ctx context.Context, at backend.Log, c content) (backend.Log, error) {
+func (b *Backend) replace(ctx context.Context, at backend.Log, c content, mark *string) (backend.Log, error) {
 	torn, err := c.torn()
 	if err != nil {
 		return backend.Log{}, err
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
-		args: []any{generation, at.Size, c.size, torn, b.opt.Writer}}
+		args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}
 	return b.mutate(ctx, m, false, backend.ErrConflict)
 }
 

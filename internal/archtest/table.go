@@ -163,14 +163,17 @@ var importTable = []row{
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
+	{packages: "server/logs", may: "backend backend/remote/protocol blob server/guard internal/spill",
+		why: "logs and blobs are passed on as bytes, from any backend; what they mean, and what a caller may see, is for others to say"},
 	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
+	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
+		why: "how an answer reaches a slow client does not depend on what is answered"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"server/guard server/metrics internal/jsonschema internal/spill",
-		modules: "github.com/klauspost/compress",
-		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
+		"backend/remote/protocol server/guard server/logs server/metrics server/reply internal/jsonschema",
+		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},

@@ -34,6 +34,8 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,7 +47,8 @@ import (
 
 // Options say how a driver reaches servers.
 type Options struct {
-	// Token gives the token for a host, with its port if the URL names one; "" is none. nil is the variable TREELINE_TOKEN.
+	// Token gives the token for a host, with its port if the URL names one; "" is none. nil is Tokens of the environment,
+	// without a file.
 	Token func(host string) (string, error)
 	// Roots are the authorities whose certificates are accepted; nil is those of the system.
 	Roots *x509.CertPool
@@ -62,8 +65,8 @@ func Drivers(opt Options) []backend.Driver {
 	all := &cores{opt: opt, open: map[string]*core{}}
 	open := func(root string, open backend.OpenOptions) (backend.Backend, error) { return all.view(root, open) }
 	return []backend.Driver{
-		{Name: "remote", Scheme: "https", Archive: true, Shown: Shown, Open: open},
-		{Name: "remote", Scheme: "http", Archive: true, Shown: Shown, Open: open},
+		{Name: "remote", Scheme: "https", Archive: true, Split: Split, Shown: Shown, Open: open},
+		{Name: "remote", Scheme: "http", Archive: true, Split: Split, Shown: Shown, Open: open},
 	}
 }
 
@@ -74,6 +77,22 @@ func Shown(root string) (string, error) {
 		return "", err
 	}
 	return u.String(), nil
+}
+
+// origin is what tells an origin from a base path: it ends in a hyphen and eight hex digits.
+var origin = regexp.MustCompile(`^[^/]+-[0-9a-f]{8}$`)
+
+// Split takes the URL of a folder of an archive apart: the URL of the server, and the folder, which begins with an origin.
+func Split(address string) (root, below string, err error) {
+	u, err := parse(address)
+	if err != nil {
+		return "", "", err
+	}
+	parts := strings.Split(u.Path, "/")
+	if i := slices.IndexFunc(parts, origin.MatchString); i >= 0 {
+		u.Path, below = strings.Join(parts[:i], "/"), strings.Join(parts[i:], "/")
+	}
+	return u.String(), below, nil
 }
 
 // parse checks the URL of a server. No error repeats a password.
@@ -93,7 +112,7 @@ func parse(root string) (*url.URL, error) {
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Path = strings.TrimSuffix(u.Path, "/")
-	if u.Path != "" && path.Clean(u.Path) != u.Path || u.RawPath != "" {
+	if u.Path != "" && path.Clean(u.Path) != u.Path {
 		return nil, fmt.Errorf("%s://%s: its path is not a plain one", u.Scheme, u.Host)
 	}
 	return u, nil
@@ -194,7 +213,7 @@ func newCore(u *url.URL, opt Options) (*core, error) {
 	}
 	token := opt.Token
 	if token == nil {
-		token = func(string) (string, error) { return os.Getenv("TREELINE_TOKEN"), nil }
+		token = Tokens(os.Getenv, "")
 	}
 	c := &core{opt: opt, base: u, packs: !loopback(u.Hostname())}
 	var err error

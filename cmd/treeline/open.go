@@ -39,8 +39,14 @@ func (a *app) home() string {
 // sessions silently.
 func (a *app) options() treeline.Options {
 	return treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+		Home: a.home(), Getenv: a.getenv, Backends: a.backends(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
+}
+
+// backends are the drivers of all places. The tokens of servers are in treeline's own folder.
+func (a *app) backends() []backend.Driver {
+	file := filepath.Join(treeline.DataDir(a.home(), a.getenv), "tokens.toml")
+	return drivers.With(drivers.Options{Getenv: a.getenv, Tokens: file})
 }
 
 // store gives the store of this machine, or of some roots, for reading. It is opened read-only, so that a mistake

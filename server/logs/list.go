@@ -142,9 +142,7 @@ func (l *Logs) stat(c *Call, p nameParams) error {
 
 // identity names the archive.
 func (l *Logs) identity(c *Call, _ noParams) error {
-	i, ok := l.b.(interface {
-		Identity(ctx context.Context) (string, error)
-	})
+	i, ok := l.b.(backend.Identified)
 	if !ok {
 		return fmt.Errorf("the identity of this archive: %w", errors.ErrUnsupported)
 	}

@@ -101,7 +101,7 @@ func (s blobs) Missing(ctx context.Context, refs []blob.Ref) (missing []blob.Ref
 		}
 		body := memory(lines.Bytes())
 		var found []string
-		err := s.b.json(ctx, ask{method: http.MethodPost, path: protocol.Blobs + "/missing", query: s.query(), body: &body}, &found)
+		err := s.b.json(ctx, ask{method: http.MethodPost, path: protocol.Logs + "/missing", query: s.query(), body: &body}, &found)
 		if err != nil {
 			return nil, err
 		}

@@ -20,16 +20,14 @@ import (
 // List implements backend.Backend.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return func(yield func(backend.Log, error) bool) {
-		b.rows(ctx, prefix, false, func(row protocol.Row, err error) bool { return yield(row.Log(), err) })
+		b.rows(ctx, prefix, false, func(row protocol.Row, err error) bool { return yield(row.Log().Log, err) })
 	}
 }
 
 // Marks implements backend.Mirror.
 func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Marked, error] {
 	return func(yield func(backend.Marked, error) bool) {
-		b.rows(ctx, prefix, true, func(row protocol.Row, err error) bool {
-			return yield(backend.Marked{Log: row.Log(), Mark: row.Mark, Removed: row.Removed}, err)
-		})
+		b.rows(ctx, prefix, true, func(row protocol.Row, err error) bool { return yield(row.Log(), err) })
 	}
 }
 
@@ -139,7 +137,7 @@ func (l *listing) one(row protocol.Row) (end bool, err error) {
 		return false, fmt.Errorf("%s: %w: its list has %.80q where that cannot be", l.b.base.Host, ErrNotServer, row.Name)
 	}
 	l.after = row.Name
-	row.Name, row.Time = name, row.Time.UTC()
+	row.Name = name
 	return !l.yield(row, nil), nil
 }
 

@@ -18,11 +18,11 @@ import (
 
 // log is the log of a row. A row of another log is no answer.
 func (b *Backend) log(row protocol.Row, name string) (backend.Log, error) {
-	at := row.Log()
+	at := row.Log().Log
 	if at.Name != b.full(name) || at.Size < 0 || at.Generation == "" {
 		return backend.Log{}, fmt.Errorf("%s: %w: it describes another log", name, ErrNotServer)
 	}
-	at.Name, at.Time = name, at.Time.UTC()
+	at.Name = name
 	return at, nil
 }
 

@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"errors"
 	"cmp"
 	"context"
 	"fmt"
@@ -31,6 +32,9 @@ type Options struct {
 	// Backends open places besides plain folders and memory, such as an agent's database; package backend/all lists all
 	// drivers. A source whose driver is missing is listed with what it Needs, and not read.
 	Backends []backend.Driver
+	// Indexes open the indexes that lie beside the sessions of an archive; package index/all lists all drivers. Without one, all
+	// sessions of the archive are read to list or search them.
+	Indexes []index.Driver
 	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. In an archive,
 	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is found
 	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
@@ -124,7 +128,11 @@ func New(opt Options) (*Store, error) {
 		opt.Cache = "" // in memory; see Options.Roots
 	}
 	ix = index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice})
-	return assemble(m, ix, opt.State, clock), nil
+	beside, err := m.OpenIndex(opt.Indexes)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return assemble(m, ix, beside, opt.State, clock), nil
 }
 
 func (o Options) env() (dialect.Env, error) {

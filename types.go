@@ -137,6 +137,12 @@ func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions
 
+// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page.
+type PageOptions = find.ListOptions
+
+// Page is a part of the catalogue.
+type Page = find.Page
+
 // Progress is how far the reading of logs for the catalogue is.
 type Progress = find.Progress
 

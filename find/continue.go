@@ -85,9 +85,12 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	}
 	defer r.Close()
 	p := past{was: &was, r: r}
-	err = t.r.f.ix.IDs(known, known.ChunkCount()-1, func(from int64, hash uint32) {
-		p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from)
-	})
+	add := func(from int64, hash uint32) { p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from) }
+	if found := t.r.job.found; found != nil {
+		err = t.r.f.shared.IDs(ctx, found, known.ChunkCount()-1, add)
+	} else {
+		err = t.r.f.ix.IDs(known, known.ChunkCount()-1, add)
+	}
 	if err != nil || len(p.hashes) != was.Before.Entries {
 		return false, nil // the signatures are damaged: they are made again
 	}

@@ -162,6 +162,9 @@ type job struct {
 	known  *index.Log // what was known of it, or nil
 	copied *copied    // what it is a copy of, if that was found out
 	told   int64      // see meter
+	// shared and found are the source, and what was known, of a log in a shared index.
+	shared *place.Source
+	found  *index.Found
 }
 
 // compare lists the logs of a source beside what is known of them, both in the order of names, and returns those that are new

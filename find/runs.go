@@ -81,8 +81,7 @@ func (s *search) listRuns(ctx context.Context) error {
 	}
 	before := s.f.ix.Catalogue()
 	for _, p := range s.f.m.RunSources() {
-		if want := s.opt.Source; want != "" && want != p.Dialect.Name() && want != p.Dialect.Family() &&
-			place.Clean(want) != place.Clean(p.Root.Sessions) {
+		if !s.runsOf(&p) {
 			continue
 		}
 		if err := s.refreshRuns(ctx, &p); err != nil {
@@ -93,6 +92,12 @@ func (s *search) listRuns(ctx context.Context) error {
 		return nil
 	}
 	return s.f.ix.Commit(context.WithoutCancel(ctx))
+}
+
+// runsOf reports whether the runs of a source are wanted.
+func (s *search) runsOf(p *place.Source) bool {
+	want := s.opt.Source
+	return want == "" || want == p.Dialect.Name() || want == p.Dialect.Family() || place.Clean(want) == place.Clean(p.Root.Sessions)
 }
 
 // refreshRuns compares the logs of one place with what is known of them, and reads those that changed.

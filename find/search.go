@@ -106,12 +106,15 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 		return nil, err
 	}
 	s := &search{f: f, opt: opt}
-	if err := s.list(ctx); err != nil {
-		return nil, err
-	}
 	queries := []*query.Query{q}
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
+	}
+	if f.shared != nil {
+		return s.shared(ctx, queries)
+	}
+	if err := s.list(ctx); err != nil {
+		return nil, err
 	}
 	res := &Result{Nothing: len(s.ids) == 0 && (len(s.runs) == 0 || opt.Project != nil)} // whose runs they are is not known yet
 	which := 0
@@ -180,6 +183,13 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 			return nil, false, 0, err
 		}
 	}
+	hits, more = s.order(hits)
+	s.shorten(hits)
+	return hits, more, which, nil
+}
+
+// order sorts hits and keeps as many as are wanted.
+func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
 	slices.SortStableFunc(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
 	if s.opt.Rank {
@@ -192,8 +202,7 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 	if n := s.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
 	}
-	s.shorten(hits)
-	return hits, more, which, nil
+	return hits, more
 }
 
 // shorten fills in the short ids of the sessions of hits, and marks those whose id other sessions have.

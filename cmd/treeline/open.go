@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
+	indexes "github.com/treeline-dev/treeline/index/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
@@ -39,7 +40,7 @@ func (a *app) home() string {
 // sessions silently.
 func (a *app) options() treeline.Options {
 	return treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), Indexes: indexes.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 }
 

@@ -97,7 +97,11 @@ var importTable = []row{
 		why: "what a query means does not depend on how an index finds candidates; it knows neither files nor catalogues"},
 	{packages: "index/indextest index/query/querytest", may: "session run index index/* internal/*", modules: "*",
 		why: "a suite tests any implementation through its interface"},
-	{packages: "index", may: "session run index/word internal/rawjson internal/durable",
+	{packages: "index/all", may: "index index/*",
+		why: "the ordered list of drivers is a list and nothing else"},
+	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "an index beside the logs of a database knows their feed of changes and nothing of what they mean"},
+	{packages: "index", may: "session run index/query index/word internal/rawjson internal/durable",
 		why: "an index is derived from the model and can be rebuilt; it knows neither formats nor places"},
 	// One log, and where logs are.
 	{packages: "logtree", may: "session run dialect backend blob internal/rawjson",
@@ -180,6 +184,8 @@ var importTable = []row{
 	{packages: "cmd/*",
 		may: ". session run dialect llm access backend backend/all index index/query logtree place store find usage watch convert runs " +
 			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
+		may: ". session run dialect llm access backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
+			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -182,10 +182,8 @@ var importTable = []row{
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect llm access backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		may: ". session run dialect llm access backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
+			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

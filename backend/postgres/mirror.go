@@ -23,7 +23,7 @@ const (
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where name >= $1 order by name limit $2`
+	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where true`
 )
 
 // Extend implements backend.Mirror.

@@ -49,7 +49,7 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 	if err != nil {
 		return backend.Log{}, err
 	}
-	if m.op == opRemove {
+	if m.op == opRemove && row.Name == b.full(m.at.Name) {
 		return backend.Log{}, nil
 	}
 	return b.log(row, m.at.Name)

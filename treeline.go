@@ -96,6 +96,9 @@ func New(opt Options) (*Store, error) {
 		o.Extra = config.Extra()
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
+	if len(opt.Roots) == 0 {
+		o.Extra = append(o.Extra, pulledRoots(o.Own)...)
+	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
 		opt.State = StateDir(env.Home, env.Getenv)

@@ -441,6 +441,9 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 		s.e.Bytes = s.o.at.Size - s.w.Of
 		return nil
 	}
+	if err := s.leadIn(ctx, anew); err != nil {
+		return err
+	}
 	cut, first := s.cutter(), anew
 	for {
 		piece, err := cut.next()
@@ -485,6 +488,20 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 		s.keep()
 	}
 	return nil
+}
+
+// leadIn finds out whether the copy needs a newline first: its last line need not be the one that goes on here if it has parts
+// from elsewhere.
+func (s *sending) leadIn(ctx context.Context, anew bool) error {
+	if anew || len(s.w.Elsewhere) == 0 || len(s.lead) > 0 || !endsLine(s.o.b, s.o.at.Name, s.o.r, s.w.Of) {
+		return nil
+	}
+	last := make([]byte, 1)
+	_, n, err := backend.Ends(ctx, s.p.t.Backend, s.there, nil, last)
+	if err == nil && n == 1 && last[0] != '\n' {
+		s.lead = []byte{'\n'}
+	}
+	return err
 }
 
 // prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -20,10 +22,12 @@ import (
 var withStore = strings.Fields(`ls sources show tree context search stats watch check export new append branch label rename fork convert
 	resume serve rpc run/ls run/show run/audit run/diff`)
 
-// drivers gives the same ones at each call: what they open shares connections.
+// drivers gives the same ones at each call: what they open shares connections. The tokens of servers are in treeline's own
+// folder.
 func (a *app) drivers() []backend.Driver {
 	if a.known == nil {
-		a.known = drivers.Drivers()
+		file := filepath.Join(treeline.DataDir(a.home(), a.getenv), "tokens.toml")
+		a.known = drivers.With(drivers.Options{Getenv: a.getenv, Tokens: file})
 	}
 	return a.known
 }

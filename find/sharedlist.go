@@ -262,15 +262,15 @@ func (f *Finder) shortenShared(ctx context.Context, rows []place.Row) error {
 	for i := range rows {
 		list[i] = &rows[i]
 	}
-	ids, err := f.similar(ctx, list)
+	ids, err := f.similar(ctx, list, nil)
 	if err == nil {
 		place.ShortenSome(list, ids)
 	}
 	return err
 }
 
-// similar gives the ids of all sessions in the archive that begin as those of some rows do.
-func (f *Finder) similar(ctx context.Context, rows []*place.Row) (ids []string, err error) {
+// similar gives the ids of all sessions in the archive that begin as those of some rows do. may, if set, is Options.Project.
+func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, err error) {
 	var like []string
 	for _, r := range rows {
 		like = append(like, index.LikeID(string(r.ID)))
@@ -281,7 +281,9 @@ func (f *Finder) similar(ctx context.Context, rows []*place.Row) (ids []string, 
 	}
 	list, err := f.shared.Select(ctx, index.Selection{Below: f.m.ArchiveFolder(), Like: like})
 	for i := range list {
-		ids = append(ids, list[i].Facts.ID)
+		if may == nil || may(list[i].Facts.CWD) {
+			ids = append(ids, list[i].Facts.ID)
+		}
 	}
 	return ids, err
 }

@@ -43,7 +43,9 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 		}
 	}
 	if len(res.Hits) == 0 {
-		res.Nothing, err = f.nothing(ctx)
+		if s.opt.Project == nil { // otherwise nothing is said of what the caller may not see
+			res.Nothing, err = f.nothing(ctx)
+		}
 		return res, err
 	}
 	var rows []*place.Row
@@ -52,7 +54,7 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 			rows = append(rows, r)
 		}
 	}
-	if s.ids, err = f.similar(ctx, rows); err != nil {
+	if s.ids, err = f.similar(ctx, rows, s.opt.Project); err != nil {
 		return nil, err
 	}
 	s.shorten(res.Hits)
@@ -142,7 +144,7 @@ func (s *search) sharedTargets(list []index.Found) (targets []target, err error)
 			continue
 		}
 		r, ok := s.f.sharedRow(l)
-		if !ok {
+		if !ok || s.opt.Project != nil && !s.opt.Project(r.CWD) {
 			continue
 		}
 		rows, err := s.f.m.Filter([]place.Row{r}, place.Filter{Source: s.opt.Source, CWD: s.opt.CWD})

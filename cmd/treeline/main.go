@@ -134,6 +134,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "More:", a.serveCommand(), a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
 	a.addSource(root)
+	a.addStore(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }

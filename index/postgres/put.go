@@ -28,7 +28,7 @@ const (
 		order by l.xid limit $2`
 
 	sqlAdvance = `insert into treeline_index.mark (xid, encoding) values ($1::text::xid8, $2)
-		on conflict (only) do update set xid = case when $3 then excluded.xid else greatest(mark.xid, excluded.xid) end,
+		on conflict (single) do update set xid = case when $3 then excluded.xid else greatest(mark.xid, excluded.xid) end,
 			encoding = excluded.encoding`
 
 	sqlLock = `select log, generation, size from treeline_index.log where log = any($1) order by log for update`

@@ -3,12 +3,12 @@ package postgres_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,21 +39,23 @@ type archive struct {
 	m   *place.Machine
 	b   backend.Backend // of the whole archive
 	now time.Time
+	// found counts hits: a comparison of nothing proves nothing.
+	found int
 }
 
 func newArchive(t *testing.T, name string) *archive {
 	t.Helper()
 	a := &archive{T: t, url: pgtest.Shared(t).Database(t, name), now: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
-	a.m = a.machine("")
-	shown, err := store.Driver(store.Options{}).Shown(a.url)
+	a.m = a.machine()
+	b, err := store.Open(a.url, store.Options{}, backend.OpenOptions{})
 	a.must(err)
-	a.b, err = a.m.Open(shown)
-	a.must(err)
+	t.Cleanup(func() { b.Close() })
+	a.b = b
 	return a
 }
 
-// machine is a machine that has nothing but a folder of the archive.
-func (a *archive) machine(below string) *place.Machine {
+// machine is a machine that has nothing but the archive.
+func (a *archive) machine() *place.Machine {
 	opt := world.Options(a.TempDir(), nil)
 	opt.Drivers = []backend.Driver{store.Driver(store.Options{})}
 	opt.Roots = []string{a.url}
@@ -105,7 +107,7 @@ func (a *archive) push(origin, home string) {
 				a.must(err)
 				content = append(append(content, r.Data...), '\n')
 			}
-			_, err := a.b.(backend.Mirror).Overwrite(a.Context(), backend.Log{Name: origin + "/" + m.SourceName(src) + "/" + l.Name}, "", bytes.NewReader(content))
+			_, err := a.b.(backend.Mirror).Overwrite(a.Context(), backend.Log{Name: origin + "/" + place.SourceName(m.Env(), src) + "/" + l.Name}, "", bytes.NewReader(content))
 			if errors.Is(err, backend.ErrExist) {
 				continue // sources that share a folder
 			}
@@ -117,11 +119,11 @@ func (a *archive) push(origin, home string) {
 // hit is what must be the same of a hit.
 type hit struct {
 	Path, Entry, Type, Snippet, Field, Label, Short string
-	Role                                             session.Role
-	Line                                             int
-	Time                                             session.Time
-	OnPath, Shared                                   bool
-	Marks                                            [][2]int
+	Role                                            session.Role
+	Line                                            int
+	Time                                            session.Time
+	OnPath, Shared                                  bool
+	Marks                                           [][2]int
 }
 
 func hits(res *find.Result) (list []hit) {
@@ -162,27 +164,24 @@ func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Opt
 	if diff := gocmp.Diff(hits(want), hits(got)); diff != "" {
 		a.Fatalf("%q with %+v (-local +shared):\n%s", text, opt, diff)
 	}
+	a.found += len(got.Hits)
 	if want.Substring != got.Substring || want.More != got.More || want.Nothing != got.Nothing {
 		a.Errorf("%q: %+v", text, got)
 	}
 }
 
-// words are words of the sessions, and others.
-func (a *archive) words() (list []string) {
-	seen := map[string]bool{}
+// phrases are pieces of two words from the texts of all sessions: common words more often than rare ones.
+func (a *archive) phrases() (list []string) {
+	pair := regexp.MustCompile(`[A-Za-z]{3,} [A-Za-z]{3,}`)
 	for l, err := range a.b.List(a.Context(), "") {
 		a.must(err)
 		for r, err := range a.b.Read(a.Context(), l, 0) {
 			a.must(err)
-			for _, w := range strings.FieldsFunc(string(r.Data), func(r rune) bool { return strings.ContainsRune(` "\{}[](),:;`, r) }) {
-				if len(w) > 2 && len(w) < 30 && !seen[w] {
-					seen[w] = true
-					list = append(list, w)
-				}
+			if s := pair.FindAllString(string(r.Data), 4); s != nil {
+				list = append(list, s...)
 			}
 		}
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -200,40 +199,44 @@ func TestSame(t *testing.T) {
 	a.push("one-00000001", one)
 	a.push("two-00000002", two)
 	r := rand.New(rand.NewPCG(3, 4))
-	words := a.words()
+	texts := a.phrases()
 	shared := a.shared()
-	for round := range 3 {
+	for round := range 2 {
 		local := a.local()
-		a.sameRows(local, shared)
-		for range 12 {
-			a.sameHits(local, shared, a.query(r, words), a.options(r))
+		a.sameRows(local, shared, round)
+		for range 15 {
+			a.sameHits(local, shared, queryOf(r, texts), a.options(r))
 		}
 		a.sameHits(local, shared, "nosuchwordanywhere", find.Options{})
 		a.sameHits(local, shared, `[A-Z][a-z]+Error\b`, find.Options{Regexp: true, Limit: 5})
-		if round < 2 {
+		if round == 0 {
 			a.change(r)
 		}
 	}
+	if a.found < 100 {
+		t.Errorf("only %d hits were compared", a.found)
+	}
 }
 
-// query makes a query of words that occur.
-func (a *archive) query(r *rand.Rand, words []string) string {
-	w := func() string { return words[r.IntN(len(words))] }
-	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, "") + `"` }
-	switch r.IntN(6) {
+// queryOf makes a query of texts that occur.
+func queryOf(r *rand.Rand, texts []string) string {
+	phrase := texts[r.IntN(len(texts))]
+	word, other, _ := strings.Cut(phrase, " ")
+	switch r.IntN(7) {
 	case 0:
-		return quoted(w()) + " " + quoted(w())
+		return word + " " + other
 	case 1:
-		s := w()
-		return "*" + quoted(s[1:]) + "*"
+		return "*" + word[1:] + "*"
 	case 2:
-		return quoted("the " + w())
+		return `"` + phrase + `"`
 	case 3:
-		return quoted(w()) + "*"
+		return word[:2] + "*"
 	case 4:
-		return quoted(w()) + " -the"
+		return word + " -" + other
+	case 5:
+		return word[1:] // mostly no word, so it is searched as a part of one
 	}
-	return quoted(w())
+	return word
 }
 
 // options makes options of a search.
@@ -309,7 +312,7 @@ func (a *archive) at(logs []backend.Log, r *rand.Rand) backend.Log {
 }
 
 // sameRows compares the catalogues, and pages in all orders.
-func (a *archive) sameRows(local, shared *find.Finder) {
+func (a *archive) sameRows(local, shared *find.Finder, round int) {
 	a.Helper()
 	want, err := local.Catalogue(a.Context(), find.RefreshOptions{Problem: func(err error) { a.Error(err) }})
 	a.must(err)
@@ -325,14 +328,14 @@ func (a *archive) sameRows(local, shared *find.Finder) {
 	if diff := gocmp.Diff(want, got, rows); diff != "" {
 		a.Fatalf("the catalogue (-local +shared):\n%s", diff)
 	}
-	for _, by := range place.Orders {
-		for _, filter := range []place.Filter{{}, {Source: "claude"}, {CWD: gen.MachineCWD}, {Has: index.HasBranch}, {Model: "*"}, {Title: "*a*"},
-			{Since: time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}} {
-			want, total := a.pages(local, by, filter, 0)
-			got, gotTotal := a.pages(shared, by, filter, 7)
-			if diff := gocmp.Diff(want, got); diff != "" || total != gotTotal {
-				a.Fatalf("by %s, %+v, %d and %d (-local +shared):\n%s", by, filter, total, gotTotal, diff)
-			}
+	filters := []place.Filter{{}, {Source: "claude"}, {CWD: gen.MachineCWD}, {Has: index.HasBranch}, {Model: "*"}, {Title: "*a*"},
+		{Since: time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}}
+	for i, by := range place.Orders {
+		filter := filters[(i+round)%len(filters)]
+		want, total := a.pages(local, by, filter, 0)
+		got, gotTotal := a.pages(shared, by, filter, 12)
+		if diff := gocmp.Diff(want, got); diff != "" || total != gotTotal {
+			a.Fatalf("by %s, %+v, %d and %d (-local +shared):\n%s", by, filter, total, gotTotal, diff)
 		}
 	}
 }
@@ -359,5 +362,3 @@ func (a *archive) pages(f *find.Finder, by place.Order, filter place.Filter, siz
 	}
 	return paths, total
 }
-
-var _ = context.Background

@@ -162,6 +162,8 @@ var importTable = []row{
 	// What a server allows.
 	{packages: "access/accesstest", may: "access internal/*", modules: "*",
 		why: "the suite tests any book of tokens through its interface"},
+	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "tokens are kept beside the logs that they are for, and known to no log"},
 	{packages: "access",
 		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
 	// The faces.

@@ -71,7 +71,7 @@ create table treeline_index.model (name text collate "C" primary key);
 
 -- How far the changes of treeline.log were looked at, and the encoding of what is kept.
 create table treeline_index.mark (
-	only     boolean primary key default true check (only),
+	single   boolean primary key default true check (single),
 	xid      xid8 not null,
 	encoding bigint not null
 );

@@ -151,23 +151,24 @@ var growing = []struct {
 	{"page by cost", func(ctx context.Context, x *shared.Index, _ int) {
 		mustLogs(50, must(x.Select(ctx, index.Selection{Sessions: true, Order: index.OrderCost, Limit: 50})))
 	}},
-	{"rare word", func(ctx context.Context, x *shared.Index, n int) {
-		list, _, err := x.Search(ctx, index.Selection{Sessions: true, Limit: 64}, must(query.Parse("rare3", query.Options{})))
-		check(err)
-		mustLogs(1, list)
+	{"rare word", func(ctx context.Context, x *shared.Index, _ int) { mustLogs(1, candidates(ctx, x, "rare3", 20)) }},
+	{"no such word", func(ctx context.Context, x *shared.Index, _ int) { mustLogs(0, candidates(ctx, x, "nosuchword", 20)) }},
+	{"a word of one session in five, newest 20", func(ctx context.Context, x *shared.Index, _ int) {
+		mustLogs(20, candidates(ctx, x, "common3", 20)[:20])
 	}},
-	{"no such word", func(ctx context.Context, x *shared.Index, _ int) {
-		list, _, err := x.Search(ctx, index.Selection{Sessions: true, Limit: 64}, must(query.Parse("nosuchword", query.Options{})))
+}
+
+// candidates gives logs that may have a word, at least so many if there are.
+func candidates(ctx context.Context, x *shared.Index, text string, least int) (list []index.Found) {
+	sel := index.Selection{Sessions: true, Limit: 64}
+	for {
+		found, next, err := x.Search(ctx, sel, must(query.Parse(text, query.Options{})))
 		check(err)
-		mustLogs(0, list)
-	}},
-	{"common word, newest", func(ctx context.Context, x *shared.Index, _ int) {
-		list, _, err := x.Search(ctx, index.Selection{Sessions: true, Limit: 64}, must(query.Parse("common3", query.Options{})))
-		check(err)
-		if len(list) == 0 {
-			panic("nothing is found")
+		if list = append(list, found...); next == nil || len(list) >= least {
+			return list
 		}
-	}},
+		sel.After, sel.Limit = next, 4*sel.Limit
+	}
 }
 
 func mustLogs(n int, list []index.Found) {

@@ -127,8 +127,8 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 			if sel.After.Tried <= 0 { // the index gave too many
 				next.Tried = -1
 			}
-		case len(list) > 0:
-			next.Tried = 1 // one window more before the index is asked
+		case len(list) >= sel.Limit/12:
+			next.Tried = 1 // frequent enough for one window more before the index is asked
 		}
 		return err
 	})

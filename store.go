@@ -31,6 +31,8 @@ type Store struct {
 	runs   *runs.Logs
 	repair *repair.Repairer
 	trash  *trash.Trash
+	state  string // treeline's own folder
+	clock  func() time.Time
 }
 
 // assemble puts the capabilities on top of a store.
@@ -47,6 +49,8 @@ func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state stri
 		runs:   runs.New(m),
 		repair: repair.New(m, s.NoteFolder),
 		trash:  trash.New(trash.Options{Machine: m, State: state, Folders: s, Clock: clock}),
+		state:  state,
+		clock:  clock,
 	}
 }
 

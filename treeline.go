@@ -39,6 +39,8 @@ type Options struct {
 	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is found
 	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
 	Roots []string
+	// From, if set, lists only the sessions of one machine in an archive: its Origin, or the beginning of one.
+	From string
 	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
 	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A store that only reads Roots has none unless it is set.
 	State string
@@ -94,6 +96,9 @@ func New(opt Options) (*Store, error) {
 		o.Extra = config.Extra()
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
+	if len(opt.Roots) == 0 {
+		o.Extra = append(o.Extra, pulledRoots(o.Own)...)
+	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
 		opt.State = StateDir(env.Home, env.Getenv)
@@ -118,6 +123,11 @@ func New(opt Options) (*Store, error) {
 		}
 		if o.Origin, err = origin(o.Own); err != nil {
 			return nil, err
+		}
+		if opt.From != "" {
+			if o.From, err = place.FindOrigin(context.Background(), o.Drivers, o.Roots[0], opt.From); err != nil {
+				return nil, err
+			}
 		}
 	}
 	m := place.New(o)

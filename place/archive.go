@@ -48,6 +48,43 @@ func CheckRoots(drivers []backend.Driver, roots []string) (archived bool, err er
 	return archived, nil
 }
 
+// FindOrigin gives the origin in an archive that a person named: all of it, or the beginning, such as the name of the host.
+func FindOrigin(ctx context.Context, drivers []backend.Driver, root, name string) (origin string, err error) {
+	a, ok, err := readArchive(drivers, root)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", fmt.Errorf("%s: %w: it is not an archive", root, ErrUnknownOrigin)
+	}
+	d, _ := backend.FindDriver(drivers, a.given) // readArchive has found it
+	b, err := d.Open(a.given, backend.OpenOptions{ReadOnly: true})
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", a.shown, err)
+	}
+	origins, err := backend.Folders(ctx, b, "")
+	if err = errors.Join(err, b.Close()); err != nil {
+		return "", fmt.Errorf("%s: %w", a.shown, err)
+	}
+	if slices.Contains(origins, name) {
+		return name, nil
+	}
+	fits := slices.DeleteFunc(slices.Clone(origins), func(o string) bool { return !HasPrefixFold(o, name) })
+	const some = 20
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(fits) > 1:
+		return "", fmt.Errorf("%q: %w: it may be %s", name, ErrUnknownOrigin, strings.Join(fits[:min(some, len(fits))], ", "))
+	case len(origins) == 0:
+		return "", fmt.Errorf("%q: %w: the archive is empty", name, ErrUnknownOrigin)
+	}
+	return "", fmt.Errorf("%q: %w: there are %s", name, ErrUnknownOrigin, strings.Join(origins[:min(some, len(origins))], ", "))
+}
+
+// ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or not the only one that is meant.
+var ErrUnknownOrigin = errors.New("no such origin")
+
 // takeRoots finds the archives among the roots, and replaces them by what is shown of them.
 func (m *Machine) takeRoots() {
 	m.opt.Roots = slices.Clone(m.opt.Roots)
@@ -61,6 +98,9 @@ func (m *Machine) takeRoots() {
 			m.opt.Roots[i] = backend.Scheme(root) + "://" // CheckRoots says what is wrong
 		case ok:
 			m.opt.Roots[i] = a.shown
+			if m.opt.From != "" && a.below == "" {
+				a.below = m.opt.From
+			}
 			m.archives = append(m.archives, a)
 		}
 	}
@@ -92,13 +132,18 @@ func readArchive(drivers []backend.Driver, url string) (a archive, ok bool, err 
 // Shown gives a path as people may see it: of a log in an archive without a password, and without what only says how to
 // connect. Any other path stays as it is.
 func (m *Machine) Shown(path string) string {
-	if !isURL(path) {
-		return path
-	}
 	if _, _, ok := m.inArchive(path); ok {
 		return path
 	}
-	a, ok, err := readArchive(m.opt.Drivers, path)
+	return Shown(m.opt.Drivers, path)
+}
+
+// Shown is Machine.Shown for a machine with these drivers.
+func Shown(drivers []backend.Driver, path string) string {
+	if !isURL(path) {
+		return path
+	}
+	a, ok, err := readArchive(drivers, path)
 	switch {
 	case err != nil:
 		return backend.Scheme(path) + "://"
@@ -275,4 +320,25 @@ func SourceName(env dialect.Env, src Source) string {
 	}
 	sum := sha256.Sum256([]byte(Clean(src.Root.Sessions)))
 	return src.Dialect.Name() + "." + hex.EncodeToString(sum[:4])
+}
+
+// ErrNoArchive is wrapped by the error for a place that does not keep the logs of many machines.
+var ErrNoArchive = errors.New("it is no archive")
+
+// OpenArchive opens an archive by its URL for writing, whether or not it is among the roots, and gives its address as people may
+// see it. Names of logs begin with their origin.
+func (m *Machine) OpenArchive(url string) (b backend.Backend, shown string, err error) {
+	a, ok, err := readArchive(m.opt.Drivers, url)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case !ok:
+		return nil, "", fmt.Errorf("%s: %w", url, ErrNoArchive)
+	case a.below != "":
+		return nil, "", fmt.Errorf("%s: %w, but a folder in one", Join(a.shown, a.below), ErrNoArchive)
+	case m.opt.ReadOnly:
+		return nil, "", fmt.Errorf("%s: %w", a.shown, backend.ErrReadOnly)
+	}
+	b, err = m.backends.get(a.shown, a.given, backend.OpenOptions{Durability: backend.DurabilityFlush})
+	return b, a.shown, err
 }

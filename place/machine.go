@@ -43,6 +43,8 @@ type Options struct {
 	Roots []string
 	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
 	Origin string
+	// From, if set, is the origin whose sources are listed in archives.
+	From string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
@@ -268,8 +270,16 @@ func (m *Machine) BaseOf(r dialect.Root) string {
 }
 
 // FolderOf is the folder that a log is named in. In the place of an agent whose names begin with folders, such as days, it
-// is not the one that the file lies in.
+// is not the one that the file lies in. It is "" in the part of an archive that is another machine's: what is made of such a
+// log goes to the own part.
 func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
+	if src, _, ok := m.sourceOf(path); ok && src.Origin != m.opt.Origin {
+		return ""
+	}
+	return m.folderOf(d, path)
+}
+
+func (m *Machine) folderOf(d dialect.Dialect, path string) string {
 	dir := Dir(path)
 	days := strings.Count(d.Layout().File(time.Time{}, ""), "/")
 	r, ok := m.RootOf(d, path)
@@ -296,7 +306,7 @@ func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, o
 	}
 	abs, _ := Abs(path) // RootOf has asked
 	dir = m.dirFor(d, r, cwd)
-	return dir, m.canonical(dir) != m.canonical(m.FolderOf(d, abs))
+	return dir, m.canonical(dir) != m.canonical(m.folderOf(d, abs))
 }
 
 // In is where the logs of a dialect lie if the caller wants them in a folder of its own.

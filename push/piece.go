@@ -78,6 +78,15 @@ func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
 	return err
 }
 
+// endsLine reports whether a line ends at an offset of a log; the beginning counts.
+func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool {
+	if offset == 0 || !backend.Lines(b, name) {
+		return true
+	}
+	last := make([]byte, 1)
+	return readFull(r, name, last, offset-1) == nil && last[0] == '\n'
+}
+
 // redactPiece redacts a piece record by record. A whole log, which is no log of lines, is one record. The number of lines, their
 // ends and empty lines stay.
 func redactPiece(data []byte, lines bool) (out []byte, secrets int) {

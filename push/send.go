@@ -360,7 +360,7 @@ func (s *sending) keep() {
 // anew makes the copy, or replaces it.
 func (s *sending) anew(ctx context.Context) error {
 	s.digest = newDigest()
-	s.w.mark = mark{V: markVersion, Redacted: s.p.version()}
+	s.w.mark, s.w.Skip, s.w.Taken = mark{V: markVersion, Redacted: s.p.version()}, nil, 0
 	if s.p.opt.DryRun {
 		s.e.Bytes = s.o.at.Size
 		return nil
@@ -401,8 +401,28 @@ func (s *sending) noteOnly(ctx context.Context) error {
 	return nil
 }
 
+// cutter cuts what the copy does not have, up to what was pulled from it.
 func (s *sending) cutter() *cutter {
-	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: s.o.at.Size}
+	end := s.o.at.Size
+	if len(s.w.Skip) > 0 {
+		end = s.w.Skip[0].From
+	}
+	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end}
+}
+
+// skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.
+func (s *sending) skip(cut *cutter) error {
+	if len(s.w.Skip) == 0 {
+		return nil
+	}
+	to := s.w.Skip[0].To
+	if _, err := io.Copy(s.digest, io.NewSectionReader(s.o.r, s.w.Of, to-s.w.Of)); err != nil {
+		return err
+	}
+	s.w.Of, s.w.Skip = to, s.w.Skip[1:]
+	*cut = *s.cutter()
+	s.keep()
+	return nil
 }
 
 // text gives the mark for a copy that will have that size. grows: it keeps its generation.
@@ -421,11 +441,20 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 		s.e.Bytes = s.o.at.Size - s.w.Of
 		return nil
 	}
+	if err := s.leadIn(ctx, anew); err != nil {
+		return err
+	}
 	cut, first := s.cutter(), anew
 	for {
 		piece, err := cut.next()
 		if err == io.EOF && !first {
-			break
+			if err := s.skip(cut); err != nil {
+				return err
+			}
+			if cut.pos == cut.end {
+				break
+			}
+			continue
 		}
 		if err != nil && err != io.EOF {
 			return err
@@ -459,6 +488,20 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 		s.keep()
 	}
 	return nil
+}
+
+// leadIn finds out whether the copy needs a newline first: its last line need not be the one that goes on here if it has parts
+// from elsewhere.
+func (s *sending) leadIn(ctx context.Context, anew bool) error {
+	if anew || len(s.w.Elsewhere) == 0 || len(s.lead) > 0 || !endsLine(s.o.b, s.o.at.Name, s.o.r, s.w.Of) {
+		return nil
+	}
+	last := make([]byte, 1)
+	_, n, err := backend.Ends(ctx, s.p.t.Backend, s.there, nil, last)
+	if err == nil && n == 1 && last[0] != '\n' {
+		s.lead = []byte{'\n'}
+	}
+	return err
 }
 
 // prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.

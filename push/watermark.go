@@ -82,6 +82,11 @@ type watermark struct {
 	State []byte `json:"state,omitempty"`
 	// Taken is how many spans of Elsewhere are in the original, too.
 	Taken int `json:"taken,omitempty"`
+	// Skip are bytes of the original after Of that the copy has: they were pulled.
+	Skip []span `json:"skip,omitempty"`
+	// ForkedAt and ForkedGen are of the copy that was pulled as a fork.
+	ForkedAt  int64  `json:"forkedAt,omitempty"`
+	ForkedGen string `json:"forkedGen,omitempty"`
 	// CWD is the working directory of the session.
 	CWD *string `json:"cwd,omitempty"`
 	// Gone: the log was removed on the other side, or its tombstone was passed on.

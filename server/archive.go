@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"mime"
 	"net/http"
 	"reflect"
@@ -27,9 +28,19 @@ func archived() (list []operation) {
 			if o.body != "" && kind != protocol.Bytes {
 				return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be bytes, with the header Content-Type: %s", protocol.Bytes)
 			}
-			return row.Answer(r.s.logs, &logs.Call{W: r.w, R: r.Request}, p.Interface())
+			c := &logs.Call{W: r.w, R: r.Request}
+			if r.grant != nil {
+				c.Writer = r.grant.Writer()
+			}
+			if r.grant.Limited() {
+				c.May = r.mayUse
+			}
+			return row.Answer(r.s.logs, c, p.Interface())
 		}
 		list = append(list, o)
 	}
 	return list
 }
+
+// mayUse decides whether a token that is limited to projects may use a log; see logs.Call.
+func (r *request) mayUse(context.Context, string, bool, []byte) error { return r.mustSeeAll() }

@@ -82,6 +82,7 @@ func (v *viewing) look(doc *document) error {
 	}
 	h, log := doc.sess.Header(), doc.sess.Log()
 	p.ID, p.Dialect, p.CWD, p.Path = string(h.ID), doc.sess.Dialect().Name(), h.CWD, doc.path
+	p.Origin = v.row.Source.Origin
 	p.Title = cmp.Or(strings.TrimSpace(title), strings.TrimSpace(v.row.Prompt))
 	p.Created, _ = h.Timestamp.Time()
 	p.Entries, p.Messages, p.Branches = t.Len(), v.row.Messages, d.Skeleton().Branches()

@@ -40,6 +40,7 @@ func (s *Server) routes() {
 
 // handle adds a route. Its pattern is also its name in the metrics.
 func (s *Server) handle(pattern string, call func(*request) error) {
+	s.patterns = append(s.patterns, pattern)
 	method, path, _ := strings.Cut(pattern, " ")
 	s.mux.HandleFunc(method+" "+s.base+path, func(w http.ResponseWriter, h *http.Request) {
 		r := &request{Request: h, s: s, w: w}

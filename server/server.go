@@ -83,14 +83,16 @@ const tokenLeast = 12
 
 // Server serves a store. It is an http.Handler; Serve runs it on a listener.
 type Server struct {
-	opt    Options
-	store  *treeline.Store
-	log    *slog.Logger
-	guard  guard.Guard
-	base   string // "" or a path without a slash at its end
-	mux    *http.ServeMux
-	sender *reply.Sender
-	counts counts
+	opt   Options
+	store *treeline.Store
+	log   *slog.Logger
+	guard guard.Guard
+	base  string // "" or a path without a slash at its end
+	mux   *http.ServeMux
+	// patterns are the routes, as they were added.
+	patterns []string
+	sender   *reply.Sender
+	counts   counts
 
 	journal *access.Journal // nil without users
 

@@ -62,7 +62,7 @@ func (l *Logs) found(ctx context.Context, p listParams) (iter.Seq2[protocol.Row,
 	if !p.Marks {
 		return func(yield func(protocol.Row, error) bool) {
 			for at, err := range l.b.List(ctx, p.Prefix) {
-				if !yield(protocol.NewRow(at), err) {
+				if !yield(protocol.NewRow(backend.Marked{Log: at}), err) {
 					return
 				}
 			}
@@ -74,9 +74,7 @@ func (l *Logs) found(ctx context.Context, p listParams) (iter.Seq2[protocol.Row,
 	}
 	return func(yield func(protocol.Row, error) bool) {
 		for at, err := range m.Marks(ctx, p.Prefix) {
-			row := protocol.NewRow(at.Log)
-			row.Mark, row.Removed = at.Mark, at.Removed
-			if !yield(row, err) {
+			if !yield(protocol.NewRow(at), err) {
 				return
 			}
 		}
@@ -137,14 +135,12 @@ func (l *Logs) stat(c *Call, p nameParams) error {
 	if err != nil {
 		return err
 	}
-	return l.answer(c, protocol.NewRow(at))
+	return l.answer(c, protocol.NewRow(backend.Marked{Log: at}))
 }
 
 // identity names the archive.
 func (l *Logs) identity(c *Call, _ noParams) error {
-	i, ok := l.b.(interface {
-		Identity(ctx context.Context) (string, error)
-	})
+	i, ok := l.b.(backend.Identified)
 	if !ok {
 		return fmt.Errorf("the identity of this archive: %w", errors.ErrUnsupported)
 	}

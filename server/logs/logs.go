@@ -162,7 +162,7 @@ func Rows() []Row {
 		post(protocol.Logs+"/overwrite", "overwriteLog", "Replaces an exact copy of another log, or makes it if no generation is given.", (*Logs).overwrite),
 		get[blobParams, nothing](protocol.Blobs+"/{ref}", "getArchivedBlob", protocol.Bytes, "Gives a blob that a log refers to.", (*Logs).blob),
 		put,
-		row[logParams, []string](http.MethodPost, protocol.Blobs+"/missing", "findMissingBlobs", protocol.JSON, protocol.Bytes,
+		row[logParams, []string](http.MethodPost, protocol.Logs+"/missing", "findMissingBlobs", protocol.JSON, protocol.Bytes,
 			"Takes references of blobs, one a line, and gives those that the archive does not have.", (*Logs).missing),
 	}
 }

@@ -198,7 +198,7 @@ func (l *Logs) wrote(c *Call, at backend.Log, err error) error {
 	if err != nil {
 		return err
 	}
-	return l.answer(c, protocol.NewRow(at))
+	return l.answer(c, protocol.NewRow(backend.Marked{Log: at}))
 }
 
 type createParams struct {

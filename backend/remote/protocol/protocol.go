@@ -15,9 +15,9 @@
 //	POST /logs/remove          Remove
 //	POST /logs/extend          Mirror.Extend
 //	POST /logs/overwrite       Mirror.Overwrite
+//	POST /logs/missing         references of blobs, one a line: gives those that the archive does not have
 //	GET  /blobs/{ref}          a blob that a log refers to
 //	PUT  /blobs/{ref}          stores a blob
-//	POST /blobs/missing        references a line; those that the archive does not have
 //
 // # Tokens
 //
@@ -69,7 +69,7 @@ const (
 	Current = "1"
 	// Error has the code of an error.
 	Error = "Treeline-Error"
-	// Generation, Size, Time and Changed describe the log of a content; times are nanoseconds since 1970.
+	// Generation, Size, Time and Changed describe the log of a content.
 	Generation = "Treeline-Generation"
 	Size       = "Treeline-Size"
 	Time       = "Treeline-Time"
@@ -100,14 +100,14 @@ const (
 
 // Row is a log as JSON.
 type Row struct {
-	Name       string    `json:"name"`
-	Generation string    `json:"generation,omitempty"`
-	Size       int64     `json:"size"`
-	Time       time.Time `json:"time,omitzero"`
-	Changed    int64     `json:"changed,omitempty"`
+	Name       string `json:"name"`
+	Generation string `json:"generation,omitempty"`
+	Size       int64  `json:"size"`
+	Time       string `json:"time,omitempty"`
+	Changed    int64  `json:"changed,omitempty"`
 	// Mark and Removed are those of backend.Marked.
-	Mark    string    `json:"mark,omitempty"`
-	Removed time.Time `json:"removed,omitzero"`
+	Mark    string `json:"mark,omitempty"`
+	Removed string `json:"removed,omitempty"`
 	// Problem is an error about the folder Name; the list goes on.
 	Problem string `json:"problem,omitempty"`
 	// End is set in the last row of a list, which is no log. A list without it was cut off. More says that the limit was
@@ -117,13 +117,29 @@ type Row struct {
 }
 
 // NewRow gives the Row of a log.
-func NewRow(at backend.Log) Row {
-	return Row{Name: at.Name, Generation: at.Generation, Size: at.Size, Time: at.Time, Changed: at.Changed}
+func NewRow(at backend.Marked) Row {
+	return Row{Name: at.Name, Generation: at.Generation, Size: at.Size, Time: stamp(at.Time), Changed: at.Changed, Mark: at.Mark, Removed: stamp(at.Removed)}
 }
 
-// Log gives the log of a Row.
-func (r Row) Log() backend.Log {
-	return backend.Log{Name: r.Name, Generation: r.Generation, Size: r.Size, Time: r.Time, Changed: r.Changed}
+// Log gives the log of a Row. A time that cannot be read is zero.
+func (r Row) Log() backend.Marked {
+	at := backend.Log{Name: r.Name, Generation: r.Generation, Size: r.Size, Time: read(r.Time), Changed: r.Changed}
+	return backend.Marked{Log: at, Mark: r.Mark, Removed: read(r.Removed)}
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func read(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
 }
 
 // Identity names an archive, whichever server shows it.
@@ -135,23 +151,17 @@ type Identity struct {
 func Describe(h http.Header, at backend.Log) {
 	h.Set(Generation, at.Generation)
 	h.Set(Size, strconv.FormatInt(at.Size, 10))
-	h.Set(Time, strconv.FormatInt(at.Time.UnixNano(), 10))
+	h.Set(Time, stamp(at.Time))
 	h.Set(Changed, strconv.FormatInt(at.Changed, 10))
 }
 
 // Described reads what Describe wrote.
 func Described(h http.Header, name string) (backend.Log, error) {
-	at := backend.Log{Name: name, Generation: h.Get(Generation)}
-	numbers := map[string]int64{Size: 0, Time: 0, Changed: 0}
-	for key := range numbers {
-		n, err := strconv.ParseInt(h.Get(key), 10, 64)
-		if err != nil {
-			return at, errors.New("the answer does not describe the log: its header " + key + " is no number")
-		}
-		numbers[key] = n
-	}
-	at.Size, at.Changed, at.Time = numbers[Size], numbers[Changed], time.Unix(0, numbers[Time]).UTC()
-	if at.Size < 0 || at.Generation == "" {
+	at := backend.Log{Name: name, Generation: h.Get(Generation), Time: read(h.Get(Time))}
+	var err, other error
+	at.Size, err = strconv.ParseInt(h.Get(Size), 10, 64)
+	at.Changed, other = strconv.ParseInt(h.Get(Changed), 10, 64)
+	if err != nil || other != nil || at.Size < 0 || at.Generation == "" {
 		return at, errors.New("the answer does not describe the log")
 	}
 	return at, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 )
@@ -45,19 +46,26 @@ func Folders(ctx context.Context, b Backend, folder string) ([]string, error) {
 			list = append(list, name)
 		}
 	}
+	slices.Sort(list) // "a.b/" comes before "a/", but "a" before "a.b"
 	return list, nil
 }
 
 // Mirror is a Backend that can keep exact copies of the logs of other backends. A copy may end in an unterminated line.
 type Mirror interface {
-	// Extend adds bytes to a log, exactly after the last one: they may continue an unterminated line and end in one. It
-	// mends nothing. ErrConflict if the log is no longer at. All or nothing.
+	// Extend adds bytes to a log of lines, exactly after the last one: they may continue an unterminated line and end in one.
+	// It mends nothing. Without bytes it only compares and notes the mark; the log stays the same. ErrConflict if the log
+	// is no longer at, or is gone; ErrRecord for a whole log; the error of content as it is. All or nothing: after an error
+	// the log is as it was, unless the outcome is unknown as that of an Append can be. The Backend may keep content in
+	// memory, so extend a log by much in several steps.
 	Extend(ctx context.Context, at Log, mark string, content io.Reader) (Log, error)
-	// Overwrite replaces the content of a log by these bytes, as Replace does. If at has only a name, it creates the log:
-	// ErrExist if there is one.
+	// Overwrite replaces the content of a log by these bytes, whatever they are, as Replace does: atomically, and with a new
+	// generation. If at has only a name, it creates the log: ErrExist if there is one. The error of content is returned as it
+	// is, and nothing is changed. Content is not kept in memory if the Backend is a Streamer.
 	Overwrite(ctx context.Context, at Log, mark string, content io.Reader) (Log, error)
 	// Marks yields the logs whose name begins with prefix as List does, with what Extend or Overwrite last noted about
-	// each, and also those that were removed, as far as the Backend remembers them.
+	// each, and also those that were removed, as far as the Backend remembers them. A log that was removed and made again
+	// is yielded once, as one that is there. A Log from Marks is good for Extend, Overwrite and Remove if the Backend keeps
+	// marks; otherwise call Stat first, as for List.
 	Marks(ctx context.Context, prefix string) iter.Seq2[Marked, error]
 }
 
@@ -69,4 +77,10 @@ type Marked struct {
 	Mark string
 	// Removed is when the log was removed; zero if it was not.
 	Removed time.Time
+}
+
+// Identified is an archive that can be told from others, whatever its address is.
+type Identified interface {
+	// Identity is a text that no other archive has. It is "" while nothing was ever written there.
+	Identity(ctx context.Context) (string, error)
 }

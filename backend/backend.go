@@ -34,6 +34,7 @@
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Foldered: folders are cheaper to list than logs. Archives need it. Folders uses it.
+//   - Identified: an archive can be told from others. Archives need it.
 //   - Mirror: exact copies of other backends' logs can be kept. Archives need it.
 //   - Streamer: a log can be created from records that come one after the other. CreateFrom calls it. Implement it unless
 //     logs are small.

@@ -99,6 +99,31 @@ type Keeper interface {
 	Blobs(log string) Store
 }
 
+// Finder is a Reader that answers for many blobs in one step. Stores behind a network need it.
+type Finder interface {
+	// Missing gives those of the references that have no blob, in the order given. It is for a program that is about to put
+	// them: a Store that limits reading may report a blob as missing that is there.
+	Missing(ctx context.Context, refs []Ref) ([]Ref, error)
+}
+
+// Missing gives the references that have no blob in any Reader; see Finder.
+func Missing(ctx context.Context, s Reader, refs []Ref) ([]Ref, error) {
+	if f, ok := s.(Finder); ok {
+		return f.Missing(ctx, refs)
+	}
+	var missing []Ref
+	for _, r := range refs {
+		has, err := s.Has(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			missing = append(missing, r)
+		}
+	}
+	return missing, nil
+}
+
 // Get reads a whole blob and checks its hash; ErrCorrupt if that is wrong.
 func Get(ctx context.Context, s Reader, r Ref) ([]byte, error) {
 	f, err := s.Open(ctx, r)

@@ -6,6 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
 )
 
@@ -14,6 +15,7 @@ func Drivers() []backend.Driver {
 	return []backend.Driver{
 		codelia.Driver(),
 		memory.Driver("memory"),
+		postgres.Driver(postgres.Options{}),
 		file.Driver(file.Options{}),
 	}
 }

@@ -71,6 +71,11 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"WatchEnds", watchEnds, true, false},
 		{"Renew", renew, true, false},
 		{"RenewChanged", renewChanged, false, true},
+		{"Extend", extend, true, false},
+		{"Overwrite", overwrite, true, false},
+		{"MirrorRefuses", mirrorRefuses, false, false},
+		{"Marks", marks, true, false},
+		{"Folders", folders, true, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,10 +1,12 @@
 package backendtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -95,7 +97,10 @@ func (h *history) step() {
 	var now seen
 	var err, oracle error
 	what := "create"
+	mirror, mirrors := h.b.(backend.Mirror)
 	switch n := h.rnd.IntN(20); {
+	case mirrors && n%5 == 2:
+		what, now, err, oracle = h.mirror(mirror, at, records)
 	case n < 3:
 		now.real, err = h.b.Create(h.ctx, name, records...)
 		now.oracle, oracle = h.oracle.Create(h.ctx, name, records...)
@@ -139,7 +144,21 @@ func (h *history) step() {
 	}
 }
 
-// compare compares all logs.
+// mirror does an operation of backend.Mirror on both. The bytes are whole lines: what an Append does after an unterminated one
+// has names that depend on the clock.
+func (h *history) mirror(m backend.Mirror, at seen, records [][]byte) (what string, now seen, err, oracle error) {
+	content, mark := string(bytes.Join(append(records, nil), []byte{'\n'})), strconv.Itoa(len(h.trace))
+	if h.rnd.IntN(3) > 0 {
+		now.real, err = m.Extend(h.ctx, at.real, mark, strings.NewReader(content))
+		now.oracle, oracle = h.oracle.Extend(h.ctx, at.oracle, mark, strings.NewReader(content))
+		return "extend", now, err, oracle
+	}
+	now.real, err = m.Overwrite(h.ctx, at.real, mark, strings.NewReader(content))
+	now.oracle, oracle = h.oracle.Overwrite(h.ctx, at.oracle, mark, strings.NewReader(content))
+	return "overwrite", now, err, oracle
+}
+
+// compare compares all logs, and what was noted about them.
 func (h *history) compare() {
 	var got, want []string
 	for _, at := range h.list(h.root + "/") {
@@ -148,6 +167,9 @@ func (h *history) compare() {
 	oracle := &prober{T: h.T, b: h.oracle, ctx: h.ctx}
 	for _, at := range oracle.list(h.root + "/") {
 		want = append(append(want, at.Name), oracle.read(at, 0)...)
+	}
+	if m, ok := h.b.(backend.Mirror); ok && h.keepsMarks(m) {
+		got, want = append(got, h.marks(m, h.root+"/")...), append(want, h.marks(h.oracle, h.root+"/")...)
 	}
 	if !slices.Equal(got, want) {
 		h.Fatalf("at the end %q, want %q\n%s", got, want, strings.Join(h.trace, "\n"))

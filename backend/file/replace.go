@@ -117,12 +117,17 @@ type ending struct {
 // Read implements io.Reader.
 func (e *ending) Read(b []byte) (int, error) {
 	n, err := e.Reader.Read(b)
-	if n >= tailSize {
-		e.tail = append(e.tail[:0], tailOf(b[:n])...)
-	} else {
-		e.tail = tailOf(append(e.tail, b[:n]...))
-	}
+	e.see(b[:n])
 	return n, err
+}
+
+// see adds bytes to what was read.
+func (e *ending) see(b []byte) {
+	if len(b) >= tailSize {
+		e.tail = append(e.tail[:0], tailOf(b)...)
+	} else {
+		e.tail = tailOf(append(e.tail, b...))
+	}
 }
 
 // Restore implements backend.Restorer.

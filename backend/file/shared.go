@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,6 +53,12 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 	if err != nil {
 		return backend.Log{}, late, err
 	}
+	return w.replace(ctx, at, opt, bytes.NewReader(content))
+}
+
+// replace puts another content in the place of a log.
+func (w *writer) replace(ctx context.Context, at backend.Log, opt backend.RewriteOptions, content io.Reader) (now backend.Log, late backend.Late, err error) {
+	b, end := w.b, &ending{Reader: content}
 	old, err := w.hold(ctx, at, opt)
 	if err != nil {
 		return backend.Log{}, late, err
@@ -65,9 +72,12 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 			return backend.Log{}, late, failed(at.Name, err)
 		}
 	}
-	info, err := durable.ReplaceGrowing(b.fs, path, fileMode, bytes.NewReader(content), func() ([]byte, error) {
+	info, err := durable.ReplaceGrowing(b.fs, path, fileMode, end, func() ([]byte, error) {
 		more, err := old.grown()
-		content = append(content, more...)
+		if len(more) > 0 && len(end.tail) > 0 && !bytes.HasSuffix(end.tail, []byte{'\n'}) {
+			return nil, conflict(at.Name) // the lines would continue the last one
+		}
+		end.see(more)
 		return more, err
 	})
 	if err == nil {
@@ -79,7 +89,7 @@ func (b *Backend) ReplaceShared(ctx context.Context, at backend.Log, opt backend
 	w.dirty = false
 	_ = old.f.Unlock() // best effort: closing it does the same
 	// The Log is that of the file at the rename. If another writer has appended since, the next mutation conflicts.
-	now = fullLogOf(at.Name, info, tailOf(content))
+	now = fullLogOf(at.Name, info, end.tail)
 	var drainErr error
 	late.Holders, drainErr = old.drain(ctx, func(lines []byte) (err error) {
 		now, err = w.carry(lines)

@@ -40,6 +40,7 @@ type place struct {
 	births int64 // contents made so far: the source of generations
 	clock  func() time.Time
 	lines  func(name string) bool
+	gone   map[string]backend.Marked // logs that were removed
 	told   map[*watch]func(name string, err error)
 }
 
@@ -48,6 +49,7 @@ type log struct {
 	bytes []byte
 	birth int64
 	time  time.Time
+	mark  string // see backend.Mirror
 }
 
 // Option changes a new Backend.
@@ -61,7 +63,10 @@ func LinesIf(rule func(name string) bool) Option { return func(p *place) { p.lin
 
 // New returns an empty Backend.
 func New(options ...Option) *Backend {
-	p := &place{logs: map[string]log{}, clock: time.Now, lines: backend.IsText, told: map[*watch]func(string, error){}}
+	p := &place{
+		logs: map[string]log{}, clock: time.Now, lines: backend.IsText,
+		gone: map[string]backend.Marked{}, told: map[*watch]func(string, error){},
+	}
 	for _, o := range options {
 		o(p)
 	}
@@ -102,13 +107,14 @@ func (b *Backend) Put(name string, content []byte) {
 // put makes a new content, which no earlier token matches.
 func (p *place) put(name string, content []byte) backend.Log {
 	p.births++
-	return p.set(name, log{bytes: content, birth: p.births})
+	return p.set(name, log{bytes: content, birth: p.births, mark: p.logs[name].mark})
 }
 
 // set makes a changed log the current one.
 func (p *place) set(name string, l log) backend.Log {
 	l.time = p.clock()
 	p.logs[name] = l
+	delete(p.gone, name)
 	p.tell(name)
 	return l.at(name)
 }
@@ -251,10 +257,12 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	if _, err := b.place.current(at); err != nil {
+	l, err := b.place.current(at)
+	if err != nil {
 		return err
 	}
 	delete(b.place.logs, at.Name)
+	b.place.gone[at.Name] = backend.Marked{Log: l.at(at.Name), Mark: l.mark, Removed: b.place.clock()}
 	b.place.tell(at.Name)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
 )
@@ -26,6 +27,7 @@ type queue struct {
 
 // pending is an append on its way.
 type pending struct {
+	b    *Backend // whose append it is
 	ctx  context.Context
 	at   backend.Log
 	more []byte
@@ -54,7 +56,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	if len(records) == 0 {
 		return b.same(ctx, at)
 	}
-	op := &pending{ctx: ctx, at: at, more: more, m: b.appending(at, more, false), done: make(chan struct{})}
+	op := &pending{b: b, ctx: ctx, at: at, more: more, m: b.appending(at, more, false), done: make(chan struct{})}
 	b.queue.mu.Lock()
 	b.queue.waiting = append(b.queue.waiting, op)
 	start := b.queue.flights < b.queue.most
@@ -79,7 +81,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 func (b *Backend) appending(at backend.Log, more []byte, torn bool) *mutation {
 	generation, n := token(at), int64(len(more))
 	return &mutation{sql: sqlAppend, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: at.Size,
-		generation: generation, size: at.Size + n, args: []any{generation, at.Size, n, b.writer, torn}}
+		generation: generation, size: at.Size + n, args: []any{generation, at.Size, n, b.opt.Writer, torn}}
 }
 
 // same is an append of nothing: it compares.
@@ -95,13 +97,13 @@ func (b *Backend) same(ctx context.Context, at backend.Log) (backend.Log, error)
 }
 
 // fly sends what waits until nothing does.
-func (b *Backend) fly() {
+func (c *core) fly() {
 	for {
-		batch := b.queue.take()
+		batch := c.queue.take()
 		if len(batch) == 0 {
 			return
 		}
-		b.send(batch)
+		c.send(batch)
 		for _, op := range batch {
 			close(op.done)
 		}
@@ -131,15 +133,17 @@ func (q *queue) take() (batch []*pending) {
 }
 
 // send does the appends of one flight.
-func (b *Backend) send(batch []*pending) {
+func (c *core) send(batch []*pending) {
 	sent := false
 	if len(batch) > 1 {
 		// In the order of their keys, so that two flights do not wait for each other's rows in a circle.
 		slices.SortStableFunc(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
-		err := b.together(batch)
+		err := c.together(batch)
 		sent = err != nil && !pgconn.SafeToRetry(err)
 		if err == nil {
-			b.notices.changed()
+			for _, op := range batch {
+				c.notices.changed(op.b.prefix + op.at.Name)
+			}
 		} else {
 			for _, op := range batch {
 				op.err = errUnmatched // one at a time
@@ -148,45 +152,43 @@ func (b *Backend) send(batch []*pending) {
 	}
 	for _, op := range batch {
 		if len(batch) == 1 || errors.Is(op.err, errUnmatched) {
-			op.now, op.err = b.alone(op, sent)
+			op.now, op.err = op.b.alone(op, sent)
 		}
 	}
 }
 
 // together sends several appends as one transaction. They are done when it has no error.
-func (b *Backend) together(batch []*pending) error {
-	l, err := b.connect(b.ctx, true)
-	if err != nil {
-		return err
-	}
-	var all pgx.Batch
-	for _, op := range batch {
-		r, err := op.m.body.rows(op.m.base)
-		if err != nil {
-			return err
+func (c *core) together(batch []*pending) error {
+	return c.db.Once(c.db.Context(), func(p *pgxpool.Pool) error {
+		var all pgx.Batch
+		for _, op := range batch {
+			r, err := op.m.body.rows(op.m.base)
+			if err != nil {
+				return err
+			}
+			all.Queue(op.m.sql, op.m.parameters(r)...)
 		}
-		all.Queue(op.m.sql, op.m.parameters(r)...)
-	}
-	results := l.pool.SendBatch(b.ctx, &all)
-	for _, op := range batch {
-		op.now, op.err = op.m.result(results.QueryRow())
-		if op.err != nil && !errors.Is(op.err, errUnmatched) {
-			_ = results.Close() // the error is the same one
-			return op.err
+		results := p.SendBatch(c.db.Context(), &all)
+		for _, op := range batch {
+			op.now, op.err = op.m.result(results.QueryRow())
+			if op.err != nil && !errors.Is(op.err, errUnmatched) {
+				_ = results.Close() // the error is the same one
+				return op.err
+			}
 		}
-	}
-	return results.Close()
+		return results.Close()
+	})
 }
 
 // alone does one append. sent says that an earlier attempt may have been executed.
 func (b *Backend) alone(op *pending, sent bool) (backend.Log, error) {
-	now, err := b.mutate(b.ctx, op.m, sent, backend.ErrConflict)
+	now, err := b.mutate(b.db.Context(), op.m, sent, backend.ErrConflict)
 	if !errors.Is(err, backend.ErrConflict) {
 		return now, err
 	}
-	r, e := b.current(b.ctx, op.at.Name)
+	r, e := b.current(b.db.Context(), op.at.Name)
 	if e == nil && r.torn && r.generation == token(op.at) && r.size == op.at.Size {
-		return b.mend(b.ctx, op.at, op.more)
+		return b.mend(b.db.Context(), op.at, op.more)
 	}
 	return backend.Log{}, err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 const (
@@ -32,13 +33,14 @@ type Blobs struct{ b *Backend }
 
 var _ blob.Store = (*Blobs)(nil)
 
-// Blobs returns the blobs of the database. They are closed with the Backend.
-func (b *Backend) Blobs() *Blobs { return &Blobs{b} }
+// Blobs implements blob.Keeper. A program that reaches the database reads all blobs, whatever log refers to them. They are closed
+// with the Backend.
+func (b *Backend) Blobs(string) blob.Store { return &Blobs{b} }
 
 // size is the size of a blob; blob.ErrNotExist if there is none.
 func (s *Blobs) size(ctx context.Context, r blob.Ref) (size int64, err error) {
 	err = s.b.read(ctx, func(p *pgxpool.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:]).Scan(&size) })
-	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, errEmpty) {
+	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, pgdb.ErrEmpty) {
 		err = fmt.Errorf("%s: %w in the database", r, blob.ErrNotExist)
 	}
 	return size, err

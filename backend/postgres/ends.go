@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // Both ends of a log and its row, in one round trip. Long rows are cut by the server. $2 and $3 are how many bytes of the
@@ -66,7 +67,7 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 		}
 		return found.Err()
 	})
-	if errors.Is(err, errEmpty) || err == nil && !there {
+	if errors.Is(err, pgdb.ErrEmpty) || err == nil && !there {
 		err = fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 	}
 	return at, inHead, inTail, err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgtest"
@@ -183,18 +184,15 @@ var model = porcupine.Model{
 }
 
 // run lets all clients work while faults are made, then stops them.
-func (h *history) run(t *testing.T, url string, round int, prepare func(*Backend), faults func()) {
+func (h *history) run(t *testing.T, url string, round int, wrap func(*pgx.ConnConfig), faults func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	var open []*Backend
 	for range 4 { // processes
-		b, err := Open(url, Options{Patience: time.Minute}, backend.OpenOptions{})
+		b, err := Open(url, Options{Patience: time.Minute, wrap: wrap}, backend.OpenOptions{Below: "fault"})
 		if err != nil {
 			t.Fatal(err)
-		}
-		if prepare != nil {
-			prepare(b)
 		}
 		open = append(open, b)
 	}
@@ -214,7 +212,7 @@ func (h *history) run(t *testing.T, url string, round int, prepare func(*Backend
 // begin makes the logs.
 func begin(t *testing.T, url string) *history {
 	t.Helper()
-	b := opened(t, url)
+	b := opened(t, url, "fault")
 	for log := range logs {
 		if _, err := b.Create(t.Context(), logName(log)); err != nil {
 			t.Fatal(err)
@@ -224,9 +222,9 @@ func begin(t *testing.T, url string) *history {
 }
 
 // opened opens a database for a test.
-func opened(t *testing.T, url string) *Backend {
+func opened(t *testing.T, url, below string) *Backend {
 	t.Helper()
-	b, err := Open(url, Options{Writer: "tester@machine"}, backend.OpenOptions{})
+	b, err := Open(url, Options{}, backend.OpenOptions{Below: below, Writer: "tester@machine"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +236,7 @@ func opened(t *testing.T, url string) *Backend {
 func TestFaultRestart(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
-	url := s.URL("") + "&origin=restart"
+	url := s.URL("")
 	h := begin(t, url)
 	h.run(t, url, 0, nil, func() {
 		for range rounds(3, 50) {
@@ -249,7 +247,7 @@ func TestFaultRestart(t *testing.T) {
 		}
 		h.more(t, 60)
 	})
-	h.verify(t, opened(t, url))
+	h.verify(t, opened(t, url, "fault"))
 }
 
 // cut is a connection that breaks now and then, after a message was sent: its answer is lost, and so is what follows.
@@ -274,18 +272,18 @@ func (c *cut) Write(p []byte) (int, error) {
 // Connections break at random, mostly while an answer is on its way.
 func TestFaultCut(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Shared(t).URL("") + "&origin=cut"
+	url := pgtest.Shared(t).URL("")
 	h := begin(t, url)
 	var seed, cuts atomic.Uint64
-	h.run(t, url, 0, func(b *Backend) {
-		dial := b.config.ConnConfig.DialFunc
-		b.config.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+	h.run(t, url, 0, func(config *pgx.ConnConfig) {
+		dial := config.DialFunc
+		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dial(ctx, network, addr)
 			cuts.Add(1)
 			return &cut{Conn: c, rnd: rand.New(rand.NewPCG(seed.Add(1), 0))}, err
 		}
 	}, func() { h.more(t, int64(rounds(400, 20_000))) })
-	h.verify(t, opened(t, url))
+	h.verify(t, opened(t, url, "fault"))
 	if cuts.Load() < 30 {
 		t.Errorf("only %d connections", cuts.Load())
 	}
@@ -295,11 +293,10 @@ func TestFaultCut(t *testing.T) {
 func TestFaultPromote(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Start(t, pgtest.Options{})
-	const origin = "&origin=promote"
-	h := begin(t, s.URL("")+origin)
+	h := begin(t, s.URL(""))
 	for round := range rounds(1, 10) {
 		standby := s.Standby(t)
-		h.run(t, pgtest.URLs("postgres", s, standby)+origin, round, nil, func() {
+		h.run(t, pgtest.URLs("postgres", s, standby), round, nil, func() {
 			h.more(t, 60)
 			if err := s.Crash(); err != nil {
 				t.Fatal(err)
@@ -309,14 +306,14 @@ func TestFaultPromote(t *testing.T) {
 		})
 		s = standby
 	}
-	h.verify(t, opened(t, s.URL("")+origin))
+	h.verify(t, opened(t, s.URL(""), "fault"))
 }
 
 // An append whose answer was lost is recognised, also if others have appended since or the log was replaced. Other bytes at its
 // place are a conflict.
 func TestRecognise(t *testing.T) {
 	t.Parallel()
-	b := opened(t, pgtest.Shared(t).URL("")+"&origin=recognise")
+	b := opened(t, pgtest.Shared(t).URL(""), "recognise")
 	big := bytes.Repeat([]byte("long "), 1<<19) // several pieces
 	for name, mine := range map[string][]byte{"small.jsonl": []byte("mine"), "big.jsonl": big} {
 		at, err := b.Create(t.Context(), name, []byte("first"))

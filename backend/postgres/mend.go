@@ -76,7 +76,7 @@ func lastLine(ctx context.Context, p *pgxpool.Pool, log key, generation int64) (
 func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, more []byte) (now backend.Log, to string, err error) {
 	generation, size := token(at), begin+int64(len(more))
 	m := &mutation{sql: sqlCut, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: begin,
-		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.writer, begin}}
+		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.opt.Writer, begin}}
 	when := b.clock()
 	err = b.write(ctx, func(p *pgxpool.Pool, again bool) error {
 		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
@@ -105,6 +105,6 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 	if err != nil {
 		return backend.Log{}, "", err
 	}
-	b.notices.changed()
+	b.notices.changed(b.prefix + at.Name)
 	return now, to, nil
 }

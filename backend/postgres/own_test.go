@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -31,19 +30,19 @@ func ask[T any](t *testing.T, url, sql string, args ...any) (v T) {
 	return v
 }
 
+// newest is the version of the schema.
+const newest = 1
+
 // Several processes make the schema at once, and it is made once. A reader makes none, and sees a place without logs.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).Database(t, "migrate")
-	if files, err := fs.Glob(migrations, "migration/*.sql"); err != nil || len(files) != newest {
-		t.Fatalf("%d migrations for version %d, %v", len(files), newest, err)
-	}
-	reader := opened(t, url+"&origin=a")
+	reader := opened(t, url, "a")
 	for at, err := range reader.List(t.Context(), "") {
 		t.Errorf("an empty database has %v, %v", at, err)
 	}
 	_, err := reader.Stat(t.Context(), "a.jsonl")
-	if _, err2 := blob.Get(t.Context(), reader.Blobs(), blob.Ref{}); !errors.Is(err, backend.ErrNotExist) || !errors.Is(err2, blob.ErrNotExist) {
+	if _, err2 := blob.Get(t.Context(), reader.Blobs(""), blob.Ref{}); !errors.Is(err, backend.ErrNotExist) || !errors.Is(err2, blob.ErrNotExist) {
 		t.Errorf("%v, %v", err, err2)
 	}
 	if ask[bool](t, url, "select to_regnamespace('treeline') is not null") {
@@ -51,7 +50,7 @@ func TestMigrate(t *testing.T) {
 	}
 	var group sync.WaitGroup
 	for i := range 4 {
-		b := opened(t, fmt.Sprintf("%s&origin=b%d", url, i))
+		b := opened(t, url, fmt.Sprintf("b%d", i))
 		group.Go(func() {
 			if _, err := b.Create(t.Context(), "a.jsonl", []byte("{}")); err != nil {
 				t.Error(err)
@@ -90,16 +89,14 @@ func TestRefusals(t *testing.T) {
 	}
 	s.Exec(t, "create role weak login", "create role "+pgtest.Guarded+" login password 'right'")
 	for what, tc := range map[string]struct{ url, want string }{
-		"no origin":      {s.URL(""), "names no origin"},
-		"bad origin":     {s.URL("") + "&origin=a%2Fb", "is no origin"},
-		"bad address":    {"postgres://host:port/db?origin=a", "cannot parse"},
-		"wrong database": {s.URL("missing") + "&origin=a", `database "missing" does not exist`},
-		"wrong host":     {"postgres://treeline@/postgres?host=%2Fno%2Fwhere&origin=a", "no/where"},
-		"no right":       {strings.Replace(s.URL(""), pgtest.User, "weak", 1) + "&origin=a", "lacks a right"},
-		"wrong password": {strings.Replace(s.URL(""), pgtest.User, pgtest.Guarded+":wrong", 1) + "&origin=a", "password authentication failed"},
-		"newer schema":   {newer + "&origin=a", "version 2, this program knows 1"},
+		"bad address":    {"postgres://host:port/db", "is not valid"},
+		"wrong database": {s.URL("missing"), `database "missing" does not exist`},
+		"wrong host":     {"postgres://treeline@/postgres?host=%2Fno%2Fwhere", "no/where"},
+		"no right":       {strings.Replace(s.URL(""), pgtest.User, "weak", 1), "lacks a right"},
+		"wrong password": {strings.Replace(s.URL(""), pgtest.User, pgtest.Guarded+":wrong", 1), "password authentication failed"},
+		"newer schema":   {newer, fmt.Sprintf("version %d, this program knows %d", newest+1, newest)},
 	} {
-		b, err := Open(tc.url, Options{}, backend.OpenOptions{})
+		b, err := Open(tc.url, Options{}, backend.OpenOptions{Below: "a"})
 		if err == nil {
 			_, err = b.Create(t.Context(), "refused.jsonl", []byte("{}"))
 			_ = b.Close()
@@ -111,7 +108,7 @@ func TestRefusals(t *testing.T) {
 	if ask[bool](t, newer, "select to_regclass('treeline.log') is not null") {
 		t.Error("a newer schema was changed")
 	}
-	if _, err := opened(t, older+"&origin=a").Create(t.Context(), "a.jsonl"); err != nil {
+	if _, err := opened(t, older, "a").Create(t.Context(), "a.jsonl"); err != nil {
 		t.Errorf("a schema without tables: %v", err)
 	}
 }
@@ -120,7 +117,7 @@ func TestRefusals(t *testing.T) {
 func TestRows(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
-	b := opened(t, url+"&origin=rows")
+	b := opened(t, url, "rows")
 	at, err := b.Create(t.Context(), "a.jsonl", []byte("one"), bytes.Repeat([]byte("x"), 2*piece+5))
 	if err == nil {
 		at, err = b.Append(t.Context(), at, []byte("two"))
@@ -149,7 +146,7 @@ func TestRows(t *testing.T) {
 // A log that is larger than the parameters of a statement is copied in a transaction, and streams.
 func TestLarge(t *testing.T) {
 	t.Parallel()
-	b := opened(t, pgtest.Shared(t).URL("")+"&origin=large")
+	b := opened(t, pgtest.Shared(t).URL(""), "large")
 	record := bytes.Repeat([]byte("0123456789abcde\n"), 1<<16) // 1 MB
 	record[len(record)-1] = '!'
 	record = bytes.ReplaceAll(record, []byte{'\n'}, []byte{' '})
@@ -183,7 +180,7 @@ func TestLarge(t *testing.T) {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
-	b := opened(t, url+"&pool_max_conns=2&origin=together")
+	b := opened(t, url+"&pool_max_conns=2", "together")
 	const logs, each = 24, 5
 	var group sync.WaitGroup
 	for i := range logs {
@@ -203,10 +200,10 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := ask[int](t, url, "select count(*) from treeline.record r join treeline.log l using (log) where origin = 'together'"); n != logs*each {
+	if n := ask[int](t, url, "select count(*) from treeline.record r join treeline.log l using (log) where name like 'together/%'"); n != logs*each {
 		t.Errorf("%d records", n)
 	}
-	if n := ask[int](t, url, "select count(distinct xid) from treeline.log where origin = 'together'"); n == logs {
+	if n := ask[int](t, url, "select count(distinct xid) from treeline.log where name like 'together/%'"); n == logs {
 		t.Error("no two appends shared a transaction")
 	}
 }
@@ -216,9 +213,9 @@ func TestBlobs(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
 	for _, url := range []string{url, pgtest.SharedBouncer(t).URL("")} {
-		one, two := opened(t, url+"&origin=one").Blobs(), opened(t, url+"&origin=two").Blobs()
+		one, two := opened(t, url, "one").Blobs(""), opened(t, url, "two").Blobs("")
 		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<19), strings.Repeat("longer ", 1<<20)} {
-			for _, s := range []*Blobs{one, two, one} {
+			for _, s := range []blob.Store{one, two, one} {
 				if r, err := s.Put(t.Context(), []byte(content)); err != nil || r != blob.Sum([]byte(content)) {
 					t.Fatalf("%s, %v", r, err)
 				}
@@ -232,7 +229,7 @@ func TestBlobs(t *testing.T) {
 			t.Errorf("a missing blob: %v, %v", ok, err)
 		}
 	}
-	s := opened(t, url+"&origin=one").Blobs()
+	s := opened(t, url, "one").Blobs("")
 	for _, damage := range []string{"update treeline.blob_piece set data = 'damageD' where ref = $1", "delete from treeline.blob_piece where ref = $1"} {
 		r, err := s.Put(t.Context(), []byte("damaged"))
 		if err != nil {

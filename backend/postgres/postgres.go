@@ -1,8 +1,8 @@
 // Package postgres keeps logs in PostgreSQL 15 or newer, for a team with many machines.
 //
-// The URL is that of pgx, postgres://user@host/db?origin=NAME, with several hosts and target_session_attrs if there are
-// standbys. The origin names the store that the logs come from, mostly a machine. A log is known by origin and name, so two
-// machines never overwrite each other's logs. A Backend shows the logs of one origin.
+// The URL is that of pgx, postgres://user@host/db, with several hosts and target_session_attrs if there are standbys. A database
+// is an archive (see backend.Driver): a name begins with the origin of the log, so two machines never overwrite each other's
+// logs. A Backend is a light view of one folder. All views that one Driver opens at the same URL share connections and a queue of appends.
 //
 // # Rows
 //
@@ -35,133 +35,122 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"embed"
+	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // Options say how a driver opens databases.
 type Options struct {
-	// Origin gives the origin for URLs that do not name one. If it is nil, they are refused.
-	Origin func() (string, error)
-	// Writer is noted with every write: who writes, from which machine. "" is the user and the host.
-	Writer string
 	// Patience is how long a call tries to reach a server that it had reached before; 0 is 30 seconds.
 	Patience time.Duration
 	// Clock names torn records that are moved aside; nil is time.Now. All other times are those of the server.
 	Clock func() time.Time
+
+	wrap func(*pgx.ConnConfig) // for tests
 }
+
+//go:embed migration/*.sql
+var migrations embed.FS
+
+// schema is what the database needs.
+var schema = pgdb.Schema{Name: "treeline", Files: migrations}
 
 // Driver returns the driver for the scheme postgres.
 func Driver(opt Options) backend.Driver {
-	return backend.Driver{Name: "postgres", Scheme: "postgres", Open: func(root string, open backend.OpenOptions) (backend.Backend, error) {
-		return Open(root, opt, open)
-	}}
-}
-
-// Backend is the logs of one origin in a database. It connects when it is used first.
-type Backend struct {
-	origin string
-	writer string
-	config *pgxpool.Config
-	mode   bool // the URL names the mode of statements
-	opt    backend.OpenOptions
-	wait   time.Duration
-	clock  func() time.Time
-
-	ctx    context.Context // ends with Close
-	cancel context.CancelFunc
-	closed atomic.Bool
-
-	mu     sync.Mutex // held while it connects
-	pool   *pgxpool.Pool
-	pooled atomic.Bool // a pooler is between us and the server
-	link   atomic.Pointer[link]
-
-	queue   queue
-	notices notices
+	all := &cores{opt: opt, open: map[string]*core{}}
+	return backend.Driver{Name: "postgres", Scheme: "postgres", Archive: true, Shown: pgdb.Shown,
+		Open: func(root string, open backend.OpenOptions) (backend.Backend, error) { return all.view(root, open) }}
 }
 
 // Open opens a database. It makes no connection yet.
 func Open(root string, opt Options, open backend.OpenOptions) (*Backend, error) {
+	return (&cores{opt: opt, open: map[string]*core{}}).view(root, open)
+}
+
+// cores are the databases that a driver has open, by their URL.
+type cores struct {
+	opt Options
+
+	mu   sync.Mutex
+	open map[string]*core
+}
+
+// core is what the views of one database share.
+type core struct {
+	db      *pgdb.DB
+	clock   func() time.Time
+	queue   queue
+	notices notices
+	feed    feed
+
+	views int // guarded by cores.mu
+}
+
+// view opens a view, and its database if no other view has it open.
+func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 	if err := open.Durability.Check(); err != nil {
 		return nil, err
 	}
-	address, origin, mode, err := split(root)
-	if err != nil {
-		return nil, err
-	}
-	if origin == "" && opt.Origin != nil {
-		if origin, err = opt.Origin(); err != nil {
+	prefix := ""
+	if open.Below != "" {
+		if err := backend.CheckName(open.Below); err != nil {
 			return nil, err
 		}
+		prefix = open.Below + "/"
 	}
-	if err := checkOrigin(origin); err != nil {
-		return nil, err
+	if open.Writer == "" {
+		open.Writer = person()
 	}
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, err // pgx leaves out the password
+	open.Writer = strings.ReplaceAll(strings.ToValidUTF8(open.Writer, "_"), "\x00", "_") // the database takes no other text
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	c := cs.open[root]
+	if c == nil {
+		db, err := pgdb.Open(root, pgdb.Options{Schema: schema, Patience: cs.opt.Patience, Wrap: cs.opt.wrap})
+		if err != nil {
+			return nil, err
+		}
+		c = &core{db: db, clock: cs.opt.Clock}
+		if c.clock == nil {
+			c.clock = time.Now
+		}
+		c.queue.most = max(1, db.Conns()/2)
+		c.notices.start(c)
+		c.feed.start(c)
+		cs.open[root] = c
 	}
-	b := &Backend{origin: origin, writer: opt.Writer, config: config, mode: mode, opt: open, wait: opt.Patience, clock: opt.Clock}
-	if b.clock == nil {
-		b.clock = time.Now
-	}
-	if b.writer == "" {
-		b.writer = person()
-	}
-	b.writer = strings.ReplaceAll(strings.ToValidUTF8(b.writer, "_"), "\x00", "_") // the database takes no other text
-	if b.wait == 0 {
-		b.wait = 30 * time.Second
-	}
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "treeline"
-	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 10 * time.Second
-	}
-	if !strings.Contains(address, "pool_max_conns=") {
-		config.MaxConns = 8
-	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	b.queue.most = max(1, int(config.MaxConns)/2)
-	b.notices.start(b)
+	c.views++
+	b := &Backend{core: c, prefix: prefix, opt: open}
+	b.ctx, b.cancel = context.WithCancel(c.db.Context())
+	b.release = func() { cs.release(root, c) }
 	return b, nil
 }
 
-// split takes the origin out of a URL: pgx would send it to the server. mode reports that the URL says how statements are
-// executed.
-func split(root string) (address, origin string, mode bool, err error) {
-	address, query, ok := strings.Cut(root, "?")
-	if !ok {
-		return root, "", false, nil
+// release closes a database with its last view.
+func (cs *cores) release(root string, c *core) {
+	cs.mu.Lock()
+	c.views--
+	last := c.views == 0
+	if last {
+		delete(cs.open, root)
 	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return "", "", false, fmt.Errorf("the query of a postgres URL: %w", err)
+	cs.mu.Unlock()
+	if last {
+		c.notices.stop()
+		c.db.Close()
 	}
-	origin, mode = values.Get("origin"), values.Has("default_query_exec_mode")
-	values.Del("origin")
-	return address + "?" + values.Encode(), origin, mode, nil
-}
-
-func checkOrigin(origin string) error {
-	switch {
-	case origin == "":
-		return fmt.Errorf("the postgres URL names no origin: add origin=NAME")
-	case !utf8.ValidString(origin) || strings.ContainsAny(origin, "/\x00") || len(origin) > 255:
-		return fmt.Errorf("%.80q is no origin: it must be a short name without a slash", origin)
-	}
-	return nil
 }
 
 // person is the user and the host.
@@ -177,24 +166,34 @@ func person() string {
 	return name + "@" + host
 }
 
-// Origin names the store that the logs come from.
-func (b *Backend) Origin() string { return b.origin }
+// Backend is the logs in one folder of a database. It connects when it is used first.
+type Backend struct {
+	*core
+	prefix  string // of the names in the database: "", "origin/" or "origin/source/"
+	opt     backend.OpenOptions
+	release func()
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	closed atomic.Bool
+}
 
 // key is the key of a log in all tables.
 type key [16]byte
 
 func (b *Backend) key(name string) (k key) {
-	h := sha256.New()
-	h.Write([]byte(b.origin))
-	h.Write([]byte{0})
-	h.Write([]byte(name))
-	copy(k[:], h.Sum(nil))
+	sum := sha256.Sum256([]byte(b.prefix + name))
+	copy(k[:], sum[:])
 	return k
 }
 
 // begin makes the checks of a method that only reads.
 func (b *Backend) begin(ctx context.Context, name string) error {
-	return backend.Begin(ctx, b.closed.Load(), name)
+	err := backend.Begin(ctx, b.closed.Load(), name)
+	if err == nil && b.prefix == "" && !strings.Contains(name, "/") {
+		err = fmt.Errorf("%s: %w: a name in an archive begins with the origin of the log and a slash", name, backend.ErrName)
+	}
+	return err
 }
 
 // encode makes the checks of every mutation and gives the bytes of its records.
@@ -213,16 +212,50 @@ func (b *Backend) writable(ctx context.Context, name string) error {
 	return err
 }
 
+// write does something that changes the database; see pgdb.DB.Write.
+func (b *Backend) write(ctx context.Context, do func(p *pgxpool.Pool, again bool) error) error {
+	return b.plain(b.db.Write(ctx, do))
+}
+
+// read does something that only reads; see pgdb.DB.Read.
+func (b *Backend) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+	return b.plain(b.db.Read(ctx, do))
+}
+
+// plain gives an error of the database the meaning that it has for a backend.
+func (b *Backend) plain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case b.closed.Load() || errors.Is(err, pgdb.ErrClosed):
+		return backend.ErrClosed
+	case errors.Is(err, pgdb.ErrReadOnly):
+		return fmt.Errorf("%w: %s", backend.ErrReadOnly, err)
+	}
+	return err
+}
+
+// Identity implements backend.Identified.
+func (b *Backend) Identity(ctx context.Context) (id string, err error) {
+	if b.closed.Load() {
+		return "", backend.ErrClosed
+	}
+	err = b.read(ctx, func(p *pgxpool.Pool) error {
+		return p.QueryRow(ctx, "select id::text from treeline.identity").Scan(&id)
+	})
+	if errors.Is(err, pgdb.ErrEmpty) {
+		return "", nil
+	}
+	return id, err
+}
+
 // Close implements backend.Backend.
 func (b *Backend) Close() error {
 	if b.closed.Swap(true) {
 		return nil
 	}
-	b.notices.stop()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pool != nil {
-		b.pool.Close()
-	}
+	b.feed.leave(func(w *watcher) bool { return w.b == b })
+	b.cancel()
+	b.release()
 	return nil
 }

@@ -21,15 +21,15 @@ var origins atomic.Int64
 // place makes an empty place. Put goes through another Backend, directly to the server.
 func place(t testing.TB, url string, opt backend.OpenOptions) backendtest.Place {
 	t.Helper()
-	origin := fmt.Sprintf("&origin=place%d", origins.Add(1))
-	put, err := Open(pgtest.Shared(t).URL("")+origin, Options{}, backend.OpenOptions{})
+	opt.Below = fmt.Sprintf("place%d", origins.Add(1))
+	put, err := Open(pgtest.Shared(t).URL(""), Options{}, backend.OpenOptions{Below: opt.Below})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = put.Close() })
 	d := Driver(Options{})
 	return backendtest.Place{
-		Open:     func() (backend.Backend, error) { return d.Open(url+origin, opt) },
+		Open:     func() (backend.Backend, error) { return d.Open(url, opt) },
 		Put:      func(name string, content []byte) error { return put.put(context.Background(), name, content) },
 		ReadOnly: opt.ReadOnly,
 	}

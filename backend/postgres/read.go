@@ -18,6 +18,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/jsonl"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 const (
@@ -29,7 +30,7 @@ const (
 		order by position`
 
 	sqlList = `select name, generation, size, changed from treeline.log
-		where origin = $1 and name >= $2 and removed is null order by name limit $3`
+		where name >= $1 and removed is null order by name limit $2`
 )
 
 // row is the row of a log.
@@ -58,7 +59,7 @@ func (b *Backend) current(ctx context.Context, name string) (r row, err error) {
 		r, err = b.row(ctx, p, b.key(name))
 		return err
 	})
-	if errors.Is(err, errUnmatched) || errors.Is(err, errEmpty) || err == nil && r.removed {
+	if errors.Is(err, errUnmatched) || errors.Is(err, pgdb.ErrEmpty) || err == nil && r.removed {
 		err = fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 	}
 	return r, err
@@ -154,7 +155,7 @@ func (h *held) fetch(ctx context.Context, from, to int64) (data []byte, err erro
 		data, err = fetch(ctx, p, span{h.log, token(h.at), from, to})
 		return err
 	})
-	if errors.Is(err, errGap) || errors.Is(err, errEmpty) { // the generation was purged
+	if errors.Is(err, errGap) || errors.Is(err, pgdb.ErrEmpty) { // the generation was purged
 		err = fmt.Errorf("%s: %w", h.at.Name, backend.ErrChanged)
 	}
 	if over := from + int64(len(data)) - h.at.Size; over > 0 {
@@ -297,7 +298,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 		next, limit := prefix, 100
 		for {
 			page, err := b.page(ctx, next, limit)
-			if err != nil && !errors.Is(err, errEmpty) {
+			if err != nil && !errors.Is(err, pgdb.ErrEmpty) {
 				yield(backend.Log{}, err)
 				return
 			}
@@ -306,7 +307,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 					yield(backend.Log{}, context.Cause(ctx))
 					return
 				}
-				if !strings.HasPrefix(at.Name, prefix) || !yield(at, nil) {
+				if at.Name == "" || !strings.HasPrefix(at.Name, prefix) || !yield(at, nil) {
 					return
 				}
 			}
@@ -324,7 +325,7 @@ func (b *Backend) page(ctx context.Context, from string, limit int) (logs []back
 		return nil, context.Cause(ctx)
 	}
 	err = b.read(ctx, func(p *pgxpool.Pool) error {
-		found, err := p.Query(ctx, sqlList, b.origin, from, limit)
+		found, err := p.Query(ctx, sqlList, b.prefix+from, limit)
 		if err != nil {
 			return err
 		}
@@ -332,7 +333,10 @@ func (b *Backend) page(ctx context.Context, from string, limit int) (logs []back
 			var name string
 			var r row
 			err := found.Scan(&name, &r.generation, &r.size, &r.changed)
-			return r.log(name), err
+			if rest, ok := strings.CutPrefix(name, b.prefix); ok {
+				return r.log(rest), err
+			}
+			return backend.Log{}, err // of another folder
 		})
 		return err
 	})

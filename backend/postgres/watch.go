@@ -4,190 +4,196 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 const (
-	// quiet is the least time between two notices of a process. A notice says only that something changed, so one stands for
-	// many appends.
-	quiet = 20 * time.Millisecond
 	// pollDirect is how often the feed is read although no notice came: one may be lost with a connection.
 	pollDirect = 5 * time.Second
 	// pollPooled is how often it is read behind a pooler, where no notices come.
 	pollPooled = 500 * time.Millisecond
 
-	// A notice takes a lock of the whole server until it is committed. So it is never part of an append, and does not wait for
-	// the disk.
-	sqlNotify = `select set_config('synchronous_commit', 'off', true), pg_notify('treeline', $1)`
-
 	// The feed: logs that were written by transactions from a mark on. All transactions before the new mark are over, so what
-	// they wrote is in this answer or was in an earlier one.
+	// they wrote is in this answer or was in an earlier one. $1 are the origins that are watched, or null for all.
 	sqlFeed = `with mark as (select pg_snapshot_xmin(pg_current_snapshot()) as xid)
 		select mark.xid::text, coalesce(l.name, ''), coalesce(l.xid::text, '') from mark
-		left join treeline.log l on l.origin = $1 and l.xid >= $2::text::xid8`
+		left join treeline.log l on l.xid >= $2::text::xid8 and ($1::text[] is null or split_part(l.name, '/', 1) = any($1))`
 )
 
-// notices tells other processes that something changed, and the watchers of this one.
-type notices struct {
-	b    *Backend
+// feed tells the watchers of one database what changed, whichever process changed it. However many they are, it has one
+// connection and one position. It runs while there are watchers.
+type feed struct {
+	c    *core
 	news chan struct{} // holds one
-	done chan struct{}
-	once sync.Once
 
-	mu       sync.Mutex
-	watchers map[*watcher]struct{} // nil after stop
-}
+	gate sync.Mutex // held to start and stop
+	stop context.CancelFunc
+	done sync.WaitGroup
 
-func (n *notices) start(b *Backend) {
-	n.b, n.news, n.done, n.watchers = b, make(chan struct{}, 1), make(chan struct{}), map[*watcher]struct{}{}
-}
-
-// changed is called after a mutation.
-func (n *notices) changed() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.watchers == nil {
-		return // closed meanwhile
-	}
-	n.once.Do(func() { go n.run() })
-	select {
-	case n.news <- struct{}{}:
-	default: // one is due already
-	}
-	for w := range n.watchers {
-		w.wake()
-	}
-}
-
-// run sends notices until the backend is closed.
-func (n *notices) run() {
-	defer close(n.done)
-	for range n.news {
-		ctx, cancel := context.WithTimeout(context.Background(), pollDirect)
-		if l := n.b.link.Load(); l != nil {
-			_, _ = l.pool.Exec(ctx, sqlNotify, n.b.origin) // without it watchers see the change when they poll
-		}
-		cancel()
-		select {
-		case <-n.b.ctx.Done():
-		case <-time.After(quiet):
-		}
-	}
-}
-
-// stop sends what is due and ends the watches.
-func (n *notices) stop() {
-	n.mu.Lock()
-	all := n.watchers
-	n.watchers = nil
-	n.mu.Unlock()
-	n.once.Do(func() { close(n.done) }) // nothing was changed
-	close(n.news)
-	n.b.cancel()
-	<-n.done
-	for w := range all {
-		_ = w.Close()
-	}
-}
-
-// watcher is one call of Watch.
-type watcher struct {
-	b      *Backend
-	told   func(name string, err error)
-	ctx    context.Context
-	cancel context.CancelFunc
-	news   chan struct{} // holds one
-	done   chan struct{}
+	mu       sync.Mutex // held to tell
+	watchers map[*watcher]struct{}
+	joined   int // how many watchers there were
 
 	mark uint64            // all transactions before it were told
 	seen map[string]uint64 // logs that were told of transactions from the mark on
 }
 
-// Watch implements backend.Watcher. It reports all logs of the origin, whoever changes them.
+// watcher is one call of Watch.
+type watcher struct {
+	b    *Backend
+	told func(name string, err error)
+}
+
+func (f *feed) start(c *core) {
+	f.c, f.news, f.watchers = c, make(chan struct{}, 1), map[*watcher]struct{}{}
+}
+
+// Watch implements backend.Watcher. It reports all logs of the view.
 func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
+	f := &b.feed
+	f.gate.Lock()
+	defer f.gate.Unlock()
 	if b.closed.Load() {
 		return nil, backend.ErrClosed
 	}
-	w := &watcher{b: b, told: told, news: make(chan struct{}, 1), done: make(chan struct{}), seen: map[string]uint64{}}
-	w.ctx, w.cancel = context.WithCancel(b.ctx)
-	if _, err := w.feed(); err != nil && !errors.Is(err, errEmpty) { // what is there already
-		w.cancel()
-		return nil, err
+	if f.stop == nil {
+		f.mark, f.seen = 0, nil
+		if _, err := f.next(b.ctx, []string{}); err != nil && !errors.Is(err, pgdb.ErrEmpty) { // from now on
+			return nil, b.plain(err)
+		}
 	}
-	b.notices.mu.Lock()
-	defer b.notices.mu.Unlock()
-	if b.notices.watchers == nil {
-		w.cancel()
-		return nil, backend.ErrClosed
+	w := &watcher{b, told}
+	f.mu.Lock()
+	f.watchers[w] = struct{}{}
+	f.joined++
+	f.mu.Unlock()
+	if f.stop == nil {
+		var ctx context.Context
+		ctx, f.stop = context.WithCancel(f.c.db.Context())
+		f.done.Go(func() { f.run(ctx) })
+		f.done.Go(func() { f.listen(ctx) })
 	}
-	b.notices.watchers[w] = struct{}{}
-	go w.listen()
-	go w.run()
 	return w, nil
 }
 
 // Close ends the watch. A second call does nothing.
 func (w *watcher) Close() error {
-	w.b.notices.mu.Lock()
-	delete(w.b.notices.watchers, w)
-	w.b.notices.mu.Unlock()
-	w.cancel()
-	<-w.done
+	w.b.feed.leave(func(other *watcher) bool { return other == w })
 	return nil
 }
 
-// wake makes the watcher read the feed.
-func (w *watcher) wake() {
+// leave ends some watches.
+func (f *feed) leave(these func(*watcher) bool) {
+	f.gate.Lock()
+	defer f.gate.Unlock()
+	f.mu.Lock()
+	for w := range f.watchers {
+		if these(w) {
+			delete(f.watchers, w)
+		}
+	}
+	last := len(f.watchers) == 0
+	f.mu.Unlock()
+	if last && f.stop != nil {
+		f.stop()
+		f.done.Wait()
+		f.stop = nil
+	}
+}
+
+// wake makes it read.
+func (f *feed) wake() {
 	select {
-	case w.news <- struct{}{}:
+	case f.news <- struct{}{}:
 	default:
 	}
 }
 
 // run reads the feed when there is news, and now and then.
-func (w *watcher) run() {
-	defer close(w.done)
+func (f *feed) run(ctx context.Context) {
 	failed := false
 	for {
 		every := pollPooled
-		if l := w.b.link.Load(); l != nil && l.direct && !failed {
+		if f.c.db.Direct() && !failed {
 			every = pollDirect
 		}
 		select {
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 			return
-		case <-w.news:
+		case <-f.news:
 		case <-time.After(every):
 		}
-		names, err := w.feed()
-		if w.ctx.Err() != nil {
+		names, err := f.changes(ctx)
+		if ctx.Err() != nil {
 			return
 		}
-		if failed = err != nil && !errors.Is(err, errEmpty); failed {
-			w.told("", err)
-			continue
+		if failed = err != nil && !errors.Is(err, pgdb.ErrEmpty); failed {
+			f.tell("", err)
 		}
 		for _, name := range names {
-			w.told(name, nil)
+			f.tell(name, nil)
 		}
 	}
 }
 
-// feed returns the logs that changed since the last call.
-func (w *watcher) feed() (names []string, err error) {
+// tell tells the watchers of a log, by its name in the database; "" is all logs.
+func (f *feed) tell(name string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range f.watchers {
+		if rest, ok := strings.CutPrefix(name, w.b.prefix); ok {
+			w.told(rest, err)
+		} else if name == "" {
+			w.told("", err)
+		}
+	}
+}
+
+// origins are those that are watched, nil for all.
+func (f *feed) origins() (list []string, joined int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list = []string{}
+	for w := range f.watchers {
+		if w.b.prefix == "" {
+			return nil, f.joined
+		}
+		list = append(list, originOf(w.b.prefix))
+	}
+	slices.Sort(list)
+	return slices.Compact(list), f.joined
+}
+
+// changes reads on. It reads again if another watcher came meanwhile, since what is in the answer may not be all that it needs.
+func (f *feed) changes(ctx context.Context) (names []string, err error) {
+	for {
+		list, joined := f.origins()
+		mark, seen := f.mark, f.seen
+		names, err = f.next(ctx, list)
+		if _, now := f.origins(); now == joined || err != nil {
+			return names, err
+		}
+		f.mark, f.seen = mark, seen
+	}
+}
+
+// next returns the logs of these origins that changed since the last call.
+func (f *feed) next(ctx context.Context, origins []string) (names []string, err error) {
 	var mark uint64
 	seen := map[string]uint64{}
-	err = w.b.read(w.ctx, func(p *pgxpool.Pool) error {
+	err = f.c.db.Read(ctx, func(p *pgxpool.Pool) error {
 		names = nil
 		clear(seen)
-		found, err := p.Query(w.ctx, sqlFeed, w.b.origin, strconv.FormatUint(w.mark, 10))
+		found, err := p.Query(ctx, sqlFeed, origins, strconv.FormatUint(f.mark, 10))
 		if err != nil {
 			return err
 		}
@@ -207,7 +213,7 @@ func (w *watcher) feed() (names []string, err error) {
 			if err != nil {
 				return err
 			}
-			if w.seen[name] != xid {
+			if f.seen[name] != xid {
 				names = append(names, name)
 			}
 			if xid >= mark {
@@ -219,44 +225,26 @@ func (w *watcher) feed() (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if mark < w.mark { // another server, restored from a copy: its transactions count from elsewhere
+	if mark < f.mark { // another server, restored from a copy: its transactions count from elsewhere
 		names = []string{""}
 	}
-	w.mark, w.seen = mark, seen
+	f.mark, f.seen = mark, seen
 	return names, nil
 }
 
-// listen waits for notices on a connection of its own, as long as the watch lasts. Behind a pooler none would come.
-func (w *watcher) listen() {
-	for w.ctx.Err() == nil {
-		if l := w.b.link.Load(); l != nil && l.direct {
-			_ = w.hear() // the poll goes on without it
+// listen waits for notices on a connection of its own. Behind a pooler none would come.
+func (f *feed) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		if f.c.db.Direct() {
+			_ = f.c.db.Listen(ctx, "treeline", f.wake, func(payload string) { // the poll goes on without it
+				if list, _ := f.origins(); list == nil || payload == "" || slices.Contains(list, payload) {
+					f.wake()
+				}
+			})
 		}
 		select {
-		case <-w.ctx.Done():
+		case <-ctx.Done():
 		case <-time.After(pollPooled):
-		}
-	}
-}
-
-// hear wakes the watcher at each notice, until the connection is lost.
-func (w *watcher) hear() error {
-	c, err := pgx.ConnectConfig(w.ctx, w.b.config.ConnConfig)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close(context.WithoutCancel(w.ctx)) }()
-	if _, err := c.Exec(w.ctx, "listen treeline", pgx.QueryExecModeExec); err != nil {
-		return err
-	}
-	w.wake() // for what happened before
-	for {
-		n, err := c.WaitForNotification(w.ctx)
-		if err != nil {
-			return err
-		}
-		if n.Payload == w.b.origin {
-			w.wake()
 		}
 	}
 }

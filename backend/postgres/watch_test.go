@@ -16,7 +16,7 @@ import (
 func TestFeedOrder(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
-	b := opened(t, url+"&origin=feed")
+	b := opened(t, url, "feed")
 	logs := map[string]backend.Log{}
 	for _, name := range []string{"slow.jsonl", "fast.jsonl"} {
 		at, err := b.Create(t.Context(), name)
@@ -25,10 +25,10 @@ func TestFeedOrder(t *testing.T) {
 		}
 		logs[name] = at
 	}
-	w := &watcher{b: b, ctx: t.Context(), seen: map[string]uint64{}}
+	f := &b.feed
 	feed := func() []string {
 		t.Helper()
-		names, err := w.feed()
+		names, err := f.next(t.Context(), []string{"feed"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func TestFeedOrder(t *testing.T) {
 		if logs["fast.jsonl"], err = b.Append(t.Context(), logs["fast.jsonl"], []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
-		if got := feed(); !slices.Equal(got, []string{"fast.jsonl"}) {
+		if got := feed(); !slices.Equal(got, []string{"feed/fast.jsonl"}) {
 			t.Errorf("after an append: %q", got)
 		}
 		if got := feed(); len(got) > 0 {
@@ -62,7 +62,7 @@ func TestFeedOrder(t *testing.T) {
 	if err := slow.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := feed(); !slices.Equal(got, []string{"slow.jsonl"}) {
+	if got := feed(); !slices.Equal(got, []string{"feed/slow.jsonl"}) {
 		t.Errorf("after the slow commit: %q", got)
 	}
 }
@@ -70,8 +70,8 @@ func TestFeedOrder(t *testing.T) {
 // A watch goes on after all connections were cut.
 func TestWatchCut(t *testing.T) {
 	t.Parallel()
-	url := pgtest.Shared(t).URL("") + "&application_name=watchcut&origin=watchcut"
-	b, other := opened(t, url), opened(t, url)
+	url := pgtest.Shared(t).URL("") + "&application_name=watchcut"
+	b, other := opened(t, url, "watchcut"), opened(t, url, "watchcut")
 	at, err := b.Create(t.Context(), "a.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestWatchCut(t *testing.T) {
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
-	b := opened(t, url+"&origin=sweep")
+	b := opened(t, url, "sweep")
 	at, err := b.Create(t.Context(), "a.jsonl", []byte("old"))
 	if err == nil {
 		at, err = b.Replace(t.Context(), at, []byte("new"))

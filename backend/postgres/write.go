@@ -31,8 +31,8 @@ const (
 		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlCreate = `with head as (insert into treeline.log as l (log, origin, name, generation, size, torn, changed, writer, xid)
-		values ($1, $4, $5, 1, $6, $7, now(), $8, pg_current_xact_id())
+	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid)
+		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id())
 		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
 			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, removed = null
 		where l.removed is not null
@@ -50,7 +50,7 @@ const (
 
 	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'.
 	sqlFree = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
-		exists (select from treeline.log where origin = $2 and name > $3 || '/' and name < $3 || '0' and removed is null)`
+		exists (select from treeline.log where name > $2 || '/' and name < $2 || '0' and removed is null)`
 )
 
 // longest is the most bytes of a name: it has to fit into an index.
@@ -152,7 +152,7 @@ func (b *Backend) mutate(ctx context.Context, m *mutation, sent bool, unmatched 
 	if err != nil {
 		return backend.Log{}, err
 	}
-	b.notices.changed()
+	b.notices.changed(b.prefix + m.name)
 	return now, nil
 }
 
@@ -241,7 +241,7 @@ func (b *Backend) create(ctx context.Context, name string, c content) (backend.L
 	if err != nil {
 		return backend.Log{}, err
 	}
-	if len(name) > longest {
+	if len(b.prefix)+len(name) > longest {
 		return backend.Log{}, fmt.Errorf("%.80s…: %w: it is longer than %d bytes", name, backend.ErrName, longest)
 	}
 	if err := b.free(ctx, name); err != nil {
@@ -253,18 +253,18 @@ func (b *Backend) create(ctx context.Context, name string, c content) (backend.L
 // creating is the mutation that makes a log.
 func (b *Backend) creating(name string, c content, torn bool) *mutation {
 	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
-		args: []any{b.origin, name, c.size, torn, b.writer}}
+		args: []any{b.prefix + name, c.size, torn, b.opt.Writer}}
 }
 
 // free checks that a log of that name is neither below another one nor a folder.
 func (b *Backend) free(ctx context.Context, name string) error {
 	above := []key{}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		above = append(above, b.key(dir))
+		above = append(above, b.key(dir)) // an origin is no log
 	}
 	var below, folder bool
 	err := b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		return p.QueryRow(ctx, sqlFree, above, b.origin, name).Scan(&below, &folder)
+		return p.QueryRow(ctx, sqlFree, above, b.prefix+name).Scan(&below, &folder)
 	})
 	switch {
 	case err != nil:
@@ -293,7 +293,7 @@ func (b *Backend) replace(ctx context.Context, at backend.Log, c content) (backe
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
-		args: []any{generation, at.Size, c.size, torn, b.writer}}
+		args: []any{generation, at.Size, c.size, torn, b.opt.Writer}}
 	return b.mutate(ctx, m, false, backend.ErrConflict)
 }
 
@@ -304,7 +304,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlRemove, name: at.Name, log: b.key(at.Name), body: newContent(nil, at.Name), generation: generation, size: at.Size,
-		args: []any{generation, at.Size, b.writer}}
+		args: []any{generation, at.Size, b.opt.Writer}}
 	_, err := b.mutate(ctx, m, false, backend.ErrConflict)
 	return err
 }

@@ -42,6 +42,8 @@ var importTable = []row{
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
+	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "a database server is reached in the same way whatever its tables are"},
 	{packages: "internal/jsonschema", pure: true,
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
@@ -83,7 +85,7 @@ var importTable = []row{
 	{packages: "backend/rows backend/rows/*", may: "backend backend/rows internal/durable internal/litefile internal/rawjson",
 		modules: "modernc.org/sqlite",
 		why:     "a schema knows one agent's tables and files; what its records mean is for a dialect to say"},
-	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/rawjson", modules: "*",
+	{packages: "backend/*", may: "backend blob internal/jsonl internal/durable internal/spill internal/pgdb internal/rawjson", modules: "*",
 		why: "a backend stores opaque records, and a database blobs too; it does not know what they mean, so every dialect works " +
 			"on it; it may use a module that only it needs (fsnotify for files)"},
 	{packages: "blob", may: "internal/durable",
@@ -151,20 +153,27 @@ var importTable = []row{
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/demo", may: ". session run dialect backend store runs",
 		why: "the sessions of the demo are written through the front door, as a program that embeds treeline would write them"},
+	// What a server allows.
+	{packages: "access/accesstest", may: "access internal/*", modules: "*",
+		why: "the suite tests any book of tokens through its interface"},
+	{packages: "access",
+		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
-	{packages: "server/guard",
+	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
-	{packages: "server", may: ". session run backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"server/guard internal/jsonschema internal/spill",
+	{packages: "server/metrics",
+		why: "how answers are counted does not depend on what is answered"},
+	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
+		"server/guard server/metrics internal/jsonschema internal/spill",
 		modules: "github.com/klauspost/compress",
 		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect llm backend backend/all index index/query logtree place store find usage watch convert runs " +
+		may: ". session run dialect llm access backend backend/all index index/query logtree place store find usage watch convert runs " +
 			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

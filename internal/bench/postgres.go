@@ -81,7 +81,7 @@ func each(n int, f func(i int)) {
 
 // open opens the database as a backend.
 func (d *databaseBench) open(connections int) *postgres.Backend {
-	return must(postgres.Open(fmt.Sprintf("%s&origin=bench&pool_max_conns=%d", d.url, connections), postgres.Options{}, backend.OpenOptions{}))
+	return must(postgres.Open(fmt.Sprintf("%s&pool_max_conns=%d", d.url, connections), postgres.Options{}, backend.OpenOptions{Below: "bench"}))
 }
 
 // appends measures n appends to each of some sessions.
@@ -141,7 +141,7 @@ func (d *databaseBench) read(n int) {
 		}
 	}, func() {
 		found := must(d.first.Query(ctx, `select data from treeline.record r join treeline.log l using (log, generation)
-			where l.origin = 'bench' and l.name = 'read.jsonl' order by position`))
+			where l.name = 'bench/read.jsonl' order by position`))
 		var data pgtype.DriverBytes
 		for found.Next() {
 			check(found.Scan(&data))

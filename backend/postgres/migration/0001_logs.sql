@@ -2,9 +2,8 @@
 -- can distribute by it.
 
 create table treeline.log (
-	log        uuid primary key,          -- first 16 bytes of sha256(origin, 0, name)
-	origin     text not null,
-	name       text collate "C" not null, -- byte order
+	log        uuid primary key,          -- first 16 bytes of sha256(name)
+	name       text collate "C" not null, -- byte order; begins with the origin and a slash
 	generation bigint not null,           -- counts on after a removal
 	size       bigint not null,
 	torn       boolean not null,          -- the last line is unterminated
@@ -14,7 +13,7 @@ create table treeline.log (
 	removed    timestamptz                -- a tombstone
 );
 
-create index log_name on treeline.log (origin, name) where removed is null;
+create index log_name on treeline.log (name) where removed is null;
 create index log_feed on treeline.log (xid);
 
 -- A record is a row, with its line end. A long one is several rows: positions are byte offsets, and rows lie end to end.
@@ -32,6 +31,13 @@ create table treeline.retired (
 	until      timestamptz not null,
 	primary key (log, generation)
 );
+
+-- What tells this archive from others, for programs that note what they have copied to it.
+create table treeline.identity (
+	one boolean primary key default true check (one), -- one row
+	id  uuid not null
+);
+insert into treeline.identity (id) values (gen_random_uuid());
 
 -- Blobs are written once. A blob whose row is there has all of its pieces.
 create table treeline.blob (

@@ -1,0 +1,182 @@
+// Package accesstest tests what any access.Book promises.
+package accesstest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/treeline-dev/treeline/access"
+)
+
+// Now is the time of the suite.
+var Now = time.Date(2026, 2, 16, 12, 0, 0, 0, time.UTC)
+
+// sameTimes compares times, whatever their zone is.
+var sameTimes = cmp.Options{cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }), cmpopts.EquateEmpty()}
+
+// Run tests the books that open gives. Each is empty.
+func Run(t *testing.T, open func(t *testing.T) access.Book) {
+	t.Run("tokens", func(t *testing.T) { tokens(t, open(t)) })
+	t.Run("revoke", func(t *testing.T) { revoke(t, open(t)) })
+	t.Run("touch", func(t *testing.T) { touch(t, open(t)) })
+	t.Run("records", func(t *testing.T) { records(t, open(t)) })
+	t.Run("refusals", func(t *testing.T) { refusals(t, open(t)) })
+}
+
+// add makes a token whose 32 bytes are all n.
+func add(t *testing.T, b access.Book, n byte, g access.Grant) (token string) {
+	t.Helper()
+	token, err := access.NewToken(bytes.NewReader(bytes.Repeat([]byte{n}, 32)))
+	if err == nil {
+		err = b.Add(t.Context(), g, access.KeysOf(token))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+func find(t *testing.T, b access.Book, text string) (g access.Grant, found bool) {
+	t.Helper()
+	g, err := b.Find(t.Context(), access.SumOf(text))
+	if err != nil && !errors.Is(err, access.ErrNoToken) {
+		t.Fatal(err)
+	}
+	return g, err == nil
+}
+
+// tokens: a token is found by itself and by its cookie, and by nothing else.
+func tokens(t *testing.T, b access.Book) {
+	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
+		t.Fatalf("an empty book: %v, %v", list, err)
+	}
+	if _, found := find(t, b, ""); found {
+		t.Error("an empty book has a token for nothing")
+	}
+	want := access.Grant{
+		Name: "ann's laptop", User: "ann", Machine: "laptop", Write: true, Projects: []string{"/home/*/work/**", `C:\work\**`},
+		Created: Now, Expires: Now.Add(time.Hour),
+	}
+	token := add(t, b, 1, want)
+	plain := access.Grant{Name: "Zoë", Created: Now}
+	other := add(t, b, 2, plain)
+	for _, text := range []string{token, access.CookieOf(token)} {
+		if g, _ := find(t, b, text); !cmp.Equal(want, g, sameTimes) {
+			t.Errorf("the grant differs:\n%s", cmp.Diff(want, g, sameTimes))
+		}
+	}
+	if g, _ := find(t, b, other); !cmp.Equal(plain, g, sameTimes) {
+		t.Errorf("the other grant differs:\n%s", cmp.Diff(plain, g, sameTimes))
+	}
+	for _, text := range []string{"", token[:len(token)-1], token + "a", access.CookieOf(access.CookieOf(token)), "' or 1=1 --"} {
+		if _, found := find(t, b, text); found {
+			t.Errorf("%q is a token", text)
+		}
+	}
+	list, err := b.List(t.Context())
+	if diff := cmp.Diff([]access.Grant{plain, want}, list, sameTimes); err != nil || diff != "" {
+		t.Errorf("the list differs (%v):\n%s", err, diff)
+	}
+}
+
+// revoke: a revoked token is found, says so, and its name is free again.
+func revoke(t *testing.T, b access.Book) {
+	first := access.Grant{Name: "ci", Created: Now}
+	token := add(t, b, 1, first)
+	if err := b.Add(t.Context(), access.Grant{Name: "ci"}, access.KeysOf("x")); !errors.Is(err, access.ErrExist) {
+		t.Errorf("a second one of the same name: %v", err)
+	}
+	at := Now.Add(time.Minute)
+	if g, err := b.Revoke(t.Context(), "ci", at); err != nil || !g.Revoked.Equal(at) || g.Name != "ci" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	if g, found := find(t, b, token); !found || g.Check(at) == nil {
+		t.Errorf("the token is still good: %t %+v", found, g)
+	}
+	for _, name := range []string{"ci", "none", ""} {
+		if _, err := b.Revoke(t.Context(), name, at); !errors.Is(err, access.ErrNoToken) {
+			t.Errorf("revoking %q: %v", name, err)
+		}
+	}
+	again := add(t, b, 2, access.Grant{Name: "ci", Created: at})
+	if g, _ := find(t, b, again); !g.Revoked.IsZero() {
+		t.Error("the new token is revoked")
+	}
+	if list, err := b.List(t.Context()); err != nil || len(list) != 2 || list[0].Revoked.IsZero() || !list[1].Revoked.IsZero() {
+		t.Errorf("%v: %+v", err, list)
+	}
+}
+
+// touch: only a later use counts.
+func touch(t *testing.T, b access.Book) {
+	token := add(t, b, 1, access.Grant{Name: "ci", Created: Now})
+	for _, at := range []time.Time{Now.Add(time.Hour), Now} {
+		if err := b.Touch(t.Context(), map[string]time.Time{"ci": at, "none": at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if g, _ := find(t, b, token); !g.Used.Equal(Now.Add(time.Hour)) {
+		t.Errorf("last used %s", g.Used)
+	}
+}
+
+// records: the newest come first, and a query narrows them.
+func records(t *testing.T, b access.Book) {
+	if list, err := b.Records(t.Context(), access.Query{}); err != nil || len(list) != 0 {
+		t.Fatalf("an empty log: %v, %v", list, err)
+	}
+	all := []access.Record{
+		{Time: Now, Token: "ci", User: "ann", Machine: "box", Address: "10.0.0.1", Action: "append", Target: "/a.jsonl", Project: "/work", Outcome: access.Done, Count: 3},
+		{Time: Now.Add(time.Second), Address: "10.0.0.9", Action: "token", Outcome: access.Refused, Reason: "the token is wrong", Count: 1},
+		{Time: Now.Add(2 * time.Second), Token: "bob", User: "bob", Action: "fork", Target: "/b'; drop table x; --", Outcome: access.Failed, Reason: "ünklar", Count: 1},
+	}
+	if err := b.Note(t.Context(), all[:2]...); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Note(t.Context(), all[2]); err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range map[string]struct {
+		query access.Query
+		want  []int
+	}{
+		"all":     {access.Query{}, []int{2, 1, 0}},
+		"token":   {access.Query{Token: "ci"}, []int{0}},
+		"user":    {access.Query{User: "bob"}, []int{2}},
+		"outcome": {access.Query{Outcome: access.Refused}, []int{1}},
+		"since":   {access.Query{Since: Now.Add(time.Second)}, []int{2, 1}},
+		"until":   {access.Query{Until: Now.Add(time.Second)}, []int{0}},
+		"limit":   {access.Query{Limit: 2}, []int{2, 1}},
+		"none":    {access.Query{Token: "ci", User: "bob"}, nil},
+	} {
+		var want []access.Record
+		for _, i := range one.want {
+			want = append(want, all[i])
+		}
+		list, err := b.Records(t.Context(), one.query)
+		if diff := cmp.Diff(want, list, sameTimes); err != nil || diff != "" {
+			t.Errorf("%s (%v):\n%s", name, err, diff)
+		}
+	}
+}
+
+// refusals: a grant that is not valid is not added.
+func refusals(t *testing.T, b access.Book) {
+	for _, g := range []access.Grant{
+		{}, {Name: " a"}, {Name: "a\nb"}, {Name: "a", User: "\x1b[31m"}, {Name: "a", Projects: []string{"work"}},
+		{Name: "a", Projects: slices.Repeat([]string{"/a"}, 101)}, {Name: string(bytes.Repeat([]byte("a"), 101))},
+	} {
+		if err := b.Add(t.Context(), g, access.KeysOf("x")); err == nil || errors.Is(err, access.ErrExist) {
+			t.Errorf("%+v was added (%v)", g, err)
+		}
+	}
+	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("%v: %v", err, list)
+	}
+}

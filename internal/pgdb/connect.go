@@ -1,0 +1,167 @@
+package pgdb
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// link is what is known of the database after the first connection.
+type link struct {
+	pool *pgxpool.Pool
+	// direct: no pooler is between us and the server.
+	direct bool
+	// there: it has the schema.
+	there bool
+}
+
+// connect connects if that was not done yet. For a write it also makes the schema. While there is none, it looks again each time:
+// another process may have made it.
+func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
+	if l := d.link.Load(); l != nil && l.there {
+		return l, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.link.Load(); l != nil && l.there {
+		return l, nil
+	}
+	if d.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if d.pool == nil {
+		var err error
+		if d.pool, err = d.newPool(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Release()
+	next, err := d.look(ctx, c.Conn(), write)
+	if err != nil {
+		return nil, err
+	}
+	if !next.direct && !d.pooled.Swap(true) && !d.mode {
+		_ = c.Conn().Close(ctx) // its mode of statements does not work behind a pooler
+	}
+	d.link.Store(next)
+	return next, nil
+}
+
+// look asks a connection what it leads to.
+func (d *DB) look(ctx context.Context, c *pgx.Conn, write bool) (*link, error) {
+	var pid uint32
+	if err := c.QueryRow(ctx, "select pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid); err != nil {
+		return nil, err
+	}
+	there, err := d.schema.ready(ctx, c, write)
+	// A pooler has process numbers of its own.
+	return &link{pool: d.pool, direct: pid == c.PgConn().PID(), there: there}, err
+}
+
+// newPool makes the pool. Connections keep prepared statements until one was found to lead to a pooler.
+func (d *DB) newPool() (*pgxpool.Pool, error) {
+	config := d.config.Copy()
+	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		if d.pooled.Load() && !d.mode {
+			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+		}
+		return nil
+	}
+	return pgxpool.NewWithConfig(d.ctx, config)
+}
+
+// Direct reports whether the server was reached, and without a pooler: then it can be listened to.
+func (d *DB) Direct() bool {
+	l := d.link.Load()
+	return l != nil && l.direct
+}
+
+// Reached gives the pool if the server was reached before, else nil.
+func (d *DB) Reached() *pgxpool.Pool {
+	if l := d.link.Load(); l != nil {
+		return l.pool
+	}
+	return nil
+}
+
+// Write does something that changes the database. It makes the schema if need be. After a lost connection it does it again;
+// again is set if an earlier attempt may have been executed.
+func (d *DB) Write(ctx context.Context, do func(p *pgxpool.Pool, again bool) error) error {
+	return d.persist(ctx, true, do)
+}
+
+// Read does something that only reads, again after a lost connection. If the database has no schema, it does nothing and
+// returns ErrEmpty.
+func (d *DB) Read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+	return d.persist(ctx, false, func(p *pgxpool.Pool, _ bool) error { return do(p) })
+}
+
+// Once is Write without another attempt, for a caller that has its own.
+func (d *DB) Once(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+	l, err := d.connect(ctx, true)
+	if err == nil {
+		err = do(l.pool)
+	}
+	return d.plain(ctx, err)
+}
+
+func (d *DB) persist(ctx context.Context, write bool, do func(p *pgxpool.Pool, again bool) error) error {
+	var deadline time.Time
+	pause, sent := 10*time.Millisecond, false
+	for {
+		l, err := d.connect(ctx, write)
+		if err == nil && !l.there && !write {
+			return ErrEmpty
+		}
+		if err == nil {
+			err = do(l.pool, sent)
+		}
+		known := d.link.Load() // nil: the server was never reached, so the address may be wrong
+		if err == nil || known == nil || !lost(err) || ctx.Err() != nil || d.ctx.Err() != nil {
+			return d.plain(ctx, err)
+		}
+		sent = sent || !pgconn.SafeToRetry(err)
+		if deadline.IsZero() {
+			deadline = time.Now().Add(d.patience)
+		} else if time.Now().After(deadline) {
+			return d.plain(ctx, err)
+		}
+		known.pool.Reset() // the other connections are lost too
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-d.ctx.Done():
+			return ErrClosed
+		case <-time.After(pause):
+			pause = min(2*pause, 500*time.Millisecond)
+		}
+	}
+}
+
+// Listen calls heard with the payload of each notice of a channel, on a connection of its own, until the connection is lost or ctx
+// ends. It calls ready when it listens. Behind a pooler no notice comes.
+func (d *DB) Listen(ctx context.Context, channel string, ready func(), heard func(payload string)) error {
+	c, err := pgx.ConnectConfig(ctx, d.config.ConnConfig.Copy())
+	if err != nil {
+		return d.plain(ctx, err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if _, err := c.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize(), pgx.QueryExecModeExec); err != nil {
+		return d.plain(ctx, err)
+	}
+	ready()
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return d.plain(ctx, err)
+		}
+		heard(n.Payload)
+	}
+}

@@ -1,0 +1,115 @@
+package pgdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Schema is the tables of one part of the program. They have a schema of the database of their own, in which the table
+// "migration" says which version they are of.
+type Schema struct {
+	// Name is that of the schema in the database.
+	Name string
+	// Files has the migrations, SQL files in a folder "migration". In the order of their names they lead to versions 1, 2 and so
+	// on. They qualify all names with that of the schema. A file that was released is never changed.
+	Files fs.FS
+}
+
+// lockKey is the advisory lock under which migrations of all schemas run: "treeline" in ASCII.
+const lockKey = 0x747265656c696e65
+
+// files are the migrations. The version that this program works with is their number.
+func (s Schema) files() ([]string, error) { return fs.Glob(s.Files, "migration/*.sql") }
+
+// ready reports whether the database has the tables. For a write it makes them, or brings them up to date.
+func (s Schema) ready(ctx context.Context, c *pgx.Conn, write bool) (there bool, err error) {
+	files, err := s.files()
+	if err != nil {
+		return false, err
+	}
+	version, err := s.version(ctx, c)
+	switch newest := len(files); {
+	case err != nil:
+		return false, err
+	case version > newest:
+		return false, fmt.Errorf("%w: %s has version %d, this program knows %d; use a newer program", ErrSchema, s.Name, version, newest)
+	case version < newest && write:
+		return true, s.migrate(ctx, c, files)
+	case version < newest && version > 0:
+		return false, fmt.Errorf("%w: %s has version %d, this program needs %d, and a reader does not change it; write something first",
+			ErrSchema, s.Name, version, newest)
+	}
+	return version > 0, nil
+}
+
+// table is the table of versions, quoted.
+func (s Schema) table() string { return pgx.Identifier{s.Name, "migration"}.Sanitize() }
+
+// version is the version of the tables in the database, 0 if there are none.
+func (s Schema) version(ctx context.Context, c *pgx.Conn) (version int, err error) {
+	err = c.QueryRow(ctx, "select coalesce(max(version), 0) from "+s.table(), pgx.QueryExecModeExec).Scan(&version)
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") { // no such table, no such schema
+		return 0, nil
+	}
+	return version, err
+}
+
+// migrate brings the tables up to date, each step in a transaction of its own. The lock makes other programs wait, which
+// then find nothing left to do.
+func (s Schema) migrate(ctx context.Context, c *pgx.Conn, files []string) error {
+	for i, file := range files {
+		sql, err := fs.ReadFile(s.Files, file)
+		if err == nil {
+			err = s.step(ctx, c, i+1, string(sql))
+		}
+		if err != nil {
+			return fmt.Errorf("making version %d of the schema %s: %w", i+1, s.Name, err)
+		}
+	}
+	return nil
+}
+
+// step makes one version, unless it is there.
+func (s Schema) step(ctx context.Context, c *pgx.Conn, version int, sql string) error {
+	tx, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing to do after the commit
+	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, int64(lockKey)); err != nil {
+		return err
+	}
+	// The schema may have been made by the owner of the database, for a user without the right to make one.
+	var made bool
+	if err := tx.QueryRow(ctx, "select exists (select from pg_namespace where nspname = $1)", pgx.QueryExecModeExec, s.Name).Scan(&made); err != nil {
+		return err
+	}
+	if !made {
+		if _, err := tx.Exec(ctx, "create schema "+pgx.Identifier{s.Name}.Sanitize(), pgx.QueryExecModeExec); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.Exec(ctx, "create table if not exists "+s.table()+" (version integer primary key, applied timestamptz not null)", pgx.QueryExecModeExec); err != nil {
+		return err
+	}
+	var have int
+	if err := tx.QueryRow(ctx, "select coalesce(max(version), 0) from "+s.table(), pgx.QueryExecModeExec).Scan(&have); err != nil {
+		return err
+	}
+	if have >= version {
+		return nil
+	}
+	if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil { // several statements
+		return err
+	}
+	if _, err := tx.Exec(ctx, "insert into "+s.table()+" values ($1, now())", pgx.QueryExecModeExec, version); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}

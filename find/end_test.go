@@ -48,14 +48,14 @@ func TestHitsAtTheEnd(t *testing.T) {
 				}
 				d.write(text)
 				short := d.endings(&opened)
-				for range rounds(8, 20) {
+				for range rounds(4, 20) {
 					d.write(d.text + d.append(plainKinds[d.r.IntN(len(plainKinds))]))
 					short += d.endings(&opened)
 				}
 				if navigated := f.name == "claude"; navigated == (short > 0) {
 					t.Errorf("%d searches read the end only", short)
 				}
-				for range rounds(8, 20) {
+				for range rounds(4, 20) {
 					d.write(d.text + d.append(wildKinds[d.r.IntN(len(wildKinds))]))
 					d.endings(&opened)
 				}

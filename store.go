@@ -31,18 +31,26 @@ type Store struct {
 	runs   *runs.Logs
 	repair *repair.Repairer
 	trash  *trash.Trash
+	state  string // treeline's own folder
+	clock  func() time.Time
 }
 
 // assemble puts the capabilities on top of a store.
-func assemble(m *place.Machine, ix *index.Index, state string, clock func() time.Time) *Store {
+func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state string, clock func() time.Time) *Store {
 	s := store.New(store.Options{Machine: m, State: state})
+	finder := find.New(m, ix, clock)
+	if beside != nil {
+		finder = find.NewShared(m, beside, clock)
+	}
 	return &Store{
 		Store:  s,
 		index:  ix,
-		find:   find.New(m, ix, clock),
+		find:   finder,
 		runs:   runs.New(m),
 		repair: repair.New(m, s.NoteFolder),
 		trash:  trash.New(trash.Options{Machine: m, State: state, Folders: s, Clock: clock}),
+		state:  state,
+		clock:  clock,
 	}
 }
 
@@ -53,6 +61,16 @@ func (s *Store) Close() error { return errors.Join(s.find.Close(), s.Store.Close
 // date first; List is cheaper and knows less.
 func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
 	return s.find.Catalogue(ctx, opt)
+}
+
+// Page gives a part of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
+func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, error) {
+	narrow, err := s.narrow(ctx, f)
+	if err != nil {
+		return Page{}, err
+	}
+	opt.Filter = narrow
+	return s.find.List(ctx, opt)
 }
 
 // Models gives the models that answered in any session, as the catalogue was kept.
@@ -87,13 +105,22 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 
 // Filter keeps the rows that the filter lets through. The slice is used again.
 func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error) {
+	narrow, err := s.narrow(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.Machine.Filter(rows, narrow)
+}
+
+// narrow makes the filter that package place understands: runs are looked up.
+func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 	narrow := place.Filter{
 		Source: f.Source, CWD: f.CWD, Since: f.Since, Until: f.Until, Model: f.Model, Title: f.Title, Has: f.Has,
 	}
 	if f.Run {
 		list, err := s.runs.List(ctx, RunListOptions{})
 		if err != nil {
-			return nil, err
+			return narrow, err
 		}
 		with := make(map[session.ID]bool, len(list))
 		for i := range list {
@@ -101,7 +128,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 		}
 		narrow.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] }
 	}
-	return s.Machine.Filter(rows, narrow)
+	return narrow, nil
 }
 
 // Find gives the session that a person named; see place.Machine.Find. If no session matches, a run may: its log is read as

@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"errors"
 	"cmp"
 	"context"
 	"fmt"
@@ -31,9 +32,15 @@ type Options struct {
 	// Backends open places besides plain folders and memory, such as an agent's database; package backend/all lists all
 	// drivers. A source whose driver is missing is listed with what it Needs, and not read.
 	Backends []backend.Driver
-	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. What is found
+	// Indexes open the indexes that lie beside the sessions of an archive; package index/all lists all drivers. Without one, all
+	// sessions of the archive are read to list or search them.
+	Indexes []index.Driver
+	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. In an archive,
+	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is found
 	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
 	Roots []string
+	// From, if set, lists only the sessions of one machine in an archive: its Origin, or the beginning of one.
+	From string
 	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
 	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A store that only reads Roots has none unless it is set.
 	State string
@@ -89,6 +96,9 @@ func New(opt Options) (*Store, error) {
 		o.Extra = config.Extra()
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
+	if len(opt.Roots) == 0 {
+		o.Extra = append(o.Extra, pulledRoots(o.Own)...)
+	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
 		opt.State = StateDir(env.Home, env.Getenv)
@@ -102,12 +112,34 @@ func New(opt Options) (*Store, error) {
 	}
 	var ix *index.Index
 	o.Rows = place.Rows{Index: func() *index.Index { return ix }, Clock: clock}
+	archived, err := place.CheckRoots(o.Drivers, o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if archived {
+		origin := Origin
+		if opt.ReadOnly {
+			origin = readOrigin // a reader does not make one
+		}
+		if o.Origin, err = origin(o.Own); err != nil {
+			return nil, err
+		}
+		if opt.From != "" {
+			if o.From, err = place.FindOrigin(context.Background(), o.Drivers, o.Roots[0], opt.From); err != nil {
+				return nil, err
+			}
+		}
+	}
 	m := place.New(o)
 	if len(opt.Roots) > 0 && shared && !m.Familiar() {
 		opt.Cache = "" // in memory; see Options.Roots
 	}
 	ix = index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice})
-	return assemble(m, ix, opt.State, clock), nil
+	beside, err := m.OpenIndex(opt.Indexes)
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return assemble(m, ix, beside, opt.State, clock), nil
 }
 
 func (o Options) env() (dialect.Env, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/push"
 	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
@@ -136,6 +137,12 @@ func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions
 
+// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page.
+type PageOptions = find.ListOptions
+
+// Page is a part of the catalogue.
+type Page = find.Page
+
 // Progress is how far the reading of logs for the catalogue is.
 type Progress = find.Progress
 
@@ -224,6 +231,9 @@ type RepairPlan = repair.Plan
 // Secret is a key, a token or a password in a log. It does not hold the secret.
 type Secret = repair.Secret
 
+// NeededError is the error for a session that is not removed, since others go on from it.
+type NeededError = trash.NeededError
+
 // Trashed is a session in the trash.
 type Trashed = trash.Item
 
@@ -232,3 +242,15 @@ type GCOptions = trash.GCOptions
 
 // GCReport says what garbage collection found.
 type GCReport = trash.GCReport
+
+// PushOptions say what is copied to an archive, and how.
+type PushOptions = push.PushOptions
+
+// PullOptions say what is copied from an archive, and where to.
+type PullOptions = push.PullOptions
+
+// CopyReport says what was copied to an archive, or from it.
+type CopyReport = push.Report
+
+// CopyEvent tells what became of one log that was copied.
+type CopyEvent = push.Event

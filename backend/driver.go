@@ -16,8 +16,11 @@ type Driver struct {
 	Claims func(dir string) bool
 	// Archive: a place of this kind keeps the logs of many stores; see Foldered.
 	Archive bool
+	// Split takes a URL apart into the root of an archive and the folder in it that is meant, "" for all of it. The root is as
+	// Open and Shown take it. nil means that a URL is always a root. An error does not repeat the URL: it may hold a password.
+	Split func(url string) (root, below string, err error)
 	// Shown gives a root as people may see it, and as paths of its logs begin: without a password, and without what only
-	// says how to connect. nil is the root itself.
+	// says how to connect. It has a host, and no slash at its end. nil is the root itself.
 	Shown func(root string) (string, error)
 	// Open opens the backend at a root: a folder, or a URL without a trailing slash. The root need not exist: until
 	// something is created in it, it is a place without logs.

@@ -69,81 +69,17 @@ func (s *scrubber) record(e session.Entry, record []byte) []byte {
 	if len(found) == 0 {
 		return record
 	}
-	out := make([]byte, 0, len(text))
-	at, first := 0, !s.done[e.Index]
-	s.done[e.Index] = true
-	for _, m := range found {
-		out = append(out, text[at:m.Start]...)
-		out = append(out, redact.Mark(m.Kind)...)
-		at = m.End
-		if first {
+	if !s.done[e.Index] {
+		s.done[e.Index] = true
+		for _, m := range found {
 			s.note(e, m, text[m.Start:m.End], len(text))
 		}
 	}
-	return append(out, text[at:]...)
+	return redact.Replaced(text, found)
 }
-
-// structural are members whose values say what a record is. A text that the caller hides may be such a word.
-var structural = map[string]bool{"type": true, "subtype": true, "role": true, "kind": true, "customType": true}
 
 // inStrings gives the secrets of a record, each inside of one string that may change.
-func (s *scrubber) inStrings(text string) (list []redact.Match) {
-	found := s.find(text)
-	member := ""
-	for i := 0; i < len(text) && len(found) > 0; i++ {
-		if text[i] != '"' {
-			continue
-		}
-		start := i + 1
-		for i = start; i < len(text) && text[i] != '"'; i++ {
-			if text[i] == '\\' {
-				i++
-			}
-		}
-		end := min(i, len(text))
-		if rest := strings.TrimLeft(text[min(end+1, len(text)):], " \t\r\n"); strings.HasPrefix(rest, ":") {
-			member = text[start:end]
-			if isName(member, found, start) {
-				continue
-			}
-		}
-		for len(found) > 0 && found[0].Start < end {
-			m := found[0]
-			if m.End <= end {
-				found = found[1:]
-			} else {
-				found[0].Start = end // the rest may be in the next string
-			}
-			m.Start, m.End = max(m.Start, start), min(m.End, end)
-			word := m.Kind == redact.HiddenText && m.Start == start && m.End == end && structural[member]
-			if m.Start < m.End && !word {
-				list = append(list, m)
-			}
-		}
-	}
-	return list
-}
-
-// isName reports whether a member's name may be a word of a format, so that its record cannot be read without it: an identifier, and
-// what was found first in it is a text that the caller hides, or a password that is made of letters.
-func isName(name string, found []redact.Match, start int) bool {
-	letters := true
-	for i := range len(name) {
-		switch c := name[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', c == '_':
-		case '0' <= c && c <= '9':
-			letters = false
-		default:
-			return false
-		}
-	}
-	for _, m := range found {
-		if m.End > start {
-			return letters || m.Kind == redact.HiddenText
-		}
-	}
-	return true
-}
+func (s *scrubber) inStrings(text string) []redact.Match { return redact.InStrings(text, s.find(text)) }
 
 // note keeps a redaction. An entry is read several times, for its block and for labels, and noted once.
 func (s *scrubber) note(e session.Entry, m redact.Match, secret string, size int) {

@@ -80,7 +80,13 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 		return false, err
 	}
 	defer r.Close()
-	p, dec, err := t.r.f.pastOf(ctx, t.d, t.path, b, at, r, known, &was)
+	ids := func(add func(from int64, hash uint32)) error {
+		if found := t.r.job.found; found != nil {
+			return t.r.f.shared.IDs(ctx, found, known.ChunkCount()-1, add)
+		}
+		return t.r.f.ix.IDs(known, known.ChunkCount()-1, add)
+	}
+	p, dec, err := pastOf(ctx, t.d, t.path, b, at, r, &was, ids)
 	if p == nil || err != nil {
 		return false, err
 	}
@@ -109,9 +115,10 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	return true, nil
 }
 
-// pastOf gives the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin there.
-func (f *Finder) pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader,
-	known *index.Log, was *index.Resume) (*past, dialect.Decoder, error) {
+// pastOf gives the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
+// there. ids passes the hashes of the ids in that part.
+func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader, was *index.Resume,
+	ids func(add func(from int64, hash uint32)) error) (*past, dialect.Decoder, error) {
 	if was.From == 0 {
 		return nil, nil, nil
 	}
@@ -120,7 +127,7 @@ func (f *Finder) pastOf(ctx context.Context, d dialect.Dialect, path string, b b
 		return nil, nil, err
 	}
 	p := &past{was: was, r: r}
-	err = f.ix.IDs(known, known.ChunkCount()-1, func(from int64, hash uint32) {
+	err = ids(func(from int64, hash uint32) {
 		p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from)
 	})
 	if err != nil || len(p.hashes) != was.Before.Entries {

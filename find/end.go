@@ -43,7 +43,9 @@ func (e *end) read(ctx context.Context, m *matcher, at int64) (bool, error) {
 	if was.From == 0 || at < was.From || d.Name() != known.Summary.Dialect || navigates(d, m.row.Path) {
 		return false, nil
 	}
-	p, dec, err := m.s.f.pastOf(ctx, d, m.row.Path, m.b, m.row.Log, m.pre.r, known, &was)
+	p, dec, err := pastOf(ctx, d, m.row.Path, m.b, m.row.Log, m.pre.r, &was, func(add func(from int64, hash uint32)) error {
+		return m.s.f.ix.IDs(known, known.ChunkCount()-1, add)
+	})
 	if p == nil || err != nil {
 		return false, err
 	}

@@ -27,9 +27,10 @@ import (
 
 // Finder lists and searches the sessions of one machine. Its methods may be called from several goroutines at once.
 type Finder struct {
-	m     *place.Machine
-	ix    *index.Index
-	clock func() time.Time
+	m      *place.Machine
+	ix     *index.Index
+	shared index.Shared // nil unless the sessions are in an archive that has one
+	clock  func() time.Time
 }
 
 // New returns a Finder that keeps its catalogue in ix. clock is compared with the times of logs.
@@ -38,7 +39,12 @@ func New(m *place.Machine, ix *index.Index, clock func() time.Time) *Finder {
 }
 
 // Close closes the index.
-func (f *Finder) Close() error { return f.ix.Close() }
+func (f *Finder) Close() error {
+	if f.shared != nil {
+		return f.shared.Close()
+	}
+	return f.ix.Close()
+}
 
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions struct {
@@ -50,6 +56,9 @@ type RefreshOptions struct {
 
 // Catalogue brings the catalogue up to date and returns the sessions of all sources, newest first, with Row.Known set.
 func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row, error) {
+	if f.shared != nil {
+		return f.sharedCatalogue(ctx, opt)
+	}
 	list, err := f.refresh(ctx, opt)
 	if err != nil {
 		return nil, err
@@ -60,6 +69,10 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not
 // bring it up to date.
 func (f *Finder) Models() []string {
+	if f.shared != nil {
+		list, _ := f.shared.Models(context.Background()) // without it nothing is completed
+		return list
+	}
 	var list []string
 	known := f.ix.Catalogue()
 	for i := range known.Sources {
@@ -139,7 +152,7 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 	known := &l.Summary
 	r := place.Row{
 		Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: s.Dialect,
-		Log: backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos), Changed: l.Stamp.Changed},
+		Log: logOf(l),
 	}
 	// The content of a log may name another value of the family than its place does.
 	if known.Dialect != s.Dialect.Name() {
@@ -157,4 +170,9 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 		Messages: known.Messages, Parent: known.Parent, Task: known.Task, Version: known.Version, OK: known.Session,
 	}
 	return r
+}
+
+// logOf is the log as it was when it was read.
+func logOf(l *index.Log) backend.Log {
+	return backend.Log{Name: l.Name, Generation: l.Stamp.Generation, Size: l.Stamp.Size, Time: time.Unix(0, l.Stamp.Nanos), Changed: l.Stamp.Changed}
 }

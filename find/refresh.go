@@ -59,6 +59,9 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	var keys []string
 	known := f.ix.Catalogue()
 	for _, src := range f.m.Sources() {
+		if src.Err != nil {
+			return nil, src.Err
+		}
 		s := source{Source: src, key: src.Key(), pathOf: src.Paths()}
 		keys = append(keys, s.key)
 		if src.Needs != "" {
@@ -159,6 +162,9 @@ type job struct {
 	known  *index.Log // what was known of it, or nil
 	copied *copied    // what it is a copy of, if that was found out
 	told   int64      // see meter
+	// shared and found are the source, and what was known, of a log in a shared index.
+	shared *place.Source
+	found  *index.Found
 }
 
 // compare lists the logs of a source beside what is known of them, both in the order of names, and returns those that are new

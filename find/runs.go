@@ -81,8 +81,7 @@ func (s *search) listRuns(ctx context.Context) error {
 	}
 	before := s.f.ix.Catalogue()
 	for _, p := range s.f.m.RunSources() {
-		if want := s.opt.Source; want != "" && want != p.Dialect.Name() && want != p.Dialect.Family() &&
-			place.Clean(want) != place.Clean(p.Root.Sessions) {
+		if !s.runsOf(&p) {
 			continue
 		}
 		if err := s.refreshRuns(ctx, &p); err != nil {
@@ -95,8 +94,17 @@ func (s *search) listRuns(ctx context.Context) error {
 	return s.f.ix.Commit(context.WithoutCancel(ctx))
 }
 
+// runsOf reports whether the runs of a source are wanted.
+func (s *search) runsOf(p *place.Source) bool {
+	want := s.opt.Source
+	return want == "" || want == p.Dialect.Name() || want == p.Dialect.Family() || place.Clean(want) == place.Clean(p.Root.Sessions)
+}
+
 // refreshRuns compares the logs of one place with what is known of them, and reads those that changed.
 func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
+	if p.Err != nil {
+		return p.Err
+	}
 	b, err := s.f.m.Open(p.Root.Sessions)
 	if err != nil {
 		return err
@@ -249,6 +257,9 @@ func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) (
 		return peek.Ends(ctx, row.Backend, row.Log, head, tail)
 	})
 	cwd := row.CWD()
+	if may := m.s.opt.Project; may != nil && !may(cwd) {
+		return nil, nil
+	}
 	if want := m.s.opt.CWD; err != nil || want != "" && (cwd == "" || !m.s.f.m.SameDir(cwd, want)) {
 		return nil, nil
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	Fields       query.Field
 	// Source is the name of a dialect or of a family, or the folder of a source; CWD is the working directory of sessions.
 	Source, CWD string
+	// Project, if set, is asked whether the sessions and runs of a working directory exist for the caller: what it refuses is left
+	// out, and nothing in the result depends on it. "" is for those without one.
+	Project func(cwd string) bool
 	// Since is the first moment that passes, Until the first that does not. An entry without a time has that of its
 	// session.
 	Since, Until time.Time
@@ -103,14 +106,17 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 		return nil, err
 	}
 	s := &search{f: f, opt: opt}
-	if err := s.list(ctx); err != nil {
-		return nil, err
-	}
 	queries := []*query.Query{q}
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	res := &Result{Nothing: len(s.ids)+len(s.runs) == 0}
+	if f.shared != nil {
+		return s.shared(ctx, queries)
+	}
+	if err := s.list(ctx); err != nil {
+		return nil, err
+	}
+	res := &Result{Nothing: len(s.ids) == 0 && (len(s.runs) == 0 || opt.Project != nil)} // whose runs they are is not known yet
 	which := 0
 	if res.Hits, res.More, which, err = s.find(ctx, queries); err != nil {
 		return nil, err
@@ -177,6 +183,13 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 			return nil, false, 0, err
 		}
 	}
+	hits, more = s.order(hits)
+	s.shorten(hits)
+	return hits, more, which, nil
+}
+
+// order sorts hits and keeps as many as are wanted.
+func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
 	slices.SortStableFunc(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
 	if s.opt.Rank {
@@ -189,8 +202,7 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 	if n := s.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
 	}
-	s.shorten(hits)
-	return hits, more, which, nil
+	return hits, more
 }
 
 // shorten fills in the short ids of the sessions of hits, and marks those whose id other sessions have.

@@ -70,7 +70,7 @@ func (o *Options) mayPass(r *place.Row) bool {
 
 // narrows reports whether some sessions are left out by their rows.
 func (o *Options) narrows() bool {
-	return o.Source != "" || o.CWD != "" || o.Labelled || !o.Since.IsZero() || !o.Until.IsZero()
+	return o.Source != "" || o.CWD != "" || o.Project != nil || o.Labelled || !o.Since.IsZero() || !o.Until.IsZero()
 }
 
 // list finds the logs to search. Rows are made only if something depends on them: of ten thousand sessions a search
@@ -117,6 +117,9 @@ func (s *search) list(ctx context.Context) error {
 // listRows finds the logs of one source to search, by their rows.
 func (s *search) listRows(ctx context.Context, src *source) (err error) {
 	rows := s.f.appendRows(ctx, nil, src)
+	if may := s.opt.Project; may != nil {
+		rows = place.Drop(rows, func(r *place.Row) bool { return r.Err != nil || !may(r.CWD) })
+	}
 	for i := range rows {
 		s.ids = append(s.ids, string(rows[i].ID))
 	}

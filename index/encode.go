@@ -71,8 +71,12 @@ func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
 func (w *writer) varint(v int64)   { w.data = binary.AppendVarint(w.data, v) }
 func (w *writer) string(s string)  { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 
-// shared writes a frequent string as its number in the table.
+// shared writes a frequent string as its number in the table. Without a table it is written as it is.
 func (w *writer) shared(s string) {
+	if w.numbers == nil {
+		w.string(s)
+		return
+	}
 	n, ok := w.numbers[s]
 	if !ok {
 		n = uint64(len(w.table))
@@ -192,6 +196,8 @@ type reader struct {
 	data []byte
 	text string // ends where data ends
 	bad  bool
+	// alone: there is no table of frequent strings.
+	alone bool
 
 	table  []string
 	models []string // memory shared by many logs
@@ -255,6 +261,9 @@ func (r *reader) string() string {
 }
 
 func (r *reader) shared() string {
+	if r.alone {
+		return r.string()
+	}
 	n := r.uvarint()
 	if n >= uint64(len(r.table)) {
 		r.fail()

@@ -9,17 +9,17 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	indextest.Run(t, func(*testing.T) (func() *index.Index, bool) {
-		return func() *index.Index { return index.Open(index.Options{}) }, false
+	indextest.Run(t, func(*testing.T) (func() indextest.Index, indextest.Kept) {
+		return func() indextest.Index { return index.Open(index.Options{}) }, indextest.Nothing
 	})
 }
 
 func TestDisk(t *testing.T) {
 	t.Parallel()
-	indextest.Run(t, func(t *testing.T) (func() *index.Index, bool) {
+	indextest.Run(t, func(t *testing.T) (func() indextest.Index, indextest.Kept) {
 		dir := t.TempDir()
-		return func() *index.Index {
+		return func() indextest.Index {
 			return index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})
-		}, true
+		}, indextest.Committed
 	})
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/index/word"
@@ -46,7 +47,14 @@ type Chunk struct {
 	// Sig and Flags hold hashes and no text. Kept asks them.
 	Sig   []byte
 	Flags byte
+	// Words are the keys of words and of characters beyond ASCII, Grams the numbers of ASCII trigrams, in no order; see
+	// query.Keys. They are there if the Signer lists them. A chunk with too many has none.
+	Words []uint64
+	Grams []uint16
 }
+
+// All says that the chunk had too many keys: anything may occur in it.
+func (c *Chunk) All() bool { return c.Flags&flagAll != 0 }
 
 // Odd says whether the chunk may contain characters beyond ASCII that fold to an ASCII letter.
 func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOdd != 0 }
@@ -54,6 +62,9 @@ func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOd
 // Signer makes the signatures of one log from its texts. The zero value is ready; Reset prepares it for the next log and
 // keeps its memory.
 type Signer struct {
+	// List fills in Chunk.Words and Chunk.Grams.
+	List bool
+
 	chunks []Chunk
 	slab   []byte // current block of signatures; full ones stay with their chunks
 	from   int64
@@ -64,6 +75,7 @@ type Signer struct {
 	seen  keySet                          // all keys
 	words []uint64                        // keys with wordProbes
 	grams []uint64                        // keys with gramProbes
+	wides []uint64                        // those of grams that are no phrases, if they are listed
 	ascii [word.Ranks * word.Ranks]uint64 // ASCII trigrams that occur: for the first two characters, bits for the third
 	two   [word.Ranks]uint64              // ASCII bigrams outside of such trigrams: for the first character, bits for the second
 	flags byte
@@ -88,7 +100,7 @@ func (s *Signer) Reset() {
 func (s *Signer) clear() {
 	s.runs.clear()
 	s.seen.clear()
-	s.words, s.grams = s.words[:0], s.grams[:0]
+	s.words, s.grams, s.wides = s.words[:0], s.grams[:0], s.wides[:0]
 	clear(s.ascii[:])
 	clear(s.two[:])
 	s.flags, s.open = 0, false
@@ -145,8 +157,22 @@ func (s *Signer) cut() {
 	if size > 0 {
 		s.fill(sig[size-twoSize:], sig[:size-twoSize])
 	}
-	s.chunks = append(s.chunks, Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags})
+	c := Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags}
+	if s.List && size > 0 {
+		c.Words, c.Grams = slices.Concat(s.words, s.wides), s.listGrams()
+	}
+	s.chunks = append(s.chunks, c)
 	s.clear()
+}
+
+// listGrams lists the ASCII trigrams that occur.
+func (s *Signer) listGrams() (list []uint16) {
+	for i, w := range s.ascii {
+		for ; w != 0; w &= w - 1 {
+			list = append(list, uint16(i*word.Ranks+bits.TrailingZeros64(w)))
+		}
+	}
+	return list
 }
 
 // fill makes a signature from the keys.
@@ -289,6 +315,9 @@ func (s *Signer) addGram(a, b, c rune) {
 func (s *Signer) addKey(k uint64) {
 	if s.seen.add(k) {
 		s.grams = append(s.grams, k)
+		if s.List {
+			s.wides = append(s.wides, k)
+		}
 	}
 }
 

@@ -82,6 +82,8 @@ type Head struct {
 	// Title is its heading; "" for none.
 	Title        string
 	Dialect, CWD string
+	// Origin is the machine that a session of an archive comes from; "" for none.
+	Origin string
 	// Path is that of its log.
 	Path    string
 	Created time.Time

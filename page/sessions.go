@@ -282,6 +282,9 @@ func (r Row) Notes() (notes []item) {
 			notes = append(notes, item{Text: wire.Count(n, one, many), On: on})
 		}
 	}
+	if r.Origin != "" {
+		notes = append(notes, item{Text: r.Origin})
+	}
 	if r.Task {
 		notes = append(notes, item{Text: "sub-agent"})
 	}

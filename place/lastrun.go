@@ -62,7 +62,7 @@ func (r *lastRuns) list(ctx context.Context, d dialect.Dialect) *runLogs {
 	logs := &runLogs{byID: map[string]Location{}}
 	for _, src := range r.m.RunSources() {
 		b, err := r.m.Open(src.Root.Sessions)
-		if err != nil || Sessions(src.Dialect).Family() != d.Family() {
+		if err != nil || src.Err != nil || Sessions(src.Dialect).Family() != d.Family() {
 			continue
 		}
 		for log, err := range b.List(ctx, "") {

@@ -72,8 +72,8 @@ func (m *Machine) InDir(cwd string, rows []Row) []Row {
 // listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong
 // with a log stands in its row.
 func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) ([]Row, error) {
-	if src.Needs != "" {
-		return nil, nil
+	if src.Needs != "" || src.Err != nil {
+		return nil, src.Err
 	}
 	b, err := m.Open(src.Root.Sessions)
 	if err != nil {

@@ -134,7 +134,7 @@ type listed struct {
 
 // listingsIn gives the rows of a folder.
 func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string, deep, noTexts bool) ([]*listed, error) {
-	b, logs, err := m.logsIn(ctx, d, dir, deep)
+	b, root, logs, err := m.logsIn(ctx, d, dir, deep)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 	each(ctx, len(logs), 1, func() func(int) {
 		return func(i int) {
 			r := &rows[i]
-			*r = Row{Path: Join(dir, logs[i].Name), Log: logs[i]}
+			*r = Row{Path: Join(root, logs[i].Name), Log: logs[i]}
 			if lists {
 				made[i] = kept.listing(r, func() (*dialect.Listing, bool) { return m.listing(ctx, b, r, d, lister) })
 			} else {
@@ -177,11 +177,12 @@ func (m *Machine) listingsIn(ctx context.Context, d dialect.Dialect, dir string,
 	return list, nil
 }
 
-// logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below.
-func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (backend.Backend, []backend.Log, error) {
-	b, err := m.Open(dir)
+// logsIn gives the logs of a folder that the agent may list, by name; with deep set, also those in folders below. Names are
+// those below root.
+func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, deep bool) (b backend.Backend, root string, logs []backend.Log, err error) {
+	b, root, below, err := m.openFolder(dir)
 	if err != nil {
-		return nil, nil, err
+		return nil, "", nil, err
 	}
 	p, placed := placer(d)
 	shows := func(name string) bool {
@@ -191,14 +192,14 @@ func (m *Machine) logsIn(ctx context.Context, d dialect.Dialect, dir string, dee
 		shows = func(name string) bool { return l.Shows(name, deep) }
 	}
 	src := m.folder(d, dir)
-	var logs []backend.Log
-	for log, err := range b.List(ctx, "") {
+	for log, err := range b.List(ctx, below) {
+		name := strings.TrimPrefix(log.Name, below)
 		// A folder that cannot be read hides only its own sessions.
-		if err == nil && src.Owns(log.Name) && shows(log.Name) {
+		if err == nil && src.Owns(name) && shows(name) {
 			logs = append(logs, log)
 		}
 	}
-	return b, logs, nil
+	return b, root, logs, nil
 }
 
 // listing gives a session's row in the agent's own form, nil if it has none. A log that cannot be opened is left out, as the
@@ -301,13 +302,13 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 	}
 	d = Sessions(d)
 	dir = m.In(d, dir)
-	b, logs, err := m.logsIn(ctx, d, dir, false)
+	b, root, logs, err := m.logsIn(ctx, d, dir, false)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]Row, len(logs))
 	for i, log := range logs {
-		rows[i] = Row{Dialect: d, Path: Join(dir, log.Name), Log: log}
+		rows[i] = Row{Dialect: d, Path: Join(root, log.Name), Log: log}
 	}
 	when, order := continues(d)
 	if p, ok := placer(d); ok && order == dialect.OrderNames {
@@ -364,10 +365,10 @@ func (m *Machine) Recent(ctx context.Context, d dialect.Dialect, dir string, lim
 
 // dialectOf gives the dialect of a folder: that of its first log, since several values may share the agent's place.
 func (m *Machine) dialectOf(ctx context.Context, dir string) dialect.Dialect {
-	if b, err := m.Open(dir); err == nil {
-		for log, err := range b.List(ctx, "") {
+	if b, root, below, err := m.openFolder(dir); err == nil {
+		for log, err := range b.List(ctx, below) {
 			if err == nil {
-				return m.DialectAt(Join(dir, log.Name))
+				return m.DialectAt(Join(root, log.Name))
 			}
 		}
 	}

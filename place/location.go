@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -31,6 +32,7 @@ func (l Location) Expand(ctx context.Context) (Location, error) {
 
 // Locate gives the location of a log by its path, for reading. The log need not exist.
 func (m *Machine) Locate(path string) (Location, error) {
+	path = m.Shown(path)
 	root, name, err := m.split(path)
 	if err != nil {
 		return Location{}, err
@@ -44,12 +46,13 @@ func (m *Machine) Open(root string) (backend.Backend, error) {
 	if err := m.checkDriver(root); err != nil {
 		return nil, err
 	}
-	return m.backends.get(root, backend.OpenOptions{ReadOnly: true})
+	return m.get(root, backend.OpenOptions{ReadOnly: true})
 }
 
 // LocateWriting is Locate for writing. mended, if not nil, is told what an append did to the end of this log, until
 // release is called; release also lets go of what the backend holds for the log.
 func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
+	path = m.Shown(path)
 	root, name, err := m.split(path)
 	if err != nil {
 		return Location{}, nil, err
@@ -65,6 +68,19 @@ func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(b
 	}, nil
 }
 
+// openFolder opens the backend that a folder lies in. The names of logs in the folder begin with below: of files "", in a URL
+// the folder and a slash.
+func (m *Machine) openFolder(dir string) (b backend.Backend, root, below string, err error) {
+	root = dir
+	if isURL(dir) {
+		if at, name, err := m.split(Join(dir, "x")); err == nil {
+			root, below = at, strings.TrimSuffix(name, "x")
+		}
+	}
+	b, err = m.Open(root)
+	return b, root, below, err
+}
+
 // OpenWriting gives the backend at a root for writing.
 func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backend, error) {
 	if m.opt.ReadOnly {
@@ -76,22 +92,45 @@ func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backen
 	if err := m.checkDriver(root); err != nil {
 		return nil, err
 	}
-	return m.backends.get(root, backend.OpenOptions{Durability: d})
+	return m.get(root, backend.OpenOptions{Durability: d})
+}
+
+// get opens a root. One in an archive is opened as it was given.
+func (m *Machine) get(root string, opt backend.OpenOptions) (backend.Backend, error) {
+	root = Clean(root)
+	given := root
+	if a, below, ok := m.inArchive(root); ok {
+		given, opt.Below = a.given, below
+	} else if d, err := backend.FindDriver(m.opt.Drivers, root); err == nil && d.Archive {
+		return nil, m.outside(root)
+	}
+	return m.backends.get(root, given, opt)
+}
+
+// outside is the error for a URL that is not open.
+func (m *Machine) outside(url string) error {
+	return fmt.Errorf("%s: %w: it lies in none of the roots that are open", m.Shown(url), backend.ErrNoDriver)
 }
 
 // split takes a path apart into the root of its backend and the name of the log. A file's root is its folder; a URL's is
-// the root of Options that it lies in.
+// the root of Options that it lies in, or the source of an archive.
 func (m *Machine) split(path string) (root, name string, err error) {
 	if path == "" {
 		return "", "", errors.New("the path of the log is empty")
 	}
+	if src, name, ok := m.sourceOf(path); ok && name != "" {
+		return src.Root.Sessions, name, nil
+	}
 	if backend.Scheme(path) != "" {
+		if a, _, ok := m.inArchive(path); ok {
+			return "", "", fmt.Errorf("%s: %w: a log is called %s/ORIGIN/SOURCE/NAME", path, backend.ErrName, a.shown)
+		}
 		for _, root := range m.opt.Roots {
 			if name, ok := Below(root, path); ok && name != "" {
 				return Clean(root), name, nil
 			}
 		}
-		return "", "", fmt.Errorf("%s: %w: it lies in none of the roots that are open", path, backend.ErrNoDriver)
+		return "", "", m.outside(path)
 	}
 	abs, err := Abs(path)
 	if err != nil {
@@ -123,8 +162,8 @@ type opened struct {
 	durability backend.Durability
 }
 
-func (s *backends) get(root string, opt backend.OpenOptions) (backend.Backend, error) {
-	root = Clean(root)
+// get opens the backend that is called root, as its driver takes it.
+func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Backend, error) {
 	key := opened{root, opt.ReadOnly, opt.Durability}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,12 +173,12 @@ func (s *backends) get(root string, opt backend.OpenOptions) (backend.Backend, e
 	if b, ok := s.open[key]; ok {
 		return b, nil
 	}
-	d, err := backend.FindDriver(s.drivers, root)
+	d, err := backend.FindDriver(s.drivers, given)
 	if err != nil {
 		return nil, err
 	}
 	opt.Mended = func(e backend.Mended) { s.tell(root, e) }
-	b, err := d.Open(root, opt)
+	b, err := d.Open(given, opt)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,10 @@ type Options struct {
 	// Roots, if set, are looked at instead of the agents' own folders: folders that hold "sessions", folders that hold logs,
 	// or URLs of backends.
 	Roots []string
+	// Origin is the identity of this machine in archives: where its new sessions go there. "" for a machine that has none yet.
+	Origin string
+	// From, if set, is the origin whose sources are listed in archives.
+	From string
 	// Extra are looked at beside the agents' own.
 	Extra []ExtraRoot
 	// Own is treeline's own folder, laid out as that of the first dialect's agent: sessions that belong to no agent are there.
@@ -57,6 +61,7 @@ type Machine struct {
 	opt      Options
 	backends backends
 	folders  *folders
+	archives []archive
 	sources  atomic.Pointer[sources]
 }
 
@@ -75,6 +80,7 @@ func New(opt Options) *Machine {
 		m.opt.Env.Folders = m.folders.names
 	}
 	m.backends.drivers = opt.Drivers
+	m.takeRoots()
 	m.forgetSources()
 	return m
 }
@@ -131,6 +137,9 @@ func (m *Machine) DialectAt(path string) dialect.Dialect {
 }
 
 func (m *Machine) dialectIn(places []Source, path string) dialect.Dialect {
+	if src, _, ok := m.sourceOf(path); ok {
+		return src.Dialect
+	}
 	if src, ok := sourceIn(places, path); ok {
 		return src.Dialect
 	}
@@ -150,7 +159,12 @@ func (m *Machine) around(d dialect.Dialect, path string, kind dialect.NeedKind) 
 		return nil, nil
 	}
 	dirs := []string{root.Sessions}
-	if kind == dialect.NeedRoot {
+	if _, _, ok := m.inArchive(root.Sessions); ok {
+		// Files of this machine are not meant: the log is mostly of another one.
+		if kind == dialect.NeedRoot {
+			return nil, nil
+		}
+	} else if kind == dialect.NeedRoot {
 		dirs[0] = Dir(root.Sessions)
 	} else {
 		for _, r := range d.Layout().Roots(m.opt.Env) {
@@ -210,7 +224,9 @@ func (m *Machine) Home(d dialect.Dialect, cwd string) string { return m.dirFor(d
 func (m *Machine) roots(d dialect.Dialect) []dialect.Root {
 	var list []dialect.Root
 	for _, root := range m.opt.Roots {
-		if backend.Scheme(root) != "" {
+		if a, _, ok := m.inArchive(root); ok {
+			list = append(list, m.ownRoot(a, d))
+		} else if backend.Scheme(root) != "" {
 			list = append(list, dialect.Root{Sessions: root})
 		}
 	}
@@ -230,6 +246,9 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	if err != nil || path == "" {
 		return dialect.Root{}, false
 	}
+	if src, _, ok := m.sourceOf(abs); ok {
+		return src.Root, src.Dialect.Family() == d.Family()
+	}
 	for _, r := range m.roots(d) {
 		if Within(r.Sessions, abs) {
 			return r, true
@@ -238,8 +257,12 @@ func (m *Machine) RootOf(d dialect.Dialect, path string) (dialect.Root, bool) {
 	return dialect.Root{}, false
 }
 
-// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none.
+// BaseOf is the folder that holds the sessions of a root, and other files of the agent; "" where a URL has none. An archive keeps only
+// the sessions.
 func (m *Machine) BaseOf(r dialect.Root) string {
+	if _, _, ok := m.inArchive(r.Sessions); ok {
+		return ""
+	}
 	if base := Dir(r.Sessions); base != r.Sessions && backend.Scheme(base) == backend.Scheme(r.Sessions) {
 		return base
 	}
@@ -247,8 +270,16 @@ func (m *Machine) BaseOf(r dialect.Root) string {
 }
 
 // FolderOf is the folder that a log is named in. In the place of an agent whose names begin with folders, such as days, it
-// is not the one that the file lies in.
+// is not the one that the file lies in. It is "" in the part of an archive that is another machine's: what is made of such a
+// log goes to the own part.
 func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
+	if src, _, ok := m.sourceOf(path); ok && src.Origin != m.opt.Origin {
+		return ""
+	}
+	return m.folderOf(d, path)
+}
+
+func (m *Machine) folderOf(d dialect.Dialect, path string) string {
 	dir := Dir(path)
 	days := strings.Count(d.Layout().File(time.Time{}, ""), "/")
 	r, ok := m.RootOf(d, path)
@@ -275,7 +306,7 @@ func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, o
 	}
 	abs, _ := Abs(path) // RootOf has asked
 	dir = m.dirFor(d, r, cwd)
-	return dir, m.canonical(dir) != m.canonical(m.FolderOf(d, abs))
+	return dir, m.canonical(dir) != m.canonical(m.folderOf(d, abs))
 }
 
 // In is where the logs of a dialect lie if the caller wants them in a folder of its own.
@@ -334,8 +365,11 @@ func (m *Machine) OpenLog(ctx context.Context, l Location, d dialect.Dialect) (*
 }
 
 // BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
-// agent's default one; "" if the dialect has none.
+// agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
 func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
+	if a, _, ok := m.inArchive(path); ok && d.Layout().RootAt("").Blobs != "" {
+		return a.shown
+	}
 	abs, err := Abs(path)
 	if err != nil || path == "" || isURL(abs) {
 		return ""
@@ -354,7 +388,11 @@ func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
 
 // Blobs gives the blobs that references in a log mean; nil if there are none.
 func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
-	return m.BlobsIn(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if isURL(dir) {
+		return m.kept(path, m.Open)
+	}
+	return m.BlobsIn(dir)
 }
 
 // BlobsIn gives the blobs of a folder; nil if there are none.
@@ -367,7 +405,14 @@ func (m *Machine) BlobsIn(dir string) blob.Reader {
 
 // BlobsWriting is Blobs for writing.
 func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
-	return m.BlobsInWriting(m.BlobDir(path, d))
+	dir := m.BlobDir(path, d)
+	if !isURL(dir) {
+		return m.BlobsInWriting(dir)
+	}
+	if m.opt.ReadOnly {
+		return nil
+	}
+	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenWriting(root, "") })
 }
 
 // BlobsInWriting is BlobsIn for writing.

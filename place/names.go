@@ -102,12 +102,12 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	// For layouts that avoid a folder with sessions of another directory.
 	owners := func(dir string) []string {
 		folder, name := Join(root.Sessions, dir), layout.File(time.Time{}, "x")
-		b, err := m.Open(folder)
+		b, _, below, err := m.openFolder(folder)
 		if err != nil {
 			return nil
 		}
 		want := m.canonical(cwd)
-		return m.cwdsIn(context.Background(), Location{b, name, Join(folder, name)}, d, func(c string) bool { return m.canonical(c) == want })
+		return m.cwdsIn(context.Background(), Location{b, below + name, Join(folder, name)}, d, func(c string) bool { return m.canonical(c) == want })
 	}
 	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
 }

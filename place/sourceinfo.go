@@ -50,8 +50,8 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 	if m.opt.Env.Access != nil {
 		info.Exists, _, _ = m.opt.Env.Access(info.Root.Sessions)
 	}
-	if info.Needs != "" {
-		return nil
+	if info.Needs != "" || info.Source.Err != nil {
+		return info.Source.Err
 	}
 	b, err := m.Open(info.Root.Sessions)
 	if err != nil {

@@ -20,6 +20,10 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how the source is known.
 	Why Why
+	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive.
+	Origin string
+	// Err says why nothing of the place is known: it could not be asked for its sources.
+	Err error
 	// Needs names the driver that shows what is there, if the machine does not have it. Such a source is not listed.
 	Needs string
 	// claims are the logs of sources whose folders overlap with this one. A source without claims lists all that its layout
@@ -94,6 +98,19 @@ func (src *Source) Paths() func(name string) string {
 // Sources gives the places where sessions may be: the roots of all dialects, then those that were added, each folder
 // once. If folders overlap, each log is listed for one of them. Places of runs are not among them.
 func (m *Machine) Sources() []Source {
+	list := m.plainSources()
+	for _, a := range m.archives {
+		for _, src := range m.sourcesOf(a) {
+			if !IsRuns(src.Dialect) {
+				list = append(list, src)
+			}
+		}
+	}
+	return list
+}
+
+// plainSources are those that are not in archives.
+func (m *Machine) plainSources() []Source {
 	var list []Source
 	seen := map[string]bool{}
 	add := func(src Source) {
@@ -107,6 +124,9 @@ func (m *Machine) Sources() []Source {
 		}
 	}
 	for _, dir := range m.opt.Roots {
+		if _, _, ok := m.inArchive(dir); ok {
+			continue
+		}
 		for _, src := range m.sourcesAt(m.places(), dir) {
 			src.Why = WhyAsked
 			add(src)
@@ -126,6 +146,9 @@ func (m *Machine) Sources() []Source {
 // Familiar reports whether Options.Roots names only sources of this machine. What is found out about those may be kept;
 // see the notes on lists in ARCHITECTURE.md.
 func (m *Machine) Familiar() bool {
+	if m.Archived() {
+		return false
+	}
 	known := map[string]bool{}
 	for _, src := range m.places() {
 		if !IsRuns(src.Dialect) && src.claims == nil { // a source with claims lists not all that lies there
@@ -296,9 +319,22 @@ func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
 	return whole, part
 }
 
-// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own. A place
-// that no driver opens is not among them.
-func (m *Machine) RunSources() []Source { return slices.Clone(m.runs()) }
+// RunSources gives the places of run logs: the agents' own, those in roots that were added, then treeline's own; or those of
+// archives. A place that no driver opens is not among them.
+func (m *Machine) RunSources() []Source {
+	if !m.Archived() {
+		return slices.Clone(m.runs())
+	}
+	var list []Source
+	for _, a := range m.archives {
+		for _, src := range m.sourcesOf(a) {
+			if src.Err != nil || IsRuns(src.Dialect) {
+				list = append(list, src)
+			}
+		}
+	}
+	return list
+}
 
 func (m *Machine) runSources() []Source {
 	var list []Source

@@ -106,6 +106,9 @@ func (r *Row) when() time.Time {
 
 // listSource gives the runs of one place in the order of their names.
 func (l *Logs) listSource(ctx context.Context, src place.Source, opt ListOptions) ([]Row, error) {
+	if src.Err != nil {
+		return nil, src.Err
+	}
 	b, err := l.m.Open(src.Root.Sessions)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ type catalogue struct {
 
 // listing is the list at one moment. It does not change; what pages need besides is worked out when the first one does.
 type listing struct {
-	version  uint64
+	tag      string      // differs from that of every other list
 	rows     []place.Row // newest first, then by path
 	keys     []string    // of the rows
 	byKey    map[string]int
@@ -41,6 +42,9 @@ type listing struct {
 
 	once   sync.Once
 	family family // see familyOf
+
+	viewing sync.Mutex
+	views   map[string]*listing // see limited
 }
 
 // spoil has the list read again.
@@ -77,7 +81,7 @@ func (c *catalogue) get(ctx context.Context) (*listing, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l := &listing{version: stale + 1}
+	l := &listing{tag: strconv.FormatUint(stale+1, 10)}
 	var mu sync.Mutex
 	rows, err := c.s.store.Catalogue(c.s.ctx, treeline.RefreshOptions{Problem: func(err error) {
 		mu.Lock()
@@ -169,14 +173,4 @@ func (l *listing) keyOf(path string) string {
 		return l.keys[i]
 	}
 	return ""
-}
-
-// session finds the session of a key. Paths come from the catalogue alone: nothing of a request is ever a path.
-func (r *request) session(key string) (*place.Row, error) {
-	l, err := r.s.list.get(r.Context())
-	if err != nil {
-		return nil, err
-	}
-	row, _, err := l.find(key)
-	return row, err
 }

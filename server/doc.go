@@ -8,6 +8,8 @@
 // Events are kept in one bounded log with numbers (feed.go), so all clients see the same events in the same order, also
 // after a reconnect (events.go).
 //
-// An answer is made in memory first, at most as many at a time as there are slots, and then sent (send.go). What a slow client
-// has not read after a moment waits in a temporary file: the client holds a small buffer and no lock.
+// A client with the token of a user sees its projects: every request has a list of the sessions that it may see, and finds
+// sessions in no other way (grant.go).
+//
+// Answers are sent by package server/reply: a slow client holds a small buffer and no lock.
 package server

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
@@ -64,6 +65,31 @@ type document struct {
 	filing  sync.Mutex
 	files   []transcript.FileChange
 	filesOf string
+	// referring guards the blobs that the entries refer to, with the state of the log.
+	referring sync.Mutex
+	refs      map[blob.Ref]bool
+	refsOf    string
+}
+
+// refers reports whether an entry refers to a blob. What is no reference to a blob is the name of a file of the session's own.
+func (doc *document) refers(text string) bool {
+	ref, err := blob.ParseRef(text)
+	if err != nil {
+		return true
+	}
+	doc.referring.Lock()
+	defer doc.referring.Unlock()
+	if doc.refs == nil || doc.refsOf != doc.tag {
+		doc.refs, doc.refsOf = map[blob.Ref]bool{}, doc.tag
+		for t, i := doc.sess.Tree(), 0; i < t.Len(); i++ {
+			if raw, err := t.At(i).Raw(); err == nil { // what cannot be read refers to nothing
+				for r := range blob.RefsIn(raw) {
+					doc.refs[r] = true
+				}
+			}
+		}
+	}
+	return doc.refs[ref]
 }
 
 // errGone is the error of a document that another one replaced.

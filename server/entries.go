@@ -284,6 +284,10 @@ func getBlob(r *request, p blobParams) error {
 		return err
 	}
 	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+		// Blobs belong to no session: a user gets those that a session it may read refers to.
+		if r.grant != nil && !doc.refers(p.Blob) {
+			return guard.Refuse(http.StatusNotFound, "the session does not refer to this blob")
+		}
 		found, problem := doc.sess.Blob(r.Context(), p.Blob)
 		if problem != nil {
 			return guard.Refuse(http.StatusNotFound, "%s", problem.Message)
@@ -312,8 +316,7 @@ func (r *request) sendBlob(data []byte) error {
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	// Nothing in it is ever loaded or run, even if it is opened as a page.
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	a := answer{text: data, size: len(data)}
-	if err := a.send(r); err != nil {
+	if err := r.s.sender.Bytes(r.w, r.Request, data); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/watch"
 )
 
@@ -60,7 +61,7 @@ func (r *request) tell(after, path string) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
-	t := &teller{r: r, w: newPatient(r)}
+	t := &teller{r: r, w: s.sender.Patient(r.w)}
 	if !lost {
 		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.id(at))
 	}
@@ -70,7 +71,7 @@ func (r *request) tell(after, path string) error {
 // teller writes events to one client.
 type teller struct {
 	r *request
-	w *patient
+	w *reply.Patient
 	b bytes.Buffer
 }
 
@@ -88,10 +89,10 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 			lost, gone, list = false, true, nil // the client reads anew, so it is told nothing from before
 		}
 		for i := range list {
-			if at = list[i].seq; path == "" || list[i].path == path || list[i].kind == reload {
+			if at = list[i].seq; t.r.tells(&list[i], path) {
 				t.add(s.feed.id(at), list[i].kind, list[i].data)
 			}
-			if t.b.Len() > pieceBytes {
+			if t.b.Len() > reply.Piece {
 				if err := t.flush(); err != nil {
 					return nil //nolint:nilerr // the client is gone
 				}
@@ -115,6 +116,11 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 	}
 }
 
+// tells reports whether a client is told of an event: one of the session at a path, or of any that it may see.
+func (r *request) tells(e *event, path string) bool {
+	return e.kind == reload || (path == "" || e.path == path) && r.grant.Allows(e.project)
+}
+
 func (t *teller) add(id string, kind watch.Kind, data []byte) {
 	fmt.Fprintf(&t.b, "id: %s\nevent: %s\ndata: ", id, kind)
 	t.b.Write(data)
@@ -126,12 +132,12 @@ func (t *teller) flush() error {
 		return nil
 	}
 	_, err := t.w.Write(t.b.Bytes())
-	if t.b.Cap() > 2*pieceBytes {
+	if t.b.Cap() > 2*reply.Piece {
 		t.b = bytes.Buffer{}
 	}
 	t.b.Reset()
 	if err != nil {
 		return err
 	}
-	return t.w.c.Flush()
+	return t.w.Flush()
 }

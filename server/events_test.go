@@ -31,11 +31,20 @@ type listener struct {
 // hear opens a stream and waits for its first line.
 func (m *machine) hear(url, after string) *listener {
 	m.Helper()
+	return m.hearAs(url, after, "")
+}
+
+// hearAs is hear with a header Authorization.
+func (m *machine) hearAs(url, after, authorization string) *listener {
+	m.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
 	m.must(err)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
+	}
+	if authorization != "" {
+		r.Header.Set("Authorization", authorization)
 	}
 	res, err := http.DefaultClient.Do(r)
 	m.must(err)

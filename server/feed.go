@@ -34,6 +34,8 @@ type event struct {
 	kind watch.Kind
 	path string // of the session; "" for none
 	data []byte // JSON on one line
+	// project is the working directory of the session; "" if it is not known.
+	project string
 }
 
 // feed is the log of events: the last ones, by number. One watch fills it; any number of clients read it, each at its own
@@ -75,12 +77,13 @@ func (f *feed) last() string {
 }
 
 // add appends an event and wakes the clients.
-func (f *feed) add(kind watch.Kind, path string, data []byte) {
+func (f *feed) add(e event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.log = append(f.log, event{f.next, kind, path, data})
+	e.seq = f.next
+	f.log = append(f.log, e)
 	f.next++
-	f.bytes += len(data)
+	f.bytes += len(e.data)
 	drop := 0
 	for len(f.log)-drop > eventsMost || f.bytes > eventBytes && len(f.log)-drop > 1 {
 		f.bytes -= len(f.log[drop].data)
@@ -161,7 +164,7 @@ func (s *Server) follow() error {
 		case c.Kind == watch.KindStart:
 			s.list.spoil() // what was written before is unknown
 			if again := f.begin(true); again {
-				f.add(reload, "", reloadJSON)
+				f.add(event{kind: reload, data: reloadJSON})
 			}
 			continue
 		case c.Kind == watch.KindProblem:
@@ -173,7 +176,11 @@ func (s *Server) follow() error {
 			s.log.Warn("an event was left out", "path", c.Path, "error", err)
 			continue
 		}
-		f.add(c.Kind, c.Path, data)
+		e := event{kind: c.Kind, path: c.Path, data: data, project: c.Header.CWD}
+		if e.project == "" {
+			e.project = s.list.projectOf(c.Path)
+		}
+		f.add(e)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func newMachine(t *testing.T, change ...func(*server.Options)) *machine {
 func (m *machine) start(change ...func(*server.Options)) {
 	m.Helper()
 	opt := server.Options{
-		Store: m.store, Host: "127.0.0.1", Home: m.home, Version: wire.Version{Version: "test"},
+		Store: m.store, Archive: newArchive(), Host: "127.0.0.1", Home: m.home, Version: wire.Version{Version: "test"},
 		Log: slog.New(slog.NewTextHandler(m.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, f := range change {

@@ -141,6 +141,9 @@ func (o *operation) describe(set *jsonschema.Set, title string) apiOperation {
 	if len(body.Order) > 0 {
 		d.Body = &apiBody{Required: true, Content: map[string]apiMedia{jsonMedia: {body}}}
 	}
+	if o.body != "" {
+		d.Body = &apiBody{Required: true, Content: map[string]apiMedia{o.body: {}}}
+	}
 	wrong := func(status, text string) {
 		d.Responses[status] = apiResponse{text, map[string]apiMedia{jsonMedia: {set.Add(reflect.TypeFor[failure]())}}}
 	}

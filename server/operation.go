@@ -14,7 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -28,8 +31,8 @@ type operation struct {
 	// name is the operation's id for clients that are made from the document. doc says what it does; its first sentence is the
 	// summary.
 	name, doc string
-	// media is the type of the answer.
-	media string
+	// media is the type of the answer, body that of a request that is not JSON.
+	media, body string
 	// writes: it changes sessions.
 	writes         bool
 	params, result reflect.Type
@@ -93,7 +96,27 @@ type request struct {
 	*http.Request
 	s *Server
 	w http.ResponseWriter
+	// grant is what the client may do; nil is everything.
+	grant *access.Grant
+	// about is the session that the client asked for; nil for none.
+	about *place.Row
 }
+
+// errNotModified ends an operation whose client has the answer already.
+var errNotModified = errors.New("not modified")
+
+// made makes an answer in memory and sends it.
+func (r *request) made(media string, f func(*bytes.Buffer) error) error {
+	return r.s.sender.Made(r.w, r.Request, media, f)
+}
+
+// streamed sends an answer while it is made; see reply.Sender.
+func (r *request) streamed(media string, f func(io.Writer) error) error {
+	return r.s.sender.Streamed(r.w, r.Request, media, f)
+}
+
+// unchanged sets the tag of the answer and reports whether the client has it already.
+func (r *request) unchanged(tag string) bool { return reply.Unchanged(r.w, r.Request, tag) }
 
 // badRequest is a mistake of the client.
 type badRequest struct{ text string }
@@ -144,15 +167,31 @@ func fieldsOf(t reflect.Type) []field {
 	return list
 }
 
-// decode reads the parameters of a request into a struct. Unknown ones are mistakes: a filter that is misspelled would
-// otherwise give everything.
+// decode reads the parameters of a request into a struct.
 func (r *request) decode(into any, fields []field) error {
 	v := reflect.ValueOf(into).Elem()
+	if err := r.decodeQuery(v, fields); err != nil || r.Method != http.MethodPost {
+		return err
+	}
+	if err := r.decodeBody(into, slices.ContainsFunc(fields, func(f field) bool { return f.in == inBody })); err != nil {
+		return err
+	}
+	for i := range fields {
+		f := &fields[i]
+		if value := v.FieldByIndex(f.index); f.in == inBody && f.needed && value.IsZero() {
+			return bad("%q is missing", f.name)
+		}
+	}
+	return nil
+}
+
+// decodeQuery reads the parameters in the path and the query. Unknown ones are mistakes: a filter that is misspelled would
+// otherwise give everything.
+func (r *request) decodeQuery(v reflect.Value, fields []field) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return bad("the query cannot be read: %v", err)
 	}
-	hasBody := false
 	for i := range fields {
 		f := &fields[i]
 		var given []string
@@ -163,7 +202,6 @@ func (r *request) decode(into any, fields []field) error {
 			given = query[f.name]
 			delete(query, f.name)
 		default:
-			hasBody = true
 			continue
 		}
 		if err := f.set(v.FieldByIndex(f.index), given); err != nil {
@@ -172,18 +210,6 @@ func (r *request) decode(into any, fields []field) error {
 	}
 	for name := range query {
 		return bad("there is no parameter %q", name)
-	}
-	if r.Method != http.MethodPost {
-		return nil
-	}
-	if err := r.decodeBody(into, hasBody); err != nil {
-		return err
-	}
-	for i := range fields {
-		f := &fields[i]
-		if value := v.FieldByIndex(f.index); f.in == inBody && f.needed && value.IsZero() {
-			return bad("%q is missing", f.name)
-		}
 	}
 	return nil
 }
@@ -205,6 +231,10 @@ func (f *field) set(v reflect.Value, given []string) error {
 		}
 	}
 	text := given[0]
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(text)
@@ -216,12 +246,12 @@ func (f *field) set(v reflect.Value, given []string) error {
 			return bad("the parameter %q must be true or false, not %q", f.name, text)
 		}
 		v.SetBool(on)
-	case reflect.Int:
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 || v.OverflowInt(n) {
 			return bad("the parameter %q must be a number, not %q", f.name, text)
 		}
-		v.SetInt(int64(n))
+		v.SetInt(n)
 	default:
 		panic("server: a parameter of type " + v.Type().String())
 	}

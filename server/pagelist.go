@@ -92,7 +92,7 @@ func (r *request) row(l *listing, i int) page.Row {
 func sessionsPage(r *request) error {
 	q := page.ParseListQuery(r.URL.Query())
 	event := r.s.feed.last()
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (r *request) fillSearch(p *page.SearchPage) error {
 	case err != nil:
 		return err
 	}
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return err
 	}

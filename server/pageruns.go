@@ -30,7 +30,7 @@ func runsPage(r *request) error {
 		if err != nil {
 			return err
 		}
-		l, err := r.s.list.get(r.Context())
+		l, err := r.listing()
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func runRow(l *listing, row *treeline.RunRow) page.RunRow {
 // oneRunPage shows one run.
 func oneRunPage(r *request) error {
 	return r.html(func(b *bytes.Buffer) error {
-		l, err := r.s.list.get(r.Context())
+		l, err := r.listing()
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func usageParamsOf(q page.UsageQuery) usageParams {
 
 func usagePage(r *request) error {
 	q := page.ParseUsageQuery(r.URL.Query())
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func usagePage(r *request) error {
 
 // usageCSV gives the numbers of the page for a spreadsheet: one line for each day, model, project and agent.
 func usageCSV(r *request) error {
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return err
 	}

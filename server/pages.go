@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -14,7 +15,7 @@ const htmlMedia = "text/html; charset=utf-8"
 
 // pages are the routes for people. Package page says what their addresses mean.
 func (s *Server) pages() {
-	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.Token.Set()}
+	s.site = &page.Site{Base: s.base, Home: s.opt.Home, Now: s.opt.Clock, Zone: s.opt.Clock().Location(), SignOut: s.guard.Closed()}
 	s.handle("GET /{$}", sessionsPage)
 	s.handle("GET /s/{session}", oneSessionPage)
 	s.handle("GET /s/{session}/fragment", fragmentPage)
@@ -85,14 +86,21 @@ func login(r *request) error {
 		return bad("the form cannot be read: %v", err)
 	}
 	next := r.inside(r.PostForm.Get("next"))
-	if g := &r.s.guard; g.Token.Set() {
-		if !g.Token.Is(r.PostForm.Get("token")) {
-			r.s.log.Warn("refused", "path", r.URL.Path, "from", r.RemoteAddr, "reason", "the token is wrong")
+	if g := &r.s.guard; g.Closed() {
+		cookie, grant, err := g.Login(r.Request, strings.TrimSpace(r.PostForm.Get("token")))
+		r.grant = grant
+		r.note("login", err)
+		var no *guard.Refusal
+		switch {
+		case errors.As(err, &no) && no.Status == http.StatusUnauthorized:
+			r.s.log.Warn("refused", "path", r.URL.Path, "from", r.RemoteAddr, "reason", err)
 			r.w.Header().Set("Content-Type", htmlMedia)
 			r.w.WriteHeader(http.StatusUnauthorized)
 			return r.s.site.Login(r.w, page.LoginPage{Next: next, Wrong: true})
+		case err != nil:
+			return err
 		}
-		http.SetCookie(r.w, g.Remember())
+		http.SetCookie(r.w, cookie)
 	}
 	http.Redirect(r.w, r.Request, next, http.StatusSeeOther)
 	return nil
@@ -100,9 +108,7 @@ func login(r *request) error {
 
 // logout has the browser forget its cookie.
 func logout(r *request) error {
-	c := r.s.guard.Remember()
-	c.Value, c.MaxAge = "", -1
-	http.SetCookie(r.w, c)
+	http.SetCookie(r.w, r.s.guard.Logout())
 	http.Redirect(r.w, r.Request, r.s.base+"/login", http.StatusSeeOther)
 	return nil
 }

@@ -37,11 +37,11 @@ func fragmentPage(r *request) error   { return r.showSession((*page.Site).Fragme
 // showSession makes the page of a session, or the part of it that changes.
 func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage) error) error {
 	event := r.s.feed.last() // before anything is read: what happens meanwhile is told again, and not missed
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return err
 	}
-	row, key, err := l.find(r.PathValue("session"))
+	row, key, err := r.find(l, r.PathValue("session"))
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 		v := viewing{request: r, l: l, row: row, q: r.URL.Query()}
 		v.page.Key = key
 		if err := r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
-			if r.unchanged(fmt.Sprintf("%s-%d-%s-%d", doc.tag, l.version, r.form(), r.minute())) {
+			if r.unchanged(fmt.Sprintf("%s-%s-%s-%d", doc.tag, l.tag, r.form(), r.minute())) {
 				return errNotModified
 			}
 			return v.look(doc)
@@ -82,6 +82,7 @@ func (v *viewing) look(doc *document) error {
 	}
 	h, log := doc.sess.Header(), doc.sess.Log()
 	p.ID, p.Dialect, p.CWD, p.Path = string(h.ID), doc.sess.Dialect().Name(), h.CWD, doc.path
+	p.Origin = v.row.Source.Origin
 	p.Title = cmp.Or(strings.TrimSpace(title), strings.TrimSpace(v.row.Prompt))
 	p.Created, _ = h.Timestamp.Time()
 	p.Entries, p.Messages, p.Branches = t.Len(), v.row.Messages, d.Skeleton().Branches()
@@ -208,7 +209,7 @@ func (v *viewing) around() error {
 		return err
 	}
 	for i := range runs {
-		if runs[i].Header.SessionID == string(v.row.ID) && v.row.ID != "" {
+		if runs[i].Header.SessionID == string(v.row.ID) && v.row.ID != "" && v.grant.Allows(runs[i].CWD()) {
 			p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
@@ -15,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/metrics"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -27,12 +29,7 @@ func (s *Server) routes() {
 		for _, o := range sec.operations {
 			call := o.call
 			if o.writes {
-				call = func(r *request) error {
-					if !r.s.opt.Write {
-						return guard.Refuse(http.StatusForbidden, "this server only reads; start it with --write to change sessions")
-					}
-					return o.call(r)
-				}
+				call = o.write
 			}
 			s.handle(o.method+" "+apiPath+o.path, call)
 		}
@@ -43,11 +40,12 @@ func (s *Server) routes() {
 
 // handle adds a route. Its pattern is also its name in the metrics.
 func (s *Server) handle(pattern string, call func(*request) error) {
+	s.patterns = append(s.patterns, pattern)
 	method, path, _ := strings.Cut(pattern, " ")
 	s.mux.HandleFunc(method+" "+s.base+path, func(w http.ResponseWriter, h *http.Request) {
 		r := &request{Request: h, s: s, w: w}
-		if rec, ok := w.(*recorder); ok {
-			rec.route = pattern
+		if in, ok := w.(*admitted); ok {
+			in.Route, r.grant = pattern, in.grant
 		}
 		if err := call(r); err != nil {
 			r.fail(err)
@@ -58,22 +56,24 @@ func (s *Server) handle(pattern string, call func(*request) error) {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 	began := s.opt.Clock()
-	rec := &recorder{ResponseWriter: w}
+	rec := &metrics.Recorder{ResponseWriter: w}
 	s.counts.busy.Add(1)
 	defer func() {
 		s.counts.busy.Add(-1)
 		took := s.opt.Clock().Sub(began)
-		s.counts.done(rec, took)
-		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.status, "bytes", rec.bytes, "took", took, "from", h.RemoteAddr)
+		s.counts.answers.Done(rec, took)
+		s.log.Debug("request", "method", h.Method, "path", h.URL.Path, "status", rec.Status, "bytes", rec.Bytes, "took", took, "from", h.RemoteAddr)
 	}()
 	guard.Protect(w.Header())
-	r := &request{Request: h, s: s, w: rec}
+	in := &admitted{Recorder: rec}
+	r := &request{Request: h, s: s, w: in}
 	if err := s.admit(r); err != nil {
 		r.fail(err)
 		return
 	}
+	in.grant = r.grant
 	if strings.TrimPrefix(h.URL.Path, s.base) == "/healthz" {
-		rec.route = "GET /healthz"
+		rec.Route = "GET /healthz"
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		fmt.Fprintln(rec, "ok")
 		return
@@ -87,18 +87,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		}
 		defer s.busy.Add(-1)
 	}
-	s.route(rec, r)
+	s.route(in, r)
 }
 
 // route has the mux answer. What it does not know gets an answer of ours.
-func (s *Server) route(rec *recorder, r *request) {
+func (s *Server) route(in *admitted, r *request) {
 	_, pattern := s.mux.Handler(r.Request)
 	if pattern != "" {
-		s.mux.ServeHTTP(rec, r.Request)
+		s.mux.ServeHTTP(in, r.Request)
 		return
 	}
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
 		other := r.Request.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "" {
@@ -125,7 +125,14 @@ func (s *Server) admit(r *request) error {
 	if open(rest) {
 		return nil
 	}
-	return s.guard.Admit(r.Request)
+	var err error
+	if r.grant, err = s.guard.Admit(r.Request); err == nil && r.grant != nil {
+		s.journal.Use(r.grant.Name, s.opt.Clock())
+	}
+	if _, given := guard.Given(r.Request); err != nil && given {
+		r.note("token", err)
+	}
+	return err
 }
 
 // open reports whether a path, below the base path, needs no token: what a browser needs to log in.
@@ -141,6 +148,7 @@ func (r *request) form() string {
 // status is the status of an error. code is that of package wire: 2 for a mistake of the client.
 func status(err error) (status, code int) {
 	var refused *guard.Refusal
+	var unchecked *guard.Unchecked
 	var wrong *badRequest
 	var odd *store.RefusedError
 	var readOnly *store.ReadOnlyError
@@ -149,6 +157,8 @@ func status(err error) (status, code int) {
 	switch {
 	case errors.As(err, &refused):
 		return refused.Status, 2
+	case errors.As(err, &unchecked):
+		return http.StatusServiceUnavailable, 1
 	case errors.As(err, &wrong), errors.Is(err, treeline.ErrNoProvider):
 		return http.StatusBadRequest, 2
 	case errors.Is(err, place.ErrNoSession), errors.Is(err, runs.ErrNoRun), errors.Is(err, session.ErrUnknownEntry), errors.Is(err, backend.ErrNotExist):
@@ -173,13 +183,20 @@ func (r *request) fail(err error) {
 		return // the client is gone
 	}
 	code, exit := status(err)
+	var no *guard.Refusal
+	var unchecked *guard.Unchecked
+	if errors.As(err, &no) && no.Wait > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(no.Wait/time.Second)+1))
+	}
 	switch {
-	case code == http.StatusForbidden || code == http.StatusUnauthorized:
+	case code == http.StatusForbidden || code == http.StatusUnauthorized || code == http.StatusTooManyRequests:
 		r.s.log.Warn("refused", "method", r.Method, "path", r.URL.Path, "host", r.Host, "from", r.RemoteAddr, "reason", err)
+	case errors.As(err, &unchecked):
+		r.s.log.Error("the tokens", "error", unchecked.Err)
 	case code >= http.StatusInternalServerError:
 		r.s.log.Error("request", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	if rec, ok := r.w.(*recorder); ok && rec.status != 0 {
+	if in, ok := r.w.(*admitted); ok && in.Status != 0 {
 		panic(http.ErrAbortHandler) // a part of the answer was sent
 	}
 	h.Del("Etag")
@@ -203,32 +220,3 @@ func (r *request) sayFailure(code, exit int, err error) {
 		_ = wire.Write(r.w, failure{wire.NewError(err, exit, "").Error}) // the client may be gone
 	}
 }
-
-// recorder notes what was answered.
-type recorder struct {
-	http.ResponseWriter
-	route  string
-	status int
-	bytes  int64
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-	r.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (r *recorder) Write(b []byte) (int, error) {
-	if r.status == 0 {
-		r.status = http.StatusOK
-	}
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -22,10 +22,17 @@ type runsParams struct {
 // runRows lists runs in the order of pages.
 func (r *request) runRows(opt treeline.RunListOptions) (good []treeline.RunRow, problems []string, err error) {
 	problems = []string{}
-	opt.Problem = func(err error) { problems = append(problems, err.Error()) }
+	opt.Problem = func(err error) {
+		if !r.grant.Limited() { // what cannot be read belongs to no project
+			problems = append(problems, err.Error())
+		}
+	}
 	rows, err := r.s.store.Runs(r.Context(), opt)
 	for _, row := range rows {
-		if row.Err != nil {
+		switch {
+		case row.Err != nil && r.grant.Limited(), !r.grant.Allows(row.CWD()):
+			continue
+		case row.Err != nil:
 			problems = append(problems, row.Path+": "+row.Err.Error())
 			continue
 		}

@@ -72,6 +72,16 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		problems = append(problems, err.Error())
 	}
 	opt.Open = r.s.docs.lend
+	if r.grant.Limited() {
+		l, err := r.listing()
+		if err == nil {
+			err = r.checkSource(l, p.Source)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		opt.Project, opt.Problem = r.grant.Allows, nil // what cannot be read belongs to no project
+	}
 	res, err = r.s.store.Search(r.Context(), p.Query, opt)
 	var invalid *find.QueryError
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
@@ -105,8 +115,8 @@ func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) 
 		}
 		opt.By = append(opt.By, usage.Key(word))
 	}
-	if err := r.s.store.CheckSource(p.Source); err != nil {
-		return sum, bad("%v", err)
+	if err := r.checkSource(l, p.Source); err != nil {
+		return sum, err
 	}
 	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
 		return sum, err
@@ -121,7 +131,7 @@ func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) 
 }
 
 func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return stats, err
 	}

@@ -13,15 +13,18 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -30,11 +33,18 @@ import (
 type Options struct {
 	// Store is what is served. The caller closes it after the server.
 	Store *treeline.Store
+	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs gives it with a writer that is noted
+	// with each write; nil is Archive. The caller closes it after the server.
+	Archive   backend.Backend
+	ArchiveAs func(writer string) (backend.Backend, error)
 	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
 	Host string
-	// Token is what clients must know; "" lets all in.
+	// Token is what clients must know to do everything; "" is none.
 	Token string
-	// Write allows operations that change sessions. Writing says how.
+	// Access has the tokens of users, and what each of them may do; nil is none. With neither it nor a Token all are let in. Every
+	// write is noted in it. The caller closes it after the server.
+	Access access.Book
+	// Write allows operations that change sessions, to clients whose token does. Writing says how.
 	Write   bool
 	Writing store.WriteOptions
 	// PublicURL is how clients reach the server through a proxy or a tunnel; "" is by its address. Its path is the base path.
@@ -65,7 +75,7 @@ type Options struct {
 // ErrNeedsToken is returned by New for a host other than this machine's own without a token.
 var ErrNeedsToken = errors.New("other machines can reach this address, so it needs a token")
 
-// ErrShortToken is returned by New for such a host with a token that could be guessed: requests with wrong tokens are not slowed down.
+// ErrShortToken is returned by New for such a host with a token that could be guessed.
 var ErrShortToken = errors.New("other machines can reach this address, so its token needs 12 characters or more")
 
 // tokenLeast is the length of a token for hosts that other machines reach.
@@ -73,23 +83,28 @@ const tokenLeast = 12
 
 // Server serves a store. It is an http.Handler; Serve runs it on a listener.
 type Server struct {
-	opt    Options
-	store  *treeline.Store
-	log    *slog.Logger
-	guard  guard.Guard
-	base   string // "" or a path without a slash at its end
-	mux    *http.ServeMux
-	counts metrics
+	opt   Options
+	store *treeline.Store
+	log   *slog.Logger
+	guard guard.Guard
+	base  string // "" or a path without a slash at its end
+	mux   *http.ServeMux
+	// patterns are the routes, as they were added.
+	patterns []string
+	sender   *reply.Sender
+	counts   counts
+
+	journal *access.Journal // nil without users
 
 	site   *page.Site
 	recent recent
 
-	feed  *feed
-	list  catalogue
-	docs  documents
-	slots chan struct{} // one for each answer that is being made
-	busy  atomic.Int64  // requests
-	live  atomic.Int64  // clients of events
+	feed *feed
+	logs *logs.Logs // nil without an archive
+	list catalogue
+	docs documents
+	busy atomic.Int64 // requests
+	live atomic.Int64 // clients of events
 
 	exports atomic.Int64 // downloads
 
@@ -111,10 +126,7 @@ func New(opt Options) (*Server, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{
-		opt: opt, store: opt.Store, log: opt.Log,
-		slots: make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))),
-	}
+	s := &Server{opt: opt, store: opt.Store, log: opt.Log, sender: reply.NewSender(opt.Patience, opt.Log)}
 	if err := s.place(); err != nil {
 		return nil, err
 	}
@@ -126,6 +138,13 @@ func New(opt Options) (*Server, error) {
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.feed = newFeed(hex.EncodeToString(epoch))
 	s.list.s, s.docs.s = s, s
+	if opt.Archive != nil {
+		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.epoch,
+			MaxStreams: opt.MaxStreams})
+	}
+	if opt.Access != nil {
+		s.journal = access.NewJournal(opt.Access, func(err error) { s.log.Error("the audit log", "error", err) })
+	}
 	s.routes()
 	return s, nil
 }
@@ -137,14 +156,17 @@ const pathBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 func (s *Server) place() error {
 	opt := &s.opt
 	local := guard.IsLoopback(opt.Host)
-	if !local && opt.Token == "" {
+	if !local && opt.Token == "" && opt.Access == nil {
 		return ErrNeedsToken
 	}
-	if !local && len(opt.Token) < tokenLeast {
+	if !local && opt.Token != "" && len(opt.Token) < tokenLeast {
 		return ErrShortToken
 	}
 	base := opt.BasePath
-	s.guard = guard.Guard{Local: local, Token: guard.NewToken(opt.Token), Secure: opt.TLS}
+	s.guard = guard.Guard{Local: local, Secure: opt.TLS}
+	if opt.Token != "" || opt.Access != nil {
+		s.guard.Keeper = &guard.Keeper{Shared: opt.Token, Book: opt.Access, Clock: opt.Clock}
+	}
 	if opt.PublicURL != "" {
 		u, err := url.Parse(opt.PublicURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -168,14 +190,21 @@ func (s *Server) place() error {
 
 // Unguarded reports whether clients on other machines are let in without a token: a proxy leads them here.
 func (s *Server) Unguarded() bool {
-	return s.guard.Public != nil && !s.guard.Token.Set() && !guard.IsLoopback(s.guard.Public.Hostname())
+	return s.guard.Public != nil && !s.guard.Closed() && !guard.IsLoopback(s.guard.Public.Hostname())
 }
 
 // Close ends all streams and the watch, and closes the sessions. No request may come afterwards.
 func (s *Server) Close() error {
 	s.close()
 	s.tasks.Wait()
-	return s.docs.closeAll()
+	err := s.docs.closeAll()
+	if s.logs != nil {
+		err = errors.Join(s.logs.Close(), err)
+	}
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	return err
 }
 
 // Base is the path below which everything is served, without a slash at its end.

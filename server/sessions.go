@@ -123,8 +123,8 @@ func (r *request) narrowed(l *listing, p filterParams) ([]place.Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.s.store.CheckSource(p.Source); err != nil {
-		return nil, bad("%v", err)
+	if err := r.checkSource(l, p.Source); err != nil {
+		return nil, err
 	}
 	return r.s.store.Filter(r.Context(), slices.Clone(l.rows), f)
 }
@@ -134,7 +134,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	if err != nil {
 		return page, err
 	}
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err != nil {
 		return page, err
 	}
@@ -159,7 +159,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 
 // listTag is the tag of what is made of the catalogue alone.
 func (s *Server) listTag(l *listing, r *request) string {
-	return fmt.Sprintf("%s-%d-%s", s.feed.epoch, l.version, r.form())
+	return fmt.Sprintf("%s-%s-%s", s.feed.epoch, l.tag, r.form())
 }
 
 func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
@@ -193,7 +193,16 @@ func (r *request) opened(key string, f func(*document) error) error {
 }
 
 func listSources(r *request, _ struct{}) ([]wire.Source, error) {
-	list, err := r.s.store.LookAtSources(r.Context())
+	var list []place.SourceInfo
+	var err error
+	if r.grant.Limited() {
+		var l *listing
+		if l, err = r.listing(); err == nil {
+			list = sourcesOf(l)
+		}
+	} else {
+		list, err = r.s.store.LookAtSources(r.Context())
+	}
 	rows := make([]wire.Source, 0, len(list))
 	for _, s := range list {
 		rows = append(rows, wire.NewSource(s))

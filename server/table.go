@@ -53,6 +53,7 @@ func table() []section {
 			post("/sessions/{session}/fork", "fork", "Copies a session, or only the path to an entry, into a new session that names the old one as its parent.", fork),
 			post("/sessions/{session}/trash", "trash", "Moves a session to treeline's trash. `id` of the result is its name there.", trash),
 		}},
+		{"Logs of an archive", archived()},
 		{"About the server", []operation{
 			get("/version", "getVersion", "Gives the version of the program.", getVersion),
 			get("/openapi.json", "getOpenAPI", "Gives the OpenAPI document of all operations.", getOpenAPI),

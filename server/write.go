@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -147,6 +149,9 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	if err != nil {
 		return done, err
 	}
+	if p.CWD != "" && !r.grant.Allows(p.CWD) {
+		return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, p.CWD)
+	}
 	ctx := context.WithoutCancel(r.Context())
 	opt := store.CreateOptions{CWD: p.CWD, Write: r.s.opt.Writing}
 	err = r.s.docs.use(ctx, row.Path, func(doc *document) error {
@@ -176,7 +181,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 		return done, err
 	}
 	r.s.list.force()
-	l, err := r.s.list.get(r.Context())
+	l, err := r.listing()
 	if err == nil {
 		done.Key = l.keyOf(done.Path)
 	}

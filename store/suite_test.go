@@ -12,9 +12,9 @@ import (
 	"github.com/treeline-dev/treeline/store/storetest"
 )
 
-// What a store promises holds in files, in memory under a URL, and on a backend with only the eight methods.
+// What a store promises holds in files, in memory under a URL, in an archive, and on a backend with only the eight methods.
 func TestSuite(t *testing.T) {
-	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly} {
+	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly, "archive": archived} {
 		for _, d := range []string{"omp", "pi", "operator", "wave", "claude", "codex"} {
 			t.Run(name+"/"+d, func(t *testing.T) {
 				t.Parallel()
@@ -27,6 +27,13 @@ func TestSuite(t *testing.T) {
 func inFiles(t *testing.T) place.Options { return world.Options(t.TempDir(), durable.OS{}) }
 
 func inMemory(*testing.T) place.Options { return underURL(memory.Driver("box")) }
+
+// archived is a machine whose sessions are in an archive with those of others.
+func archived(*testing.T) place.Options {
+	opt := underURL(memory.ArchiveDriver("team"))
+	opt.Roots, opt.Origin = []string{"team://ann:secret@shelf"}, "here-3f9a2c1b"
+	return opt
+}
 
 // underURL is a machine without files: its sessions are under a URL.
 func underURL(d backend.Driver) place.Options {

@@ -12,13 +12,15 @@ import (
 
 // source is a place with logs that is watched.
 type source struct {
-	b     backend.Backend
-	dir   string
-	path  func(name string) string
-	owns  func(name string) bool
-	only  string // the one log to watch, "" for all
-	logs  map[string]*followed
-	empty bool // the last list of all logs was empty
+	b    backend.Backend
+	dir  string
+	path func(name string) string
+	owns func(name string) bool
+	// inSource gives the name of a log in its source; see place.Shelf.
+	inSource func(name string) string
+	only     string // the one log to watch, "" for all
+	logs     map[string]*followed
+	empty    bool // the last list of all logs was empty
 
 	hints  hints
 	hinted bool      // the backend tells of changes

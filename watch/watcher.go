@@ -106,7 +106,7 @@ func (w *watcher) close() {
 func (w *watcher) begin(ctx context.Context) error {
 	// Before anything is listed: an entry with a later time counts as new.
 	w.start = w.opt.Clock()
-	if err := w.open(); err != nil {
+	if err := w.open(ctx); err != nil {
 		return err
 	}
 	problems, err := w.baselines(ctx)
@@ -142,7 +142,7 @@ func (w *watcher) begin(ctx context.Context) error {
 }
 
 // open begins to watch the places.
-func (w *watcher) open() error {
+func (w *watcher) open(ctx context.Context) error {
 	if w.opt.Path != "" {
 		l, err := w.m.Locate(w.opt.Path)
 		if err != nil {
@@ -155,17 +155,11 @@ func (w *watcher) open() error {
 		})
 		return nil
 	}
-	for _, src := range w.m.Sources() {
-		if src.Needs != "" {
-			continue // no driver opens it
-		}
-		b, err := w.m.Open(src.Root.Sessions)
-		if err != nil {
-			return err
-		}
-		w.add(&source{b: b, dir: place.Clean(src.Root.Sessions), path: src.PathOf, owns: src.Owns})
+	shelves, err := w.m.Shelves(ctx)
+	for _, s := range shelves {
+		w.add(&source{b: s.Backend, dir: s.Dir, path: s.Path, owns: s.Owns, inSource: s.InSource})
 	}
-	return nil
+	return err
 }
 
 // add begins to watch a place. The hints begin before anything is listed, so that nothing is missed in between.
@@ -215,9 +209,14 @@ func (w *watcher) elsewhere(ctx context.Context, src *source) {
 		f.elsewhere = true
 	}
 	w.m.PeekAll(ctx, src.b, rows, place.ListOptions{Dialect: w.opt.Dialect})
+	names := map[string]string{} // in the backend, by path
+	for i := range rows {
+		r := &rows[i]
+		names[r.Path], r.Log.Name = r.Log.Name, src.inSource(r.Log.Name)
+	}
 	w.m.PlaceRows(ctx, rows)
 	for _, r := range w.m.InDir(w.opt.CWD, rows) {
-		src.logs[r.Log.Name].elsewhere = false
+		src.logs[names[r.Path]].elsewhere = false
 	}
 }
 

@@ -83,12 +83,13 @@ func NewTrashed(t trash.Item) Trashed {
 }
 
 // Row is a session in a list. prompt is what the user asked first. messages is null where only the two ends of the file were read, created where the header
-// has no time. The members of Known are absent for a session that is not in the catalogue. depth is present in a list
+// has no time. origin is the machine that a session of an archive comes from. The members of Known are absent for a session that is not in the catalogue. depth is present in a list
 // of forks only: how many ancestors stand above the session.
 type Row struct {
 	ID       session.ID `json:"id"`
 	Dialect  string     `json:"dialect"`
 	Path     string     `json:"path"`
+	Origin   string     `json:"origin,omitempty"`
 	CWD      string     `json:"cwd"`
 	Title    string     `json:"title"`
 	Prompt   string     `json:"prompt"`
@@ -126,7 +127,7 @@ type Tokens struct {
 // NewRow gives the row of a list, without a depth.
 func NewRow(r *place.Row) Row {
 	j := Row{
-		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, CWD: r.CWD, Title: r.Heading(), Prompt: r.Prompt, Size: r.Log.Size,
+		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, Origin: r.Source.Origin, CWD: r.CWD, Title: r.Heading(), Prompt: r.Prompt, Size: r.Log.Size,
 		Modified: UTC(r.Log.Time), Created: utc(r.Created), Parent: r.Parent,
 	}
 	if r.Messages >= 0 {
@@ -143,11 +144,12 @@ func NewRow(r *place.Row) Row {
 
 // Source is a place where sessions are looked for. newest is null where it has none. dialect is that of the agent
 // whose place it is or, in any other place, that of most sessions in it; null if it is empty. dialects are those
-// of the sessions in it.
+// of the sessions in it. origin is the machine that a source of an archive is on.
 type Source struct {
 	Dialect  *string  `json:"dialect"`
 	Dialects []string `json:"dialects"`
 	Path     string   `json:"path"`
+	Origin   string   `json:"origin,omitempty"`
 	Why      string   `json:"why"`
 	Exists   bool     `json:"exists"`
 	Sessions int      `json:"sessions"`
@@ -158,7 +160,7 @@ type Source struct {
 // NewSource gives one place with what is in it.
 func NewSource(s place.SourceInfo) Source {
 	j := Source{
-		Dialects: []string{}, Path: s.Root.Sessions, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
+		Dialects: []string{}, Path: s.Root.Sessions, Origin: s.Origin, Why: string(s.Why), Exists: s.Exists, Sessions: s.Sessions, Size: s.Bytes,
 	}
 	for _, d := range s.Dialects {
 		j.Dialects = append(j.Dialects, d.Name())

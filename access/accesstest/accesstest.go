@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/treeline-dev/treeline/access"
 )
@@ -18,7 +17,7 @@ import (
 var Now = time.Date(2026, 2, 16, 12, 0, 0, 0, time.UTC)
 
 // sameTimes compares times, whatever their zone is.
-var sameTimes = cmp.Options{cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }), cmpopts.EquateEmpty()}
+var sameTimes = cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 
 // Run tests the books that open gives. Each is empty.
 func Run(t *testing.T, open func(t *testing.T) access.Book) {
@@ -155,7 +154,7 @@ func records(t *testing.T, b access.Book) {
 		"limit":   {access.Query{Limit: 2}, []int{2, 1}},
 		"none":    {access.Query{Token: "ci", User: "bob"}, nil},
 	} {
-		var want []access.Record
+		want := []access.Record{}
 		for _, i := range one.want {
 			want = append(want, all[i])
 		}

@@ -3,19 +3,40 @@
 package all
 
 import (
+	"os"
+
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/backend/postgres"
+	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
 )
 
-// Drivers returns the drivers in the order in which they are asked. The driver of files claims every folder, so it is last.
-func Drivers() []backend.Driver {
-	return []backend.Driver{
+// Options say where drivers find what no URL says.
+type Options struct {
+	// Getenv is the environment; nil is that of the process.
+	Getenv func(string) string
+	// Tokens is the file with the tokens of servers; see remote.Tokens. "" is none.
+	Tokens string
+}
+
+// Drivers returns all drivers with the default options.
+func Drivers() []backend.Driver { return With(Options{}) }
+
+// With returns the drivers in the order in which they are asked. The driver of files claims every folder, so it is last.
+func With(opt Options) []backend.Driver {
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
+	}
+	servers := remote.Drivers(remote.Options{Token: remote.Tokens(opt.Getenv, opt.Tokens)})
+	database := postgres.Driver(postgres.Options{})
+	alias := database
+	alias.Scheme = "postgresql" // PostgreSQL's own tools know both
+	return append(servers, []backend.Driver{
 		codelia.Driver(),
 		memory.Driver("memory"),
-		postgres.Driver(postgres.Options{}),
+		database, alias,
 		file.Driver(file.Options{}),
-	}
+	}...)
 }

@@ -73,6 +73,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"RenewChanged", renewChanged, false, true},
 		{"Extend", extend, true, false},
 		{"Overwrite", overwrite, true, false},
+		{"MirrorGrows", mirrorGrows, true, false},
 		{"MirrorRefuses", mirrorRefuses, false, false},
 		{"Marks", marks, true, false},
 		{"Folders", folders, true, false},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -199,6 +200,39 @@ func mirrorRefuses(t *testing.T, p *prober) {
 	p.is(second(m.Overwrite(p.ctx, now, "", content())), backend.ErrClosed, "")
 	for _, err := range m.Marks(p.ctx, "") {
 		p.is(err, backend.ErrClosed, "")
+	}
+}
+
+// mirrorGrows: a copy that grows by pieces of any length has the records of its original.
+func mirrorGrows(t *testing.T, p *prober) {
+	m := p.mirror()
+	if m == nil {
+		return
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var original strings.Builder
+	for original.Len() < 3<<20 {
+		original.WriteString(strings.Repeat("x", rnd.IntN(1<<uint(rnd.IntN(21)))) + "\n")
+	}
+	all := original.String()
+	at, err := m.Overwrite(p.ctx, backend.Log{Name: "grow.jsonl"}, "", strings.NewReader(""))
+	for n := 0; n < len(all) && err == nil; n = int(at.Size) {
+		more := min(1+rnd.IntN(1<<uint(1+rnd.IntN(22))), len(all)-n)
+		at, err = m.Extend(p.ctx, at, "", strings.NewReader(all[n:n+more]))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.exact("grow.jsonl", all)
+	n := 0
+	for r, err := range p.b.Read(p.ctx, at, 0) {
+		if err != nil || string(r.Data)+"\n" != all[r.Offset:r.End] {
+			t.Fatalf("record %d at %d has %d bytes, %v", n, r.Offset, len(r.Data), err)
+		}
+		n++
+	}
+	if want := strings.Count(all, "\n"); n != want {
+		t.Errorf("%d records, want %d", n, want)
 	}
 }
 

@@ -300,6 +300,10 @@ func readOnly(t *testing.T, p *prober) {
 	at := p.put("log.jsonl", "a\nb")
 	p.is(second(p.b.Create(p.ctx, "new.jsonl", []byte("r"))), backend.ErrReadOnly, "")
 	p.refuses(at, backend.ErrReadOnly, "")
+	if m := p.mirror(); m != nil {
+		p.is(second(m.Extend(p.ctx, at, "", strings.NewReader("x"))), backend.ErrReadOnly, "")
+		p.is(second(m.Overwrite(p.ctx, at, "", strings.NewReader("x"))), backend.ErrReadOnly, "")
+	}
 	if !at.Same(p.stat("log.jsonl")) {
 		t.Error("the log was changed")
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/jsonl"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
@@ -30,6 +31,7 @@ import (
 type Backend struct {
 	place  *place
 	opt    backend.OpenOptions
+	below  string // begins the names of its logs in the place; "" or a folder with a slash
 	closed atomic.Bool
 }
 
@@ -37,6 +39,7 @@ type Backend struct {
 type place struct {
 	mu     sync.RWMutex
 	logs   map[string]log
+	blobs  map[blob.Ref][]byte
 	births int64 // contents made so far: the source of generations
 	clock  func() time.Time
 	lines  func(name string) bool
@@ -64,7 +67,7 @@ func LinesIf(rule func(name string) bool) Option { return func(p *place) { p.lin
 // New returns an empty Backend.
 func New(options ...Option) *Backend {
 	p := &place{
-		logs: map[string]log{}, clock: time.Now, lines: backend.IsText,
+		logs: map[string]log{}, blobs: map[blob.Ref][]byte{}, clock: time.Now, lines: backend.IsText,
 		gone: map[string]backend.Marked{}, told: map[*watch]func(string, error){},
 	}
 	for _, o := range options {
@@ -75,10 +78,12 @@ func New(options ...Option) *Backend {
 
 // Driver returns a driver for the URLs of a scheme. Each root is a place of its own, which lives as long as the driver:
 // a root that is opened again has its logs.
-func Driver(scheme string, options ...Option) backend.Driver {
+func Driver(scheme string, options ...Option) backend.Driver { return driver(scheme, false, options) }
+
+func driver(scheme string, archive bool, options []Option) backend.Driver {
 	var mu sync.Mutex
 	places := map[string]*place{}
-	return backend.Driver{Name: "memory", Scheme: scheme, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+	return backend.Driver{Name: "memory", Scheme: scheme, Archive: archive, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
 		if err := opt.Durability.Check(); err != nil {
 			return nil, err
 		}
@@ -87,12 +92,16 @@ func Driver(scheme string, options ...Option) backend.Driver {
 		if places[root] == nil {
 			places[root] = New(options...).place
 		}
-		return &Backend{place: places[root], opt: opt}, nil
+		b := &Backend{place: places[root], opt: opt}
+		if opt.Below != "" {
+			b.below = opt.Below + "/"
+		}
+		return b, nil
 	}}
 }
 
 // Reopen returns a Backend with the same logs, as a new process would see them. The old one may be open or closed.
-func (b *Backend) Reopen() *Backend { return &Backend{place: b.place, opt: b.opt} }
+func (b *Backend) Reopen() *Backend { return &Backend{place: b.place, opt: b.opt, below: b.below} }
 
 // Lines implements backend.Liner.
 func (b *Backend) Lines(name string) bool { return b.place.lines(name) }
@@ -101,7 +110,7 @@ func (b *Backend) Lines(name string) bool { return b.place.lines(name) }
 func (b *Backend) Put(name string, content []byte) {
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	b.place.put(name, bytes.Clone(content))
+	b.place.put(b.below+name, bytes.Clone(content))
 }
 
 // put makes a new content, which no earlier token matches.
@@ -122,6 +131,12 @@ func (p *place) set(name string, l log) backend.Log {
 // at returns the token. Growth keeps the generation, since the size shows it.
 func (l log) at(name string) backend.Log {
 	return backend.Log{Name: name, Generation: strconv.FormatInt(l.birth, 10), Size: int64(len(l.bytes)), Time: l.time}
+}
+
+// seen gives a log of the place the name that it has in the Backend.
+func (b *Backend) seen(l backend.Log) backend.Log {
+	l.Name = l.Name[len(b.below):]
+	return l
 }
 
 // encode makes the check of every mutation and gives the bytes of its records.
@@ -148,34 +163,34 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	if err := b.place.free(name); err != nil {
-		return backend.Log{}, err
+	if err := b.place.free(b.below + name); err != nil {
+		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return b.place.put(name, content), nil
+	return b.seen(b.place.put(b.below+name, content)), nil
 }
 
 // free checks that a new log can have the name. There are no folders here, but a name below another log, or above one, is
 // refused as a file system would refuse it: what works in a test must work on disk.
 func (p *place) free(name string) error {
 	if _, ok := p.logs[name]; ok {
-		return fmt.Errorf("%s: %w", name, backend.ErrExist)
+		return backend.ErrExist
 	}
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if _, ok := p.logs[dir]; ok {
-			return fmt.Errorf("%s: %w: %s is a log, not a folder", name, backend.ErrName, dir)
+			return fmt.Errorf("%w: %s is a log, not a folder", backend.ErrName, path.Base(dir))
 		}
 	}
 	for other := range p.logs {
 		if strings.HasPrefix(other, name) && other[len(name)] == '/' {
-			return fmt.Errorf("%s: %w: it is a folder", name, backend.ErrExist)
+			return fmt.Errorf("%w: it is a folder", backend.ErrExist)
 		}
 	}
 	return nil
 }
 
 // current returns the log if it is still what the caller saw. The caller holds the lock.
-func (p *place) current(at backend.Log) (log, error) {
-	l, ok := p.logs[at.Name]
+func (b *Backend) current(at backend.Log) (log, error) {
+	l, ok := b.place.logs[b.below+at.Name]
 	if now := l.at(at.Name); !ok || now.Generation != at.Generation || now.Size != at.Size {
 		return log{}, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
@@ -193,7 +208,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	l, err := b.place.current(at)
+	l, err := b.current(at)
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -204,7 +219,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		l = b.mend(l, at.Name)
 	}
 	l.bytes = append(l.bytes, more...)
-	return b.place.set(at.Name, l), nil
+	return b.seen(b.place.set(b.below+at.Name, l)), nil
 }
 
 // mend terminates the last line, or moves it to a log of its own if it is torn.
@@ -215,7 +230,7 @@ func (b *Backend) mend(l log, name string) log {
 	if rawjson.Valid(line) {
 		l.bytes = append(l.bytes, '\n')
 	} else {
-		mended.To = b.place.keepTorn(name, bytes.Clone(line))
+		mended.To = b.place.keepTorn(b.below+name, bytes.Clone(line))[len(b.below):]
 		// A reader may hold the torn bytes, so the rest is copied, as a new content.
 		b.place.births++
 		l.bytes, l.birth = bytes.Clone(l.bytes[:begin]), b.place.births
@@ -244,10 +259,10 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	if _, err := b.place.current(at); err != nil {
+	if _, err := b.current(at); err != nil {
 		return backend.Log{}, err
 	}
-	return b.place.put(at.Name, content), nil
+	return b.seen(b.place.put(b.below+at.Name, content)), nil
 }
 
 // Remove implements backend.Backend.
@@ -257,13 +272,14 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	l, err := b.place.current(at)
+	l, err := b.current(at)
 	if err != nil {
 		return err
 	}
-	delete(b.place.logs, at.Name)
-	b.place.gone[at.Name] = backend.Marked{Log: l.at(at.Name), Mark: l.mark, Removed: b.place.clock()}
-	b.place.tell(at.Name)
+	name := b.below + at.Name
+	delete(b.place.logs, name)
+	b.place.gone[name] = backend.Marked{Log: l.at(name), Mark: l.mark, Removed: b.place.clock()}
+	b.place.tell(name)
 	return nil
 }
 
@@ -274,7 +290,7 @@ func (b *Backend) snapshot(ctx context.Context, at backend.Log) ([]byte, error) 
 	}
 	b.place.mu.RLock()
 	defer b.place.mu.RUnlock()
-	l, ok := b.place.logs[at.Name]
+	l, ok := b.place.logs[b.below+at.Name]
 	switch {
 	case !ok || at.Generation == "":
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrNotExist)
@@ -325,7 +341,7 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 	}
 	b.place.mu.RLock()
 	defer b.place.mu.RUnlock()
-	l, ok := b.place.logs[name]
+	l, ok := b.place.logs[b.below+name]
 	if !ok {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 	}
@@ -343,8 +359,8 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 		b.place.mu.RLock()
 		var found []backend.Log
 		for name, l := range b.place.logs {
-			if strings.HasPrefix(name, prefix) {
-				found = append(found, l.at(name))
+			if strings.HasPrefix(name, b.below+prefix) {
+				found = append(found, b.seen(l.at(name)))
 			}
 		}
 		b.place.mu.RUnlock()
@@ -390,7 +406,11 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	w := &watch{b}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	b.place.told[w] = told
+	b.place.told[w] = func(name string, err error) {
+		if own, ok := strings.CutPrefix(name, b.below); ok {
+			told(own, err)
+		}
+	}
 	return w, nil
 }
 

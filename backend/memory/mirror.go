@@ -25,17 +25,17 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, conte
 	}
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
-	l, err := b.place.current(at)
+	l, err := b.current(at)
 	if err != nil {
 		return backend.Log{}, err
 	}
 	l.mark = mark
 	if len(more) == 0 {
-		b.place.logs[at.Name] = l
+		b.place.logs[b.below+at.Name] = l
 		return l.at(at.Name), nil
 	}
 	l.bytes = append(l.bytes, more...)
-	return b.place.set(at.Name, l), nil
+	return b.seen(b.place.set(b.below+at.Name, l)), nil
 }
 
 // Overwrite implements backend.Mirror.
@@ -50,15 +50,17 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, co
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
 	if at.Generation == "" {
-		err = b.place.free(at.Name)
+		if err = b.place.free(b.below + at.Name); err != nil {
+			err = fmt.Errorf("%s: %w", at.Name, err)
+		}
 	} else {
-		_, err = b.place.current(at)
+		_, err = b.current(at)
 	}
 	if err != nil {
 		return backend.Log{}, err
 	}
 	b.place.births++
-	return b.place.set(at.Name, log{bytes: all, birth: b.place.births, mark: mark}), nil
+	return b.seen(b.place.set(b.below+at.Name, log{bytes: all, birth: b.place.births, mark: mark})), nil
 }
 
 // Marks implements backend.Mirror. It remembers every log that was removed.
@@ -71,12 +73,13 @@ func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Ma
 		b.place.mu.RLock()
 		var found []backend.Marked
 		for name, l := range b.place.logs {
-			if strings.HasPrefix(name, prefix) {
-				found = append(found, backend.Marked{Log: l.at(name), Mark: l.mark})
+			if strings.HasPrefix(name, b.below+prefix) {
+				found = append(found, backend.Marked{Log: b.seen(l.at(name)), Mark: l.mark})
 			}
 		}
 		for name, m := range b.place.gone {
-			if strings.HasPrefix(name, prefix) {
+			if strings.HasPrefix(name, b.below+prefix) {
+				m.Log = b.seen(m.Log)
 				found = append(found, m)
 			}
 		}

@@ -82,7 +82,7 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
 			for try := 0; ; try++ {
 				to = backend.TornName(at.Name, when, try)
-				_, err := b.creating(to, newContent(line, to), false).run(ctx, tx)
+				_, err := b.creating(to, newContent(line, to), false, nil).run(ctx, tx)
 				if errors.Is(err, errUnmatched) {
 					continue // the name is taken
 				}

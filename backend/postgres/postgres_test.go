@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,19 +19,40 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 // origins counts the places of this process: each is an origin of its own, and all share a database.
 var origins atomic.Int64
 
+// drivers are those of this process, by the address that they open. A view of each stays open until the process ends, so that a
+// connection is not made for each test.
+var drivers sync.Map
+
+// driver gives the driver for an address.
+func driver(t testing.TB, url string) backend.Driver {
+	t.Helper()
+	made := sync.OnceValue(func() backend.Driver {
+		d := Driver(Options{})
+		if _, err := d.Open(url, backend.OpenOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	})
+	d, _ := drivers.LoadOrStore(url, made)
+	return d.(func() backend.Driver)()
+}
+
 // place makes an empty place. Put goes through another Backend, directly to the server.
 func place(t testing.TB, url string, opt backend.OpenOptions) backendtest.Place {
 	t.Helper()
 	opt.Below = fmt.Sprintf("place%d", origins.Add(1))
-	put, err := Open(pgtest.Shared(t).URL(""), Options{}, backend.OpenOptions{Below: opt.Below})
+	direct := pgtest.Shared(t).URL("")
+	put, err := driver(t, direct+"&application_name=put").Open(direct+"&application_name=put", backend.OpenOptions{Below: opt.Below})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = put.Close() })
-	d := Driver(Options{})
+	d := driver(t, url)
 	return backendtest.Place{
-		Open:     func() (backend.Backend, error) { return d.Open(url, opt) },
-		Put:      func(name string, content []byte) error { return put.put(context.Background(), name, content) },
+		Open: func() (backend.Backend, error) { return d.Open(url, opt) },
+		Put: func(name string, content []byte) error {
+			return put.(*Backend).put(context.Background(), name, content)
+		},
 		ReadOnly: opt.ReadOnly,
 	}
 }
@@ -43,22 +65,25 @@ func (b *Backend) put(ctx context.Context, name string, content []byte) error {
 		return err
 	}
 	if err == nil {
-		_, err = b.replace(ctx, at, newContent(content, name))
+		_, err = b.replace(ctx, at, newContent(content, name), nil)
 	}
 	return err
 }
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Shared(t).URL("")
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{}) })
 }
 
 func TestBouncer(t *testing.T) {
+	t.Parallel()
 	url := pgtest.SharedBouncer(t).URL("")
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{}) })
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	url := pgtest.Shared(t).URL("")
 	backendtest.Run(t, func(t *testing.T) backendtest.Place { return place(t, url, backend.OpenOptions{ReadOnly: true}) })
 }

@@ -285,60 +285,75 @@ func (h *held) ReadAt(p []byte, off int64) (n int, err error) {
 // Close implements io.Closer.
 func (h *held) Close() error { return nil }
 
-// List implements backend.Backend. It reads pages by the last name, so that no connection is held between them.
+// List implements backend.Backend.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
-	return func(yield func(backend.Log, error) bool) {
+	return pages(b, ctx, prefix, sqlList, func(found pgx.CollectableRow) (_ backend.Log, name string, err error) {
+		var r row
+		err = found.Scan(&name, &r.generation, &r.size, &r.changed)
+		return r.log(strings.TrimPrefix(name, b.prefix)), name, err
+	})
+}
+
+// item is a row of a list, with its name in the database.
+type item[T any] struct {
+	name  string
+	value T
+}
+
+// pages yields the rows of a query whose name begins with prefix. It reads pages by the last name, so that no connection is held
+// between them.
+func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func(pgx.CollectableRow) (T, string, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
 		if b.closed.Load() {
-			yield(backend.Log{}, backend.ErrClosed)
+			yield(none, backend.ErrClosed)
 			return
 		}
 		if !utf8.ValidString(prefix) || strings.IndexByte(prefix, 0) >= 0 {
 			return // no name begins with it
 		}
+		prefix := b.prefix + prefix
 		next, limit := prefix, 100
 		for {
-			page, err := b.page(ctx, next, limit)
-			if err != nil && !errors.Is(err, pgdb.ErrEmpty) {
-				yield(backend.Log{}, err)
+			page, err := onePage(b, ctx, sql, next, limit, scan)
+			if errors.Is(err, pgdb.ErrEmpty) {
 				return
 			}
-			for _, at := range page {
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, i := range page {
 				if ctx.Err() != nil {
-					yield(backend.Log{}, context.Cause(ctx))
+					yield(none, context.Cause(ctx))
 					return
 				}
-				if at.Name == "" || !strings.HasPrefix(at.Name, prefix) || !yield(at, nil) {
+				if !strings.HasPrefix(i.name, prefix) || !yield(i.value, nil) {
 					return
 				}
 			}
 			if len(page) < limit {
 				return
 			}
-			next, limit = page[len(page)-1].Name+"\x01", 1000
+			next, limit = page[len(page)-1].name+"\x01", 1000
 		}
 	}
 }
 
-// page reads logs from a name on.
-func (b *Backend) page(ctx context.Context, from string, limit int) (logs []backend.Log, err error) {
+// onePage reads rows from a name on.
+func onePage[T any](b *Backend, ctx context.Context, sql, from string, limit int, scan func(pgx.CollectableRow) (T, string, error)) (list []item[T], err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	err = b.read(ctx, func(p *pgxpool.Pool) error {
-		found, err := p.Query(ctx, sqlList, b.prefix+from, limit)
-		if err != nil {
-			return err
+		found, err := p.Query(ctx, sql, from, limit)
+		if err == nil {
+			list, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (i item[T], err error) {
+				i.value, i.name, err = scan(found)
+				return i, err
+			})
 		}
-		logs, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (backend.Log, error) {
-			var name string
-			var r row
-			err := found.Scan(&name, &r.generation, &r.size, &r.changed)
-			if rest, ok := strings.CutPrefix(name, b.prefix); ok {
-				return r.log(rest), err
-			}
-			return backend.Log{}, err // of another folder
-		})
 		return err
 	})
-	return logs, err
+	return list, err
 }

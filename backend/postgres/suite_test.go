@@ -16,6 +16,7 @@ import (
 
 // What a store promises holds in a database, for every dialect, directly and behind a pooler.
 func TestSuite(t *testing.T) {
+	t.Parallel()
 	var places atomic.Int64
 	dialects := []string{"omp", "codex", "pi", "operator", "wave", "claude"}
 	if os.Getenv("TREELINE_CI") == "" {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,15 +32,18 @@ const (
 		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid)
-		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id())
+	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'. $9 are the logs above.
+	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid, mark)
+		select $1::uuid, $4::text, 1, $5::bigint, $6::boolean, now(), $7::text, pg_current_xact_id(), coalesce($8::text, '')
+		where not exists (select from treeline.log where log = any($9::uuid[]) and removed is null)
+		and not exists (select from treeline.log where name > $4::text || '/' and name < $4::text || '0' and removed is null)
 		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
-			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, removed = null
+			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = excluded.mark, removed = null
 		where l.removed is not null
 		returning log, generation, changed` + body + result
 
 	sqlReplace = `with head as (update treeline.log
-		set generation = generation + 1, size = $6, torn = $7, changed = now(), writer = $8, xid = pg_current_xact_id()
+		set generation = generation + 1, size = $6, torn = $7, changed = now(), writer = $8, xid = pg_current_xact_id(), mark = coalesce($9, mark)
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + retireOld + result
 
@@ -48,8 +52,8 @@ const (
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + retireThis + result
 
-	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'.
-	sqlFree = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
+	// Why a log could not be made.
+	sqlTaken = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
 		exists (select from treeline.log where name > $2 || '/' and name < $2 || '0' and removed is null)`
 )
 
@@ -200,7 +204,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(ctx, name, newContent(all, name))
+	return b.create(ctx, name, newContent(all, name), nil)
 }
 
 // CreateFrom implements backend.Streamer. The records are collected first, in a temporary file if they are many: no connection
@@ -225,7 +229,11 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 			return backend.Log{}, err
 		}
 	}
-	return b.create(ctx, name, content{&all, all.Size(), true})
+	c, err := collected(&all, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return b.create(ctx, name, c, nil)
 }
 
 // Restore implements backend.Restorer.
@@ -233,10 +241,11 @@ func (b *Backend) Restore(ctx context.Context, name string, bytes []byte) (backe
 	if err := b.writable(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
-	return b.create(ctx, name, newContent(bytes, name))
+	return b.create(ctx, name, newContent(bytes, name), nil)
 }
 
-func (b *Backend) create(ctx context.Context, name string, c content) (backend.Log, error) {
+// create makes a log. mark is what Overwrite notes, otherwise nil.
+func (b *Backend) create(ctx context.Context, name string, c content, mark *string) (backend.Log, error) {
 	torn, err := c.torn()
 	if err != nil {
 		return backend.Log{}, err
@@ -244,27 +253,34 @@ func (b *Backend) create(ctx context.Context, name string, c content) (backend.L
 	if len(b.prefix)+len(name) > longest {
 		return backend.Log{}, fmt.Errorf("%.80s…: %w: it is longer than %d bytes", name, backend.ErrName, longest)
 	}
-	if err := b.free(ctx, name); err != nil {
-		return backend.Log{}, err
+	now, err := b.do(ctx, b.creating(name, c, torn, mark), backend.ErrExist)
+	if errors.Is(err, backend.ErrExist) {
+		err = b.taken(ctx, name, err)
 	}
-	return b.mutate(ctx, b.creating(name, c, torn), false, backend.ErrExist)
+	return now, err
 }
 
 // creating is the mutation that makes a log.
-func (b *Backend) creating(name string, c content, torn bool) *mutation {
+func (b *Backend) creating(name string, c content, torn bool, mark *string) *mutation {
 	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
-		args: []any{b.prefix + name, c.size, torn, b.opt.Writer}}
+		args: []any{b.prefix + name, c.size, torn, b.opt.Writer, mark, b.above(name)}}
 }
 
-// free checks that a log of that name is neither below another one nor a folder.
-func (b *Backend) free(ctx context.Context, name string) error {
-	above := []key{}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		above = append(above, b.key(dir)) // an origin is no log
+// above are the logs that a log would be below. An origin is no log.
+func (b *Backend) above(name string) []key {
+	list := []key{}
+	full := b.prefix + name
+	for dir := path.Dir(full); strings.Contains(dir, "/"); dir = path.Dir(dir) {
+		list = append(list, keyOf(dir))
 	}
+	return list
+}
+
+// taken says why a log could not be made: by default because there is one.
+func (b *Backend) taken(ctx context.Context, name string, exists error) error {
 	var below, folder bool
-	err := b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		return p.QueryRow(ctx, sqlFree, above, b.prefix+name).Scan(&below, &folder)
+	err := b.read(ctx, func(p *pgxpool.Pool) error {
+		return p.QueryRow(ctx, sqlTaken, b.above(name), b.prefix+name).Scan(&below, &folder)
 	})
 	switch {
 	case err != nil:
@@ -274,7 +290,7 @@ func (b *Backend) free(ctx context.Context, name string) error {
 	case folder:
 		return fmt.Errorf("%s: %w: it is a folder", name, backend.ErrExist)
 	}
-	return nil
+	return exists
 }
 
 // Replace implements backend.Backend.
@@ -283,18 +299,18 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.replace(ctx, at, newContent(all, at.Name))
+	return b.replace(ctx, at, newContent(all, at.Name), nil)
 }
 
-func (b *Backend) replace(ctx context.Context, at backend.Log, c content) (backend.Log, error) {
+func (b *Backend) replace(ctx context.Context, at backend.Log, c content, mark *string) (backend.Log, error) {
 	torn, err := c.torn()
 	if err != nil {
 		return backend.Log{}, err
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
-		args: []any{generation, at.Size, c.size, torn, b.opt.Writer}}
-	return b.mutate(ctx, m, false, backend.ErrConflict)
+		args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}
+	return b.do(ctx, m, backend.ErrConflict)
 }
 
 // Remove implements backend.Backend.
@@ -305,6 +321,6 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	generation := token(at)
 	m := &mutation{sql: sqlRemove, name: at.Name, log: b.key(at.Name), body: newContent(nil, at.Name), generation: generation, size: at.Size,
 		args: []any{generation, at.Size, b.opt.Writer}}
-	_, err := b.mutate(ctx, m, false, backend.ErrConflict)
+	_, err := b.do(ctx, m, backend.ErrConflict)
 	return err
 }

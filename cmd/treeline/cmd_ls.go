@@ -325,6 +325,11 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 	if extra != nil {
 		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
 	}
+	// In an archive, where sessions of several machines are.
+	origin := slices.IndexFunc(rows, func(r place.Row) bool { return r.Source.Origin != "" }) >= 0
+	if origin {
+		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 1})
+	}
 	t.grow(len(rows))
 	row := make([]string, 0, len(t)) // reused: a list may have ten thousand rows
 	for i := range rows {
@@ -341,6 +346,9 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 			dash(screen.OneLine(r.Short, 40)))
 		if extra != nil {
 			cells = slices.Insert(cells, before, extra(r))
+		}
+		if origin {
+			cells = slices.Insert(cells, 1, dash(screen.OneLine(r.Source.Origin, 0)))
 		}
 		t.add(cells...)
 	}

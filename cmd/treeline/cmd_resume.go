@@ -32,7 +32,8 @@ func (a *app) resumeCommand() *cobra.Command {
 			"With --in the session is converted first, into the place of another agent. The copy has an id of its own, and the old session\n" +
 			"is not changed. A line says what the other agent cannot express; --json lists it.\n\n" +
 			"With --leaf the agent continues from that entry, also on an abandoned branch. It is made the session's leaf, as\n" +
-			"'treeline branch' does; where the agent knows no leaf, the path to the entry becomes a session of its own." + sessionHelp + lastHelp + entryHelp,
+			"'treeline branch' does; where the agent knows no leaf, the path to the entry becomes a session of its own.\n\n" +
+			"A session of an archive (--store) is copied to this machine first: the agent continues the copy." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline resume @last\n  treeline resume 01a1dcc8 --exec\n  treeline resume claude:@last --in codex --exec\n  treeline resume @last --leaf 5a60be28",
 		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -85,6 +86,11 @@ func installed(program string) error {
 
 // resume finds the session and the entry, and asks the library.
 func (a *app) resume(ctx context.Context, ref, source, in, leaf string, opt treeline.ResumeOptions) (none treeline.ResumeCommand, err error) {
+	if a.archive != "" {
+		if ref, err = a.fetch(ctx, ref, source, opt.Write); err != nil {
+			return none, err
+		}
+	}
 	open := a.store // without a leaf or another agent nothing is written
 	if in != "" || leaf != "" {
 		open = func(...string) (*treeline.Store, error) { return a.writeStore() }

@@ -42,10 +42,13 @@ type app struct {
 
 	json    bool   // --json
 	source  string // --source of commands that take a session
+	archive string // --store, or the archive of a session that is named by its URL; it may hold a password
+	origin  string // --origin
 	color   string // --color
 	noPager bool   // --no-pager
 
-	close []func() error // called at the end of the command
+	known []backend.Driver // see drivers
+	close []func() error   // called at the end of the command
 }
 
 func newApp() *app {

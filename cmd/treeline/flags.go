@@ -63,7 +63,12 @@ func flagError(err error) error {
 func (a *app) addGlobal(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&a.color, "color", "auto", "use colours: `WHEN` "+anyOf(colorWords))
 	root.PersistentFlags().BoolVar(&a.noPager, "no-pager", false, "do not start a pager")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return oneOf("color", a.color, colorWords) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
+		if err := oneOf("color", a.color, colorWords); err != nil {
+			return err
+		}
+		return a.useStore(cmd, given)
+	}
 	_ = root.RegisterFlagCompletionFunc("color", cobra.FixedCompletions(colorWords, cobra.ShellCompDirectiveNoFileComp)) // fails only for an unknown flag
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
-	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
+	indexes "github.com/treeline-dev/treeline/index/all"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
@@ -38,16 +38,23 @@ func (a *app) home() string {
 // options are those of every store that a command opens. A wrong config.toml fails every command: ignoring it would hide
 // sessions silently.
 func (a *app) options() treeline.Options {
-	return treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: drivers.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+	opt := treeline.Options{
+		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
+	if a.archive != "" {
+		opt.Roots, opt.From = []string{a.archive}, a.origin
+	}
+	return opt
 }
 
-// store gives the store of this machine, or of some roots, for reading. It is opened read-only, so that a mistake
+// store gives the store of this machine, of --store, or of some roots, for reading. It is opened read-only, so that a mistake
 // elsewhere cannot make a reading command change an agent's folder.
 func (a *app) store(roots ...string) (*treeline.Store, error) {
 	opt := a.options()
-	opt.ReadOnly, opt.Roots = true, roots
+	opt.ReadOnly = true
+	if len(roots) > 0 {
+		opt.Roots = roots
+	}
 	return a.opened(opt)
 }
 
@@ -182,7 +189,7 @@ func (a *app) locate(ctx context.Context, s *treeline.Store, ref string) (string
 	case isPath(ref) && a.source != "":
 		return "", misused("--source chooses among ids, and %s is a file", ref)
 	case isPath(ref):
-		return ref, nil
+		return s.Shown(ref), nil
 	}
 	row, err := a.find(ctx, s, ref)
 	return row.Path, ambiguous(err)
@@ -215,6 +222,8 @@ func openError(path string, err error) error {
 	var p *session.Problem
 	var ofRun *runlog.Problem
 	switch {
+	case errors.Is(err, backend.ErrNotExist) && backend.Scheme(path) != "":
+		return fmt.Errorf("%s: there is no such session", path)
 	case errors.Is(err, backend.ErrNotExist):
 		return fmt.Errorf("%s: no such file", path)
 	case errors.As(err, &p):

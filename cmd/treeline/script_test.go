@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,13 +23,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"treeline": main, "treeline-eager": eager, "treeline-pausing": pausing})
+	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-eager": eager, "treeline-pausing": pausing})
 }
+
+// withServers stops the servers that tests share.
+type withServers struct{ m *testing.M }
+
+// Run runs the tests.
+func (w withServers) Run() int { return pgtest.Main(w.m) }
 
 // eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
 func eager() { os.Exit(command(context.Background(), eagerApp())) }
@@ -69,9 +78,28 @@ func (w pausingWriter) Write(p []byte) (int, error) {
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with what it tests.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:           filepath.Join("testdata", "script"),
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("script", nil)) }
+
+// TestArchiveScripts runs testdata/archive/*.txtar, each with a database of its own: $STORE.
+func TestArchiveScripts(t *testing.T) {
+	server := pgtest.Shared(t)
+	var n atomic.Int64
+	testscript.Run(t, scripts("archive", func(e *testscript.Env) {
+		url := server.Database(t, fmt.Sprintf("script%d", n.Add(1)))
+		shown, err := pgdb.Shown(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Setenv("STORE", strings.Replace(url, "postgres://"+pgtest.User+"@", "postgres://"+pgtest.User+":hunter2@", 1))
+		e.Setenv("SHOWN", shown)
+		e.Setenv("PGUSER", pgtest.User)
+	}))
+}
+
+// scripts says how the scripts of a folder run. more adds to what they find.
+func scripts(folder string, more func(*testscript.Env)) testscript.Params {
+	return testscript.Params{
+		Dir:           filepath.Join("testdata", folder),
 		UpdateScripts: *update,
 		Condition: func(cond string) (bool, error) {
 			if cond != "mount" {
@@ -91,6 +119,9 @@ func TestScripts(t *testing.T) {
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
 			e.Values[backgroundKey{}] = map[string]*background{}
+			if more != nil {
+				more(e)
+			}
 			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -117,7 +148,7 @@ func TestScripts(t *testing.T) {
 			"occupy":      occupyCmd,
 			"compress":    compressCmd,
 		},
-	})
+	}
 }
 
 // compressCmd puts a file into FILE.zst and removes it: compress FILE

@@ -100,7 +100,7 @@ func scriptProcess(ts *testscript.TestScript, args []string) *exec.Cmd {
 	}
 	cmd := exec.Command(path, args[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "TZ", "TERM", "PAGER", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LESS", "GOCOVERDIR", "TMPDIR"} {
+	for _, key := range []string{"PATH", "HOME", "PGUSER", "TZ", "TERM", "PAGER", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LESS", "GOCOVERDIR", "TMPDIR"} {
 		if v := ts.Getenv(key); v != "" || key == "PAGER" {
 			cmd.Env = append(cmd.Env, key+"="+v)
 		}

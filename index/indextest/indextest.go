@@ -1,4 +1,4 @@
-// Package indextest is the suite that every index must pass, on disk and in memory.
+// Package indextest is the suite that every index must pass: on disk, in memory, and in a database.
 package indextest
 
 import (
@@ -18,8 +18,30 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Maker returns a function that opens one index. If kept is set, an index that is opened again has what was committed.
-type Maker func(t *testing.T) (open func() *index.Index, kept bool)
+// Index is what the suite asks of an index; see index.Index for the contract.
+type Index interface {
+	Put(updates ...index.Update)
+	Commit(ctx context.Context) error
+	Catalogue() *index.Catalogue
+	EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int)
+	IDs(l *index.Log, n int, take func(from int64, hash uint32)) error
+	Close() error
+}
+
+// Kept says what an index that is opened again has.
+type Kept int
+
+const (
+	// Nothing: it is in memory.
+	Nothing Kept = iota
+	// Committed is what was committed.
+	Committed
+	// Everything that was put, with or without Commit.
+	Everything
+)
+
+// Maker returns a function that opens one index.
+type Maker func(t *testing.T) (open func() Index, kept Kept)
 
 // Run runs the suite.
 func Run(t *testing.T, make Maker) {
@@ -106,7 +128,7 @@ var equal = cmp.Options{
 	cmpopts.EquateEmpty(),
 }
 
-func same(t *testing.T, x *index.Index, want ...index.Source) {
+func same(t *testing.T, x Index, want ...index.Source) {
 	t.Helper()
 	if diff := cmp.Diff(want, x.Catalogue().Sources, equal); diff != "" {
 		t.Fatalf("the catalogue (-want +got):\n%s", diff)
@@ -126,10 +148,10 @@ func resumes(sources []index.Source) (list []index.Resume) {
 	return list
 }
 
-// chunksOf returns copies of all chunks of a log.
-func chunksOf(t *testing.T, x *index.Index, key, name string) []index.Chunk {
+// chunksOf returns copies of all chunks of a log in the present catalogue.
+func chunksOf(t *testing.T, x Index, now *index.Catalogue, key, name string) []index.Chunk {
 	t.Helper()
-	l, ok := x.Catalogue().Log(key, name)
+	l, ok := now.Log(key, name)
 	if !ok {
 		t.Fatalf("%s is not known", name)
 	}
@@ -165,7 +187,7 @@ func different(want, got []index.Chunk) string {
 	return cmp.Diff(want, got)
 }
 
-func commit(t *testing.T, x *index.Index) {
+func commit(t *testing.T, x Index) {
 	t.Helper()
 	if err := x.Commit(context.Background()); err != nil {
 		t.Fatal(err)
@@ -212,18 +234,21 @@ func testReopen(t *testing.T, make Maker) {
 	}
 	x.Put(index.Update{Source: "s", Put: slices.Clone(logs)})
 	commit(t, x)
-	x.Put(index.Update{Source: "s", Put: []index.Log{Log("more", 1)}})
+	if kept != Everything {
+		x.Put(index.Update{Source: "s", Put: []index.Log{Log("more", 1)}})
+	}
 	if err := x.Close(); err != nil {
 		t.Fatal(err)
 	}
 	x = open()
-	if !kept {
+	if kept == Nothing {
 		same(t, x)
 		return
 	}
 	same(t, x, index.Source{Key: "s", Logs: logs})
+	now := x.Catalogue()
 	for n := range 300 {
-		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, "s", logs[n].Name)); diff != "" {
+		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, "s", logs[n].Name)); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -271,7 +296,7 @@ func testContinue(t *testing.T, make Maker) {
 		if n%2 == 0 {
 			commit(t, x)
 		}
-		if kept && n%5 == 0 {
+		if kept != Nothing && n%5 == 0 {
 			commit(t, x)
 			x.Close()
 			x = open()
@@ -282,7 +307,7 @@ func testContinue(t *testing.T, make Maker) {
 		next.Continue(known, keep)
 		x.Put(index.Update{Source: "s", Put: []index.Log{next}})
 		want = append(want[:keep:keep], chunks(n, 1+n%3)...)
-		if diff := different(want, chunksOf(t, x, "s", "a")); diff != "" {
+		if diff := different(want, chunksOf(t, x, x.Catalogue(), "s", "a")); diff != "" {
 			t.Fatalf("round %d: %s", n, diff)
 		}
 	}
@@ -329,7 +354,11 @@ func testHistories(t *testing.T, make Maker) {
 	x := open()
 	type key struct{ source, name string }
 	want, committed := map[key]int{}, map[key]int{}
-	for round := range 300 {
+	rounds := 300
+	if kept == Everything {
+		rounds = 25 // a database takes its time
+	}
+	for round := range rounds {
 		u := index.Update{Source: fmt.Sprint("s", r.IntN(3))}
 		for range r.IntN(4) {
 			name, n := fmt.Sprint("log", r.IntN(20)), r.IntN(1000)
@@ -347,14 +376,16 @@ func testHistories(t *testing.T, make Maker) {
 			commit(t, x)
 			committed = maps.Clone(want)
 		case 1:
-			if kept {
+			if kept != Nothing {
 				x.Close()
 				x = open()
+			}
+			if kept == Committed {
 				want = maps.Clone(committed)
 			}
 		}
-		got := map[key]int{}
-		for _, s := range x.Catalogue().Sources {
+		got, now := map[key]int{}, x.Catalogue()
+		for _, s := range now.Sources {
 			for i := range s.Logs {
 				got[key{s.Key, s.Logs[i].Name}] = s.Logs[i].Summary.Messages
 			}
@@ -363,7 +394,7 @@ func testHistories(t *testing.T, make Maker) {
 			t.Fatalf("round %d: %s", round, diff)
 		}
 		for k, n := range want {
-			if diff := different(chunks(n, 1+n%3), chunksOf(t, x, k.source, k.name)); diff != "" {
+			if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, k.source, k.name)); diff != "" {
 				t.Fatalf("round %d, %v: %s", round, k, diff)
 			}
 		}

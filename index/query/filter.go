@@ -28,6 +28,52 @@ type filter struct {
 	confirm      []uint64 // trigrams of words; asked last, since the key of a word excludes most
 	subs         []filter
 	anys         [][]filter
+	// ascii and wide are the trigrams and the characters of grams in another form; see Keys. phrases counts its phrases.
+	ascii   []int
+	wide    []uint64
+	phrases int
+}
+
+// Keys are what a chunk must have, for an index that can look chunks up by it: all of Words and Grams, and what one of each of
+// Anys asks for. An index that asks for less than this finds chunks that do not match, and loses none.
+type Keys struct {
+	// Words are the keys of words, and of characters beyond ASCII; see package word.
+	Words []uint64
+	// Grams are the numbers of ASCII trigrams; see word.ASCIIGram. Trigrams of Words are not among them.
+	Grams []int
+	Anys  [][]Keys
+	// Phrase: the query has phrases, or bigrams, which are not among the keys. May excludes more chunks.
+	Phrase bool
+}
+
+// Keys returns the keys of all terms that must occur. A chunk that was too large for keys may match all the same.
+func (q *Query) Keys() Keys { return q.filter.keys() }
+
+// TermKeys is Keys for each of the terms alone.
+func (q *Query) TermKeys() (list []Keys) {
+	for i := range q.filter.subs { // compile makes one for each term
+		list = append(list, q.filter.subs[i].keys())
+	}
+	return list
+}
+
+func (f *filter) keys() (k Keys) {
+	k.Words = slices.Concat(f.words, f.wide)
+	k.Grams = slices.Clone(f.ascii)
+	k.Phrase = f.phrases > 0 || len(f.bigrams) > 0
+	for i := range f.subs {
+		sub := f.subs[i].keys()
+		k.Words, k.Grams, k.Anys = append(k.Words, sub.Words...), append(k.Grams, sub.Grams...), append(k.Anys, sub.Anys...)
+		k.Phrase = k.Phrase || sub.Phrase
+	}
+	for _, any := range f.anys {
+		var list []Keys
+		for i := range any {
+			list = append(list, any[i].keys())
+		}
+		k.Anys = append(k.Anys, list)
+	}
+	return k
 }
 
 // May says whether a chunk may contain an entry that matches. Excluded terms are not asked for: a chunk that has one may
@@ -110,6 +156,7 @@ func (f *filter) phrase(before, after []rune, boundLeft, boundRight bool) {
 		return
 	}
 	f.grams = append(f.grams, word.PhraseKey(word.Tail(left), word.Head(right)))
+	f.phrases++
 }
 
 func foldAll(runes []rune) []rune {
@@ -132,8 +179,10 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			if r < utf8.RuneSelf {
 				last = -1
 			} else {
+				f.wide = append(f.wide, word.SingleKey(r))
 				f.grams = append(f.grams, word.SingleKey(r))
 				if last >= 0 {
+					f.wide = append(f.wide, word.PairKey(last, r))
 					f.grams = append(f.grams, word.PairKey(last, r))
 				}
 				last = r
@@ -147,13 +196,22 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			j++
 		}
 		run := folded[i:j]
+		whole := (i > 0 || left) && (j < len(folded) || right)
 		grams := &f.grams
-		if (i > 0 || left) && (j < len(folded) || right) {
+		if whole {
 			f.words = append(f.words, word.Key([]byte(string(run))))
 			grams = &f.confirm
 		}
 		for k := 2; k < len(run); k++ {
-			*grams = append(*grams, word.GramKey(run[k-2], run[k-1], run[k]))
+			key := word.GramKey(run[k-2], run[k-1], run[k])
+			*grams = append(*grams, key)
+			switch g, ok := word.ASCIIGram(run[k-2], run[k-1], run[k]); {
+			case whole: // the key of the word says more
+			case ok:
+				f.ascii = append(f.ascii, g)
+			default:
+				f.wide = append(f.wide, key)
+			}
 		}
 		// A single character has no key: it occurs everywhere.
 		if len(run) == 2 {

@@ -12,7 +12,7 @@ import (
 // testOnly are the patterns of packages for tests and tools. No other package may import them, whatever its row says, and
 // only they may import "testing" and test libraries.
 var testOnly = []string{
-	"dialect/dialecttest", "backend/backendtest", "index/indextest", "index/query/querytest", "store/storetest",
+	"dialect/dialecttest", "backend/backendtest", "index/indextest", "index/query/querytest", "store/storetest", "access/accesstest",
 	"internal/durable/*",
 	"internal/archtest", "internal/gen", "internal/bench", "internal/interop", "internal/interop/*", "internal/world", "internal/browser", "internal/pgtest",
 }

@@ -97,7 +97,11 @@ var importTable = []row{
 		why: "what a query means does not depend on how an index finds candidates; it knows neither files nor catalogues"},
 	{packages: "index/indextest index/query/querytest", may: "session run index index/* internal/*", modules: "*",
 		why: "a suite tests any implementation through its interface"},
-	{packages: "index", may: "session run index/word internal/rawjson internal/durable",
+	{packages: "index/all", may: "index index/*",
+		why: "the ordered list of drivers is a list and nothing else"},
+	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "an index beside the logs of a database knows their feed of changes and nothing of what they mean"},
+	{packages: "index", may: "session run index/query index/word internal/rawjson internal/durable",
 		why: "an index is derived from the model and can be rebuilt; it knows neither formats nor places"},
 	// One log, and where logs are.
 	{packages: "logtree", may: "session run dialect backend blob internal/rawjson",
@@ -127,6 +131,8 @@ var importTable = []row{
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
 	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
+	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/redact",
+		why: "copies are made of bytes; only where two copies have diverged does it matter what a record says"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},
 	{packages: "history", may: "session place store internal/rawjson internal/durable internal/litefile",
@@ -148,7 +154,7 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find usage watch convert runs repair trash",
+			"place store find usage watch convert runs repair trash push internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/demo", may: ". session run dialect backend store runs",
@@ -156,25 +162,30 @@ var importTable = []row{
 	// What a server allows.
 	{packages: "access/accesstest", may: "access internal/*", modules: "*",
 		why: "the suite tests any book of tokens through its interface"},
+	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5",
+		why: "tokens are kept beside the logs that they are for, and known to no log"},
 	{packages: "access",
 		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
 	// The faces.
 	{packages: "server/replay", may: "run internal/rawjson",
 		why: "a recorded run is replayed from its log alone"},
+	{packages: "server/logs", may: "backend backend/remote/protocol blob server/guard internal/spill",
+		why: "logs and blobs are passed on as bytes, from any backend; what they mean, and what a caller may see, is for others to say"},
 	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
+	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
+		why: "how an answer reaches a slow client does not depend on what is answered"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"server/guard server/metrics internal/jsonschema internal/spill",
-		modules: "github.com/klauspost/compress",
-		why:     "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
+		"backend/remote/protocol server/guard server/logs server/metrics server/reply internal/jsonschema",
+		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect llm access backend backend/all index index/query logtree place store find usage watch convert runs " +
-			"repair trash history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
+		may: ". session run dialect llm access backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
+			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -45,6 +45,10 @@ func (d *DB) plain(ctx context.Context, err error) error {
 	switch pg.Code {
 	case "25006":
 		return fmt.Errorf("%w: %s", ErrReadOnly, pg.Message)
+	case "28P01", "28000":
+		return fmt.Errorf("the server refuses the user %q or its password: %w", d.config.ConnConfig.User, err)
+	case "3D000":
+		return fmt.Errorf("the server has no database %q: %w", d.config.ConnConfig.Database, err)
 	case "42501":
 		return fmt.Errorf("the user %q lacks a right in the database: %w", d.config.ConnConfig.User, err)
 	}

@@ -1,5 +1,5 @@
 // Package pgtest starts real PostgreSQL servers for tests, from the installed binaries, on a unix socket in a temporary
-// folder. It also works as root: the server, which refuses to run as root, then runs as another user.
+// folder. The folder is in memory where the system has one that is large enough, unless the server is to be durable. It also works as root: the server, which refuses to run as root, then runs as another user.
 //
 // The tests of one binary share a server (Shared), which Main stops. A test that stops or promotes servers has its own
 // (Start). A process that is killed takes its servers with it where the system can do that (Linux).
@@ -177,7 +177,7 @@ func Launch(opt Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{tool: tools{filepath.Dir(initdb), cred}, port: 5432}
-	if err := s.folder(); err != nil {
+	if err := s.folder(opt); err != nil {
 		return nil, err
 	}
 	err = s.tool.run(initdb, "-D", s.data(), "-U", User, "-A", "trust", "-N", "-E", "UTF8", "--locale=C", "--no-instructions")
@@ -194,8 +194,12 @@ func Launch(opt Options) (*Server, error) {
 }
 
 // folder makes the folder of a server. The name is short: the path of a unix socket has at most 107 bytes.
-func (s *Server) folder() (err error) {
-	if s.dir, err = os.MkdirTemp("", "pg"); err != nil {
+func (s *Server) folder(opt Options) (err error) {
+	parent := ""
+	if !opt.Durable {
+		parent = memoryFolder()
+	}
+	if s.dir, err = os.MkdirTemp(parent, fmt.Sprintf("pg%d-", os.Getpid())); err != nil {
 		return err
 	}
 	return s.tool.cred.own(s.dir)
@@ -206,10 +210,12 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) configure(opt Options) error {
 	lines := append([]string{
 		"listen_addresses = ''", "unix_socket_directories = '" + s.dir + "'", "max_connections = 200", "shared_buffers = '32MB'",
-		"log_min_messages = fatal", "autovacuum_naptime = '1h'", "max_wal_size = '2GB'",
+		"log_min_messages = fatal", "autovacuum_naptime = '1h'",
 	}, opt.Settings...)
-	if !opt.Durable {
-		lines = append(lines, "fsync = off", "full_page_writes = off")
+	if opt.Durable {
+		lines = append(lines, "max_wal_size = '2GB'")
+	} else {
+		lines = append(lines, "max_wal_size = '256MB'", "fsync = off", "full_page_writes = off", "wal_init_zero = off")
 	}
 	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

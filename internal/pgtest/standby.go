@@ -17,7 +17,7 @@ import (
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	c := &Server{tool: s.tool, port: s.port}
-	if err := c.folder(); err != nil {
+	if err := c.folder(Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,18 +1,17 @@
 // Package guard decides whether an HTTP request is answered at all: whether it is meant for this server, comes from its own
-// pages or from a program, knows the token, and is not too long. It knows nothing of what is served.
+// pages or from a program, knows a token, and is not too long. It knows nothing of what is served.
 package guard
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"net/http"
 	"net/url"
 	"path"
 	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/access"
 )
 
 // Guard decides whether a request is answered.
@@ -25,14 +24,18 @@ type Guard struct {
 	Secure bool
 	// Base is the path below which everything is served.
 	Base string
-	// Token is what clients must know; the zero Token lets all in.
-	Token Token
+	// Keeper knows which tokens are good; nil lets all in.
+	Keeper *Keeper
 }
 
 // Refusal is why a request is not answered.
 type Refusal struct {
 	Status  int
 	Message string
+	// Wait is when it is worth trying again; 0 if it is not a matter of time.
+	Wait time.Duration
+	// Grant is that of a token that is no longer good; nil for any other.
+	Grant *access.Grant
 }
 
 // Error implements error.
@@ -40,7 +43,7 @@ func (r *Refusal) Error() string { return r.Message }
 
 // Refuse makes a Refusal.
 func Refuse(status int, format string, a ...any) error {
-	return &Refusal{status, fmt.Sprintf(format, a...)}
+	return &Refusal{Status: status, Message: fmt.Sprintf(format, a...)}
 }
 
 // Protect sets what every answer says to browsers: nothing is loaded from elsewhere, nothing inline runs, no other site
@@ -133,62 +136,4 @@ func (g *Guard) checkOrigin(r *http.Request) error {
 		return Refuse(http.StatusForbidden, "a page of another site may not ask for this (Origin: %.100s)", origin)
 	}
 	return nil
-}
-
-// Token is what clients must know. It is compared by its hash, so that neither its content nor its length shows in the time.
-type Token struct {
-	set    bool
-	sum    [sha256.Size]byte
-	cookie [sha256.Size]byte
-}
-
-// CookieName is the cookie of browsers. Its value is made of the token and is not the token itself.
-const CookieName = "treeline"
-
-// NewToken gives the token of a text; "" is none.
-func NewToken(text string) Token {
-	t := Token{set: text != "", sum: sha256.Sum256([]byte(text))}
-	m := hmac.New(sha256.New, []byte(text))
-	m.Write([]byte("cookie of the viewer"))
-	m.Sum(t.cookie[:0])
-	return t
-}
-
-// Set reports whether there is one.
-func (t *Token) Set() bool { return t.set }
-
-// Is compares a text with the token.
-func (t *Token) Is(text string) bool {
-	sum := sha256.Sum256([]byte(text))
-	return subtle.ConstantTimeCompare(sum[:], t.sum[:]) == 1
-}
-
-func (t *Token) isCookie(text string) bool {
-	value, err := hex.DecodeString(text)
-	return err == nil && subtle.ConstantTimeCompare(value, t.cookie[:]) == 1
-}
-
-// Admit checks the token of a request.
-func (g *Guard) Admit(r *http.Request) error {
-	if !g.Token.set {
-		return nil
-	}
-	if given := r.Header.Get("Authorization"); given != "" {
-		if kind, text, _ := strings.Cut(given, " "); strings.EqualFold(kind, "Bearer") && g.Token.Is(text) {
-			return nil
-		}
-		return Refuse(http.StatusUnauthorized, "the token is wrong")
-	}
-	if c, err := r.Cookie(CookieName); err == nil && g.Token.isCookie(c.Value) {
-		return nil
-	}
-	return Refuse(http.StatusUnauthorized, "a token is needed: send it as \"Authorization: Bearer TOKEN\", or log in")
-}
-
-// Remember gives the cookie of a browser that knows the token.
-func (g *Guard) Remember() *http.Cookie {
-	return &http.Cookie{
-		Name: CookieName, Value: hex.EncodeToString(g.Token.cookie[:]), Path: g.Base + "/", HttpOnly: true, Secure: g.Secure,
-		SameSite: http.SameSiteStrictMode, MaxAge: 30 * 24 * 3600,
-	}
 }

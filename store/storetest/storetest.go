@@ -2,6 +2,7 @@
 //
 //   - A session that is created, appended to and closed is the same when another store opens it.
 //   - Texts, images, calls and results that are appended come back as the same parts, and the agent's context shows them.
+//   - A picture that the agent keeps outside of the log is there for another store, where the place keeps such.
 //   - An append that meets entries of another writer loses none: it becomes a branch, follows them, or is refused.
 //   - A branch moves the leaf. A durable one survives the restart, any other is forgotten unless something is appended.
 //   - Labels, compactions and names are there after a restart.
@@ -43,7 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		name string
 		run  func(*suite)
 	}{
-		{"Create", create}, {"Append", appends}, {"Typed", typed}, {"Conflict", conflict}, {"Branch", branch}, {"Label", label},
+		{"Create", create}, {"Append", appends}, {"Typed", typed}, {"Blob", blobs}, {"Conflict", conflict}, {"Branch", branch}, {"Label", label},
 		{"Compact", compact}, {"Rename", rename}, {"Fork", fork}, {"BranchedSession", branched}, {"NewSession", newSession},
 		{"RewriteEntries", rewriteEntries}, {"RewriteToolCall", rewriteToolCall}, {"Move", move}, {"Delete", deletes},
 		{"List", list}, {"Continue", continues}, {"Search", search}, {"Watch", watches},

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -69,6 +71,36 @@ func typed(s *suite) {
 	// Some formats name no provider.
 	if m, ok := c.DefaultModel(); ok && m.Model != "claude-opus-4-6" {
 		s.Errorf("the model is %q", m.Name)
+	}
+}
+
+// blobs appends a picture that the agent keeps outside of the log, and reads it with another store.
+func blobs(s *suite) {
+	if s.dialect.Layout().RootAt("").Blobs == "" {
+		s.Skipf("%s keeps pictures in the log", s.dialect.Name())
+	}
+	sess := s.begin()
+	if s.a.BlobsWriting(sess.Path(), s.dialect) == nil {
+		s.Skip("the place has no blobs")
+	}
+	large := session.Image{MIME: "image/png", Data: strings.Repeat("iVBORw0KGgoAAAAN", 4096)}
+	s.must(second(sess.AppendUser(s.Context(), "apricot", large)))
+	s.must(second(sess.AppendText(s.Context(), session.RoleAssistant, "bilberry")))
+	s.must(sess.Close())
+	if content := s.bytes(sess.Path()); strings.Contains(content, large.Data) || !strings.Contains(content, blob.Prefix) {
+		s.Errorf("the picture is in the log: %.200q", content)
+	}
+	again := s.reopened(sess.Path(), "apricot", "bilberry")
+	var parts []session.Part
+	c, err := again.Context(s.Context(), again.Leaf(), store.ContextOptions{})
+	s.must(err)
+	for m, err := range c.Messages() {
+		s.must(err)
+		parts = append(parts, again.MessageParts(m.JSON)...)
+	}
+	want := []session.Part{session.Text{Text: "apricot"}, large, session.Text{Text: "bilberry"}}
+	if !slices.Equal(spell(parts), spell(want)) {
+		s.Errorf("the model sees %.300q", spell(parts))
 	}
 }
 

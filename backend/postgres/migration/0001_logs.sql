@@ -10,10 +10,11 @@ create table treeline.log (
 	changed    timestamptz not null,
 	writer     text not null,             -- who wrote last, and from which machine
 	xid        xid8 not null,             -- the transaction that wrote last: the change feed
+	mark       text not null,             -- what a program that copied the log noted
 	removed    timestamptz                -- a tombstone
 );
 
-create index log_name on treeline.log (name) where removed is null;
+create index log_name on treeline.log (name);
 create index log_feed on treeline.log (xid);
 
 -- A record is a row, with its line end. A long one is several rows: positions are byte offsets, and rows lie end to end.

@@ -1,10 +1,15 @@
-package server
+// Package reply sends answers of an HTTP server. An answer is made in memory first, at most as many at a time as there are slots,
+// and then sent. What a slow client has not read after a moment waits in a temporary file: the client holds a small buffer and no
+// lock. An answer of unknown length is sent while it is made.
+package reply
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,8 +21,8 @@ import (
 
 // What a slow client may hold.
 const (
-	// pieceBytes is how much is written at a time: it must be accepted in time.
-	pieceBytes = 8 << 10
+	// Piece is how many bytes are written at a time: they must be accepted in time.
+	Piece = 8 << 10
 	// slowTime is how long an answer waits for its client in memory.
 	slowTime = 100 * time.Millisecond
 	// gzipLeast is the size from which packing is worth it.
@@ -40,33 +45,47 @@ func release(b *bytes.Buffer) {
 	}
 }
 
-// errNotModified ends an operation whose client has the answer already.
-var errNotModified = errors.New("not modified")
+// Sender sends answers.
+type Sender struct {
+	slots    chan struct{} // one for each answer that is being made
+	patience time.Duration
+	log      *slog.Logger
+}
 
-// made makes an answer in memory, when a slot is free, and sends it.
-func (r *request) made(media string, f func(*bytes.Buffer) error) error {
-	a, err := r.make(f)
+// NewSender gives a Sender. patience is how long a client may take to accept each piece; log is told what goes wrong beside.
+func NewSender(patience time.Duration, log *slog.Logger) *Sender {
+	return &Sender{make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0))), patience, log}
+}
+
+// Made makes an answer in memory, when a slot is free, and sends it. The slot and the buffer are free again before anything is
+// sent.
+func (s *Sender) Made(w http.ResponseWriter, r *http.Request, media string, f func(*bytes.Buffer) error) error {
+	a, err := s.make(r, f)
 	if err != nil {
 		return err
 	}
-	r.w.Header().Set("Content-Type", media)
-	return a.send(r)
+	w.Header().Set("Content-Type", media)
+	return s.send(w, r, a)
 }
 
-// make makes an answer. The slot and the buffer are free again before anything is sent.
-func (r *request) make(f func(*bytes.Buffer) error) (a *answer, err error) {
+func (s *Sender) make(r *http.Request, f func(*bytes.Buffer) error) (a *answer, err error) {
 	select {
-	case r.s.slots <- struct{}{}:
-		defer func() { <-r.s.slots }()
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
 	case <-r.Context().Done():
 		return a, r.Context().Err()
 	}
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
 	if err = f(b); err == nil {
-		a = packed(b.Bytes(), takesGzip(r.Request))
+		a = packed(b.Bytes(), takesGzip(r))
 	}
 	return a, err
+}
+
+// Bytes sends bytes that are in memory.
+func (s *Sender) Bytes(w http.ResponseWriter, r *http.Request, data []byte) error {
+	return s.send(w, r, &answer{text: data, size: len(data)})
 }
 
 // takesGzip reports whether a client takes packed answers.
@@ -109,29 +128,29 @@ func packed(text []byte, gzips bool) *answer {
 }
 
 // send writes an answer. What a slow client has not accepted after a moment waits in a file.
-func (a *answer) send(r *request) error {
-	h := r.w.Header()
+func (s *Sender) send(to http.ResponseWriter, r *http.Request, a *answer) error {
+	h := to.Header()
 	if a.gzip {
 		h.Set("Content-Encoding", "gzip")
 	}
 	h.Set("Content-Length", strconv.Itoa(a.size))
 	if r.Method == http.MethodHead {
-		r.w.WriteHeader(http.StatusOK)
+		to.WriteHeader(http.StatusOK)
 		return nil
 	}
-	w := newPatient(r)
-	if a.size <= pieceBytes {
+	w := s.Patient(to)
+	if a.size <= Piece {
 		_, err := w.Write(a.text)
 		return err
 	}
 	slow := time.AfterFunc(slowTime, func() {
 		if err := a.shed(); err != nil {
-			r.s.log.Warn("the answer for a slow client stays in memory", "error", err)
+			s.log.Warn("the answer for a slow client stays in memory", "error", err)
 		}
 	})
 	defer a.drop()
 	defer slow.Stop()
-	piece := make([]byte, pieceBytes)
+	piece := make([]byte, Piece)
 	for from := 0; from < a.size; {
 		n, err := a.read(piece, from)
 		if err != nil {
@@ -188,25 +207,29 @@ func (a *answer) drop() {
 	}
 }
 
-// patient writes to a client, which has some time to accept each piece.
-type patient struct {
+// Patient writes to a client, which has some time to accept each piece.
+type Patient struct {
 	w    io.Writer
 	c    *http.ResponseController
 	time time.Duration
 }
 
-func newPatient(r *request) *patient {
-	return &patient{r.w, http.NewResponseController(r.w), r.s.opt.Patience}
+// Patient gives the writer for a client.
+func (s *Sender) Patient(w http.ResponseWriter) *Patient {
+	return &Patient{w, http.NewResponseController(w), s.patience}
 }
 
+// Flush sends what is written at once.
+func (p *Patient) Flush() error { return p.c.Flush() }
+
 // Write implements io.Writer.
-func (p *patient) Write(b []byte) (n int, err error) {
+func (p *Patient) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		// Deadlines are of the machine's own clock. A recorder of tests has none.
 		if err := p.c.SetWriteDeadline(time.Now().Add(p.time)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return n, err
 		}
-		m, err := p.w.Write(b[:min(len(b), pieceBytes)])
+		m, err := p.w.Write(b[:min(len(b), Piece)])
 		n, b = n+m, b[m:]
 		if err != nil {
 			return n, err
@@ -215,15 +238,15 @@ func (p *patient) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// streamed sends an answer while it is made. f must not hold a lock while it writes. What goes wrong after the first piece
+// Streamed sends an answer while it is made. f must not hold a lock while it writes. What goes wrong after the first piece
 // ends the connection, so that the client does not take a part for the whole.
-func (r *request) streamed(media string, f func(io.Writer) error) error {
-	s := &streaming{r: r, media: media, b: bytes.NewBuffer(make([]byte, 0, pieceBytes))}
-	err := f(s)
+func (s *Sender) Streamed(w http.ResponseWriter, r *http.Request, media string, f func(io.Writer) error) error {
+	t := &streaming{s: s, w: w, r: r, media: media, b: bytes.NewBuffer(make([]byte, 0, Piece))}
+	err := f(t)
 	if err == nil {
-		err = s.end()
+		err = t.end()
 	}
-	if err != nil && s.out != nil {
+	if err != nil && t.out != nil {
 		panic(http.ErrAbortHandler)
 	}
 	return err
@@ -231,7 +254,9 @@ func (r *request) streamed(media string, f func(io.Writer) error) error {
 
 // streaming collects pieces. The header is sent with the first one.
 type streaming struct {
-	r     *request
+	s     *Sender
+	w     http.ResponseWriter
+	r     *http.Request
 	media string
 	b     *bytes.Buffer
 	out   io.Writer // nil until the first piece
@@ -244,10 +269,10 @@ type streaming struct {
 func (s *streaming) Write(b []byte) (int, error) {
 	n := len(b)
 	for len(b) > 0 {
-		m := min(len(b), pieceBytes-s.b.Len())
+		m := min(len(b), Piece-s.b.Len())
 		s.b.Write(b[:m])
 		b = b[m:]
-		if s.b.Len() == pieceBytes {
+		if s.b.Len() == Piece {
 			if err := s.flush(); err != nil {
 				return 0, err
 			}
@@ -258,10 +283,10 @@ func (s *streaming) Write(b []byte) (int, error) {
 
 // begin sends the header.
 func (s *streaming) begin() (err error) {
-	h := s.r.w.Header()
+	h := s.w.Header()
 	h.Set("Content-Type", s.media)
-	s.out = newPatient(s.r)
-	if takesGzip(s.r.Request) {
+	s.out = s.s.Patient(s.w)
+	if takesGzip(s.r) {
 		h.Set("Content-Encoding", "gzip")
 		s.z, err = gzip.NewWriterLevel(&s.packed, gzip.StatelessCompression)
 	}
@@ -298,8 +323,8 @@ func (s *streaming) write(text []byte) error {
 // end sends the rest. An answer of one piece is sent with its length.
 func (s *streaming) end() error {
 	if s.out == nil {
-		s.r.w.Header().Set("Content-Type", s.media)
-		return packed(s.b.Bytes(), takesGzip(s.r.Request)).send(s.r)
+		s.w.Header().Set("Content-Type", s.media)
+		return s.s.send(s.w, s.r, packed(s.b.Bytes(), takesGzip(s.r)))
 	}
 	if err := s.flush(); err != nil || s.z == nil {
 		return err
@@ -310,10 +335,10 @@ func (s *streaming) end() error {
 	return s.write(s.packed.Bytes())
 }
 
-// unchanged sets the tag of the answer and reports whether the client has it already.
-func (r *request) unchanged(tag string) bool {
+// Unchanged sets the tag of the answer and reports whether the client has it already.
+func Unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
 	tag = `W/"` + tag + `"`
-	r.w.Header().Set("Etag", tag)
+	w.Header().Set("Etag", tag)
 	for one := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if one = strings.TrimSpace(one); one == tag || one == "*" {
 			return true

@@ -11,3 +11,6 @@ type credential struct {
 func (credential) attr() *syscall.SysProcAttr { return nil }
 
 func (credential) own(string) error { return nil }
+
+// memoryFolder is "": there is no folder in memory.
+func memoryFolder() string { return "" }

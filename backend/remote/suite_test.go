@@ -1,0 +1,47 @@
+package remote_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/store/storetest"
+)
+
+// What a store promises holds on a server, for every dialect.
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	dialects := []string{"omp", "codex", "pi", "operator", "wave", "claude"}
+	if os.Getenv("TREELINE_CI") == "" {
+		dialects = dialects[:2] // the requests are the same for every dialect
+	}
+	b := newBox(t)
+	for _, d := range dialects {
+		t.Run(d, func(t *testing.T) {
+			t.Parallel()
+			storetest.Run(t, func(t *testing.T) storetest.Place {
+				opt := world.Options(filepath.FromSlash("/home/user"), nil)
+				opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }
+				opt.OpenBlobs, opt.WriteBlobs = nil, nil
+				opt.Drivers = []backend.Driver{b.below(fmt.Sprintf("suite%d", places.Add(1)))}
+				opt.Roots = []string{b.URL}
+				return storetest.Place{Options: opt, Dialect: d}
+			})
+		})
+	}
+}
+
+// below is a driver that shows one folder of the archive.
+func (b *box) below(folder string) backend.Driver {
+	d := driver(b.opt)
+	open := d.Open
+	d.Archive, d.Split, d.Shown = false, nil, nil
+	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		opt.Below = folder
+		return open(root, opt)
+	}
+	return d
+}

@@ -1,0 +1,313 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The logs of an archive have an index beside them (index.Shared), which all programs share. It is told by the database which
+// logs changed, so nothing is listed to bring it up to date. What a log says is read in the same way as for an Index. Working
+// directories that a log does not name are those that its own name says: its neighbours are not asked.
+
+// NewShared returns a Finder for the sessions of an archive, with the index that lies beside them.
+func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *Finder {
+	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, clock: clock}
+}
+
+const (
+	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
+	// update goes on where it was.
+	changesMost = 256
+	// putBytes and putLogs are how much is put in one transaction.
+	putBytes = 4 << 20
+	putLogs  = 64
+	// overtakenMost is how often an update begins again because another program did the same.
+	overtakenMost = 10
+)
+
+// update brings the shared index up to date. If this program may not write to it, the index is used as it is.
+func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
+	for overtaken := 0; ; {
+		list, mark, err := f.shared.Changes(ctx, changesMost)
+		if err == nil && len(list) > 0 {
+			err = f.take(ctx, list, mark, opt)
+		}
+		switch {
+		case errors.Is(err, index.ErrOvertaken):
+			if overtaken++; overtaken > overtakenMost {
+				return nil // the others bring it up to date
+			}
+		case errors.Is(err, index.ErrReadOnly):
+			if opt.Problem != nil {
+				opt.Problem(fmt.Errorf("the list may be out of date: %w", err))
+			}
+			return nil
+		case err != nil || len(list) < changesMost:
+			return err
+		}
+	}
+}
+
+// take reads logs that changed and puts what they say.
+func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark, opt RefreshOptions) error {
+	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}}
+	var todo []job
+	for i := range list {
+		c := &list[i]
+		src, ok := f.m.ArchivedSource(c.Source)
+		if c.Gone || !ok || !src.Owns(c.Name) {
+			if c.Known != nil {
+				p.add(index.Update{Source: c.Source, Remove: []string{c.Name}}, 0)
+			}
+			continue
+		}
+		b, err := f.m.Open(src.Root.Sessions)
+		if err != nil {
+			return err
+		}
+		j := job{b: b, log: backend.Log{Name: c.Name}, shared: &src, found: c.Known}
+		if c.Known != nil {
+			j.known = &c.Known.Log
+		}
+		todo = append(todo, j)
+	}
+	if err := f.readShared(ctx, todo, &p, opt); err != nil {
+		return err
+	}
+	if err := p.flush(""); err != nil {
+		return err
+	}
+	if err := f.sharedCopies(ctx, &p, opt); err != nil {
+		return err
+	}
+	return p.flush(mark)
+}
+
+// putter collects updates and puts some of them at a time.
+type putter struct {
+	f       *Finder
+	ctx     context.Context
+	updates []index.Update
+	bytes   int
+	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
+	firsts map[uint64]bool
+}
+
+func (p *putter) add(u index.Update, bytes int) {
+	p.updates, p.bytes = append(p.updates, u), p.bytes+bytes
+}
+
+// flush puts what was collected, with the mark if there is one.
+func (p *putter) flush(mark index.Mark) error {
+	if len(p.updates) == 0 && mark == "" {
+		return nil
+	}
+	updates := p.updates
+	p.updates, p.bytes = nil, 0
+	return p.f.shared.Put(p.ctx, mark, updates...)
+}
+
+// readShared reads logs, several at a time. A log that cannot be read is kept with the reason.
+func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt RefreshOptions) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	var failed error
+	g := meter{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
+	done := func(j *job, l index.Log, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		folder, _ := f.m.ArchivedFolder(j.shared.Root.Sessions)
+		size := 0
+		switch {
+		case failed != nil || ctx.Err() != nil:
+			return
+		case errors.Is(err, backend.ErrNotExist):
+			return // the feed tells that it is gone
+		case err != nil:
+			failed = err
+			return
+		default:
+			for i := range l.Chunks {
+				size += len(l.Chunks[i].Sig) + 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
+			}
+			p.add(index.Update{Source: folder, Put: []index.Log{l}}, size)
+			if l.Summary.First != 0 && p.firsts != nil {
+				p.firsts[l.Summary.First] = true
+			}
+		}
+		g.done(j)
+		if p.bytes >= putBytes || len(p.updates) >= putLogs {
+			failed = p.flush("")
+		}
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+		wg.Go(func() {
+			r := reader{f: f, meter: &g, peek: f.m.NewPeeker()}
+			r.signer.List = true
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				mu.Lock()
+				over := i >= len(todo) || failed != nil
+				mu.Unlock()
+				if over {
+					return
+				}
+				l, err := r.readShared(ctx, &todo[i])
+				done(&todo[i], l, err)
+			}
+		})
+	}
+	wg.Wait()
+	if failed != nil {
+		return failed
+	}
+	return context.Cause(ctx)
+}
+
+// readShared reads a log for the shared index.
+func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error) {
+	src := source{Source: *j.shared, pathOf: j.shared.Paths()}
+	if place.IsRuns(src.Dialect) {
+		r.job = j
+		l, err = retry(func() (index.Log, error) { return r.f.signRun(ctx, j, &r.signer) })
+		l.Summary = index.Summary{Dialect: src.Dialect.Name()}
+		at := l.Stamp.Nanos
+		l.Facts = index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
+	} else {
+		l, err = r.read(ctx, j, src.pathOf(j.log.Name))
+		if problem := unreadable(ctx, err); problem != nil {
+			l, err = index.Log{Name: l.Name, Stamp: l.Stamp, Facts: index.Facts{Problem: problem.Error()}}, nil
+		}
+		if err == nil {
+			r.f.facts(ctx, &src, &l)
+		}
+	}
+	if err != nil {
+		return l, err
+	}
+	if j.known != nil {
+		l.Before = &j.known.Stamp
+	}
+	// The signer is used again for the next log.
+	l.Chunks = slices.Clone(l.Chunks)
+	for i := range l.Chunks {
+		l.Chunks[i].Sig = bytes.Clone(l.Chunks[i].Sig)
+	}
+	return l, nil
+}
+
+// unreadable gives the error if it is one of the log itself. Others, such as a lost connection, end the update.
+func unreadable(ctx context.Context, err error) error {
+	var damage *backend.DamageError
+	if err != nil && ctx.Err() == nil && (errors.As(err, &damage) || errors.Is(err, logtree.ErrNotSession)) {
+		return err
+	}
+	return nil
+}
+
+// facts works out what lists filter and sort by.
+func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
+	rows := []place.Row{f.row(src, l)}
+	r := &rows[0]
+	if names, ok := listedByName(src.Dialect); ok && r.Err == nil {
+		r.ID, r.Created = names.Named(r.Log.Name)
+	}
+	f.m.PlaceRows(ctx, rows)
+	when := nanos(r.When())
+	l.Facts = index.Facts{
+		ID: string(r.ID), CWD: r.CWD, Title: r.Title, Parent: r.Parent, Created: r.Created, Heading: r.Heading(),
+		When: when, Made: index.Unknown, Used: when, Touched: max(when, l.Stamp.Nanos), Problem: l.Facts.Problem,
+		Run: place.IsRuns(r.Dialect), // a run log, wherever it lies
+	}
+	if at, ok := r.Created.Time(); ok {
+		l.Facts.Made = nanos(at)
+	}
+	if at, ok := r.Active.Time(); ok {
+		l.Facts.Used = nanos(at)
+	}
+}
+
+// nanos are the nanoseconds since 1970, as near as an int64 can be.
+func nanos(t time.Time) int64 {
+	switch year := t.Year(); {
+	case year < 1700:
+		return index.Unknown + 1
+	case year > 2200:
+		return math.MaxInt64
+	}
+	return t.UnixNano()
+}
+
+// sharedRow makes the row of a log. ok is false if the program does not know its source.
+func (f *Finder) sharedRow(l *index.Found) (r place.Row, ok bool) {
+	src, ok := f.m.ArchivedSource(l.Source)
+	if !ok {
+		return r, false
+	}
+	s := source{Source: src, pathOf: src.Paths()}
+	if l.Facts.Problem != "" {
+		return place.Row{Source: src, Path: s.pathOf(l.Name), Log: logOf(&l.Log), Err: errors.New(l.Facts.Problem)}, true
+	}
+	r = f.row(&s, &l.Log)
+	if r.Err == nil {
+		r.ID, r.CWD, r.Title, r.Parent, r.Created = session.ID(l.Facts.ID), l.Facts.CWD, l.Facts.Title, l.Facts.Parent, l.Facts.Created
+	}
+	return r, true
+}
+
+// sharedCopies finds out which logs are copies of others, among those that begin with the same message as one that was read;
+// see copies.go.
+func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions) error {
+	for first := range p.firsts {
+		found, err := f.shared.Select(ctx, index.Selection{First: first, Order: index.OrderMade})
+		if err != nil {
+			return err
+		}
+		list, group := make([]source, len(found)), make([]twin, 0, len(found))
+		for i := range found {
+			src, ok := f.m.ArchivedSource(found[i].Source)
+			if !ok {
+				continue
+			}
+			list[i] = source{Source: src, pathOf: src.Paths()}
+			group = append(group, twin{source: i, log: &found[i].Log, path: list[i].pathOf(found[i].Name)})
+		}
+		if len(group) < 2 && !slices.ContainsFunc(group, func(t twin) bool { return t.log.Summary.Forked != 0 }) || settled(group) {
+			continue
+		}
+		todo, err := f.relate(ctx, list, group)
+		if err != nil {
+			return err
+		}
+		for i := range todo {
+			j := &todo[i]
+			j.shared, j.found = &list[j.source].Source, &found[j.source]
+		}
+		again := putter{f: f, ctx: ctx}
+		if err = f.readShared(ctx, todo, &again, opt); err == nil {
+			err = again.flush("")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package find
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// ListOptions say which part of a list is wanted.
+type ListOptions struct {
+	RefreshOptions
+	Filter place.Filter
+	// Order is what the list is sorted by; "" is OrderWhen.
+	Order place.Order
+	// Limit is how many rows are wanted; 0 is all.
+	Limit int
+	// After is Page.Next of the page before; "" begins at the first row.
+	After string
+	// Total: Page.Total is wanted. In an archive it costs more than the page.
+	Total bool
+}
+
+// Page is a part of a list.
+type Page struct {
+	Rows []place.Row
+	// Next is what ListOptions.After of the next page is; "" if there is none.
+	Next string
+	// Total is how many rows all pages have, if that was asked for.
+	Total int
+}
+
+// ErrCursor: ListOptions.After is not one of Page.Next.
+var ErrCursor = errors.New("not the end of a page")
+
+// List brings the catalogue up to date and gives a page of it: sessions that the filter lets through, sorted. Rows with an Err are
+// left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a
+// function: then all rows that fit otherwise are looked at.
+func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
+	if f.shared != nil {
+		return f.sharedPage(ctx, opt)
+	}
+	rows, err := f.Catalogue(ctx, opt.RefreshOptions)
+	if err == nil {
+		rows, err = f.m.Filter(rows, opt.Filter)
+	}
+	if err != nil {
+		return Page{}, err
+	}
+	rows = place.Sort(place.Drop(rows, func(r *place.Row) bool { return r.Err != nil }), opt.Order)
+	page := Page{Total: len(rows)}
+	if opt.After != "" {
+		var at index.Position
+		if at, err = readCursor(opt.After); err != nil {
+			return Page{}, err
+		}
+		// If the row is gone, the page begins with those that are older.
+		i := slices.IndexFunc(rows, func(r place.Row) bool { return r.Path == at.Name })
+		if i < 0 {
+			i = slices.IndexFunc(rows, func(r place.Row) bool { return nanos(r.When()) < at.When }) - 1
+		}
+		if i < -1 {
+			i = len(rows) - 1
+		}
+		rows = rows[i+1:]
+	}
+	if n := opt.Limit; n > 0 && n < len(rows) {
+		last := &rows[n-1]
+		page.Next = cursor(&index.Position{When: nanos(last.When()), Name: last.Path})
+		rows = rows[:n:n]
+	}
+	page.Rows = rows
+	return page, nil
+}
+
+// cursor makes a text of a position.
+func cursor(p *index.Position) string {
+	data, err := json.Marshal(p)
+	if err != nil {
+		return "" // a cost that is no number
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+func readCursor(text string) (p index.Position, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		dec := json.NewDecoder(strings.NewReader(string(data)))
+		dec.UseNumber() // nanoseconds do not fit into a float
+		err = dec.Decode(&p)
+	}
+	if number, ok := p.Key.(json.Number); err == nil && ok {
+		if p.Key, err = number.Int64(); err != nil {
+			p.Key, err = number.Float64()
+		}
+	}
+	if err != nil {
+		return p, ErrCursor
+	}
+	return p, nil
+}
+
+// orders are those of lists in a shared index.
+var orders = map[place.Order]index.Order{
+	place.OrderWhen: index.OrderWhen, place.OrderCreated: index.OrderMade, place.OrderSize: index.OrderSize,
+	place.OrderMessages: index.OrderMessages, place.OrderTokens: index.OrderTokens, place.OrderCost: index.OrderCost,
+	place.OrderTitle: index.OrderHeading, place.OrderProject: index.OrderCWD,
+}
+
+// pageSize is how many rows are asked for at a time if all are wanted.
+const pageSize = 1000
+
+// selection makes a selection that loses no row which a filter lets through. exact says that it has no others either.
+func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.Selection, exact bool, err error) {
+	sel = index.Selection{Below: f.m.ArchiveFolder(), Has: filter.Has}
+	exact = filter.Title == "" && filter.Only == nil
+	if filter.Source != "" {
+		if err := f.m.CheckSource(filter.Source); err != nil {
+			return sel, false, err
+		}
+		exact = false
+		if d, err := f.m.Dialect(filter.Source); err == nil {
+			sel.Dialects = f.family(place.Sessions(d))
+		} else if folder, ok := f.m.ArchivedFolder(f.m.Absolute(filter.Source)); ok {
+			sel.Below = folder
+		}
+	}
+	if filter.CWD != "" {
+		// A log that names no directory may belong to it by its folder.
+		sel.CWDs, exact = []string{filter.CWD, f.m.Resolved(filter.CWD), place.Clean(filter.CWD), ""}, false
+	}
+	if !filter.Since.IsZero() {
+		sel.Since = nanos(filter.Since)
+	}
+	if !filter.Until.IsZero() {
+		sel.Until = nanos(filter.Until)
+	}
+	if filter.Model != "" {
+		models, err := f.shared.Models(ctx)
+		if err != nil {
+			return sel, false, err
+		}
+		fits := place.ModelPattern(filter.Model)
+		sel.Models = slices.DeleteFunc(models, func(m string) bool { return !fits(m) })
+		if sel.Models == nil {
+			sel.Models = []string{}
+		}
+	}
+	return sel, exact, nil
+}
+
+// family are the names of the dialects of a family.
+func (f *Finder) family(d dialect.Dialect) (names []string) {
+	for _, other := range f.m.Dialects() {
+		if other.Family() == d.Family() {
+			names = append(names, other.Name())
+		}
+	}
+	return names
+}
+
+// sharedPage is List on a shared index.
+func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, err error) {
+	if err := f.update(ctx, opt.RefreshOptions); err != nil {
+		return page, err
+	}
+	sel, exact, err := f.selection(ctx, opt.Filter)
+	if err != nil {
+		return page, err
+	}
+	sel.Sessions, sel.Order = true, orders[opt.Order]
+	if opt.After != "" {
+		at, err := readCursor(opt.After)
+		if err != nil {
+			return page, err
+		}
+		sel.After = &at
+	}
+	sel.Limit = pageSize
+	if exact && opt.Limit > 0 {
+		sel.Limit = opt.Limit + 1
+	}
+	var last *index.Found
+	err = f.eachShared(ctx, sel, opt.Filter, func(l *index.Found, r *place.Row) bool {
+		if opt.Limit > 0 && len(page.Rows) == opt.Limit {
+			page.Next = cursor(last.PositionOf(sel.Order))
+			return false
+		}
+		page.Rows, last = append(page.Rows, *r), l
+		return true
+	})
+	if err == nil && opt.Total {
+		page.Total, err = f.total(ctx, sel, opt.Filter, exact)
+	}
+	if err == nil {
+		err = f.shortenShared(ctx, page.Rows)
+	}
+	return page, err
+}
+
+// eachShared calls take with the rows that a filter lets through, until it returns false.
+func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter place.Filter, take func(*index.Found, *place.Row) bool) error {
+	for {
+		list, err := f.shared.Select(ctx, sel)
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			r, ok := f.sharedRow(&list[i])
+			if !ok {
+				continue
+			}
+			rows, err := f.m.Filter([]place.Row{r}, filter)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 1 && !take(&list[i], &rows[0]) {
+				return nil
+			}
+		}
+		if len(list) < sel.Limit {
+			return nil
+		}
+		sel.After = list[len(list)-1].PositionOf(sel.Order)
+	}
+}
+
+// total counts the rows of all pages.
+func (f *Finder) total(ctx context.Context, sel index.Selection, filter place.Filter, exact bool) (n int, err error) {
+	if exact {
+		counts, err := f.shared.Count(ctx, sel, nil)
+		return counts.Logs, err
+	}
+	sel.After, sel.Limit = nil, pageSize
+	err = f.eachShared(ctx, sel, filter, func(*index.Found, *place.Row) bool { n++; return true })
+	return n, err
+}
+
+// sharedCatalogue is Catalogue on a shared index.
+func (f *Finder) sharedCatalogue(ctx context.Context, opt RefreshOptions) (rows []place.Row, err error) {
+	if err := f.update(ctx, opt); err != nil {
+		return nil, err
+	}
+	sel := index.Selection{Below: f.m.ArchiveFolder(), Order: index.OrderWhen, Limit: pageSize}
+	err = f.eachShared(ctx, sel, place.Filter{}, func(_ *index.Found, r *place.Row) bool {
+		rows = append(rows, *r)
+		return true
+	})
+	place.Shorten(rows)
+	return rows, err
+}
+
+// shortenShared fills in short ids that are unique in the archive.
+func (f *Finder) shortenShared(ctx context.Context, rows []place.Row) error {
+	list := make([]*place.Row, len(rows))
+	for i := range rows {
+		list[i] = &rows[i]
+	}
+	ids, err := f.similar(ctx, list, nil)
+	if err == nil {
+		place.ShortenSome(list, ids)
+	}
+	return err
+}
+
+// similar gives the ids of all sessions in the archive that begin as those of some rows do. may, if set, is Options.Project.
+func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, err error) {
+	var like []string
+	for _, r := range rows {
+		like = append(like, index.LikeID(string(r.ID)))
+	}
+	slices.Sort(like)
+	if like = slices.Compact(like); len(like) == 0 {
+		return nil, nil
+	}
+	list, err := f.shared.Select(ctx, index.Selection{Below: f.m.ArchiveFolder(), Like: like})
+	for i := range list {
+		if may == nil || may(list[i].Facts.CWD) {
+			ids = append(ids, list[i].Facts.ID)
+		}
+	}
+	return ids, err
+}

@@ -1,0 +1,123 @@
+// Package postgres keeps an index in the PostgreSQL database that has the logs (package backend/postgres), for all programs that
+// use them: an index.Shared.
+//
+// # Tables
+//
+// They are in the schema treeline_index, which the first update makes, and which can be dropped. A row of log has all that is known
+// of one log, encoded, and beside it the columns that lists filter and sort by, with an index for each order. A row of chunk is
+// about 64 KB of a log: where it is, the keys of its words and trigrams in a GIN index, and its signature, which excludes phrases.
+// No text of a session is in it but what lists show.
+//
+// # Changes
+//
+// The feed of changes is treeline.log by the transaction that wrote last. A row of mark says up to which transaction all was looked
+// at. A mark is never beyond the oldest transaction that is still open (pg_snapshot_xmin), so nothing that commits late is missed. Logs
+// that another program has brought up to date meanwhile are left out by a join, so reading the feed twice does no harm. If the
+// numbers of transactions are smaller than the mark, the database was restored elsewhere, and the feed begins anew.
+//
+// # Several programs
+//
+// A log is put by a transaction that locks its row and compares what the row says with what the program knew when it began to read
+// the log. If they differ, another program was faster, and nothing is put.
+//
+// A program that may not write to the database reads the index as it is.
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"embed"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/pgdb"
+)
+
+//go:embed migration/*.sql
+var migrations embed.FS
+
+// Options say how a database is used.
+type Options struct {
+	// Patience is that of pgdb.Options.
+	Patience time.Duration
+}
+
+// Index is the index in a database. It connects when it is used first.
+type Index struct {
+	db *pgdb.DB
+}
+
+// Open opens the index in the database at a URL. It makes no connection yet.
+func Open(url string, opt Options) (*Index, error) {
+	db, err := pgdb.Open(url, pgdb.Options{Schema: pgdb.Schema{Name: "treeline_index", Files: migrations}, Patience: opt.Patience})
+	if err != nil {
+		return nil, err
+	}
+	return &Index{db: db}, nil
+}
+
+// Close implements index.Shared.
+func (x *Index) Close() error {
+	x.db.Close()
+	return nil
+}
+
+// read does something that only reads. Without tables there is nothing to read.
+func (x *Index) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+	err := x.db.Read(ctx, do)
+	if errors.Is(err, pgdb.ErrEmpty) {
+		return nil
+	}
+	return err
+}
+
+// key is the key of a log in all tables, the one that backend/postgres gives it.
+func key(source, name string) (k [16]byte) {
+	sum := sha256.Sum256([]byte(source + "/" + name))
+	copy(k[:], sum[:])
+	return k
+}
+
+// split takes a name of the archive apart.
+func split(name string) (source, rest string, ok bool) {
+	origin, rest, _ := strings.Cut(name, "/")
+	source, rest, ok = strings.Cut(rest, "/")
+	return origin + "/" + source, rest, ok
+}
+
+// longest is how many bytes of a text are compared: a row of a B-tree is short.
+const longest = 600
+
+// text makes a text one that the database takes, and no longer than is compared.
+func text(s string) string {
+	if len(s) > longest {
+		s = s[:longest]
+	}
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "\uFFFD")
+}
+
+func texts(list []string) []string {
+	made := make([]string, len(list))
+	for i := range list {
+		made[i] = text(list[i])
+	}
+	return made
+}
+
+// folded is a heading as it is sorted.
+func folded(heading string) string { return text(strings.ToLower(heading)) }
+
+var _ index.Shared = (*Index)(nil)
+
+// Driver returns the driver for the scheme postgres.
+func Driver(opt Options) index.Driver {
+	return index.Driver{Scheme: "postgres", Open: func(root string) (index.Shared, error) { return Open(root, opt) }}
+}

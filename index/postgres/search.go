@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+)
+
+// rare is how many chunks the inverted index may give for a query that is answered by it. If there are more, the newest logs very
+// likely have some, and logs are looked at from the newest on.
+const rare = 4000
+
+// keys gives the condition that a chunk c has some keys; "" if there is none.
+func (s *statement) keys(k *query.Keys) string {
+	var all []string
+	if len(k.Words) > 0 {
+		words := make([]int32, len(k.Words))
+		for i, w := range k.Words {
+			words[i] = wordKey(w)
+		}
+		all = append(all, "c.words @> "+s.arg(words)+"::integer[]")
+	}
+	if len(k.Grams) > 0 {
+		grams := make([]int16, len(k.Grams))
+		for i, g := range k.Grams {
+			grams[i] = int16(uint16(g))
+		}
+		all = append(all, "c.grams @> "+s.arg(grams)+"::smallint[]")
+	}
+	for _, any := range k.Anys {
+		var one []string
+		for i := range any {
+			condition := s.keys(&any[i])
+			if condition == "" { // an alternative that requires nothing
+				one = nil
+				break
+			}
+			one = append(one, condition)
+		}
+		if len(one) > 0 {
+			all = append(all, "("+strings.Join(one, " or ")+")")
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "(" + strings.Join(all, " and ") + ")"
+}
+
+// piece is a chunk of an answer.
+type piece struct {
+	log [16]byte
+	index.Span
+}
+
+// pieceColumns are what pieces are made of. The signature is sent only if it can exclude something.
+func pieceColumns(phrase bool) string {
+	if phrase {
+		return "c.log, c.start, c.stop, c.flags, c.sig"
+	}
+	return "c.log, c.start, c.stop, c.flags, null::bytea"
+}
+
+// scanPieces reads rows of pieceColumns and keeps those that may match.
+func scanPieces(rows pgx.Rows, q *query.Query, phrase bool) (list []piece, n int, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var p piece
+		var flags int
+		c := index.Kept{}
+		if err := rows.Scan(&p.log, &c.From, &c.To, &flags, &c.Sig); err != nil {
+			return nil, 0, err
+		}
+		n++
+		c.Flags = byte(flags)
+		if phrase && !q.May(&c) {
+			continue
+		}
+		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
+		list = append(list, p)
+	}
+	return list, n, rows.Err()
+}
+
+// Search implements index.Shared.
+func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
+	sel.Order = index.OrderUsed
+	keys := q.Keys()
+	err = x.read(ctx, func(p *pgxpool.Pool) error {
+		list, next = nil, nil
+		var s statement
+		condition := s.keys(&keys)
+		// A search that goes on has found too many before.
+		if condition != "" && sel.After == nil {
+			rows, err := p.Query(ctx, "select "+pieceColumns(keys.Phrase)+" from treeline_index.chunk c where "+condition+" or c.whole limit "+
+				s.arg(rare+1), s.args...)
+			if err != nil {
+				return err
+			}
+			pieces, n, err := scanPieces(rows, q, keys.Phrase)
+			if err != nil {
+				return err
+			}
+			if n <= rare {
+				list, err = x.ofPieces(ctx, p, sel, pieces)
+				return err
+			}
+		}
+		list, next, err = x.ofNewest(ctx, p, sel, q, &keys)
+		return err
+	})
+	return list, next, err
+}
+
+// ofPieces gives the logs of some chunks, as far as they fit.
+func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) ([]index.Found, error) {
+	if len(pieces) == 0 {
+		return nil, nil
+	}
+	var logs [][16]byte
+	for i := range pieces {
+		logs = append(logs, pieces[i].log)
+	}
+	var s statement
+	s.selects(&sel)
+	s.and("l.log = any(%s)", logs)
+	sel.Limit = 0
+	return fetch(ctx, p, &s, s.page(&sel), pieces)
+}
+
+// ofNewest looks at the next logs in the order of their last use.
+func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, q *query.Query, keys *query.Keys) ([]index.Found, *index.Position, error) {
+	var s statement
+	s.selects(&sel)
+	list, err := fetch(ctx, p, &s, s.page(&sel), nil)
+	if err != nil || len(list) == 0 {
+		return nil, nil, err
+	}
+	var next *index.Position
+	if sel.Limit > 0 && len(list) == sel.Limit {
+		next = list[len(list)-1].PositionOf(index.OrderUsed)
+	}
+	logs := make([][16]byte, len(list))
+	for i := range list {
+		logs[i] = key(list[i].Source, list[i].Name)
+	}
+	var c statement
+	in := "c.log = any(" + c.arg(logs) + ")"
+	if condition := c.keys(keys); condition != "" {
+		in += " and (c.whole or coalesce(" + condition + ", false))" // not by the GIN index, which has the chunks of all logs
+	}
+	rows, err := p.Query(ctx, "select "+pieceColumns(keys.Phrase)+" from treeline_index.chunk c where "+in, c.args...)
+	if err != nil {
+		return nil, nil, err
+	}
+	pieces, _, err := scanPieces(rows, q, keys.Phrase)
+	if err != nil {
+		return nil, nil, err
+	}
+	return join(list, pieces), next, nil
+}
+
+// fetch reads logs. With pieces, they get them.
+func fetch(ctx context.Context, p *pgxpool.Pool, s *statement, order string, pieces []piece) (list []index.Found, err error) {
+	rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := scan(rows, func(l *index.Found) { list = append(list, *l) }); err != nil {
+		return nil, err
+	}
+	if pieces != nil {
+		list = join(list, pieces)
+	}
+	return list, nil
+}
+
+// join gives logs their chunks, and leaves out those that have none.
+func join(list []index.Found, pieces []piece) []index.Found {
+	spans := map[[16]byte][]index.Span{}
+	for i := range pieces {
+		spans[pieces[i].log] = append(spans[pieces[i].log], pieces[i].Span)
+	}
+	for i := range list {
+		list[i].Spans = spans[key(list[i].Source, list[i].Name)]
+		slices.SortFunc(list[i].Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
+	}
+	return slices.DeleteFunc(list, func(l index.Found) bool { return len(l.Spans) == 0 })
+}

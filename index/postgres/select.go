@@ -1,0 +1,240 @@
+package postgres
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+)
+
+// statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
+type statement struct {
+	where []string
+	args  []any
+}
+
+// arg adds an argument and gives its name.
+func (s *statement) arg(v any) string {
+	s.args = append(s.args, v)
+	return fmt.Sprint("$", len(s.args))
+}
+
+// and adds a condition. Each %s in it is an argument.
+func (s *statement) and(condition string, args ...any) {
+	names := make([]any, len(args))
+	for i, v := range args {
+		names[i] = s.arg(v)
+	}
+	s.where = append(s.where, fmt.Sprintf(condition, names...))
+}
+
+func (s *statement) clause() string {
+	if len(s.where) == 0 {
+		return ""
+	}
+	return " where " + strings.Join(s.where, " and ")
+}
+
+// columns are those of the orders, and whether they begin with the smallest.
+var columns = map[index.Order]struct {
+	name string
+	up   bool
+}{
+	index.OrderWhen: {name: "at"}, index.OrderUsed: {name: "used"}, index.OrderMade: {name: "made"}, index.OrderSize: {name: "size"},
+	index.OrderMessages: {name: "messages"}, index.OrderTokens: {name: "tokens"}, index.OrderCost: {name: "cost"},
+	index.OrderHeading: {"heading", true}, index.OrderCWD: {"cwd", true},
+}
+
+// selects adds the conditions of a selection on treeline_index.log, as l.
+func (s *statement) selects(sel *index.Selection) {
+	s.and(fmt.Sprint("l.run = ", sel.Runs))
+	if sel.Sessions {
+		s.and("l.session")
+	}
+	if sel.Below != "" {
+		// "0" follows the slash.
+		s.and(`l.name > %s and l.name < %s`, sel.Below+"/", sel.Below+"0")
+	}
+	if sel.Sources != nil {
+		s.and(`l.source = any(%s)`, sel.Sources)
+	}
+	if sel.Dialects != nil {
+		s.and(`l.dialect = any(%s)`, sel.Dialects)
+	}
+	if sel.CWDs != nil {
+		s.and(`l.cwd = any(%s)`, texts(sel.CWDs))
+	}
+	if sel.Models != nil {
+		s.and(`l.models && %s::text[]`, texts(sel.Models))
+	}
+	if sel.Like != nil {
+		s.and(`left(l.id, 8) = any(%s)`, texts(sel.Like))
+	}
+	if sel.Since != 0 {
+		s.and(`l.at >= %s`, sel.Since)
+	}
+	if sel.Until != 0 {
+		s.and(`l.at < %s`, sel.Until)
+	}
+	if sel.Latest != 0 {
+		s.and(`l.touched >= %s`, sel.Latest)
+	}
+	if sel.MadeBefore != 0 {
+		s.and(`l.made < %s`, sel.MadeBefore) // Unknown is less than all
+	}
+	if sel.Has != 0 {
+		s.and(`l.has & %s = %s`, int(sel.Has), int(sel.Has))
+	}
+	if sel.First != 0 {
+		s.and(`l.first = %s and l.first <> 0`, int64(sel.First))
+	}
+}
+
+// page adds the place where a page begins, and gives the order and the limit. The condition on the first column alone is
+// redundant: it lets an index begin there.
+func (s *statement) page(sel *index.Selection) string {
+	c, ok := columns[sel.Order]
+	if !ok {
+		c = columns[index.OrderWhen]
+	}
+	than, way := "<", "desc"
+	if c.up {
+		than, way = ">", "asc"
+	}
+	if p := sel.After; p != nil {
+		value := p.Key
+		if t, ok := value.(string); ok {
+			value = text(t)
+		}
+		k, w, n := s.arg(value), s.arg(p.When), s.arg(p.Name)
+		s.where = append(s.where, fmt.Sprintf("l.%s %s= %s and (l.%s %s %s or l.at < %s or l.at = %s and l.name > %s)",
+			c.name, than, k, c.name, than, k, w, w, n))
+	}
+	order := fmt.Sprintf(" order by l.%s %s, l.at desc, l.name", c.name, way)
+	if c.name == "at" {
+		order = " order by l.at desc, l.name"
+	}
+	if sel.Limit > 0 {
+		order += " limit " + s.arg(sel.Limit)
+	}
+	return order
+}
+
+// found makes a log of its row.
+func found(source string, entry []byte, chunks int) (*index.Found, error) {
+	l, err := index.DecodeLog(entry, chunks)
+	if err != nil {
+		return nil, err
+	}
+	return &index.Found{Source: source, Log: l}, nil
+}
+
+// scan reads rows of source, entry and chunks.
+func scan(rows pgx.Rows, take func(*index.Found)) error {
+	defer rows.Close()
+	for rows.Next() {
+		var source string
+		var entry []byte
+		var chunks int
+		if err := rows.Scan(&source, &entry, &chunks); err != nil {
+			return err
+		}
+		l, err := found(source, entry, chunks)
+		if err != nil {
+			return err
+		}
+		take(l)
+	}
+	return rows.Err()
+}
+
+// Select implements index.Shared.
+func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.Found, err error) {
+	var s statement
+	s.selects(&sel)
+	order := s.page(&sel)
+	err = x.read(ctx, func(p *pgxpool.Pool) error {
+		list = nil
+		rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
+		if err != nil {
+			return err
+		}
+		return scan(rows, func(l *index.Found) { list = append(list, *l) })
+	})
+	return list, err
+}
+
+// Count implements index.Shared.
+func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
+	err = x.read(ctx, func(p *pgxpool.Pool) error {
+		var s statement
+		s.selects(&sel)
+		if q == nil {
+			return p.QueryRow(ctx, "select count(*) from treeline_index.log l"+s.clause(), s.args...).Scan(&n.Logs)
+		}
+		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
+		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
+			return err
+		}
+		terms := q.TermKeys()
+		n.With = make([]int, len(terms))
+		for i := range terms {
+			var s statement
+			s.selects(&sel)
+			condition := s.keys(&terms[i])
+			if condition == "" {
+				n.With[i] = n.Chunks
+				continue
+			}
+			s.where = append(s.where, "("+condition+" or c.whole)")
+			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Models implements index.Shared.
+func (x *Index) Models(ctx context.Context) (list []string, err error) {
+	err = x.read(ctx, func(p *pgxpool.Pool) error {
+		rows, err := p.Query(ctx, "select name from treeline_index.model order by name")
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		return err
+	})
+	return list, err
+}
+
+// IDs implements index.Shared.
+func (x *Index) IDs(ctx context.Context, l *index.Found, n int, take func(from int64, hash uint32)) error {
+	const sql = `select start, ids from treeline_index.chunk where log = $1 and n < $2 order by n`
+	return x.read(ctx, func(p *pgxpool.Pool) error {
+		rows, err := p.Query(ctx, sql, key(l.Source, l.Name), n)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var from int64
+			var ids []byte
+			if err := rows.Scan(&from, &ids); err != nil {
+				return err
+			}
+			for ; len(ids) >= 4; ids = ids[4:] {
+				take(from, binary.LittleEndian.Uint32(ids))
+			}
+		}
+		return rows.Err()
+	})
+}

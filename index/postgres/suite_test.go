@@ -1,0 +1,137 @@
+package postgres_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/index/postgres"
+	"github.com/treeline-dev/treeline/internal/pgtest"
+)
+
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	pgtest.Shared(t).Database(t, "suite")
+	direct := pgtest.Shared(t).URL("suite")
+	t.Run("direct", func(t *testing.T) { suite(t, direct, direct) })
+	t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite")) })
+}
+
+// suite runs the suite over an address of a database. Every test begins without an index.
+func suite(t *testing.T, direct, url string) {
+	indextest.Run(t, func(t *testing.T) (func() indextest.Index, indextest.Kept) {
+		c, err := pgx.Connect(t.Context(), direct)
+		if err == nil {
+			t.Cleanup(func() { c.Close(context.Background()) })
+			_, err = c.Exec(t.Context(), "drop schema if exists treeline_index cascade")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return func() indextest.Index {
+			x, err := postgres.Open(url, postgres.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { x.Close() })
+			return &whole{t: t, x: x, c: c, of: map[*index.Log]string{}}
+		}, indextest.Everything
+	})
+}
+
+// whole lets the suite look at all of a shared index at once.
+type whole struct {
+	t *testing.T
+	x *postgres.Index
+	c *pgx.Conn
+	// of has the source of each log that was returned.
+	of map[*index.Log]string
+}
+
+func (w *whole) must(err error) {
+	if err != nil {
+		w.t.Helper()
+		w.t.Fatal(err)
+	}
+}
+
+// Put puts updates one after the other.
+func (w *whole) Put(updates ...index.Update) {
+	for _, u := range updates {
+		known := w.Catalogue()
+		if u.Forget {
+			for _, l := range known.Logs(u.Source) {
+				u.Remove = append(u.Remove, l.Name)
+			}
+			w.must(w.x.Put(w.t.Context(), "", index.Update{Source: u.Source, Remove: u.Remove}))
+			known, u.Forget, u.Remove = &index.Catalogue{}, false, nil
+		}
+		last := map[string]int{}
+		for i := range u.Put {
+			last[u.Put[i].Name] = i
+		}
+		var put []index.Log
+		for i, l := range u.Put {
+			if last[l.Name] != i {
+				continue // a later one follows
+			}
+			if was, ok := known.Log(u.Source, l.Name); ok {
+				l.Before = &was.Stamp
+			}
+			put = append(put, l)
+		}
+		u.Put = put
+		w.must(w.x.Put(w.t.Context(), "", u))
+	}
+}
+
+func (w *whole) Commit(context.Context) error { return nil }
+func (w *whole) Close() error                 { return w.x.Close() }
+
+func (w *whole) Catalogue() *index.Catalogue {
+	list, err := w.x.Select(w.t.Context(), index.Selection{})
+	w.must(err)
+	slices.SortFunc(list, func(a, b index.Found) int {
+		return slices.Compare([]string{a.Source, a.Name}, []string{b.Source, b.Name})
+	})
+	c := &index.Catalogue{}
+	for _, l := range list {
+		if n := len(c.Sources); n == 0 || c.Sources[n-1].Key != l.Source {
+			c.Sources = append(c.Sources, index.Source{Key: l.Source})
+		}
+		s := &c.Sources[len(c.Sources)-1]
+		s.Logs = append(s.Logs, l.Log)
+	}
+	for _, s := range c.Sources {
+		for i := range s.Logs {
+			w.of[&s.Logs[i]] = s.Key
+		}
+	}
+	return c
+}
+
+func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int) {
+	for i, l := range logs {
+		sum := sha256.Sum256([]byte(w.of[l] + "/" + l.Name))
+		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, sig from treeline_index.chunk where log = $1 order by n", sum[:16])
+		w.must(err)
+		for rows.Next() {
+			var k index.Kept
+			var flags int
+			w.must(rows.Scan(&k.From, &k.To, &flags, &k.Sig))
+			k.Flags = byte(flags)
+			take(i, &k)
+		}
+		w.must(rows.Err())
+	}
+	return nil
+}
+
+func (w *whole) IDs(l *index.Log, n int, take func(from int64, hash uint32)) error {
+	return w.x.IDs(w.t.Context(), &index.Found{Source: w.of[l], Log: *l}, n, take)
+}

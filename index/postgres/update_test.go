@@ -1,0 +1,154 @@
+package postgres_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/postgres"
+	"github.com/treeline-dev/treeline/internal/world"
+)
+
+// create makes a session of some words in the archive.
+func (a *archive) create(name string, words ...string) backend.Log {
+	a.Helper()
+	var lines []string
+	for i, w := range words {
+		lines = append(lines, world.Said(fmt.Sprintf("e%d", i), "", w))
+	}
+	content := strings.Split(strings.TrimSuffix(world.Log(name, "/work/garden", lines...), "\n"), "\n")
+	var records [][]byte
+	for _, line := range content {
+		records = append(records, []byte(line))
+	}
+	l, err := a.b.Create(a.Context(), "one-00000001/omp/-garden/"+name+".jsonl", records...)
+	a.must(err)
+	return l
+}
+
+// exec runs a statement in the database.
+func (a *archive) exec(sql string) {
+	a.Helper()
+	c, err := pgx.Connect(a.Context(), a.url)
+	a.must(err)
+	defer c.Close(a.Context())
+	_, err = c.Exec(a.Context(), sql)
+	a.must(err)
+}
+
+// finds compares the sessions in which a word is found.
+func (a *archive) finds(f *find.Finder, word string, want ...string) {
+	a.Helper()
+	res, err := f.Search(a.Context(), word, find.Options{Problem: func(err error) { a.Error(err) }})
+	a.must(err)
+	got := []string{}
+	for i := range res.Hits {
+		got = append(got, string(res.Hits[i].Session.ID))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		a.Errorf("%s is found in %q, want %q", word, got, want)
+	}
+}
+
+// TestRebuild: an index that was dropped, that another version wrote, or whose mark is from another server is made again.
+func TestRebuild(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "rebuild")
+	f := a.shared()
+	a.finds(f, "apricot") // there is no table yet
+	a.create("a", "apricot")
+	a.finds(f, "apricot", "a")
+	for i, sql := range []string{
+		"drop schema treeline_index cascade",
+		"update treeline_index.mark set encoding = 0; update treeline_index.log set entry = ''",
+		"update treeline_index.mark set xid = '999999999999'",
+	} {
+		a.exec(sql)
+		name := fmt.Sprint("b", i)
+		a.create(name, "bilberry"+name)
+		f := a.shared()
+		a.finds(f, "apricot", "a")
+		a.finds(f, "bilberry"+name, name)
+	}
+	a.exec("update treeline_index.mark set encoding = encoding + 1")
+	if _, err := a.shared().Catalogue(t.Context(), find.RefreshOptions{}); err == nil {
+		t.Error("the index of a newer program is used")
+	}
+}
+
+// TestReadOnly: a program that may not write uses the index as it is, and says so.
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "readonly")
+	a.create("a", "apricot")
+	a.finds(a.shared(), "apricot", "a")
+	a.create("b", "apricot")
+	x, err := postgres.Open(a.url+"&default_transaction_read_only=on", postgres.Options{})
+	a.must(err)
+	f := find.NewShared(a.m, x, a.clock)
+	defer f.Close()
+	var told []string
+	res, err := f.Search(t.Context(), "apricot", find.Options{Problem: func(err error) { told = append(told, err.Error()) }})
+	a.must(err)
+	if len(res.Hits) != 1 || len(told) != 1 || !strings.Contains(told[0], index.ErrReadOnly.Error()) {
+		t.Errorf("%d hits, %q", len(res.Hits), told)
+	}
+}
+
+// TestUpdaters: several programs bring the index up to date while sessions are written. In the end it is what one makes.
+func TestUpdaters(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "updaters")
+	var logs []backend.Log
+	for i := range 6 {
+		logs = append(logs, a.create(fmt.Sprint("s", i), "apricot"))
+	}
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for range 3 {
+		f := a.shared()
+		wg.Go(func() {
+			for {
+				if _, err := f.Catalogue(t.Context(), find.RefreshOptions{Problem: func(err error) { t.Error(err) }}); err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for n := range 60 {
+		i := n % len(logs)
+		var err error
+		// Long enough that logs have several chunks.
+		text := fmt.Sprintf("bilberry%d %s", n, strings.Repeat(fmt.Sprintf("word%d ", n), 2000))
+		logs[i], err = a.b.Append(t.Context(), logs[i], []byte(world.Said(fmt.Sprintf("n%d", n), "", text)))
+		a.must(err)
+	}
+	close(done)
+	wg.Wait()
+	shared := a.shared()
+	a.sameRows(a.local(), shared, 0)
+	for n := range 60 {
+		a.finds(shared, fmt.Sprint("bilberry", n), fmt.Sprint("s", n%len(logs)))
+	}
+	// Every program saw all changes: nothing is left to read.
+	x, err := postgres.Open(a.url, postgres.Options{})
+	a.must(err)
+	defer x.Close()
+	if list, _, err := x.Changes(t.Context(), 10); err != nil || len(list) > 0 {
+		t.Errorf("%d changes are left, %v", len(list), err)
+	}
+}

@@ -1,0 +1,256 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Shared is an index beside the logs in a database. All programs that use the logs share it. It learns from the database which
+// logs changed, and it answers filters, orders, pages and searches itself, so that a list of a million sessions costs no more
+// than its page. Everything in it is derived: it can be dropped at any time.
+//
+// A source is the folder of an archive in which its logs are: ORIGIN/SOURCE; see backend.SplitArchived. Several programs may
+// bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
+// not overwritten. All methods may be called from several goroutines at once.
+type Shared interface {
+	// Changes gives logs that are not as the index knows them, the oldest change first, and at most so many. mark stands for
+	// what was looked at: pass it to Put when all changes of the list are put. A list that is not full has all of them.
+	Changes(ctx context.Context, most int) (list []Change, mark Mark, err error)
+
+	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says: if
+	// not, another program was faster, and the error is ErrOvertaken. The mark is then not kept; ask for the changes again.
+	// Update.Forget must not be set. The zero Mark changes nothing.
+	Put(ctx context.Context, mark Mark, updates ...Update) error
+
+	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
+	Select(ctx context.Context, s Selection) ([]Found, error)
+
+	// Count counts the logs that fit; Order, After and Limit do not matter. With a query, it also counts their chunks.
+	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
+
+	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
+	// there are no more. s.Limit is about how many logs are looked at for one answer.
+	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
+
+	// Models gives the names of all models that answered in a session, in order. A model of sessions that are gone may be among
+	// them.
+	Models(ctx context.Context) ([]string, error)
+
+	// IDs calls take with the hashes of ids of the first n chunks of a log, as Index.IDs does.
+	IDs(ctx context.Context, l *Found, n int, take func(from int64, hash uint32)) error
+
+	// Close closes the connections.
+	Close() error
+}
+
+// Counts are how many logs fit, how many chunks these have, and how many chunks may have each term of a query.
+type Counts struct {
+	Logs, Chunks int
+	With         []int
+}
+
+// Driver opens the indexes beside the logs of one kind of archive.
+type Driver struct {
+	// Scheme is the scheme of the archive's URL.
+	Scheme string
+	// Open opens the index of the archive at a root, as backend.Driver.Open takes it.
+	Open func(root string) (Shared, error)
+}
+
+// Errors that callers of a Shared index tell apart with errors.Is.
+var (
+	// ErrOvertaken: another program has changed what is known of a log. Nothing was put.
+	ErrOvertaken = errors.New("another program has updated the index at the same moment")
+	// ErrReadOnly: this program may not bring the index up to date. It can still be read.
+	ErrReadOnly = errors.New("the index cannot be written")
+)
+
+// Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
+type Mark string
+
+// Change is a log that is not as the index knows it.
+type Change struct {
+	Source, Name string
+	// Gone: it was removed.
+	Gone bool
+	// Known is what the index knows of it, nil if nothing.
+	Known *Found
+}
+
+// Facts are what lists filter and sort by. They follow from the summary and from where the log is, of which the index knows
+// nothing. Times are nanoseconds since 1970; Unknown if there is none.
+type Facts struct {
+	// ID, CWD, Title, Parent and Created are those of the row in a list: the name of a log may say what its records do not.
+	ID, CWD, Title, Parent string
+	Created                session.Time
+	// Heading is what lists call the session.
+	Heading string
+	// When is the time that lists are ordered by, Made that of creation. Used is when the session was last used: nothing in it
+	// is newer. Touched is the latest of these and of the last change of the log.
+	When, Made, Used, Touched int64
+	// Run: the log is that of a run, which has no summary.
+	Run bool
+	// Problem says why the log could not be read; it has no summary then.
+	Problem string
+}
+
+// Unknown stands for a time that is not known. It is before all others.
+const Unknown = math.MinInt64
+
+// Found is a log of a Shared index.
+type Found struct {
+	Source string
+	Log
+	// Spans are the chunks that may match, in order.
+	Spans []Span
+}
+
+// Span is a chunk without its signature.
+type Span struct {
+	From, To int64
+	// Odd is Chunk.Odd.
+	Odd bool
+}
+
+// Order is what a Selection is sorted by. Equals are sorted by Facts.When, the newest first, and then by source and name.
+type Order string
+
+// The orders. All but OrderHeading and OrderCWD begin with the largest or the newest.
+const (
+	OrderWhen     Order = "when"
+	OrderUsed     Order = "used"
+	OrderMade     Order = "made"
+	OrderSize     Order = "size"
+	OrderMessages Order = "messages"
+	OrderTokens   Order = "tokens"
+	OrderCost     Order = "cost"
+	OrderHeading  Order = "heading"
+	OrderCWD      Order = "cwd"
+)
+
+// Selection says which logs are wanted. Conditions that are set must all hold.
+type Selection struct {
+	// Below is a folder of the archive: "", ORIGIN or ORIGIN/SOURCE. Sources are the sources to which the selection is
+	// limited; nil is all.
+	Below   string
+	Sources []string
+	// Dialects and CWDs have the log's, Models one of the models that answered.
+	Dialects, CWDs, Models []string
+	// Like has the beginning of the session's id, as LikeID gives it.
+	Like []string
+	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
+	// known. 0 sets no limit.
+	Since, Until       int64
+	Latest, MadeBefore int64
+	Has                Has
+	// First is that of the summary; 0 is any.
+	First uint64
+	// Runs are wanted, not sessions.
+	Runs bool
+	// Sessions: logs that are not sessions, or could not be read, are left out.
+	Sessions bool
+
+	Order Order
+	// After is the last log of the page before.
+	After *Position
+	// Limit is how many logs are wanted.
+	Limit int
+}
+
+// LikeID is the beginning of an id by which similar ones are found: eight characters.
+func LikeID(id string) string {
+	n := 0
+	for i := range id {
+		if n++; n > 8 {
+			return id[:i]
+		}
+	}
+	return id
+}
+
+// Position is a place in the order of a Selection.
+type Position struct {
+	// Key is the value that the list is sorted by: an int64, a float64 or a string.
+	Key any
+	// When and Name decide among equals. Name is that of the archive.
+	When int64
+	Name string
+}
+
+// PositionOf is the position of a log in an order.
+func (f *Found) PositionOf(o Order) *Position {
+	p := &Position{When: f.Facts.When, Name: f.Source + "/" + f.Name}
+	switch o {
+	case OrderUsed:
+		p.Key = f.Facts.Used
+	case OrderMade:
+		p.Key = f.Facts.Made
+	case OrderSize:
+		p.Key = f.Stamp.Size
+	case OrderMessages:
+		p.Key = int64(f.Summary.Messages)
+	case OrderTokens:
+		p.Key = f.Summary.Tokens.Total
+	case OrderCost:
+		p.Key = f.Summary.Cost
+	case OrderHeading:
+		p.Key = strings.ToLower(f.Facts.Heading)
+	case OrderCWD:
+		p.Key = f.Facts.CWD
+	default:
+		p.Key = f.Facts.When
+	}
+	return p
+}
+
+// EncodeLog gives the bytes from which DecodeLog makes a log again, without its chunks.
+func EncodeLog(l *Log) []byte {
+	var w writer
+	kept := *l
+	kept.pieces = nil
+	w.log(&kept)
+	f := &l.Facts
+	for _, s := range []string{f.ID, f.CWD, f.Title, f.Parent, f.Created.Text, f.Heading, f.Problem} {
+		w.string(s)
+	}
+	for _, n := range []int64{f.When, f.Made, f.Used, f.Touched} {
+		w.varint(n)
+	}
+	w.uvarint(uint64(boolBit(f.Run)))
+	return w.data
+}
+
+// EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
+const EncodingVersion = catalogueVersion<<8 | sigVersion
+
+// DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
+func DecodeLog(data []byte, chunks int) (Log, error) {
+	var l Log
+	r := reader{data: data, text: string(data), alone: true}
+	r.log(&l)
+	f := &l.Facts
+	for _, s := range []*string{&f.ID, &f.CWD, &f.Title, &f.Parent, &f.Created.Text, &f.Heading, &f.Problem} {
+		*s = r.string()
+	}
+	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
+	f.Run = r.uvarint() != 0
+	if r.bad || len(r.data) > 0 {
+		return Log{}, errDamaged
+	}
+	if chunks > 0 {
+		l.pieces = []piece{{chunks: chunks}}
+	}
+	return l, nil
+}
+
+func boolBit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

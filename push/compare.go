@@ -1,0 +1,129 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/logtree"
+)
+
+// growth is what became of a log since its watermark.
+type growth int
+
+const (
+	same      growth = iota // it holds what it held
+	grown                   // and more after that
+	rewritten               // something else
+)
+
+// original is a log that is open for copying.
+type original struct {
+	b     backend.Backend
+	at    backend.Log
+	r     backend.Reader
+	lines bool
+}
+
+// openOriginal opens a log as it is now.
+func openOriginal(ctx context.Context, b backend.Backend, name string) (*original, error) {
+	at, r, err := backend.OpenNow(ctx, b, name)
+	if err != nil {
+		return nil, err
+	}
+	return &original{b: b, at: at, r: r, lines: backend.Lines(b, name)}, nil
+}
+
+func (o *original) close() { _ = o.r.Close() } // it was only read
+
+// since says what became of the log since its watermark, and gives the hash of the bytes that the copy holds.
+func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, error) {
+	if o.at.Size < w.Of {
+		return rewritten, nil, nil
+	}
+	state := same
+	if o.at.Size > w.Of {
+		state = grown
+	}
+	if !o.lines && state == grown {
+		return rewritten, nil, nil // it is written as a whole
+	}
+	if w.Open != "" && o.lines {
+		head := make([]byte, min(headMost, w.Of))
+		if err := readFull(o.r, o.at.Name, head, 0); err != nil {
+			return rewritten, nil, err
+		}
+		tail := logtree.Tail{Backend: o.b, At: backend.Log{Name: o.at.Name, Generation: w.Open, Size: w.Size, Time: time.Unix(0, w.Nanos)}}
+		change, err := tail.Compare(ctx, o.at)
+		if err != nil {
+			return rewritten, nil, err
+		}
+		if d, ok := w.resume(head); ok && (change == logtree.Same || change == logtree.Grown) && headSum(head) == w.Head {
+			return state, d, nil
+		}
+	}
+	// Another file may hold the same bytes: it was copied, compressed, or restored.
+	d := newDigest()
+	if _, err := io.Copy(d, io.NewSectionReader(o.r, 0, w.Of)); err != nil {
+		return rewritten, nil, err
+	}
+	if d.sum() != w.Sum {
+		return rewritten, nil, nil
+	}
+	return state, d, nil
+}
+
+// note puts what the log is now into a watermark.
+func (o *original) note(w *watermark) {
+	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
+}
+
+// common compares the log with a copy whose mark is lost. It gives how many bytes of each agree: whole lines, or all of the
+// shorter one.
+func (o *original) common(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (of, there int64, d *digest, err error) {
+	r, err := backend.OpenLog(ctx, copied, at)
+	if err != nil {
+		return 0, 0, nil, err
+	}
+	defer r.Close()
+	d = newDigest()
+	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size}
+	for {
+		p, err := cut.next()
+		if err == io.EOF {
+			return of, there, d, nil
+		}
+		if err != nil {
+			return of, there, d, err
+		}
+		for rest := p.data; len(rest) > 0; {
+			n := len(rest)
+			if i := bytes.IndexByte(rest, '\n'); i >= 0 && o.lines {
+				n = i + 1
+			}
+			line := rest[:n]
+			rest = rest[n:]
+			sent := line
+			if redacted {
+				sent, _ = redactPiece(line, o.lines)
+			}
+			have := make([]byte, min(int64(len(sent)), at.Size-there))
+			if err := readFull(r, at.Name, have, there); err != nil {
+				return of, there, d, err
+			}
+			if !bytes.Equal(have, sent[:len(have)]) || len(have) < len(sent) && redacted {
+				return of, there, d, nil
+			}
+			there += int64(len(have))
+			if len(have) < len(sent) { // an exact copy that ends within the line
+				of += int64(len(have))
+				_, _ = d.Write(line[:len(have)])
+				return of, there, d, nil
+			}
+			of += int64(len(line))
+			_, _ = d.Write(line)
+		}
+	}
+}

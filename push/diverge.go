@@ -1,0 +1,185 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// diverged handles a log that has changed here and in the archive.
+func (s *sending) diverged(ctx context.Context, state growth) error {
+	theirs, err := backend.ReadAll(ctx, s.p.t.Backend, s.there)
+	if err != nil {
+		return err
+	}
+	branches, err := s.branches(ctx, state, theirs)
+	if err != nil {
+		return err
+	}
+	if branches {
+		s.e.Fate = Branched
+		end := int64(len(theirs))
+		if theirs[end-1] != '\n' {
+			s.lead, end = []byte{'\n'}, end+1
+		}
+		s.w.Elsewhere = append(s.w.Elsewhere[:len(s.w.Elsewhere):len(s.w.Elsewhere)], span{s.w.At, end})
+		return s.extend(ctx, false)
+	}
+	s.e.Fate = Forked
+	f, err := makeFork(s.it.src.Dialect, s.it.name, theirs, min(s.w.At, int64(len(theirs))))
+	if err != nil {
+		return err
+	}
+	if s.e.Fork = f.name; !s.p.opt.DryRun {
+		if err := s.p.keepFork(ctx, f); err != nil {
+			return err
+		}
+	}
+	return s.anew(ctx)
+}
+
+// branches reports whether both new parts can stand in one log.
+func (s *sending) branches(ctx context.Context, state growth, theirs []byte) (bool, error) {
+	if state != grown || s.there.Generation != s.w.CGen || s.there.Size <= s.w.At || s.w.Loose ||
+		!s.o.lines || !s.p.sameMode(&s.w) || !isTree(s.it.src.Dialect) {
+		return false, nil
+	}
+	if len(s.w.Elsewhere) == 0 {
+		// The copy may have been replaced by one that is longer.
+		of, there, _, err := s.o.common(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
+		if err != nil || of != s.w.Of || there != s.w.At {
+			return false, err
+		}
+	}
+	ours := make([]byte, s.o.at.Size)
+	if err := readFull(s.o.r, s.o.at.Name, ours, 0); err != nil {
+		return false, err
+	}
+	return disjoint(s.it.src.Dialect, ours, s.w.Of, theirs, s.w.At), nil
+}
+
+// isTree reports whether a format has branches.
+func isTree(d dialect.Dialect) bool {
+	w, ok := d.(dialect.Writer)
+	return ok && w.Habits().Branches
+}
+
+// disjoint reports whether no id of an entry occurs in the new parts of both logs, or in one and all of the other.
+func disjoint(d dialect.Dialect, a []byte, newA int64, b []byte, newB int64) bool {
+	known := map[session.EntryID]bool{}
+	for e := range logtree.FromText(d, "", a).Tree.Entries() {
+		if e.Span.Offset >= newA {
+			known[e.ID] = true
+		}
+	}
+	for e := range logtree.FromText(d, "", b).Tree.Entries() {
+		if e.Span.Offset >= newB && known[e.ID] {
+			return false
+		}
+	}
+	return true
+}
+
+// fork is a session made of a log that has diverged.
+type fork struct {
+	name    string // in the archive
+	of      string
+	content []byte
+}
+
+// makeFork makes a session of its own of a log. It has another id, made of its name and the first record that is new, so that it
+// is the same wherever it is made.
+func makeFork(d dialect.Dialect, name string, content []byte, common int64) (fork, error) {
+	first, _, _ := bytes.Cut(content[common:], []byte{'\n'})
+	seed := sha256.Sum256(append([]byte(name+"\x00"), first...))
+	f := fork{name: path.Join(path.Dir(name), fmt.Sprintf("%x-%s", seed[:4], path.Base(name))), of: name, content: content}
+	w, ok := d.(dialect.Writer)
+	if !ok || !backend.IsText(name) {
+		return f, nil
+	}
+	h := logtree.FromText(d, "", content).Tree.Header()
+	begun, _ := h.Timestamp.Time()
+	id, err := w.NewID(begun, io.MultiReader(bytes.NewReader(seed[:]), repeat(seed)))
+	if err != nil {
+		return f, err
+	}
+	f.content = renamed(d, w, content, h, id)
+	if !bytes.Equal(f.content, content) { // otherwise the log does not say its id
+		f.name = path.Join(path.Dir(name), path.Base(d.Layout().File(begun, id)))
+	}
+	return f, nil
+}
+
+// repeat is a reader without an end that always gives the same bytes.
+type repeat [sha256.Size]byte
+
+// Read implements io.Reader.
+func (r repeat) Read(p []byte) (int, error) { return copy(p, r[:]), nil }
+
+// renamed gives a log with another id of its session. Lines that cannot be read stay as they are.
+func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Header, id session.ID) []byte {
+	if h.Raw == nil {
+		return content
+	}
+	parent := string(h.ID)
+	to := dialect.NewSession{ID: id, CWD: h.CWD, Parent: parent}
+	to.Time, _ = h.Timestamp.Time()
+	out := make([]byte, 0, len(content)+len(content)/16)
+	stamper, stamps := d.(dialect.Stamper)
+	offset := int64(0)
+	for line := range bytes.Lines(content) {
+		record := bytes.TrimRight(line, "\r\n")
+		ending := line[len(record):]
+		changed := record
+		if h.Span.Offset >= offset && h.Span.End() <= offset+int64(len(record)) && !h.InEntry {
+			if header, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{ID: &id, Parent: &parent}); err == nil {
+				changed = bytes.Join([][]byte{record[:h.Span.Offset-offset], header, record[h.Span.End()-offset:]}, nil)
+			}
+		} else if stamps && len(record) > 0 {
+			if copied := stamper.Copy(record, h, to); copied != nil {
+				changed = copied
+			}
+		}
+		out = append(append(out, changed...), ending...)
+		offset += int64(len(line))
+	}
+	return out
+}
+
+// keepFork puts a fork into the archive. One that is there was made by an earlier try, or by a pull.
+func (p *pusher) keepFork(ctx context.Context, f fork) error {
+	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: f.of, Time: p.c.opt.Clock().UTC().Format(time.RFC3339)})
+	if err != nil {
+		return err
+	}
+	_, err = p.m.Overwrite(ctx, backend.Log{Name: f.name}, text, bytes.NewReader(f.content))
+	if !errors.Is(err, backend.ErrExist) {
+		return err
+	}
+	at, err := p.t.Backend.Stat(ctx, f.name)
+	if err != nil {
+		return err
+	}
+	have, err := backend.ReadAll(ctx, p.t.Backend, at)
+	switch {
+	case err != nil:
+		return err
+	case bytes.HasPrefix(have, f.content):
+		return nil
+	case bytes.HasPrefix(f.content, have):
+		_, err = p.m.Extend(ctx, at, text, strings.NewReader(string(f.content[len(have):])))
+		return err
+	}
+	return fmt.Errorf("%s: %w, and is not the fork that was to be kept there", f.name, backend.ErrExist)
+}

@@ -1,0 +1,121 @@
+package push_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// Logs of a tree family that were written here and elsewhere have both parts, as branches.
+func TestPushBranches(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	theirs := entry("eeee0001", "aaaa0002", "theirs")
+	d.append(file(a), theirs)
+	d.pushes(map[string]push.Fate{file(a): push.Ahead})
+	ours := entry("aaaa0003", "aaaa0002", "ours")
+	d.AppendPlain(pathA, ours)
+	d.pushes(map[string]push.Fate{file(a): push.Branched})
+	base := text(d.CWD, a, 3)
+	name := origin + "/omp/-garden/" + file(a)
+	if diff := cmp.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
+		t.Fatal(diff)
+	}
+	tree := logtree.FromText(d.Format("omp"), "", []byte(d.there()[name])).Tree
+	if n := len(tree.Children("aaaa0002")); n != 2 || len(tree.Problems()) > 0 {
+		t.Errorf("%d branches, problems %v", n, tree.Problems())
+	}
+	// It goes on from there, also without a state folder.
+	d.pushes(map[string]push.Fate{})
+	d.Must(os.RemoveAll(d.State))
+	d.pushes(map[string]push.Fate{})
+	more := entry("aaaa0004", "aaaa0003", "more")
+	d.AppendPlain(pathA, more)
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more}, d.there()); diff != "" {
+		t.Fatal(diff)
+	}
+	// And diverges again.
+	again := entry("eeee0002", "eeee0001", "again")
+	d.append(file(a), again)
+	last := entry("aaaa0005", "aaaa0004", "last")
+	d.AppendPlain(pathA, last)
+	d.pushes(map[string]push.Fate{file(a): push.Branched})
+	if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more + again + last}, d.there()); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// An id that occurs in both new parts, or a copy that was replaced elsewhere, makes a fork.
+func TestPushForks(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	theirs := entry("aaaa0003", "aaaa0002", "theirs")
+	d.append(file(a), theirs)
+	ours := entry("aaaa0003", "aaaa0002", "ours")
+	d.AppendPlain(pathA, ours)
+	got, _ := d.push(push.PushOptions{})
+	if got[file(a)] != push.Forked {
+		t.Fatalf("%v", got)
+	}
+	name, base := origin+"/omp/-garden/"+file(a), text(d.CWD, a, 3)
+	all := d.there()
+	if all[name] != base+ours || len(all) != 2 {
+		t.Fatalf("the archive has %v", all)
+	}
+	delete(all, name)
+	for fork, content := range all {
+		tree := logtree.FromText(d.Format("omp"), "", []byte(content)).Tree
+		h := tree.Header()
+		if !strings.HasSuffix(content, theirs) || h.ID == a || h.Parent != a || !strings.Contains(fork, string(h.ID)) || tree.Len() != 4 {
+			t.Errorf("%s is %s", fork, content)
+		}
+	}
+	d.pushes(map[string]push.Fate{})
+}
+
+// In a linear family there are no branches.
+func TestPushForksLinear(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	line := func(i int, said string) string {
+		return fmt.Sprintf(`{"role":"user","blocks":[{"type":"text","content":%q}],"id":"m%d","timestamp":"2026-02-16T10:00:0%d.000Z"}`+"\n", said, i, i)
+	}
+	id := "1f10b6e0-7a44-6000-8000-0123456789ab"
+	log := d.Put(".wave/projects/garden/"+id+".jsonl", line(1, "one"))
+	got, _ := d.push(push.PushOptions{})
+	if got[id+".jsonl"] != push.Created {
+		t.Fatalf("%v", got)
+	}
+	var name string
+	for name = range d.there() {
+	}
+	at, err := d.archive.Stat(d.Context(), name)
+	d.Must(err)
+	_, err = d.archive.Append(d.Context(), at, []byte(strings.TrimSpace(line(2, "theirs"))))
+	d.Must(err)
+	d.AppendPlain(log, line(3, "ours"))
+	if got, _ = d.push(push.PushOptions{}); got[id+".jsonl"] != push.Forked {
+		t.Fatalf("%v", got)
+	}
+	all := d.there()
+	if all[name] != line(1, "one")+line(3, "ours") || len(all) != 2 {
+		t.Fatalf("the archive has %v", all)
+	}
+	delete(all, name)
+	for fork, content := range all {
+		if content != line(1, "one")+line(2, "theirs") {
+			t.Errorf("%s is %s", fork, content)
+		}
+	}
+	d.pushes(map[string]push.Fate{})
+}

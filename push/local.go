@@ -1,0 +1,160 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// source is a source of this machine, and what it is called in archives.
+type source struct {
+	place.Source
+	name string
+	b    backend.Backend
+}
+
+// item is a log here.
+type item struct {
+	src *source
+	// log is as List shows it.
+	log backend.Log
+	// name is that in the archive.
+	name string
+	// of is the session that a file of its folder belongs to; nil for a log of its own.
+	of *item
+}
+
+// path is what people call the log.
+func (it *item) path() string { return it.src.PathOf(it.log.Name) }
+
+// plainName is the name of a log without the ending of compressed ones: in an archive it is the same log.
+func plainName(b backend.Backend, name string) string {
+	if backend.Compressed(b, name) {
+		return strings.TrimSuffix(name, path.Ext(name))
+	}
+	return name
+}
+
+// sources gives the sources that a filter chooses. One that cannot be opened is reported and left out.
+func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
+	matched := map[string]bool{}
+	for _, src := range c.m.Sources() {
+		s := &source{Source: src, name: place.SourceName(c.m.Env(), src)}
+		if len(f.Sources) > 0 {
+			i := slices.IndexFunc(f.Sources, func(name string) bool { return s.called(c.m, name) })
+			if i < 0 {
+				continue
+			}
+			matched[f.Sources[i]] = true
+		}
+		if src.Needs != "" || src.Origin != "" {
+			continue
+		}
+		if err := src.Err; err == nil {
+			s.b, err = c.m.Open(src.Root.Sessions)
+			if err == nil {
+				list = append(list, s)
+				continue
+			}
+			meter.problem(fmt.Errorf("%s: %w", src.Root.Sessions, err))
+		}
+	}
+	for _, name := range f.Sources {
+		if !matched[name] {
+			if _, err := c.m.Dialect(name); err != nil && !strings.Contains(name, ".") {
+				return nil, fmt.Errorf("%q: %w", name, place.ErrUnknownSource)
+			}
+		}
+	}
+	return list, nil
+}
+
+// called reports whether a name means the source: that of its agent, that in archives, or a folder that it lies in.
+func (s *source) called(m *place.Machine, name string) bool {
+	if d, err := m.Dialect(name); err == nil {
+		return place.Sessions(d).Family() == s.Dialect.Family() && (d == s.Dialect || place.IsRuns(d))
+	}
+	return name == s.name || place.Within(m.Absolute(name), s.Root.Sessions)
+}
+
+// items lists the logs of a source by their names in the archive. An error about a folder is reported, and the list goes on;
+// whole is then false.
+func (c *Copier) items(ctx context.Context, s *source, meter *meter) (list []*item, whole bool) {
+	var owned, rest []backend.Log
+	folders := map[string]int{} // of sessions, by prefix
+	layout, foldered := s.Dialect.Layout().(dialect.Foldered)
+	whole = true
+	for l, err := range s.b.List(ctx, "") {
+		switch {
+		case err != nil:
+			whole = false
+			meter.problem(fmt.Errorf("%s: %w", s.PathOf(l.Name), err))
+		case s.Owns(l.Name):
+			if foldered {
+				if name := layout.Folder(path.Base(l.Name)); name != "" {
+					folders[path.Join(path.Dir(l.Name), name)+"/"] = len(owned)
+				}
+			}
+			owned = append(owned, l)
+		case foldered:
+			rest = append(rest, l)
+		}
+	}
+	prefix := c.opt.Origin + "/" + s.name + "/"
+	for _, l := range owned {
+		list = append(list, &item{src: s, log: l, name: prefix + plainName(s.b, l.Name)})
+	}
+	for _, l := range rest {
+		for dir := path.Dir(l.Name); dir != "."; dir = path.Dir(dir) {
+			if i, ok := folders[dir+"/"]; ok {
+				list = append(list, &item{src: s, log: l, name: prefix + plainName(s.b, l.Name), of: list[i]})
+				break
+			}
+		}
+	}
+	return list, whole
+}
+
+// cwd gives the working directory of the session that a log belongs to; "" if it is not known.
+func (c *Copier) cwd(ctx context.Context, it *item) string {
+	if it.of != nil {
+		it = it.of
+	}
+	row := place.Row{Source: it.src.Source, Path: it.path(), Log: it.log}
+	c.m.NewPeeker().Peek(ctx, it.src.b, &row, place.ListOptions{})
+	return row.CWD
+}
+
+// shares reports whether the filter chooses the project of a log. What it learns is kept with the watermark.
+func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) (bool, *string) {
+	if f.Project == nil {
+		return true, nil
+	}
+	var cwd *string
+	if w != nil {
+		cwd = w.CWD
+	}
+	if cwd == nil {
+		dir := c.cwd(ctx, it)
+		cwd = &dir
+	}
+	return *cwd != "" && f.Project(*cwd), cwd
+}
+
+// blobs gives the blobs that references in a log mean; nil if there are none.
+func (c *Copier) blobs(it *item) blob.Reader {
+	return c.m.Blobs(it.path(), it.src.Dialect)
+}
+
+// Agent gives the name of the dialect from that of a source in an archive.
+func Agent(source string) string {
+	name, _, _ := strings.Cut(source, ".")
+	return name
+}

@@ -1,0 +1,182 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/redact"
+)
+
+// pieceSize is how much of a log travels in one step. A step is kept even if the next one fails.
+const pieceSize = 8 << 20
+
+// piece is a stretch of an original.
+type piece struct {
+	data []byte
+	// end is where it ends in the original. last: the original ends there.
+	end  int64
+	last bool
+}
+
+// cutter cuts an open log into pieces that end with a line, unless the log does not. The bytes of a piece are valid until the
+// next one.
+type cutter struct {
+	r        io.ReaderAt
+	name     string
+	pos, end int64
+	buf      []byte
+}
+
+// next gives the next piece; io.EOF after the last one.
+func (c *cutter) next() (piece, error) {
+	if c.pos >= c.end {
+		return piece{}, io.EOF
+	}
+	have := 0
+	for want := int64(pieceSize); ; want *= 2 {
+		n := int(min(want, c.end-c.pos))
+		if cap(c.buf) < n {
+			grown := make([]byte, n)
+			copy(grown, c.buf[:have])
+			c.buf = grown
+		}
+		c.buf = c.buf[:n]
+		if err := readFull(c.r, c.name, c.buf[have:], c.pos+int64(have)); err != nil {
+			return piece{}, err
+		}
+		have = n
+		data := c.buf
+		if c.pos+int64(n) < c.end {
+			i := bytes.LastIndexByte(data, '\n')
+			if i < 0 {
+				continue // a record is longer than a piece
+			}
+			data = data[:i+1]
+		}
+		c.pos += int64(len(data))
+		return piece{data: data, end: c.pos, last: c.pos == c.end}, nil
+	}
+}
+
+// readFull fills p, and fails with backend.ErrChanged if the log ends before that.
+func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
+	n, err := r.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s: %w", name, backend.ErrChanged)
+	}
+	return err
+}
+
+// endsLine reports whether a line ends at an offset of a log; the beginning counts.
+func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool {
+	if offset == 0 || !backend.Lines(b, name) {
+		return true
+	}
+	last := make([]byte, 1)
+	return readFull(r, name, last, offset-1) == nil && last[0] == '\n'
+}
+
+// redactPiece redacts a piece record by record. A whole log, which is no log of lines, is one record. The number of lines, their
+// ends and empty lines stay.
+func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
+	if !lines {
+		return redact.Record(data)
+	}
+	at := 0 // data up to here is in out
+	for start := 0; start < len(data); {
+		end := len(data)
+		if i := bytes.IndexByte(data[start:], '\n'); i >= 0 {
+			end = start + i
+		}
+		record := bytes.TrimSuffix(data[start:end], []byte{'\r'})
+		if clean, n := redact.Record(record); n > 0 {
+			out = append(append(out, data[at:start]...), clean...)
+			at, secrets = start+len(record), secrets+n
+		}
+		start = end + 1
+	}
+	if secrets == 0 {
+		return data, 0
+	}
+	return append(out, data[at:]...), secrets
+}
+
+// carrier takes blobs from one place to another, each once.
+type carrier struct {
+	from   blob.Reader
+	to     blob.Store
+	redact bool
+	meter  *meter
+	// done are the blobs that were looked at in this run; shared by all logs.
+	done *sync.Map
+}
+
+// batch is how many blobs are asked for in one step.
+const batch = 500
+
+// carry brings the blobs that records refer to. A blob that is missing here is no error: the record names it all the same.
+func (c *carrier) carry(ctx context.Context, records []byte) error {
+	if c.from == nil || c.to == nil {
+		return nil
+	}
+	var refs []blob.Ref
+	for ref := range blob.RefsIn(records) {
+		if _, known := c.done.LoadOrStore(ref, true); !known {
+			refs = append(refs, ref)
+		}
+	}
+	for len(refs) > 0 {
+		part := refs[:min(len(refs), batch)]
+		refs = refs[len(part):]
+		missing, err := blob.Missing(ctx, c.to, part)
+		if err == nil {
+			for _, ref := range missing {
+				if err = c.one(ctx, ref); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			for _, ref := range append(part, refs...) {
+				c.done.Delete(ref) // it is tried again with the next log
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// one brings a blob.
+func (c *carrier) one(ctx context.Context, ref blob.Ref) error {
+	content, err := blob.Get(ctx, c.from, ref)
+	if errors.Is(err, blob.ErrNotExist) {
+		return nil
+	}
+	if errors.Is(err, blob.ErrCorrupt) {
+		c.meter.problem(fmt.Errorf("%w; it was not copied", err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.redact && !strings.HasPrefix(http.DetectContentType(content), "image/") && len(redact.Find(string(content))) > 0 {
+		c.meter.problem(fmt.Errorf("%s: it has a secret, and was not copied", ref))
+		return nil
+	}
+	if _, err := c.to.Put(ctx, content); err != nil {
+		return err
+	}
+	c.meter.blob(len(content))
+	return nil
+}

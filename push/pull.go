@@ -1,0 +1,284 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// PullOptions say what Pull does.
+type PullOptions struct {
+	Filter
+	// Origins are those whose logs are copied, with the wildcards of path.Match; none is this machine's own.
+	Origins []string
+	// Into is a folder for all logs; "" puts those of this machine back into their sources, and others into Options.Pulled.
+	Into string
+	// Deletions moves logs that were removed in the archive to the trash.
+	Deletions bool
+	// DryRun only tells what would be done.
+	DryRun bool
+	// Workers is how many logs are copied at once; 0 is a number that suits the machine.
+	Workers int
+	// Event, if set, is told of each log that is not unchanged, Progress how far it is. Both are called by one goroutine at a
+	// time.
+	Event    func(Event)
+	Progress func(Progress)
+}
+
+// ErrNoLogs is wrapped by the error for origins that have no logs in the archive.
+var ErrNoLogs = errors.New("it has no logs of that origin")
+
+// puller is one Pull.
+type puller struct {
+	c     *Copier
+	t     Target
+	m     backend.Mirror
+	opt   PullOptions
+	marks *watermarks
+	meter *meter
+	own   map[string]*source // of this machine, by name in archives
+	here  map[string]*item   // what is there already, by name in the archive
+	blobs sync.Map           // that were carried
+}
+
+// Pull copies what is new in an archive to this machine. See Push for what the error and the report say.
+func (c *Copier) Pull(ctx context.Context, t Target, opt PullOptions) (Report, error) {
+	m, err := t.mirror()
+	if err != nil {
+		return Report{}, err
+	}
+	id, err := t.identity(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	p := &puller{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), own: map[string]*source{}, here: map[string]*item{}}
+	if p.marks, err = openWatermarks(c.opt.State, p.scope(id)); err != nil {
+		return Report{}, err
+	}
+	err = p.all(ctx)
+	return p.meter.report, errors.Join(err, p.marks.close())
+}
+
+// scope is what watermarks belong to: a folder of the caller's has its own.
+func (p *puller) scope(id string) string {
+	if p.opt.Into != "" && id != "" {
+		return id + "\x00" + p.opt.Into
+	}
+	return id
+}
+
+// all copies the logs of all origins that are chosen.
+func (p *puller) all(ctx context.Context) error {
+	origins, err := p.origins(ctx)
+	if err != nil {
+		return err
+	}
+	var todo []backend.Marked
+	for _, origin := range origins {
+		there, err := listed(ctx, p.m, origin+"/")
+		if err != nil {
+			return err
+		}
+		if err := p.look(ctx, origin, there); err != nil {
+			return err
+		}
+		for _, l := range there {
+			if p.chosen(l) {
+				todo = append(todo, l)
+			}
+		}
+	}
+	slices.SortFunc(todo, func(a, b backend.Marked) int { return strings.Compare(a.Name, b.Name) })
+	p.meter.at.Total = len(todo)
+	for _, l := range todo {
+		if w := p.marks.get(l.Name); w == nil || !w.copied(l.Log) {
+			p.meter.at.OfBytes += l.Size
+		}
+	}
+	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
+		e := p.log(ctx, todo[i])
+		if e.Err != nil && ctx.Err() != nil {
+			return
+		}
+		if e.Fate != "" {
+			p.meter.done(e)
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// origins gives the origins in the archive that are chosen.
+func (p *puller) origins(ctx context.Context) ([]string, error) {
+	if len(p.opt.Origins) == 0 {
+		if p.c.opt.Origin == "" {
+			return nil, ErrNoOrigin
+		}
+		return []string{p.c.opt.Origin}, nil
+	}
+	all, err := backend.Folders(ctx, p.t.Backend, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range p.marks.all() { // all its logs may be gone
+		if origin, _, _ := strings.Cut(w.Name, "/"); !slices.Contains(all, origin) {
+			all = append(all, origin)
+		}
+	}
+	var list []string
+	for _, pattern := range p.opt.Origins {
+		found := strings.ContainsAny(pattern, `*?[\`)
+		for _, origin := range all {
+			ok, err := path.Match(pattern, origin)
+			if err != nil {
+				return nil, fmt.Errorf("origin %q: %w", pattern, err)
+			}
+			// The name of a host is enough if it is one.
+			host := strings.LastIndexByte(origin, '-')
+			if ok || host > 0 && origin[:host] == pattern {
+				found = true
+				if !slices.Contains(list, origin) {
+					list = append(list, origin)
+				}
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("%s: %w: %q; it has %s", p.t.Shown, ErrNoLogs, pattern, strings.Join(all, ", "))
+		}
+	}
+	return list, nil
+}
+
+// back reports whether the logs of an origin go back into their sources.
+func (p *puller) back(origin string) bool { return origin == p.c.opt.Origin && p.opt.Into == "" }
+
+// look finds out what is here of an origin.
+func (p *puller) look(ctx context.Context, origin string, there map[string]backend.Marked) error {
+	if p.back(origin) {
+		sources, err := p.c.sources(&Filter{}, p.meter)
+		if err != nil {
+			return err
+		}
+		for _, s := range sources {
+			p.own[s.name] = s
+			items, _ := p.c.items(ctx, s, p.meter)
+			for _, it := range items {
+				p.here[it.name] = it
+			}
+		}
+		return nil
+	}
+	seen := map[string]bool{}
+	for name := range there {
+		_, source, _, ok := backend.SplitArchived(name)
+		if !ok || seen[source] {
+			continue
+		}
+		seen[source] = true
+		s, err := p.folder(origin, source)
+		if err != nil {
+			return err
+		}
+		prefix := origin + "/" + source + "/"
+		for l, err := range s.b.List(ctx, "") {
+			if err != nil {
+				p.meter.problem(fmt.Errorf("%s: %w", s.PathOf(l.Name), err))
+				continue
+			}
+			p.here[prefix+l.Name] = &item{src: s, log: l, name: prefix + l.Name}
+		}
+	}
+	return nil
+}
+
+// folder gives the source for logs of another origin: a folder that is laid out as the agent's own, with blobs of its own.
+func (p *puller) folder(origin, name string) (*source, error) {
+	if s := p.own[origin+"/"+name]; s != nil {
+		return s, nil
+	}
+	dir := p.opt.Into
+	if dir == "" {
+		dir = p.c.opt.Pulled
+	}
+	d, err := p.c.m.Dialect(Agent(name))
+	if err != nil {
+		d = p.c.m.Dialects()[0] // of a program that knows more
+	}
+	root := d.Layout().RootAt(place.Join(dir, origin, name))
+	if root.Driver != "" {
+		root = dialect.Root{Sessions: place.Join(dir, origin, name, "sessions")} // files, though the agent has a database
+	}
+	s := &source{Source: place.Source{Dialect: d, Root: root}, name: name}
+	if s.b, err = p.c.m.Open(root.Sessions); err != nil {
+		return nil, err
+	}
+	p.own[origin+"/"+name] = s
+	return s, nil
+}
+
+// chosen reports whether the filter chooses a log, apart from its project.
+func (p *puller) chosen(l backend.Marked) bool {
+	_, source, _, ok := backend.SplitArchived(l.Name)
+	if !ok || p.opt.Since.After(l.Time) {
+		return false
+	}
+	agent := Agent(source)
+	return len(p.opt.Sources) == 0 || slices.Contains(p.opt.Sources, source) || slices.Contains(p.opt.Sources, agent)
+}
+
+// log copies one log.
+func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
+	origin, source, name, _ := backend.SplitArchived(there.Name)
+	e.Name = there.Name
+	s := p.own[source]
+	if !p.back(origin) {
+		s = p.own[origin+"/"+source]
+	}
+	if s == nil {
+		e.Fate, e.Why = Withheld, "this machine has no source "+source
+		return e
+	}
+	e.Path = s.PathOf(name)
+	it := p.here[there.Name]
+	if it != nil {
+		e.Path = it.path()
+	}
+	if p.opt.Project != nil {
+		row := place.Row{Source: s.Source, Path: e.Path, Log: there.Log}
+		p.c.m.NewPeeker().Peek(ctx, p.t.Backend, &row, place.ListOptions{})
+		if row.CWD == "" || !p.opt.Project(row.CWD) {
+			return Event{}
+		}
+	}
+	for try := 0; ; try++ {
+		f := &fetching{p: p, there: there, src: s, name: name, it: it, e: &e}
+		err := f.try(ctx)
+		if err == nil {
+			return e
+		}
+		changed := errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist) || errors.Is(err, backend.ErrChanged)
+		if changed && try < mostTries {
+			var now map[string]backend.Marked
+			if now, err = listed(ctx, p.m, there.Name); err == nil {
+				it = f.now(ctx)
+				if l, ok := now[there.Name]; ok {
+					there = l
+					continue
+				}
+				return Event{} // removed meanwhile
+			}
+		}
+		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)
+		return e
+	}
+}

@@ -1,0 +1,263 @@
+package push_test
+
+import (
+	"errors"
+	"os"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// pull pulls, and gives what became of the logs by the last part of their names.
+func (d *desk) pull(opt push.PullOptions) map[string]push.Fate {
+	d.Helper()
+	fates := map[string]push.Fate{}
+	opt.Event = func(e push.Event) {
+		fates[path.Base(e.Name)] = e.Fate
+		if e.Err != nil {
+			d.Errorf("%s: %v", e.Name, e.Err)
+		}
+	}
+	r, err := d.copier().Pull(d.Context(), push.Target{Backend: d.archive, Shown: "mem://team"}, opt)
+	d.Must(err)
+	for _, p := range r.Problems {
+		d.Error(p)
+	}
+	return fates
+}
+
+// pulls fails the test unless a pull of the machine's own logs does that.
+func (d *desk) pulls(want map[string]push.Fate) {
+	d.Helper()
+	if diff := cmp.Diff(want, d.pull(push.PullOptions{})); diff != "" {
+		d.Fatal(diff)
+	}
+}
+
+// holds fails the test unless a file holds that.
+func (d *desk) holds(path, want string) {
+	d.Helper()
+	got, err := os.ReadFile(path)
+	d.Must(err)
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		d.Fatal(diff)
+	}
+}
+
+// beside gives another machine with the same archive.
+func (d *desk) beside(t *testing.T) *desk {
+	o := newDesk(t)
+	o.origin, o.archive = "desktop-00c0ffee", d.archive
+	return o
+}
+
+// Logs of this machine come back to where they were, torn last lines and blobs included.
+func TestPullBack(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := blob.NewDir(d.At(".omp/agent/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
+	d.Must(err)
+	pathA := d.log(a, 3)
+	d.AppendPlain(pathA, entry("aaaa0003", "aaaa0002", ref.String())+`{"torn`)
+	d.log(b, 1)
+	d.push(push.PushOptions{})
+	d.pulls(map[string]push.Fate{})
+	// Removed here: it stays removed, whatever the archive has.
+	d.Must(os.Remove(pathA))
+	d.pulls(map[string]push.Fate{})
+	// On a new disk all comes back.
+	d.Must(os.RemoveAll(d.State))
+	d.Must(os.RemoveAll(d.At(".omp")))
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, d.pull(push.PullOptions{DryRun: true})); diff != "" || d.Exists(pathA) {
+		t.Fatal(diff)
+	}
+	d.pulls(map[string]push.Fate{file(a): push.Created, file(b): push.Created})
+	d.equal()
+	if ok, err := blob.NewDir(d.At(".omp/agent/blobs")).Has(d.Context(), ref); !ok || err != nil {
+		t.Errorf("the blob is missing: %v", err)
+	}
+	d.pulls(map[string]push.Fate{})
+	d.pushes(map[string]push.Fate{})
+}
+
+// What was written elsewhere comes here, and does not go back.
+func TestPullAhead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	theirs := entry("eeee0001", "aaaa0002", "theirs")
+	d.append(file(a), theirs)
+	d.pulls(map[string]push.Fate{file(a): push.Extended})
+	d.holds(pathA, text(d.CWD, a, 3)+theirs)
+	d.pushes(map[string]push.Fate{})
+	d.pulls(map[string]push.Fate{})
+	d.AppendPlain(pathA, entry("aaaa0003", "eeee0001", "ours"))
+	d.pulls(map[string]push.Fate{file(a): push.Ahead})
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.equal()
+	// Without a state folder it is the same.
+	d.append(file(a), entry("eeee0002", "aaaa0003", "theirs"))
+	d.Must(os.RemoveAll(d.State))
+	d.pulls(map[string]push.Fate{file(a): push.Extended})
+	d.equal()
+}
+
+// Both directions make the same branches of a log that has diverged, in any order, and go on from there.
+func TestDivergedBothWays(t *testing.T) {
+	t.Parallel()
+	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs")
+	for _, order := range []string{"pull push", "push pull", "pull pull push push", "push push pull pull"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			pathA := d.log(a, 3)
+			d.push(push.PushOptions{})
+			d.append(file(a), theirs)
+			d.AppendPlain(pathA, ours)
+			for step := range strings.FieldsSeq(order) {
+				if step == "pull" {
+					d.pull(push.PullOptions{})
+				} else {
+					d.push(push.PushOptions{})
+				}
+			}
+			base, name := text(d.CWD, a, 3), origin+"/omp/-garden/"+file(a)
+			d.holds(pathA, base+ours+theirs)
+			if diff := cmp.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
+				t.Fatal(diff)
+			}
+			d.pushes(map[string]push.Fate{})
+			d.pulls(map[string]push.Fate{})
+			more, again := entry("aaaa0004", "aaaa0003", "more"), entry("eeee0002", "eeee0001", "again")
+			d.AppendPlain(pathA, more)
+			d.pushes(map[string]push.Fate{file(a): push.Extended})
+			d.append(file(a), again)
+			d.pulls(map[string]push.Fate{file(a): push.Extended})
+			d.holds(pathA, base+ours+theirs+more+again)
+			if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more + again}, d.there()); diff != "" {
+				t.Fatal(diff)
+			}
+			d.pushes(map[string]push.Fate{})
+		})
+	}
+}
+
+// Both directions make the same fork.
+func TestForkedBothWays(t *testing.T) {
+	t.Parallel()
+	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("aaaa0003", "aaaa0002", "theirs")
+	for _, order := range []string{"pull push", "push pull", "pull pull push pull push"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			pathA := d.log(a, 3)
+			d.push(push.PushOptions{})
+			d.append(file(a), theirs)
+			d.AppendPlain(pathA, ours)
+			for step := range strings.FieldsSeq(order) {
+				if step == "pull" {
+					d.pull(push.PullOptions{})
+				} else {
+					d.push(push.PushOptions{})
+				}
+			}
+			d.holds(pathA, text(d.CWD, a, 3)+ours)
+			if n := len(d.there()); n != 2 {
+				t.Errorf("%d logs in the archive", n)
+			}
+			d.equal() // the fork is here and there
+			d.pushes(map[string]push.Fate{})
+			d.pulls(map[string]push.Fate{})
+		})
+	}
+}
+
+// Logs of other machines go into a folder of their own, with their blobs, and are kept up to date.
+func TestPullOthers(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := blob.NewDir(d.At(".omp/agent/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
+	d.Must(err)
+	pathA := d.log(a, 3)
+	d.AppendPlain(pathA, entry("aaaa0003", "aaaa0002", ref.String()))
+	d.push(push.PushOptions{})
+	o := d.beside(t)
+	if _, err := o.copier().Pull(o.Context(), push.Target{Backend: o.archive}, push.PullOptions{Origins: []string{"phone"}}); !errors.Is(err, push.ErrNoLogs) {
+		t.Errorf("an origin that does not exist: %v", err)
+	}
+	for _, name := range []string{"laptop", origin, "lap*"} {
+		want := map[string]push.Fate{file(a): push.Created}
+		if name != "laptop" {
+			want = map[string]push.Fate{}
+		}
+		if diff := cmp.Diff(want, o.pull(push.PullOptions{Origins: []string{name}})); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	pulled := o.At("pulled/" + origin + "/omp/sessions/-garden/" + file(a))
+	same := func() {
+		t.Helper()
+		content, err := os.ReadFile(pathA)
+		d.Must(err)
+		o.holds(pulled, string(content))
+	}
+	same()
+	if ok, err := blob.NewDir(o.At("pulled/"+origin+"/omp/blobs")).Has(o.Context(), ref); !ok || err != nil {
+		t.Errorf("the blob is missing: %v", err)
+	}
+	all := push.PullOptions{Origins: []string{"*"}, Deletions: true}
+	d.AppendPlain(pathA, entry("aaaa0004", "aaaa0003", "more"))
+	d.push(push.PushOptions{})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Extended}, o.pull(all)); diff != "" {
+		t.Fatal(diff)
+	}
+	same()
+	d.log(a, 1)
+	d.push(push.PushOptions{})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Replaced}, o.pull(all)); diff != "" {
+		t.Fatal(diff)
+	}
+	same()
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"*"}, Into: o.At("into")})); diff != "" {
+		t.Fatal(diff)
+	}
+	// A tombstone moves it to the trash, on request.
+	d.Must(os.Remove(pathA))
+	d.push(push.PushOptions{Deletions: true})
+	if got := o.pull(push.PullOptions{Origins: []string{"*"}}); len(got) != 0 || !o.Exists(pulled) {
+		t.Errorf("%v without being asked for", got)
+	}
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" || o.Exists(pulled) || !o.Exists(pulled+".trash") {
+		t.Error(diff)
+	}
+	if got := o.pull(all); len(got) != 0 {
+		t.Errorf("once more: %v", got)
+	}
+}
+
+// A redacted copy is never pulled into its origin, but other machines have it.
+func TestPullRedacted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 1)
+	d.AppendPlain(pathA, entry("aaaa0001", "aaaa0000", "key "+key))
+	d.push(push.PushOptions{Redact: true})
+	d.pulls(map[string]push.Fate{})
+	d.append(file(a), entry("eeee0001", "aaaa0001", "theirs"))
+	d.pulls(map[string]push.Fate{file(a): push.Withheld})
+	d.Must(os.RemoveAll(d.State))
+	d.Must(os.Remove(pathA))
+	d.pulls(map[string]push.Fate{file(a): push.Withheld})
+	if d.Exists(pathA) {
+		t.Error("a redacted copy was pulled into its origin")
+	}
+	o := d.beside(t)
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"laptop"}})); diff != "" {
+		t.Error(diff)
+	}
+}

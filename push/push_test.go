@@ -1,0 +1,370 @@
+package push_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/push"
+)
+
+const (
+	origin = "laptop-3f9a2c1b"
+	// garden is the folder of omp's sessions of a directory.
+	garden = ".omp/agent/sessions/-garden/"
+	key    = "AKIA" + "QYLPMN5HHHFPZAM2" // looks like a key of AWS
+)
+
+// desk is a machine with an archive.
+type desk struct {
+	*world.World
+	archive archive
+	origin  string
+}
+
+// archive is what a place for copies can do.
+type archive interface {
+	backend.Backend
+	backend.Mirror
+	blob.Keeper
+}
+
+// newDesk makes a machine with an archive in memory.
+func newDesk(t *testing.T) *desk { return newDeskAt(t, memory.ArchiveDriver("mem"), "mem://team") }
+
+func newDeskAt(t *testing.T, driver backend.Driver, url string) *desk {
+	d := &desk{origin: origin}
+	d.World = world.New(t, func(w *world.World) { w.State = w.At("state") })
+	b, err := driver.Open(url, backend.OpenOptions{})
+	d.Must(err)
+	d.Cleanup(func() { b.Close() })
+	d.archive = b.(archive)
+	return d
+}
+
+// copier gives a Copier as a new process would have it.
+func (d *desk) copier() *push.Copier {
+	m := d.Machine()
+	d.Cleanup(func() { m.Close() })
+	return push.New(push.Options{
+		Machine: m, Origin: d.origin, State: d.State, Pulled: d.At("pulled"),
+		Trash: func(_ context.Context, path string) error { return os.Rename(path, path+".trash") },
+	})
+}
+
+// push pushes, and gives what became of the logs by the last part of their names.
+func (d *desk) push(opt push.PushOptions) (map[string]push.Fate, push.Report) {
+	d.Helper()
+	fates := map[string]push.Fate{}
+	opt.Event = func(e push.Event) {
+		fates[path.Base(e.Name)] = e.Fate
+		if e.Err != nil {
+			d.Errorf("%s: %v", e.Name, e.Err)
+		}
+	}
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: "mem://team"}, opt)
+	d.Must(err)
+	for _, p := range r.Problems {
+		d.Error(p)
+	}
+	return fates, r
+}
+
+// pushes fails the test unless a push does that.
+func (d *desk) pushes(want map[string]push.Fate) push.Report {
+	d.Helper()
+	got, r := d.push(push.PushOptions{})
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.Fatal(diff)
+	}
+	return r
+}
+
+// there gives the logs of the archive.
+func (d *desk) there() map[string]string {
+	d.Helper()
+	all := map[string]string{}
+	for l, err := range d.archive.List(d.Context(), "") {
+		d.Must(err)
+		content, err := backend.ReadAll(d.Context(), d.archive, l)
+		d.Must(err)
+		all[l.Name] = string(content)
+	}
+	return all
+}
+
+// equal fails the test unless the archive has exactly the logs of omp that are here.
+func (d *desk) equal() {
+	d.Helper()
+	want := map[string]string{}
+	dir := d.At(garden)
+	entries, err := os.ReadDir(dir)
+	d.Must(err)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".jsonl") {
+			continue
+		}
+		content, err := os.ReadFile(dir + "/" + e.Name())
+		d.Must(err)
+		want[origin+"/omp/-garden/"+e.Name()] = string(content)
+	}
+	if diff := cmp.Diff(want, d.there()); diff != "" {
+		d.Fatal(diff)
+	}
+}
+
+// log makes a session of omp with a prompt and n answers.
+func (d *desk) log(id string, n int) (path string) {
+	d.Helper()
+	return d.Put(garden+"2026-02-16T10-00-00-000Z_"+id+".jsonl", text(d.CWD, id, n))
+}
+
+func text(cwd, id string, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:00:00.000Z","cwd":%q}`+"\n", id, cwd)
+	for i := range n {
+		b.WriteString(entry(fmt.Sprintf("%s%04d", id[:4], i), parentOf(id, i), fmt.Sprintf("message %d", i)))
+	}
+	return b.String()
+}
+
+func parentOf(id string, i int) string {
+	if i == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%04d", id[:4], i-1)
+}
+
+// entry makes a record of omp.
+func entry(id, parent, said string) string {
+	p := "null"
+	if parent != "" {
+		p = fmt.Sprintf("%q", parent)
+	}
+	return fmt.Sprintf(`{"type":"message","id":%q,"parentId":%s,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":%q,"timestamp":1}}`+"\n", id, p, said)
+}
+
+const a, b = "aaaa1111-0000-4000-8000-000000000001", "bbbb1111-0000-4000-8000-000000000002"
+
+func file(id string) string { return "2026-02-16T10-00-00-000Z_" + id + ".jsonl" }
+
+// Only what is new travels, and the copies are equal byte for byte, torn last lines included.
+func TestPush(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA, _ := d.log(a, 3), d.log(b, 2)
+	r := d.pushes(map[string]push.Fate{file(a): push.Created, file(b): push.Created})
+	d.equal()
+	if r.Bytes == 0 || r.Logs[push.Created] != 2 {
+		t.Errorf("report %+v", r)
+	}
+	if r = d.pushes(map[string]push.Fate{}); r.Bytes != 0 || r.Logs[push.Unchanged] != 2 {
+		t.Errorf("nothing changed: %+v", r)
+	}
+	more := entry("aaaa0003", "aaaa0002", "more") + `{"type":"mess`
+	d.AppendPlain(pathA, more)
+	if r = d.pushes(map[string]push.Fate{file(a): push.Extended}); r.Bytes != int64(len(more)) {
+		t.Errorf("%d bytes travelled, want %d", r.Bytes, len(more))
+	}
+	d.equal()
+	d.AppendPlain(pathA, `age"}`+"\n")
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.equal()
+	// Rewritten at its origin: it replaces its copy.
+	d.log(a, 1)
+	d.pushes(map[string]push.Fate{file(a): push.Replaced})
+	d.equal()
+	// Another file with the same bytes and more has only grown.
+	d.Must(os.Remove(pathA))
+	d.log(a, 2)
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.equal()
+	// A header that is edited in place.
+	content, err := os.ReadFile(pathA)
+	d.Must(err)
+	d.Must(os.WriteFile(pathA, []byte(strings.Replace(string(content), `10:00:00.000Z`, `10:00:00.001Z`, 1)+entry("aaaa0009", "aaaa0000", "x")), 0o600))
+	d.pushes(map[string]push.Fate{file(a): push.Replaced})
+	d.equal()
+}
+
+// Watermarks that are lost are rebuilt from the marks of the copies, without sending anything again.
+func TestPushWithoutState(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA, _ := d.log(a, 30), d.log(b, 2)
+	d.push(push.PushOptions{})
+	d.Must(os.RemoveAll(d.State))
+	d.pushes(map[string]push.Fate{})
+	d.Must(os.RemoveAll(d.State))
+	more := entry("aaaa0030", "aaaa0029", "more")
+	d.AppendPlain(pathA, more)
+	if r := d.pushes(map[string]push.Fate{file(a): push.Extended}); r.Bytes != int64(len(more)) {
+		t.Errorf("%d bytes travelled, want %d", r.Bytes, len(more))
+	}
+	d.equal()
+	// A copy without a mark is compared.
+	for l, err := range d.archive.List(d.Context(), "") {
+		d.Must(err)
+		d.Must(d.archive.Remove(d.Context(), l))
+		content, err := os.ReadFile(d.At(garden + path.Base(l.Name)))
+		d.Must(err)
+		_, err = d.archive.Overwrite(d.Context(), backend.Log{Name: l.Name}, "", bytes.NewReader(content[:len(content)/2]))
+		d.Must(err)
+	}
+	d.Must(os.RemoveAll(d.State))
+	d.pushes(map[string]push.Fate{file(a): push.Extended, file(b): push.Extended})
+	d.equal()
+}
+
+// An old state folder does not make a push send what the archive has.
+func TestPushWithOldState(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	old, err := os.ReadDir(d.State + "/push")
+	d.Must(err)
+	saved, err := os.ReadFile(d.State + "/push/" + old[0].Name())
+	d.Must(err)
+	d.AppendPlain(pathA, entry("aaaa0003", "aaaa0002", "more"))
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.Must(os.WriteFile(d.State+"/push/"+old[0].Name(), append(saved, `{"name":"torn`...), 0o600))
+	d.pushes(map[string]push.Fate{})
+	d.equal()
+	d.AppendPlain(pathA, entry("aaaa0004", "aaaa0003", "more"))
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.equal()
+}
+
+// A filter leaves logs out, and another one does not start over.
+func TestPushFilters(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.log(b, 2)
+	old := time.Now().Add(-48 * time.Hour)
+	d.Must(os.Chtimes(pathA, old, old))
+	got, _ := d.push(push.PushOptions{Filter: push.Filter{Since: time.Now().Add(-time.Hour)}})
+	if diff := cmp.Diff(map[string]push.Fate{file(b): push.Created}, got); diff != "" {
+		t.Error(diff)
+	}
+	got, _ = d.push(push.PushOptions{Filter: push.Filter{Sources: []string{"claude"}}})
+	if len(got) != 0 {
+		t.Errorf("pushed %v", got)
+	}
+	got, _ = d.push(push.PushOptions{Filter: push.Filter{Project: func(cwd string) bool { return cwd == "/elsewhere" }}})
+	if len(got) != 0 {
+		t.Errorf("pushed %v", got)
+	}
+	got, _ = d.push(push.PushOptions{Filter: push.Filter{Sources: []string{"omp"}, Project: func(cwd string) bool { return cwd == d.CWD }}})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" {
+		t.Error(diff)
+	}
+	d.equal()
+	_, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive}, push.PushOptions{Filter: push.Filter{Sources: []string{"nonsense"}}})
+	if err == nil {
+		t.Error("an unknown source was accepted")
+	}
+}
+
+// A dry run tells, and changes nothing.
+func TestPushDry(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	got, _ := d.push(push.PushOptions{DryRun: true})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" || len(d.there()) != 0 || d.Exists(d.State) {
+		t.Error(diff, d.there(), d.Exists(d.State))
+	}
+	d.push(push.PushOptions{})
+	d.AppendPlain(pathA, entry("aaaa0003", "aaaa0002", "more"))
+	before := d.there()
+	got, _ = d.push(push.PushOptions{DryRun: true})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Extended}, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(before, d.there()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Deletions travel on request only, and never take what was written elsewhere with them.
+func TestPushDeletions(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA, pathB := d.log(a, 3), d.log(b, 2)
+	d.push(push.PushOptions{})
+	d.Must(os.Remove(pathA))
+	d.pushes(map[string]push.Fate{})
+	if len(d.there()) != 2 {
+		t.Fatal("a deletion was passed on without being asked for")
+	}
+	got, _ := d.push(push.PushOptions{Deletions: true})
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, got); diff != "" {
+		t.Fatal(diff)
+	}
+	d.equal()
+	// It comes back if it comes back here.
+	d.log(a, 3)
+	d.pushes(map[string]push.Fate{file(a): push.Created})
+	d.equal()
+	// Written elsewhere since.
+	d.append(file(b), entry("eeee0001", "bbbb0001", "elsewhere"))
+	d.Must(os.Remove(pathB))
+	if got, _ = d.push(push.PushOptions{Deletions: true}); got[file(b)] != push.Withheld || len(d.there()) != 2 {
+		t.Errorf("%v, and the archive has %d logs", got, len(d.there()))
+	}
+	// Removed in the archive: it is not pushed again before it changes.
+	at, err := d.archive.Stat(d.Context(), origin+"/omp/-garden/"+file(a))
+	d.Must(err)
+	d.Must(d.archive.Remove(d.Context(), at))
+	d.pushes(map[string]push.Fate{file(a): push.Withheld})
+}
+
+// append writes to a copy in the archive, as another machine would.
+func (d *desk) append(name string, records ...string) {
+	d.Helper()
+	at, err := d.archive.Stat(d.Context(), origin+"/omp/-garden/"+name)
+	d.Must(err)
+	for _, r := range records {
+		at, err = d.archive.Append(d.Context(), at, []byte(strings.TrimSuffix(r, "\n")))
+		d.Must(err)
+	}
+}
+
+// Blobs go before the records that refer to them, each once.
+func TestPushBlobs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	store := blob.NewDir(d.At(".omp/agent/blobs"))
+	image := []byte("\x89PNG\r\n\x1a\n image")
+	ref, err := store.Put(d.Context(), image)
+	d.Must(err)
+	secret, err := store.Put(d.Context(), []byte("export AWS_ACCESS_KEY_ID="+key))
+	d.Must(err)
+	pathA := d.log(a, 1)
+	d.AppendPlain(pathA, entry("aaaa0001", "aaaa0000", ref.String()+" "+secret.String()+" "+blob.Sum([]byte("missing")).String()))
+	_, r := d.push(push.PushOptions{})
+	if r.Blobs != 2 {
+		t.Errorf("%d blobs", r.Blobs)
+	}
+	got, err := blob.Get(d.Context(), d.archive.Blobs(""), ref)
+	if err != nil || !slices.Equal(got, image) {
+		t.Errorf("%q, %v", got, err)
+	}
+	d.AppendPlain(pathA, entry("aaaa0002", "aaaa0001", ref.String()))
+	if _, r = d.push(push.PushOptions{}); r.Blobs != 0 {
+		t.Errorf("%d blobs were sent again", r.Blobs)
+	}
+}

@@ -1,0 +1,108 @@
+package push_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// A redacted copy has a record for each record, without the secrets of that record, and is extended like an exact one.
+func TestPushRedacted(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 1)
+	secret := entry("aaaa0001", "aaaa0000", "key "+key)
+	d.AppendPlain(pathA, secret+"AWS_ACCESS_KEY_ID="+key+"\n\n")
+	redacted := func() string {
+		t.Helper()
+		_, r := d.push(push.PushOptions{Redact: true})
+		if len(r.Problems) > 0 {
+			t.Error(r.Problems)
+		}
+		return d.there()[origin+"/omp/-garden/"+file(a)]
+	}
+	const mark = "[redacted: aws access key]"
+	want := text(d.CWD, a, 1) + strings.Replace(secret, key, mark, 1) + "AWS_ACCESS_KEY_ID=" + mark + "\n\n"
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	d.AppendPlain(pathA, secret)
+	want += strings.Replace(secret, key, mark, 1)
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	// Half a line waits: it may be half a key.
+	d.AppendPlain(pathA, `{"type":"custom","key":"`+key[:12])
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	d.AppendPlain(pathA, key[12:]+`"}`+"\n")
+	want += `{"type":"custom","key":"` + mark + `"}` + "\n"
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	// If it stays, nothing of it is sent but that it is there; and once it is whole, the copy is made again.
+	d.AppendPlain(pathA, `{"key":"`+key[:12])
+	old := time.Now().Add(-time.Hour)
+	d.Must(os.Chtimes(pathA, old, old))
+	if diff := cmp.Diff(want+"[redacted: unfinished record]", redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 {
+		t.Errorf("%v", r.Logs)
+	}
+	d.AppendPlain(pathA, `"}`+"\n")
+	want += `{"key":"` + key[:12] + `"}` + "\n"
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+	// Watermarks count local bytes: they are rebuilt from the mark, and nothing is sent again.
+	d.Must(os.RemoveAll(d.State))
+	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 || r.Bytes != 0 {
+		t.Errorf("%+v", r)
+	}
+	// The copy is exact if that is wanted, and redacted again.
+	d.pushes(map[string]push.Fate{file(a): push.Replaced})
+	d.equal()
+	if diff := cmp.Diff(want, redacted()); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// The mark of a redacted copy says so.
+func TestRedactedMark(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.log(a, 1)
+	d.push(push.PushOptions{Redact: true})
+	for l, err := range d.archive.Marks(d.Context(), "") {
+		d.Must(err)
+		if !strings.Contains(l.Mark, `"redacted":1`) {
+			t.Errorf("the mark is %s", l.Mark)
+		}
+	}
+}
+
+// Images travel as they are; any other blob with a secret stays here.
+func TestPushRedactedBlobs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	store := blob.NewDir(d.At(".omp/agent/blobs"))
+	var refs []string
+	for _, content := range []string{"\x89PNG\r\n\x1a\n" + key, "a long text", "a text with " + key} {
+		ref, err := store.Put(d.Context(), []byte(content))
+		d.Must(err)
+		refs = append(refs, ref.String())
+	}
+	d.AppendPlain(d.log(a, 1), entry("aaaa0001", "aaaa0000", strings.Join(refs, " ")))
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive}, push.PushOptions{Redact: true})
+	d.Must(err)
+	if r.Blobs != 2 || len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Error(), refs[2]) {
+		t.Errorf("%d blobs, problems %v", r.Blobs, r.Problems)
+	}
+}

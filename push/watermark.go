@@ -1,0 +1,270 @@
+package push
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// markVersion is the version of marks that this package writes. It reads none that is newer.
+const markVersion = 1
+
+// span are the bytes From up to To of a copy.
+type span struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// mark is what a copy in the archive says about itself; see backend.Marked.
+type mark struct {
+	V int `json:"v"`
+	// Of is how many bytes of the original the copy holds, Gen the original's generation as List gave it, Sum the hash of
+	// those bytes.
+	Of  int64  `json:"of"`
+	Gen string `json:"gen"`
+	Sum string `json:"sum"`
+	// At is the size of the copy when this was noted, CGen its generation if it was known then.
+	At   int64  `json:"at"`
+	CGen string `json:"cgen,omitempty"`
+	// Redacted is the lowest version of the rules that a record of the copy was redacted with; 0 for an exact copy.
+	Redacted int `json:"redacted,omitempty"`
+	// Loose: a redacted copy ends with the original's unterminated line, which is not among Of.
+	Loose bool `json:"loose,omitempty"`
+	// Elsewhere are bytes of the copy that do not come from the original.
+	Elsewhere []span `json:"elsewhere,omitempty"`
+	// Fork: the copy is a fork of the log of that name.
+	Fork string `json:"fork,omitempty"`
+	Time string `json:"time"`
+}
+
+// readMark reads a mark. ok is false if there is none, or none that this version understands.
+func readMark(text string) (m mark, ok bool) {
+	if text == "" || json.Unmarshal([]byte(text), &m) != nil || m.V < 1 || m.V > markVersion {
+		return mark{}, false
+	}
+	return m, true
+}
+
+// stamp is a log as List shows it: enough to know that it is unchanged.
+type stamp struct {
+	Gen     string `json:"gen"`
+	Size    int64  `json:"size"`
+	Changed int64  `json:"changed,omitempty"`
+}
+
+func stampOf(l backend.Log) stamp { return stamp{l.Generation, l.Size, l.Changed} }
+
+// watermark is how far the copy of one log has come.
+type watermark struct {
+	Name string `json:"name"`
+	mark
+	// Seen is the original as it was listed, Open as it was opened, Nanos its time then.
+	Seen  stamp  `json:"seen"`
+	Open  string `json:"open,omitempty"`
+	Size  int64  `json:"size,omitempty"`
+	Nanos int64  `json:"nanos,omitempty"`
+	// Head is a hash of the first bytes, State continues Sum.
+	Head  string `json:"head,omitempty"`
+	State []byte `json:"state,omitempty"`
+	// Taken is how many spans of Elsewhere are in the original, too.
+	Taken int `json:"taken,omitempty"`
+	// Skip are bytes of the original after Of that the copy has: they were pulled.
+	Skip []span `json:"skip,omitempty"`
+	// ForkedAt and ForkedGen are of the copy that was pulled as a fork.
+	ForkedAt  int64  `json:"forkedAt,omitempty"`
+	ForkedGen string `json:"forkedGen,omitempty"`
+	// CWD is the working directory of the session.
+	CWD *string `json:"cwd,omitempty"`
+	// Gone: the log was removed on the other side, or its tombstone was passed on.
+	Gone bool `json:"gone,omitempty"`
+}
+
+// settled reports whether neither side has changed since the watermark.
+func (w *watermark) settled(here stamp, there backend.Log) bool {
+	return w != nil && !w.Gone && w.Seen == here && w.copied(there)
+}
+
+// copied reports whether the copy is as the watermark left it.
+func (w *watermark) copied(there backend.Log) bool {
+	return w.At == there.Size && w.CGen == there.Generation
+}
+
+// headMost is how many bytes are hashed for Head: title slots and headers, which are edited in place.
+const headMost = 4 << 10
+
+// digest is a hash that goes on where a watermark ended.
+type digest struct {
+	hash.Hash
+	head []byte
+}
+
+func newDigest() *digest { return &digest{Hash: sha256.New()} }
+
+// resume goes on from a watermark; ok is false if that cannot be done.
+func (w *watermark) resume(head []byte) (*digest, bool) {
+	d := newDigest()
+	if len(w.State) == 0 || d.Hash.(encoding.BinaryUnmarshaler).UnmarshalBinary(w.State) != nil {
+		return nil, false
+	}
+	d.head = head
+	return d, true
+}
+
+// Write implements io.Writer.
+func (d *digest) Write(p []byte) (int, error) {
+	if n := headMost - len(d.head); n > 0 {
+		d.head = append(d.head, p[:min(n, len(p))]...)
+	}
+	return d.Hash.Write(p)
+}
+
+func (d *digest) sum() string { return hex.EncodeToString(d.Hash.Sum(nil)) }
+
+// note puts the state of the hash into a watermark.
+func (d *digest) note(w *watermark) {
+	w.Sum, w.Head = d.sum(), headSum(d.head)
+	w.State, _ = d.Hash.(encoding.BinaryMarshaler).MarshalBinary() // it cannot fail
+}
+
+func headSum(head []byte) string {
+	sum := sha256.Sum256(head)
+	return hex.EncodeToString(sum[:8])
+}
+
+// watermarks are those of one archive. They are safe for several goroutines.
+type watermarks struct {
+	mu    sync.Mutex
+	path  string // "" keeps them in memory
+	known map[string]*watermark
+	file  *os.File
+	lines int
+	err   error // of the file; the marks of the copies have what it lacks
+}
+
+// openWatermarks reads the watermarks of an archive. A line that cannot be read is left out: its log has a mark.
+func openWatermarks(state, identity string) (*watermarks, error) {
+	s := &watermarks{known: map[string]*watermark{}}
+	if state == "" || identity == "" {
+		return s, nil
+	}
+	sum := sha256.Sum256([]byte(identity))
+	s.path = filepath.Join(state, "push", hex.EncodeToString(sum[:8])+".jsonl")
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	r := bufio.NewReaderSize(f, 1<<20)
+	for {
+		line, err := r.ReadBytes('\n')
+		if len(line) > 0 && line[len(line)-1] == '\n' {
+			var w watermark
+			if json.Unmarshal(line, &w) == nil && w.Name != "" && w.V == markVersion {
+				s.known[w.Name] = &w
+			}
+			s.lines++
+		}
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			return s, fmt.Errorf("%s: %w", s.path, err)
+		}
+	}
+}
+
+func (s *watermarks) get(name string) *watermark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known[name]
+}
+
+// names gives the logs below a prefix that have a watermark.
+func (s *watermarks) all() []*watermark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := make([]*watermark, 0, len(s.known))
+	for _, w := range s.known {
+		list = append(list, w)
+	}
+	return list
+}
+
+// put keeps a watermark. Its line need not survive a crash: the mark of the copy does.
+func (s *watermarks) put(w *watermark) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known[w.Name] = w
+	if s.path == "" || s.err != nil {
+		return
+	}
+	line, err := json.Marshal(w)
+	if err == nil && s.file == nil {
+		if err = os.MkdirAll(filepath.Dir(s.path), 0o700); err == nil {
+			s.file, err = os.OpenFile(s.path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+		}
+		if err == nil {
+			err = s.endLine()
+		}
+	}
+	if err == nil {
+		_, err = s.file.Write(append(line, '\n'))
+		s.lines++
+	}
+	s.err = err
+}
+
+// endLine ends a line that a crash cut off.
+func (s *watermarks) endLine() error {
+	info, err := s.file.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	last := make([]byte, 1)
+	if _, err := s.file.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	_, err = s.file.Write([]byte{'\n'})
+	return err
+}
+
+// close closes the file, and writes it anew if most of its lines are old ones.
+func (s *watermarks) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		s.err = errors.Join(s.err, s.file.Close())
+		s.file = nil
+	}
+	if s.err != nil || s.path == "" || s.lines < 100 || s.lines < 3*len(s.known) {
+		return s.err
+	}
+	var all bytes.Buffer
+	for _, w := range s.known {
+		line, err := json.Marshal(w)
+		if err != nil {
+			return err
+		}
+		all.Write(append(line, '\n'))
+	}
+	s.lines = len(s.known)
+	_, err := durable.Replace(durable.OS{}, s.path, 0o600, &all)
+	return err
+}

@@ -1,0 +1,264 @@
+package logs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/remote/protocol"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/server/guard"
+)
+
+type (
+	logParams struct {
+		Log string `query:"log" need:"" doc:"the name of the log that refers to the blobs"`
+	}
+	blobParams struct {
+		Ref string `path:"ref" doc:"the reference: blob:sha256: and 64 hex digits"`
+		logParams
+	}
+)
+
+// blobs gives the blobs for a log.
+func (l *Logs) blobs(c *Call, b backend.Backend, log string) (blob.Store, error) {
+	if err := (nameParams{log}).check(); err != nil {
+		return nil, err
+	}
+	k, ok := b.(blob.Keeper)
+	if !ok {
+		return nil, fmt.Errorf("blobs of this archive: %w", errors.ErrUnsupported)
+	}
+	return k.Blobs(log), nil
+}
+
+// blob sends a blob if the log refers to it.
+func (l *Logs) blob(c *Call, p blobParams) error {
+	ref, err := blob.ParseRef(p.Ref)
+	if err != nil {
+		return err
+	}
+	s, err := l.blobs(c, l.b, p.Log)
+	if err != nil {
+		return err
+	}
+	if err := c.may(p.Log, false, nil); err != nil {
+		return err
+	}
+	refers, err := l.refs.has(c.ctx(), l.b, p.Log, ref)
+	if err == nil && !refers {
+		err = fmt.Errorf("%s: %w: the log does not refer to it", ref, blob.ErrNotExist)
+	}
+	if err != nil {
+		return err
+	}
+	r, err := s.Open(c.ctx(), ref)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	out := l.begin(c, protocol.Bytes, -1)
+	room := pieces.Get().(*[protocol.Piece]byte)
+	defer pieces.Put(room)
+	for {
+		n, err := io.ReadFull(r, room[:])
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			if out.begun {
+				abort(err)
+			}
+			return err
+		}
+		if err := out.send(room[:n]); err != nil {
+			abort(err)
+		}
+		if end {
+			return nil // the caller checks the hash
+		}
+	}
+}
+
+// putBlob stores a blob. The log need not exist yet.
+func (l *Logs) putBlob(c *Call, p blobParams) error {
+	ref, err := blob.ParseRef(p.Ref)
+	if err != nil {
+		return err
+	}
+	b, in, err := l.mutation(c, nameParams{p.Log}, protocol.BlobMost)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	s, err := l.blobs(c, b, p.Log)
+	if err != nil {
+		return err
+	}
+	if err := l.mayPut(c, p.Log); err != nil {
+		return err
+	}
+	all, done, err := l.all(c.ctx(), in)
+	defer done()
+	if err != nil {
+		return err
+	}
+	if blob.Sum(all) != ref {
+		return fmt.Errorf("%s: %w", ref, blob.ErrCorrupt)
+	}
+	if _, err := s.Put(context.WithoutCancel(c.ctx()), all); err != nil {
+		return err
+	}
+	return l.answer(c, nothing{})
+}
+
+// mayPut asks whether the caller may write a log, which need not exist yet.
+func (l *Logs) mayPut(c *Call, log string) error {
+	if c.May == nil {
+		return nil
+	}
+	var head []byte
+	if _, err := l.b.Stat(c.ctx(), log); errors.Is(err, backend.ErrNotExist) {
+		head = []byte{}
+	} else if err != nil {
+		return err
+	}
+	return c.may(log, true, head)
+}
+
+// missing gives the references without a blob. A caller that may only read learns of blobs that the log refers to.
+func (l *Logs) missing(c *Call, p logParams) error {
+	s, err := l.blobs(c, l.b, p.Log)
+	if err != nil {
+		return err
+	}
+	writes := l.mayPut(c, p.Log) == nil
+	if !writes {
+		if err := c.may(p.Log, false, nil); err != nil {
+			return err
+		}
+	}
+	refs, err := l.asked(c)
+	if err != nil {
+		return err
+	}
+	missing := []string{}
+	ask := make([]blob.Ref, 0, len(refs))
+	for _, ref := range refs {
+		refers := writes
+		if !writes {
+			if refers, err = l.refs.has(c.ctx(), l.b, p.Log, ref); err != nil {
+				return err
+			}
+		}
+		if refers {
+			ask = append(ask, ref)
+		} else {
+			missing = append(missing, ref.String())
+		}
+	}
+	found, err := blob.Missing(c.ctx(), s, ask)
+	if err != nil {
+		return err
+	}
+	for _, ref := range found {
+		missing = append(missing, ref.String())
+	}
+	return l.answer(c, missing)
+}
+
+// asked reads references, one a line.
+func (l *Logs) asked(c *Call) (refs []blob.Ref, err error) {
+	in, err := l.body(c, protocol.RefsMost*128)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	for lines := bufio.NewScanner(in); ; {
+		if !lines.Scan() {
+			return refs, lines.Err()
+		}
+		ref, err := blob.ParseRef(lines.Text())
+		if err != nil {
+			return nil, err
+		}
+		if refs = append(refs, ref); len(refs) > protocol.RefsMost {
+			return nil, guard.Refuse(http.StatusRequestEntityTooLarge, "at most %d references at a time", protocol.RefsMost)
+		}
+	}
+}
+
+// Bounds of what is remembered about references.
+const (
+	refsLogs = 64
+	refsMost = 1 << 16 // of one log; one with more is read for each question
+)
+
+// references knows which blobs logs refer to. A log that has grown is read on from where reading ended.
+type references struct {
+	mu   sync.Mutex
+	logs map[string]*referring
+}
+
+// referring is what one log refers to.
+type referring struct {
+	mu         sync.Mutex
+	generation string
+	size       int64 // up to the end of the last whole record that was read
+	refs       map[blob.Ref]struct{}
+}
+
+// has reports whether a log refers to a blob.
+func (r *references) has(ctx context.Context, b backend.Backend, name string, ref blob.Ref) (bool, error) {
+	at, err := b.Stat(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	l := r.of(name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.generation != at.Generation || l.size > at.Size || len(l.refs) > refsMost {
+		l.generation, l.size, l.refs = at.Generation, 0, map[blob.Ref]struct{}{}
+	}
+	if _, ok := l.refs[ref]; ok {
+		return true, nil
+	}
+	found := false
+	for record, err := range b.Read(ctx, at, l.size) {
+		if err != nil {
+			return false, err
+		}
+		for one := range blob.RefsIn(record.Data) {
+			found = found || one == ref
+			l.refs[one] = struct{}{}
+		}
+		if !record.Torn && backend.IsText(name) {
+			l.size = record.End
+		}
+	}
+	return found, nil
+}
+
+// of gives what is known of a log. Some other log is forgotten if there are too many.
+func (r *references) of(name string) *referring {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.logs[name]
+	if l == nil {
+		for other := range r.logs {
+			if len(r.logs) < refsLogs {
+				break
+			}
+			delete(r.logs, other)
+		}
+		if r.logs == nil {
+			r.logs = map[string]*referring{}
+		}
+		l = &referring{}
+		r.logs[name] = l
+	}
+	return l
+}

@@ -1,0 +1,351 @@
+package logs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/remote/protocol"
+	"github.com/treeline-dev/treeline/internal/spill"
+	"github.com/treeline-dev/treeline/server/guard"
+)
+
+const (
+	// slowest is the rate in bytes per second that a body must have, after a first while.
+	slowest = 1 << 10
+	// streamMost is the most bytes of a body that is passed on as it comes.
+	streamMost = 64 << 30
+	// headMost is how much of a body decides whether it may be written.
+	headMost = 64 << 10
+	// smallBody is the size up to which a body is collected in memory without waiting for a place.
+	smallBody = 1 << 20
+)
+
+// body is what a caller sends. Reading it ends with an error that has a status if it is too slow, too long or cut off.
+type body struct {
+	r        io.Reader
+	rc       *http.ResponseController
+	began    time.Time
+	patience time.Duration
+	wire     int64 // bytes that arrived
+	size     int64 // bytes that were read
+	most     int64
+	in       *bufio.Reader
+	out      io.ReadCloser
+}
+
+// body opens the body of a request. Nothing is read yet.
+func (l *Logs) body(c *Call, most int64) (*body, error) {
+	if c.R.ContentLength > most {
+		return nil, tooLarge(most)
+	}
+	b := &body{r: c.R.Body, rc: http.NewResponseController(c.W), began: time.Now(), patience: l.opt.Patience, most: most}
+	var err error
+	if b.out, err = protocol.Unpack(c.R.Header.Get("Content-Encoding"), arriving{b}); err != nil {
+		return nil, guard.Refuse(http.StatusUnsupportedMediaType, "%v", err)
+	}
+	b.in = bufio.NewReaderSize(b.out, headMost)
+	return b, nil
+}
+
+func (b *body) close() { _ = b.out.Close() }
+
+func tooLarge(most int64) error {
+	return guard.Refuse(http.StatusRequestEntityTooLarge, "the body has more than %d bytes", most)
+}
+
+// arriving reads from the connection, with a deadline that depends on what has come so far.
+type arriving struct{ *body }
+
+func (a arriving) Read(p []byte) (int, error) {
+	deadline := a.began.Add(a.patience + time.Duration(a.wire/slowest)*time.Second)
+	if soon := time.Now().Add(a.patience); soon.Before(deadline) {
+		deadline = soon
+	}
+	if err := a.rc.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	n, err := a.r.Read(p)
+	a.wire += int64(n)
+	return n, err
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.in.Read(p)
+	if b.size += int64(n); b.size > b.most {
+		return 0, tooLarge(b.most)
+	}
+	if err != nil && err != io.EOF { //nolint:errorlint // readers give it unwrapped
+		err = guard.Refuse(http.StatusBadRequest, "the body cannot be read: %v", err)
+	}
+	return n, err
+}
+
+// head gives how the body begins.
+func (b *body) head() ([]byte, error) {
+	head, err := b.in.Peek(headMost)
+	if err != nil && err != io.EOF { //nolint:errorlint // readers give it unwrapped
+		return nil, guard.Refuse(http.StatusBadRequest, "the body cannot be read: %v", err)
+	}
+	return append([]byte{}, head...), nil
+}
+
+// all collects the body. done must be called when it is no longer needed.
+func (l *Logs) all(ctx context.Context, b *body) (all []byte, done func(), err error) {
+	done = func() {}
+	first, err := io.ReadAll(io.LimitReader(b, smallBody))
+	if err != nil || len(first) < smallBody {
+		return first, done, err
+	}
+	var rest spill.Bytes
+	defer rest.Close()
+	if _, err := io.Copy(&rest, b); err != nil {
+		return nil, done, err
+	}
+	select {
+	case l.large <- struct{}{}:
+		done = func() { <-l.large }
+	case <-ctx.Done():
+		return nil, done, context.Cause(ctx)
+	}
+	all = append(make([]byte, 0, int64(len(first))+rest.Size()), first...)
+	all = all[:cap(all)]
+	if _, err := rest.ReadAt(all[len(first):], 0); err != nil && !errors.Is(err, io.EOF) {
+		done()
+		return nil, func() {}, err
+	}
+	return all, done, nil
+}
+
+// lines yields the lines of a body, which must all be terminated.
+func lines(name string, b io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		in := bufio.NewReaderSize(b, headMost)
+		var long []byte
+		for {
+			piece, err := in.ReadSlice('\n')
+			switch {
+			case errors.Is(err, bufio.ErrBufferFull):
+				if long = append(long, piece...); len(long) > protocol.RecordsMost {
+					yield(nil, tooLarge(protocol.RecordsMost))
+					return
+				}
+				continue
+			case err == io.EOF && len(piece)+len(long) == 0: //nolint:errorlint // readers give it unwrapped
+				return
+			case err == io.EOF: //nolint:errorlint // readers give it unwrapped
+				yield(nil, fmt.Errorf("%s: %w: the last line has no newline", name, backend.ErrRecord))
+				return
+			case err != nil:
+				yield(nil, err)
+				return
+			}
+			if len(long) > 0 {
+				piece = append(long, piece...)
+				long = long[:0]
+			}
+			if !yield(piece[:len(piece)-1], nil) {
+				return
+			}
+		}
+	}
+}
+
+// records splits a body that is in memory.
+func (l *Logs) records(name string, all []byte) ([][]byte, error) {
+	if !backend.Lines(l.b, name) {
+		return [][]byte{all}, nil
+	}
+	list := make([][]byte, 0, bytes.Count(all, []byte{'\n'}))
+	for line := range bytes.Lines(all) {
+		record, whole := bytes.CutSuffix(line, []byte{'\n'})
+		if !whole {
+			return nil, fmt.Errorf("%s: %w: the last line has no newline", name, backend.ErrRecord)
+		}
+		list = append(list, record)
+	}
+	return list, nil
+}
+
+// mutation is what all mutations begin with.
+func (l *Logs) mutation(c *Call, p nameParams, most int64) (backend.Backend, *body, error) {
+	if err := p.check(); err != nil {
+		return nil, nil, err
+	}
+	if backend.Lines(l.b, p.Name) != backend.IsText(p.Name) {
+		return nil, nil, fmt.Errorf("%s: its kind cannot be told by its name: %w", p.Name, errors.ErrUnsupported)
+	}
+	b, err := l.b, error(nil)
+	if l.opt.Writing != nil {
+		if b, err = l.opt.Writing(c.Writer); err != nil {
+			return nil, nil, err
+		}
+	}
+	in, err := l.body(c, most)
+	return b, in, err
+}
+
+// wrote answers with the new log. The change is finished once it is begun, even if the caller goes away.
+func (l *Logs) wrote(c *Call, at backend.Log, err error) error {
+	if err != nil {
+		return err
+	}
+	return l.answer(c, protocol.NewRow(backend.Marked{Log: at}))
+}
+
+type createParams struct {
+	nameParams
+	Exact bool `query:"exact" doc:"the last line may be unterminated"`
+}
+
+func (l *Logs) create(c *Call, p createParams) error {
+	b, in, err := l.mutation(c, p.nameParams, streamMost)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := l.mayWrite(c, in, p.Name, false); err != nil {
+		return err
+	}
+	ctx := context.WithoutCancel(c.ctx())
+	if !p.Exact && backend.IsText(p.Name) {
+		at, err := backend.CreateFrom(ctx, b, p.Name, lines(p.Name, in))
+		return l.wrote(c, at, err)
+	}
+	in.most = protocol.RecordsMost
+	all, done, err := l.all(c.ctx(), in)
+	defer done()
+	if err != nil {
+		return err
+	}
+	at, err := backend.Restore(ctx, b, p.Name, all)
+	return l.wrote(c, at, err)
+}
+
+// mayWrite asks whether the caller may give a log the content of the body: by how the content begins and, if the log is
+// there, by what it holds now.
+func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
+	if c.May == nil {
+		return nil
+	}
+	if there {
+		if err := c.may(name, true, nil); err != nil {
+			return err
+		}
+	}
+	head, err := in.head()
+	if err != nil {
+		return err
+	}
+	return c.may(name, true, head)
+}
+
+// append adds records. Without any it only compares.
+func (l *Logs) append(c *Call, p atParams) error {
+	b, in, err := l.mutation(c, p.nameParams, protocol.RecordsMost)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := c.may(p.Name, true, nil); err != nil {
+		return err
+	}
+	all, done, err := l.all(c.ctx(), in)
+	defer done()
+	if err != nil {
+		return err
+	}
+	records, err := l.records(p.Name, all)
+	if err != nil {
+		return err
+	}
+	at, err := b.Append(context.WithoutCancel(c.ctx()), p.log(), records...)
+	return l.wrote(c, at, err)
+}
+
+func (l *Logs) replace(c *Call, p atParams) error {
+	b, in, err := l.mutation(c, p.nameParams, protocol.RecordsMost)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := l.mayWrite(c, in, p.Name, true); err != nil {
+		return err
+	}
+	all, done, err := l.all(c.ctx(), in)
+	defer done()
+	if err != nil {
+		return err
+	}
+	records, err := l.records(p.Name, all)
+	if err != nil {
+		return err
+	}
+	at, err := b.Replace(context.WithoutCancel(c.ctx()), p.log(), records...)
+	return l.wrote(c, at, err)
+}
+
+func (l *Logs) remove(c *Call, p atParams) error {
+	b, in, err := l.mutation(c, p.nameParams, 0)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := c.may(p.Name, true, nil); err != nil {
+		return err
+	}
+	err = b.Remove(context.WithoutCancel(c.ctx()), p.log())
+	return l.wrote(c, backend.Log{Name: p.Name}, err)
+}
+
+// copying is what Extend and Overwrite begin with.
+func (l *Logs) copying(c *Call, p markParams) (backend.Mirror, *body, error) {
+	if len(p.Mark) > protocol.MarkMost {
+		return nil, nil, guard.Refuse(http.StatusBadRequest, "a mark has at most %d bytes", protocol.MarkMost)
+	}
+	b, in, err := l.mutation(c, p.nameParams, streamMost)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, ok := b.(backend.Mirror)
+	if !ok {
+		in.close()
+		return nil, nil, fmt.Errorf("%s: exact copies: %w", p.Name, errors.ErrUnsupported)
+	}
+	return m, in, nil
+}
+
+func (l *Logs) extend(c *Call, p markParams) error {
+	m, in, err := l.copying(c, p)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := c.may(p.Name, true, nil); err != nil {
+		return err
+	}
+	in.most = protocol.RecordsMost // a backend may keep it in memory
+	at, err := m.Extend(context.WithoutCancel(c.ctx()), p.log(), p.Mark, in)
+	return l.wrote(c, at, err)
+}
+
+func (l *Logs) overwrite(c *Call, p markParams) error {
+	m, in, err := l.copying(c, p)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	if err := l.mayWrite(c, in, p.Name, p.Generation != ""); err != nil {
+		return err
+	}
+	at, err := m.Overwrite(context.WithoutCancel(c.ctx()), p.log(), p.Mark, in)
+	return l.wrote(c, at, err)
+}

@@ -49,14 +49,14 @@ func TestHitsAtTheEnd(t *testing.T) {
 				d.write(text)
 				short := d.endings(&opened)
 				for range rounds(4, 20) {
-					d.write(d.text + d.append(plainKinds[d.r.IntN(len(plainKinds))]))
+					d.write(d.text + d.append(plainKinds[d.r.IntN(len(plainKinds))]) + d.unique())
 					short += d.endings(&opened)
 				}
 				if navigated := f.name == "claude"; navigated == (short > 0) {
 					t.Errorf("%d searches read the end only", short)
 				}
 				for range rounds(4, 20) {
-					d.write(d.text + d.append(wildKinds[d.r.IntN(len(wildKinds))]))
+					d.write(d.text + d.append(wildKinds[d.r.IntN(len(wildKinds))]) + d.unique())
 					d.endings(&opened)
 				}
 			}
@@ -89,15 +89,20 @@ func TestHitsAfterLeaf(t *testing.T) {
 	}
 }
 
+// unique gives a prompt with a word that occurs once.
+func (d *growingDesk) unique() string {
+	return strings.Replace(d.append("user"), "word", fmt.Sprintf("heron%d word", d.n), 1)
+}
+
 // endings searches for words of the log with both trees, and gives how many searches opened the log once.
 func (d *growingDesk) endings(opened *atomic.Int64) (once int) {
 	d.Helper()
 	// Most are in the last chunk alone; a few are everywhere, and one is in no text.
-	words := []string{"called", "here", "short"}
+	words := []string{"called", "here", "short", fmt.Sprint("heron", d.n)}
 	last := strings.Fields(d.text[max(0, len(d.text)-3000):])
 	for k := range last {
-		if w := last[len(last)-1-k]; strings.HasPrefix(w, "word") && len(words) < 6 {
-			words = append(words, strings.TrimRight(w, `"`))
+		if w := last[len(last)-1-k]; strings.HasPrefix(w, "word") && !strings.Contains(w, `"`) && len(words) < 7 {
+			words = append(words, w)
 		}
 	}
 	f := d.f

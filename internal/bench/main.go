@@ -81,6 +81,8 @@ var groups = []group{
 	{"append", appends},
 	{"history", prompts},
 	{"postgres", database},
+	{"postgres push", pushing},
+	{"postgres search", searchArchive},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

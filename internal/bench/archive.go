@@ -92,41 +92,39 @@ func least(n int, f func(round int) time.Duration) time.Duration {
 	return best
 }
 
-// pushing measures push to an empty archive, directly and over https, beside a COPY of the same lines into a bare table, by
-// turns; and push again when nothing changed.
+// pushing measures push to an empty archive beside a COPY of the same lines into a bare table, by turns; and push again when
+// nothing changed.
 func pushing(b *bench) {
+	b.pushes("direct SQL", 0.5, func(a *archive, url string, use func(url string)) { use(url) })
+}
+
+// pushingSecurely is pushing over https, to a server that has the archive in a database.
+func pushingSecurely(b *bench) { b.pushes("https", 0.3, (*archive).serve) }
+
+func (b *bench) pushes(way string, target float64, through func(a *archive, database string, use func(url string))) {
 	sessions := b.size(1000)
 	b.withArchive("push", sessions, 0, func(a *archive) {
-		rounds := min(b.rounds, 3)
-		size := must(diskSize(a.agent))
-		var direct, secure, again, againSecure, bare time.Duration
+		var pushed, again, bare time.Duration
 		keep := func(best *time.Duration, took time.Duration) {
 			if *best == 0 || took < *best {
 				*best = took
 			}
 		}
-		for i := range rounds {
-			url := a.database(fmt.Sprint("direct", i))
-			keep(&direct, a.elapsed("push", url))
-			for range 3 {
-				keep(&again, a.elapsed("push", url))
-			}
-			a.serve(a.database(fmt.Sprint("secure", i)), func(url string) {
-				keep(&secure, a.elapsed("push", url))
+		for i := range min(b.rounds, 3) {
+			through(a, a.database(fmt.Sprint("pushed", i)), func(url string) {
+				keep(&pushed, a.elapsed("push", url))
 				for range 3 {
-					keep(&againSecure, a.elapsed("push", url))
+					keep(&again, a.elapsed("push", url))
 				}
 			})
 			keep(&bare, a.bareCopy(a.database(fmt.Sprint("bare", i))))
-			for _, name := range []string{"direct", "secure", "bare"} { // gigabytes otherwise
+			for _, name := range []string{"pushed", "bare"} { // gigabytes otherwise
 				must(a.admin.Exec(context.Background(), fmt.Sprintf("drop database %s%d with (force)", name, i)))
 			}
 		}
-		what := fmt.Sprintf("postgres (elapsed): push of %d sessions, %s, ", sessions, mb(size))
-		b.faster(what+"direct SQL", direct, "bare COPY", bare, 0.5)
-		b.faster(what+"https", secure, "bare COPY", bare, 0.3)
-		b.slower(what+"direct SQL, nothing changed", again, "the first push", direct, 0.02)
-		b.slower(what+"https, nothing changed", againSecure, "the first push", secure, 0.02)
+		what := fmt.Sprintf("postgres (elapsed): push of %d sessions, %s, %s", sessions, mb(must(diskSize(a.agent))), way)
+		b.faster(what, pushed, "bare COPY", bare, target)
+		b.slower(what+", nothing changed", again, "the first push", pushed, 0.02)
 	})
 }
 

@@ -82,6 +82,7 @@ var groups = []group{
 	{"history", prompts},
 	{"postgres", database},
 	{"postgres push", pushing},
+	{"postgres https", pushingSecurely},
 	{"postgres search", searchArchive},
 	{"watch", watching},
 	{"redact", redacting},

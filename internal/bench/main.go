@@ -83,7 +83,6 @@ var groups = []group{
 	{"postgres", database},
 	{"postgres push", pushing},
 	{"postgres https", pushingSecurely},
-	{"postgres search", searchArchive},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

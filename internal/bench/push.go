@@ -11,7 +11,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -81,15 +80,6 @@ func (a *archive) elapsed(args ...string) time.Duration {
 		check(fmt.Errorf("treeline %s: %w\n%s", strings.Join(args, " "), err, &problem))
 	}
 	return took
-}
-
-// least gives the least time of some runs.
-func least(n int, f func(round int) time.Duration) time.Duration {
-	best := f(0)
-	for i := 1; i < n; i++ {
-		best = min(best, f(i))
-	}
-	return best
 }
 
 // pushing measures push to an empty archive beside a COPY of the same lines into a bare table, by turns; and push again when
@@ -200,45 +190,4 @@ func makeCertificate(certFile, keyFile string) {
 	}
 	write(certFile, "CERTIFICATE", der)
 	write(keyFile, "PRIVATE KEY", must(x509.MarshalPKCS8PrivateKey(key)))
-}
-
-// searchArchive measures searches of an archive beside those of the same sessions on this machine.
-func searchArchive(b *bench) {
-	sessions := b.size(10_000)
-	size := int64(sessions) * 14_200
-	if b.large {
-		size *= 10
-	}
-	b.withArchive("found", sessions, size, func(a *archive) {
-		url := a.database("found")
-		a.elapsed("push", url)
-		first := a.elapsed("search", "--store", url, "qqxzzy") // brings the index up to date
-		b.add(row{what: fmt.Sprintf("postgres (elapsed): first search of %d sessions, %s", sessions, mb(must(diskSize(a.agent)))), figure: ms(first)})
-		a.elapsed("search", "qqxzzy")
-		for _, q := range choose(someLogs(a.agent, 1000)) {
-			if q.most == 0 {
-				continue // they read every session
-			}
-			args := append([]string{"search", "--limit", q.limit}, q.args...)
-			local := least(b.rounds, func(int) time.Duration { return a.elapsed(args...) })
-			shared := least(b.rounds, func(int) time.Duration { return a.elapsed(append(args, "--store", url)...) })
-			b.slower(fmt.Sprintf("postgres (elapsed): search of %d sessions: %s", sessions, q.what), shared, "this machine", local, 3)
-		}
-		local := least(b.rounds, func(int) time.Duration { return a.elapsed("ls", "--all", "--limit", "50") })
-		shared := least(b.rounds, func(int) time.Duration { return a.elapsed("ls", "--all", "--limit", "50", "--store", url) })
-		b.slower(fmt.Sprintf("postgres (elapsed): list of 50 of %d sessions", sessions), shared, "this machine", local, 3)
-	})
-}
-
-// someLogs reads up to n sessions.
-func someLogs(root string, n int) (logs [][]byte) {
-	check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || len(logs) == n {
-			return err
-		}
-		data, err := os.ReadFile(path)
-		logs = append(logs, data)
-		return err
-	}))
-	return logs
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Token is a token of a server, and what it allows. token is the token itself, which is shown only when it is made. projects
-// are patterns of working directories, none for all. expires, used and revoked are null for never.
+// are patterns of working directories, none for all. expires, lastUsed and revoked are null for never.
 type Token struct {
 	Token    string   `json:"token,omitempty"`
 	Name     string   `json:"name"`
@@ -17,7 +17,7 @@ type Token struct {
 	Projects []string `json:"projects"`
 	Created  string   `json:"created"`
 	Expires  *string  `json:"expires"`
-	Used     *string  `json:"used"`
+	Used     *string  `json:"lastUsed"`
 	Revoked  *string  `json:"revoked"`
 }
 
@@ -38,7 +38,7 @@ func never(t time.Time) *string {
 }
 
 // AuditRecord is something that happened at a server. name, user and machine are those of the token, empty for a request without
-// a good one. action is the operation, target the session or log that it was about, and project its working directory. outcome is
+// a good one. action is the operation, path the session or log that it was about, and cwd its project. outcome is
 // done, refused or failed; reason says why. count is how many equal ones happened at about the same time.
 type AuditRecord struct {
 	Time    string         `json:"time"`
@@ -47,8 +47,8 @@ type AuditRecord struct {
 	Machine string         `json:"machine"`
 	Address string         `json:"address"`
 	Action  string         `json:"action"`
-	Target  string         `json:"target"`
-	Project string         `json:"project"`
+	Path    string         `json:"path"`
+	CWD     string         `json:"cwd"`
 	Outcome access.Outcome `json:"outcome"`
 	Reason  string         `json:"reason"`
 	Count   int            `json:"count"`
@@ -57,7 +57,7 @@ type AuditRecord struct {
 // NewAuditRecord gives one record of the audit log.
 func NewAuditRecord(r access.Record) AuditRecord {
 	return AuditRecord{
-		Time: UTC(r.Time), Name: r.Token, User: r.User, Machine: r.Machine, Address: r.Address, Action: r.Action, Target: r.Target, Project: r.Project,
+		Time: UTC(r.Time), Name: r.Token, User: r.User, Machine: r.Machine, Address: r.Address, Action: r.Action, Path: r.Target, CWD: r.Project,
 		Outcome: r.Outcome, Reason: r.Reason, Count: r.Count,
 	}
 }

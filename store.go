@@ -31,6 +31,8 @@ type Store struct {
 	runs   *runs.Logs
 	repair *repair.Repairer
 	trash  *trash.Trash
+	state  string // treeline's own folder
+	clock  func() time.Time
 }
 
 // assemble puts the capabilities on top of a store.
@@ -47,6 +49,8 @@ func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state stri
 		runs:   runs.New(m),
 		repair: repair.New(m, s.NoteFolder),
 		trash:  trash.New(trash.Options{Machine: m, State: state, Folders: s, Clock: clock}),
+		state:  state,
+		clock:  clock,
 	}
 }
 
@@ -136,8 +140,17 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 
 // FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
 func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
+	_, last := place.Last(ref)
+	if last && s.find.Shared() {
+		// The index knows the directories of all sessions of an archive.
+		rows, err := s.Catalogue(ctx, RefreshOptions{})
+		if err != nil {
+			return Row{}, err
+		}
+		return s.FindAmong(rows, source, ref)
+	}
 	row, err := s.Machine.FindIn(ctx, source, ref)
-	if _, last := place.Last(ref); !errors.Is(err, place.ErrNoSession) || ref == "" || last {
+	if !errors.Is(err, place.ErrNoSession) || ref == "" || last {
 		return row, err
 	}
 	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {

@@ -1,9 +1,9 @@
 package treeline
 
 import (
-	"errors"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -95,6 +95,9 @@ func New(opt Options) (*Store, error) {
 		}
 		o.Extra = config.Extra()
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
+	}
+	if len(opt.Roots) == 0 {
+		o.Extra = append(o.Extra, pulledRoots(o.Own)...)
 	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {

@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/push"
 	"github.com/treeline-dev/treeline/repair"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
@@ -241,3 +242,15 @@ type GCOptions = trash.GCOptions
 
 // GCReport says what garbage collection found.
 type GCReport = trash.GCReport
+
+// PushOptions say what is copied to an archive, and how.
+type PushOptions = push.PushOptions
+
+// PullOptions say what is copied from an archive, and where to.
+type PullOptions = push.PullOptions
+
+// CopyReport says what was copied to an archive, or from it.
+type CopyReport = push.Report
+
+// CopyEvent tells what became of one log that was copied.
+type CopyEvent = push.Event

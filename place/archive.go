@@ -321,3 +321,24 @@ func SourceName(env dialect.Env, src Source) string {
 	sum := sha256.Sum256([]byte(Clean(src.Root.Sessions)))
 	return src.Dialect.Name() + "." + hex.EncodeToString(sum[:4])
 }
+
+// ErrNoArchive is wrapped by the error for a place that does not keep the logs of many machines.
+var ErrNoArchive = errors.New("it is no archive")
+
+// OpenArchive opens an archive by its URL for writing, whether or not it is among the roots, and gives its address as people may
+// see it. Names of logs begin with their origin.
+func (m *Machine) OpenArchive(url string) (b backend.Backend, shown string, err error) {
+	a, ok, err := readArchive(m.opt.Drivers, url)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case !ok:
+		return nil, "", fmt.Errorf("%s: %w", url, ErrNoArchive)
+	case a.below != "":
+		return nil, "", fmt.Errorf("%s: %w, but a folder in one", Join(a.shown, a.below), ErrNoArchive)
+	case m.opt.ReadOnly:
+		return nil, "", fmt.Errorf("%s: %w", a.shown, backend.ErrReadOnly)
+	}
+	b, err = m.backends.get(a.shown, a.given, backend.OpenOptions{Durability: backend.DurabilityFlush})
+	return b, a.shown, err
+}

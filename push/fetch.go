@@ -187,7 +187,7 @@ func (f *fetching) fresh() (list []span) {
 
 // take brings a stretch of the copy and its blobs.
 func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(piece []byte) error) error {
-	cut := cutter{r: r, name: f.there.Name, pos: s.From, end: s.To}
+	cut := cutter{r: r, name: f.there.Name, pos: s.From, end: s.To, step: f.p.c.opt.Step}
 	for {
 		piece, err := cut.next()
 		if err == io.EOF {
@@ -309,7 +309,12 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	defer r.Close()
 	behind := f.w.Of == f.o.at.Size // all that is here is in the copy
 	start, lead := at.Size, []byte(nil)
-	if f.e.Fate == Branched && !f.terminated() {
+	if endsLine(f.p.t.Backend, f.there.Name, r, fresh[0].From) && !endsLine(f.src.b, at.Name, f.o.r, at.Size) {
+		// What comes is not the rest of the last line here.
+		if f.p.c.opt.Clock().Sub(at.Time) < tornWait {
+			f.e.Fate, f.e.Why = Withheld, "its last line is being written; pull again"
+			return nil
+		}
 		lead = []byte{'\n'}
 	}
 	for _, s := range fresh {
@@ -346,15 +351,6 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 		f.w.Skip = append(f.w.Skip[:len(f.w.Skip):len(f.w.Skip)], span{start, at.Size})
 	}
 	return f.keep(ctx)
-}
-
-// terminated reports whether the log here ends with a newline.
-func (f *fetching) terminated() bool {
-	if f.o.at.Size == 0 {
-		return true
-	}
-	last := make([]byte, 1)
-	return readFull(f.o.r, f.o.at.Name, last, f.o.at.Size-1) == nil && last[0] == '\n'
 }
 
 // diverged handles a log that has changed here and in the archive.

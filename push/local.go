@@ -152,3 +152,9 @@ func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) 
 func (c *Copier) blobs(it *item) blob.Reader {
 	return c.m.Blobs(it.path(), it.src.Dialect)
 }
+
+// Agent gives the name of the dialect from that of a source in an archive.
+func Agent(source string) string {
+	name, _, _ := strings.Cut(source, ".")
+	return name
+}

@@ -12,6 +12,10 @@ import (
 // looks like none.
 const looseWait = time.Minute
 
+// tornWait is how long a log must have been left alone before its unterminated last line gets a newline: its writer may only be
+// slow.
+const tornWait = 10 * time.Second
+
 // cutLoose splits off an unterminated last line.
 func cutLoose(data []byte) (lines, loose []byte) {
 	i := bytes.LastIndexByte(data, '\n') + 1

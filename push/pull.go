@@ -210,8 +210,7 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	if dir == "" {
 		dir = p.c.opt.Pulled
 	}
-	agent, _, _ := strings.Cut(name, ".")
-	d, err := p.c.m.Dialect(agent)
+	d, err := p.c.m.Dialect(Agent(name))
 	if err != nil {
 		d = p.c.m.Dialects()[0] // of a program that knows more
 	}
@@ -233,7 +232,7 @@ func (p *puller) chosen(l backend.Marked) bool {
 	if !ok || p.opt.Since.After(l.Time) {
 		return false
 	}
-	agent, _, _ := strings.Cut(source, ".")
+	agent := Agent(source)
 	return len(p.opt.Sources) == 0 || slices.Contains(p.opt.Sources, source) || slices.Contains(p.opt.Sources, agent)
 }
 

@@ -1,8 +1,8 @@
 package push_test
 
 import (
+	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -29,16 +29,28 @@ const (
 // desk is a machine with an archive.
 type desk struct {
 	*world.World
-	archive *memory.Backend
+	archive archive
 	origin  string
+	step    int // of the Copier
 }
 
-func newDesk(t *testing.T) *desk {
+// archive is what a place for copies can do.
+type archive interface {
+	backend.Backend
+	backend.Mirror
+	blob.Keeper
+}
+
+// newDesk makes a machine with an archive in memory.
+func newDesk(t *testing.T) *desk { return newDeskAt(t, memory.ArchiveDriver("mem"), "mem://team") }
+
+func newDeskAt(t *testing.T, driver backend.Driver, url string) *desk {
 	d := &desk{origin: origin}
 	d.World = world.New(t, func(w *world.World) { w.State = w.At("state") })
-	b, err := memory.ArchiveDriver("mem").Open("mem://team", backend.OpenOptions{})
+	b, err := driver.Open(url, backend.OpenOptions{})
 	d.Must(err)
-	d.archive = b.(*memory.Backend)
+	d.Cleanup(func() { b.Close() })
+	d.archive = b.(archive)
 	return d
 }
 
@@ -47,7 +59,7 @@ func (d *desk) copier() *push.Copier {
 	m := d.Machine()
 	d.Cleanup(func() { m.Close() })
 	return push.New(push.Options{
-		Machine: m, Origin: d.origin, State: d.State, Pulled: d.At("pulled"),
+		Machine: m, Origin: d.origin, State: d.State, Pulled: d.At("pulled"), Step: d.step,
 		Trash: func(_ context.Context, path string) error { return os.Rename(path, path+".trash") },
 	})
 }
@@ -208,11 +220,8 @@ func TestPushWithoutState(t *testing.T) {
 		d.Must(d.archive.Remove(d.Context(), l))
 		content, err := os.ReadFile(d.At(garden + path.Base(l.Name)))
 		d.Must(err)
-		_, err = d.archive.Create(d.Context(), l.Name, []byte(strings.TrimSuffix(string(content[:len(content)/2]), "\n")))
-		if err != nil && !errors.Is(err, backend.ErrRecord) {
-			t.Fatal(err)
-		}
-		d.archive.Put(l.Name, content[:len(content)/2])
+		_, err = d.archive.Overwrite(d.Context(), backend.Log{Name: l.Name}, "", bytes.NewReader(content[:len(content)/2]))
+		d.Must(err)
 	}
 	d.Must(os.RemoveAll(d.State))
 	d.pushes(map[string]push.Fate{file(a): push.Extended, file(b): push.Extended})

@@ -19,7 +19,7 @@ type archive struct{ *memory.Backend }
 func (archive) Identity(context.Context) (string, error) { return "the archive of the tests", nil }
 
 const (
-	shed     = "laptop-00000001/omp/shed.jsonl"
+	shedLog  = "laptop-00000001/omp/shed.jsonl"
 	rake     = "the picture of a rake"
 	noted    = "{\"type\":\"session\"}\n"
 	bytesAre = "application/octet-stream"
@@ -27,7 +27,7 @@ const (
 
 func newArchive() archive {
 	b := memory.New()
-	b.Put(shed, []byte(noted))
+	b.Put(shedLog, []byte(noted))
 	return archive{b}
 }
 
@@ -41,10 +41,10 @@ func archiveTries() []try {
 	refers := fmt.Sprintf("{\"image\":%q}\n", ref)
 	list := []try{
 		{"getArchive", "/logs/identity", "", `"the archive of the tests"`},
-		{"listLogs", "/logs?prefix=laptop", "", `{"name":"` + shed},
+		{"listLogs", "/logs?prefix=laptop", "", `{"name":"` + shedLog},
 		{"listLogFolders", "/logs/folders?below=laptop-00000001", "", `["omp"]`},
-		{"getLog", "/logs/stat?name=" + shed, "", `"size":19`},
-		{"readLog", "/logs/content?from=2&to=6&tail=3&name=" + shed, "", "type\"}\n"},
+		{"getLog", "/logs/stat?name=" + shedLog, "", `"size":19`},
+		{"readLog", "/logs/content?from=2&to=6&tail=3&name=" + shedLog, "", "type\"}\n"},
 		{"createLog", "/logs/create?name=" + tool, "{}\n", `"size":3`},
 		{"appendToLog", "/logs/append" + at(tool, 2, 3), refers, fmt.Sprintf(`"size":%d`, 3+len(refers))},
 		{"putBlob", "/blobs/" + ref + "?log=" + tool, rake, "{}"},
@@ -82,31 +82,31 @@ func TestArchiveRefuses(t *testing.T) {
 		{"GET", "/logs/folders?below=..", "", 400, "name"},
 		{"GET", "/logs?prefix=" + strings.Repeat("n", 2001), "", 400, ""},
 		{"GET", "/logs?limit=-1", "", 400, ""},
-		{"GET", "/logs/content?name=" + shed + "&from=-1", "", 400, ""},
-		{"GET", "/logs/content?name=" + shed + "&from=20", "", 400, ""},
-		{"GET", "/logs/content?name=" + shed + "&from=9&to=8", "", 400, ""},
-		{"GET", "/logs/content?name=" + shed + "&from=99999999999999999999", "", 400, ""},
-		{"GET", "/logs/content?name=" + shed + "&generation=7&size=19", "", 409, "changed"},
-		{"GET", "/logs/content?name=" + shed + "&generation=1&size=20", "", 409, "changed"},
-		{"POST", "/logs/create?name=" + shed, "{}\n", 409, "exist"},
-		{"POST", "/logs/create?name=" + shed + "/below.jsonl", "{}\n", 400, "name"},
+		{"GET", "/logs/content?name=" + shedLog + "&from=-1", "", 400, ""},
+		{"GET", "/logs/content?name=" + shedLog + "&from=20", "", 400, ""},
+		{"GET", "/logs/content?name=" + shedLog + "&from=9&to=8", "", 400, ""},
+		{"GET", "/logs/content?name=" + shedLog + "&from=99999999999999999999", "", 400, ""},
+		{"GET", "/logs/content?name=" + shedLog + "&generation=7&size=19", "", 409, "changed"},
+		{"GET", "/logs/content?name=" + shedLog + "&generation=1&size=20", "", 409, "changed"},
+		{"POST", "/logs/create?name=" + shedLog, "{}\n", 409, "exist"},
+		{"POST", "/logs/create?name=" + shedLog + "/below.jsonl", "{}\n", 400, "name"},
 		{"POST", "/logs/create?name=a/b/c.jsonl", "{}", 422, "record"},
-		{"POST", "/logs/append?name=" + shed, "{}\n", 409, "conflict"},
-		{"POST", "/logs/append?name=" + shed + "&generation=1&size=18", "{}\n", 409, "conflict"},
-		{"POST", "/logs/append?name=" + shed + "&generation=1&size=19", "{}", 422, "record"},
-		{"POST", "/logs/replace?name=" + shed + "&generation=2&size=19", "{}\n", 409, "conflict"},
-		{"POST", "/logs/remove?name=" + shed + "&generation=1&size=0", "", 409, "conflict"},
-		{"POST", "/logs/remove?name=" + shed + "&generation=1&size=19", "a body", 413, ""},
-		{"POST", "/logs/extend?name=" + shed + "&generation=1&size=19&mark=" + strings.Repeat("m", 3000), "{}\n", 400, ""},
+		{"POST", "/logs/append?name=" + shedLog, "{}\n", 409, "conflict"},
+		{"POST", "/logs/append?name=" + shedLog + "&generation=1&size=18", "{}\n", 409, "conflict"},
+		{"POST", "/logs/append?name=" + shedLog + "&generation=1&size=19", "{}", 422, "record"},
+		{"POST", "/logs/replace?name=" + shedLog + "&generation=2&size=19", "{}\n", 409, "conflict"},
+		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=0", "", 409, "conflict"},
+		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=19", "a body", 413, ""},
+		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=" + strings.Repeat("m", 3000), "{}\n", 400, ""},
 		{"POST", "/logs/extend?name=a/b/c.json&generation=1&size=19", "{}\n", 422, "record"},
-		{"POST", "/logs/overwrite?name=" + shed, "{}\n", 409, "exist"},
-		{"GET", "/blobs/blob:sha256:00?log=" + shed, "", 400, "ref"},
-		{"GET", "/blobs/" + missing + "?log=" + shed, "", 404, "no-blob"},
+		{"POST", "/logs/overwrite?name=" + shedLog, "{}\n", 409, "exist"},
+		{"GET", "/blobs/blob:sha256:00?log=" + shedLog, "", 400, "ref"},
+		{"GET", "/blobs/" + missing + "?log=" + shedLog, "", 404, "no-blob"},
 		{"GET", "/blobs/" + missing + "?log=no/no/no.jsonl", "", 404, "not-exist"},
 		{"GET", "/blobs/" + missing, "", 400, ""},
-		{"PUT", "/blobs/" + missing + "?log=" + shed, "other bytes", 422, "corrupt"},
-		{"POST", "/logs/missing?log=" + shed, "no reference\n", 400, "ref"},
-		{"POST", "/logs/missing?log=" + shed, strings.Repeat(missing+"\n", 1001), 413, ""},
+		{"PUT", "/blobs/" + missing + "?log=" + shedLog, "other bytes", 422, "corrupt"},
+		{"POST", "/logs/missing?log=" + shedLog, "no reference\n", 400, "ref"},
+		{"POST", "/logs/missing?log=" + shedLog, strings.Repeat(missing+"\n", 1001), 413, ""},
 	} {
 		w := m.ask(c.method, "/api/v1"+c.path, c.body, "Content-Type", bytesAre)
 		if w.Code != c.want || w.Header().Get("Treeline-Error") != c.code || !strings.Contains(w.Body.String(), `"message"`) {

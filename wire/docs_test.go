@@ -50,7 +50,7 @@ func shapeName(t reflect.Type) string {
 func describe() *jsonschema.Set {
 	d := &jsonschema.Set{Prefix: "#/$defs/", Name: shapeName}
 	for _, shape := range []any{
-		Row{}, Source{}, Entry{}, contextShape{}, PartsContext{}, SearchResult{}, Change{}, session.Problem{}, Secret{}, Export{}, Exported{}, Prompt{}, Import{}, Stats{},
+		Row{}, Source{}, Entry{}, contextShape{}, PartsContext{}, SearchResult{}, Change{}, session.Problem{}, Secret{}, Export{}, Exported{}, Copied{}, Prompt{}, Import{}, Stats{},
 		Session{}, Appended{}, Label{}, Conversion{}, Resume{}, Trashed{}, Plan{}, GC{}, Token{}, AuditRecord{},
 		Run{}, Recording{}, Receipt{}, Audit{}, RunDiff{}, Exchange{}, Endpoint{}, Served{}, Replayed{}, Version{}, Message{},
 	} {

@@ -236,12 +236,13 @@ func opened(t *testing.T, url, below string) *Backend {
 type cut struct {
 	net.Conn
 	rnd  *rand.Rand
+	odds int // it breaks after one in so many messages
 	sent int
 }
 
 func (c *cut) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if c.sent++; c.sent > 10 && c.rnd.IntN(40) == 0 {
+	if c.sent++; c.sent > 10 && c.rnd.IntN(c.odds) == 0 {
 		// The server reads what it was sent.
 		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 			_ = half.CloseWrite()
@@ -251,23 +252,70 @@ func (c *cut) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// cutting makes connections that break, and counts them.
+func cutting(n *atomic.Uint64, odds int) func(*pgx.ConnConfig) {
+	return func(config *pgx.ConnConfig) {
+		dial := config.DialFunc
+		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			return &cut{Conn: c, odds: odds, rnd: rand.New(rand.NewPCG(n.Add(1), 0))}, err
+		}
+	}
+}
+
 // Connections break at random, mostly while an answer is on its way.
 func TestFaultCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
 	h := begin(t, url)
-	var seed, cuts atomic.Uint64
-	h.run(t, url, 0, func(config *pgx.ConnConfig) {
-		dial := config.DialFunc
-		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			c, err := dial(ctx, network, addr)
-			cuts.Add(1)
-			return &cut{Conn: c, rnd: rand.New(rand.NewPCG(seed.Add(1), 0))}, err
-		}
-	}, func() { h.more(t, int64(rounds(250, 20_000))) })
+	var cuts atomic.Uint64
+	h.run(t, url, 0, cutting(&cuts, 40), func() { h.more(t, int64(rounds(250, 20_000))) })
 	h.verify(t, opened(t, url, "fault"))
 	if cuts.Load() < 30 {
 		t.Errorf("only %d connections", cuts.Load())
+	}
+}
+
+// Copies of any length are exact although connections break, in the middle of a COPY too.
+func TestFaultMirror(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("")
+	var seed atomic.Uint64
+	b, err := Open(url, Options{Patience: time.Minute, wrap: cutting(&seed, 100)}, backend.OpenOptions{Below: "mirror"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	rnd := rand.New(rand.NewPCG(7, 0))
+	all := bytes.Repeat(append(bytes.Repeat([]byte("0123456789"), 1000), '\n'), 500) // 5 MB
+	at := backend.Log{Name: "a.jsonl"}
+	var want []byte
+	for i := range rounds(12, 300) {
+		part := all[:rnd.IntN(1<<uint(rnd.IntN(16)))]
+		if i%10 == 5 {
+			part = all // copied in a transaction
+		}
+		if i%6 == 0 {
+			at, err = b.Overwrite(t.Context(), at, fmt.Sprint(i), bytes.NewReader(part))
+			want = bytes.Clone(part)
+		} else {
+			at, err = b.Extend(t.Context(), at, fmt.Sprint(i), bytes.NewReader(part))
+			want = append(want, part...)
+		}
+		if err != nil || at.Size != int64(len(want)) {
+			t.Fatalf("copy %d: %+v, %v; want %d bytes", i, at, err, len(want))
+		}
+		for m, err := range b.Marks(t.Context(), "") {
+			if err != nil || m.Mark != fmt.Sprint(i) || !m.Log.Same(at) {
+				t.Fatalf("copy %d is %+v, %v; want %+v", i, m, err, at)
+			}
+		}
+		if got, err := backend.ReadAll(t.Context(), b, at); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("copy %d has %d bytes, %v; want %d", i, len(got), err, len(want))
+		}
+	}
+	if seed.Load() < 3 {
+		t.Errorf("only %d connections", seed.Load())
 	}
 }
 
@@ -312,21 +360,19 @@ func TestRecognise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lost := &pending{ctx: t.Context(), at: at, more: append(bytes.Clone(mine), '\n')}
-		lost.m = b.appending(at, lost.more, false)
-		other := &pending{ctx: t.Context(), at: at, more: []byte(strings.Repeat("x", len(mine)) + "\n")}
-		other.m = b.appending(at, other.more, false)
+		lost := b.appending(at, append(bytes.Clone(mine), '\n'), false)
+		other := b.appending(at, []byte(strings.Repeat("x", len(mine))+"\n"), false)
 		now, err := b.Append(t.Context(), at, mine)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := b.alone(lost, true); err != nil || !again.Same(now) {
+		if again, err := b.mutate(t.Context(), lost, true, backend.ErrConflict); err != nil || !again.Same(now) {
 			t.Errorf("%s: %+v, %v; want %+v", name, again, err, now)
 		}
-		if _, err := b.alone(lost, false); !errors.Is(err, backend.ErrConflict) {
+		if _, err := b.mutate(t.Context(), lost, false, backend.ErrConflict); !errors.Is(err, backend.ErrConflict) {
 			t.Errorf("%s: an append that was not sent before: %v", name, err)
 		}
-		if _, err := b.alone(other, true); !errors.Is(err, backend.ErrConflict) {
+		if _, err := b.mutate(t.Context(), other, true, backend.ErrConflict); !errors.Is(err, backend.ErrConflict) {
 			t.Errorf("%s: other bytes: %v", name, err)
 		}
 		next, err := b.Append(t.Context(), now, []byte("theirs"))
@@ -336,7 +382,7 @@ func TestRecognise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, err := b.alone(lost, true); err != nil || again.Size != now.Size || again.Generation != now.Generation {
+		if again, err := b.mutate(t.Context(), lost, true, backend.ErrConflict); err != nil || again.Size != now.Size || again.Generation != now.Generation {
 			t.Errorf("%s, replaced since: %+v, %v; want %+v", name, again, err, now)
 		}
 	}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"strings"
@@ -14,25 +15,33 @@ import (
 )
 
 const (
-	// An append of any bytes: a line may continue in the first row, and be unterminated in the last.
-	sqlExtend = `with head as (update treeline.log
-		set size = size + $6, torn = case when $6 = 0 then torn else $7 end, changed = now(), writer = $8, xid = pg_current_xact_id(), mark = $9
+	// An append of any bytes: a line may continue in the first row, and be unterminated in the last. Without bytes only the mark
+	// changes.
+	sqlExtend = `with head as (update treeline.log set mark = $9, size = size + $6, torn = case when $6 = 0 then torn else $7 end,
+			changed = case when $6 = 0 then changed else now() end, writer = case when $6 = 0 then writer else $8 end,
+			xid = case when $6 = 0 then xid else pg_current_xact_id() end
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where name >= $1 order by name limit $2`
+	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where true`
 )
 
 // Extend implements backend.Mirror.
 func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from io.Reader) (now backend.Log, err error) {
-	err = b.collect(ctx, at.Name, &mark, from, func(c content) error {
+	if err := b.writable(ctx, at.Name); err != nil {
+		return backend.Log{}, err
+	}
+	if !backend.IsText(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be extended", at.Name, backend.ErrRecord)
+	}
+	err = collect(at.Name, &mark, from, func(c content) error {
 		torn, err := c.torn()
 		if err != nil {
 			return err
 		}
 		generation := token(at)
-		now, err = b.mutate(ctx, &mutation{sql: sqlExtend, name: at.Name, log: b.key(at.Name), body: c, base: at.Size, generation: generation,
-			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}, false, backend.ErrConflict)
+		now, err = b.do(ctx, &mutation{sql: sqlExtend, name: at.Name, log: b.key(at.Name), body: c, base: at.Size, generation: generation,
+			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}, backend.ErrConflict)
 		return err
 	})
 	return now, err
@@ -40,7 +49,10 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from 
 
 // Overwrite implements backend.Mirror.
 func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, from io.Reader) (now backend.Log, err error) {
-	err = b.collect(ctx, at.Name, &mark, from, func(c content) error {
+	if err := b.writable(ctx, at.Name); err != nil {
+		return backend.Log{}, err
+	}
+	err = collect(at.Name, &mark, from, func(c content) error {
 		if at.Generation == "" {
 			now, err = b.create(ctx, at.Name, c, &mark)
 		} else {
@@ -53,17 +65,30 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, fr
 
 // collect calls do with all bytes of a reader. They are in a temporary file if they are many: no connection is held while the caller
 // makes them, and an attempt can be repeated.
-func (b *Backend) collect(ctx context.Context, name string, mark *string, from io.Reader, do func(content) error) error {
-	if err := b.writable(ctx, name); err != nil {
-		return err
-	}
+func collect(name string, mark *string, from io.Reader, do func(content) error) error {
 	*mark = text(*mark)
 	var all spill.Bytes
 	defer all.Close()
 	if _, err := io.Copy(&all, from); err != nil {
 		return err
 	}
-	return do(content{&all, all.Size(), backend.IsText(name)})
+	c, err := collected(&all, name)
+	if err != nil {
+		return err
+	}
+	return do(c)
+}
+
+// collected is a content that stays valid as long as it is needed: a small one is in memory; see do.
+func collected(all *spill.Bytes, name string) (content, error) {
+	if all.Size() > few {
+		return content{all, all.Size(), backend.IsText(name)}, nil
+	}
+	small := make([]byte, all.Size())
+	if n, err := all.ReadAt(small, 0); n < len(small) {
+		return content{}, err
+	}
+	return newContent(small, name), nil
 }
 
 // Marks implements backend.Mirror.

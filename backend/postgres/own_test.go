@@ -67,49 +67,92 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// What is wrong with an address or a database is said, and nothing is changed.
+// What is wrong with an address, a database or a name is said by every method, without the password, and nothing is changed.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := pgtest.Shared(t)
-	newer, older := s.Database(t, "newer"), s.Database(t, "older")
-	for url, version := range map[string]int{newer: newest + 1, older: 0} {
-		c, err := pgx.Connect(t.Context(), url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.Exec(t.Context(), "create schema treeline; create table treeline.migration (version integer primary key, applied timestamptz not null)"); err != nil {
-			t.Fatal(err)
-		}
-		if version > 0 {
-			_, err = c.Exec(t.Context(), "insert into treeline.migration values ($1, now())", version)
-		}
-		if err := errors.Join(err, c.Close(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+	kept := s.Database(t, "refusals")
+	if _, err := opened(t, kept, "a").Create(t.Context(), "a.jsonl", []byte("kept")); err != nil {
+		t.Fatal(err)
 	}
+	newer := s.Database(t, "newer")
+	if _, err := opened(t, newer, "a").Create(t.Context(), "a.jsonl", []byte("kept")); err != nil {
+		t.Fatal(err)
+	}
+	ask[int](t, newer, "insert into treeline.migration values ($1, now()) returning version", newest+1)
 	s.Exec(t, "create role weak login", "create role "+pgtest.Guarded+" login password 'right'")
+	as := func(user string) string { return strings.Replace(kept, pgtest.User+"@", user+"@", 1) }
 	for what, tc := range map[string]struct{ url, want string }{
-		"bad address":    {"postgres://host:port/db", "is not valid"},
-		"wrong database": {s.URL("missing"), `database "missing" does not exist`},
-		"wrong host":     {"postgres://treeline@/postgres?host=%2Fno%2Fwhere", "no/where"},
-		"no right":       {strings.Replace(s.URL(""), pgtest.User, "weak", 1), "lacks a right"},
-		"wrong password": {strings.Replace(s.URL(""), pgtest.User, pgtest.Guarded+":wrong", 1), "password authentication failed"},
+		"bad address":    {"postgres://me:s3cret@host:port/db", "is not valid"},
+		"wrong database": {strings.Replace(s.URL("missing"), "@", ":s3cret@", 1), `the server has no database "missing"`},
+		"wrong host":     {"postgres://me:s3cret@/postgres?host=%2Fno%2Fwhere", "no/where"},
+		"no such user":   {as("stranger:s3cret"), `role "stranger" does not exist`},
+		"no right":       {as("weak:s3cret"), `the user "weak" lacks a right`},
+		"wrong password": {as(pgtest.Guarded + ":s3cret"), `the server refuses the user "guarded" or its password`},
+		"no password":    {as(pgtest.Guarded), `the server refuses the user "guarded" or its password`},
 		"newer schema":   {newer, fmt.Sprintf("version %d, this program knows %d", newest+1, newest)},
 	} {
-		b, err := Open(tc.url, Options{}, backend.OpenOptions{Below: "a"})
-		if err == nil {
-			_, err = b.Create(t.Context(), "refused.jsonl", []byte("{}"))
-			_ = b.Close()
-		}
-		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "wrong@") {
-			t.Errorf("%s: %v; want %q", what, err, tc.want)
+		for method, err := range refused(t, tc.url) {
+			if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "s3cret") {
+				t.Errorf("%s, %s: %v; want %q", what, method, err, tc.want)
+			}
 		}
 	}
-	if ask[bool](t, newer, "select to_regclass('treeline.log') is not null") {
-		t.Error("a newer schema was changed")
+	for _, url := range []string{kept, newer} {
+		if n := ask[int](t, url, "select (select count(*) from treeline.log) + (select count(*) from treeline.record) + (select count(*) from treeline.blob)"); n != 2 {
+			t.Errorf("%d rows, want those of one log", n)
+		}
 	}
-	if _, err := opened(t, older, "a").Create(t.Context(), "a.jsonl"); err != nil {
-		t.Errorf("a schema without tables: %v", err)
+}
+
+// refused opens a database and gives the errors of its methods.
+func refused(t *testing.T, url string) map[string]error {
+	t.Helper()
+	b, err := Open(url, Options{}, backend.OpenOptions{Below: "a"})
+	if err != nil {
+		return map[string]error{"open": err}
+	}
+	defer b.Close()
+	ctx, at, errs := t.Context(), backend.Log{Name: "a.jsonl", Generation: "1", Size: 5}, map[string]error{}
+	_, errs["create"] = b.Create(ctx, "new.jsonl", []byte("{}"))
+	_, errs["append"] = b.Append(ctx, at, []byte("{}"))
+	_, errs["replace"] = b.Replace(ctx, at, []byte("{}"))
+	errs["remove"] = b.Remove(ctx, at)
+	_, errs["overwrite"] = b.Overwrite(ctx, backend.Log{Name: "new.jsonl"}, "", strings.NewReader("{}"))
+	_, errs["stat"] = b.Stat(ctx, "a.jsonl")
+	for _, errs["read"] = range b.Read(ctx, at, 0) {
+	}
+	for _, errs["list"] = range b.List(ctx, "") {
+	}
+	_, errs["folders"] = b.Folders(ctx, "")
+	_, errs["identity"] = b.Identity(ctx)
+	_, errs["watch"] = b.Watch(func(string, error) {})
+	_, errs["put"] = b.Blobs("").Put(ctx, []byte("blob"))
+	_, errs["has"] = b.Blobs("").Has(ctx, blob.Ref{})
+	return errs
+}
+
+// An invalid name is refused by every method before the database is asked.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	b := opened(t, "postgres://nobody@/nothing?host=%2Fno%2Fwhere", "")
+	for _, name := range []string{"", ".", "/a", "a//b", "a/../b", "a/\xff", "a/\x00", "origin", strings.Repeat("x/", longest/2) + "x.jsonl"} {
+		if name != "" && len(name) < longest { // a long one cannot be there
+			if _, err := b.Stat(t.Context(), name); !errors.Is(err, backend.ErrName) {
+				t.Errorf("%.20q: %v", name, err)
+			}
+		}
+		if _, err := b.Create(t.Context(), name, []byte("x")); !errors.Is(err, backend.ErrName) {
+			t.Errorf("%.20q: %v", name, err)
+		}
+		if _, err := b.Overwrite(t.Context(), backend.Log{Name: name}, "", strings.NewReader("x")); !errors.Is(err, backend.ErrName) {
+			t.Errorf("%.20q: %v", name, err)
+		}
+	}
+	for _, below := range []string{"/a", "a/", "..", "a/\xff"} {
+		if _, err := Open("postgres://h/d", Options{}, backend.OpenOptions{Below: below}); !errors.Is(err, backend.ErrName) {
+			t.Errorf("below %q: %v", below, err)
+		}
 	}
 }
 
@@ -181,8 +224,8 @@ func TestBlobs(t *testing.T) {
 	url := pgtest.Shared(t).URL("")
 	for _, url := range []string{url, pgtest.SharedBouncer(t).URL("")} {
 		one, two := opened(t, url, "one").Blobs(""), opened(t, url, "two").Blobs("")
-		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<19), strings.Repeat("longer ", 1<<20)} {
-			for _, s := range []blob.Store{one, two, one} {
+		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<18), strings.Repeat("longer", inline/6+1)} {
+			for _, s := range []blob.Store{one, two} {
 				if r, err := s.Put(t.Context(), []byte(content)); err != nil || r != blob.Sum([]byte(content)) {
 					t.Fatalf("%s, %v", r, err)
 				}

@@ -2,24 +2,25 @@
 //
 // The URL is that of pgx, postgres://user@host/db, with several hosts and target_session_attrs if there are standbys. A database
 // is an archive (see backend.Driver): a name begins with the origin of the log, so two machines never overwrite each other's
-// logs. A Backend is a light view of one folder. All views that one Driver opens at the same URL share connections and a queue of appends.
+// logs. A Backend is a light view of one folder. All views that one Driver opens at the same URL share connections, the queue of
+// mutations and the feed of changes.
 //
 // # Rows
 //
 // A log is a row of treeline.log: generation, size, time of the last change. Its records are rows of treeline.record, exact
 // bytes with their line ends, at their byte offset. A record longer than a piece (1 MB) is several rows. Rows are never changed:
-// Replace makes a new generation, and old ones are kept for 30 days, so a reader that holds one reads on. A removed log
-// leaves a row, which keeps the generation counting.
+// Replace makes a new generation, and old ones are kept for 30 days, so a reader that holds one reads on. Sweep purges them. A
+// removed log leaves a row, a tombstone, which keeps the generation counting and is shown by Marks.
 //
-// # Appending
+// # Writing
 //
-// An append is one statement: it changes the row of the log if generation and size are what the caller saw, and inserts the
-// records. Appends that come while others are on their way are sent together, as one transaction. Every mutation is durable
-// when it returns, as far as the server's synchronous_commit says so.
+// A mutation is one statement: it changes the row of the log if generation and size are what the caller saw, and inserts the
+// records. Mutations that come while others are on their way are sent together, as one transaction. A long one is a
+// transaction of its own, with COPY. Every mutation is durable when it returns, as far as the server's synchronous_commit says so.
 //
 // If the connection is lost, it is unknown whether the statement was executed. It is sent again to a new connection. If the
-// log has changed, its bytes decide: if those at the place of the append are the ones that were sent, it has succeeded. Another
-// writer that appended the same bytes at the same place in that moment cannot be told apart.
+// log has changed, its bytes decide: if those at the place of the mutation are the ones that were sent, it has succeeded. Another
+// writer that wrote the same bytes at the same place in that moment cannot be told apart.
 //
 // # Poolers
 //
@@ -184,10 +185,12 @@ type Backend struct {
 // key is the key of a log in all tables.
 type key [16]byte
 
-func (b *Backend) key(name string) (k key) {
-	sum := sha256.Sum256([]byte(b.prefix + name))
-	copy(k[:], sum[:])
-	return k
+func (b *Backend) key(name string) key { return keyOf(b.prefix + name) }
+
+// keyOf is the key for a name in the database.
+func keyOf(name string) key {
+	sum := sha256.Sum256([]byte(name))
+	return key(sum[:16])
 }
 
 // begin makes the checks of a method that only reads.

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"path"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,10 +32,13 @@ const (
 		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
 		returning log, generation, changed` + body + result
 
+	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'. $9 are the logs above.
 	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid, mark)
-		values ($1, $4, 1, $5, $6, now(), $7, pg_current_xact_id(), coalesce($8, ''))
+		select $1::uuid, $4::text, 1, $5::bigint, $6::boolean, now(), $7::text, pg_current_xact_id(), coalesce($8::text, '')
+		where not exists (select from treeline.log where log = any($9::uuid[]) and removed is null)
+		and not exists (select from treeline.log where name > $4::text || '/' and name < $4::text || '0' and removed is null)
 		on conflict (log) do update set generation = l.generation + 1, size = excluded.size, torn = excluded.torn,
-			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = coalesce($8, l.mark), removed = null
+			changed = excluded.changed, writer = excluded.writer, xid = excluded.xid, mark = excluded.mark, removed = null
 		where l.removed is not null
 		returning log, generation, changed` + body + result
 
@@ -48,8 +52,8 @@ const (
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + retireThis + result
 
-	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'.
-	sqlFree = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
+	// Why a log could not be made.
+	sqlTaken = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
 		exists (select from treeline.log where name > $2 || '/' and name < $2 || '0' and removed is null)`
 )
 
@@ -93,9 +97,14 @@ type database interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
+// large reports whether the rows are copied.
+func (m *mutation) large() bool {
+	return m.body.size > inline || m.body.size > few && m.sql != sqlAppend
+}
+
 // run executes a mutation; errUnmatched if it changed nothing.
 func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err error) {
-	if m.body.size > inline {
+	if m.large() {
 		return m.runLarge(ctx, p)
 	}
 	r, err := m.body.rows(m.base)
@@ -225,7 +234,11 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 			return backend.Log{}, err
 		}
 	}
-	return b.create(ctx, name, content{&all, all.Size(), true}, nil)
+	c, err := collected(&all, name)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	return b.create(ctx, name, c, nil)
 }
 
 // Restore implements backend.Restorer.
@@ -245,27 +258,34 @@ func (b *Backend) create(ctx context.Context, name string, c content, mark *stri
 	if len(b.prefix)+len(name) > longest {
 		return backend.Log{}, fmt.Errorf("%.80s…: %w: it is longer than %d bytes", name, backend.ErrName, longest)
 	}
-	if err := b.free(ctx, name); err != nil {
-		return backend.Log{}, err
+	now, err := b.do(ctx, b.creating(name, c, torn, mark), backend.ErrExist)
+	if errors.Is(err, backend.ErrExist) {
+		err = b.taken(ctx, name, err)
 	}
-	return b.mutate(ctx, b.creating(name, c, torn, mark), false, backend.ErrExist)
+	return now, err
 }
 
 // creating is the mutation that makes a log.
 func (b *Backend) creating(name string, c content, torn bool, mark *string) *mutation {
 	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
-		args: []any{b.prefix + name, c.size, torn, b.opt.Writer, mark}}
+		args: []any{b.prefix + name, c.size, torn, b.opt.Writer, mark, b.above(name)}}
 }
 
-// free checks that a log of that name is neither below another one nor a folder.
-func (b *Backend) free(ctx context.Context, name string) error {
-	above := []key{}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		above = append(above, b.key(dir)) // an origin is no log
+// above are the logs that a log would be below. An origin is no log.
+func (b *Backend) above(name string) []key {
+	list := []key{}
+	full := b.prefix + name
+	for dir := path.Dir(full); strings.Contains(dir, "/"); dir = path.Dir(dir) {
+		list = append(list, keyOf(dir))
 	}
+	return list
+}
+
+// taken says why a log could not be made: by default because there is one.
+func (b *Backend) taken(ctx context.Context, name string, exists error) error {
 	var below, folder bool
-	err := b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		return p.QueryRow(ctx, sqlFree, above, b.prefix+name).Scan(&below, &folder)
+	err := b.read(ctx, func(p *pgxpool.Pool) error {
+		return p.QueryRow(ctx, sqlTaken, b.above(name), b.prefix+name).Scan(&below, &folder)
 	})
 	switch {
 	case err != nil:
@@ -275,7 +295,7 @@ func (b *Backend) free(ctx context.Context, name string) error {
 	case folder:
 		return fmt.Errorf("%s: %w: it is a folder", name, backend.ErrExist)
 	}
-	return nil
+	return exists
 }
 
 // Replace implements backend.Backend.
@@ -295,7 +315,7 @@ func (b *Backend) replace(ctx context.Context, at backend.Log, c content, mark *
 	generation := token(at)
 	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
 		args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}
-	return b.mutate(ctx, m, false, backend.ErrConflict)
+	return b.do(ctx, m, backend.ErrConflict)
 }
 
 // Remove implements backend.Backend.
@@ -306,6 +326,6 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	generation := token(at)
 	m := &mutation{sql: sqlRemove, name: at.Name, log: b.key(at.Name), body: newContent(nil, at.Name), generation: generation, size: at.Size,
 		args: []any{generation, at.Size, b.opt.Writer}}
-	_, err := b.mutate(ctx, m, false, backend.ErrConflict)
+	_, err := b.do(ctx, m, backend.ErrConflict)
 	return err
 }

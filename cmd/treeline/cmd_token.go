@@ -60,14 +60,6 @@ func (a *app) book() (access.Book, error) {
 	return b, nil
 }
 
-// now is the time of the commands.
-func (a *app) now() time.Time {
-	if a.clock != nil {
-		return a.clock()
-	}
-	return time.Now()
-}
-
 func (a *app) tokenAddCommand() *cobra.Command {
 	var g access.Grant
 	var expires string

@@ -129,6 +129,7 @@ func (a *app) root() *cobra.Command {
 		a.forkCommand(), a.moveCommand(), a.convertCommand(), a.resumeCommand(),
 	)
 	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
+	add(root, "Archives:", a.pushCommand(), a.pullCommand())
 	add(root, "Runs:", a.runCommand())
 	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")

@@ -242,15 +242,23 @@ func (a *app) newProgress(what string) *progress {
 
 // at reports that n files of so many are done.
 func (p *progress) at(n, total int) {
+	p.show(func() string {
+		line := fmt.Sprintf("%s %s of %s", p.what, wire.Number(int64(n)), wire.Count(total, "file", "files"))
+		if p.ofBytes > 0 {
+			line += fmt.Sprintf(", %d %%", p.bytes*100/p.ofBytes)
+		}
+		return line
+	})
+}
+
+// show shows a line if it is time to.
+func (p *progress) show(text func() string) {
 	if !p.on {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next, p.a.showing = now.Add(p.a.progressEvery), p
-		line := fmt.Sprintf("%s %s of %s", p.what, wire.Number(int64(n)), wire.Count(total, "file", "files"))
-		if p.ofBytes > 0 {
-			line += fmt.Sprintf(", %d %%", p.bytes*100/p.ofBytes)
-		}
+		line := text()
 		// A wrapped line could not be erased, and some terminals wrap after the last column.
 		fmt.Fprintf(p.a.stderr, "\r\x1b[K%s", screen.Cut(line, max(1, p.width-1)))
 	}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// pushFlags are the flags of push.
+type pushFlags struct {
+	copyFlags
+	redact, noRedact bool
+	watch, install   bool
+}
+
+// pushCommand copies sessions to an archive.
+func (a *app) pushCommand() *cobra.Command {
+	var f pushFlags
+	cmd := &cobra.Command{
+		Use:        "push <url>",
+		SuggestFor: []string{"sync", "upload", "backup", "mirror"},
+		Short:      "Copy what is new in the sessions of this machine to an archive",
+		Long: "Copy the sessions of all agents, and the images that they refer to, to an archive: a server (https://…), or a database\n" +
+			"(postgres://…). Only what is new travels. A push that was interrupted goes on where it was. Logs are copied byte for byte, below\n" +
+			"the name of this machine.\n\n" +
+			"Keys, tokens and passwords are replaced first, by the rules of 'treeline export', unless the archive is on this machine. Each\n" +
+			"record is looked at by itself; images travel as they are. --no-redact copies exactly, --redact replaces secrets always. A copy\n" +
+			"without secrets is never pulled back to this machine. Nothing finds every secret.\n\n" +
+			"All sessions are shared, or with --project those of some projects. What others see of them is for the tokens of the server to\n" +
+			"say.\n\n" +
+			"A session that was also written in the archive gets branches, or where its format has none what was written there becomes a\n" +
+			"session of its own. Nothing is overwritten. Sessions that were removed here stay in the archive without --deletions.\n\n" +
+			"--watch goes on pushing what is written, until Ctrl-C. --install writes a service that does so (systemd, launchd), and says how to\n" +
+			"start it and how to remove it.",
+		Example: "  treeline push https://sessions.example\n  treeline push --dry-run -v https://sessions.example\n" +
+			"  treeline push --project ~/work --since 7d https://sessions.example\n  treeline push --watch --install https://sessions.example",
+		Args: args("<url>"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			filter, err := f.filter(a, cmd)
+			if err == nil {
+				err = f.check()
+			}
+			if err != nil {
+				return err
+			}
+			if f.install {
+				return a.installPush(&f, given[0])
+			}
+			redact := f.redact || !f.noRedact && !push.Local(given[0], a.getenv)
+			return a.push(cmd.Context(), &f, given[0], push.PushOptions{
+				Filter: filter, Redact: redact, Deletions: f.deletions, DryRun: f.dry, Workers: f.jobs,
+			})
+		},
+	}
+	f.add(a, cmd, "push")
+	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "remove sessions from the archive that were removed here")
+	cmd.Flags().BoolVar(&f.redact, "redact", false, "replace secrets, even if the archive is on this machine")
+	cmd.Flags().BoolVar(&f.noRedact, "no-redact", false, "do not replace secrets")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on pushing what is written")
+	cmd.Flags().BoolVar(&f.install, "install", false, "write a service that pushes with --watch, and do nothing else")
+	return cmd
+}
+
+func (f *pushFlags) check() error {
+	switch {
+	case f.redact && f.noRedact:
+		return misused("--redact and --no-redact exclude each other")
+	case f.install && !f.watch:
+		return misused("--install needs --watch")
+	case f.watch && f.dry:
+		return misused("--watch and --dry-run exclude each other")
+	case f.watch && f.since != "":
+		return misused("--watch and --since exclude each other")
+	}
+	return nil
+}
+
+// push pushes once, or with --watch until it is interrupted.
+func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushOptions) error {
+	s, err := a.writeStore()
+	if err != nil {
+		return err
+	}
+	for _, name := range opt.Sources {
+		if err := s.CheckSource(push.Agent(name)); err != nil {
+			return usageError{err}
+		}
+	}
+	if !a.json && opt.Redact {
+		a.notice("secrets are replaced before sessions leave this machine; --no-redact copies them exactly")
+	}
+	c := a.newCopying(&f.copyFlags, "pushing", "pushed", url)
+	opt.Event, opt.Progress = c.event, c.progress
+	if !f.watch {
+		r, err := s.Push(ctx, url, opt)
+		return c.end(r, opt.Redact, err)
+	}
+	if !a.json {
+		a.notice(fmt.Sprintf("watching; what is written goes to %s", c.archive))
+	}
+	err = s.PushWatching(ctx, url, opt, func(r push.Report, err error) {
+		if err != nil {
+			a.notice(fmt.Sprintf("%v; trying again", err))
+			return
+		}
+		_ = c.end(r, opt.Redact, nil) // it has said what is wrong, and goes on
+		*c = *a.newCopying(&f.copyFlags, "pushing", "pushed", url)
+	})
+	c.show.clear()
+	return err
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/push"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// copyFlags are the flags of push and pull.
+type copyFlags struct {
+	sources, projects []string
+	since             string
+	deletions, dry    bool
+	verbose           bool
+	jobs              int
+}
+
+func (f *copyFlags) add(a *app, cmd *cobra.Command, verb string) {
+	a.addJSON(cmd)
+	cmd.Flags().StringArrayVar(&f.sources, "source", nil, verb+" only the logs of the agent or source `NAME`; may be repeated")
+	cmd.Flags().StringVar(&f.since, "since", "", verb+" only logs that changed since `WHEN`: a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)")
+	cmd.Flags().StringArrayVar(&f.projects, "project", nil, verb+" only sessions of the directory `GLOB` and those below it, as in '/work/*/api'; may be repeated")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "tell what would be done, and do nothing")
+	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list every log that is copied")
+	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "copy `N` logs at once")
+}
+
+// filter makes the filter of the flags.
+func (f *copyFlags) filter(a *app, cmd *cobra.Command) (push.Filter, error) {
+	if err := noneEmpty(cmd); err != nil {
+		return push.Filter{}, err
+	}
+	filter := push.Filter{Sources: f.sources}
+	if f.jobs < 0 {
+		return filter, invalid("jobs", fmt.Sprint(f.jobs), "a number above 0")
+	}
+	if f.since != "" {
+		since, err := wire.ParseWhen(f.since, a.now(), false)
+		if err != nil {
+			return filter, invalid("since", f.since, whenHelp)
+		}
+		filter.Since = since
+	}
+	if len(f.projects) == 0 {
+		return filter, nil
+	}
+	var patterns []string
+	for _, p := range f.projects {
+		glob, err := a.projectGlob(p)
+		if err == nil {
+			err = access.CheckPattern(glob)
+		}
+		if err != nil {
+			return filter, usageError{fmt.Errorf("--project %q: %w", p, err)}
+		}
+		patterns = append(patterns, glob, strings.TrimRight(glob, `/\`)+"/**")
+	}
+	filter.Project = func(cwd string) bool {
+		return slices.ContainsFunc(patterns, func(p string) bool { return access.Match(p, cwd) })
+	}
+	return filter, nil
+}
+
+// projectGlob makes a glob absolute.
+func (a *app) projectGlob(glob string) (string, error) {
+	if glob == "~" || strings.HasPrefix(glob, "~/") {
+		return filepath.Join(a.home(), glob[1:]), nil
+	}
+	if strings.HasPrefix(glob, "**") || filepath.IsAbs(glob) {
+		return glob, nil
+	}
+	return filepath.Abs(glob)
+}
+
+// now is the time of the command.
+func (a *app) now() time.Time {
+	if a.clock != nil {
+		return a.clock()
+	}
+	return time.Now()
+}
+
+// copying collects what a push or pull tells, and prints what matters of it.
+type copying struct {
+	a       *app
+	f       *copyFlags
+	show    *progress
+	began   time.Time
+	done    string // the verb: "pushed"
+	archive string
+	result  wire.Copied
+}
+
+func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
+	c := &copying{a: a, f: f, show: a.newProgress(verb), began: time.Now(), done: done, archive: shownURL(url)}
+	c.result.Fates, c.result.Logs, c.result.Problems = []wire.CopiedFate{}, []wire.CopiedLog{}, []string{}
+	return c
+}
+
+// shownURL is a URL without a password.
+func shownURL(url string) string {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return url
+	}
+	host, path, slash := strings.Cut(rest, "/")
+	if i := strings.LastIndexByte(host, '@'); i >= 0 {
+		host = host[i+1:]
+	}
+	path, _, _ = strings.Cut(path, "?")
+	if slash {
+		host += "/" + path
+	}
+	return scheme + "://" + strings.TrimSuffix(host, "/")
+}
+
+// progress shows how far it is, with the rate and the time left.
+func (c *copying) progress(p push.Progress) {
+	c.show.show(func() string {
+		line := fmt.Sprintf("%s %s of %s", c.show.what, wire.Number(int64(p.Logs)), wire.Count(p.Total, "log", "logs"))
+		if p.OfBytes == 0 || p.Bytes == 0 {
+			return line
+		}
+		elapsed := time.Since(c.began)
+		rate := float64(p.Bytes) / max(elapsed.Seconds(), 0.001)
+		line += fmt.Sprintf(", %d %%, %s/s", min(100, p.Bytes*100/p.OfBytes), wire.Size(int64(rate)))
+		if left := time.Duration(float64(p.OfBytes-p.Bytes) / rate * float64(time.Second)); left > 0 {
+			line += fmt.Sprintf(", %s left", left.Round(time.Second))
+		}
+		return line
+	})
+}
+
+// event tells of a log.
+func (c *copying) event(e push.Event) {
+	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Reason: e.Why}
+	if e.Err != nil {
+		l.Error = e.Err.Error()
+	}
+	if c.a.json {
+		c.result.Logs = append(c.result.Logs, l)
+		return
+	}
+	text := fmt.Sprintf("%s: %s", e.Fate, e.Name)
+	switch e.Fate {
+	case push.Failed:
+		text = e.Err.Error()
+	case push.Branched:
+		text = fmt.Sprintf("%s was written here and elsewhere; both parts are in it now, as branches", e.Name)
+	case push.Forked:
+		text = fmt.Sprintf("%s was written here and elsewhere; what was written elsewhere is in %s now", e.Name, e.Fork)
+	case push.Withheld:
+		text = fmt.Sprintf("%s: not copied: %s", e.Name, e.Why)
+	case push.Ahead:
+		if !c.f.verbose && !c.f.dry {
+			return
+		}
+	default:
+		if !c.f.verbose && !c.f.dry {
+			return
+		}
+		if e.Bytes > 0 {
+			text += ", " + wire.Size(e.Bytes)
+		}
+	}
+	c.a.notice(text)
+}
+
+// end prints the result. Logs that failed and problems make the exit code 1.
+func (c *copying) end(r push.Report, redacted bool, err error) error {
+	c.show.clear()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	j := &c.result
+	j.Archive, j.DryRun, j.Redacted = c.archive, c.f.dry, redacted
+	for _, fate := range push.Fates {
+		if n := r.Logs[fate]; n > 0 {
+			j.Fates = append(j.Fates, wire.CopiedFate{Fate: string(fate), Count: n})
+		}
+	}
+	j.Size, j.Blobs, j.BlobSize, j.Secrets = r.Bytes, r.Blobs, r.BlobBytes, r.Secrets
+	for _, p := range r.Problems {
+		j.Problems = append(j.Problems, p.Error())
+		if !c.a.json {
+			c.a.notice(p.Error())
+		}
+	}
+	slices.SortFunc(j.Logs, func(a, b wire.CopiedLog) int { return strings.Compare(a.Name, b.Name) })
+	if said := c.a.say(j, c.line(r)); said != nil || err != nil {
+		return errors.Join(said, err)
+	}
+	if n := r.Logs[push.Failed] + len(r.Problems); n > 0 {
+		return quietError{fmt.Errorf("%d problems", n)}
+	}
+	return nil
+}
+
+// line sums the result up.
+func (c *copying) line(r push.Report) string {
+	copied := 0
+	var words []string
+	for _, fate := range push.Fates[:6] {
+		if n := r.Logs[fate]; n > 0 {
+			copied += n
+			words = append(words, fmt.Sprintf("%s %s", wire.Number(int64(n)), fate))
+		}
+	}
+	line := c.done + " " + wire.Count(copied, "log", "logs")
+	if c.f.dry {
+		line = "would have " + line
+	}
+	if len(words) > 0 {
+		line += " (" + strings.Join(words, ", ") + ")"
+	}
+	if r.Bytes > 0 {
+		line += ", " + wire.Size(r.Bytes)
+	}
+	if r.Blobs > 0 {
+		line += fmt.Sprintf(", %s (%s)", wire.Count(r.Blobs, "blob", "blobs"), wire.Size(r.BlobBytes))
+	}
+	if r.Secrets > 0 {
+		line += fmt.Sprintf(", %s replaced", wire.Count(r.Secrets, "secret", "secrets"))
+	}
+	for _, rest := range []struct {
+		fate push.Fate
+		word string
+	}{{push.Ahead, "newer there"}, {push.Withheld, "not copied"}, {push.Failed, "failed"}, {push.Unchanged, "unchanged"}} {
+		if n := r.Logs[rest.fate]; n > 0 {
+			word := rest.word
+			if rest.fate == push.Ahead && c.done == "pulled" {
+				word = "newer here"
+			}
+			line += fmt.Sprintf("; %s %s", wire.Number(int64(n)), word)
+		}
+	}
+	return line
+}

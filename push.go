@@ -1,0 +1,82 @@
+package treeline
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// pulledDir is the folder for sessions that were pulled from other machines: ORIGIN/SOURCE below it, each laid out as the folder
+// of its agent.
+func pulledDir(data string) string { return filepath.Join(data, "pulled") }
+
+// pulledRoots gives the places of sessions that were pulled from other machines.
+func pulledRoots(data string) (list []place.ExtraRoot) {
+	dir := pulledDir(data)
+	origins, err := file.Folders(dir)
+	if err != nil {
+		return nil // mostly there is none
+	}
+	for _, origin := range origins {
+		sources, err := file.Folders(filepath.Join(dir, origin))
+		if err != nil {
+			continue // a list of it says why
+		}
+		for _, source := range sources {
+			list = append(list, place.ExtraRoot{Path: filepath.Join(dir, origin, source), Dialect: push.Agent(source)})
+		}
+	}
+	return list
+}
+
+// copier opens an archive by its URL for copying. A machine that has no identity yet gets one.
+func (s *Store) copier(url string) (*push.Copier, push.Target, error) {
+	env := s.Env()
+	data := DataDir(env.Home, env.Getenv)
+	origin, err := Origin(data)
+	if err != nil {
+		return nil, push.Target{}, err
+	}
+	b, shown, err := s.OpenArchive(url)
+	if err != nil {
+		return nil, push.Target{}, err
+	}
+	return push.New(push.Options{
+		Machine: s.Machine, Origin: origin, State: s.state, Pulled: pulledDir(data), Clock: s.clock,
+		Trash: func(ctx context.Context, path string) error {
+			_, err := s.Trash(ctx, path)
+			return err
+		},
+	}), push.Target{Backend: b, Shown: shown}, nil
+}
+
+// Push copies what is new in the sessions of this machine to an archive, named by its URL. See package push.
+func (s *Store) Push(ctx context.Context, url string, opt PushOptions) (CopyReport, error) {
+	c, t, err := s.copier(url)
+	if err != nil {
+		return CopyReport{}, err
+	}
+	return c.Push(ctx, t, opt)
+}
+
+// PushWatching pushes, and goes on pushing what is written, until ctx ends. told gets the report of each push that did something,
+// or its error.
+func (s *Store) PushWatching(ctx context.Context, url string, opt PushOptions, told func(CopyReport, error)) error {
+	c, t, err := s.copier(url)
+	if err != nil {
+		return err
+	}
+	return c.Watch(ctx, t, opt, push.Watching{Told: told})
+}
+
+// Pull copies what is new in an archive to this machine. See package push.
+func (s *Store) Pull(ctx context.Context, url string, opt PullOptions) (CopyReport, error) {
+	c, t, err := s.copier(url)
+	if err != nil {
+		return CopyReport{}, err
+	}
+	return c.Pull(ctx, t, opt)
+}

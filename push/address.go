@@ -1,0 +1,57 @@
+package push
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Local reports whether an address leads to a program on this machine: the loopback interface, a unix socket, or memory. One
+// that cannot be understood does not. getenv is asked for PGHOST, which an address without a host means.
+func Local(address string, getenv func(string) string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		// Several hosts with ports are no host for package url.
+		scheme, rest, ok := strings.Cut(address, "://")
+		hosts, _, _ := strings.Cut(rest, "/")
+		if i := strings.LastIndexByte(hosts, '@'); i >= 0 {
+			hosts = hosts[i+1:]
+		}
+		return ok && strings.HasPrefix(scheme, "postgres") && !strings.ContainsAny(hosts, "?#") && !strings.Contains(address, "host") && allLocal(hosts)
+	}
+	hosts := u.Host
+	if strings.HasPrefix(u.Scheme, "postgres") {
+		given := u.Query()
+		for _, name := range []string{"host", "hostaddr"} {
+			if given.Has(name) {
+				hosts = given.Get(name)
+			}
+		}
+		if hosts == "" {
+			hosts = getenv("PGHOST")
+		}
+		if hosts == "" {
+			return true // a unix socket, or localhost
+		}
+	} else if u.Scheme == "memory" {
+		return true
+	}
+	return allLocal(hosts)
+}
+
+// allLocal reports whether hosts, separated by commas, are all on this machine.
+func allLocal(hosts string) bool {
+	for host := range strings.SplitSeq(hosts, ",") {
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.Trim(host, "[]")
+		if plain, err := url.PathUnescape(host); err == nil {
+			host = plain // the path of a socket
+		}
+		if ip := net.ParseIP(host); host != "localhost" && !strings.HasPrefix(host, "/") && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+package push
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// Times of Watch.
+const (
+	// settle is how long Watch waits after a hint: an agent writes several records in a row.
+	settle = time.Second
+	// hinted is how often all logs are looked at although their backends tell of changes, unhinted how often if they do not.
+	hinted, unhinted = time.Minute, 2 * time.Second
+	// relist is how often the archive is listed again, to see what was written there.
+	relist = 10 * time.Minute
+	// patience is the longest pause after an error of the archive.
+	patience = time.Minute
+)
+
+// Watching is how Watch learns of the time.
+type Watching struct {
+	// Told, if set, gets the report of each pass that did something, or the error that ended it. Watch goes on after errors.
+	Told func(Report, error)
+	// After is time.After unless set.
+	After func(time.Duration) <-chan time.Time
+}
+
+// Watch pushes, and goes on pushing what is written, until ctx ends. Between passes it waits for hints from the backends, so that
+// it costs next to nothing while nothing is written; looking at all logs takes no more than a hundredth of the time.
+func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watching) error {
+	if w.After == nil {
+		w.After = time.After
+	}
+	hints := make(chan struct{}, 1)
+	covered, done, err := c.hints(&opt.Filter, func() {
+		select {
+		case hints <- struct{}{}:
+		default:
+		}
+	})
+	if err != nil {
+		return err
+	}
+	defer done()
+	pause := settle
+	for ctx.Err() == nil {
+		err := c.watch(ctx, t, opt, w, covered, hints)
+		if ctx.Err() != nil {
+			break
+		}
+		if err == nil {
+			pause = settle
+			continue
+		}
+		if w.Told != nil {
+			w.Told(Report{}, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-w.After(pause):
+		}
+		pause = min(2*pause, patience)
+	}
+	return nil
+}
+
+// watch pushes until the archive is to be listed again, or fails.
+func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watching, covered bool, hints <-chan struct{}) error {
+	p, err := c.pusher(ctx, t, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.close(ctx) }() // what is lost of the watermarks is in the marks
+	again := w.After(relist)
+	for {
+		began := time.Now()
+		p.meter = newMeter(opt.Event, opt.Progress)
+		err := p.pass(ctx)
+		if r := p.meter.report; w.Told != nil && err == nil && (r.Bytes > 0 || len(r.Problems) > 0 || r.Logs[Failed] > 0 || r.Logs[Removed] > 0) {
+			w.Told(r, nil)
+		}
+		if err != nil {
+			return err
+		}
+		every := unhinted
+		if covered {
+			every = hinted
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-again:
+			return nil
+		case <-hints:
+			select {
+			case <-ctx.Done():
+			case <-w.After(max(settle, 100*time.Since(began))):
+			}
+			drain(hints)
+		case <-w.After(max(every, 100*time.Since(began))):
+		}
+	}
+}
+
+func drain(hints <-chan struct{}) {
+	select {
+	case <-hints:
+	default:
+	}
+}
+
+// hints has hint called when a log may have changed. covered is false if a backend does not tell.
+func (c *Copier) hints(f *Filter, hint func()) (covered bool, done func(), err error) {
+	sources, err := c.sources(f, newMeter(nil, nil))
+	if err != nil {
+		return false, nil, err
+	}
+	var open []io.Closer
+	covered = true
+	for _, s := range sources {
+		watcher, ok := s.b.(backend.Watcher)
+		if ok {
+			var w io.Closer
+			if w, err = watcher.Watch(func(string, error) { hint() }); err == nil {
+				open = append(open, w)
+				continue
+			}
+		}
+		covered = false
+	}
+	return covered, func() {
+		for _, w := range open {
+			_ = w.Close() // nothing is lost
+		}
+	}, nil
+}

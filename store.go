@@ -248,6 +248,11 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
 }
 
+// TrashAs is Trash for a writer, which an archive notes; see WriteOptions.
+func (s *Store) TrashAs(ctx context.Context, writer, path string) (Trashed, error) {
+	return s.trash.PutAs(ctx, writer, path)
+}
+
 // TrashHeld is Trash even if another program has the log open for writing, or other sessions go on from it. What that program
 // writes later is lost, and the others lose what comes before.
 func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {

@@ -115,7 +115,10 @@ func (m *team) operationWalks() map[string][]walk {
 		"listRecords": {{url: "/api/v1/runs/" + secretRun + "/records", outside: true}},
 		"append":      post("/entries", `{"text":"hi"}`), "branch": post("/branch", `{"entry":"s1"}`), "label": post("/label", `{"entry":"s1","label":"x"}`),
 		"rename": post("/rename", `{"title":"x"}`), "trash": post("/trash", ""),
-		"fork":       append(post("/fork", `{}`), walk{url: "/api/v1/sessions/" + beds + "/fork", body: `{"cwd":"/elsewhere"}`, status: 403, writes: true, want: "not for the project"}),
+		"fork": append(post("/fork", `{}`), walk{url: "/api/v1/sessions/" + beds + "/fork", body: `{"cwd":"/elsewhere"}`, status: 403, writes: true, want: "not for the project"}),
+		// TestLimitedArchive
+		"getArchive": nil, "listLogs": nil, "listLogFolders": nil, "getLog": nil, "readLog": nil, "watchLogs": nil, "getArchivedBlob": nil, "findMissingBlobs": nil,
+		"createLog": nil, "appendToLog": nil, "replaceLog": nil, "removeLog": nil, "extendLog": nil, "overwriteLog": nil, "putBlob": nil,
 		"getVersion": {{url: "/api/v1/version", want: "test"}}, "getOpenAPI": {{url: "/api/v1/openapi.json", want: "openapi"}},
 	}
 }

@@ -81,6 +81,7 @@ var groups = []group{
 	{"append", appends},
 	{"history", prompts},
 	{"postgres", database},
+	{"archive", archived},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -45,6 +46,8 @@ type pusher struct {
 	mu    sync.Mutex
 	there map[string]backend.Marked
 	blobs sync.Map // that were carried
+	// forbidden is how many logs the server does not take.
+	forbidden atomic.Int64
 }
 
 // version is that of the rules that copies are redacted with; 0 for exact ones.
@@ -154,8 +157,11 @@ func (p *pusher) pass(ctx context.Context) error {
 			p.meter.done(e)
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if n := int(p.forbidden.Load()); n > 0 && n == p.meter.at.Logs {
+		return fmt.Errorf("%s: %w", p.t.Shown, backend.ErrForbidden)
 	}
 	if p.opt.Deletions {
 		for _, s := range sources {
@@ -200,8 +206,13 @@ func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 				continue
 			}
 		}
-		if errors.Is(err, backend.ErrNotExist) {
+		switch {
+		case errors.Is(err, backend.ErrNotExist):
 			return Event{} // it was removed here meanwhile
+		case errors.Is(err, backend.ErrForbidden):
+			e.Fate, e.Why, e.Err = Withheld, err.Error(), nil
+			p.forbidden.Add(1)
+			return e
 		}
 		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)
 		return e

@@ -592,13 +592,25 @@ func (r *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// deletions removes the copies of logs that are gone here.
+// deletions removes the copies of logs that are gone here. If all are, the folder is more likely missing than empty: nothing is
+// removed.
 func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool) {
 	prefix := p.c.opt.Origin + "/" + s.name + "/"
+	var gone []*watermark
+	left := false
+	for name := range here {
+		left = left || strings.HasPrefix(name, prefix)
+	}
 	for _, w := range p.marks.all() {
-		if !strings.HasPrefix(w.Name, prefix) || here[w.Name] || w.Gone {
-			continue
+		if strings.HasPrefix(w.Name, prefix) && !here[w.Name] && !w.Gone && (p.opt.Project == nil || w.CWD != nil && p.opt.Project(*w.CWD)) {
+			gone = append(gone, w)
 		}
+	}
+	if !left && len(gone) > 1 {
+		p.meter.problem(fmt.Errorf("%s: all %d logs are gone; their copies were not removed, since the folder may be missing", s.Root.Sessions, len(gone)))
+		return
+	}
+	for _, w := range gone {
 		there, live, _ := p.copyOf(w.Name)
 		e := Event{Name: w.Name, Path: s.PathOf(strings.TrimPrefix(w.Name, prefix)), Fate: Removed}
 		switch {

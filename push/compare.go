@@ -89,7 +89,7 @@ func (o *original) common(ctx context.Context, copied backend.Backend, at backen
 	}
 	defer r.Close()
 	d = newDigest()
-	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size}
+	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: 1 << 20}
 	for {
 		p, err := cut.next()
 		if err == io.EOF {

@@ -187,7 +187,7 @@ func (f *fetching) fresh() (list []span) {
 
 // take brings a stretch of the copy and its blobs.
 func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(piece []byte) error) error {
-	cut := cutter{r: r, name: f.there.Name, pos: s.From, end: s.To}
+	cut := cutter{r: r, name: f.there.Name, pos: s.From, end: s.To, step: f.p.c.opt.Step}
 	for {
 		piece, err := cut.next()
 		if err == io.EOF {

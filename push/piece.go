@@ -15,9 +15,6 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// pieceSize is how much of a log travels in one step. A step is kept even if the next one fails.
-const pieceSize = 8 << 20
-
 // piece is a stretch of an original.
 type piece struct {
 	data []byte
@@ -32,6 +29,7 @@ type cutter struct {
 	r        io.ReaderAt
 	name     string
 	pos, end int64
+	step     int // the least length of a piece
 	buf      []byte
 }
 
@@ -41,7 +39,7 @@ func (c *cutter) next() (piece, error) {
 		return piece{}, io.EOF
 	}
 	have := 0
-	for want := int64(pieceSize); ; want *= 2 {
+	for want := int64(c.step); ; want *= 2 {
 		n := int(min(want, c.end-c.pos))
 		if cap(c.buf) < n {
 			grown := make([]byte, n)

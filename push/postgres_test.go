@@ -11,8 +11,6 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
-
 // What holds in memory holds in a database: an empty archive gets its identity with the first push, and nothing travels twice.
 func TestPostgres(t *testing.T) {
 	t.Parallel()

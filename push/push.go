@@ -75,6 +75,9 @@ type Options struct {
 	Pulled string
 	// Trash moves the log at a path to the trash.
 	Trash func(ctx context.Context, path string) error
+	// Step is how many bytes of a log travel in one step, at least; a step ends with a line, and is kept even if the next one fails.
+	// 0 is 8 MB.
+	Step int
 	// Clock is the time; nil is that of the machine.
 	Clock func() time.Time
 }
@@ -89,6 +92,9 @@ type Copier struct {
 func New(opt Options) *Copier {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	if opt.Step <= 0 {
+		opt.Step = 8 << 20
 	}
 	return &Copier{opt: opt, m: opt.Machine}
 }
@@ -143,6 +149,9 @@ const (
 	Withheld  Fate = "withheld"  // it is not copied; Event.Why says why
 	Failed    Fate = "failed"    // Event.Err says why
 )
+
+// Fates lists them; the first six changed something.
+var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Withheld, Failed, Unchanged}
 
 // Event tells what became of one log.
 type Event struct {

@@ -31,6 +31,7 @@ type desk struct {
 	*world.World
 	archive archive
 	origin  string
+	step    int // of the Copier
 }
 
 // archive is what a place for copies can do.
@@ -58,7 +59,7 @@ func (d *desk) copier() *push.Copier {
 	m := d.Machine()
 	d.Cleanup(func() { m.Close() })
 	return push.New(push.Options{
-		Machine: m, Origin: d.origin, State: d.State, Pulled: d.At("pulled"),
+		Machine: m, Origin: d.origin, State: d.State, Pulled: d.At("pulled"), Step: d.step,
 		Trash: func(_ context.Context, path string) error { return os.Rename(path, path+".trash") },
 	})
 }

@@ -366,37 +366,40 @@ func (s *sending) anew(ctx context.Context) error {
 		return nil
 	}
 	created := s.there.Generation == ""
-	if created && s.o.lines || s.o.at.Size <= pieceSize {
+	if created && s.o.lines || s.o.at.Size <= int64(s.p.c.opt.Step) {
 		return s.extend(ctx, true)
 	}
-	// It may be longer than the memory, and must change in one step. Its mark is known when all of it was read.
-	r := &pieces{s: s, ctx: ctx, next: s.cutter()}
-	text, err := s.text(-1, false)
-	if err != nil {
-		return err
-	}
-	now, err := s.p.m.Overwrite(ctx, s.there, text, r)
-	if err != nil {
-		return err
-	}
-	s.there, s.w.At = now, now.Size
-	return s.noteOnly(ctx)
+	return s.atOnce(ctx)
 }
 
-// noteOnly writes the mark of a copy without a byte.
-func (s *sending) noteOnly(ctx context.Context) error {
-	if s.o.lines {
-		text, err := s.text(s.w.At, true)
+// atOnce replaces a copy by a log that may be longer than the memory. That is one step, and its mark comes first; so the log is read
+// twice.
+func (s *sending) atOnce(ctx context.Context) error {
+	whole, size := newDigest(), int64(0)
+	for cut := s.cutter(); ; {
+		piece, err := cut.next()
+		if err == io.EOF {
+			break
+		}
 		if err != nil {
 			return err
 		}
-		now, err := s.p.m.Extend(ctx, s.there, text, strings.NewReader(""))
-		if err != nil {
-			return err
-		}
-		s.there = now
+		out, data, _, loose := s.transform(piece)
+		_, _ = whole.Write(data)
+		s.w.Of, s.w.Loose = s.w.Of+int64(len(data)), loose
+		size += int64(len(out))
 	}
-	s.w.CGen = s.there.Generation
+	s.digest = whole
+	text, err := s.text(size, false)
+	if err != nil {
+		return err
+	}
+	s.digest, s.w.Of = newDigest(), 0
+	now, err := s.p.m.Overwrite(ctx, s.there, text, &pieces{s: s, ctx: ctx, next: s.cutter(), sum: whole.sum()})
+	if err != nil {
+		return err
+	}
+	s.there, s.w.CGen = now, now.Generation
 	s.keep()
 	return nil
 }
@@ -407,7 +410,7 @@ func (s *sending) cutter() *cutter {
 	if len(s.w.Skip) > 0 {
 		end = s.w.Skip[0].From
 	}
-	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end}
+	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.p.c.opt.Step}
 }
 
 // skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.
@@ -490,6 +493,25 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 	return nil
 }
 
+// transform gives what is sent of a piece, and the bytes of the original that count as sent. loose: the unterminated last line is
+// sent besides.
+func (s *sending) transform(piece piece) (out, data []byte, secrets int, loose bool) {
+	if !s.p.opt.Redact {
+		return piece.data, piece.data, 0, false
+	}
+	data = piece.data
+	var rest []byte
+	if s.o.lines {
+		data, rest = cutLoose(data)
+	}
+	out, secrets = redactPiece(data, s.o.lines)
+	if len(rest) > 0 && s.p.c.opt.Clock().Sub(s.o.at.Time) > looseWait {
+		line, n := redactLoose(rest)
+		return append(out[:len(out):len(out)], line...), data, secrets + n, true
+	}
+	return out, data, secrets, false
+}
+
 // leadIn finds out whether the copy needs a newline first: its last line need not be the one that goes on here if it has parts
 // from elsewhere.
 func (s *sending) leadIn(ctx context.Context, anew bool) error {
@@ -506,20 +528,10 @@ func (s *sending) leadIn(ctx context.Context, anew bool) error {
 
 // prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.
 func (s *sending) prepare(ctx context.Context, piece piece) (out []byte, bytes int64, err error) {
-	data, loose := piece.data, []byte(nil)
-	if s.p.opt.Redact && s.o.lines {
-		data, loose = cutLoose(data)
-	}
-	out, secrets := data, 0
-	if s.p.opt.Redact {
-		out, secrets = redactPiece(data, s.o.lines)
-		if v := redact.Version; s.w.Redacted == 0 || v < s.w.Redacted {
-			s.w.Redacted = v
-		}
-	}
-	if len(loose) > 0 && s.p.c.opt.Clock().Sub(s.o.at.Time) > looseWait {
-		line, n := redactLoose(loose)
-		out, secrets, s.w.Loose = append(out[:len(out):len(out)], line...), secrets+n, true
+	out, data, secrets, loose := s.transform(piece)
+	s.w.Loose = loose
+	if v := s.p.version(); s.w.Redacted == 0 || v < s.w.Redacted {
+		s.w.Redacted = v
 	}
 	carrier := carrier{from: s.p.c.blobs(s.it), to: blobsOf(s.p.t.Backend, s.it.name), redact: s.p.opt.Redact, meter: s.p.meter, done: &s.p.blobs}
 	if err := carrier.carry(ctx, out); err != nil {
@@ -545,12 +557,16 @@ type pieces struct {
 	ctx  context.Context
 	next *cutter
 	rest []byte
+	sum  string // of all bytes
 }
 
 // Read implements io.Reader.
 func (r *pieces) Read(b []byte) (int, error) {
 	for len(r.rest) == 0 {
 		piece, err := r.next.next()
+		if err == io.EOF && r.s.digest.sum() != r.sum {
+			err = fmt.Errorf("%s: %w", r.s.o.at.Name, backend.ErrChanged)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -559,9 +575,6 @@ func (r *pieces) Read(b []byte) (int, error) {
 			return 0, err
 		}
 		r.s.e.Bytes += n
-		if piece.last && len(r.rest) == 0 {
-			return 0, io.EOF
-		}
 	}
 	n := copy(b, r.rest)
 	r.rest = r.rest[n:]

@@ -57,6 +57,9 @@ func (a *app) useStore(cmd *cobra.Command, given []string) error {
 	if a.origin != "" {
 		return misused("--origin needs --store")
 	}
+	if strings.Contains(cmd.Use, "<url>") {
+		return nil // the archive is what the command is about
+	}
 	for _, arg := range given {
 		ref, _ := splitEntry(arg)
 		d, err := backend.FindDriver(a.drivers(), ref)

@@ -53,6 +53,14 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	if m.b, err = m.s.f.m.Open(t.row.Source.Root.Sessions); err != nil {
 		return nil, err
 	}
+	if m.s.f.shared != nil {
+		if m.b, err = snapshotOf(ctx, m.b, t.row.Log); err != nil {
+			if errors.Is(err, backend.ErrNotExist) {
+				err = nil // removed meanwhile
+			}
+			return nil, err
+		}
+	}
 	if !backend.Lines(m.b, t.row.Log.Name) {
 		return retry(func() ([]Hit, error) { return m.whole(ctx) })
 	}
@@ -111,6 +119,9 @@ func (m *matcher) use(t *session.Tree) { m.tree, m.onPath, m.next = t, nil, 0 }
 func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
+	}
+	if s, ok := m.b.(*snapshot); ok {
+		m.b = s.Backend
 	}
 	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }

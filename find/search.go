@@ -275,7 +275,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 			head++
 		}
 	}
-	for range min(runtime.GOMAXPROCS(0), len(targets)) {
+	for range min(s.workers(), len(targets)) {
 		wg.Go(func() {
 			m := matcher{s: s, q: q}
 			for {
@@ -295,6 +295,14 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 	}
 	wg.Wait()
 	return hits, failed
+}
+
+// workers is how many logs are searched at once. A database answers several as fast as one.
+func (s *search) workers() int {
+	if s.f.shared != nil {
+		return max(8, runtime.GOMAXPROCS(0))
+	}
+	return runtime.GOMAXPROCS(0)
 }
 
 func (s *search) problem(err error) {

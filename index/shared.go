@@ -180,6 +180,8 @@ type Position struct {
 	// When and Name decide among equals. Name is that of the archive.
 	When int64
 	Name string
+	// Tried means something to the Search that gave the position.
+	Tried int `json:",omitempty"`
 }
 
 // PositionOf is the position of a log in an order.

@@ -47,8 +47,8 @@ type Chunk struct {
 	// Sig and Flags hold hashes and no text. Kept asks them.
 	Sig   []byte
 	Flags byte
-	// Words are the keys of words and of characters beyond ASCII, Grams the numbers of ASCII trigrams, in no order; see
-	// query.Keys. They are there if the Signer lists them. A chunk with too many has none.
+	// Words are the keys of words and of characters beyond ASCII, Grams the numbers of ASCII trigrams and bigrams, in no order;
+	// see query.Keys. They are there if the Signer lists them. A chunk with too many has none.
 	Words []uint64
 	Grams []uint16
 }
@@ -165,12 +165,18 @@ func (s *Signer) cut() {
 	s.clear()
 }
 
-// listGrams lists the ASCII trigrams that occur.
+// listGrams lists the ASCII trigrams and bigrams that occur, after fill.
 func (s *Signer) listGrams() (list []uint16) {
-	for i, w := range s.ascii {
+	add := func(first int, w uint64) {
 		for ; w != 0; w &= w - 1 {
-			list = append(list, uint16(i*word.Ranks+bits.TrailingZeros64(w)))
+			list = append(list, uint16(first+bits.TrailingZeros64(w)))
 		}
+	}
+	for i, w := range s.ascii {
+		add(i*word.Ranks, w)
+	}
+	for i, w := range s.two {
+		add(word.Bigrams+i*word.Ranks, w)
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -60,16 +61,25 @@ type piece struct {
 	index.Span
 }
 
-// pieceColumns are what pieces are made of. The signature is sent only if it can exclude something.
-func pieceColumns(phrase bool) string {
-	if phrase {
-		return "c.log, c.start, c.stop, c.flags, c.sig"
+// scanPieces reads the chunks for which a condition holds, and keeps those that may match; n counts all. The planner takes reading
+// the keys of all chunks for cheaper than it is, so it may not. The two statements are one transaction.
+func scanPieces(ctx context.Context, p *pgxpool.Pool, q *query.Query, keys *query.Keys, condition string, args []any) (list []piece, n int, err error) {
+	sig := "null::bytea"
+	if keys.Phrase {
+		sig = "c.sig" // sent only if it can exclude something
 	}
-	return "c.log, c.start, c.stop, c.flags, null::bytea"
-}
-
-// scanPieces reads rows of pieceColumns and keeps those that may match.
-func scanPieces(rows pgx.Rows, q *query.Query, phrase bool) (list []piece, n int, err error) {
+	batch := &pgx.Batch{}
+	batch.Queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
+	batch.Queue("select c.log, c.start, c.stop, c.flags, "+sig+" from treeline_index.chunk c where "+condition, args...)
+	results := p.SendBatch(ctx, batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	if _, err := results.Exec(); err != nil {
+		return nil, 0, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, 0, err
+	}
 	defer rows.Close()
 	for rows.Next() {
 		var p piece
@@ -80,7 +90,7 @@ func scanPieces(rows pgx.Rows, q *query.Query, phrase bool) (list []piece, n int
 		}
 		n++
 		c.Flags = byte(flags)
-		if phrase && !q.May(&c) {
+		if keys.Phrase && !q.May(&c) {
 			continue
 		}
 		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
@@ -97,14 +107,9 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 		list, next = nil, nil
 		var s statement
 		condition := s.keys(&keys)
-		// A search that goes on has found too many before.
-		if condition != "" && sel.After == nil {
-			rows, err := p.Query(ctx, "select "+pieceColumns(keys.Phrase)+" from treeline_index.chunk c where "+condition+" or c.whole limit "+
-				s.arg(rare+1), s.args...)
-			if err != nil {
-				return err
-			}
-			pieces, n, err := scanPieces(rows, q, keys.Phrase)
+		// Common words are found in the newest logs, so these are looked at first.
+		if condition != "" && sel.After != nil && sel.After.Tried == 0 {
+			pieces, n, err := scanPieces(ctx, p, q, &keys, "("+condition+" or c.whole) limit "+s.arg(rare+1), s.args)
 			if err != nil {
 				return err
 			}
@@ -113,7 +118,18 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 				return err
 			}
 		}
-		list, next, err = x.ofNewest(ctx, p, sel, q, &keys)
+		if list, next, err = x.ofNewest(ctx, p, sel, q, &keys); next == nil {
+			return err
+		}
+		switch {
+		case sel.After != nil:
+			next.Tried = max(0, sel.After.Tried-1)
+			if sel.After.Tried <= 0 { // the index gave too many
+				next.Tried = -1
+			}
+		case len(list) >= sel.Limit/12:
+			next.Tried = 1 // frequent enough for one window more before the index is asked
+		}
 		return err
 	})
 	return list, next, err
@@ -156,11 +172,7 @@ func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 	if condition := c.keys(keys); condition != "" {
 		in += " and (c.whole or coalesce(" + condition + ", false))" // not by the GIN index, which has the chunks of all logs
 	}
-	rows, err := p.Query(ctx, "select "+pieceColumns(keys.Phrase)+" from treeline_index.chunk c where "+in, c.args...)
-	if err != nil {
-		return nil, nil, err
-	}
-	pieces, _, err := scanPieces(rows, q, keys.Phrase)
+	pieces, _, err := scanPieces(ctx, p, q, keys, in, c.args)
 	if err != nil {
 		return nil, nil, err
 	}

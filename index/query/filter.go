@@ -39,10 +39,11 @@ type filter struct {
 type Keys struct {
 	// Words are the keys of words, and of characters beyond ASCII; see package word.
 	Words []uint64
-	// Grams are the numbers of ASCII trigrams; see word.ASCIIGram. Trigrams of Words are not among them.
+	// Grams are the numbers of ASCII trigrams, see word.ASCIIGram, and word.Bigrams plus those of bigrams. Trigrams of Words are
+	// not among them.
 	Grams []int
 	Anys  [][]Keys
-	// Phrase: the query has phrases, or bigrams, which are not among the keys. May excludes more chunks.
+	// Phrase: the query has phrases, which are not among the keys. May excludes more chunks.
 	Phrase bool
 }
 
@@ -60,7 +61,10 @@ func (q *Query) TermKeys() (list []Keys) {
 func (f *filter) keys() (k Keys) {
 	k.Words = slices.Concat(f.words, f.wide)
 	k.Grams = slices.Clone(f.ascii)
-	k.Phrase = f.phrases > 0 || len(f.bigrams) > 0
+	k.Phrase = f.phrases > 0
+	for _, g := range f.bigrams {
+		k.Grams = append(k.Grams, word.Bigrams+g)
+	}
 	for i := range f.subs {
 		sub := f.subs[i].keys()
 		k.Words, k.Grams, k.Anys = append(k.Words, sub.Words...), append(k.Grams, sub.Grams...), append(k.Anys, sub.Anys...)

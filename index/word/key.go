@@ -57,6 +57,9 @@ func Tail(run []rune) uint64 { return Head(run[max(0, len(run)-3):]) }
 // Ranks is the number of ranks of ASCII word characters, 0 included.
 const Ranks = 37
 
+// Bigrams is where the numbers of bigrams begin that follow those of trigrams. All of them fit into 16 bits.
+const Bigrams = Ranks * Ranks * Ranks
+
 var ranks = func() (t [128]uint8) {
 	for c := 'a'; c <= 'z'; c++ {
 		t[c] = uint8(c-'a') + 1

@@ -83,6 +83,7 @@ var groups = []group{
 	{"postgres", database},
 	{"postgres push", pushing},
 	{"postgres https", pushingSecurely},
+	{"archive", archived},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

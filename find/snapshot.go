@@ -1,0 +1,71 @@
+package find
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/treeline-dev/treeline/backend"
+)
+
+// snapshot is a Backend that has one log in memory, as it was: what a search reads of it (the chunk, the header, the tree) then costs
+// one round trip to a database.
+type snapshot struct {
+	backend.Backend
+	at   backend.Log
+	data []byte
+}
+
+// snapshotMost is the size of logs that are read as a whole. Of longer ones a search reads the parts that it needs.
+const snapshotMost = 512 << 10
+
+// snapshotOf reads a log into memory. If it is long, or its Backend is not one that reads both ends in one step, it gives b.
+func snapshotOf(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend, error) {
+	ends, ok := b.(backend.EndReader)
+	if _, liner := b.(backend.Liner); !ok || liner || at.Size > snapshotMost {
+		return b, nil
+	}
+	data := make([]byte, at.Size)
+	n, _, err := ends.Ends(ctx, at, data, nil)
+	if errors.Is(err, backend.ErrChanged) {
+		return b, nil // an older generation can be read, or the caller finds out
+	}
+	return &snapshot{Backend: b, at: at, data: data[:n]}, err
+}
+
+// Stat implements backend.Backend.
+func (s *snapshot) Stat(ctx context.Context, name string) (backend.Log, error) {
+	if name != s.at.Name {
+		return s.Backend.Stat(ctx, name)
+	}
+	return s.at, nil
+}
+
+// Open implements backend.Opener.
+func (s *snapshot) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	if at.Name != s.at.Name || at.Generation != s.at.Generation {
+		return backend.OpenLog(ctx, s.Backend, at)
+	}
+	return backend.NewReader(s.data), nil
+}
+
+// Read implements backend.Backend.
+func (s *snapshot) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	if at.Name != s.at.Name || at.Generation != s.at.Generation || !backend.IsText(at.Name) || at.Size > int64(len(s.data)) {
+		return s.Backend.Read(ctx, at, offset)
+	}
+	return func(yield func(backend.Record, error) bool) {
+		for rest := s.data[offset:at.Size]; len(rest) > 0; {
+			line, after, whole := bytes.Cut(rest, []byte{'\n'})
+			end := offset + int64(len(rest)-len(after))
+			if whole {
+				line = bytes.TrimSuffix(line, []byte{'\r'})
+			}
+			if !yield(backend.Record{Offset: offset, Data: line, End: end, Torn: !whole}, nil) {
+				return
+			}
+			offset, rest = end, after
+		}
+	}
+}

@@ -84,6 +84,7 @@ var groups = []group{
 	{"postgres push", pushing},
 	{"postgres https", pushingSecurely},
 	{"archive", archived},
+	{"postgres scale", scale},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

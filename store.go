@@ -140,8 +140,17 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 
 // FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
 func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
+	_, last := place.Last(ref)
+	if last && s.find.Shared() {
+		// The index knows the directories of all sessions of an archive.
+		rows, err := s.Catalogue(ctx, RefreshOptions{})
+		if err != nil {
+			return Row{}, err
+		}
+		return s.FindAmong(rows, source, ref)
+	}
 	row, err := s.Machine.FindIn(ctx, source, ref)
-	if _, last := place.Last(ref); !errors.Is(err, place.ErrNoSession) || ref == "" || last {
+	if !errors.Is(err, place.ErrNoSession) || ref == "" || last {
 		return row, err
 	}
 	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
@@ -237,6 +246,11 @@ func (s *Store) Repair(ctx context.Context, path string, opt RepairOptions) (*Re
 // Trash moves the session at a path to the trash.
 func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
+}
+
+// TrashAs is Trash for a writer, which an archive notes; see WriteOptions.
+func (s *Store) TrashAs(ctx context.Context, writer, path string) (Trashed, error) {
+	return s.trash.PutAs(ctx, writer, path)
 }
 
 // TrashHeld is Trash even if another program has the log open for writing, or other sessions go on from it. What that program

@@ -1,9 +1,9 @@
 package treeline
 
 import (
-	"errors"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"

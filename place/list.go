@@ -25,6 +25,8 @@ type ListOptions struct {
 	Dialect dialect.Dialect
 	// Problem, if set, is told of folders that could not be read.
 	Problem func(error)
+	// named, if set, chooses logs by their names, before anything of them is read.
+	named func(name string) bool
 }
 
 // List gives the sessions of all sources, newest first.
@@ -97,7 +99,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 			}
 			continue
 		}
-		if src.Owns(log.Name) {
+		if src.Owns(log.Name) && (opt.named == nil || opt.named(log.Name)) {
 			// append would grow by a quarter at a time, and a folder may hold tens of thousands.
 			if len(logs) == cap(logs) {
 				logs = slices.Grow(logs, max(64, len(logs)))
@@ -246,10 +248,27 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if ref == "" {
 		return Row{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
 	}
-	rows, err := m.List(ctx, ListOptions{})
-	if err == nil {
-		rows, err = m.Filter(rows, Filter{Source: source})
+	if _, last := Last(ref); m.Archived() && !last {
+		// Reading the ends of all logs of an archive would take long. Most names have the id in them.
+		rows, err := m.List(ctx, ListOptions{named: func(name string) bool { return containsFold(path.Base(name), ref) }})
+		if err != nil {
+			return Row{}, err
+		}
+		row, err := m.FindAmong(rows, source, ref)
+		if !errors.Is(err, ErrNoSession) {
+			return row, err
+		}
 	}
+	rows, err := m.List(ctx, ListOptions{})
+	if err != nil {
+		return Row{}, err
+	}
+	return m.FindAmong(rows, source, ref)
+}
+
+// FindAmong is FindIn with the rows of a list, newest first.
+func (m *Machine) FindAmong(rows []Row, source, ref string) (Row, error) {
+	rows, err := m.Filter(rows, Filter{Source: source})
 	if err != nil {
 		return Row{}, err
 	}
@@ -310,6 +329,11 @@ func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
 func fileID(name string) string {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	return base[strings.LastIndexByte(base, '_')+1:]
+}
+
+// containsFold is strings.Contains without regard to case.
+func containsFold(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
 // HasPrefixFold is strings.HasPrefix without regard to case: ids are hex digits, and people type them in either case.

@@ -52,12 +52,17 @@ func (m *Machine) Open(root string) (backend.Backend, error) {
 // LocateWriting is Locate for writing. mended, if not nil, is told what an append did to the end of this log, until
 // release is called; release also lets go of what the backend holds for the log.
 func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
+	return m.LocateAs("", path, d, mended)
+}
+
+// LocateAs is LocateWriting for a writer; see OpenAs.
+func (m *Machine) LocateAs(writer, path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
 	path = m.Shown(path)
 	root, name, err := m.split(path)
 	if err != nil {
 		return Location{}, nil, err
 	}
-	b, err := m.OpenWriting(root, d)
+	b, err := m.OpenAs(writer, root, d)
 	if err != nil {
 		return Location{}, nil, err
 	}
@@ -83,16 +88,20 @@ func (m *Machine) openFolder(dir string) (b backend.Backend, root, below string,
 
 // OpenWriting gives the backend at a root for writing.
 func (m *Machine) OpenWriting(root string, d backend.Durability) (backend.Backend, error) {
+	return m.openWriting(root, backend.OpenOptions{Durability: d})
+}
+
+func (m *Machine) openWriting(root string, opt backend.OpenOptions) (backend.Backend, error) {
 	if m.opt.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", root, backend.ErrReadOnly)
 	}
-	if d == "" {
-		d = backend.DurabilityFlush
+	if opt.Durability == "" {
+		opt.Durability = backend.DurabilityFlush
 	}
 	if err := m.checkDriver(root); err != nil {
 		return nil, err
 	}
-	return m.get(root, backend.OpenOptions{Durability: d})
+	return m.get(root, opt)
 }
 
 // get opens a root. One in an archive is opened as it was given.
@@ -160,11 +169,12 @@ type opened struct {
 	root       string
 	readOnly   bool
 	durability backend.Durability
+	writer     string
 }
 
 // get opens the backend that is called root, as its driver takes it.
 func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Backend, error) {
-	key := opened{root, opt.ReadOnly, opt.Durability}
+	key := opened{root, opt.ReadOnly, opt.Durability, opt.Writer}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

@@ -150,6 +150,9 @@ const (
 	Failed    Fate = "failed"    // Event.Err says why
 )
 
+// Fates lists them; the first six changed something.
+var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Withheld, Failed, Unchanged}
+
 // Event tells what became of one log.
 type Event struct {
 	// Name is that in the archive, Path that of the log here.

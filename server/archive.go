@@ -1,11 +1,14 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"mime"
 	"net/http"
 	"reflect"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/logs"
@@ -28,12 +31,10 @@ func archived() (list []operation) {
 			if o.body != "" && kind != protocol.Bytes {
 				return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be bytes, with the header Content-Type: %s", protocol.Bytes)
 			}
-			c := &logs.Call{W: r.w, R: r.Request}
-			if r.grant != nil {
-				c.Writer = r.grant.Writer()
-			}
+			r.target = cmp.Or(r.URL.Query().Get("name"), r.URL.Query().Get("log"))
+			c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer}
 			if r.grant.Limited() {
-				c.May = r.mayUse
+				c.May = r.may
 			}
 			return row.Answer(r.s.logs, c, p.Interface())
 		}
@@ -42,5 +43,53 @@ func archived() (list []operation) {
 	return list
 }
 
-// mayUse decides whether a token that is limited to projects may use a log; see logs.Call.
-func (r *request) mayUse(context.Context, string, bool, []byte) error { return r.mustSeeAll() }
+// may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
+// does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
+func (r *request) may(ctx context.Context, name string, write bool, head []byte) error {
+	path := r.s.store.ArchivedPath(name)
+	switch {
+	case head == nil:
+		project, err := r.projectAt(ctx, path)
+		if err != nil || !r.grant.Allows(project) {
+			return fmt.Errorf("%s: %w", name, backend.ErrNotExist)
+		}
+		if write {
+			r.project = project
+		}
+		return nil
+	case len(head) == 0: // a blob, of a log that is written next
+		return nil
+	}
+	project, err := r.s.store.ProjectOf(ctx, path, head)
+	if err == nil && !r.grant.Allows(project) {
+		err = guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q of %s", r.grant.Name, project, name)
+	}
+	r.project = project
+	return err
+}
+
+// projectAt is the project of the log at a path.
+func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
+	l, err := r.s.list.get(ctx)
+	if err != nil {
+		return "", err
+	}
+	if i, ok := l.byPath[path]; ok {
+		return l.rows[i].CWD, nil
+	}
+	l.viewing.Lock()
+	project, known := l.others[path]
+	l.viewing.Unlock()
+	if known {
+		return project, nil
+	}
+	if project, err = r.s.store.ProjectOf(ctx, path, nil); err == nil && project != "" {
+		l.viewing.Lock()
+		defer l.viewing.Unlock()
+		if l.others == nil {
+			l.others = map[string]string{}
+		}
+		l.others[path] = project
+	}
+	return project, err
+}

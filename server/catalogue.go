@@ -45,6 +45,7 @@ type listing struct {
 
 	viewing sync.Mutex
 	views   map[string]*listing // see limited
+	others  map[string]string   // projects of logs that are not rows, by path
 }
 
 // spoil has the list read again.

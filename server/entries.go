@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -256,27 +257,6 @@ type blobParams struct {
 	Blob string `path:"blob" json:"-" doc:"a reference to a blob, as an entry names it"`
 }
 
-// images are the types that a browser shows. A document such as SVG could run scripts, and is none of them.
-var images = map[string]string{
-	"\x89PNG\r\n\x1a\n": "image/png",
-	"\xff\xd8\xff":      "image/jpeg",
-	"GIF87a":            "image/gif",
-	"GIF89a":            "image/gif",
-}
-
-// imageType gives the type of a picture by its first bytes, "" for anything else. What an entry says of it does not count.
-func imageType(data []byte) string {
-	for magic, kind := range images {
-		if bytes.HasPrefix(data, []byte(magic)) {
-			return kind
-		}
-	}
-	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
-		return "image/webp"
-	}
-	return ""
-}
-
 func getBlob(r *request, p blobParams) error {
 	var data []byte
 	row, err := r.session(p.Session)
@@ -307,7 +287,7 @@ func getBlob(r *request, p blobParams) error {
 // sendBlob sends bytes of a session in a way that no browser takes for a page.
 func (r *request) sendBlob(data []byte) error {
 	h := r.w.Header()
-	kind := imageType(data)
+	kind := reply.ImageType(data)
 	if kind == "" {
 		kind = anyMedia
 		h.Set("Content-Disposition", "attachment; filename=\"blob\"")

@@ -70,6 +70,7 @@ func (r *request) note(action string, err error) {
 	if g := r.grant; g != nil {
 		one.Token, one.User, one.Machine = g.Name, g.User, g.Machine
 	}
+	one.Target, one.Project = r.target, r.project
 	if r.about != nil {
 		one.Target, one.Project = r.about.Path, r.about.CWD
 	}

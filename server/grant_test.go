@@ -20,12 +20,12 @@ import (
 
 // A second project, which the tokens of the tests are not for. Nothing that they are answered may have any of these.
 const (
-	shed      = "0198a1b2-0000-7000-8000-00000000000f"
+	vaulted   = "0198a1b2-0000-7000-8000-00000000000f"
 	secretRun = "9f1d7b7a-0000-4000-8000-00000000000f"
-	place     = ".omp/agent/sessions/--vault--/"
+	vaultDir  = ".omp/agent/sessions/--vault--/"
 )
 
-var secrets = []string{shed, secretRun, "vault", "combination", "s1", "gpt-vault"}
+var secrets = []string{vaulted, secretRun, "vault", "combination", "s1", "gpt-vault"}
 
 // team is a machine with two projects and tokens for one of them, or for all.
 type team struct {
@@ -42,8 +42,8 @@ func newTeam(t *testing.T, change ...func(*server.Options)) *team {
 	m := &team{machine: newMachine(t), book: &access.Memory{}, tokens: map[string]string{}, now: frozen()}
 	m.must(m.Close())
 	m.hidden, m.shown = m.blob("a plan of the vault"), m.blob(dot)
-	header := strings.ReplaceAll(head(shed), "/garden", "/vault")
-	m.put(place+"shed.jsonl", header+said("s1", "", "user", "The combination is 1234 and the picture "+m.hidden)+
+	header := strings.ReplaceAll(head(vaulted), "/garden", "/vault")
+	m.put(vaultDir+"shed.jsonl", header+said("s1", "", "user", "The combination is 1234 and the picture "+m.hidden)+
 		strings.Replace(said("s2", "s1", "assistant", "The combination of tomatoes."), `"role":"assistant"`, `"role":"assistant","model":"gpt-vault"`, 1))
 	m.add(garden+"beds.jsonl", said("b4", "b3", "user", "As in "+m.shown))
 	m.put(garden+"torn-vault.jsonl", "no session of the vault\n")
@@ -94,7 +94,7 @@ type walk struct {
 
 // operationWalks have a request for each operation.
 func (m *team) operationWalks() map[string][]walk {
-	const s = "/api/v1/sessions/" + shed
+	const s = "/api/v1/sessions/" + vaulted
 	out := func(path string) []walk { return []walk{{url: s + path, outside: true}} }
 	post := func(path, body string) []walk {
 		return []walk{{url: s + path, body: body, outside: true, writes: true}}
@@ -115,14 +115,17 @@ func (m *team) operationWalks() map[string][]walk {
 		"listRecords": {{url: "/api/v1/runs/" + secretRun + "/records", outside: true}},
 		"append":      post("/entries", `{"text":"hi"}`), "branch": post("/branch", `{"entry":"s1"}`), "label": post("/label", `{"entry":"s1","label":"x"}`),
 		"rename": post("/rename", `{"title":"x"}`), "trash": post("/trash", ""),
-		"fork":       append(post("/fork", `{}`), walk{url: "/api/v1/sessions/" + beds + "/fork", body: `{"cwd":"/elsewhere"}`, status: 403, writes: true, want: "not for the project"}),
+		"fork": append(post("/fork", `{}`), walk{url: "/api/v1/sessions/" + beds + "/fork", body: `{"cwd":"/elsewhere"}`, status: 403, writes: true, want: "not for the project"}),
+		// TestLimitedArchive
+		"getArchive": nil, "listLogs": nil, "listLogFolders": nil, "getLog": nil, "readLog": nil, "watchLogs": nil, "getArchivedBlob": nil, "findMissingBlobs": nil,
+		"createLog": nil, "appendToLog": nil, "replaceLog": nil, "removeLog": nil, "extendLog": nil, "overwriteLog": nil, "putBlob": nil,
 		"getVersion": {{url: "/api/v1/version", want: "test"}}, "getOpenAPI": {{url: "/api/v1/openapi.json", want: "openapi"}},
 	}
 }
 
 // pageWalks have a request for each page.
 func (m *team) pageWalks() map[string][]walk {
-	const s = "/s/" + shed
+	const s = "/s/" + vaulted
 	return map[string][]walk{
 		"GET /{$}":                               {{url: "/", want: "pond"}, {url: "/?cwd=/vault"}, {url: "/?sort=size", want: "pond"}, {url: "/?model=vault", want: "/?model=vault"}},
 		"GET /s/{session}":                       {{url: s, outside: true}, {url: "/s/" + beds, want: "tomatoes"}},
@@ -147,7 +150,7 @@ func (m *team) pageWalks() map[string][]walk {
 func TestLimited(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)
-	before, err := os.ReadFile(m.at(place + "shed.jsonl"))
+	before, err := os.ReadFile(m.at(vaultDir + "shed.jsonl"))
 	m.must(err)
 	_, text := m.as("everything", "GET", "/api/v1/openapi.json", "")
 	d := answer[openAPI](m.machine, text)
@@ -188,7 +191,7 @@ func TestLimited(t *testing.T) {
 	if len(pages) > 0 {
 		t.Errorf("there are no pages %v", pages)
 	}
-	after, err := os.ReadFile(m.at(place + "shed.jsonl"))
+	after, err := os.ReadFile(m.at(vaultDir + "shed.jsonl"))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the session of the other project was changed (%v)", err)
 	}
@@ -210,7 +213,7 @@ func (m *team) walk(method string, w walk) {
 		} else if w.outside {
 			want = 404
 			// It is answered as what does not exist.
-			swap := strings.NewReplacer(shed, "0198a1b2-0000-7000-8000-0000000000ee", secretRun, "0f1d7b7a-0000-4000-8000-0000000000ee",
+			swap := strings.NewReplacer(vaulted, "0198a1b2-0000-7000-8000-0000000000ee", secretRun, "0f1d7b7a-0000-4000-8000-0000000000ee",
 				theRun, "0f1d7b7a-0000-4000-8000-0000000000dd")
 			code2, body2 := m.as(token, method, swap.Replace(w.url), w.body)
 			if code2 != code || body2 != swap.Replace(body) {
@@ -237,10 +240,10 @@ func TestProjects(t *testing.T) {
 	if code, body := m.as("looker", "GET", "/metrics", ""); code != 200 || !strings.Contains(body, "treeline_") {
 		t.Errorf("metrics: %d", code)
 	}
-	if code, body := m.as("looker", "GET", "/api/v1/sessions/"+shed+"/blobs/"+m.hidden, ""); code != 200 || !strings.Contains(body, "a plan") {
+	if code, body := m.as("looker", "GET", "/api/v1/sessions/"+vaulted+"/blobs/"+m.hidden, ""); code != 200 || !strings.Contains(body, "a plan") {
 		t.Errorf("a blob of a session: %d %s", code, body)
 	}
-	if code, _ := m.as("looker", "GET", "/api/v1/sessions/"+shed+"/blobs/"+m.shown, ""); code != 404 {
+	if code, _ := m.as("looker", "GET", "/api/v1/sessions/"+vaulted+"/blobs/"+m.shown, ""); code != 404 {
 		t.Errorf("a blob of another session: %d", code)
 	}
 }
@@ -293,9 +296,9 @@ func TestTags(t *testing.T) {
 			t.Errorf("%s with its own tag: %d", url, code)
 		}
 	}
-	session := tag("everything", "/api/v1/sessions/"+shed)
+	session := tag("everything", "/api/v1/sessions/"+vaulted)
 	for _, given := range []string{session, "*"} {
-		if code, body := m.as("reader", "GET", "/api/v1/sessions/"+shed, "", "If-None-Match", given); code != 404 {
+		if code, body := m.as("reader", "GET", "/api/v1/sessions/"+vaulted, "", "If-None-Match", given); code != 404 {
 			t.Errorf("a session with the tag of another user: %d %s", code, body)
 		}
 	}
@@ -313,8 +316,8 @@ func TestLimitedEvents(t *testing.T) {
 	hear := func(token string) *listener { return m.hearAs(base+"/api/v1/events", "", "Bearer "+m.tokens[token]) }
 	mine, all := hear("reader"), hear("everything")
 	start := mine.last
-	m.add(place+"shed.jsonl", said("s3", "s2", "user", "The combination changed."))
-	m.put(place+"new.jsonl", strings.ReplaceAll(head("0198a1b2-0000-7000-8000-00000000000d"), "/garden", "/vault")+said("s9", "", "user", "vault"))
+	m.add(vaultDir+"shed.jsonl", said("s3", "s2", "user", "The combination changed."))
+	m.put(vaultDir+"new.jsonl", strings.ReplaceAll(head("0198a1b2-0000-7000-8000-00000000000d"), "/garden", "/vault")+said("s9", "", "user", "vault"))
 	for want := map[string]bool{"s3": true, "s9": true}; len(want) > 0; {
 		data := all.next()[2]
 		for id := range want {
@@ -326,7 +329,7 @@ func TestLimitedEvents(t *testing.T) {
 	m.add(garden+"beds.jsonl", said("b9", "b3", "user", "Ours."))
 	for {
 		e := mine.next()
-		if strings.Contains(e[2], "vault") || strings.Contains(e[2], "combination") || strings.Contains(e[2], shed) {
+		if strings.Contains(e[2], "vault") || strings.Contains(e[2], "combination") || strings.Contains(e[2], vaulted) {
 			t.Fatalf("an event of another project: %s", e[2])
 		}
 		if strings.Contains(e[2], `"id":"b9"`) {
@@ -355,7 +358,7 @@ func TestAudit(t *testing.T) {
 	m.as("writer", "POST", path, `{"entry":"b1","label":"y"}`)
 	m.as("writer", "POST", path, `{"entry":"none","label":"y"}`)
 	m.as("reader", "POST", path, `{"entry":"b1","label":"z"}`)
-	m.as("reader", "GET", "/api/v1/sessions/"+shed, "")
+	m.as("reader", "GET", "/api/v1/sessions/"+vaulted, "")
 	m.as("reader", "GET", "/api/v1/sessions/none", "") // not worth a note
 	m.as("wrong", "GET", "/api/v1/sessions", "", "Authorization", "Bearer treeline_wrong")
 	m.must(m.Close())
@@ -380,7 +383,7 @@ func TestAudit(t *testing.T) {
 		}),
 		make(func(r *access.Record) {
 			r.Token, r.User, r.Action, r.Outcome, r.Reason = "reader", "ann", "GET /api/v1/sessions/{session}", access.Refused, "it belongs to another project"
-			r.Target, r.Project = m.at(place+"shed.jsonl"), "/vault"
+			r.Target, r.Project = m.at(vaultDir+"shed.jsonl"), "/vault"
 		}),
 		make(func(r *access.Record) {
 			r.Action, r.Outcome, r.Reason, r.Target, r.Project = "token", access.Refused, "the token is wrong", "", ""

@@ -100,6 +100,8 @@ type request struct {
 	grant *access.Grant
 	// about is the session that the client asked for; nil for none.
 	about *place.Row
+	// target and project are those of a log in the archive.
+	target, project string
 }
 
 // errNotModified ends an operation whose client has the answer already.

@@ -4,10 +4,10 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -52,7 +52,7 @@ func exportPage(r *request) error {
 			return err
 		}
 	}
-	r.w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(string(row.ID))+"."+string(opt.Format)+`"`)
+	r.w.Header().Set("Content-Disposition", `attachment; filename="`+reply.FileName("session-", string(row.ID))+"."+string(opt.Format)+`"`)
 	return r.streamed(exportMedia(opt.Format), func(w io.Writer) error {
 		_, err := export.Write(r.Context(), w, s, opt)
 		return err
@@ -67,17 +67,6 @@ func exportMedia(f export.Format) string {
 		return jsonMedia
 	}
 	return "text/plain; charset=utf-8"
-}
-
-// fileName makes a name of an id that every system takes.
-func fileName(id string) string {
-	safe := strings.Map(func(c rune) rune {
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' {
-			return c
-		}
-		return '-'
-	}, id)
-	return "session-" + safe[:min(len(safe), 60)]
 }
 
 // exportFormats names the formats for the page of a session.

@@ -20,7 +20,7 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 		return err
 	}
 	ctx := context.WithoutCancel(r.Context())
-	s, err := r.s.store.OpenWrite(ctx, row.Path, store.CreateOptions{Write: r.s.opt.Writing})
+	s, err := r.s.store.OpenWrite(ctx, row.Path, store.CreateOptions{Write: r.writing()})
 	if err != nil {
 		return err
 	}
@@ -30,6 +30,15 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 	}
 	r.s.changed(row.Path)
 	return err
+}
+
+// writing says how the request writes, and for which user.
+func (r *request) writing() store.WriteOptions {
+	opt := r.s.opt.Writing
+	if r.grant != nil {
+		opt.Writer = r.grant.Writer()
+	}
+	return opt
 }
 
 // changed has what the server knows of a session read again.
@@ -153,7 +162,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 		return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, p.CWD)
 	}
 	ctx := context.WithoutCancel(r.Context())
-	opt := store.CreateOptions{CWD: p.CWD, Write: r.s.opt.Writing}
+	opt := store.CreateOptions{CWD: p.CWD, Write: r.writing()}
 	err = r.s.docs.use(ctx, row.Path, func(doc *document) error {
 		if p.CWD == "" {
 			opt.CWD, opt.Write.Force, opt.Dir = doc.sess.CWD(), true, doc.sess.Dir() // the directory may be gone
@@ -193,7 +202,7 @@ func trash(r *request, p sessionParams) (wire.Trashed, error) {
 	if err != nil {
 		return wire.Trashed{}, err
 	}
-	item, err := r.s.store.Trash(context.WithoutCancel(r.Context()), row.Path)
+	item, err := r.s.store.TrashAs(context.WithoutCancel(r.Context()), r.writing().Writer, row.Path)
 	if err != nil {
 		return wire.Trashed{}, err
 	}

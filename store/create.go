@@ -170,7 +170,7 @@ type home struct {
 
 // homeAt prepares to write the log at a path.
 func (s *Store) homeAt(path string, opt WriteOptions) (home, error) {
-	at, release, err := s.LocateWriting(path, opt.Durability, func(e backend.Mended) { opt.tell(Mended(path, e)) })
+	at, release, err := s.LocateAs(opt.Writer, path, opt.Durability, func(e backend.Mended) { opt.tell(Mended(path, e)) })
 	return home{at, release}, err
 }
 

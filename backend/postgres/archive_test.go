@@ -81,3 +81,12 @@ func TestViews(t *testing.T) {
 		t.Errorf("the other view: %v, %v", at, err)
 	}
 }
+
+// The end of a prefix is after everything that begins with it, and nothing else is between them.
+func TestAfter(t *testing.T) {
+	for prefix, want := range map[string]string{"": "", "a/": "a0", "aü": "aý", "a\ud7ff": "a\ue000", "a\U0010ffff": "b", "\U0010ffff": ""} {
+		if got := after(prefix); got != want {
+			t.Errorf("after %q is %q, want %q", prefix, got, want)
+		}
+	}
+}

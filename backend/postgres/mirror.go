@@ -23,7 +23,7 @@ const (
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + result
 
-	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where name >= $1 order by name limit $2`
+	sqlMarks = `select name, generation, size, changed, mark, removed from treeline.log where true`
 )
 
 // Extend implements backend.Mirror.
@@ -81,7 +81,7 @@ func collect(name string, mark *string, from io.Reader, do func(content) error) 
 
 // collected is a content that stays valid as long as it is needed: a small one is in memory; see do.
 func collected(all *spill.Bytes, name string) (content, error) {
-	if all.Size() > inline {
+	if all.Size() > few {
 		return content{all, all.Size(), backend.IsText(name)}, nil
 	}
 	small := make([]byte, all.Size())

@@ -19,6 +19,7 @@ const quiet = 20 * time.Millisecond
 type notices struct {
 	c    *core
 	news chan struct{} // holds one
+	quit chan struct{} // closed by stop
 	done chan struct{}
 	once sync.Once
 
@@ -29,7 +30,7 @@ type notices struct {
 }
 
 func (n *notices) start(c *core) {
-	n.c, n.news, n.done = c, make(chan struct{}, 1), make(chan struct{})
+	n.c, n.news, n.quit, n.done = c, make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
 }
 
 // originOf is the origin of a log, by its name in the database.
@@ -67,15 +68,13 @@ func (n *notices) run() {
 		n.due = false
 		n.mu.Unlock()
 		if p := n.c.db.Reached(); p != nil {
-			ctx, cancel := context.WithTimeout(context.Background(), pollDirect)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 			_, _ = p.Exec(ctx, sqlNotify, payload) // without it watchers see the change when they poll
 			cancel()
 		}
-		n.mu.Lock()
-		closed := n.closed
-		n.mu.Unlock()
-		if !closed {
-			time.Sleep(quiet)
+		select {
+		case <-n.quit:
+		case <-time.After(quiet):
 		}
 	}
 }
@@ -85,6 +84,7 @@ func (n *notices) stop() {
 	n.mu.Lock()
 	n.closed = true
 	close(n.news)
+	close(n.quit)
 	n.mu.Unlock()
 	n.once.Do(func() { close(n.done) }) // nothing was changed
 	<-n.done

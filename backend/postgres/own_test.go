@@ -224,8 +224,8 @@ func TestBlobs(t *testing.T) {
 	url := pgtest.Shared(t).URL("")
 	for _, url := range []string{url, pgtest.SharedBouncer(t).URL("")} {
 		one, two := opened(t, url, "one").Blobs(""), opened(t, url, "two").Blobs("")
-		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<19), strings.Repeat("longer ", 1<<20)} {
-			for _, s := range []blob.Store{one, two, one} {
+		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<18), strings.Repeat("longer", inline/6+1)} {
+			for _, s := range []blob.Store{one, two} {
 				if r, err := s.Put(t.Context(), []byte(content)); err != nil || r != blob.Sum([]byte(content)) {
 					t.Fatalf("%s, %v", r, err)
 				}

@@ -15,8 +15,8 @@
 // # Writing
 //
 // A mutation is one statement: it changes the row of the log if generation and size are what the caller saw, and inserts the
-// records. Mutations that come while others are on their way are sent together, as one transaction. One of more than 4 MB is
-// a transaction of its own, with COPY. Every mutation is durable when it returns, as far as the server's synchronous_commit says so.
+// records. Mutations that come while others are on their way are sent together, as one transaction. A long one is a
+// transaction of its own, with COPY. Every mutation is durable when it returns, as far as the server's synchronous_commit says so.
 //
 // If the connection is lost, it is unknown whether the statement was executed. It is sent again to a new connection. If the
 // log has changed, its bytes decide: if those at the place of the mutation are the ones that were sent, it has succeeded. Another

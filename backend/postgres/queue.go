@@ -45,7 +45,7 @@ const (
 // do runs a mutation, together with others if it is small. Its content must stay valid then: if ctx ends while it is on its way, it
 // is not waited for.
 func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend.Log, error) {
-	if m.body.size > inline {
+	if m.large() {
 		return b.mutate(ctx, m, false, unmatched)
 	}
 	op := &pending{b: b, ctx: ctx, m: m, unmatched: unmatched, done: make(chan struct{})}

@@ -29,8 +29,7 @@ const (
 		and position >= coalesce((select max(position) from treeline.record where log = $1 and generation = $2 and position <= $3), $3)
 		order by position`
 
-	sqlList = `select name, generation, size, changed from treeline.log
-		where name >= $1 and removed is null order by name limit $2`
+	sqlList = `select name, generation, size, changed from treeline.log where removed is null`
 )
 
 // row is the row of a log.
@@ -301,7 +300,7 @@ type item[T any] struct {
 }
 
 // pages yields the rows of a query whose name begins with prefix. It reads pages by the last name, so that no connection is held
-// between them.
+// between them. sql ends in a condition.
 func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func(pgx.CollectableRow) (T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -313,9 +312,13 @@ func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func
 			return // no name begins with it
 		}
 		prefix := b.prefix + prefix
-		next, limit := prefix, 100
+		sql, args := sql+" and name >= $1", []any{prefix, 100}
+		if end := after(prefix); end != "" {
+			sql, args = sql+" and name < $3", append(args, end)
+		}
+		sql += " order by name limit $2"
 		for {
-			page, err := onePage(b, ctx, sql, next, limit, scan)
+			page, err := onePage(b, ctx, scan, sql, args...)
 			if errors.Is(err, pgdb.ErrEmpty) {
 				return
 			}
@@ -328,25 +331,39 @@ func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func
 					yield(none, context.Cause(ctx))
 					return
 				}
-				if !strings.HasPrefix(i.name, prefix) || !yield(i.value, nil) {
+				if !yield(i.value, nil) {
 					return
 				}
 			}
-			if len(page) < limit {
+			if len(page) < args[1].(int) {
 				return
 			}
-			next, limit = page[len(page)-1].name+"\x01", 1000
+			args[0], args[1] = page[len(page)-1].name+"\x01", 1000
 		}
 	}
 }
 
-// onePage reads rows from a name on.
-func onePage[T any](b *Backend, ctx context.Context, sql, from string, limit int, scan func(pgx.CollectableRow) (T, string, error)) (list []item[T], err error) {
+// after is the first text after all that begin with prefix; "" if there is none.
+func after(prefix string) string {
+	all := []rune(prefix)
+	for i := len(all) - 1; i >= 0; i-- {
+		if next := all[i] + 1; next <= utf8.MaxRune {
+			if next == 0xD800 { // surrogates are no characters
+				next = 0xE000
+			}
+			return string(append(all[:i], next))
+		}
+	}
+	return ""
+}
+
+// onePage reads some rows.
+func onePage[T any](b *Backend, ctx context.Context, scan func(pgx.CollectableRow) (T, string, error), sql string, args ...any) (list []item[T], err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	err = b.read(ctx, func(p *pgxpool.Pool) error {
-		found, err := p.Query(ctx, sql, from, limit)
+		found, err := p.Query(ctx, sql, args...)
 		if err == nil {
 			list, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (i item[T], err error) {
 				i.value, i.name, err = scan(found)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -30,23 +31,12 @@ func TestSuite(t *testing.T) {
 					opt := world.Options(filepath.FromSlash("/home/user"), nil)
 					opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }
 					opt.OpenBlobs, opt.WriteBlobs = nil, nil
-					opt.Drivers = []backend.Driver{below(fmt.Sprintf("suite%d", places.Add(1)))}
-					opt.Roots = []string{url}
+					opt.Drivers = []backend.Driver{postgres.Driver(postgres.Options{})}
+					opt.Origin = fmt.Sprintf("suite-%08x", places.Add(1))
+					opt.Roots = []string{strings.Replace(url, "?", "/"+opt.Origin+"?", 1)}
 					return storetest.Place{Options: opt, Dialect: d}
 				})
 			})
 		}
 	}
-}
-
-// below is a driver that shows one folder of each archive.
-func below(folder string) backend.Driver {
-	d := postgres.Driver(postgres.Options{})
-	open := d.Open
-	d.Archive, d.Shown = false, nil
-	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
-		opt.Below = folder
-		return open(root, opt)
-	}
-	return d
 }

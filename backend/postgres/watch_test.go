@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -131,5 +133,70 @@ func TestSweep(t *testing.T) {
 	}
 	if got, err := backend.ReadAll(t.Context(), b, at); err != nil || string(got) != "new\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// Watchers of all views share one connection, and each is told of the logs of its view.
+func TestWatchViews(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).Database(t, "watchviews")
+	d, other := Driver(Options{}), opened(t, url, "")
+	told := make(chan string, 1000)
+	var watches []io.Closer
+	for i, below := range []string{"", "one", "two/omp", "three"} {
+		b, err := d.Open(url, backend.OpenOptions{Below: below})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		w, err := b.(backend.Watcher).Watch(func(name string, err error) { told <- fmt.Sprintf("%q %s %v", below, name, err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		watches = append(watches, w)
+		if i == 0 {
+			if err := w.Close(); err != nil { // the first one leaves, and comes again
+				t.Fatal(err)
+			}
+			if watches[0], err = b.(backend.Watcher).Watch(func(name string, err error) { told <- fmt.Sprintf("%q %s %v", below, name, err) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want := []string{`"" one/omp/a.jsonl <nil>`, `"" two/omp/b.jsonl <nil>`, `"one" omp/a.jsonl <nil>`, `"two/omp" b.jsonl <nil>`}
+	for _, name := range []string{"one/omp/a.jsonl", "two/omp/b.jsonl"} {
+		if _, err := other.Create(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for len(got) < len(want) {
+		select {
+		case line := <-told:
+			if !slices.Contains(got, line) {
+				got = append(got, line)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("told %q, want %q", got, want)
+		}
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	if n := ask[int](t, url, "select count(*) from pg_stat_activity where datname = 'watchviews' and query ilike 'listen%'"); n > 1 {
+		t.Errorf("%d connections listen", n)
+	}
+	for _, w := range watches {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := other.Create(t.Context(), "one/omp/c.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-told:
+		t.Errorf("told %s after the watch was closed", line)
+	case <-time.After(50 * time.Millisecond):
 	}
 }

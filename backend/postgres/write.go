@@ -97,9 +97,14 @@ type database interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
+// large reports whether the rows are copied.
+func (m *mutation) large() bool {
+	return m.body.size > inline || m.body.size > few && m.sql != sqlAppend
+}
+
 // run executes a mutation; errUnmatched if it changed nothing.
 func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err error) {
-	if m.body.size > inline {
+	if m.large() {
 		return m.runLarge(ctx, p)
 	}
 	r, err := m.body.rows(m.base)

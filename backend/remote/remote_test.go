@@ -3,6 +3,8 @@ package remote_test
 import (
 	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
@@ -44,7 +46,7 @@ func newBox(t testing.TB, change ...func(*server.Options)) *box {
 		t.Fatal(err)
 	}
 	b.Server = httptest.NewUnstartedServer(h)
-	b.Config.ErrorLog = nil
+	b.Config.ErrorLog = log.New(io.Discard, "", 0)
 	b.StartTLS()
 	t.Cleanup(func() {
 		b.CloseClientConnections()

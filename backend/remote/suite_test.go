@@ -26,22 +26,11 @@ func TestSuite(t *testing.T) {
 				opt := world.Options(filepath.FromSlash("/home/user"), nil)
 				opt.Env.Realpath = func(dir string) (string, error) { return filepath.Clean(dir), nil }
 				opt.OpenBlobs, opt.WriteBlobs = nil, nil
-				opt.Drivers = []backend.Driver{b.below(fmt.Sprintf("suite%d", places.Add(1)))}
-				opt.Roots = []string{b.URL}
+				opt.Drivers = []backend.Driver{driver(b.opt)}
+				opt.Origin = fmt.Sprintf("suite-%08x", places.Add(1))
+				opt.Roots = []string{b.URL + "/" + opt.Origin}
 				return storetest.Place{Options: opt, Dialect: d}
 			})
 		})
 	}
-}
-
-// below is a driver that shows one folder of the archive.
-func (b *box) below(folder string) backend.Driver {
-	d := driver(b.opt)
-	open := d.Open
-	d.Archive, d.Split, d.Shown = false, nil, nil
-	d.Open = func(root string, opt backend.OpenOptions) (backend.Backend, error) {
-		opt.Below = folder
-		return open(root, opt)
-	}
-	return d
 }

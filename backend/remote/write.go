@@ -49,7 +49,7 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 	if err != nil {
 		return backend.Log{}, err
 	}
-	if m.op == opRemove {
+	if m.op == opRemove && row.Name == b.full(m.at.Name) {
 		return backend.Log{}, nil
 	}
 	return b.log(row, m.at.Name)
@@ -141,7 +141,26 @@ func (b *Backend) write(ctx context.Context, op string, at backend.Log, records 
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return b.mutate(ctx, mutation{op: op, at: at, body: memory(all)})
+	now, err := b.mutate(ctx, mutation{op: op, at: at, body: memory(all)})
+	if err == nil && op == opAppend && b.opt.Mended != nil && (now.Generation != at.Generation || now.Size != at.Size+int64(len(all))) {
+		b.mended(ctx, at, now.Size-int64(len(all)))
+	}
+	return now, err
+}
+
+// mended tells that the server mended the end of a log before it appended at begin. A line that got its newline is before that;
+// a torn one was moved to the log that is the last of its kind.
+func (b *Backend) mended(ctx context.Context, at backend.Log, begin int64) {
+	m := backend.Mended{Log: at.Name, Offset: begin, Size: at.Size - begin}
+	if begin > at.Size {
+		m.Offset, m.Size = at.Size, 0 // where the newline is: the line is not read again for this
+	}
+	for side, err := range b.List(ctx, at.Name+".torn-") {
+		if err == nil && side.Size == m.Size && begin <= at.Size {
+			m.To = side.Name
+		}
+	}
+	b.opt.Mended(m)
 }
 
 // Create implements backend.Backend.

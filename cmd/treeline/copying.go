@@ -102,7 +102,7 @@ type copying struct {
 
 func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
 	c := &copying{a: a, f: f, show: a.newProgress(verb), began: time.Now(), done: done, archive: shownURL(url)}
-	c.result.Logs, c.result.Problems = []wire.CopiedLog{}, []string{}
+	c.result.Fates, c.result.Logs, c.result.Problems = []wire.CopiedFate{}, []wire.CopiedLog{}, []string{}
 	return c
 }
 
@@ -142,7 +142,7 @@ func (c *copying) progress(p push.Progress) {
 
 // event tells of a log.
 func (c *copying) event(e push.Event) {
-	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Bytes: e.Bytes, Fork: e.Fork, Why: e.Why}
+	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Reason: e.Why}
 	if e.Err != nil {
 		l.Error = e.Err.Error()
 	}
@@ -183,13 +183,12 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 	}
 	j := &c.result
 	j.Archive, j.DryRun, j.Redacted = c.archive, c.f.dry, redacted
-	for fate, to := range map[push.Fate]*int{
-		push.Created: &j.Created, push.Extended: &j.Extended, push.Replaced: &j.Replaced, push.Removed: &j.Removed, push.Branched: &j.Branched,
-		push.Forked: &j.Forked, push.Ahead: &j.Ahead, push.Withheld: &j.Withheld, push.Failed: &j.Failed, push.Unchanged: &j.Unchanged,
-	} {
-		*to = r.Logs[fate]
+	for _, fate := range push.Fates {
+		if n := r.Logs[fate]; n > 0 {
+			j.Fates = append(j.Fates, wire.CopiedFate{Fate: string(fate), Count: n})
+		}
 	}
-	j.Bytes, j.Blobs, j.BlobBytes, j.Secrets = r.Bytes, r.Blobs, r.BlobBytes, r.Secrets
+	j.Size, j.Blobs, j.BlobSize, j.Secrets = r.Bytes, r.Blobs, r.BlobBytes, r.Secrets
 	for _, p := range r.Problems {
 		j.Problems = append(j.Problems, p.Error())
 		if !c.a.json {
@@ -210,7 +209,7 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 func (c *copying) line(r push.Report) string {
 	copied := 0
 	var words []string
-	for _, fate := range []push.Fate{push.Created, push.Extended, push.Replaced, push.Removed, push.Branched, push.Forked} {
+	for _, fate := range push.Fates[:6] {
 		if n := r.Logs[fate]; n > 0 {
 			copied += n
 			words = append(words, fmt.Sprintf("%s %s", wire.Number(int64(n)), fate))

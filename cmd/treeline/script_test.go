@@ -83,6 +83,7 @@ func TestScripts(t *testing.T) { testscript.Run(t, scripts("script", nil)) }
 // TestArchiveScripts runs testdata/archive/*.txtar, each with a database of its own: $STORE.
 func TestArchiveScripts(t *testing.T) {
 	server := pgtest.Shared(t)
+	server.Exec(t, "create role "+pgtest.Guarded+" login password 'right'")
 	var n atomic.Int64
 	testscript.Run(t, scripts("archive", func(e *testscript.Env) {
 		url := server.Database(t, fmt.Sprintf("script%d", n.Add(1)))
@@ -90,6 +91,7 @@ func TestArchiveScripts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e.Setenv("GUARDED", strings.Replace(url, "postgres://"+pgtest.User+"@", "postgres://"+pgtest.Guarded+":hunter2@", 1))
 		e.Setenv("STORE", strings.Replace(url, "postgres://"+pgtest.User+"@", "postgres://"+pgtest.User+":hunter2@", 1))
 		e.Setenv("SHOWN", shown)
 		e.Setenv("PGUSER", pgtest.User)

@@ -38,6 +38,9 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 			return nil, err
 		}
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.ctx, cancel)() // Close waits for this
 	c, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err

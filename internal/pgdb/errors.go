@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -29,6 +31,28 @@ func lost(err error) bool {
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed)
 }
 
+// unreachable is the error for a server that does not answer. Of the driver's lines, one for each way that it tried, it says each
+// once.
+type unreachable struct{ error }
+
+// Error is one line.
+func (e unreachable) Error() string {
+	var ways []string
+	for i, line := range strings.Split(e.error.Error(), "\n") {
+		if line = strings.TrimSpace(line); i > 0 && line != "" && !slices.Contains(ways, line) {
+			ways = append(ways, line)
+		}
+	}
+	text := strings.Join(ways, "; ")
+	if text == "" {
+		text = e.error.Error()
+	}
+	return "the server cannot be reached: " + text
+}
+
+// Unwrap gives the driver's error.
+func (e unreachable) Unwrap() error { return e.error }
+
 // plain says what an error of the database means for a caller.
 func (d *DB) plain(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
@@ -40,6 +64,10 @@ func (d *DB) plain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case !errors.As(err, &pg):
+		var connect *pgconn.ConnectError
+		if errors.As(err, &connect) {
+			return unreachable{err}
+		}
 		return err
 	}
 	switch pg.Code {

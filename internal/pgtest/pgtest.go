@@ -210,7 +210,7 @@ func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 func (s *Server) configure(opt Options) error {
 	lines := append([]string{
 		"listen_addresses = ''", "unix_socket_directories = '" + s.dir + "'", "max_connections = 200", "shared_buffers = '32MB'",
-		"log_min_messages = fatal", "autovacuum_naptime = '1h'",
+		"log_min_messages = fatal", "jit = off", "autovacuum_naptime = '1h'",
 	}, opt.Settings...)
 	if opt.Durable {
 		lines = append(lines, "max_wal_size = '2GB'")

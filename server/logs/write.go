@@ -245,6 +245,9 @@ func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 	if err != nil {
 		return err
 	}
+	if len(head) == 0 {
+		head = []byte{'\n'} // no blob: a log that says nothing
+	}
 	return c.may(name, true, head)
 }
 

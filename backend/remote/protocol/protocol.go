@@ -95,7 +95,7 @@ const (
 	// RefsMost is the most references of one question about missing blobs.
 	RefsMost = 1000
 	// BlobMost is the most bytes of a blob.
-	BlobMost = 512 << 20
+	BlobMost = 128 << 20
 )
 
 // Row is a log as JSON.

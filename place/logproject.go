@@ -1,0 +1,67 @@
+package place
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// ArchivedPath gives the path of a log in the archive among the roots, by its name there; "" if there is no archive.
+func (m *Machine) ArchivedPath(name string) string {
+	if len(m.archives) == 0 {
+		return ""
+	}
+	return m.archives[0].shown + "/" + name
+}
+
+// ProjectAt gives the working directory of the session at a path, as a list would show it, from the ends of its log; "" if it
+// names none. content, if not nil, is how the content begins that the log is to have, and decides instead. A log that is no
+// session and lies in the folder of one belongs to that.
+func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (string, error) {
+	l, err := m.Locate(at)
+	if err != nil {
+		return "", err
+	}
+	if d := m.DialectAt(at); !d.Layout().Owns(l.Name) {
+		owner := sideOwner(d, l.Name)
+		if owner == "" {
+			return "", nil
+		}
+		at, l.Name, content = strings.TrimSuffix(l.Path, l.Name)+owner, owner, nil
+	}
+	if content != nil {
+		d, _ := m.NewPeeker().detect(at, content, true)
+		return d.Peek(content, nil, true).CWD, nil
+	}
+	row := Row{Path: at}
+	if row.Log, err = l.Backend.Stat(ctx, l.Name); err != nil {
+		return "", err
+	}
+	m.NewPeeker().Peek(ctx, l.Backend, &row, ListOptions{})
+	return row.CWD, nil // a log that is no session has none
+}
+
+// sideOwner is the name of the session in whose folder a log lies; "" for none.
+func sideOwner(d dialect.Dialect, name string) string {
+	f, ok := d.Layout().(dialect.Foldered)
+	if !ok {
+		return ""
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if log := dir + ".jsonl"; f.Folder(path.Base(log)) == path.Base(dir) && d.Layout().Owns(log) {
+			return log
+		}
+	}
+	return ""
+}
+
+// OpenAs is OpenWriting for a writer, which an archive notes with each write; see backend.OpenOptions. Other places do not.
+func (m *Machine) OpenAs(writer, root string, d backend.Durability) (backend.Backend, error) {
+	if _, _, ok := m.inArchive(Clean(root)); !ok {
+		writer = ""
+	}
+	return m.openWriting(root, backend.OpenOptions{Durability: d, Writer: writer})
+}

@@ -1,0 +1,196 @@
+package server_test
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/server"
+	"github.com/treeline-dev/treeline/server/logs"
+)
+
+// Logs of an archive: ours, and those of another machine and project.
+const (
+	ourLog   = "laptop-00000001/omp/--garden--/beds.jsonl"
+	theirLog = "vaultbox-00000002/omp/--vault--/shed.jsonl"
+	ourRun   = "laptop-00000001/codelia/2026/02/03/" + theRun + ".jsonl"
+	theirRun = "vaultbox-00000002/codelia/2026/02/03/" + secretRun + ".jsonl"
+)
+
+// newTeamArchive is a team whose sessions are in an archive. writers are those that its writes were noted for.
+func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
+	t.Helper()
+	m = newTeam(t)
+	m.must(m.Close())
+	m.must(m.store.Close())
+	var err error
+	root := "team://archive"
+	m.store, err = treeline.New(treeline.Options{
+		Backends: []backend.Driver{memory.ArchiveDriver("team")}, Roots: []string{root}, Home: m.home, WorkDir: m.home,
+		Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
+	})
+	m.must(err)
+	all, err := m.store.OpenWriting(root, "")
+	m.must(err)
+	plan, dotted := "a plan of the vault", dot
+	ours := head(beds) + said("b1", "", "user", "Where do the tomatoes go? "+blob.Sum([]byte(dotted)).String())
+	theirs := strings.ReplaceAll(head(vaulted), "/garden", "/vault") + said("s1", "", "user", "The combination is "+blob.Sum([]byte(plan)).String())
+	line := `{"type":"header","schema_version":1,"run_id":%q,"session_id":"x","started_at":"2026-02-03T12:34:56.789Z","runtime":{"cwd":%q}}` + "\n"
+	for name, text := range map[string]string{
+		ourLog: ours, theirLog: theirs, ourRun: fmt.Sprintf(line, theRun, "/garden"), theirRun: fmt.Sprintf(line, secretRun, "/vault"),
+	} {
+		var records [][]byte
+		for one := range strings.Lines(text) {
+			records = append(records, []byte(strings.TrimSuffix(one, "\n")))
+		}
+		_, err := all.Create(t.Context(), name, records...)
+		m.must(err)
+	}
+	for log, text := range map[string]string{ourLog: dotted, theirLog: plan} {
+		kept := all.(blob.Keeper).Blobs(log)
+		if kept == nil {
+			t.Fatal("the archive keeps no blobs")
+		}
+		_, err := kept.Put(t.Context(), []byte(text))
+		m.must(err)
+	}
+	writers = &[]string{}
+	m.start(func(o *server.Options) {
+		o.Access, o.Write, o.Clock, o.Archive = m.book, true, func() time.Time { return m.now }, all
+		o.ArchiveAs = func(writer string) (backend.Backend, error) {
+			*writers = append(*writers, writer)
+			return m.store.OpenAs(writer, root, "")
+		}
+	})
+	return m, writers
+}
+
+// as sends bytes with a token.
+func (m *team) sends(token, method, path, body string) (int, string) {
+	m.Helper()
+	w := m.ask(method, "/api/v1"+path, body, "Authorization", "Bearer "+m.tokens[token], "Content-Type", bytesAre)
+	return w.Code, w.Body.String()
+}
+
+// A token for one project sees its logs and runs in the archive, and no others: neither names, sizes, origins, contents nor blobs. It
+// writes there and nowhere else. An operation that is not in the list fails the test.
+func TestLimitedArchive(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	plan := blob.Sum([]byte("a plan of the vault")).String()
+	at := func(name string) string { return "?name=" + url.QueryEscape(name) + "&generation=1&size=1" }
+	elsewhere := strings.ReplaceAll(head("0198a1b2-0000-7000-8000-0000000000ff"), "/garden", "/elsewhere")
+	type request struct {
+		path, body string
+		// hidden: it is about a log of another project, and is answered as if there were none; otherwise want is in the answer.
+		hidden bool
+		status int
+		want   string
+	}
+	requests := map[string][]request{
+		"getArchive":     nil, // its name says nothing
+		"listLogs":       {{path: "/logs", want: ourLog}, {path: "/logs?marks=true", want: ourRun}, {path: "/logs?prefix=vaultbox", want: `"end":true`}},
+		"listLogFolders": {{path: "/logs/folders", want: `["laptop-00000001"]`}, {path: "/logs/folders?below=vaultbox-00000002", want: "[]"}},
+		"getLog":         {{path: "/logs/stat?name=" + theirLog, hidden: true}, {path: "/logs/stat?name=" + theirRun, hidden: true}, {path: "/logs/stat?name=" + ourRun, want: "size"}},
+		"readLog":        {{path: "/logs/content?name=" + theirLog, hidden: true}, {path: "/logs/content?name=" + ourLog, want: "tomatoes"}},
+		"watchLogs":      nil, // below
+		"getArchivedBlob": {{path: "/blobs/" + plan + "?log=" + theirLog, hidden: true},
+			{path: "/blobs/" + plan + "?log=" + ourLog, status: 404, want: "does not refer"}},
+		"findMissingBlobs": {{path: "/logs/missing?log=" + theirLog, body: plan + "\n", hidden: true}},
+		"createLog":        {{path: "/logs/create?name=laptop-00000001/omp/--elsewhere--/a.jsonl", body: elsewhere, status: 403, want: "not for the project"}},
+		"appendToLog":      {{path: "/logs/append" + at(theirLog), body: "{}\n", hidden: true}},
+		"replaceLog":       {{path: "/logs/replace" + at(theirLog), body: head(beds), hidden: true}},
+		"removeLog":        {{path: "/logs/remove" + at(theirLog), hidden: true}},
+		"extendLog":        {{path: "/logs/extend" + at(theirLog), body: "{}\n", hidden: true}},
+		"overwriteLog":     {{path: "/logs/overwrite" + at(theirLog), body: head(beds), hidden: true}},
+		"putBlob":          {{path: "/blobs/" + blob.Sum([]byte("x")).String() + "?log=" + theirLog, body: "x", hidden: true}},
+	}
+	for _, row := range logs.Rows() {
+		list, ok := requests[row.Name]
+		if !ok {
+			t.Errorf("%s is not classified: say what a limited token sees of it", row.Name)
+		}
+		for _, r := range list {
+			for _, token := range []string{"writer", "reader"} {
+				code, body := m.sends(token, row.Method, r.path, r.body)
+				if row.Writes && token == "reader" {
+					if code != 403 || !strings.Contains(body, "may only read") {
+						t.Errorf("%s as a reader: %d %s", r.path, code, body)
+					}
+					continue
+				}
+				for _, secret := range append(secrets, "vaultbox") {
+					if strings.Contains(body, secret) && !strings.Contains(r.path, secret) {
+						t.Errorf("%s as %s: %q is in the answer: %s", r.path, token, secret, body)
+					}
+				}
+				want := max(r.status, 200)
+				if r.hidden {
+					want = 404
+					none := strings.NewReplacer(theirLog, "nobody-00000003/omp/--none--/none.jsonl", url.QueryEscape(theirLog), url.QueryEscape("nobody-00000003/omp/--none--/none.jsonl"),
+						theirRun, "nobody-00000003/codelia/2026/02/03/none.jsonl")
+					// Of a log that is not there, a limited token may create one of its own project.
+					if row.Name != "overwriteLog" && row.Name != "putBlob" && row.Name != "findMissingBlobs" {
+						code2, body2 := m.sends(token, row.Method, none.Replace(r.path), r.body)
+						if code2 != code || body2 != none.Replace(body) {
+							t.Errorf("%s as %s: %d %s\nof none: %d %s", r.path, token, code, body, code2, body2)
+						}
+					}
+				}
+				if code != want || !strings.Contains(body, r.want) {
+					t.Errorf("%s %s as %s: %d %s", row.Method, r.path, token, code, body)
+				}
+			}
+		}
+	}
+}
+
+// What a token writes to the archive is noted with its user and machine, in the log and in the audit log.
+func TestArchiveWriter(t *testing.T) {
+	t.Parallel()
+	m, writers := newTeamArchive(t)
+	if code, body := m.sends("writer", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000aa")); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	if !slices.Equal(*writers, []string{"bob@box (token writer)"}) {
+		t.Errorf("written as %q", *writers)
+	}
+	m.must(m.Close())
+	list, err := m.book.Records(t.Context(), access.Query{Outcome: access.Done})
+	m.must(err)
+	if len(list) != 1 || list[0].Action != "createLog" || list[0].Target != "laptop-00000001/omp/--garden--/new.jsonl" || list[0].Project != "/garden" ||
+		list[0].User != "bob" || list[0].Machine != "box" {
+		t.Errorf("%+v", list)
+	}
+	m.start()
+}
+
+// The events of the archive have the names of the token's logs.
+func TestLimitedArchiveEvents(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	l := m.hearAs(m.listen()+"/api/v1/logs/events", "", "Bearer "+m.tokens["reader"])
+	for _, one := range []struct{ name, cwd string }{{"vaultbox-00000002/omp/--vault--/new.jsonl", "/vault"}, {"laptop-00000001/omp/--garden--/new.jsonl", "/garden"}} {
+		text := strings.ReplaceAll(head("0198a1b2-0000-7000-8000-0000000000bb"), "/garden", one.cwd)
+		if code, body := m.sends("everything", "POST", "/logs/create?name="+one.name, text); code != 200 {
+			t.Fatalf("%d %s", code, body)
+		}
+	}
+	for {
+		e := l.next()
+		if strings.Contains(strings.Join(e[:], " "), "vault") {
+			t.Fatalf("an event of another project: %v", e)
+		}
+		if strings.Contains(e[2], "--garden--/new.jsonl") {
+			return
+		}
+	}
+}

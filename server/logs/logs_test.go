@@ -1,0 +1,337 @@
+package logs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
+)
+
+// start serves the operations on a backend without a guard, for callers that may do what may says.
+func start(t *testing.T, opt logs.Options, may func(ctx context.Context, name string, write bool, head []byte) error) *httptest.Server {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	opt.Epoch = "epoch"
+	l := logs.New(ctx, opt)
+	mux := http.NewServeMux()
+	for _, row := range logs.Rows() {
+		mux.HandleFunc(row.Method+" "+row.Path, func(w http.ResponseWriter, r *http.Request) {
+			params := reflect.New(row.Params)
+			fill(params.Elem(), r)
+			err := row.Answer(l, &logs.Call{W: w, R: r, May: may, Writer: "me"}, params.Interface())
+			var no *guard.Refusal
+			switch {
+			case errors.As(err, &no):
+				http.Error(w, no.Message, no.Status)
+			case err != nil:
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+			}
+		})
+	}
+	s := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		cancel()
+		s.CloseClientConnections()
+		s.Close()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// fill sets parameters as package server does.
+func fill(v reflect.Value, r *http.Request) {
+	query := r.URL.Query()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		text := query.Get(f.Tag.Get("query"))
+		if f.Tag.Get("path") != "" {
+			text = r.PathValue(f.Tag.Get("path"))
+		}
+		field := v.FieldByIndex(f.Index)
+		if f.Anonymous || text == "" {
+			continue
+		}
+		if field.Kind() == reflect.Pointer {
+			field.Set(reflect.New(field.Type().Elem()))
+			field = field.Elem()
+		}
+		switch n, _ := strconv.ParseInt(text, 10, 64); field.Kind() {
+		case reflect.String:
+			field.SetString(text)
+		case reflect.Bool:
+			field.SetBool(text == "true")
+		default:
+			field.SetInt(n)
+		}
+	}
+}
+
+// ask sends a request and gives status and body.
+func ask(t *testing.T, method, address, body string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	all, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(all)
+}
+
+// herbs allows logs whose content speaks of herbs, as a project would be allowed.
+func herbs(b *memory.Backend) func(context.Context, string, bool, []byte) error {
+	return func(ctx context.Context, name string, _ bool, head []byte) error {
+		if head != nil && len(head) == 0 {
+			return nil // a blob
+		}
+		if head == nil {
+			at, err := b.Stat(ctx, name)
+			if err != nil {
+				return err
+			}
+			if head, err = backend.ReadAll(ctx, b, at); err != nil {
+				return err
+			}
+		}
+		if !strings.Contains(string(head), "herbs") {
+			return guard.Refuse(http.StatusForbidden, "not your garden")
+		}
+		return nil
+	}
+}
+
+// A caller that is limited sees, reads and writes its own logs and no others, by every operation.
+func TestLimited(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	picture := []byte("a picture")
+	ref, err := b.Blobs("").Put(t.Context(), picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := fmt.Sprintf("{\"roses\":%q}\n", ref)
+	b.Put("m1/omp/herbs.jsonl", []byte("{\"herbs\":1}\n"))
+	b.Put("m1/omp/roses.jsonl", []byte(secret))
+	b.Put("m2/omp/roses.jsonl", []byte(secret))
+	s := start(t, logs.Options{Backend: b}, herbs(b))
+	at := func(name string) string {
+		now, err := b.Stat(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("?name=%s&generation=%s&size=%d", url.QueryEscape(name), now.Generation, now.Size)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		has                string
+	}{
+		{"GET", "/logs", "", 200, "m1/omp/herbs.jsonl"},
+		{"GET", "/logs?marks=true", "", 200, "m1/omp/herbs.jsonl"},
+		{"GET", "/logs/folders", "", 200, `["m1"]`},
+		{"GET", "/logs/folders?below=m2", "", 200, `[]`},
+		{"GET", "/logs/stat?name=m1/omp/roses.jsonl", "", 403, ""},
+		{"GET", "/logs/content?name=m1/omp/roses.jsonl", "", 403, ""},
+		{"GET", "/logs/content" + at("m1/omp/roses.jsonl") + "&hold=true", "", 403, ""},
+		{"GET", "/logs/content?name=m1/omp/herbs.jsonl", "", 200, "herbs"},
+		{"POST", "/logs/append" + at("m1/omp/roses.jsonl"), "{\"herbs\":1}\n", 403, ""},
+		{"POST", "/logs/extend" + at("m1/omp/roses.jsonl"), "{\"herbs\":1}\n", 403, ""},
+		{"POST", "/logs/replace" + at("m1/omp/roses.jsonl"), "{\"herbs\":1}\n", 403, ""},
+		{"POST", "/logs/overwrite" + at("m1/omp/roses.jsonl"), "{\"herbs\":1}\n", 403, ""},
+		{"POST", "/logs/remove" + at("m1/omp/roses.jsonl"), "", 403, ""},
+		{"POST", "/logs/replace" + at("m1/omp/herbs.jsonl"), "{\"roses\":1}\n", 403, ""},
+		{"POST", "/logs/overwrite" + at("m1/omp/herbs.jsonl"), "{\"roses\":1}\n", 403, ""},
+		{"POST", "/logs/create?name=m1/omp/new.jsonl", "{\"roses\":1}\n", 403, ""},
+		{"POST", "/logs/create?name=m1/omp/new.jsonl", "", 403, ""},
+		{"POST", "/logs/overwrite?name=m1/omp/new.jsonl", "{\"roses\":1}\n", 403, ""},
+		{"GET", "/blobs/" + ref.String() + "?log=m1/omp/roses.jsonl", "", 403, ""},
+		{"GET", "/blobs/" + ref.String() + "?log=m1/omp/herbs.jsonl", "", 404, ""},
+		{"POST", "/logs/missing?log=m1/omp/roses.jsonl", ref.String() + "\n", 403, ""},
+		{"POST", "/logs/append" + at("m1/omp/herbs.jsonl"), "{\"more\":1}\n", 200, `"size":23`},
+		{"POST", "/logs/create?name=m1/omp/new.jsonl", "{\"herbs\":2}\n", 200, `"size":12`},
+	} {
+		status, body := ask(t, c.method, s.URL+c.path, c.body)
+		if status != c.status || !strings.Contains(body, c.has) || strings.Contains(body, "roses") && status == 200 {
+			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, status, body, c.status, c.has)
+		}
+	}
+	for _, name := range []string{"m1/omp/roses.jsonl", "m2/omp/roses.jsonl"} {
+		now, err := b.Stat(t.Context(), name)
+		if err != nil || now.Size != int64(len(secret)) {
+			t.Errorf("%s has changed: %+v, %v", name, now, err)
+		}
+	}
+}
+
+// events reads names from a stream.
+func events(t *testing.T, address, last string) func() (id, name string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	lines := bufio.NewScanner(res.Body)
+	return func() (id, name string) {
+		t.Helper()
+		for lines.Scan() {
+			if text, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+				id = text
+			}
+			if text, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				name, err = strconv.Unquote(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return id, name
+			}
+		}
+		t.Fatal("the stream ended:", lines.Err())
+		return "", ""
+	}
+}
+
+// A stream goes on after the event that its caller knows, and tells a limited caller no names of others.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	s := start(t, logs.Options{Backend: b}, nil)
+	limited := start(t, logs.Options{Backend: b}, herbs(b))
+	all, own := events(t, s.URL+"/logs/events", ""), events(t, limited.URL+"/logs/events", "")
+	folder := events(t, s.URL+"/logs/events?prefix=m2/", "")
+	var ids []string
+	for i := range 6 {
+		kind := []string{"herbs", "roses"}[i%2]
+		name := fmt.Sprintf("m%d/omp/%s.jsonl", i/2, kind)
+		b.Put(name, []byte("{\""+kind+"\":1}\n"))
+		id, got := all()
+		if got != name {
+			t.Errorf("told of %q, want %q", got, name)
+		}
+		ids = append(ids, id)
+		if kind == "herbs" {
+			if _, got := own(); got != name {
+				t.Errorf("a limited caller is told of %q, want %q", got, name)
+			}
+		}
+	}
+	if _, got := folder(); got != "m2/omp/herbs.jsonl" {
+		t.Errorf("a caller of one folder is told of %q", got)
+	}
+	again := events(t, s.URL+"/logs/events", ids[2])
+	for i := 3; i < 6; i++ {
+		if id, _ := again(); id != ids[i] {
+			t.Errorf("goes on with %s, want %s", id, ids[i])
+		}
+	}
+	for _, unknown := range []string{"other-3", "epoch-99999", "nonsense", "epoch-"} {
+		if id, name := events(t, s.URL+"/logs/events", unknown)(); name != "" || id != ids[5] {
+			t.Errorf("after %q: %s %q", unknown, id, name)
+		}
+	}
+	// More than is kept: anything may have changed.
+	for range 10_000 {
+		b.Put("m0/omp/herbs.jsonl", nil)
+	}
+	if _, name := events(t, s.URL+"/logs/events", ids[0])(); name != "" {
+		t.Errorf("after too many: %q", name)
+	}
+}
+
+// A body that comes too slowly, or claims to be too large, is given up, and nothing is written.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	s := start(t, logs.Options{Backend: b, Patience: 100 * time.Millisecond}, nil)
+	for name, tc := range map[string]struct{ head, want string }{
+		"stops":   {"Content-Length: 100\r\n\r\n{}\n", ""},
+		"chunked": {"Transfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n", ""},
+		"large":   {"Content-Length: 99999999999999\r\n\r\n{}\n", "413"},
+		"zstd":    {"Content-Encoding: zstd\r\nContent-Length: 100\r\n\r\n(\xb5/\xfd", ""},
+	} {
+		for _, op := range []string{"create", "overwrite"} {
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(c, "POST /logs/%s?name=a/b/%s.jsonl HTTP/1.1\r\nHost: x\r\n%s", op, name, tc.head)
+			began := time.Now()
+			answer, _ := io.ReadAll(c) // until the server ends it
+			if took := time.Since(began); took > 15*time.Second || !strings.Contains(string(answer), tc.want) {
+				t.Errorf("%s %s: after %v %q", op, name, took, answer)
+			}
+			c.Close()
+		}
+	}
+	for at := range b.List(t.Context(), "") {
+		t.Errorf("%s was written", at.Name)
+	}
+}
+
+// Writes go to the backend of their writer.
+func TestWriter(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	var writers []string
+	s := start(t, logs.Options{Backend: b, Writing: func(writer string) (backend.Backend, error) {
+		writers = append(writers, writer)
+		return b, nil
+	}}, nil)
+	ask(t, "POST", s.URL+"/logs/create?name=a/b/c.jsonl", "{}\n")
+	ask(t, "GET", s.URL+"/logs/stat?name=a/b/c.jsonl", "")
+	ask(t, "PUT", s.URL+"/blobs/"+blob.Sum([]byte("x")).String()+"?log=a/b/c.jsonl", "x")
+	if !slices.Equal(writers, []string{"me", "me"}) {
+		t.Errorf("writers are %q", writers)
+	}
+}
+
+// Without the optional interfaces of a backend, what needs them is not supported, and the rest works.
+func TestPlainBackend(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	b.Put("m/omp/a.jsonl", []byte("{}\n"))
+	s := start(t, logs.Options{Backend: struct{ backend.Backend }{b}}, nil)
+	for path, want := range map[string]int{
+		"/logs": 200, "/logs/folders": 200, "/logs/stat?name=m/omp/a.jsonl": 200, "/logs/content?name=m/omp/a.jsonl&from=1&hold=true": 200,
+		"/logs?marks=true": 501, "/logs/identity": 501, "/logs/events": 501, "/blobs/" + blob.Sum(nil).String() + "?log=m/omp/a.jsonl": 501,
+	} {
+		if status, body := ask(t, "GET", s.URL+path, ""); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	if status, _ := ask(t, "POST", s.URL+"/logs/overwrite?name=m/omp/b.jsonl", "{}\n"); status != 501 {
+		t.Errorf("overwrite: %d", status)
+	}
+}

@@ -1,0 +1,38 @@
+package reply
+
+import (
+	"bytes"
+	"strings"
+)
+
+// images are the types that a browser shows. A document such as SVG could run scripts, and is none of them.
+var images = map[string]string{
+	"\x89PNG\r\n\x1a\n": "image/png",
+	"\xff\xd8\xff":      "image/jpeg",
+	"GIF87a":            "image/gif",
+	"GIF89a":            "image/gif",
+}
+
+// ImageType gives the type of a picture by its first bytes, "" for anything else. What an entry says of it does not count.
+func ImageType(data []byte) string {
+	for magic, kind := range images {
+		if bytes.HasPrefix(data, []byte(magic)) {
+			return kind
+		}
+	}
+	if len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP" {
+		return "image/webp"
+	}
+	return ""
+}
+
+// FileName makes a name of an id that every system takes.
+func FileName(prefix, id string) string {
+	safe := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' {
+			return c
+		}
+		return '-'
+	}, id)
+	return prefix + safe[:min(len(safe), 60)]
+}

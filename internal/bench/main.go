@@ -82,6 +82,8 @@ var groups = []group{
 	{"history", prompts},
 	{"postgres", database},
 	{"archive", archived},
+	{"postgres push", pushing},
+	{"postgres https", pushingSecurely},
 	{"watch", watching},
 	{"redact", redacting},
 	{"export", exporting},

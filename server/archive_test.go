@@ -98,7 +98,7 @@ func TestArchiveRefuses(t *testing.T) {
 		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=0", "", 409, "conflict"},
 		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=19", "a body", 413, ""},
 		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=1048577", "{}\n", 413, ""},
-		{"POST", "/logs/extend?name=" + shed + "&generation=1&size=19&mark=4", "{}\n", 400, ""},
+		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=4", "{}\n", 400, ""},
 		{"POST", "/logs/extend?name=a/b/c.json&generation=1&size=19", "{}\n", 422, "record"},
 		{"POST", "/logs/overwrite?name=" + shedLog, "{}\n", 409, "exist"},
 		{"GET", "/blobs/blob:sha256:00?log=" + shedLog, "", 400, "ref"},

@@ -50,6 +50,13 @@ func Folders(ctx context.Context, b Backend, folder string) ([]string, error) {
 	return list, nil
 }
 
+// Sourced is a Foldered Backend that lists all sources of an archive at once. With many machines that is much faster than
+// asking for those of each.
+type Sourced interface {
+	// Sources gives the folders ORIGIN/SOURCE below the root of an archive, in no order. A folder is there if a log is below it.
+	Sources(ctx context.Context) ([]string, error)
+}
+
 // Mirror is a Backend that can keep exact copies of the logs of other backends. A copy may end in an unterminated line.
 type Mirror interface {
 	// Extend adds bytes to a log of lines, exactly after the last one: they may continue an unterminated line and end in one.

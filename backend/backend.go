@@ -35,6 +35,7 @@
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Foldered: folders are cheaper to list than logs. Archives need it. Folders uses it.
 //   - Identified: an archive can be told from others. Archives need it.
+//   - Sourced: all sources of an archive can be listed at once. Archives of many machines need it.
 //   - Mirror: exact copies of other backends' logs can be kept. Archives need it.
 //   - Streamer: a log can be created from records that come one after the other. CreateFrom calls it. Implement it unless
 //     logs are small.

@@ -207,6 +207,19 @@ func (m *Machine) sourcesOf(a archive) []Source {
 	if err != nil {
 		return fail(err)
 	}
+	if s, ok := b.(backend.Sourced); ok && origin == "" {
+		folders, err := s.Sources(ctx)
+		if err != nil {
+			return fail(err)
+		}
+		slices.Sort(folders)
+		var list []Source
+		for _, f := range folders {
+			origin, source, _ := strings.Cut(f, "/")
+			list = append(list, m.archived(a, origin, source))
+		}
+		return list
+	}
 	origins := []string{origin}
 	if origin == "" {
 		if origins, err = backend.Folders(ctx, b, ""); err != nil {

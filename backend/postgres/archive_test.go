@@ -71,6 +71,14 @@ func TestViews(t *testing.T) {
 			}
 		}
 	}
+	sources, err := all.Sources(t.Context())
+	slices.Sort(sources)
+	if want := []string{"one!/omp", "one/a", "one/claude", "one/omp", "one/ompü", "two/omp"}; !slices.Equal(sources, want) || err != nil {
+		t.Errorf("sources: %q, %v; want %q", sources, err, want)
+	}
+	if list, err := one.Sources(t.Context()); !errors.Is(err, backend.ErrName) {
+		t.Errorf("a folder has the sources %q, %v", list, err)
+	}
 	if err := errors.Join(all.Close(), one.Close()); err != nil {
 		t.Error(err)
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -52,5 +53,37 @@ func (b *Backend) Folders(ctx context.Context, folder string) (list []string, er
 		return nil, nil
 	}
 	slices.Sort(list) // "a!" is after "a", but the logs in it are before
+	return list, err
+}
+
+// The folders of two levels: each step skips the logs of one.
+const sqlSources = `with recursive step (name) as (
+		(select name from treeline.log where removed is null order by name limit 1)
+		union all
+		select (select l.name from treeline.log l where l.name >= (case
+				when split_part(step.name, '/', 3) = '' then step.name || chr(1)
+				else split_part(step.name, '/', 1) || '/' || split_part(step.name, '/', 2) || '0' end) collate "C"
+			and l.removed is null order by l.name limit 1)
+		from step where step.name is not null)
+	select split_part(name, '/', 1) || '/' || split_part(name, '/', 2) from step where split_part(name, '/', 3) <> ''`
+
+// Sources implements backend.Sourced. A view of a folder has none.
+func (b *Backend) Sources(ctx context.Context) (list []string, err error) {
+	if err := b.begin(ctx, "origin/source"); err != nil {
+		return nil, err
+	}
+	if b.prefix != "" {
+		return nil, fmt.Errorf("%s: %w: only the root of an archive has sources", b.prefix, backend.ErrName)
+	}
+	err = b.read(ctx, func(p *pgxpool.Pool) error {
+		found, err := p.Query(ctx, sqlSources)
+		if err == nil {
+			list, err = pgx.CollectRows(found, pgx.RowTo[string])
+		}
+		return err
+	})
+	if errors.Is(err, pgdb.ErrEmpty) {
+		return nil, nil
+	}
 	return list, err
 }

@@ -44,6 +44,8 @@ func (r *request) mayWrite() error {
 
 // write carries an operation out that changes sessions, and notes it.
 func (o *operation) write(r *request) error {
+	q := r.URL.Query()
+	r.target = cmp.Or(r.PathValue("session"), q.Get("name"), q.Get("log"))
 	err := r.mayWrite()
 	if err == nil {
 		err = r.discreet(o.call(r))

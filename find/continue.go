@@ -75,34 +75,26 @@ func (r *reader) resume(ctx context.Context, j *job, row *place.Row, l *index.Lo
 // readRest reads the header, and the log from its last known chunk on.
 func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log, known *index.Log) (bool, error) {
 	was := known.Resume()
-	h, err := t.header(ctx, b, at, was.From)
-	if err != nil || h.Raw == nil || headHash(h) != was.Head {
-		return false, err
-	}
 	r, err := backend.OpenLog(ctx, b, at)
 	if err != nil {
 		return false, err
 	}
 	defer r.Close()
-	p := past{was: &was, r: r}
-	add := func(from int64, hash uint32) { p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from) }
-	if found := t.r.job.found; found != nil {
-		err = t.r.f.shared.IDs(ctx, found, known.ChunkCount()-1, add)
-	} else {
-		err = t.r.f.ix.IDs(known, known.ChunkCount()-1, add)
+	ids := func(add func(from int64, hash uint32)) error {
+		if found := t.r.job.found; found != nil {
+			return t.r.f.shared.IDs(ctx, found, known.ChunkCount()-1, add)
+		}
+		return t.r.f.ix.IDs(known, known.ChunkCount()-1, add)
 	}
-	if err != nil || len(p.hashes) != was.Before.Entries {
-		return false, nil // the signatures are damaged: they are made again
+	p, dec, err := pastOf(ctx, t.d, t.path, b, at, r, &was, ids)
+	if p == nil || err != nil {
+		return false, err
 	}
-	builder, dec, ok := t.within(h, was.Before, p.has)
-	if !ok {
-		return false, nil
-	}
-	t.builder = builder
+	t.builder = p.builder
 	if !t.begin(known, was) {
 		return false, nil
 	}
-	line := h.Line
+	line := t.builder.Header().Line
 	for r, err := range b.Read(ctx, at, was.From) {
 		if err != nil {
 			return false, err
@@ -116,17 +108,43 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	tree := t.builder.Finish()
 	// If a torn record has become another one, the chunk begins elsewhere. Without a time, an older entry may have to say
 	// when the session was last used.
-	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(t.r.ids, tree) || p.unsure {
+	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(tree) || p.unsure {
 		return false, nil
 	}
 	t.finish(tree)
 	return true, nil
 }
 
-// header reads the header of a log, and no more than most bytes.
-func (t *tally) header(ctx context.Context, b backend.Backend, at backend.Log, most int64) (session.Header, error) {
-	builder := logtree.Seed(t.d, t.path, nil, session.Header{})
-	dec := t.d.NewDecoder(builder)
+// pastOf gives the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
+// there. ids passes the hashes of the ids in that part.
+func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader, was *index.Resume,
+	ids func(add func(from int64, hash uint32)) error) (*past, dialect.Decoder, error) {
+	if was.From == 0 {
+		return nil, nil, nil
+	}
+	h, err := headerOf(ctx, d, path, b, at, was.From)
+	if err != nil || h.Raw == nil || headHash(h) != was.Head {
+		return nil, nil, err
+	}
+	p := &past{was: was, r: r}
+	err = ids(func(from int64, hash uint32) {
+		p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from)
+	})
+	if err != nil || len(p.hashes) != was.Before.Entries {
+		return nil, nil, nil // the signatures are damaged: they are made again
+	}
+	var dec dialect.Decoder
+	var ok bool
+	if p.builder, dec, ok = within(d, path, h, was.Before, p.has); !ok {
+		return nil, nil, nil
+	}
+	return p, dec, nil
+}
+
+// headerOf reads the header of a log, and no more than most bytes.
+func headerOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, most int64) (session.Header, error) {
+	builder := logtree.Seed(d, path, nil, session.Header{})
+	dec := d.NewDecoder(builder)
 	for r, err := range logtree.Records(ctx, b, at) {
 		if err != nil || r.Offset >= most {
 			return session.Header{}, err
@@ -148,15 +166,15 @@ func headHash(h session.Header) uint64 {
 }
 
 // within starts to decode the log in its middle; ok is false if the dialect cannot.
-func (t *tally) within(h session.Header, before session.Before, has func(session.EntryID) bool) (*session.Builder, dialect.Decoder, bool) {
-	d, ok := t.d.(dialect.Continuer)
+func within(d dialect.Dialect, path string, h session.Header, before session.Before, has func(session.EntryID) bool) (*session.Builder, dialect.Decoder, bool) {
+	c, ok := d.(dialect.Continuer)
 	if !ok {
 		return nil, nil, false
 	}
-	b := logtree.Seed(t.d, t.path, nil, session.Header{})
+	b := logtree.Seed(d, path, nil, session.Header{})
 	b.SetHeader(h)
 	b.StartAfter(before, has)
-	dec, ok := d.Continue(b)
+	dec, ok := c.Continue(b)
 	return b, dec, ok
 }
 
@@ -189,7 +207,7 @@ func (t *tally) setResume(l *index.Log, earlier int) {
 	if t.changed < t.base.Spells {
 		return // the spells before the chunk are no longer as they were then
 	}
-	if _, _, ok := t.within(h, session.Before{}, nil); !ok {
+	if _, _, ok := within(t.d, t.path, h, session.Before{}, nil); !ok {
 		return
 	}
 	before, ok := t.builder.Before(t.chunk)
@@ -215,11 +233,12 @@ func idBytes(p session.Before) (n int) {
 
 // past is the part of a log that is not read again. The index has a hash of each entry's id.
 type past struct {
-	was    *index.Resume
-	r      backend.Reader
-	hashes []uint32
-	chunks []int64 // where the chunk of each entry begins
-	unsure bool    // an id has the hash of another one, or could not be looked up
+	was     *index.Resume
+	builder *session.Builder // of what comes after it
+	r       backend.Reader
+	hashes  []uint32
+	chunks  []int64 // where the chunk of each entry begins
+	unsure  bool    // an id has the hash of another one, or could not be looked up
 
 	ends   map[session.EntryID]bool // the ids of Before.Ends
 	asked  int                      // how often a hash was looked for
@@ -295,10 +314,10 @@ func (p *past) chunk(i int) []byte {
 }
 
 // repeated reports whether the past has or names an id of the entries that were read. Equal hashes are enough.
-func (p *past) repeated(ids []idAt, tree *session.Tree) bool {
-	mine := make(map[uint32]bool, len(ids))
-	for _, id := range ids {
-		mine[id.hash] = true
+func (p *past) repeated(tree *session.Tree) bool {
+	mine := make(map[uint32]bool, tree.Len())
+	for i := range tree.Len() {
+		mine[hashID(tree.At(i).ID)] = true
 	}
 	return slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) ||
 		slices.ContainsFunc(p.was.Before.Missing, tree.Has)

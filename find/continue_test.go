@@ -139,7 +139,7 @@ func TestGrown(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, seeds)
 			d.begin()
-			for range rounds(12, 20) {
+			for range rounds(8, 20) {
 				d.step(plainKinds, func(what string, anew bool) {
 					if anew {
 						t.Errorf("after %s the log was read anew, at %d bytes", what, len(d.text))
@@ -151,7 +151,7 @@ func TestGrown(t *testing.T) {
 			for seed := range seeds {
 				d := newGrowingDesk(t, f, seed)
 				d.begin()
-				for range rounds(9, 15) {
+				for range rounds(6, 15) {
 					d.step(kinds, func(_ string, was bool) {
 						steps++
 						if was {

@@ -24,10 +24,12 @@ type matcher struct {
 	row    *place.Row
 	b      backend.Backend
 	pre    prefilter
-	log    *logtree.Log // nil until something matches
-	done   func()       // ends the use of a log of the caller
-	next   int          // the entry after the last one that was looked at
-	onPath []bool       // nil until something matches
+	end    end
+	log    *logtree.Log  // nil until something matches, or as long as end has all that matches
+	done   func()        // ends the use of a log of the caller
+	tree   *session.Tree // of log or end
+	next   int           // the entry after the last one that was looked at
+	onPath []bool        // nil until something matches in tree
 	hits   []Hit
 	texts  []query.Text
 	buf    []byte
@@ -70,7 +72,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 		return m.again(ctx, err)
 	}
 	defer r.Close()
-	m.pre = prefilter{r: r}
+	m.pre, m.end = prefilter{r: r}, endOf(t)
 	if t.spans == nil {
 		return m.stream(ctx, r)
 	}
@@ -105,8 +107,12 @@ func (m *matcher) release() {
 	} else if m.log != nil {
 		_ = m.log.Close() // it was only read
 	}
-	m.log, m.done, m.onPath, m.next = nil, nil, nil, 0
+	m.log, m.done = nil, nil
+	m.use(nil)
 }
+
+// use has entries looked up in a tree.
+func (m *matcher) use(t *session.Tree) { m.tree, m.onPath, m.next = t, nil, 0 }
 
 // again searches the whole log after it turned out to be another one. Signatures, offsets and hits were those of the old
 // one.
@@ -179,14 +185,10 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 	if m.log == nil && !m.s.opt.Labelled && !m.pre.may(m, data, at) {
 		return nil
 	}
-	if err := m.open(ctx); err != nil {
+	if err := m.open(ctx, at); err != nil {
 		return err
 	}
-	// The session was opened later than the log was listed: offsets must be of the same bytes.
-	if m.log.At.Generation != m.row.Log.Generation {
-		return backend.ErrChanged
-	}
-	t := m.log.Tree
+	t := m.tree
 	// A record before the end of the header is the header, or its title slot.
 	if h := t.Header(); at < h.Span.End() {
 		m.header(h)
@@ -205,29 +207,57 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 	return nil
 }
 
-// open reads the session into a tree, once, unless the caller has one.
-func (m *matcher) open(ctx context.Context) (err error) {
+// open has the record at an offset in a tree: that of the end of the log if it is enough, else that of the session.
+func (m *matcher) open(ctx context.Context, at int64) error {
+	if m.tree != nil && (m.log != nil || at >= m.end.from) {
+		return nil
+	}
+	if m.ask(ctx); m.log == nil {
+		ok, err := m.end.read(ctx, m, at)
+		if ok || err != nil {
+			return err
+		}
+	}
+	if err := m.openWhole(ctx); err != nil {
+		return err
+	}
+	// The session was opened later than the log was listed: offsets must be of the same bytes.
+	if m.log.At.Generation != m.row.Log.Generation {
+		return backend.ErrChanged
+	}
+	return nil
+}
+
+// ask takes the session's tree from the caller if it has one.
+func (m *matcher) ask(ctx context.Context) {
 	if m.log == nil && m.s.opt.Open != nil {
 		m.log, m.done = m.s.opt.Open(ctx, m.row)
 	}
-	if m.log == nil {
+}
+
+// openWhole reads the session into a tree, once, unless the caller has one.
+func (m *matcher) openWhole(ctx context.Context) (err error) {
+	if m.ask(ctx); m.log == nil {
 		l := place.Location{Backend: m.b, Name: m.row.Log.Name, Path: m.row.Path}
-		m.log, err = m.s.f.m.OpenLog(ctx, l, m.row.Dialect)
+		if m.log, err = m.s.f.m.OpenLog(ctx, l, m.row.Dialect); err != nil {
+			return err
+		}
 	}
-	return err
+	m.use(m.log.Tree)
+	return nil
 }
 
 // whole searches all entries of a session, for logs that do not consist of lines.
 func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 	m.release()
 	m.hits = nil
-	if err := m.open(ctx); err != nil {
+	if err := m.openWhole(ctx); err != nil {
 		if errors.Is(err, backend.ErrNotExist) || errors.Is(err, logtree.ErrNotSession) {
 			return nil, nil // removed or replaced meanwhile
 		}
 		return nil, err
 	}
-	t := m.log.Tree
+	t := m.tree
 	m.header(t.Header())
 	for e := range t.Entries() {
 		if ctx.Err() != nil {
@@ -263,12 +293,15 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	if !mayHold(e, o.Fields) {
 		return
 	}
-	label := m.log.Tree.Label(e.ID)
+	label := m.tree.Label(e.ID)
 	if o.Labelled && (label == "" || o.Label != "" && !strings.EqualFold(label, o.Label)) {
 		return
 	}
 	m.texts = m.texts[:0]
-	codec := m.log.Dialect.Codec().EntryCodec
+	codec := m.row.Dialect.Codec().EntryCodec
+	if m.log != nil {
+		codec = m.log.Dialect.Codec().EntryCodec
+	}
 	if _, err := entryTexts(codec, e, raw, ownNames(e), nil, m.take); err != nil {
 		return // an entry that cannot be decoded has no texts
 	}
@@ -277,7 +310,7 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 		return
 	}
 	if m.onPath == nil {
-		m.onPath = m.log.Tree.OnActivePath()
+		m.onPath = m.tree.OnActivePath()
 	}
 	m.add(Hit{
 		Entry: e.ID, Type: e.Type, Kind: e.Kind, Role: e.Role, Time: codec.Time(raw), Label: label, OnPath: m.onPath[e.Index],

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,7 +151,12 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 			for hit, word := range want {
 				hits[word] = append(hits[word], hit)
 			}
-			for word, want := range hits {
+			every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+			for i, word := range slices.Sorted(maps.Keys(hits)) {
+				want := hits[word]
+				if !every && i%2 == 1 {
+					continue // .ci/run and the soak look for all
+				}
 				res := m.search(s, `"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(word)+`"`, Options{})
 				found := map[string]bool{}
 				for _, h := range res.Hits {

@@ -90,6 +90,22 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	return p, ends < 2
 }
 
+// LeafRead reports whether the leaf is among the entries that were read, or before the first entry. It is called after Finish.
+// It is false only where reading began in the middle.
+func (b *Builder) LeafRead() bool {
+	t := b.t
+	if t.before == nil {
+		return true
+	}
+	last := t.lastMover(len(t.nodes) - 1)
+	for _, m := range b.leafMoves {
+		if m.after >= last && !m.none && t.ids.find(t.nodes, m.to) < 0 {
+			return false
+		}
+	}
+	return last >= 0
+}
+
 // Problems counts the problems of the whole log, including those before the place where reading began.
 func (b *Builder) Problems() int {
 	n := len(b.t.problems)

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -226,12 +227,16 @@ func TestCrash(t *testing.T) {
 			live := crashfs.New(crashHome)
 			y := &story{d: deskOn(t, live, "tty-1"), level: level}
 			where, crashes := "", 0
+			mixes := uint64(2)
+			if os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != "" {
+				mixes = 4
+			}
 			live.OnOp(func(op string) {
 				if t.Failed() || y.path == "" || reads(op) {
 					return
 				}
 				fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
-				for seed := range uint64(4) {
+				for seed := range mixes {
 					fates = append(fates, crashfs.Mixed(seed+uint64(crashes)))
 				}
 				for i, fate := range fates {

@@ -93,7 +93,7 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 // Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
 // and gone on with.
 func TestKill(t *testing.T) {
-	rounds := killtest.Rounds(48, 8, raceDetector)
+	rounds := killtest.Rounds(24, 8, raceDetector)
 	for _, test := range []struct {
 		writers, rounds int
 		format          string

@@ -97,7 +97,7 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 // Writers are killed at any moment. No acknowledged record is lost, and none is there twice or in part.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := killtest.Rounds(18, 9, raceDetector)
+	rounds := killtest.Rounds(9, 9, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
 			t.Parallel()

@@ -114,7 +114,7 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 		t.Log("this system does not tell which programs have a file open; see the package comment")
 		return
 	}
-	rounds := killtest.Rounds(12, 6, raceDetector)
+	rounds := killtest.Rounds(6, 6, raceDetector)
 	for _, tc := range []struct {
 		name  string
 		spell int

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
@@ -56,6 +57,12 @@ func grown(b *bench) {
 		cost, whole := max(more.cpu-same.cpu, time.Millisecond/10), anew.cpu-start.cpu
 		b.add(row{what: "one line appended to " + w.what + ", " + mb(size), figure: ms(cost) + " beyond nothing changed",
 			baseline: "read anew " + ms(whole), ratio: times(cost, whole), target: 0.1, most: true})
+		if w.data == "session" {
+			said := strings.Replace(w.line, "one more", "a kingfisher", 1)
+			hit := p.costs(3*b.rounds, func() { n++; goOn(path, said, n) }, "search", "--limit", "1", "kingfisher")
+			b.add(row{what: "a search that finds the line just appended, " + mb(size), figure: ms(hit.cpu), baseline: "above a start",
+				ratio: float64(hit.cpu-start.cpu) / 1e6, unit: "ms", target: 40, most: true})
+		}
 		check(os.RemoveAll(p.home))
 	}
 }

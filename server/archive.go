@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"mime"
@@ -31,7 +30,6 @@ func archived() (list []operation) {
 			if o.body != "" && kind != protocol.Bytes {
 				return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be bytes, with the header Content-Type: %s", protocol.Bytes)
 			}
-			r.target = cmp.Or(r.URL.Query().Get("name"), r.URL.Query().Get("log"))
 			c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer}
 			if r.grant.Limited() {
 				c.May = r.may

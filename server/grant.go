@@ -44,6 +44,8 @@ func (r *request) mayWrite() error {
 
 // write carries an operation out that changes sessions, and notes it.
 func (o *operation) write(r *request) error {
+	q := r.URL.Query()
+	r.target = cmp.Or(r.PathValue("session"), q.Get("name"), q.Get("log"))
 	err := r.mayWrite()
 	if err == nil {
 		err = r.discreet(o.call(r))
@@ -108,20 +110,11 @@ func (l *listing) limited(g *access.Grant) *listing {
 	if v := l.views[scope]; v != nil {
 		return v
 	}
-	v := &listing{}
-	may, sum := map[string]bool{}, sha256.New()
-	var rows []place.Row
-	for i := range l.rows {
-		row := &l.rows[i]
-		ok, asked := may[row.CWD]
-		if !asked {
-			ok = g.Allows(row.CWD)
-			may[row.CWD] = ok
-		}
-		if ok {
-			rows = append(rows, *row)
-			fmt.Fprintf(sum, "%s\x00%s\x00%d\x00%d\n", row.Path, row.Log.Generation, row.Log.Size, row.Log.Time.UnixNano())
-		}
+	v, sum := &listing{}, sha256.New()
+	rows := place.Visible(l.rows, g.Allows)
+	for i := range rows {
+		log := &rows[i].Log
+		fmt.Fprintf(sum, "%s\x00%s\x00%d\x00%d\n", rows[i].Path, log.Generation, log.Size, log.Time.UnixNano())
 	}
 	v.fill(rows)
 	for i, parent := range place.Parents(v.rows) {

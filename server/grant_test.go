@@ -379,7 +379,7 @@ func TestAudit(t *testing.T) {
 		}),
 		make(func(r *access.Record) {
 			r.Token, r.User, r.Action, r.Outcome, r.Reason = "reader", "ann", "label", access.Refused, `the token "reader" may only read`
-			r.Target, r.Project = "", ""
+			r.Target, r.Project = beds, ""
 		}),
 		make(func(r *access.Record) {
 			r.Token, r.User, r.Action, r.Outcome, r.Reason = "reader", "ann", "GET /api/v1/sessions/{session}", access.Refused, "it belongs to another project"

@@ -100,7 +100,7 @@ type request struct {
 	grant *access.Grant
 	// about is the session that the client asked for; nil for none.
 	about *place.Row
-	// target and project are those of a log in the archive.
+	// target is what a request that writes names: the key of a session, or the name of a log, whose project is project.
 	target, project string
 }
 

@@ -72,9 +72,9 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		problems = append(problems, err.Error())
 	}
 	opt.Open = r.s.docs.lend
+	var l *listing
 	if r.grant.Limited() {
-		l, err := r.listing()
-		if err == nil {
+		if l, err = r.listing(); err == nil {
 			err = r.checkSource(l, p.Source)
 		}
 		if err != nil {
@@ -86,6 +86,9 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 	var invalid *find.QueryError
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
 		err = bad("%v", err)
+	}
+	if l != nil && err == nil {
+		res.Hits = slices.DeleteFunc(res.Hits, func(h find.Hit) bool { return h.Session != nil && l.keyOf(h.Session.Path) == "" })
 	}
 	return res, problems, err
 }

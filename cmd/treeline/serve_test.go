@@ -30,6 +30,7 @@ func fetchCmd(ts *testscript.TestScript, neg bool, args []string) {
 	b.mu.Lock()
 	url, _, _ := strings.Cut(string(b.text), "\n")
 	b.mu.Unlock()
+	ts.Setenv("SERVER", strings.TrimSuffix(url, "/"))
 	client := &http.Client{Timeout: time.Minute}
 	if args[0] == "-k" {
 		client.Transport = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}

@@ -50,6 +50,7 @@ var providers = []kind{
 	{name: "aws access key", shapes: []string{`AKIA[A-Z0-9]{16}`, `ASIA[A-Z0-9]{16}`, `ABIA[A-Z0-9]{16}`, `ACCA[A-Z0-9]{16}`, `A3T[A-Z0-9]{17}`}},
 	{name: "aws bedrock key", shapes: []string{`ABSK[\w+/=-]{90,}`, `bedrock-api-key-[\w+/-]{60,}`}},
 	{name: "aws mws token", shapes: []string{`amzn.mws.[\h-]{36}`}},
+	{name: "treeline token", shapes: []string{`treeline_[a-z2-7]{52}`}},
 	{name: "github personal token", shapes: []string{`ghp_[A-Za-z0-9]{30,}`}},
 	{name: "github oauth token", shapes: []string{`gho_[A-Za-z0-9]{30,}`}},
 	{name: "github user token", shapes: []string{`ghu_[A-Za-z0-9]{30,}`}},

@@ -1,0 +1,46 @@
+package place_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// A session that goes on from the log of a hidden one is hidden, too: reading it would show the other. A fork that has its own copy is
+// not.
+func TestVisible(t *testing.T) {
+	row := func(id, cwd, parent, agent string) place.Row {
+		d, err := place.FindDialect(all.Dialects(), agent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return place.Row{Path: "/" + id, Dialect: d, Summary: dialect.Summary{ID: session.ID(id), CWD: cwd, Parent: parent}}
+	}
+	broken := row("broken", "/ours", "", "omp")
+	broken.Err = errors.New("no")
+	rows := []place.Row{
+		row("third", "/ours", "second", "codex"), row("second", "/ours", "first", "codex"), row("first", "/theirs", "", "codex"),
+		row("free", "/ours", "alone", "codex"), row("alone", "/ours", "gone", "codex"),
+		row("copy", "/ours", "first", "omp"), row("nowhere", "", "", "omp"), broken,
+		// A decoy with the id of the hidden one does not make it visible.
+		row("decoyed", "/ours", "first", "codex"), row("first", "/ours", "", "codex"),
+	}
+	var got []string
+	for _, r := range place.Visible(rows, func(cwd string) bool { return cwd == "/ours" }) {
+		got = append(got, string(r.ID))
+	}
+	if diff := cmp.Diff([]string{"free", "alone", "copy", "first"}, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range place.Visible(rows, func(cwd string) bool { return strings.HasPrefix(cwd, "/theirs") }) {
+		if r.CWD != "/theirs" {
+			t.Errorf("%s is shown", r.ID)
+		}
+	}
+}

@@ -31,7 +31,7 @@ type mainFunc func() int
 
 func (f mainFunc) Run() int { return f() }
 
-// childPush is "home url". It pushes, or pulls everything into another folder, and prints a line for each log.
+// childPush is "home url way". It pushes, or pulls everything into another folder, and prints a line for each log.
 func childPush(args string) error {
 	var home, url, way string
 	if _, err := fmt.Sscan(args, &home, &url, &way); err != nil {

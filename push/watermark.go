@@ -196,7 +196,7 @@ func (s *watermarks) get(name string) *watermark {
 	return s.known[name]
 }
 
-// names gives the logs below a prefix that have a watermark.
+// all gives the watermarks, in no order.
 func (s *watermarks) all() []*watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,304 @@
+package push
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+)
+
+// sending is one log on its way.
+type sending struct {
+	p      *pusher
+	it     *item
+	o      *original
+	e      *Event
+	there  backend.Log // the copy
+	w      watermark   // how far it is
+	digest *digest     // of the first w.Of bytes
+	lead   []byte      // goes before the first piece
+}
+
+// decide does what is to be done with a log whose watermark is known. untouched: the copy is as it was left.
+func (s *sending) decide(ctx context.Context, state growth, untouched bool) error {
+	switch {
+	case untouched && state == same && s.p.sameMode(&s.w):
+		s.e.Fate = Unchanged
+		s.keep()
+		return nil
+	case untouched && state == grown && s.p.sameMode(&s.w) && !s.w.Loose:
+		s.e.Fate = Extended
+		return s.extend(ctx, false)
+	case untouched:
+		s.e.Fate = Replaced
+		return s.anew(ctx)
+	case state == same:
+		s.e.Fate = Ahead
+		return nil
+	}
+	return s.diverged(ctx, state)
+}
+
+// meet handles a copy that has no usable mark: what it holds decides.
+func (s *sending) meet(ctx context.Context) error {
+	of, there, d, err := s.o.common(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
+	if err != nil {
+		return err
+	}
+	s.digest = d
+	s.w.mark = mark{V: markVersion, Of: of, At: there, CGen: s.there.Generation, Redacted: s.p.version()}
+	d.note(&s.w)
+	state := same
+	if of < s.o.at.Size {
+		state = grown
+	}
+	if !s.o.lines && (state == grown || there < s.there.Size) {
+		state = rewritten
+	}
+	return s.decide(ctx, state, there == s.there.Size)
+}
+
+// keep keeps the watermark as it is, with the log as it is now.
+func (s *sending) keep() {
+	if s.p.opt.DryRun {
+		return
+	}
+	w := s.w
+	s.digest.note(&w)
+	s.o.note(&w)
+	w.V, w.Gen, w.Gone, w.Seen = markVersion, s.it.log.Generation, false, stamp{}
+	if w.Of >= s.o.at.Size || w.Loose {
+		w.Seen = stampOf(s.it.log) // otherwise there is more to send
+	}
+	s.w = w
+	s.p.marks.put(&w)
+	s.p.copied(backend.Marked{Log: s.there})
+}
+
+// anew makes the copy, or replaces it.
+func (s *sending) anew(ctx context.Context) error {
+	s.digest = newDigest()
+	s.w.mark, s.w.Skip, s.w.Taken = mark{V: markVersion, Redacted: s.p.version()}, nil, 0
+	if s.p.opt.DryRun {
+		s.e.Bytes = s.o.at.Size
+		return nil
+	}
+	created := s.there.Generation == ""
+	if created && s.o.lines || s.o.at.Size <= int64(s.p.c.opt.Step) {
+		return s.extend(ctx, true)
+	}
+	return s.atOnce(ctx)
+}
+
+// atOnce replaces a copy by a log that may be longer than the memory. That is one step, and its mark comes first; so the log is read
+// twice.
+func (s *sending) atOnce(ctx context.Context) error {
+	whole, size := newDigest(), int64(0)
+	for cut := s.cutter(); ; {
+		piece, err := cut.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		out, data, _, loose := s.transform(piece)
+		_, _ = whole.Write(data)
+		s.w.Of, s.w.Loose = s.w.Of+int64(len(data)), loose
+		size += int64(len(out))
+	}
+	s.digest = whole
+	text, err := s.text(size, false)
+	if err != nil {
+		return err
+	}
+	s.digest, s.w.Of = newDigest(), 0
+	now, err := s.p.m.Overwrite(ctx, s.there, text, &pieces{s: s, ctx: ctx, next: s.cutter(), sum: whole.sum()})
+	if err != nil {
+		return err
+	}
+	s.there, s.w.CGen = now, now.Generation
+	s.keep()
+	return nil
+}
+
+// cutter cuts what the copy does not have, up to what was pulled from it.
+func (s *sending) cutter() *cutter {
+	end := s.o.at.Size
+	if len(s.w.Skip) > 0 {
+		end = s.w.Skip[0].From
+	}
+	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.p.c.opt.Step}
+}
+
+// skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.
+func (s *sending) skip(cut *cutter) error {
+	if len(s.w.Skip) == 0 {
+		return nil
+	}
+	to := s.w.Skip[0].To
+	if _, err := io.Copy(s.digest, io.NewSectionReader(s.o.r, s.w.Of, to-s.w.Of)); err != nil {
+		return err
+	}
+	s.w.Of, s.w.Skip = to, s.w.Skip[1:]
+	*cut = *s.cutter()
+	s.keep()
+	return nil
+}
+
+// text gives the mark for a copy that will have that size. grows: it keeps its generation.
+func (s *sending) text(size int64, grows bool) (string, error) {
+	s.w.V, s.w.At, s.w.CGen, s.w.Gen = markVersion, size, "", s.it.log.Generation
+	if grows {
+		s.w.CGen = s.there.Generation
+	}
+	s.w.Sum, s.w.Time = s.digest.sum(), s.p.c.opt.Clock().UTC().Format(time.RFC3339)
+	return marshalMark(&s.w.mark)
+}
+
+// extend sends what the copy does not have, piece by piece. anew makes the copy with the first one, or replaces it.
+func (s *sending) extend(ctx context.Context, anew bool) error {
+	if s.p.opt.DryRun {
+		s.e.Bytes = s.o.at.Size - s.w.Of
+		return nil
+	}
+	if err := s.leadIn(ctx, anew); err != nil {
+		return err
+	}
+	cut, first := s.cutter(), anew
+	for {
+		piece, err := cut.next()
+		if err == io.EOF && !first {
+			if err := s.skip(cut); err != nil {
+				return err
+			}
+			if cut.pos == cut.end {
+				break
+			}
+			continue
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		out, n, err := s.prepare(ctx, piece)
+		if err != nil {
+			return err
+		}
+		if !first && len(out) == 0 {
+			break // the rest waits
+		}
+		out = append(s.lead, out...)
+		size, step := s.there.Size, s.p.m.Extend
+		if first {
+			size, step = 0, s.p.m.Overwrite
+		}
+		text, err := s.text(size+int64(len(out)), !first)
+		if err != nil {
+			return err
+		}
+		now, err := step(ctx, s.there, text, bytes.NewReader(out))
+		if err != nil {
+			return err
+		}
+		first, s.lead = false, nil
+		s.there, s.w.CGen = now, now.Generation
+		s.e.Bytes += n
+		s.keep()
+	}
+	if s.e.Bytes == 0 {
+		s.keep()
+	}
+	return nil
+}
+
+// transform gives what is sent of a piece, and the bytes of the original that count as sent. loose: the unterminated last line is
+// sent besides.
+func (s *sending) transform(piece piece) (out, data []byte, secrets int, loose bool) {
+	if !s.p.opt.Redact {
+		return piece.data, piece.data, 0, false
+	}
+	data = piece.data
+	var rest []byte
+	if s.o.lines {
+		data, rest = cutLoose(data)
+	}
+	out, secrets = redactPiece(data, s.o.lines)
+	if len(rest) > 0 && s.p.c.opt.Clock().Sub(s.o.at.Time) > looseWait {
+		line, n := redactLoose(rest)
+		return append(out[:len(out):len(out)], line...), data, secrets + n, true
+	}
+	return out, data, secrets, false
+}
+
+// leadIn finds out whether the copy needs a newline first: its last line need not be the one that goes on here if it has parts
+// from elsewhere.
+func (s *sending) leadIn(ctx context.Context, anew bool) error {
+	if anew || len(s.w.Elsewhere) == 0 || len(s.lead) > 0 || !endsLine(s.o.b, s.o.at.Name, s.o.r, s.w.Of) {
+		return nil
+	}
+	last := make([]byte, 1)
+	_, n, err := backend.Ends(ctx, s.p.t.Backend, s.there, nil, last)
+	if err == nil && n == 1 && last[0] != '\n' {
+		s.lead = []byte{'\n'}
+	}
+	return err
+}
+
+// prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.
+func (s *sending) prepare(ctx context.Context, piece piece) (out []byte, bytes int64, err error) {
+	out, data, secrets, loose := s.transform(piece)
+	s.w.Loose = loose
+	if v := s.p.version(); s.w.Redacted == 0 || v < s.w.Redacted {
+		s.w.Redacted = v
+	}
+	carrier := carrier{from: s.p.c.blobs(s.it), to: blobsOf(s.p.t.Backend, s.it.name), redact: s.p.opt.Redact, meter: s.p.meter, done: &s.p.blobs}
+	if err := carrier.carry(ctx, out); err != nil {
+		return nil, 0, err
+	}
+	_, _ = s.digest.Write(data)
+	s.w.Of += int64(len(data))
+	s.p.meter.sent(int64(len(piece.data)), secrets)
+	return out, int64(len(piece.data)), nil
+}
+
+// blobsOf gives the blobs of an archive; nil if it has none.
+func blobsOf(b backend.Backend, name string) blob.Store {
+	if k, ok := b.(blob.Keeper); ok {
+		return k.Blobs(name)
+	}
+	return nil
+}
+
+// pieces reads what is sent of a log, for a copy that is replaced in one step.
+type pieces struct {
+	s    *sending
+	ctx  context.Context
+	next *cutter
+	rest []byte
+	sum  string // of all bytes
+}
+
+// Read implements io.Reader.
+func (r *pieces) Read(b []byte) (int, error) {
+	for len(r.rest) == 0 {
+		piece, err := r.next.next()
+		if err == io.EOF && r.s.digest.sum() != r.sum {
+			err = fmt.Errorf("%s: %w", r.s.o.at.Name, backend.ErrChanged)
+		}
+		if err != nil {
+			return 0, err
+		}
+		var n int64
+		if r.rest, n, err = r.s.prepare(r.ctx, piece); err != nil {
+			return 0, err
+		}
+		r.s.e.Bytes += n
+	}
+	n := copy(b, r.rest)
+	r.rest = r.rest[n:]
+	return n, nil
+}

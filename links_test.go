@@ -43,16 +43,20 @@ func TestPlantedLinks(t *testing.T) {
 			paths = append(paths, name)
 		}
 	}
-	for _, name := range paths {
+	every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	for i, name := range paths {
 		for kind, plant := range map[string]func(victim, path string) error{"symbolic": os.Symlink, "hard": os.Link} {
 			if kind == "hard" && !strings.HasPrefix(name, "state/") && !strings.HasPrefix(name, "cache/") {
 				continue // logs and blobs are compared, or made whole under another name
 			}
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				for _, victim := range []string{"precious", "missing"} {
+				for k, victim := range []string{"precious", "missing"} {
 					if victim == "missing" && kind == "hard" {
 						continue
+					}
+					if kind == "symbolic" && !every && i%2 != k {
+						continue // the other one with the next path
 					}
 					dir := t.TempDir()
 					home, victim := filepath.Join(dir, "home"), filepath.Join(dir, victim)

@@ -51,7 +51,7 @@ func describe() *jsonschema.Set {
 	d := &jsonschema.Set{Prefix: "#/$defs/", Name: shapeName}
 	for _, shape := range []any{
 		Row{}, Source{}, Entry{}, contextShape{}, PartsContext{}, SearchResult{}, Change{}, session.Problem{}, Secret{}, Export{}, Exported{}, Copied{}, Prompt{}, Import{}, Stats{},
-		Session{}, Appended{}, Label{}, Conversion{}, Resume{}, Trashed{}, Plan{}, GC{},
+		Session{}, Appended{}, Label{}, Conversion{}, Resume{}, Trashed{}, Plan{}, GC{}, Token{}, AuditRecord{},
 		Run{}, Recording{}, Receipt{}, Audit{}, RunDiff{}, Exchange{}, Endpoint{}, Served{}, Replayed{}, Version{}, Message{},
 	} {
 		d.Add(reflect.TypeOf(shape))
@@ -208,7 +208,7 @@ func TestGoldensFitSchema(t *testing.T) {
 	shapes := map[string][]string{
 		"appended": {"Appended"}, "changes": {"Change"}, "diff": {"RunDiff"}, "entries": {"Entry"}, "exchanges": {"Exchange"}, "gc": {"GC"},
 		"hit": {"SearchResult", "SearchResult", "SearchResult", ""}, "label": {"Label"}, "other": {"Recording", "Import", "Prompt", "Version"},
-		"plan": {"Plan"}, "receipt": {"Receipt"}, "row": {"Row"}, "run": {"Run"}, "session": {"Session"}, "source": {"Source"}, "trashed": {"Trashed"},
+		"plan": {"Plan"}, "receipt": {"Receipt"}, "row": {"Row"}, "run": {"Run"}, "session": {"Session"}, "source": {"Source"}, "trashed": {"Trashed"}, "token": {"Token"}, "auditRecord": {"AuditRecord"},
 		"stats": {"Stats"}, "tree": {"Entry"}, "message": {"Message"}, "conversion": {"Conversion"}, "resume": {"Resume"}, "audit": {"Audit"}, "replay": {"Endpoint", "Served", "Served", "Replayed"},
 		"parts": {"PartsContext"}, "context": {""}, "context-empty": {""}, // members of the agent's own context
 	}

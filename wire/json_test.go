@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
@@ -75,9 +76,16 @@ func TestShapes(t *testing.T) {
 		"appended": {NewAppended(sess, store.Appended{ID: "00000002"}), NewAppended(sess, store.Appended{ID: "00000001", Durable: true, Foreign: 2, Outcome: store.PolicyBranch})},
 		"label":    {NewLabel("e", "l"), NewLabel("e", "")},
 		"trashed":  {NewTrashed(trash.Item{ID: "i", Session: "s", Prompt: "p", CWD: "/", Dialect: "omp", From: "/f", Time: at, Size: 3})},
-		"plan":     {NewPlan(plan), NewPlan(&repair.Plan{Path: "a"})},
-		"gc":       {NewGC(trash.GCReport{Unused: []trash.GCBlob{{Path: "p", Size: 3, Time: at}}, Young: 1, Used: 2, Leftovers: 3, Files: 4, Obstacles: []error{errors.New("o")}})},
-		"run":      {NewRun(runRow), NewRun(runs.Row{Log: log})},
+		"token": {
+			NewToken(access.Grant{Name: "n", User: "u", Machine: "m", Write: true, Projects: []string{"/p"}, Created: at, Expires: at, Used: at, Revoked: at}),
+			NewToken(access.Grant{Name: "n", Created: at}),
+		},
+		"auditRecord": {NewAuditRecord(access.Record{
+			Time: at, Token: "n", User: "u", Machine: "m", Address: "1.2.3.4", Action: "append", Target: "/t", Project: "/p", Outcome: access.Refused, Reason: "r", Count: 2,
+		})},
+		"plan": {NewPlan(plan), NewPlan(&repair.Plan{Path: "a"})},
+		"gc":   {NewGC(trash.GCReport{Unused: []trash.GCBlob{{Path: "p", Size: 3, Time: at}}, Young: 1, Used: 2, Leftovers: 3, Files: 4, Obstacles: []error{errors.New("o")}})},
+		"run":  {NewRun(runRow), NewRun(runs.Row{Log: log})},
 		"stats": {
 			NewStats(usage.Report{Total: used, Copies: 1, Groups: map[usage.Key][]usage.Group{
 				usage.Agent: {{Name: "omp", Amount: used}}, usage.Model: {{Amount: used}}, usage.Project: {}, usage.Day: {{Name: "2026-03-02", Amount: used}},

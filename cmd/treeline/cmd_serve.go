@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"runtime"
@@ -18,9 +19,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/server"
+	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -31,7 +34,7 @@ type serveFlags struct {
 	cert, key               string
 	publicURL, basePath     string
 	write, browser, verbose bool
-	demo                    bool
+	demo, users             bool
 }
 
 // tokenVariable is where a token can be kept off the command line, which other users of the machine see.
@@ -49,11 +52,15 @@ func (a *app) serveCommand() *cobra.Command {
 			"An address that other machines reach needs a token: in the file --token-file, in the variable " + tokenVariable + " or with --token.\n" +
 			"Browsers log in with it; programs send it as 'Authorization: Bearer TOKEN'. Use --tls-cert and --tls-key, or a proxy that\n" +
 			"speaks TLS, so that it is not sent in the clear.\n\n" +
+			"With --store it serves an archive to a team: sessions, searches and, for 'treeline push' and 'pull', the logs themselves. Unless only\n" +
+			"this machine reaches it, or --token is set, every client needs a token of 'treeline token add', and sees and changes what that\n" +
+			"allows; --users asks for one in any case. Nothing is written without --write, whatever a token allows.\n\n" +
 			"Requests for a host name that the server does not know are refused, since another site could lead it here. --public-url\n" +
 			"names the address that people use, behind a proxy or a tunnel; its path is the base path.",
 		Example: "  treeline serve --open\n  treeline serve --addr 127.0.0.1:0 --write\n" +
 			"  treeline serve --addr 0.0.0.0:7331 --token-file ~/.treeline-token --tls-cert cert.pem --tls-key key.pem\n" +
-			"  treeline serve --public-url https://box.example/treeline",
+			"  treeline serve --public-url https://box.example/treeline\n" +
+			"  treeline serve --store postgres://host/db --addr 0.0.0.0:7331 --write --tls-cert cert.pem --tls-key key.pem",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := noneEmpty(cmd); err != nil {
@@ -65,7 +72,8 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "the `HOST:PORT` to listen on; port 0 is any free one")
 	cmd.Flags().BoolVar(&f.browser, "open", false, "open the browser")
 	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of all agents, in a folder that is removed at the end")
-	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove")
+	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove, and push")
+	cmd.Flags().BoolVar(&f.users, "users", false, "with --store: every client needs a token of 'treeline token add'")
 	cmd.Flags().StringVar(&f.root, "root", "", "serve the sessions in the folder `DIR` instead of the agents' own")
 	cmd.Flags().StringVar(&f.token, "token", "", "clients must know this `TOKEN`")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "clients must know the token in this `FILE`")
@@ -137,11 +145,15 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if f.verbose {
 		level = slog.LevelDebug
 	}
-	h, err := server.New(server.Options{
+	given := server.Options{
 		Store: s, Host: host, Token: token, Write: f.write, PublicURL: f.publicURL, BasePath: f.basePath, TLS: config != nil,
 		Home: a.home(), Agents: launchable(), Version: thisVersion(), Clock: a.clock,
 		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})),
-	})
+	}
+	if err := a.serveArchive(ctx, f, s, &given); err != nil {
+		return err
+	}
+	h, err := server.New(given)
 	if errors.Is(err, server.ErrNeedsToken) || errors.Is(err, server.ErrShortToken) {
 		return misused("--addr %s: %w; use --token-file FILE, or the variable %s", f.addr, err, tokenVariable)
 	}
@@ -175,6 +187,43 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return err
 	}
 	return nil
+}
+
+// serveArchive adds what a server of an archive has besides: the logs themselves, and users.
+func (a *app) serveArchive(ctx context.Context, f *serveFlags, s *treeline.Store, opt *server.Options) (err error) {
+	if a.archive == "" {
+		if f.users {
+			return misused("--users needs --store")
+		}
+		return nil
+	}
+	root := strings.TrimSuffix(s.ArchivedPath(""), "/")
+	if f.write {
+		opt.Archive, err = s.OpenWriting(root, "")
+		opt.ArchiveAs = func(writer string) (backend.Backend, error) { return s.OpenAs(writer, root, "") }
+	} else {
+		opt.Archive, err = s.Machine.Open(root)
+	}
+	if err != nil || !f.users && (opt.Token != "" || f.alone(opt.Host)) {
+		return err
+	}
+	if opt.Access, err = a.book(); err != nil {
+		return err
+	}
+	tokens, err := opt.Access.List(ctx)
+	if err == nil && len(tokens) == 0 {
+		a.notice("there are no tokens yet, so no client is let in; 'treeline token add' makes one")
+	}
+	return err
+}
+
+// alone reports whether only programs of this machine reach the server.
+func (f *serveFlags) alone(host string) bool {
+	public := host
+	if u, err := url.Parse(f.publicURL); err == nil && f.publicURL != "" {
+		public = u.Hostname()
+	}
+	return guard.IsLoopback(host) && guard.IsLoopback(public)
 }
 
 // served gives the options of the store: this machine, a folder, or the demo. clean is called when the store is closed.

@@ -140,7 +140,7 @@ var importTable = []row{
 		why:     "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it"},
 	// What faces show, and the front door.
 	{packages: "wire",
-		may: "session run dialect llm backend blob index index/query logtree place store find usage watch convert runs repair " +
+		may: "session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",
@@ -162,6 +162,8 @@ var importTable = []row{
 	// What a server allows.
 	{packages: "access/accesstest", may: "access internal/*", modules: "*",
 		why: "the suite tests any book of tokens through its interface"},
+	{packages: "access/all", may: "access access/postgres",
+		why: "the list of the kinds of books is a list and nothing else"},
 	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5",
 		why: "tokens are kept beside the logs that they are for, and known to no log"},
 	{packages: "access",
@@ -184,7 +186,7 @@ var importTable = []row{
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "cmd/*",
-		may: ". session run dialect llm access backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
+		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
 			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

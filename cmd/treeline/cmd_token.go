@@ -1,0 +1,282 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/access"
+	books "github.com/treeline-dev/treeline/access/all"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// tokenCommand groups the commands for the tokens of a server. They need the database itself: no token lets a client make others.
+func (a *app) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:        "token",
+		SuggestFor: []string{"user", "users", "grant", "access"},
+		Short:      "Say who may use the server of an archive",
+		Long: "The tokens of 'treeline serve --store postgres://" + screen.Ellipsis + "' are kept in the database, as hashes. Each belongs to a user, reads or\n" +
+			"also writes, and may be limited to projects and to a time. These commands take the URL of the database: a token alone\n" +
+			"cannot make others.",
+		Example: "  treeline token add ann-laptop --user ann --write --project '/home/ann/work/**' --store postgres://host/db\n" +
+			"  treeline token ls --store postgres://host/db",
+	}
+	groupOnly(cmd)
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(a.tokenAddCommand(), a.tokenLsCommand(), a.tokenRevokeCommand(), a.tokenAuditCommand())
+	return cmd
+}
+
+// bookFlag is --store of these commands.
+func (a *app) bookFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.archive, "store", "", "the `URL` of the archive's database, such as postgres://host/db")
+	a.addJSON(cmd)
+}
+
+// book opens the tokens beside the archive of --store, and has them closed at the end of the command.
+func (a *app) book() (access.Book, error) {
+	if a.archive == "" {
+		return nil, misused("--store URL is missing: tokens are kept in the database of an archive")
+	}
+	given := a.archive
+	if d, err := backend.FindDriver(a.drivers(), given); err == nil && d.Split != nil {
+		if given, _, err = d.Split(given); err != nil {
+			return nil, usageError{fmt.Errorf("--store: %w", err)}
+		}
+	}
+	b, err := books.Open(backend.Scheme(given), given, rand.Reader)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--store: %w", err)}
+	}
+	a.close = append(a.close, b.Close)
+	return b, nil
+}
+
+func (a *app) tokenAddCommand() *cobra.Command {
+	var g access.Grant
+	var expires string
+	cmd := &cobra.Command{
+		Use:        "add <name>",
+		SuggestFor: []string{"new", "create", "make"},
+		Short:      "Make a token",
+		Long: "Make a token and print it. It is shown only now: the database keeps its hash. Browsers log in with it; programs send it as\n" +
+			"'Authorization: Bearer TOKEN', and treeline takes it from the variable " + tokenVariable + ".\n\n" +
+			"--project limits it to the sessions of some working directories: in a pattern * is any name, ** any number of names. A token\n" +
+			"without --project is for all sessions.",
+		Example: "  treeline token add ann-laptop --user ann --machine laptop --write --store postgres://host/db\n" +
+			"  treeline token add viewer --project '/home/*/work/**' --project 'C:\\work\\**' --expires 90d --store postgres://host/db",
+		Args: args("<name>"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := noneEmpty(cmd); err != nil {
+				return err
+			}
+			g.Name, g.Created = given[0], a.now().UTC()
+			if expires != "" {
+				until, err := expiry(expires, a.now())
+				if err != nil {
+					return err
+				}
+				g.Expires = until.UTC()
+			}
+			if err := g.Validate(); err != nil {
+				return usageError{err}
+			}
+			b, err := a.book()
+			if err != nil {
+				return err
+			}
+			return a.addToken(cmd.Context(), b, g)
+		},
+	}
+	cmd.Flags().StringVar(&g.User, "user", "", "whose token it is: a `NAME`")
+	cmd.Flags().StringVar(&g.Machine, "machine", "", "where it is used: a `NAME`")
+	cmd.Flags().BoolVar(&g.Write, "write", false, "it may write, not only read")
+	cmd.Flags().StringArrayVar(&g.Projects, "project", nil, "only sessions whose directory fits `PATTERN`; can be repeated")
+	cmd.Flags().StringVar(&expires, "expires", "", "it is good until `WHEN`: a date (2026-11-01), a time (RFC 3339) or from now (90d, 12h)")
+	a.bookFlag(cmd)
+	return cmd
+}
+
+// expiry reads when a token is no longer good: a time, or how long from now. A day is included.
+func expiry(text string, now time.Time) (time.Time, error) {
+	until, err := wire.ParseWhen(text, now, true)
+	if age, e := wire.ParseAge(text); e == nil {
+		until = now.Add(age)
+	}
+	switch {
+	case err != nil:
+		return until, invalid("expires", text, "a date like 2026-11-01, a time like 2026-11-01T12:00:00Z or how long it is good, like 90d or 12h")
+	case !until.After(now):
+		return until, misused("--expires %s: the token would not be good at all", text)
+	}
+	return until, nil
+}
+
+func (a *app) addToken(ctx context.Context, b access.Book, g access.Grant) error {
+	token, err := access.NewToken(rand.Reader)
+	if err != nil {
+		return err
+	}
+	if err := b.Add(ctx, g, access.KeysOf(token)); err != nil {
+		return err
+	}
+	j := wire.NewToken(g)
+	j.Token = token
+	if err := a.say(j, token); err != nil {
+		return err
+	}
+	if !a.json {
+		fmt.Fprintf(a.stderr, "%s\n", screen.Clean(fmt.Sprintf("%s: %s; it is shown only now", g.Name, allows(&g))))
+	}
+	return nil
+}
+
+// allows says in words what a token allows.
+func allows(g *access.Grant) string {
+	words := []string{"reads"}
+	if g.Write {
+		words[0] = "reads and writes"
+	}
+	if len(g.Projects) > 0 {
+		words[0] += " " + strings.Join(g.Projects, " and ")
+	} else {
+		words[0] += " everything"
+	}
+	if g.User != "" || g.Machine != "" {
+		words = append(words, "for "+g.User+at(g.Machine))
+	}
+	if !g.Expires.IsZero() {
+		words = append(words, "until "+g.Expires.Local().Format("2006-01-02 15:04"))
+	}
+	return strings.Join(words, ", ")
+}
+
+// at is a machine after a user.
+func at(machine string) string {
+	if machine == "" {
+		return ""
+	}
+	return "@" + machine
+}
+
+func (a *app) tokenLsCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:     "ls",
+		Aliases: []string{"list"},
+		Short:   "List tokens",
+		Long: "List the tokens and what they allow. The tokens themselves are not kept, so they cannot be shown. --all also lists those that\n" +
+			"were revoked. The time of the last use is exact to a minute.",
+		Example: "  treeline token ls --store postgres://host/db\n  treeline token ls --json --store postgres://host/db | jq -r '.[].name'",
+		Args:    args(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b, err := a.book()
+			if err != nil {
+				return err
+			}
+			list, err := b.List(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !all {
+				list = slices.DeleteFunc(list, func(g access.Grant) bool { return !g.Revoked.IsZero() })
+			}
+			return a.printTokens(cmd.Context(), list)
+		},
+	}
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also list revoked tokens")
+	a.bookFlag(cmd)
+	return cmd
+}
+
+func (a *app) printTokens(ctx context.Context, list []access.Grant) error {
+	err := a.pageLong(ctx, false, func(out *output) error {
+		if a.json {
+			return wire.WriteList(out, len(list), func(i int) (wire.Token, error) { return wire.NewToken(list[i]), nil })
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		st := out.style
+		t := table{
+			{name: "NAME", mark: st.yellow}, {name: "USER", mark: same, drop: 5}, {name: "MACHINE", mark: same, drop: 2}, {name: "MAY", mark: same},
+			{name: "PROJECTS", mark: same, least: 12, drop: 4}, {name: "GOOD", mark: same}, {name: "USED", mark: st.cyan, drop: 3},
+		}
+		t.grow(len(list))
+		for i := range list {
+			g := &list[i]
+			may := "read"
+			if g.Write {
+				may = "write"
+			}
+			t.add(screen.OneLine(g.Name, 0), dash(screen.OneLine(g.User, 0)), dash(screen.OneLine(g.Machine, 0)), may,
+				cmp.Or(screen.OneLine(strings.Join(g.Projects, " "), 0), "all"), good(g, a.now()), moment(out, g.Used))
+		}
+		t.write(out)
+		out.summary(len(list), len(list), false, "token", "tokens")
+		return nil
+	})
+	if err == nil && len(list) == 0 {
+		a.notice("there are no tokens; 'treeline token add' makes one")
+	}
+	return err
+}
+
+// moment is a time in a table.
+func moment(out *output, t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return out.when(t)
+}
+
+// good says how long a token is good.
+func good(g *access.Grant, now time.Time) string {
+	switch {
+	case !g.Revoked.IsZero():
+		return "revoked " + g.Revoked.Local().Format("2006-01-02")
+	case g.Expires.IsZero():
+		return "always"
+	case g.Check(now) != nil:
+		return "expired " + g.Expires.Local().Format("2006-01-02")
+	}
+	return "until " + g.Expires.Local().Format("2006-01-02")
+}
+
+func (a *app) tokenRevokeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:        "revoke <name>…",
+		SuggestFor: []string{"rm", "remove", "delete", "disable"},
+		Short:      "End a token",
+		Long: "End tokens. A server that runs notices it within five seconds. What they wrote stays, and so do their names in the audit log. A\n" +
+			"new token may have the name of a revoked one.",
+		Example: "  treeline token revoke ann-laptop --store postgres://host/db",
+		Args:    args("<name>…"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			b, err := a.book()
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				g, err := b.Revoke(cmd.Context(), name, a.now().UTC())
+				if err != nil {
+					return err
+				}
+				if err := a.say(wire.NewToken(g), g.Name+" is revoked"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	a.bookFlag(cmd)
+	return cmd
+}

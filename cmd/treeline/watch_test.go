@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,7 +53,10 @@ func (b *background) found(text string) bool {
 //
 //	background start treeline watch --all
 //	background await 'some text'
+//	background url VARIABLE
 //	background end
+//
+// url sets a variable to the URL of a server, which is the first line that it prints.
 func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	running := ts.Value(backgroundKey{}).(map[string]*background)
 	if args[0] == "start" {
@@ -77,6 +81,11 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 				ts.Fatalf("%q was never printed\nstdout: %s\nstderr: %s", args[1], b.text, b.stderr.String())
 			}
 		}
+	case "url":
+		b.mu.Lock()
+		url, _, _ := strings.Cut(string(b.text), "\n")
+		b.mu.Unlock()
+		ts.Setenv(args[1], strings.TrimSuffix(url, "/"))
 	case "end":
 		ts.Check(b.cmd.Process.Signal(os.Interrupt))
 		err := b.cmd.Wait()
@@ -84,7 +93,7 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 		_, _ = ts.Stderr().Write(b.stderr.Bytes())
 		ts.Check(err)
 	default:
-		ts.Fatalf("background: start, await or end, not %s", args[0])
+		ts.Fatalf("background: start, await, url or end, not %s", args[0])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -49,10 +50,26 @@ func (s *statement) keys(k *query.Keys) string {
 			all = append(all, "("+strings.Join(one, " or ")+")")
 		}
 	}
+	for _, key := range k.Phrases {
+		all = append(all, s.phrase(key))
+	}
 	if len(all) == 0 {
 		return ""
 	}
 	return "(" + strings.Join(all, " and ") + ")"
+}
+
+// phrase gives the condition that the signature of a chunk c has a phrase.
+func (s *statement) phrase(key uint64) string {
+	probe := index.ProbeOf(key)
+	size := fmt.Sprintf("(length(c.sig) - %d)", index.SignatureTail)
+	at := fmt.Sprintf("((%s::bigint * (%s / %d)) >> 32) * %d", s.arg(probe.Block), size, index.BlockBits/8, index.BlockBits)
+	var bits []string
+	for _, bit := range probe.Bits {
+		bits = append(bits, fmt.Sprintf("get_bit(c.sig, %s + %d) = 1", at, bit))
+	}
+	// A signature that is too short has no block.
+	return fmt.Sprintf("case when %s < %d then false else %s end", size, index.BlockBits/8, strings.Join(bits, " and "))
 }
 
 // piece is a chunk of an answer.
@@ -61,42 +78,34 @@ type piece struct {
 	index.Span
 }
 
-// scanPieces reads the chunks for which a condition holds, and keeps those that may match; n counts all. The planner takes reading
+// scanPieces reads the chunks for which a condition holds. The planner takes reading
 // the keys of all chunks for cheaper than it is, so it may not. The two statements are one transaction.
-func scanPieces(ctx context.Context, p *pgxpool.Pool, q *query.Query, keys *query.Keys, condition string, args []any) (list []piece, n int, err error) {
-	sig := "null::bytea"
-	if keys.Phrase {
-		sig = "c.sig" // sent only if it can exclude something
-	}
+func scanPieces(ctx context.Context, p *pgxpool.Pool, condition string, args []any) (list []piece, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
-	batch.Queue("select c.log, c.start, c.stop, c.flags, "+sig+" from treeline_index.chunk c where "+condition, args...)
+	batch.Queue("select c.log, c.start, c.stop, c.flags from treeline_index.chunk c where "+condition, args...)
 	results := p.SendBatch(ctx, batch)
 	defer func() { err = errors.Join(err, results.Close()) }()
 	if _, err := results.Exec(); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	rows, err := results.Query()
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var p piece
 		var flags int
-		c := index.Kept{}
-		if err := rows.Scan(&p.log, &c.From, &c.To, &flags, &c.Sig); err != nil {
-			return nil, 0, err
+		c := index.Chunk{}
+		if err := rows.Scan(&p.log, &c.From, &c.To, &flags); err != nil {
+			return nil, err
 		}
-		n++
 		c.Flags = byte(flags)
-		if keys.Phrase && !q.May(&c) {
-			continue
-		}
 		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
 		list = append(list, p)
 	}
-	return list, n, rows.Err()
+	return list, rows.Err()
 }
 
 // Search implements index.Shared.
@@ -109,16 +118,16 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 		condition := s.keys(&keys)
 		// Common words are found in the newest logs, so these are looked at first.
 		if condition != "" && sel.After != nil && sel.After.Tried == 0 {
-			pieces, n, err := scanPieces(ctx, p, q, &keys, "("+condition+" or c.whole) limit "+s.arg(rare+1), s.args)
+			pieces, err := scanPieces(ctx, p, "("+condition+" or c.whole) limit "+s.arg(rare+1), s.args)
 			if err != nil {
 				return err
 			}
-			if n <= rare {
+			if len(pieces) <= rare {
 				list, err = x.ofPieces(ctx, p, sel, pieces)
 				return err
 			}
 		}
-		if list, next, err = x.ofNewest(ctx, p, sel, q, &keys); next == nil {
+		if list, next, err = x.ofNewest(ctx, p, sel, &keys); next == nil {
 			return err
 		}
 		switch {
@@ -152,7 +161,7 @@ func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 }
 
 // ofNewest looks at the next logs in the order of their last use.
-func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, q *query.Query, keys *query.Keys) ([]index.Found, *index.Position, error) {
+func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, keys *query.Keys) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
 	list, err := fetch(ctx, p, &s, s.page(&sel), nil)
@@ -172,7 +181,7 @@ func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 	if condition := c.keys(keys); condition != "" {
 		in += " and (c.whole or coalesce(" + condition + ", false))" // not by the GIN index, which has the chunks of all logs
 	}
-	pieces, _, err := scanPieces(ctx, p, q, keys, in, c.args)
+	pieces, err := scanPieces(ctx, p, in, c.args)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,7 +43,10 @@ func archived(b *bench) {
 // archivedSearch compares searches with those of files.
 func archivedSearch(b *bench, url string) {
 	ctx := context.Background()
-	sessions := b.size(10_000)
+	sessions, limit := b.size(1000), 0.0
+	if b.large {
+		sessions, limit = 10_000, 3
+	}
 	home := filepath.Join(b.dir, "archive")
 	agent := filepath.Join(home, ".omp", "agent")
 	check(gen.Tree(agent, gen.TreeOptions{Seed: 1, Sessions: sessions, Bytes: int64(sessions) * 14_200}))
@@ -95,7 +98,7 @@ func archivedSearch(b *bench, url string) {
 				}
 			}
 		}
-		b.add(row{what: what + q.what, figure: ms(best[1]), baseline: "files " + ms(best[0]), ratio: times(best[1], best[0]), target: 3, most: true})
+		b.add(row{what: what + q.what, figure: ms(best[1]), baseline: "files " + ms(best[0]), ratio: times(best[1], best[0]), target: limit, most: true})
 	}
 }
 
@@ -107,7 +110,10 @@ func archivedGrowth(b *bench, url string) {
 	must(c.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk"))
 	x := must(shared.Open(url, shared.Options{}))
 	defer x.Close()
-	few, many := b.size(10_000), b.size(1_000_000)
+	few, many := 1000, b.size(100_000)
+	if b.large {
+		few, many = 10_000, 1_000_000
+	}
 	var first []time.Duration
 	for from, to := 0, few; from < many; from, to = to, many {
 		loadSummaries(ctx, c, from, to)

@@ -112,7 +112,7 @@ func (b *bench) size(n int) int {
 
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
-	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes")
+	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes; list an archive of a million")
 	only := flag.String("run", "", "only the groups whose name matches the `expression`")
 	rev := flag.String("against", "", "compare the working tree with the `revision`; exit 1 if a row is worse by more than 10 %")
 	rounds := flag.Int("rounds", 5, "rounds of -against, of which the best counts")

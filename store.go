@@ -73,6 +73,9 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 	return s.find.List(ctx, opt)
 }
 
+// Paged reports whether Page costs no more than the page: the sessions are in an archive with an index of its own.
+func (s *Store) Paged() bool { return s.find.Paged() }
+
 // Models gives the models that answered in any session, as the catalogue was kept.
 func (s *Store) Models() []string { return s.find.Models() }
 

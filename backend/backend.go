@@ -82,6 +82,8 @@ var (
 	ErrCompressed = errors.New("log is compressed and must be expanded before it is written")
 	// ErrReadOnly: this backend does not write.
 	ErrReadOnly = errors.New("backend is read-only")
+	// ErrForbidden: a server does not let this caller do it.
+	ErrForbidden = errors.New("the server does not allow it")
 	// ErrClosed: the backend was closed.
 	ErrClosed = errors.New("backend is closed")
 )

@@ -16,6 +16,7 @@ package find
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -30,7 +31,9 @@ type Finder struct {
 	m      *place.Machine
 	ix     *index.Index
 	shared index.Shared // nil unless the sessions are in an archive that has one
-	clock  func() time.Time
+	// updating is held while this program brings the shared index up to date.
+	updating sync.Mutex
+	clock    func() time.Time
 }
 
 // New returns a Finder that keeps its catalogue in ix. clock is compared with the times of logs.

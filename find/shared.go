@@ -44,11 +44,19 @@ const (
 
 // update brings the shared index up to date. If this program may not write to it, the index is used as it is.
 func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
+	f.updating.Lock() // a second call finds nothing left to do
+	defer f.updating.Unlock()
+	last, most := index.Mark(""), changesMost
 	for overtaken := 0; ; {
-		list, mark, err := f.shared.Changes(ctx, changesMost)
+		asked := most
+		list, mark, err := f.shared.Changes(ctx, asked)
 		if err == nil && len(list) > 0 {
 			err = f.take(ctx, list, mark, opt)
 		}
+		if err == nil && mark == last {
+			most *= 2 // the same transaction wrote more logs that are not sessions
+		}
+		last = mark
 		switch {
 		case errors.Is(err, index.ErrOvertaken):
 			if overtaken++; overtaken > overtakenMost {
@@ -59,7 +67,7 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 				opt.Problem(fmt.Errorf("the list may be out of date: %w", err))
 			}
 			return nil
-		case err != nil || len(list) < changesMost:
+		case err != nil || len(list) < asked:
 			return err
 		}
 	}
@@ -140,8 +148,8 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 		switch {
 		case failed != nil || ctx.Err() != nil:
 			return
-		case errors.Is(err, backend.ErrNotExist):
-			return // the feed tells that it is gone
+		case errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged):
+			return // it was removed or replaced since, and the feed will tell
 		case err != nil:
 			failed = err
 			return

@@ -79,6 +79,9 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 	return page, nil
 }
 
+// Paged reports whether List costs no more than its page.
+func (f *Finder) Paged() bool { return f.shared != nil }
+
 // cursor makes a text of a position.
 func cursor(p *index.Position) string {
 	data, err := json.Marshal(p)

@@ -86,7 +86,8 @@ func (f *fetching) try(ctx context.Context) error {
 
 // tombstone handles a log that was removed in the archive.
 func (f *fetching) tombstone(ctx context.Context, w *watermark) error {
-	if !f.p.opt.Deletions || f.it == nil || w == nil || w.Gone || f.p.c.opt.Trash == nil {
+	// The files of a session's folder go with it.
+	if !f.p.opt.Deletions || f.it == nil || w == nil || w.Gone || f.p.c.opt.Trash == nil || !f.src.Owns(f.it.log.Name) {
 		f.e.Fate = Unchanged
 		return nil
 	}

@@ -54,17 +54,18 @@ func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
 			}
 			matched[f.Sources[i]] = true
 		}
-		if src.Needs != "" || src.Origin != "" {
+		if src.Needs != "" || src.Origin != "" || c.opt.Pulled != "" && place.Within(c.opt.Pulled, src.Root.Sessions) {
+			continue // another machine's
+		}
+		err := src.Err
+		if err == nil {
+			s.b, err = c.m.Open(src.Root.Sessions)
+		}
+		if err != nil {
+			meter.problem(fmt.Errorf("%s: %w", src.Root.Sessions, err))
 			continue
 		}
-		if err := src.Err; err == nil {
-			s.b, err = c.m.Open(src.Root.Sessions)
-			if err == nil {
-				list = append(list, s)
-				continue
-			}
-			meter.problem(fmt.Errorf("%s: %w", src.Root.Sessions, err))
-		}
+		list = append(list, s)
 	}
 	for _, name := range f.Sources {
 		if !matched[name] {

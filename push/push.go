@@ -118,7 +118,9 @@ func (t Target) mirror() (backend.Mirror, error) {
 // identity is what watermarks belong to; "" if nothing was ever written there.
 func (t Target) identity(ctx context.Context) (string, error) {
 	if i, ok := t.Backend.(backend.Identified); ok {
-		return i.Identity(ctx)
+		if id, err := i.Identity(ctx); !errors.Is(err, errors.ErrUnsupported) {
+			return id, err
+		}
 	}
 	return t.Shown, nil
 }

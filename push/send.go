@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -45,6 +46,8 @@ type pusher struct {
 	mu    sync.Mutex
 	there map[string]backend.Marked
 	blobs sync.Map // that were carried
+	// forbidden is how many logs the server does not take.
+	forbidden atomic.Int64
 }
 
 // version is that of the rules that copies are redacted with; 0 for exact ones.
@@ -154,8 +157,11 @@ func (p *pusher) pass(ctx context.Context) error {
 			p.meter.done(e)
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if n := int(p.forbidden.Load()); n > 0 && n == p.meter.at.Logs {
+		return fmt.Errorf("%s: %w", p.t.Shown, backend.ErrForbidden)
 	}
 	if p.opt.Deletions {
 		for _, s := range sources {
@@ -200,8 +206,13 @@ func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 				continue
 			}
 		}
-		if errors.Is(err, backend.ErrNotExist) {
+		switch {
+		case errors.Is(err, backend.ErrNotExist):
 			return Event{} // it was removed here meanwhile
+		case errors.Is(err, backend.ErrForbidden):
+			e.Fate, e.Why, e.Err = Withheld, err.Error(), nil
+			p.forbidden.Add(1)
+			return e
 		}
 		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)
 		return e
@@ -581,13 +592,25 @@ func (r *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// deletions removes the copies of logs that are gone here.
+// deletions removes the copies of logs that are gone here. If all are, the folder is more likely missing than empty: nothing is
+// removed.
 func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool) {
 	prefix := p.c.opt.Origin + "/" + s.name + "/"
+	var gone []*watermark
+	left := false
+	for name := range here {
+		left = left || strings.HasPrefix(name, prefix)
+	}
 	for _, w := range p.marks.all() {
-		if !strings.HasPrefix(w.Name, prefix) || here[w.Name] || w.Gone {
-			continue
+		if strings.HasPrefix(w.Name, prefix) && !here[w.Name] && !w.Gone && (p.opt.Project == nil || w.CWD != nil && p.opt.Project(*w.CWD)) {
+			gone = append(gone, w)
 		}
+	}
+	if !left && len(gone) > 1 {
+		p.meter.problem(fmt.Errorf("%s: all %d logs are gone; their copies were not removed, since the folder may be missing", s.Root.Sessions, len(gone)))
+		return
+	}
+	for _, w := range gone {
 		there, live, _ := p.copyOf(w.Name)
 		e := Event{Name: w.Name, Path: s.PathOf(strings.TrimPrefix(w.Name, prefix)), Fate: Removed}
 		switch {

@@ -46,6 +46,9 @@ func catalogue(c *call, p catalogueParams) (page, error) {
 		return none, badParams("%v", err)
 	}
 	result := none
+	if c.store.Paged() {
+		return result.ask(c, filter, n, p.Cursor)
+	}
 	rows, err := c.store.Catalogue(c.outer, find.RefreshOptions{Problem: func(err error) { result.Problems = append(result.Problems, err.Error()) }})
 	if err == nil {
 		rows, err = c.store.Filter(c.outer, rows, filter)
@@ -69,6 +72,27 @@ func catalogue(c *call, p catalogueParams) (page, error) {
 	}
 	result.Next = next
 	return result, nil
+}
+
+// ask has the index of an archive make the page.
+func (p page) ask(c *call, filter treeline.Filter, n int, cursor string) (page, error) {
+	opt := treeline.PageOptions{Limit: n, After: cursor, Total: true}
+	opt.Problem = func(err error) { p.Problems = append(p.Problems, err.Error()) }
+	found, err := c.store.Page(c.outer, filter, opt)
+	switch {
+	case errors.Is(err, find.ErrCursor):
+		return p, badParams(`parameter "cursor": it is not one that a page gave`)
+	case err != nil:
+		return p, err
+	}
+	p.Total = found.Total
+	for i := range found.Rows {
+		p.Rows = append(p.Rows, wire.NewRow(&found.Rows[i]))
+	}
+	if found.Next != "" {
+		p.Next = &found.Next
+	}
+	return p, nil
 }
 
 func (p *catalogueParams) filter() (f treeline.Filter, err error) {

@@ -51,7 +51,7 @@ func archiveTries() []try {
 		{"findMissingBlobs", "/logs/missing?log=" + tool, ref + "\n" + strings.Replace(ref, ref[12:20], "00000000", 1) + "\n", `["blob:sha256:00000000`},
 		{"getArchivedBlob", "/blobs/" + ref + "?log=" + tool, "", rake},
 		{"replaceLog", "/logs/replace" + at(tool, 2, 3+len(refers)), "{}\n", `"size":3`},
-		{"overwriteLog", "/logs/overwrite?mark=m&name=" + copied, "{\"torn", `"size":6`},
+		{"overwriteLog", "/logs/overwrite?mark=4&name=" + copied, "mark{\"torn", `"size":6`},
 		{"extendLog", "/logs/extend" + at(copied, 4, 6), "\"}\n", `"size":9`},
 		{"removeLog", "/logs/remove" + at(tool, 3, 3), "", tool},
 	}
@@ -97,7 +97,8 @@ func TestArchiveRefuses(t *testing.T) {
 		{"POST", "/logs/replace?name=" + shedLog + "&generation=2&size=19", "{}\n", 409, "conflict"},
 		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=0", "", 409, "conflict"},
 		{"POST", "/logs/remove?name=" + shedLog + "&generation=1&size=19", "a body", 413, ""},
-		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=" + strings.Repeat("m", 3000), "{}\n", 400, ""},
+		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=1048577", "{}\n", 413, ""},
+		{"POST", "/logs/extend?name=" + shedLog + "&generation=1&size=19&mark=4", "{}\n", 400, ""},
 		{"POST", "/logs/extend?name=a/b/c.json&generation=1&size=19", "{}\n", 422, "record"},
 		{"POST", "/logs/overwrite?name=" + shedLog, "{}\n", 409, "exist"},
 		{"GET", "/blobs/blob:sha256:00?log=" + shedLog, "", 400, "ref"},

@@ -21,6 +21,9 @@ type Options struct {
 	Tokens string
 }
 
+// ErrToken is wrapped by the error of a server that needs a token, or another one.
+var ErrToken = remote.ErrToken
+
 // Drivers returns all drivers with the default options.
 func Drivers() []backend.Driver { return With(Options{}) }
 

@@ -96,3 +96,16 @@ func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Ma
 		}
 	}
 }
+
+// Identity implements backend.Identified. It is good as long as the process runs, as the logs are.
+func (b *Backend) Identity(ctx context.Context) (string, error) {
+	if err := backend.Begin(ctx, b.closed.Load(), "x"); err != nil {
+		return "", err
+	}
+	b.place.mu.RLock()
+	defer b.place.mu.RUnlock()
+	if b.place.births == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("memory %p", b.place), nil
+}

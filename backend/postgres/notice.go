@@ -13,7 +13,7 @@ const sqlNotify = `select set_config('synchronous_commit', 'off', true), pg_noti
 
 // quiet is the least time between two notices of a process. A notice says only that something changed, so one stands for many
 // appends.
-const quiet = 20 * time.Millisecond
+const quiet = 50 * time.Millisecond
 
 // notices tells other processes that logs changed. The payload of a notice is their origin, or "" for several.
 type notices struct {

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// queue has the mutations that wait for a connection. One that finds fewer than most flights starts one; otherwise it leaves with
-// the next flight that returns, together with the others that wait: they share a round trip and a commit.
+// queue has the mutations that wait for a connection. One that finds fewer than most flights is a flight of its own; otherwise it
+// leaves with the next flight that returns, together with the others that wait: they share a round trip and a commit.
 type queue struct {
 	most int
 
@@ -43,22 +43,24 @@ const (
 )
 
 // do runs a mutation, together with others if it is small. Its content must stay valid then: if ctx ends while it is on its way, it
-// is not waited for.
+// is not waited for, and its outcome is unknown.
 func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend.Log, error) {
 	if m.large() {
 		return b.mutate(ctx, m, false, unmatched)
 	}
-	op := &pending{b: b, ctx: ctx, m: m, unmatched: unmatched, done: make(chan struct{})}
 	b.queue.mu.Lock()
-	b.queue.waiting = append(b.queue.waiting, op)
-	start := b.queue.flights < b.queue.most
-	if start {
+	if b.queue.flights < b.queue.most {
 		b.queue.flights++
+		b.queue.mu.Unlock()
+		defer b.next()
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()
+		return b.mutate(ctx, m, false, unmatched)
 	}
+	op := &pending{b: b, ctx: ctx, m: m, unmatched: unmatched, done: make(chan struct{})}
+	b.queue.waiting = append(b.queue.waiting, op)
 	b.queue.mu.Unlock()
-	if start {
-		go b.fly()
-	}
 	select {
 	case <-op.done:
 		return op.now, op.err
@@ -66,6 +68,17 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 		return backend.Log{}, context.Cause(ctx)
 	case <-b.ctx.Done():
 		return backend.Log{}, backend.ErrClosed
+	}
+}
+
+// next ends a flight, or goes on with what waits.
+func (c *core) next() {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if len(c.queue.waiting) > 0 {
+		go c.fly()
+	} else {
+		c.queue.flights--
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
 )
 
@@ -22,7 +23,7 @@ var (
 	// ErrToken: the server needs a token, or another one.
 	ErrToken = errors.New("the server does not accept the token")
 	// ErrForbidden: the token does not allow it.
-	ErrForbidden = errors.New("the server does not allow it")
+	ErrForbidden = backend.ErrForbidden
 	// ErrNotServer: what answers is no treeline server with an archive, or an older one.
 	ErrNotServer = errors.New("no treeline server with an archive answers there")
 )

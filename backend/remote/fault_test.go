@@ -89,7 +89,7 @@ func TestFaultCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clients = 4
-	each := killtest.Rounds(25, 1000, false)
+	each := killtest.Rounds(25, 10, false)
 	c := newCutter(t, u.Host, 1)
 	root := "https://" + c.Addr().String()
 	var group sync.WaitGroup
@@ -227,7 +227,7 @@ func TestFaultWatch(t *testing.T) {
 		})
 	}
 	defer w.Close()
-	count := killtest.Rounds(300, 5000, false)
+	count := killtest.Rounds(300, 100, false)
 	go func() {
 		for i := range count {
 			b.archive.Put(fmt.Sprintf("watched/omp/%d-%s.jsonl", i, strings.Repeat("n", 150)), []byte("{}\n"))

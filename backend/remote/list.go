@@ -79,7 +79,7 @@ type listing struct {
 }
 
 // rowMost is the longest line of a list.
-const rowMost = 64 << 10
+const rowMost = 2 << 20
 
 // page reads one answer. end says that there is nothing more to yield.
 func (l *listing) page() (end bool, err error) {

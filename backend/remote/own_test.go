@@ -346,9 +346,9 @@ func TestTokens(t *testing.T) {
 func TestSplit(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string][2]string{
-		"https://h":                                    {"https://h", ""},
-		"https://h/base/":                              {"https://h/base", ""},
-		"https://h/laptop-3f9a2c1b":                    {"https://h", "laptop-3f9a2c1b"},
+		"https://h":                 {"https://h", ""},
+		"https://h/base/":           {"https://h/base", ""},
+		"https://h/laptop-3f9a2c1b": {"https://h", "laptop-3f9a2c1b"},
 		"https://h/base/laptop-3f9a2c1b/omp/a b.jsonl": {"https://h/base", "laptop-3f9a2c1b/omp/a b.jsonl"},
 	} {
 		root, below, err := remote.Split(url)
@@ -379,4 +379,26 @@ func (f failingAt) ReadAt(p []byte, off int64) (int, error) {
 		return 0, f.err
 	}
 	return len(p), nil
+}
+
+// A mark may be long, and is kept as it is.
+func TestLongMark(t *testing.T) {
+	t.Parallel()
+	b := newBox(t).open(t, backend.OpenOptions{Below: "laptop/omp"})
+	mark := strings.Repeat("märk \"\n", 20_000)
+	at, err := b.Overwrite(t.Context(), backend.Log{Name: "a.jsonl"}, mark, strings.NewReader("{}\n"))
+	if err == nil {
+		at, err = b.Extend(t.Context(), at, mark+"2", strings.NewReader("{}\n"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, err := range b.Marks(t.Context(), "") {
+		if err != nil || m.Mark != mark+"2" || !m.Log.Same(at) || m.Size != 6 {
+			t.Errorf("%+v, %v: %d bytes", m.Log, err, len(m.Mark))
+		}
+	}
+	if _, err := b.Extend(t.Context(), at, strings.Repeat("m", 2<<20), strings.NewReader("{}\n")); err == nil {
+		t.Error("a mark without end was accepted")
+	}
 }

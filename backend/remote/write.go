@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
@@ -20,7 +21,27 @@ type mutation struct {
 	op   string
 	at   backend.Log // only a name for a log that is created
 	body content
+	mark string     // goes before the body
 	more url.Values // further parameters
+}
+
+// marked is a content with a mark before it.
+type marked struct {
+	content
+	mark string
+}
+
+// ReadAt implements io.ReaderAt.
+func (m marked) ReadAt(p []byte, off int64) (n int, err error) {
+	if off < int64(len(m.mark)) {
+		n = copy(p, m.mark[off:])
+	}
+	if n < len(p) {
+		var k int
+		k, err = m.content.ReadAt(p[n:], off+int64(n)-int64(len(m.mark)))
+		n += k
+	}
+	return n, err
 }
 
 // The operations.
@@ -41,8 +62,13 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 	for key, values := range m.more {
 		q[key] = values
 	}
+	body := m.body
+	if m.mark != "" {
+		q.Set("mark", strconv.Itoa(len(m.mark)))
+		body = content{marked{m.body, m.mark}, m.body.size + int64(len(m.mark))}
+	}
 	var row protocol.Row
-	sent, err := b.jsonSent(ctx, ask{method: http.MethodPost, path: protocol.Logs + "/" + m.op, query: q, body: &m.body}, &row)
+	sent, err := b.jsonSent(ctx, ask{method: http.MethodPost, path: protocol.Logs + "/" + m.op, query: q, body: &body}, &row)
 	if sent && (errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist)) {
 		return b.recognise(ctx, m, err)
 	}
@@ -250,9 +276,7 @@ func (b *Backend) copying(ctx context.Context, m mutation, mark string, from io.
 	if err != nil {
 		return backend.Log{}, err
 	}
-	if m.more = (url.Values{}); mark != "" {
-		m.more.Set("mark", mark)
-	}
+	m.mark = mark
 	if r, ok := from.(repeatable); ok && unread(from, r.Size()) {
 		m.body = content{r, r.Size()}
 		return b.mutate(ctx, m)

@@ -120,7 +120,11 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	filter.CWD = dir
 	easeCollection()
 	ctx := cmd.Context()
-	rows, s, err := a.lsRows(ctx, f, &filter)
+	page := 0 // of an archive, if no row depends on those that are not shown
+	if a.json && !f.tree && !project {
+		page = most
+	}
+	rows, s, err := a.lsRows(ctx, f, &filter, page)
 	if err != nil {
 		return err
 	}
@@ -209,9 +213,10 @@ func shorten(shown, others []place.Row) {
 	}
 }
 
-// lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which
-// reads only the two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter) ([]place.Row, *treeline.Store, error) {
+// lsRows gives the rows of the catalogue; of an archive only those of the first page, if that is not 0. A folder that is not a
+// source, or --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that
+// count.
+func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter, page int) ([]place.Row, *treeline.Store, error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	s, err := f.store(a)
 	if err != nil {
@@ -224,10 +229,15 @@ func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter) (
 	if err != nil {
 		return nil, nil, err
 	}
-	if d == nil && (f.root == "" || filter.Needs() || s.Familiar()) {
+	if d == nil && (f.root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.newProgress("reading sessions")
-		rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
-		show.clear()
+		defer show.clear()
+		refresh := find.RefreshOptions{Problem: problem, Progress: show.read}
+		if page > 0 && s.Paged() {
+			p, err := s.Page(ctx, *filter, treeline.PageOptions{RefreshOptions: refresh, Order: place.Order(f.sort), Limit: page})
+			return p.Rows, s, err
+		}
+		rows, err := s.Catalogue(ctx, refresh)
 		return rows, s, err
 	}
 	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/backend"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
@@ -124,6 +125,8 @@ func hint(err error) error {
 		more = "--force replaces it"
 	case errors.Is(err, backend.ErrHeld):
 		more = "close it, or use --force where the command has it"
+	case errors.Is(err, drivers.ErrToken):
+		more = "set " + tokenVariable + ", or add a line \"HOST\" = \"TOKEN\" to tokens.toml in treeline's data folder"
 	default:
 		return err
 	}

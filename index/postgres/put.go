@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -36,14 +37,15 @@ const (
 	sqlForget = `with gone as (delete from treeline_index.log where log = any($1))
 		delete from treeline_index.chunk where log = any($1)`
 
-	sqlPut = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
+	// sqlNew inserts nothing if another program has put the log. sqlRenew is for a row that is locked.
+	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
 			at, made, used, touched, messages, tokens, cost, models, has, first)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
-		on conflict (log) do update set generation = excluded.generation, size = excluded.size, entry = excluded.entry,
-			chunks = excluded.chunks, session = excluded.session, run = excluded.run, id = excluded.id, dialect = excluded.dialect,
-			cwd = excluded.cwd, heading = excluded.heading, at = excluded.at, made = excluded.made, used = excluded.used,
-			touched = excluded.touched, messages = excluded.messages, tokens = excluded.tokens, cost = excluded.cost,
-			models = excluded.models, has = excluded.has, first = excluded.first`
+		on conflict (log) do nothing`
+	sqlRenew = `update treeline_index.log set name = $2, source = $3, generation = $4, size = $5, entry = $6, chunks = $7, session = $8, run = $9,
+			id = $10, dialect = $11, cwd = $12, heading = $13, at = $14, made = $15, used = $16, touched = $17, messages = $18, tokens = $19,
+			cost = $20, models = $21, has = $22, first = $23
+		where log = $1`
 
 	sqlModels = `insert into treeline_index.model select unnest($1::text[]) on conflict do nothing`
 
@@ -91,7 +93,12 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 		}
 		return none(rows.Err())
 	})
-	return list, mark, refused(err)
+	if err = refused(err); errors.Is(err, index.ErrReadOnly) {
+		if empty := x.db.Read(ctx, func(*pgxpool.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
+			return nil, "", fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
+		}
+	}
+	return list, mark, err
 }
 
 // refused says that the database takes no writes of this program.
@@ -156,41 +163,57 @@ func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Updat
 	}))
 }
 
+// entry is a log to put.
+type entry struct {
+	source string
+	log    [16]byte
+	*index.Log
+}
+
 func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
-	known, err := lock(ctx, tx, updates)
-	if err != nil {
-		return err
-	}
+	var list []entry
 	var gone [][16]byte
-	var models []string
-	var chunks [][]any
-	batch := &pgx.Batch{}
 	for u := range updates {
+		for i := range updates[u].Put {
+			l := &updates[u].Put[i]
+			list = append(list, entry{updates[u].Source, key(updates[u].Source, l.Name), l})
+		}
 		for _, name := range updates[u].Remove {
 			gone = append(gone, key(updates[u].Source, name))
 		}
-		for i := range updates[u].Put {
-			l := &updates[u].Put[i]
-			log := key(updates[u].Source, l.Name)
-			was, there := known[log]
-			if there != (l.Before != nil) || there && (was.generation != l.Before.Generation || was.size != l.Before.Size) {
-				return index.ErrOvertaken
-			}
-			keep := l.ChunkCount()
-			if there {
-				batch.Queue(sqlCut, log, keep)
-			}
-			queue(batch, updates[u].Source, log, l)
-			models = append(models, texts(l.Summary.Models)...)
-			for n := range l.Chunks {
-				chunks = append(chunks, chunkRow(log, keep+n, l, n))
-			}
+	}
+	// In the order of keys, so that no two transactions wait for each other.
+	slices.SortFunc(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
+	known, err := lock(ctx, tx, list)
+	if err != nil {
+		return err
+	}
+	var models []string
+	var chunks [][]any
+	batch, overtaken := &pgx.Batch{}, false
+	for _, e := range list {
+		was, there := known[e.log]
+		if there != (e.Before != nil) || there && (was.generation != e.Before.Generation || was.size != e.Before.Size) {
+			return index.ErrOvertaken
+		}
+		keep, sql := e.ChunkCount(), sqlNew
+		if there {
+			batch.Queue(sqlCut, e.log, keep)
+			sql = sqlRenew
+		}
+		batch.Queue(sql, e.columns()...).Exec(func(tag pgconn.CommandTag) error {
+			overtaken = overtaken || tag.RowsAffected() != 1
+			return nil
+		})
+		models = append(models, texts(e.Summary.Models)...)
+		for n := range e.Chunks {
+			chunks = append(chunks, chunkRow(e.log, keep+n, e.Log, n))
 		}
 	}
 	if len(gone) > 0 {
 		batch.Queue(sqlForget, gone)
 	}
-	slices.Sort(models) // two programs that insert the same ones wait for each other in one order
+	slices.Sort(models) // as above
 	if models = slices.Compact(models); len(models) > 0 {
 		batch.Queue(sqlModels, models)
 	}
@@ -199,6 +222,9 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	}
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
+	}
+	if overtaken {
+		return index.ErrOvertaken
 	}
 	if len(chunks) == 0 {
 		return nil
@@ -214,13 +240,11 @@ type stamp struct {
 	size       int64
 }
 
-// lock locks the rows that are to be changed, in an order in which no two transactions wait for each other.
-func lock(ctx context.Context, tx pgx.Tx, updates []index.Update) (map[[16]byte]stamp, error) {
-	var keys [][16]byte
-	for u := range updates {
-		for i := range updates[u].Put {
-			keys = append(keys, key(updates[u].Source, updates[u].Put[i].Name))
-		}
+// lock locks the rows that are to be changed.
+func lock(ctx context.Context, tx pgx.Tx, list []entry) (map[[16]byte]stamp, error) {
+	keys := make([][16]byte, len(list))
+	for i := range list {
+		keys[i] = list[i].log
 	}
 	rows, err := tx.Query(ctx, sqlLock, keys)
 	if err != nil {
@@ -239,12 +263,12 @@ func lock(ctx context.Context, tx pgx.Tx, updates []index.Update) (map[[16]byte]
 	return known, rows.Err()
 }
 
-// queue adds the statement that puts the row of a log.
-func queue(batch *pgx.Batch, source string, log [16]byte, l *index.Log) {
-	s, f := &l.Summary, &l.Facts
-	batch.Queue(sqlPut, log, source+"/"+l.Name, source, l.Stamp.Generation, l.Stamp.Size, index.EncodeLog(l), l.ChunkCount()+len(l.Chunks),
+// columns are the arguments of sqlNew and sqlRenew.
+func (e *entry) columns() []any {
+	s, f := &e.Summary, &e.Facts
+	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
 		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
-		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First))
+		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First)}
 }
 
 // chunkRow is the row of a chunk. Of a key 32 bits are kept: that two words have the same ones only costs time.

@@ -259,6 +259,8 @@ func (a *archive) options(r *rand.Rand) (o find.Options) {
 		o.Case = true
 	case 6:
 		o.Fields = query.FieldUser
+	case 7:
+		o.Rank, o.Limit = true, 0 // the scores differ a little, so all hits are compared
 	}
 	return o
 }

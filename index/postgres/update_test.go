@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,18 +90,32 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "readonly")
 	a.create("a", "apricot")
-	a.finds(a.shared(), "apricot", "a")
-	a.create("b", "apricot")
 	x, err := postgres.Open(a.url+"&default_transaction_read_only=on", postgres.Options{})
 	a.must(err)
 	f := find.NewShared(a.m, x, a.clock)
 	defer f.Close()
+	if _, err := f.Catalogue(t.Context(), find.RefreshOptions{}); err == nil || errors.Is(err, index.ErrReadOnly) {
+		t.Errorf("without an index: %v", err)
+	}
+	a.finds(a.shared(), "apricot", "a")
+	a.create("b", "apricot")
 	var told []string
 	res, err := f.Search(t.Context(), "apricot", find.Options{Problem: func(err error) { told = append(told, err.Error()) }})
 	a.must(err)
 	if len(res.Hits) != 1 || len(told) != 1 || !strings.Contains(told[0], index.ErrReadOnly.Error()) {
 		t.Errorf("%d hits, %q", len(res.Hits), told)
 	}
+}
+
+// TestOthers: many logs that are no sessions, all written by one transaction, do not keep an update from its end.
+func TestOthers(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "others")
+	a.create("a", "apricot")
+	a.exec(`insert into treeline.log (log, name, generation, size, torn, changed, writer, xid, mark)
+		select gen_random_uuid(), 'one-00000001/omp/note' || n || '.txt', 1, 0, false, now(), '', pg_current_xact_id(), '' from generate_series(1, 600) n`)
+	a.create("b", "apricot")
+	a.finds(a.shared(), "apricot", "a", "b")
 }
 
 // TestUpdaters: several programs bring the index up to date while sessions are written. In the end it is what one makes.

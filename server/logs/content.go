@@ -80,7 +80,7 @@ func (l *Logs) open(ctx context.Context, p contentParams) (at backend.Log, r bac
 
 // Bounds of logs that are held open.
 const (
-	holdMost = 1024
+	holdMost = 256
 	holdTime = 10 * time.Minute
 )
 

@@ -180,7 +180,7 @@ type (
 	}
 	markParams struct {
 		atParams
-		Mark string `query:"mark" doc:"a short text that is kept with the log"`
+		Mark int64 `query:"mark" doc:"so many bytes of the body, the first ones, are a text that is kept with the log"`
 	}
 )
 

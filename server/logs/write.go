@@ -73,7 +73,10 @@ func (a arriving) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := a.r.Read(p)
-	a.wire += int64(n)
+	if a.wire += int64(n); err == io.EOF { //nolint:errorlint // readers give it unwrapped
+		// Nothing more comes. A deadline that passes while the request is carried out would end its context.
+		_ = a.rc.SetReadDeadline(time.Time{}) // best effort
+	}
 	return n, err
 }
 
@@ -309,25 +312,30 @@ func (l *Logs) remove(c *Call, p atParams) error {
 	return l.wrote(c, backend.Log{Name: p.Name}, err)
 }
 
-// copying is what Extend and Overwrite begin with.
-func (l *Logs) copying(c *Call, p markParams) (backend.Mirror, *body, error) {
-	if len(p.Mark) > protocol.MarkMost {
-		return nil, nil, guard.Refuse(http.StatusBadRequest, "a mark has at most %d bytes", protocol.MarkMost)
+// copying is what Extend and Overwrite begin with. The rest of the body is the content.
+func (l *Logs) copying(c *Call, p markParams) (m backend.Mirror, in *body, mark string, err error) {
+	if p.Mark > protocol.MarkMost {
+		return nil, nil, "", guard.Refuse(http.StatusRequestEntityTooLarge, "a mark has at most %d bytes", protocol.MarkMost)
 	}
 	b, in, err := l.mutation(c, p.nameParams, streamMost)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, "", err
 	}
 	m, ok := b.(backend.Mirror)
+	text := make([]byte, p.Mark)
 	if !ok {
-		in.close()
-		return nil, nil, fmt.Errorf("%s: exact copies: %w", p.Name, errors.ErrUnsupported)
+		err = fmt.Errorf("%s: exact copies: %w", p.Name, errors.ErrUnsupported)
+	} else if _, short := io.ReadFull(in, text); short != nil {
+		err = guard.Refuse(http.StatusBadRequest, "the body has less than the %d bytes of the mark", p.Mark)
 	}
-	return m, in, nil
+	if err != nil {
+		in.close()
+	}
+	return m, in, string(text), err
 }
 
 func (l *Logs) extend(c *Call, p markParams) error {
-	m, in, err := l.copying(c, p)
+	m, in, mark, err := l.copying(c, p)
 	if err != nil {
 		return err
 	}
@@ -336,12 +344,12 @@ func (l *Logs) extend(c *Call, p markParams) error {
 		return err
 	}
 	in.most = protocol.RecordsMost // a backend may keep it in memory
-	at, err := m.Extend(context.WithoutCancel(c.ctx()), p.log(), p.Mark, in)
+	at, err := m.Extend(context.WithoutCancel(c.ctx()), p.log(), mark, in)
 	return l.wrote(c, at, err)
 }
 
 func (l *Logs) overwrite(c *Call, p markParams) error {
-	m, in, err := l.copying(c, p)
+	m, in, mark, err := l.copying(c, p)
 	if err != nil {
 		return err
 	}
@@ -349,6 +357,6 @@ func (l *Logs) overwrite(c *Call, p markParams) error {
 	if err := l.mayWrite(c, in, p.Name, p.Generation != ""); err != nil {
 		return err
 	}
-	at, err := m.Overwrite(context.WithoutCancel(c.ctx()), p.log(), p.Mark, in)
+	at, err := m.Overwrite(context.WithoutCancel(c.ctx()), p.log(), mark, in)
 	return l.wrote(c, at, err)
 }

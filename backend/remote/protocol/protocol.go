@@ -22,7 +22,8 @@
 // # Tokens
 //
 // A mutation names the log that the caller saw by `name`, `generation` and `size`, and answers with the Row of the new one.
-// The body of create, append and replace is what the log gets: lines, each with its newline, or one whole record.
+// The body of create, append and replace is what the log gets: lines, each with its newline, or one whole record. That of
+// extend and overwrite begins with the mark, which has `mark` bytes.
 //
 // # Errors
 //
@@ -89,7 +90,7 @@ const (
 	// NameMost is the most bytes of a name.
 	NameMost = 2000
 	// MarkMost is the most bytes of a mark.
-	MarkMost = 2 << 10
+	MarkMost = 1 << 20
 	// RecordsMost is the most bytes of an append or a replacement, which are held in memory.
 	RecordsMost = 512 << 20
 	// RefsMost is the most references of one question about missing blobs.

@@ -1,0 +1,97 @@
+package push_test
+
+import (
+	"crypto/x509"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/backend/remote"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/push"
+	"github.com/treeline-dev/treeline/server"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// served starts a server over TLS with an archive in memory, and gives its driver and address.
+func served(t *testing.T, write bool) (backend.Driver, string) {
+	t.Helper()
+	home := t.TempDir()
+	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const token = "correct horse battery staple"
+	h, err := server.New(server.Options{Store: s, Archive: memory.New(), Host: "127.0.0.1", Token: token, Write: write, Home: home, Version: wire.Version{Version: "test"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewTLSServer(h)
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		if err := errors.Join(h.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	roots := x509.NewCertPool()
+	roots.AddCert(web.Certificate())
+	return remote.Drivers(remote.Options{Roots: roots, Token: func(string) (string, error) { return token, nil }})[0], web.URL
+}
+
+// Over https it is the same.
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	driver, url := served(t, true)
+	d := newDeskAt(t, driver, url)
+	d.step = 2000
+	ref, err := blob.NewDir(d.At(".omp/agent/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
+	d.Must(err)
+	pathA := d.log(a, 300)
+	d.AppendPlain(pathA, entry("aaaa0300", "aaaa0299", ref.String()))
+	r := d.pushes(map[string]push.Fate{file(a): push.Created})
+	if r.Blobs != 1 {
+		t.Errorf("%d blobs", r.Blobs)
+	}
+	d.equal()
+	d.pushes(map[string]push.Fate{})
+	d.AppendPlain(pathA, entry("aaaa0301", "aaaa0300", "more")+`{"torn`)
+	d.pushes(map[string]push.Fate{file(a): push.Extended})
+	d.log(a, 200)
+	d.pushes(map[string]push.Fate{file(a): push.Replaced})
+	d.equal()
+	o := newDeskAt(t, driver, url)
+	o.origin = "desktop-00c0ffee"
+	all := push.PullOptions{Origins: []string{"laptop"}, Deletions: true}
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(all)); diff != "" {
+		t.Fatal(diff)
+	}
+	o.holds(o.At("pulled/"+origin+"/omp/sessions/-garden/"+file(a)), text(d.CWD, a, 200))
+	d.append(file(a), entry("eeee0001", "aaaa0199", "theirs"))
+	d.pulls(map[string]push.Fate{file(a): push.Extended})
+	d.Must(os.Remove(pathA))
+	if got, _ := d.push(push.PushOptions{Deletions: true}); got[file(a)] != push.Removed {
+		t.Fatalf("%v", got)
+	}
+	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+// A server that takes nothing fails the push as a whole.
+func TestRemoteForbids(t *testing.T) {
+	t.Parallel()
+	driver, url := served(t, false)
+	d := newDeskAt(t, driver, url)
+	d.log(a, 3)
+	d.log(b, 3)
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: url}, push.PushOptions{})
+	if !errors.Is(err, backend.ErrForbidden) {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

@@ -402,3 +402,35 @@ func TestLongMark(t *testing.T) {
 		t.Error("a mark without end was accepted")
 	}
 }
+
+// Bodies are packed on the way to another machine, and the bytes are the same.
+func TestPacked(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	b := box.open(t, backend.OpenOptions{Below: "laptop/omp"})
+	b.Pack()
+	want := strings.Repeat("{\"tomatoes\":1}\n", 100_000)
+	at, err := b.Overwrite(t.Context(), backend.Log{Name: "a.jsonl"}, "m", strings.NewReader(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := backend.ReadAll(t.Context(), box.archive, backend.Log{Name: "laptop/omp/a.jsonl", Generation: at.Generation, Size: at.Size}); err != nil || string(got) != want {
+		t.Errorf("%d bytes arrived, %v", len(got), err)
+	}
+	if got, err := backend.ReadAll(t.Context(), b, at); err != nil || string(got) != want {
+		t.Errorf("%d bytes came back, %v", len(got), err)
+	}
+	n := 0
+	for _, err := range b.Read(t.Context(), at, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	for range b.List(t.Context(), "") {
+		n++
+	}
+	if n != 100_001 {
+		t.Errorf("%d records and logs", n)
+	}
+}

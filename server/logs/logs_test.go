@@ -19,6 +19,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/backend/remote/protocol"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/logs"
@@ -333,5 +334,45 @@ func TestPlainBackend(t *testing.T) {
 	}
 	if status, _ := ask(t, "POST", s.URL+"/logs/overwrite?name=m/omp/b.jsonl", "{}\n"); status != 501 {
 		t.Errorf("overwrite: %d", status)
+	}
+}
+
+// Bodies and answers may be packed.
+func TestPacked(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	s := start(t, logs.Options{Backend: b}, nil)
+	want := strings.Repeat("{\"herbs\":1}\n", 100_000)
+	for _, c := range []struct {
+		method, path string
+		body         io.Reader
+	}{
+		{"POST", "/logs/create?name=m/omp/a.jsonl", protocol.NewPacking(strings.NewReader(want))},
+		{"GET", "/logs/content?name=m/omp/a.jsonl", nil},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, s.URL+c.path, c.body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept-Encoding", "zstd")
+		if c.body != nil {
+			req.Header.Set("Content-Encoding", "zstd")
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		r, err := protocol.Unpack(res.Header.Get("Content-Encoding"), res.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(r)
+		if err != nil || res.StatusCode != 200 {
+			t.Fatalf("%s: %d %.200s, %v", c.path, res.StatusCode, got, err)
+		}
+		if c.method == "GET" && (string(got) != want || res.Header.Get("Content-Encoding") != "zstd") {
+			t.Errorf("%d bytes, packed with %q", len(got), res.Header.Get("Content-Encoding"))
+		}
 	}
 }

@@ -105,6 +105,6 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 	if err != nil {
 		return backend.Log{}, "", err
 	}
-	b.notices.changed(b.prefix + at.Name)
+	b.wrote(m)
 	return now, to, nil
 }

@@ -9,7 +9,7 @@
 //
 // A log is a row of treeline.log: generation, size, time of the last change. Its records are rows of treeline.record, exact
 // bytes with their line ends, at their byte offset. A record longer than a piece (1 MB) is several rows. Rows are never changed:
-// Replace makes a new generation, and old ones are kept for 30 days, so a reader that holds one reads on. Sweep purges them. A
+// Replace makes a new generation, and old ones are kept for 30 days, so a reader that holds one reads on. Later writes purge them. A
 // removed log leaves a row, a tombstone, which keeps the generation counting and is shown by Marks.
 //
 // # Writing
@@ -96,6 +96,9 @@ type core struct {
 	notices notices
 	feed    feed
 
+	purged  atomic.Int64 // when purge ran last
+	purging sync.WaitGroup
+
 	views int // guarded by cores.mu
 }
 
@@ -150,6 +153,7 @@ func (cs *cores) release(root string, c *core) {
 	cs.mu.Unlock()
 	if last {
 		c.notices.stop()
+		c.purging.Wait()
 		c.db.Close()
 	}
 }

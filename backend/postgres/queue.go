@@ -130,7 +130,7 @@ func (c *core) send(batch []*pending) {
 			if err != nil {
 				op.err = errUnmatched // one at a time
 			} else if op.err == nil {
-				c.notices.changed(op.b.prefix + op.m.name)
+				op.b.wrote(op.m)
 			}
 		}
 	}

@@ -19,11 +19,36 @@ const (
 	// Some generations at a time, so that no transaction is long. The one that a log has now is never among them.
 	sqlPurge = `with old as (delete from treeline.retired where (log, generation) in (
 				select r.log, r.generation from treeline.retired r join treeline.log l using (log)
-				where starts_with(l.name, $1) and r.until < least(now(), $2) limit 100)
+				where starts_with(l.name, $1) and r.until < least(now(), $2) limit 100 for update of r skip locked)
 			returning log, generation),
 		gone as (delete from treeline.record r using old where r.log = old.log and r.generation = old.generation)
 		select count(*) from old`
 )
+
+// purgeEvery is the least time between two purges of a process.
+const purgeEvery = time.Hour
+
+// purge purges old generations of all logs in the background. It is called when a generation was retired: what is never replaced
+// leaves nothing to purge, and what is replaced often is purged often.
+func (c *core) purge() {
+	now, last := c.clock().UnixNano(), c.purged.Load()
+	if last != 0 && now-last < int64(purgeEvery) || !c.purged.CompareAndSwap(last, now) {
+		return
+	}
+	c.purging.Go(func() {
+		// Close waits for this, so that a short process purges too, but not for long.
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		for n := 1; n > 0; {
+			err := c.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+				return p.QueryRow(ctx, sqlPurge, "", c.clock()).Scan(&n)
+			})
+			if err != nil {
+				return // the next purge does it
+			}
+		}
+	})
+}
 
 // Sweep implements backend.Sweeper: it purges generations of its logs that were replaced or removed, and whose 30 days were
 // over before that time.

@@ -161,8 +161,17 @@ func (b *Backend) mutate(ctx context.Context, m *mutation, sent bool, unmatched 
 	if err != nil {
 		return backend.Log{}, err
 	}
-	b.notices.changed(b.prefix + m.name)
+	b.wrote(m)
 	return now, nil
+}
+
+// wrote is called after a mutation.
+func (b *Backend) wrote(m *mutation) {
+	b.notices.changed(b.prefix + m.name)
+	switch m.sql {
+	case sqlReplace, sqlRemove, sqlCut:
+		b.purge()
+	}
 }
 
 // recognise finds out whether an earlier attempt of a mutation was executed: then its bytes are where it puts them.

@@ -21,7 +21,7 @@ import (
 // Errors that callers tell apart with errors.Is.
 var (
 	// ErrToken: the server needs a token, or another one.
-	ErrToken = errors.New("the server does not accept the token")
+	ErrToken = errors.New("no valid token")
 	// ErrForbidden: the token does not allow it.
 	ErrForbidden = backend.ErrForbidden
 	// ErrNotServer: what answers is no treeline server with an archive, or an older one.
@@ -96,9 +96,9 @@ func (c *core) refused(res *http.Response) error {
 		to := plain(res.Header.Get("Location"))
 		return fmt.Errorf("%s leads to %q, which is not followed, since the token is for one server only: give that URL if it is right: %w", host, to, ErrNotServer)
 	case res.StatusCode == http.StatusUnauthorized && c.token == "":
-		return fmt.Errorf("%s needs a token, and none is set: %w", host, ErrToken)
+		return fmt.Errorf("%s: %w: the server needs one, and none is set", host, ErrToken)
 	case res.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("%w: %s: the token is wrong, expired or revoked", ErrToken, host)
+		return fmt.Errorf("%s: %w: it is wrong, expired or revoked", host, ErrToken)
 	case res.StatusCode == http.StatusForbidden && text != "":
 		return &refusal{host + ": " + text, ErrForbidden}
 	case res.StatusCode == http.StatusBadGateway, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusGatewayTimeout:

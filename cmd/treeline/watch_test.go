@@ -53,8 +53,10 @@ func (b *background) found(text string) bool {
 //
 //	background start treeline watch --all
 //	background await 'some text'
-//	background url SERVER
+//	background url VARIABLE
 //	background end
+//
+// url sets a variable to the URL of a server, which is the first line that it prints.
 func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	running := ts.Value(backgroundKey{}).(map[string]*background)
 	if args[0] == "start" {

@@ -46,6 +46,7 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 		return nil, err
 	}
 	defer c.Release()
+	d.reached.Store(d.pool)
 	next, err := d.look(ctx, c.Conn(), write)
 	if err != nil {
 		return nil, err
@@ -87,12 +88,7 @@ func (d *DB) Direct() bool {
 }
 
 // Reached gives the pool if the server was reached before, else nil.
-func (d *DB) Reached() *pgxpool.Pool {
-	if l := d.link.Load(); l != nil {
-		return l.pool
-	}
-	return nil
-}
+func (d *DB) Reached() *pgxpool.Pool { return d.reached.Load() }
 
 // Write does something that changes the database. It makes the schema if need be. After a lost connection it does it again;
 // again is set if an earlier attempt may have been executed.
@@ -126,7 +122,7 @@ func (d *DB) persist(ctx context.Context, write bool, do func(p *pgxpool.Pool, a
 		if err == nil {
 			err = do(l.pool, sent)
 		}
-		known := d.link.Load() // nil: the server was never reached, so the address may be wrong
+		known := d.Reached() // nil: never, so the address may be wrong
 		if err == nil || known == nil || !lost(err) || ctx.Err() != nil || d.ctx.Err() != nil {
 			return d.plain(ctx, err)
 		}
@@ -136,7 +132,7 @@ func (d *DB) persist(ctx context.Context, write bool, do func(p *pgxpool.Pool, a
 		} else if time.Now().After(deadline) {
 			return d.plain(ctx, err)
 		}
-		known.pool.Reset() // the other connections are lost too
+		known.Reset() // the other connections are lost too
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

@@ -49,10 +49,11 @@ type DB struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
 
-	mu     sync.Mutex // held while it connects
-	pool   *pgxpool.Pool
-	pooled atomic.Bool // a pooler is between us and the server
-	link   atomic.Pointer[link]
+	mu      sync.Mutex // held while it connects
+	pool    *pgxpool.Pool
+	reached atomic.Pointer[pgxpool.Pool] // pool, once it had a connection
+	pooled  atomic.Bool                  // a pooler is between us and the server
+	link    atomic.Pointer[link]
 }
 
 // Open reads a URL as pgx does. It makes no connection yet. No error has the password.

@@ -29,9 +29,10 @@ create table treeline.record (
 create table treeline.retired (
 	log        uuid not null,
 	generation bigint not null,
-	until      timestamptz not null,
+	until      timestamptz not null,      -- then its records are purged
 	primary key (log, generation)
 );
+create index retired_until on treeline.retired (until);
 
 -- What tells this archive from others, for programs that note what they have copied to it.
 create table treeline.identity (

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -390,5 +391,25 @@ func TestRankLimited(t *testing.T) {
 	}
 	if after := score(); before == 0 || after != before {
 		t.Errorf("the score was %v and is %v", before, after)
+	}
+}
+
+// A cursor that no page gave is refused as one, in every order.
+func TestHostileCursors(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "cursors")
+	f := a.shared()
+	for _, order := range place.Orders {
+		for _, text := range []string{`{}`, `{"Key":[1]}`, `{"Key":{"a":1}}`, `{"Key":true}`, `{"Key":1,"Name":"\u0000"}`, `{"Key":"a","Name":"\u0000"}`, `{"Key":1e400}`, `[]`, `x`} {
+			_, err := f.List(a.Context(), find.ListOptions{Order: order, Limit: 1, After: base64.RawURLEncoding.EncodeToString([]byte(text))})
+			if !errors.Is(err, find.ErrCursor) {
+				t.Errorf("%s by %s: %v", text, order, err)
+			}
+		}
+		for _, text := range []string{`{"Key":"' or 1=1 --","Name":"' or 1=1 --"}`, `{"Key":-9,"Name":"%_\\"}`, `{"Key":0.5}`} {
+			if page, err := f.List(a.Context(), find.ListOptions{Order: order, Limit: 1, After: base64.RawURLEncoding.EncodeToString([]byte(text))}); err != nil && !errors.Is(err, find.ErrCursor) {
+				t.Errorf("%s by %s: %v, %v", text, order, page, err)
+			}
+		}
 	}
 }

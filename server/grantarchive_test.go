@@ -257,3 +257,33 @@ func TestLimitedArchiveEvents(t *testing.T) {
 		}
 	}
 }
+
+// A stream ends when its token is revoked: a stolen one hears nothing more.
+func TestRevokedEvents(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	base := m.listen()
+	var streams []*listener
+	for _, path := range []string{"/api/v1/logs/events", "/api/v1/events"} {
+		streams = append(streams, m.hearAs(base+path, "", "Bearer "+m.tokens["looker"]))
+	}
+	_, err := m.book.Revoke(t.Context(), "looker", m.now)
+	m.must(err)
+	m.now = m.now.Add(time.Minute)
+	if code, body := m.sends("everything", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000bb")); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, l := range streams {
+		for open := true; open; {
+			var e [3]string
+			select {
+			case e, open = <-l.events:
+			case <-time.After(10 * time.Second):
+				t.Fatal("a stream of a revoked token goes on")
+			}
+			if strings.Contains(e[2], "new.jsonl") || strings.Contains(e[2], "0000000000bb") {
+				t.Errorf("a revoked token hears %v", e)
+			}
+		}
+	}
+}

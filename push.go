@@ -26,7 +26,7 @@ func pulledRoots(data string) (list []place.ExtraRoot) {
 			continue // a list of it says why
 		}
 		for _, source := range sources {
-			list = append(list, place.ExtraRoot{Path: filepath.Join(dir, origin, source), Dialect: push.Agent(source)})
+			list = append(list, place.ExtraRoot{Path: filepath.Join(dir, origin, source), Dialect: push.Agent(source), Origin: origin})
 		}
 	}
 	return list

@@ -20,7 +20,7 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how the source is known.
 	Why Why
-	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive.
+	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive or was pulled from one.
 	Origin string
 	// Err says why nothing of the place is known: it could not be asked for its sources.
 	Err error
@@ -55,6 +55,7 @@ type Why string
 const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
+	WhyPulled  Why = "pulled"  // its sessions were pulled from another machine
 	WhyAsked   Why = "asked"   // Options.Roots names it
 	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
@@ -65,6 +66,18 @@ type ExtraRoot struct {
 	Path string
 	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
+	// Origin is the machine that the sessions were pulled from; "" for other places. Path is then laid out as PulledRoot says.
+	Origin string
+}
+
+// PulledRoot is where sessions that were pulled from another machine lie in a folder: as in the agent's own, and as files where the
+// agent has a database.
+func PulledRoot(d dialect.Dialect, dir string) dialect.Root {
+	root := d.Layout().RootAt(dir)
+	if root.Driver != "" {
+		root = dialect.Root{Sessions: Join(dir, "sessions")}
+	}
+	return root
 }
 
 // NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
@@ -273,6 +286,12 @@ func (m *Machine) allPlaces() []Source {
 	sessions := slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) })
 	var inner, added []Source
 	for _, e := range m.opt.Extra {
+		if e.Origin != "" {
+			if src := m.pulled(e); !IsRuns(src.Dialect) {
+				added = append(added, src)
+			}
+			continue
+		}
 		at := m.sourcesAt(sessions, e.Path)
 		d, err := m.Dialect(e.Dialect)
 		if err == nil {
@@ -296,6 +315,15 @@ func (m *Machine) allPlaces() []Source {
 	}
 	known := slices.Concat(inner, slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) }))
 	return slices.Concat(inner, agents, m.beside(known, added))
+}
+
+// pulled is the source of sessions that were pulled from another machine.
+func (m *Machine) pulled(e ExtraRoot) Source {
+	d, err := m.Dialect(e.Dialect)
+	if err != nil {
+		d = m.opt.Dialects[0] // of a program that knows more
+	}
+	return Source{Dialect: d, Assumed: err != nil, Root: PulledRoot(d, e.Path), Why: WhyPulled, Origin: e.Origin}
 }
 
 // override gives a source for which a dialect is named precedence over the places of agents of the same family. whole: it
@@ -351,6 +379,12 @@ func (m *Machine) runSources() []Source {
 		add(src)
 		for _, e := range m.opt.Extra {
 			named, err := m.Dialect(e.Dialect)
+			if e.Origin != "" {
+				if err == nil && named == src.Dialect {
+					add(m.pulled(e))
+				}
+				continue
+			}
 			// A root that was added for the agent by its name, or one that looks like the agent's.
 			if err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil {
 				add(Source{Dialect: src.Dialect, Root: m.rootAt(src.Dialect.Layout(), e.Path), Why: WhyConfig})
@@ -389,7 +423,7 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
 		dir := Dir(p.Root.Sessions)
-		if p.Why == WhyConfig {
+		if p.Why == WhyConfig || p.Why == WhyPulled || p.Why == WhyOwn {
 			dir = p.Root.Sessions // it may be any folder: its neighbours are not its own
 		}
 		if !Within(dir, path) {

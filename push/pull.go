@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -214,10 +213,7 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	if err != nil {
 		d = p.c.m.Dialects()[0] // of a program that knows more
 	}
-	root := d.Layout().RootAt(place.Join(dir, origin, name))
-	if root.Driver != "" {
-		root = dialect.Root{Sessions: place.Join(dir, origin, name, "sessions")} // files, though the agent has a database
-	}
+	root := place.PulledRoot(d, place.Join(dir, origin, name))
 	s := &source{Source: place.Source{Dialect: d, Root: root}, name: name}
 	if s.b, err = p.c.m.Open(root.Sessions); err != nil {
 		return nil, err

@@ -273,10 +273,8 @@ func (m *Machine) BaseOf(r dialect.Root) string {
 // is not the one that the file lies in. It is "" for a log of another machine, in an archive or pulled from one: what is made of
 // such a log goes to this machine's own part.
 func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
-	if src, _, ok := m.sourceOf(path); ok && src.Origin != m.opt.Origin {
-		return ""
-	}
-	if src, ok := sourceIn(m.places(), path); ok && src.Why == WhyPulled {
+	src, _, archived := m.sourceOf(path)
+	if near, ok := sourceIn(m.places(), path); ok && near.Why == WhyPulled || archived && src.Origin != m.opt.Origin {
 		return ""
 	}
 	return m.folderOf(d, path)

@@ -46,15 +46,13 @@ func (r *Row) When() time.Time {
 	if r.Dialect == nil {
 		return r.Log.Time
 	}
-	var order dialect.Order
+	at, order := session.Time{}, dialect.OrderChanged
 	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok {
 		order = o.Order()
 	}
-	var at session.Time
-	switch {
-	case order == dialect.OrderNames:
+	if order == dialect.OrderNames {
 		at = r.Created
-	case order == dialect.OrderActive, r.Source.Origin != "":
+	} else if order == dialect.OrderActive || r.Source.Origin != "" {
 		at = r.Active
 	}
 	// A log without such a time is ordered by its own.

@@ -66,18 +66,8 @@ type ExtraRoot struct {
 	Path string
 	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
-	// Origin is the machine that the sessions were pulled from; "" for other places. Path is then laid out as PulledRoot says.
+	// Origin is the machine that the sessions in the folder Path were pulled from; "" for other places.
 	Origin string
-}
-
-// PulledRoot is where sessions that were pulled from another machine lie in a folder: as in the agent's own, and as files where the
-// agent has a database.
-func PulledRoot(d dialect.Dialect, dir string) dialect.Root {
-	root := d.Layout().RootAt(dir)
-	if root.Driver != "" {
-		root = dialect.Root{Sessions: Join(dir, "sessions")}
-	}
-	return root
 }
 
 // NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
@@ -286,14 +276,14 @@ func (m *Machine) allPlaces() []Source {
 	sessions := slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) })
 	var inner, added []Source
 	for _, e := range m.opt.Extra {
+		at := m.sourcesAt(sessions, e.Path)
+		d, err := m.Dialect(e.Dialect)
 		if e.Origin != "" {
-			if src := m.pulled(e); !IsRuns(src.Dialect) {
-				added = append(added, src)
+			if err == nil && !IsRuns(d) {
+				added = append(added, Source{Dialect: d, Root: dialect.Root{Sessions: e.Path}, Why: WhyPulled, Origin: e.Origin})
 			}
 			continue
 		}
-		at := m.sourcesAt(sessions, e.Path)
-		d, err := m.Dialect(e.Dialect)
 		if err == nil {
 			d = Sessions(d)
 			at = []Source{{Dialect: d, Root: m.rootAt(d.Layout(), e.Path)}}
@@ -315,15 +305,6 @@ func (m *Machine) allPlaces() []Source {
 	}
 	known := slices.Concat(inner, slices.DeleteFunc(slices.Clone(agents), func(src Source) bool { return IsRuns(src.Dialect) }))
 	return slices.Concat(inner, agents, m.beside(known, added))
-}
-
-// pulled is the source of sessions that were pulled from another machine.
-func (m *Machine) pulled(e ExtraRoot) Source {
-	d, err := m.Dialect(e.Dialect)
-	if err != nil {
-		d = m.opt.Dialects[0] // of a program that knows more
-	}
-	return Source{Dialect: d, Assumed: err != nil, Root: PulledRoot(d, e.Path), Why: WhyPulled, Origin: e.Origin}
 }
 
 // override gives a source for which a dialect is named precedence over the places of agents of the same family. whole: it
@@ -379,14 +360,8 @@ func (m *Machine) runSources() []Source {
 		add(src)
 		for _, e := range m.opt.Extra {
 			named, err := m.Dialect(e.Dialect)
-			if e.Origin != "" {
-				if err == nil && named == src.Dialect {
-					add(m.pulled(e))
-				}
-				continue
-			}
 			// A root that was added for the agent by its name, or one that looks like the agent's.
-			if err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil {
+			if e.Origin == "" && (err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil) {
 				add(Source{Dialect: src.Dialect, Root: m.rootAt(src.Dialect.Layout(), e.Path), Why: WhyConfig})
 			}
 		}

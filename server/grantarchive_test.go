@@ -65,7 +65,7 @@ func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
 	}
 	writers = &[]string{}
 	m.start(func(o *server.Options) {
-		o.Access, o.Write, o.Clock, o.Archive = m.book, true, func() time.Time { return m.now }, all
+		o.Access, o.Write, o.Clock, o.Archive = m.book, true, m.clock, all
 		o.ArchiveAs = func(writer string) (backend.Backend, error) {
 			*writers = append(*writers, writer)
 			return m.store.OpenAs(writer, root, "")
@@ -207,7 +207,7 @@ func TestLimitedHold(t *testing.T) {
 	}
 	_, err = all.Replace(t.Context(), at, []byte(strings.TrimSpace(head(vaulted))))
 	m.must(err)
-	m.now = m.now.Add(time.Minute)
+	m.later(time.Minute)
 	if code, body := m.sends("reader", "GET", old, ""); code == 200 || strings.Contains(body, "combination") {
 		t.Errorf("%d %s", code, body)
 	}
@@ -269,7 +269,7 @@ func TestRevokedEvents(t *testing.T) {
 	}
 	_, err := m.book.Revoke(t.Context(), "looker", m.now)
 	m.must(err)
-	m.now = m.now.Add(time.Minute)
+	m.later(time.Minute)
 	if code, body := m.sends("everything", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000bb")); code != 200 {
 		t.Fatalf("%d %s", code, body)
 	}

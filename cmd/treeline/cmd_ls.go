@@ -335,10 +335,10 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 	if extra != nil {
 		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
 	}
-	// In an archive, where sessions of several machines are.
+	// In an archive, where sessions of several machines are: which one matters more than how large a session is.
 	origin := slices.IndexFunc(rows, func(r place.Row) bool { return r.Source.Origin != "" }) >= 0
 	if origin {
-		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 1})
+		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 4})
 	}
 	t.grow(len(rows))
 	row := make([]string, 0, len(t)) // reused: a list may have ten thousand rows

@@ -44,6 +44,9 @@ func (a *app) addStore(root *cobra.Command) {
 			continue
 		}
 		cmd.Flags().StringVar(&a.archive, "store", "", "work on the archive at `URL`, such as postgres://host/db, instead of this machine")
+		if name == "new" {
+			continue // what a machine makes is its own
+		}
 		cmd.Flags().StringVar(&a.origin, "origin", "", "with --store: only the sessions of the machine `NAME`, or the beginning of a name")
 	}
 }

@@ -272,8 +272,12 @@ func (a *app) notSessions(files []string) {
 	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
 }
 
-// nothingHere says what to do on a machine without sessions.
+// nothingHere says what to do on a machine, or with an archive, without sessions.
 func (a *app) nothingHere() {
+	if a.archive != "" {
+		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
+		return
+	}
 	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
 }
 

@@ -130,6 +130,9 @@ func (a *app) hint(err error) error {
 	default:
 		return err
 	}
+	if a.archive != "" {
+		more = strings.Replace(more, " ls --all'", " ls --all --store URL'", 1)
+	}
 	return fmt.Errorf("%w; %s", err, more)
 }
 

@@ -119,13 +119,16 @@ func (c *core) refused(res *http.Response) error {
 	case text != "" && (ours || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed):
 		return fmt.Errorf("%s: %s", host, text)
 	case text != "":
-		return fmt.Errorf("%s: %w: it is a treeline server of an older version", host, ErrNotServer)
+		return fmt.Errorf("%s%s: %w: the path is another one, or the server is of an older version", host, c.base.Path, ErrNotServer)
 	}
 	return c.stranger(res)
 }
 
 // stranger is the error for an answer that no treeline server gives.
 func (c *core) stranger(res *http.Response) error {
+	if c.base.Scheme == "http" && res.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%s: %w: it may speak TLS: use https", c.base.Host, ErrNotServer)
+	}
 	return fmt.Errorf("%s%s: %w (it answers %s, %.60q)", c.base.Host, c.base.Path, ErrNotServer, c.plain(res.Status), c.plain(res.Header.Get("Content-Type")))
 }
 

@@ -281,29 +281,6 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
-// Streamer is a Backend that can create a log that is larger than the memory.
-type Streamer interface {
-	// CreateFrom is Create for records that come one after the other. Each is valid until the next step. It ends at the
-	// first error, and then there is no log.
-	CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (Log, error)
-}
-
-// CreateFrom creates a log of records that come one after the other. If the Backend is not a Streamer, they are collected
-// first.
-func CreateFrom(ctx context.Context, b Backend, name string, records iter.Seq2[[]byte, error]) (Log, error) {
-	if s, ok := b.(Streamer); ok && Lines(b, name) {
-		return s.CreateFrom(ctx, name, records)
-	}
-	var list [][]byte
-	for r, err := range records {
-		if err != nil {
-			return Log{}, err
-		}
-		list = append(list, bytes.Clone(r))
-	}
-	return b.Create(ctx, name, list...)
-}
-
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
 type Rewriter interface {
 	// ReplaceShared is Replace, and says what other programs wrote meanwhile.

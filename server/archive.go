@@ -44,6 +44,11 @@ func archived() (list []operation) {
 // may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
 // does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
 func (r *request) may(ctx context.Context, name string, write bool, head []byte) error {
+	if write {
+		if err := r.mayWrite(); err != nil {
+			return err // an operation that reads asks, too: what a writer may know is more
+		}
+	}
 	path := r.s.store.ArchivedPath(name)
 	switch {
 	case head == nil:

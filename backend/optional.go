@@ -147,11 +147,11 @@ func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
 	}
 	defer r.Close()
 	all := make([]byte, at.Size)
-	return all, readFull(r, at.Name, all, 0)
+	return all, ReadFull(r, at.Name, all, 0)
 }
 
-// readFull fills p, and returns ErrChanged if the log ends before that.
-func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
+// ReadFull fills p with the bytes of an open log at an offset, and returns ErrChanged if the log ends before that.
+func ReadFull(r io.ReaderAt, name string, p []byte, offset int64) error {
 	if len(p) == 0 {
 		return nil
 	}
@@ -190,10 +190,10 @@ func Ends(ctx context.Context, b Backend, at Log, head, tail []byte) (inHead, in
 func ReadEnds(r io.ReaderAt, at Log, head, tail []byte) (inHead, inTail int, err error) {
 	inHead = int(min(int64(len(head)), at.Size))
 	inTail = int(min(int64(len(tail)), at.Size-int64(inHead)))
-	if err := readFull(r, at.Name, head[:inHead], 0); err != nil {
+	if err := ReadFull(r, at.Name, head[:inHead], 0); err != nil {
 		return 0, 0, err
 	}
-	if err := readFull(r, at.Name, tail[:inTail], at.Size-int64(inTail)); err != nil {
+	if err := ReadFull(r, at.Name, tail[:inTail], at.Size-int64(inTail)); err != nil {
 		return 0, 0, err
 	}
 	return inHead, inTail, nil

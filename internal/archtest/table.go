@@ -131,7 +131,7 @@ var importTable = []row{
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
 	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
-	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/redact",
+	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/rawjson internal/redact",
 		why: "copies are made of bytes; only where two copies have diverged does it matter what a record says"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},

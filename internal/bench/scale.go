@@ -254,7 +254,8 @@ func privateMemory(pid int) (sum float64, err error) {
 	return sum, err
 }
 
-// needs adds rows of what so many agents need.
+// needs adds rows of what so many agents need. The fewest syncs are those of a busy server, where appends share them; the most are
+// one for each append.
 func (c *costs) needs(b *bench, agents float64) {
 	rate := agents / entryEvery.Seconds()
 	add := func(what, figure, baseline string) {
@@ -265,11 +266,10 @@ func (c *costs) needs(b *bench, agents float64) {
 		fmt.Sprintf("%.0f appends/s", rate))
 	way := func(name string, p *perAppend, connections float64, baseline string) {
 		servers := math.Ceil(rate / (p.most / 2)) // half of what a server can do, so that it keeps up after a pause
-		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f commits/s, %.0f syncs/s, %.0f connections",
-			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.commits, rate*p.syncs, connections), fmt.Sprintf("%s; %.0f servers like this one", baseline, servers))
+		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f to %.0f syncs/s, %.0f connections",
+			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.syncs, rate, connections), fmt.Sprintf("%s; %.0f servers like this one", baseline, servers))
 	}
-	way("each connects", &c.direct, agents, fmt.Sprintf("%.2g GB of memory for idle connections", agents*c.memory/1e9))
-	// Connections that are busy on average (rate times latency), doubled so that bursts do not wait.
-	way("through https", &c.https, math.Ceil(2*rate*c.https.commits*c.latency.Seconds())+1,
-		fmt.Sprintf("%.2g cores of treeline serve", rate*c.cpu.Seconds()))
+	way("each connects", &c.direct, agents, fmt.Sprintf("%.3g GB of memory for idle connections", agents*c.memory/1e9))
+	// Connections that are busy on average (rate times latency), doubled so that bursts do not wait, and one for notices.
+	way("through https", &c.https, math.Ceil(2*rate*c.latency.Seconds())+1, fmt.Sprintf("%.2g cores of treeline serve", rate*c.cpu.Seconds()))
 }

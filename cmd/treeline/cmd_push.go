@@ -80,13 +80,11 @@ func (f *pushFlags) check() error {
 // push pushes once, or with --watch until it is interrupted.
 func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushOptions) error {
 	s, err := a.writeStore()
+	if err == nil {
+		err = f.checkSources(s)
+	}
 	if err != nil {
 		return err
-	}
-	for _, name := range opt.Sources {
-		if err := s.CheckSource(push.Agent(name)); err != nil {
-			return usageError{err}
-		}
 	}
 	if !a.json && opt.Redact {
 		a.notice("secrets are replaced before sessions leave this machine; --no-redact copies them exactly")

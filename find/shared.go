@@ -1,7 +1,6 @@
 package find
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +30,7 @@ func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *F
 const (
 	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
 	// update goes on where it was.
-	changesMost = 256
+	changesMost = 1024
 	// putBytes and putLogs are how much is put in one transaction.
 	putBytes = 4 << 20
 	putLogs  = 64
@@ -152,7 +151,7 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			return
 		default:
 			for i := range l.Chunks {
-				size += len(l.Chunks[i].Sig) + 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
+				size += 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
 			}
 			p.add(index.Update{Source: folder, Put: []index.Log{l}}, size)
 			if l.Summary.First != 0 && p.firsts != nil {
@@ -217,7 +216,7 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	// The signer is used again for the next log.
 	l.Chunks = slices.Clone(l.Chunks)
 	for i := range l.Chunks {
-		l.Chunks[i].Sig = bytes.Clone(l.Chunks[i].Sig)
+		l.Chunks[i].Sig = nil // the keys are put
 	}
 	return l, nil
 }

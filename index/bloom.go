@@ -52,27 +52,3 @@ func (c *Kept) HasBigram(g int) bool {
 	at := len(c.Sig) - twoSize + g>>3
 	return at >= 0 && (c.Sig[at]&(1<<(g&7)) != 0 || !c.sound(at))
 }
-
-// Probe says where a signature has the bits of a phrase, for a database that looks at them itself. The bits are in block
-// Block*blocks>>32 of the signature, if it has so many blocks of BlockBits bits, without the SignatureTail bytes at its end.
-type Probe struct {
-	Block int64
-	Bits  [gramProbes]int64
-}
-
-// The shape of a signature; see Probe.
-const (
-	BlockBits     = 8 * blockSize
-	SignatureTail = twoSize
-)
-
-// ProbeOf returns the bits of a phrase, or of what else HasGram is asked for.
-func ProbeOf(key uint64) (p Probe) {
-	p.Block = int64(key >> 32)
-	h := word.Mix(key, seedBit)
-	for i := range p.Bits {
-		p.Bits[i] = int64(h>>3%blockSize*8 + h&7)
-		h >>= 10
-	}
-	return p
-}

@@ -182,6 +182,8 @@ type Position struct {
 	Name string
 	// Tried means something to the Search that gave the position.
 	Tried int `json:",omitempty"`
+	// Rest too: what is left of an answer.
+	Rest any `json:"-"`
 }
 
 // PositionOf is the position of a log in an order.

@@ -47,7 +47,7 @@ type Chunk struct {
 	// Sig and Flags hold hashes and no text. Kept asks them.
 	Sig   []byte
 	Flags byte
-	// Words are the keys of words and of characters beyond ASCII, Grams the numbers of ASCII trigrams and bigrams, in no order;
+	// Words are the keys of words, of phrases and of characters beyond ASCII, Grams the numbers of ASCII trigrams and bigrams, in no order;
 	// see query.Keys. They are there if the Signer lists them. A chunk with too many has none.
 	Words []uint64
 	Grams []uint16
@@ -75,7 +75,6 @@ type Signer struct {
 	seen  keySet                          // all keys
 	words []uint64                        // keys with wordProbes
 	grams []uint64                        // keys with gramProbes
-	wides []uint64                        // those of grams that are no phrases, if they are listed
 	ascii [word.Ranks * word.Ranks]uint64 // ASCII trigrams that occur: for the first two characters, bits for the third
 	two   [word.Ranks]uint64              // ASCII bigrams outside of such trigrams: for the first character, bits for the second
 	flags byte
@@ -100,7 +99,7 @@ func (s *Signer) Reset() {
 func (s *Signer) clear() {
 	s.runs.clear()
 	s.seen.clear()
-	s.words, s.grams, s.wides = s.words[:0], s.grams[:0], s.wides[:0]
+	s.words, s.grams = s.words[:0], s.grams[:0]
 	clear(s.ascii[:])
 	clear(s.two[:])
 	s.flags, s.open = 0, false
@@ -159,7 +158,7 @@ func (s *Signer) cut() {
 	}
 	c := Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags}
 	if s.List && size > 0 {
-		c.Words, c.Grams = slices.Concat(s.words, s.wides), s.listGrams()
+		c.Words, c.Grams = slices.Concat(s.words, s.grams), s.listGrams()
 	}
 	s.chunks = append(s.chunks, c)
 	s.clear()
@@ -321,9 +320,6 @@ func (s *Signer) addGram(a, b, c rune) {
 func (s *Signer) addKey(k uint64) {
 	if s.seen.add(k) {
 		s.grams = append(s.grams, k)
-		if s.List {
-			s.wides = append(s.wides, k)
-		}
 	}
 }
 

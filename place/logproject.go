@@ -44,6 +44,18 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 	return row.CWD, nil // a log that is no session has none
 }
 
+// OwnerAt gives the path of the session in whose folder the log at a path lies; "" for none.
+func (m *Machine) OwnerAt(at string) string {
+	l, err := m.Locate(at)
+	if err != nil {
+		return ""
+	}
+	if owner := sideOwner(m.DialectAt(at), l.Name); owner != "" {
+		return strings.TrimSuffix(l.Path, l.Name) + owner
+	}
+	return ""
+}
+
 // sideOwner is the name of the session in whose folder a log lies; "" for none.
 func sideOwner(d dialect.Dialect, name string) string {
 	f, ok := d.Layout().(dialect.Foldered)

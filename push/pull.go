@@ -268,16 +268,23 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	if err != nil {
 		d = p.c.m.Dialects()[0] // of a program that knows more
 	}
-	root := d.Layout().RootAt(place.Join(dir, origin, name))
-	if root.Driver != "" {
-		root = dialect.Root{Sessions: place.Join(dir, origin, name, "sessions")} // files, though the agent has a database
-	}
+	root := Root(d, place.Join(dir, origin, name))
 	s := &source{Source: place.Source{Dialect: d, Root: root}, name: name}
 	if s.b, err = p.c.m.Open(root.Sessions); err != nil {
 		return nil, err
 	}
 	p.own[origin+"/"+name] = s
 	return s, nil
+}
+
+// Root is where logs of a dialect lie in a folder for those of another machine: as in the agent's own, and as files where the agent
+// has a database.
+func Root(d dialect.Dialect, dir string) dialect.Root {
+	root := d.Layout().RootAt(dir)
+	if root.Driver != "" {
+		root = dialect.Root{Sessions: place.Join(dir, "sessions")}
+	}
+	return root
 }
 
 // chosen reports whether the filter chooses a log, apart from its project.

@@ -63,6 +63,12 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 	case len(head) == 0: // a blob, of a log that is written next
 		return nil
 	}
+	// The folder of another project's session is closed, whatever is put there.
+	if owner := r.s.store.OwnerAt(path); owner != "" {
+		if of, err := r.projectAt(ctx, owner); err == nil && !r.grant.Allows(of) {
+			return guard.Refuse(http.StatusForbidden, "the token %q is not for the session that %s belongs to", r.grant.Name, name)
+		}
+	}
 	project, err := r.s.store.ProjectOf(ctx, path, head)
 	if err == nil && !r.grant.Allows(project) {
 		err = guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q of %s", r.grant.Name, project, name)

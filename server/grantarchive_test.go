@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -166,6 +167,29 @@ func TestLimitedMissing(t *testing.T) {
 	}
 	if code, body := m.sends("reader", "POST", "/logs/missing?log="+ourLog, plan); code != 200 || !strings.Contains(body, strings.TrimSpace(plan)) {
 		t.Errorf("a blob of others is not missing: %d %s", code, body)
+	}
+}
+
+// A limited token puts nothing into the folder of another project's session, and learns nothing of that.
+func TestLimitedFolder(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	all, err := m.store.OpenWriting("team://archive", "")
+	m.must(err)
+	const id, dir = "0198a1b2-0000-4000-8000-00000000000e", "vaultbox-00000002/claude/-vault/"
+	line := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"` + id + `","cwd":%q,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"x"}}`
+	_, err = all.Create(t.Context(), dir+id+".jsonl", []byte(fmt.Sprintf(line, "/vault/secret")))
+	m.must(err)
+	for _, name := range []string{dir + id + "/subagents/agent-1.jsonl", dir + id + "/tool-results/x.txt"} {
+		for _, how := range []string{"create", "overwrite"} {
+			code, body := m.sends("writer", "POST", "/logs/"+how+"?name="+name, fmt.Sprintf(line, "/garden")+"\n")
+			if code != 403 || strings.Contains(body, "/vault/secret") {
+				t.Errorf("%s %s: %d %s", how, name, code, body)
+			}
+			if _, err := all.Stat(t.Context(), name); !errors.Is(err, backend.ErrNotExist) {
+				t.Errorf("%s is there: %v", name, err)
+			}
+		}
 	}
 }
 

@@ -118,6 +118,16 @@ func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
 	return c
 }
 
+// hasPassword reports whether a URL has a password, also if it is not valid.
+func hasPassword(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 && strings.Contains(rest[:i], ":") {
+		return true
+	}
+	_, query, _ := strings.Cut(rest, "?")
+	return strings.Contains(strings.ToLower(query), "password")
+}
+
 // progress shows how far it is, with the rate and the time left.
 func (c *copying) progress(p push.Progress) {
 	c.show.show(func() string {

@@ -25,3 +25,17 @@ func TestServices(t *testing.T) {
 		t.Error("plan9 has services")
 	}
 }
+
+// A password is noticed wherever it stands, and in an address that is not valid, too.
+func TestHasPassword(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]bool{
+		"https://team.example:8443/": false, "postgres://u@h:5/db?sslmode=disable": false, "postgres://u@h:1,i:2/db": false, "postgres://u@[::1]:5/db": false,
+		"postgres://u:p@h/db": true, "postgres://u:p@h:1,i:2/db": true, "postgres://u:p/w@h/db": true, "postgres://u@h/db?password=p": true,
+		"postgres://u@h/db?sslmode=require&sslpassword=p": true, "postgres://u:p%zz@h/db": true,
+	} {
+		if got := hasPassword(url); got != want {
+			t.Errorf("%s: %v", url, got)
+		}
+	}
+}

@@ -5,7 +5,7 @@
 //
 // They are in the schema treeline_index, which the first update makes, and which can be dropped. A row of log has all that is known
 // of one log, encoded, and beside it the columns that lists filter and sort by, with an index for each order. A row of chunk is
-// about 64 KB of a log: where it is, the keys of its words and trigrams in a GIN index, and its signature, which excludes phrases.
+// about 64 KB of a log: where it is, the keys of its words, phrases and trigrams, in a GIN index.
 // No text of a session is in it but what lists show.
 //
 // # Changes
@@ -29,6 +29,7 @@ import (
 	"embed"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -50,6 +51,8 @@ type Options struct {
 // Index is the index in a database. It connects when it is used first.
 type Index struct {
 	db *pgdb.DB
+	// waiting is about how many keys were put and not moved to the GIN index.
+	waiting atomic.Int64
 }
 
 // Open opens the index in the database at a URL. It makes no connection yet.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -153,14 +154,46 @@ func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err er
 // Put implements index.Shared.
 func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Update) error {
 	return refused(x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
 			if err := put(ctx, tx, updates); err != nil || mark == "" {
 				return err
 			}
 			_, err := tx.Exec(ctx, sqlAdvance, string(mark), int64(index.EncodingVersion), false)
 			return err
 		})
+		if err != nil {
+			return err
+		}
+		waiting := x.waiting.Add(keysOf(updates))
+		if waiting > 0 && mark != "" || waiting > waitingMost {
+			x.waiting.Add(-waiting)
+			settle(ctx, p)
+		}
+		return nil
 	}))
+}
+
+// waitingMost is how many keys may wait. A key takes about 20 bytes in the list, which has 64 MB.
+const waitingMost = 2_000_000
+
+func keysOf(updates []index.Update) (n int64) {
+	for u := range updates {
+		for l := range updates[u].Put {
+			for _, c := range updates[u].Put[l].Chunks {
+				n += int64(len(c.Words) + len(c.Grams))
+			}
+		}
+	}
+	return n
+}
+
+// settle moves the keys that wait to the GIN index. If it cannot, because only the owner of the index may, searches read the list,
+// and the server moves them when it vacuums the table or when the list is full.
+func settle(ctx context.Context, p *pgxpool.Pool) {
+	batch := &pgx.Batch{}
+	batch.Queue("select set_config('maintenance_work_mem', '128MB', true)") // for the keys of the whole list
+	batch.Queue("select gin_clean_pending_list('treeline_index.chunk_keys')")
+	_ = p.SendBatch(ctx, batch).Close()
 }
 
 // entry is a log to put.
@@ -230,7 +263,7 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 		return nil
 	}
 	_, err = tx.CopyFrom(ctx, pgx.Identifier{"treeline_index", "chunk"},
-		[]string{"log", "n", "start", "stop", "flags", "whole", "sig", "ids", "words", "grams"}, pgx.CopyFromRows(chunks))
+		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgx.CopyFromRows(chunks))
 	return err
 }
 
@@ -288,11 +321,13 @@ func chunkRow(log [16]byte, at int, l *index.Log, n int) []any {
 			ids = binary.LittleEndian.AppendUint32(ids, id)
 		}
 	}
-	sig := c.Sig
-	if sig == nil {
-		sig = []byte{}
-	}
-	return []any{log, at, c.From, c.To, int(c.Flags), c.All(), sig, ids, words, grams}
+	return []any{log, at, c.From, c.To, int(c.Flags), c.All(), ids, distinct(words), grams}
 }
 
 func wordKey(key uint64) int32 { return int32(uint32(key >> 32)) }
+
+// distinct sorts keys and leaves out those that are there twice.
+func distinct[T cmp.Ordered](keys []T) []T {
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -27,14 +26,14 @@ func (s *statement) keys(k *query.Keys) string {
 		for i, w := range k.Words {
 			words[i] = wordKey(w)
 		}
-		all = append(all, "c.words @> "+s.arg(words)+"::integer[]")
+		all = append(all, "c.words @> "+s.arg(distinct(words))+"::integer[]")
 	}
 	if len(k.Grams) > 0 {
 		grams := make([]int16, len(k.Grams))
 		for i, g := range k.Grams {
 			grams[i] = int16(uint16(g))
 		}
-		all = append(all, "c.grams @> "+s.arg(grams)+"::smallint[]")
+		all = append(all, "c.grams @> "+s.arg(distinct(grams))+"::smallint[]")
 	}
 	for _, any := range k.Anys {
 		var one []string
@@ -50,26 +49,10 @@ func (s *statement) keys(k *query.Keys) string {
 			all = append(all, "("+strings.Join(one, " or ")+")")
 		}
 	}
-	for _, key := range k.Phrases {
-		all = append(all, s.phrase(key))
-	}
 	if len(all) == 0 {
 		return ""
 	}
 	return "(" + strings.Join(all, " and ") + ")"
-}
-
-// phrase gives the condition that the signature of a chunk c has a phrase.
-func (s *statement) phrase(key uint64) string {
-	probe := index.ProbeOf(key)
-	size := fmt.Sprintf("(length(c.sig) - %d)", index.SignatureTail)
-	at := fmt.Sprintf("((%s::bigint * (%s / %d)) >> 32) * %d", s.arg(probe.Block), size, index.BlockBits/8, index.BlockBits)
-	var bits []string
-	for _, bit := range probe.Bits {
-		bits = append(bits, fmt.Sprintf("get_bit(c.sig, %s + %d) = 1", at, bit))
-	}
-	// A signature that is too short has no block.
-	return fmt.Sprintf("case when %s < %d then false else %s end", size, index.BlockBits/8, strings.Join(bits, " and "))
 }
 
 // piece is a chunk of an answer.
@@ -114,6 +97,12 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	keys := q.Keys()
 	err = x.read(ctx, func(p *pgxpool.Pool) error {
 		list, next = nil, nil
+		if sel.After != nil {
+			if pieces, ok := sel.After.Rest.([]piece); ok {
+				list, next, err = x.ofPieces(ctx, p, sel, pieces)
+				return err
+			}
+		}
 		var s statement
 		condition := s.keys(&keys)
 		// Common words are found in the newest logs, so these are looked at first.
@@ -123,7 +112,7 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 				return err
 			}
 			if len(pieces) <= rare {
-				list, err = x.ofPieces(ctx, p, sel, pieces)
+				list, next, err = x.ofPieces(ctx, p, sel, pieces)
 				return err
 			}
 		}
@@ -144,27 +133,33 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	return list, next, err
 }
 
-// ofPieces gives the logs of some chunks, as far as they fit.
-func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) ([]index.Found, error) {
+// ofPieces gives the next logs of some chunks, as far as they fit. The position after them has the chunks of the others.
+func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
 	if len(pieces) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	var logs [][16]byte
+	logs := make([][16]byte, len(pieces))
 	for i := range pieces {
-		logs = append(logs, pieces[i].log)
+		logs[i] = pieces[i].log
 	}
 	var s statement
 	s.selects(&sel)
 	s.and("l.log = any(%s)", logs)
-	sel.Limit = 0
-	return fetch(ctx, p, &s, s.page(&sel), pieces)
+	if list, err = fetch(ctx, p, &s, s.page(&sel)); err != nil {
+		return nil, nil, err
+	}
+	if sel.Limit > 0 && len(list) == sel.Limit {
+		next = list[len(list)-1].PositionOf(index.OrderUsed)
+		next.Rest = pieces
+	}
+	return join(list, pieces), next, nil
 }
 
 // ofNewest looks at the next logs in the order of their last use.
 func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, keys *query.Keys) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
-	list, err := fetch(ctx, p, &s, s.page(&sel), nil)
+	list, err := fetch(ctx, p, &s, s.page(&sel))
 	if err != nil || len(list) == 0 {
 		return nil, nil, err
 	}
@@ -188,19 +183,14 @@ func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 	return join(list, pieces), next, nil
 }
 
-// fetch reads logs. With pieces, they get them.
-func fetch(ctx context.Context, p *pgxpool.Pool, s *statement, order string, pieces []piece) (list []index.Found, err error) {
+// fetch reads logs.
+func fetch(ctx context.Context, p *pgxpool.Pool, s *statement, order string) (list []index.Found, err error) {
 	rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
 	if err != nil {
 		return nil, err
 	}
-	if err := scan(rows, func(l *index.Found) { list = append(list, *l) }); err != nil {
-		return nil, err
-	}
-	if pieces != nil {
-		list = join(list, pieces)
-	}
-	return list, nil
+	err = scan(rows, func(l *index.Found) { list = append(list, *l) })
+	return list, err
 }
 
 // join gives logs their chunks, and leaves out those that have none.

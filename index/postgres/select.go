@@ -160,12 +160,8 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 	s.selects(&sel)
 	order := s.page(&sel)
 	err = x.read(ctx, func(p *pgxpool.Pool) error {
-		list = nil
-		rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
-		if err != nil {
-			return err
-		}
-		return scan(rows, func(l *index.Found) { list = append(list, *l) })
+		list, err = fetch(ctx, p, &s, order)
+		return err
 	})
 	return list, err
 }

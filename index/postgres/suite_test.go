@@ -83,11 +83,24 @@ func (w *whole) Put(updates ...index.Update) {
 			if was, ok := known.Log(u.Source, l.Name); ok {
 				l.Before = &was.Stamp
 			}
-			put = append(put, l)
+			put = append(put, spelled(l))
 		}
 		u.Put = put
 		w.must(w.x.Put(w.t.Context(), "", u))
 	}
+}
+
+// spelled makes words of the signatures of a log, which the database does not keep, so that EachChunk can make them again.
+func spelled(l index.Log) index.Log {
+	l.Chunks = slices.Clone(l.Chunks)
+	for i := range l.Chunks {
+		c := &l.Chunks[i]
+		c.Words = nil
+		for at, b := range c.Sig {
+			c.Words = append(c.Words, uint64(at<<8|int(b))<<32)
+		}
+	}
+	return l
 }
 
 func (w *whole) Commit(context.Context) error { return nil }
@@ -118,12 +131,17 @@ func (w *whole) Catalogue() *index.Catalogue {
 func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int) {
 	for i, l := range logs {
 		sum := sha256.Sum256([]byte(w.of[l] + "/" + l.Name))
-		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, sig from treeline_index.chunk where log = $1 order by n", sum[:16])
+		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, words from treeline_index.chunk where log = $1 order by n", sum[:16])
 		w.must(err)
 		for rows.Next() {
 			var k index.Kept
 			var flags int
-			w.must(rows.Scan(&k.From, &k.To, &flags, &k.Sig))
+			var words []int32
+			w.must(rows.Scan(&k.From, &k.To, &flags, &words))
+			k.Sig = make([]byte, len(words))
+			for _, n := range words {
+				k.Sig[n>>8] = byte(n)
+			}
 			k.Flags = byte(flags)
 			take(i, &k)
 		}

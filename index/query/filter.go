@@ -28,23 +28,20 @@ type filter struct {
 	confirm      []uint64 // trigrams of words; asked last, since the key of a word excludes most
 	subs         []filter
 	anys         [][]filter
-	// ascii and wide are the trigrams and the characters of grams in another form; see Keys. phrases are those that are no characters.
-	ascii   []int
-	wide    []uint64
-	phrases []uint64
+	// ascii and wide are the trigrams and the characters of grams in another form; see Keys; wide has the phrases, too.
+	ascii []int
+	wide  []uint64
 }
 
-// Keys are what a chunk must have, for an index that can look chunks up by it: all of Words, Grams and Phrases, and what one of
+// Keys are what a chunk must have, for an index that can look chunks up by it: all of Words and Grams, and what one of
 // each of Anys asks for. An index that asks for less than this finds chunks that do not match, and loses none.
 type Keys struct {
-	// Words are the keys of words, and of characters beyond ASCII; see package word.
+	// Words are the keys of words, of phrases, and of characters beyond ASCII; see package word.
 	Words []uint64
 	// Grams are the numbers of ASCII trigrams, see word.ASCIIGram, and word.Bigrams plus those of bigrams. Trigrams of Words are
 	// not among them.
 	Grams []int
 	Anys  [][]Keys
-	// Phrases are the keys of phrases.
-	Phrases []uint64
 }
 
 // Keys returns the keys of all terms that must occur. A chunk that was too large for keys may match all the same.
@@ -61,14 +58,12 @@ func (q *Query) TermKeys() (list []Keys) {
 func (f *filter) keys() (k Keys) {
 	k.Words = slices.Concat(f.words, f.wide)
 	k.Grams = slices.Clone(f.ascii)
-	k.Phrases = slices.Clone(f.phrases)
 	for _, g := range f.bigrams {
 		k.Grams = append(k.Grams, word.Bigrams+g)
 	}
 	for i := range f.subs {
 		sub := f.subs[i].keys()
 		k.Words, k.Grams, k.Anys = append(k.Words, sub.Words...), append(k.Grams, sub.Grams...), append(k.Anys, sub.Anys...)
-		k.Phrases = append(k.Phrases, sub.Phrases...)
 	}
 	for _, any := range f.anys {
 		var list []Keys
@@ -160,7 +155,7 @@ func (f *filter) phrase(before, after []rune, boundLeft, boundRight bool) {
 		return
 	}
 	key := word.PhraseKey(word.Tail(left), word.Head(right))
-	f.grams, f.phrases = append(f.grams, key), append(f.phrases, key)
+	f.grams, f.wide = append(f.grams, key), append(f.wide, key)
 }
 
 func foldAll(runes []rune) []rune {

@@ -205,12 +205,12 @@ func loadSummaries(ctx context.Context, c *pgx.Conn, from, to int) {
 				l.Facts.Title, at, at, at, at, n % 500, n % 100_000, l.Summary.Cost, []string{"m"}, 0, 0}, nil
 		})))
 	must(c.CopyFrom(ctx, pgx.Identifier{"treeline_index", "chunk"},
-		[]string{"log", "n", "start", "stop", "flags", "whole", "sig", "ids", "words", "grams"}, pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
+		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
 			n := from + i
 			words := []int32{key(fmt.Sprint("rare", n))}
 			for range 10 {
 				words = append(words, key(fmt.Sprint("common", r.IntN(50))))
 			}
-			return []any{uuid(n), 0, 0, 1000, 0x50, false, []byte{}, []byte{}, words, []int16{}}, nil
+			return []any{uuid(n), 0, 0, 1000, 0x50, false, []byte{}, words, []int16{}}, nil
 		})))
 }

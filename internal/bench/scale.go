@@ -38,6 +38,7 @@ type perAppend struct {
 	dead    float64 // bytes that the table of logs grows, until a vacuum
 	commits float64
 	syncs   float64 // of the write-ahead log: commits at the same time share one
+	cpu     float64 // seconds of the database server; 0: not known
 	most    float64 // appends in a second
 }
 
@@ -106,7 +107,7 @@ func (m *scaleBench) number(sql string) (v float64) {
 }
 
 // counters are the figures of perAppend, as sums since the server started.
-func (m *scaleBench) counters() (list [6]float64) {
+func (m *scaleBench) counters() (list [7]float64) {
 	must(m.first.Exec(context.Background(), "checkpoint"))
 	time.Sleep(2 * time.Second) // the server's counters are late
 	syncs, pages := sqlSyncs, sqlPages
@@ -119,6 +120,7 @@ func (m *scaleBench) counters() (list [6]float64) {
 	for i, sql := range []string{sqlWritten, pages, sqlRecords, sqlLogs, sqlCommits, syncs} {
 		list[i] = m.number(sql)
 	}
+	list[6] = serverTime(int(m.number("select pg_backend_pid()::float8")))
 	return list
 }
 
@@ -156,13 +158,13 @@ func (m *scaleBench) measure(what string, all []backend.Backend, writers, logs i
 	took := m.write(all, at, writers, n)
 	closeAll(all)
 	after := m.counters()
-	for i, v := range []*float64{&c.wal, &c.pages, &c.table, &c.dead, &c.commits, &c.syncs} {
+	for i, v := range []*float64{&c.wal, &c.pages, &c.table, &c.dead, &c.commits, &c.syncs, &c.cpu} {
 		*v = (after[i] - before[i]) / float64(logs*n)
 	}
 	c.most = float64(logs*n) / took.Seconds()
 	m.b.add(row{what: fmt.Sprintf("postgres: an append of %d B, %s", entrySize, what),
 		figure:   fmt.Sprintf("%.0f B of write-ahead log, %.0f B of pages; records grow %.0f B, logs %.0f B until a vacuum", c.wal, c.pages, c.table, c.dead),
-		baseline: fmt.Sprintf("%d logs, %d appends each: %.0f/s, %.2f commits and %.2f syncs for an append", logs, n, c.most, c.commits, c.syncs)})
+		baseline: fmt.Sprintf("%d logs, %d appends each: %.0f/s, %.2f commits, %.2f syncs and %.3f ms of CPU of the server for an append", logs, n, c.most, c.commits, c.syncs, c.cpu*1e3)})
 	return c
 }
 
@@ -242,6 +244,37 @@ func (m *scaleBench) memory(n int) float64 {
 	return own
 }
 
+// serverTime is the CPU time of all processes of a database server in seconds, those that have ended included. It is found through
+// one of them. Linux tells it: 0 elsewhere.
+func serverTime(pid int) float64 {
+	const parent, user, system, endedUser, endedSystem = 1, 11, 12, 13, 14 // numbers after the name of the program
+	of := func(path string) (list []float64) {
+		data, _ := os.ReadFile(path) // it may have ended
+		_, rest, _ := strings.Cut(string(data), ") ")
+		for _, f := range strings.Fields(rest) {
+			v, _ := strconv.ParseFloat(f, 64) // the first one is a letter
+			list = append(list, v)
+		}
+		return list
+	}
+	one := of(fmt.Sprintf("/proc/%d/stat", pid))
+	if len(one) <= endedSystem {
+		return 0
+	}
+	server := of(fmt.Sprintf("/proc/%.0f/stat", one[parent]))
+	if len(server) <= endedSystem {
+		return 0
+	}
+	ticks := server[user] + server[system] + server[endedUser] + server[endedSystem]
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	for _, path := range paths {
+		if p := of(path); len(p) > endedSystem && p[parent] == one[parent] {
+			ticks += p[user] + p[system]
+		}
+	}
+	return ticks / 100 // of a second, on all systems that Go knows
+}
+
 // privateMemory is what a process shares with no other. Linux tells it.
 func privateMemory(pid int) (sum float64, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
@@ -265,9 +298,12 @@ func (c *costs) needs(b *bench, agents float64) {
 	add("a day", fmt.Sprintf("%.3g million rows, %.3g GB of records, %.3g GB of write-ahead log", rows/1e6, rows*c.https.table/1e9, rows*c.https.wal/1e9),
 		fmt.Sprintf("%.0f appends/s", rate))
 	way := func(name string, p *perAppend, connections float64, baseline string) {
-		servers := math.Ceil(rate / (p.most / 2)) // half of what a server can do, so that it keeps up after a pause
+		cores := fmt.Sprintf("%.2g busy cores of the database", rate*c.direct.cpu)
+		if p != &c.direct { // as with syncs
+			cores = fmt.Sprintf("%.2g to %s", rate*p.cpu, cores)
+		}
 		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f to %.0f syncs/s, %.0f connections",
-			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.syncs, rate, connections), fmt.Sprintf("%s; %.0f servers like this one", baseline, servers))
+			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.syncs, rate, connections), fmt.Sprintf("%s; %s", cores, baseline))
 	}
 	way("each connects", &c.direct, agents, fmt.Sprintf("%.3g GB of memory for idle connections", agents*c.memory/1e9))
 	// Connections that are busy on average (rate times latency), doubled so that bursts do not wait, and one for notices.

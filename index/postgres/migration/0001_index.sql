@@ -41,6 +41,7 @@ create index log_source on treeline_index.log (source, at desc, name);
 create index log_name on treeline_index.log (name);
 create index log_id on treeline_index.log (left(id, 8));
 create index log_models on treeline_index.log using gin (models) with (fastupdate = off);
+create index log_runs on treeline_index.log (used desc, at desc, name) where run;
 create index log_first on treeline_index.log (first) where first <> 0;
 
 create table treeline_index.chunk (
@@ -50,20 +51,20 @@ create table treeline_index.chunk (
 	stop  bigint not null,
 	flags integer not null,
 	whole boolean not null, -- too many keys: anything may occur
-	sig   bytea not null,   -- excludes phrases
 	ids   bytea not null,   -- hashes of the ids of entries
-	words integer[] not null,
-	grams smallint[] not null,
+	words integer[] not null,  -- keys of words, and of phrases
+	grams smallint[] not null, -- trigrams and bigrams
 	primary key (log, n)
 );
 
 -- Hashes do not compress.
-alter table treeline_index.chunk alter column sig set storage external;
 alter table treeline_index.chunk alter column ids set storage external;
 alter table treeline_index.chunk alter column words set storage external;
 alter table treeline_index.chunk alter column grams set storage external;
 
-create index chunk_keys on treeline_index.chunk using gin (words, grams) with (fastupdate = off);
+-- Keys that were added wait in a list of up to 64 MB. A program that has put many moves them to the index, all at once: a key that
+-- many chunks have is then looked up once, and not once for each chunk.
+create index chunk_keys on treeline_index.chunk using gin (words, grams) with (fastupdate = on, gin_pending_list_limit = 65536);
 create index chunk_whole on treeline_index.chunk (log) where whole;
 
 -- The models of all sessions, for patterns of names.

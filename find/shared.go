@@ -200,14 +200,16 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 		l, err = retry(func() (index.Log, error) { return r.f.signRun(ctx, j, &r.signer) })
 		l.Summary = index.Summary{Dialect: src.Dialect.Name()}
 		at := l.Stamp.Nanos
-		l.Facts = index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
+		l.Facts = &index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
 	} else {
 		l, err = r.read(ctx, j, src.pathOf(j.log.Name))
-		if problem := unreadable(ctx, err); problem != nil {
-			l, err = index.Log{Name: l.Name, Stamp: l.Stamp, Facts: index.Facts{Problem: problem.Error()}}, nil
+		problem := ""
+		if why := unreadable(ctx, err); why != nil {
+			l, err, problem = index.Log{Name: l.Name, Stamp: l.Stamp}, nil, why.Error()
 		}
 		if err == nil {
 			r.f.facts(ctx, &src, &l)
+			l.Facts.Problem = problem
 		}
 	}
 	if err != nil {
@@ -242,9 +244,9 @@ func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	}
 	f.m.PlaceRows(ctx, rows)
 	when := nanos(r.When())
-	l.Facts = index.Facts{
+	l.Facts = &index.Facts{
 		ID: string(r.ID), CWD: r.CWD, Title: r.Title, Parent: r.Parent, Created: r.Created, Heading: r.Heading(),
-		When: when, Made: index.Unknown, Used: when, Touched: max(when, l.Stamp.Nanos), Problem: l.Facts.Problem,
+		When: when, Made: index.Unknown, Used: when, Touched: max(when, l.Stamp.Nanos),
 		Run: place.IsRuns(r.Dialect), // a run log, wherever it lies
 	}
 	if at, ok := r.Created.Time(); ok {

@@ -299,7 +299,10 @@ func lock(ctx context.Context, tx pgx.Tx, list []entry) (map[[16]byte]stamp, err
 
 // columns are the arguments of sqlNew and sqlRenew.
 func (e *entry) columns() []any {
-	s, f := &e.Summary, &e.Facts
+	s, f := &e.Summary, e.Facts
+	if f == nil {
+		f = &index.Facts{}
+	}
 	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
 		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
 		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First)}

@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,8 @@ const (
 	// putBytes and putLogs are how much is put in one transaction.
 	putBytes = 4 << 20
 	putLogs  = 64
+	// readersLeast is how many logs are read at once, at least: a reader mostly waits for the database.
+	readersLeast = 4
 	// overtakenMost is how often an update begins again because another program did the same.
 	overtakenMost = 10
 )
@@ -121,6 +124,14 @@ func (p *putter) add(u index.Update, bytes int) {
 	p.updates, p.bytes = append(p.updates, u), p.bytes+bytes
 }
 
+// full gives what was collected if it is enough for a transaction, otherwise nil.
+func (p *putter) full() (updates []index.Update) {
+	if p.bytes >= putBytes || len(p.updates) >= putLogs {
+		updates, p.updates, p.bytes = p.updates, nil, 0
+	}
+	return updates
+}
+
 // flush puts what was collected, with the mark if there is one.
 func (p *putter) flush(mark index.Mark) error {
 	if len(p.updates) == 0 && mark == "" {
@@ -139,19 +150,19 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 	var mu sync.Mutex
 	var failed error
 	g := meter{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
-	done := func(j *job, l index.Log, err error) {
+	done := func(j *job, l index.Log, err error) (updates []index.Update) {
 		mu.Lock()
 		defer mu.Unlock()
 		folder, _ := f.m.ArchivedFolder(j.shared.Root.Sessions)
 		size := 0
 		switch {
 		case failed != nil || ctx.Err() != nil:
-			return
+			return nil
 		case errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged):
-			return // it was removed or replaced since, and the feed will tell
+			return nil // it was removed or replaced since, and the feed will tell
 		case err != nil:
 			failed = err
-			return
+			return nil
 		default:
 			for i := range l.Chunks {
 				size += 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
@@ -162,13 +173,11 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			}
 		}
 		g.done(j)
-		if p.bytes >= putBytes || len(p.updates) >= putLogs {
-			failed = p.flush("")
-		}
+		return p.full()
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+	for range min(max(readersLeast, runtime.GOMAXPROCS(0)), len(todo)) {
 		wg.Go(func() {
 			r := reader{f: f, meter: &g, peek: f.m.NewPeeker()}
 			r.signer.List = true
@@ -181,7 +190,15 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 					return
 				}
 				l, err := r.readShared(ctx, &todo[i])
-				done(&todo[i], l, err)
+				updates := done(&todo[i], l, err)
+				if updates == nil {
+					continue
+				}
+				if err := f.shared.Put(ctx, "", updates...); err != nil { // the others read on meanwhile
+					mu.Lock()
+					failed = cmp.Or(failed, err)
+					mu.Unlock()
+				}
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -14,7 +15,7 @@ import (
 func pulledDir(data string) string { return filepath.Join(data, "pulled") }
 
 // pulledRoots gives the places of sessions that were pulled from other machines.
-func pulledRoots(data string) (list []place.ExtraRoot) {
+func pulledRoots(dialects []dialect.Dialect, data string) (list []place.ExtraRoot) {
 	dir := pulledDir(data)
 	origins, err := file.Folders(dir)
 	if err != nil {
@@ -26,7 +27,12 @@ func pulledRoots(data string) (list []place.ExtraRoot) {
 			continue // a list of it says why
 		}
 		for _, source := range sources {
-			list = append(list, place.ExtraRoot{Path: filepath.Join(dir, origin, source), Dialect: push.Agent(source)})
+			d, err := place.FindDialect(dialects, push.Agent(source))
+			if err != nil {
+				d = dialects[0] // of a program that knows more
+			}
+			root := push.Root(d, filepath.Join(dir, origin, source))
+			list = append(list, place.ExtraRoot{Path: root.Sessions, Dialect: d.Name(), Origin: origin})
 		}
 	}
 	return list

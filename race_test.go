@@ -30,7 +30,7 @@ const (
 		RewriteToolCallArguments`
 	storeWrites = `BlobsInWriting BlobsWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
 		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
-		StartRun Trash TrashHeld`
+		OpenAs LocateAs OpenArchive Pull Push PushWatching StartRun Trash TrashAs TrashHeld`
 )
 
 // Every method that reads a session or the store may be called while another goroutine appends.
@@ -135,8 +135,13 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 				r.check(name, v.Close())
 			}
 		case *logtree.Log:
-			r.check(name, v.Close())
+			if v != nil {
+				r.check(name, v.Close())
+			}
 		case *session.Context:
+			if v == nil {
+				continue // an error says why
+			}
 			for _, err := range v.Messages() {
 				r.check(name, err)
 			}

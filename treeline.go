@@ -97,7 +97,7 @@ func New(opt Options) (*Store, error) {
 		opt.Cache = cmp.Or(opt.Cache, config.Cache)
 	}
 	if len(opt.Roots) == 0 {
-		o.Extra = append(o.Extra, pulledRoots(o.Own)...)
+		o.Extra = append(o.Extra, pulledRoots(o.Dialects, o.Own)...)
 	}
 	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {

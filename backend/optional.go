@@ -146,9 +146,19 @@ func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	all := make([]byte, at.Size)
-	return all, readFull(r, at.Name, all, 0)
+	// Beyond a usual size the memory grows with what comes, not with what a server promises.
+	all := make([]byte, min(max(at.Size, 0), promised))
+	for from := 0; ; {
+		if err := readFull(r, at.Name, all[from:], int64(from)); err != nil || int64(len(all)) >= at.Size {
+			return all, err
+		}
+		from = len(all)
+		all = append(all, make([]byte, min(int64(from), at.Size-int64(from)))...)
+	}
 }
+
+// promised is how much memory ReadAll takes for a log before it has read anything.
+const promised = 256 << 20
 
 // readFull fills p, and returns ErrChanged if the log ends before that.
 func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {

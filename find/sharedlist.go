@@ -109,6 +109,21 @@ func readCursor(text string) (p index.Position, err error) {
 	return p, nil
 }
 
+// fits reports whether a position can be one in an order. It comes from the caller.
+func fits(p *index.Position, o index.Order) (ok bool) {
+	switch (&index.Found{}).PositionOf(o).Key.(type) {
+	case string:
+		_, ok = p.Key.(string)
+	case float64:
+		if _, ok = p.Key.(float64); !ok {
+			_, ok = p.Key.(int64) // a whole number
+		}
+	default:
+		_, ok = p.Key.(int64)
+	}
+	return ok && strings.IndexByte(p.Name, 0) < 0
+}
+
 // orders are those of lists in a shared index.
 var orders = map[place.Order]index.Order{
 	place.OrderWhen: index.OrderWhen, place.OrderCreated: index.OrderMade, place.OrderSize: index.OrderSize,
@@ -182,6 +197,9 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 		at, err := readCursor(opt.After)
 		if err != nil {
 			return page, err
+		}
+		if !fits(&at, sel.Order) {
+			return page, ErrCursor
 		}
 		sel.After = &at
 	}

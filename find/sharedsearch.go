@@ -85,7 +85,10 @@ func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Q
 	if s.opt.Rank || limit <= 0 {
 		limit = math.MaxInt // ranks are known only when all hits are
 	}
-	if s.opt.Rank {
+	switch {
+	case s.opt.Rank && s.opt.Project != nil:
+		s.rank = rank{with: make([]int, q.Terms())} // how common a term is elsewhere is not for the caller: all count the same
+	case s.opt.Rank:
 		counts, err := s.f.shared.Count(ctx, sel, q)
 		if err != nil {
 			return nil, err

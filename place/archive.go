@@ -345,6 +345,8 @@ func (m *Machine) OpenArchive(url string) (b backend.Backend, shown string, err 
 	switch {
 	case err != nil:
 		return nil, "", err
+	case !ok && strings.ContainsAny(url, "@?"): // it may hold a password
+		return nil, "", fmt.Errorf("the address: %w", ErrNoArchive)
 	case !ok:
 		return nil, "", fmt.Errorf("%s: %w", url, ErrNoArchive)
 	case a.below != "":

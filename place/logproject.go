@@ -3,12 +3,10 @@ package place
 import (
 	"context"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/session"
 )
 
 // ArchivedPath gives the path of a log in the archive among the roots, by its name there; "" if there is no archive.
@@ -46,47 +44,16 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 	return row.CWD, nil // a log that is no session has none
 }
 
-// Visible gives the rows that exist for a caller who may see some projects only: may is asked about each working directory. A
-// row that cannot be read has none, so it is left out. So is a session whose log goes on from that of another one (see
-// dialect.LogNeeder) that is left out: reading it would show the other.
-func Visible(rows []Row, may func(cwd string) bool) []Row {
-	asked, needy := map[string]bool{}, map[dialect.Dialect]bool{}
-	hidden := map[string]bool{} // ids and paths of sessions that are left out
-	hide := func(r *Row) { hidden[string(r.ID)], hidden[r.Path] = true, true }
-	var list []int
-	for i := range rows {
-		r := &rows[i]
-		ok, known := asked[r.CWD]
-		if !known {
-			ok = may(r.CWD)
-			asked[r.CWD] = ok
-		}
-		if !ok || r.Err != nil {
-			hide(r)
-			continue
-		}
-		list = append(list, i)
-		if _, known := needy[r.Dialect]; !known {
-			_, needy[r.Dialect] = r.Dialect.NewDecoder(session.NewBuilder("", nil)).(dialect.LogNeeder)
-		}
+// OwnerAt gives the path of the session in whose folder the log at a path lies; "" for none.
+func (m *Machine) OwnerAt(at string) string {
+	l, err := m.Locate(at)
+	if err != nil {
+		return ""
 	}
-	for again := true; again; { // until no more are left out: one may go on from one that goes on from a hidden one
-		again = false
-		list = slices.DeleteFunc(list, func(i int) bool {
-			r := &rows[i]
-			if r.Parent == "" || !hidden[r.Parent] || !needy[r.Dialect] {
-				return false
-			}
-			hide(r)
-			again = true
-			return true
-		})
+	if owner := sideOwner(m.DialectAt(at), l.Name); owner != "" {
+		return strings.TrimSuffix(l.Path, l.Name) + owner
 	}
-	seen := make([]Row, len(list))
-	for k, i := range list {
-		seen[k] = rows[i]
-	}
-	return seen
+	return ""
 }
 
 // sideOwner is the name of the session in whose folder a log lies; "" for none.

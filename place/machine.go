@@ -270,10 +270,11 @@ func (m *Machine) BaseOf(r dialect.Root) string {
 }
 
 // FolderOf is the folder that a log is named in. In the place of an agent whose names begin with folders, such as days, it
-// is not the one that the file lies in. It is "" in the part of an archive that is another machine's: what is made of such a
-// log goes to the own part.
+// is not the one that the file lies in. It is "" for a log of another machine, in an archive or pulled from one: what is made of
+// such a log goes to this machine's own part.
 func (m *Machine) FolderOf(d dialect.Dialect, path string) string {
-	if src, _, ok := m.sourceOf(path); ok && src.Origin != m.opt.Origin {
+	src, _, archived := m.sourceOf(path)
+	if near, ok := sourceIn(m.places(), path); ok && near.Why == WhyPulled || archived && src.Origin != m.opt.Origin {
 		return ""
 	}
 	return m.folderOf(d, path)

@@ -41,23 +41,23 @@ func (r *Row) IsTask() bool {
 }
 
 // When is the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the
-// last message, or the one in its name.
+// last message, or the one in its name. In an archive the log changed when it was copied, so the last message counts there.
 func (r *Row) When() time.Time {
 	if r.Dialect == nil {
 		return r.Log.Time
 	}
+	at, order := session.Time{}, dialect.OrderChanged
 	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok {
-		var at session.Time
-		switch o.Order() {
-		case dialect.OrderActive:
-			at = r.Active
-		case dialect.OrderNames:
-			at = r.Created
-		}
-		// A log without such a time is ordered by its own.
-		if t, ok := at.Time(); ok {
-			return t
-		}
+		order = o.Order()
+	}
+	if order == dialect.OrderNames {
+		at = r.Created
+	} else if order == dialect.OrderActive || r.Source.Origin != "" {
+		at = r.Active
+	}
+	// A log without such a time is ordered by its own.
+	if t, ok := at.Time(); ok {
+		return t
 	}
 	return r.Log.Time
 }

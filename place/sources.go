@@ -20,7 +20,7 @@ type Source struct {
 	Root    dialect.Root
 	// Why says how the source is known.
 	Why Why
-	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive.
+	// Origin is the store that the logs come from, mostly a machine; "" unless the source is in an archive or was pulled from one.
 	Origin string
 	// Err says why nothing of the place is known: it could not be asked for its sources.
 	Err error
@@ -55,6 +55,7 @@ type Why string
 const (
 	WhyDefault Why = "default" // the agent keeps its sessions there unless told otherwise
 	WhyConfig  Why = "config"  // the user's settings name it
+	WhyPulled  Why = "pulled"  // its sessions were pulled from another machine
 	WhyAsked   Why = "asked"   // Options.Roots names it
 	WhyOwn     Why = "own"     // treeline's own: runs of agents that have no place for them, sessions that belong to no agent
 )
@@ -65,6 +66,8 @@ type ExtraRoot struct {
 	Path string
 	// Dialect is that of sessions which do not say it themselves; "" is that of the agent whose folder it is.
 	Dialect string
+	// Origin is the machine that the sessions in the folder Path were pulled from; "" for other places.
+	Origin string
 }
 
 // NotedFolder is a place with sessions that is remembered, so that one that is gone is noticed.
@@ -275,6 +278,12 @@ func (m *Machine) allPlaces() []Source {
 	for _, e := range m.opt.Extra {
 		at := m.sourcesAt(sessions, e.Path)
 		d, err := m.Dialect(e.Dialect)
+		if e.Origin != "" {
+			if err == nil && !IsRuns(d) {
+				added = append(added, Source{Dialect: d, Root: dialect.Root{Sessions: e.Path}, Why: WhyPulled, Origin: e.Origin})
+			}
+			continue
+		}
 		if err == nil {
 			d = Sessions(d)
 			at = []Source{{Dialect: d, Root: m.rootAt(d.Layout(), e.Path)}}
@@ -352,7 +361,7 @@ func (m *Machine) runSources() []Source {
 		for _, e := range m.opt.Extra {
 			named, err := m.Dialect(e.Dialect)
 			// A root that was added for the agent by its name, or one that looks like the agent's.
-			if err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil {
+			if e.Origin == "" && (err == nil && Sessions(named) == Sessions(src.Dialect) || err != nil && m.claimedAt(e.Path) != nil) {
 				add(Source{Dialect: src.Dialect, Root: m.rootAt(src.Dialect.Layout(), e.Path), Why: WhyConfig})
 			}
 		}
@@ -389,7 +398,7 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
 		dir := Dir(p.Root.Sessions)
-		if p.Why == WhyConfig {
+		if p.Why == WhyConfig || p.Why == WhyPulled || p.Why == WhyOwn {
 			dir = p.Root.Sessions // it may be any folder: its neighbours are not its own
 		}
 		if !Within(dir, path) {

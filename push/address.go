@@ -7,7 +7,8 @@ import (
 )
 
 // Local reports whether an address leads to a program on this machine: the loopback interface, a unix socket, or memory. One
-// that cannot be understood does not. getenv is asked for PGHOST, which an address without a host means.
+// that cannot be understood does not. getenv is asked for PGHOST and PGSERVICE, which an
+// address without a host means.
 func Local(address string, getenv func(string) string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -26,6 +27,9 @@ func Local(address string, getenv func(string) string) bool {
 			if given.Has(name) {
 				hosts = given.Get(name)
 			}
+		}
+		if hosts == "" && (given.Has("service") || getenv("PGSERVICE") != "") {
+			return false // a file says where it is
 		}
 		if hosts == "" {
 			hosts = getenv("PGHOST")

@@ -17,12 +17,15 @@ func TestLocal(t *testing.T) {
 		"postgres://localhost:1,db.example:2/db": false, "postgres:///db?host=db.example": false, "postgres://localhost/db?host=db.example": false,
 		"postgres://localhost/db?hostaddr=10.0.0.1": false, "https://127.0.0.1@team.example": false, "https://user@localhost@team.example/": false,
 		"postgres://a:1,localhost:2/?host=x": false, "https://localhost,team.example": false,
+		"postgres:///db?service=team": false,
 	} {
 		if got := push.Local(address, func(string) string { return "" }); got != want {
 			t.Errorf("%s: %v", address, got)
 		}
 	}
-	if push.Local("postgres:///db", func(string) string { return "db.example" }) {
-		t.Error("PGHOST leads elsewhere")
+	for _, name := range []string{"PGHOST", "PGSERVICE"} {
+		if push.Local("postgres:///db", func(asked string) string { return map[string]string{name: "db.example"}[asked] }) {
+			t.Errorf("%s leads elsewhere", name)
+		}
 	}
 }

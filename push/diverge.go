@@ -42,7 +42,7 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 		return err
 	}
 	if s.e.Fork = f.name; !s.p.opt.DryRun {
-		if err := s.p.keepFork(ctx, f); err != nil {
+		if err := s.p.keepFork(ctx, f, s.w.Redacted); err != nil {
 			return err
 		}
 	}
@@ -157,9 +157,10 @@ func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Head
 	return out
 }
 
-// keepFork puts a fork into the archive. One that is there was made by an earlier try, or by a pull.
-func (p *pusher) keepFork(ctx context.Context, f fork) error {
-	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: f.of, Time: p.c.opt.Clock().UTC().Format(time.RFC3339)})
+// keepFork puts a fork into the archive. One that is there was made by an earlier try, or by a pull. redacted is what the mark of
+// the copy that it is made of says.
+func (p *pusher) keepFork(ctx context.Context, f fork, redacted int) error {
+	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: f.of, Redacted: redacted, Time: p.c.opt.Clock().UTC().Format(time.RFC3339)})
 	if err != nil {
 		return err
 	}

@@ -42,6 +42,30 @@ func plainName(b backend.Backend, name string) string {
 	return name
 }
 
+// local is what is here.
+type local struct {
+	sources []*source
+	items   []*item
+	partly  map[string]bool // names of sources that could not be listed whole
+	err     error
+}
+
+// local lists the sources that a filter chooses.
+func (c *Copier) local(ctx context.Context, f *Filter, meter *meter) *local {
+	l := &local{partly: map[string]bool{}}
+	if l.sources, l.err = c.sources(f, meter); l.err != nil {
+		return l
+	}
+	for _, s := range l.sources {
+		items, whole := c.items(ctx, s, meter)
+		l.items = append(l.items, items...)
+		if !whole {
+			l.partly[s.name] = true
+		}
+	}
+	return l
+}
+
 // sources gives the sources that a filter chooses. One that cannot be opened is reported and left out.
 func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
 	matched := map[string]bool{}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +48,7 @@ type puller struct {
 	meter *meter
 	own   map[string]*source // of this machine, by name in archives
 	here  map[string]*item   // what is there already, by name in the archive
+	kept  map[string]bool    // folders of sessions, by name in the archive
 	blobs sync.Map           // that were carried
 }
 
@@ -59,7 +62,7 @@ func (c *Copier) Pull(ctx context.Context, t Target, opt PullOptions) (Report, e
 	if err != nil {
 		return Report{}, err
 	}
-	p := &puller{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), own: map[string]*source{}, here: map[string]*item{}}
+	p := &puller{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), own: map[string]*source{}, here: map[string]*item{}, kept: map[string]bool{}}
 	if p.marks, err = openWatermarks(c.opt.State, p.scope(id)); err != nil {
 		return Report{}, err
 	}
@@ -87,9 +90,12 @@ func (p *puller) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// Nothing that an archive says becomes a path unchecked: it may be another's.
+		maps.DeleteFunc(there, func(name string, _ backend.Marked) bool { return backend.CheckName(name) != nil })
 		if err := p.look(ctx, origin, there); err != nil {
 			return err
 		}
+		p.keep(origin, there)
 		for _, l := range there {
 			if p.chosen(l) {
 				todo = append(todo, l)
@@ -185,6 +191,9 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 			continue
 		}
 		seen[source] = true
+		if !plainFolder(origin) || !plainFolder(source) {
+			continue // see log
+		}
 		s, err := p.folder(origin, source)
 		if err != nil {
 			return err
@@ -201,6 +210,51 @@ func (p *puller) look(ctx context.Context, origin string, there map[string]backe
 	return nil
 }
 
+// plainFolder reports whether the name of an origin or a source can be that of a folder here: one that is not hidden, and means
+// nothing else on any system.
+func plainFolder(name string) bool {
+	local, err := filepath.Localize(name)
+	return err == nil && local == name && !strings.ContainsAny(name, `/\:`) && !strings.HasPrefix(name, ".")
+}
+
+// source gives the source here for the logs of a source in the archive; nil if there is none.
+func (p *puller) source(origin, name string) *source {
+	if p.back(origin) {
+		return p.own[name]
+	}
+	return p.own[origin+"/"+name]
+}
+
+// keep notes the folders of an origin's sessions.
+func (p *puller) keep(origin string, there map[string]backend.Marked) {
+	for name := range there {
+		_, source, rest, _ := backend.SplitArchived(name)
+		s := p.source(origin, source)
+		if s == nil || !s.Owns(rest) {
+			continue
+		}
+		if layout, ok := s.Dialect.Layout().(dialect.Foldered); ok {
+			if folder := layout.Folder(path.Base(rest)); folder != "" {
+				p.kept[path.Join(path.Dir(name), folder)] = true
+			}
+		}
+	}
+}
+
+// belongs reports whether a log is one that Push would have sent: a session, or a file in the folder of one. Anything else could
+// be a file that the agent reads for another purpose.
+func (p *puller) belongs(s *source, name, rest string) bool {
+	if s.Owns(rest) {
+		return true
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if p.kept[dir] {
+			return true
+		}
+	}
+	return false
+}
+
 // folder gives the source for logs of another origin: a folder that is laid out as the agent's own, with blobs of its own.
 func (p *puller) folder(origin, name string) (*source, error) {
 	if s := p.own[origin+"/"+name]; s != nil {
@@ -214,16 +268,23 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	if err != nil {
 		d = p.c.m.Dialects()[0] // of a program that knows more
 	}
-	root := d.Layout().RootAt(place.Join(dir, origin, name))
-	if root.Driver != "" {
-		root = dialect.Root{Sessions: place.Join(dir, origin, name, "sessions")} // files, though the agent has a database
-	}
+	root := Root(d, place.Join(dir, origin, name))
 	s := &source{Source: place.Source{Dialect: d, Root: root}, name: name}
 	if s.b, err = p.c.m.Open(root.Sessions); err != nil {
 		return nil, err
 	}
 	p.own[origin+"/"+name] = s
 	return s, nil
+}
+
+// Root is where logs of a dialect lie in a folder for those of another machine: as in the agent's own, and as files where the agent
+// has a database.
+func Root(d dialect.Dialect, dir string) dialect.Root {
+	root := d.Layout().RootAt(dir)
+	if root.Driver != "" {
+		root = dialect.Root{Sessions: place.Join(dir, "sessions")}
+	}
+	return root
 }
 
 // chosen reports whether the filter chooses a log, apart from its project.
@@ -240,12 +301,16 @@ func (p *puller) chosen(l backend.Marked) bool {
 func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
 	origin, source, name, _ := backend.SplitArchived(there.Name)
 	e.Name = there.Name
-	s := p.own[source]
-	if !p.back(origin) {
-		s = p.own[origin+"/"+source]
-	}
-	if s == nil {
+	s := p.source(origin, source)
+	switch {
+	case !p.back(origin) && (!plainFolder(origin) || !plainFolder(source)):
+		e.Fate, e.Why = Withheld, "its name cannot be that of a folder here"
+		return e
+	case s == nil:
 		e.Fate, e.Why = Withheld, "this machine has no source "+source
+		return e
+	case !p.belongs(s, there.Name, name):
+		e.Fate, e.Why = Withheld, "it is neither a session nor a file of one"
 		return e
 	}
 	e.Path = s.PathOf(name)

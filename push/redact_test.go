@@ -106,3 +106,26 @@ func TestPushRedactedBlobs(t *testing.T) {
 		t.Errorf("%d blobs, problems %v", r.Blobs, r.Problems)
 	}
 }
+
+// What was written elsewhere to a redacted copy of a format without branches becomes a session of its own. It has the redacted
+// records, too, so it is not pulled into the machine that they come from.
+func TestRedactedFork(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 1)
+	d.AppendPlain(pathA, entry("aaaa0001", "aaaa0000", "the key is "+key))
+	d.push(push.PushOptions{Redact: true})
+	d.append(file(a), entry("aaaa0002", "aaaa0001", "theirs"))
+	d.AppendPlain(pathA, entry("aaaa0002", "aaaa0001", "ours, with the same id"))
+	if got, _ := d.push(push.PushOptions{Redact: true}); got[file(a)] != push.Forked {
+		t.Fatal(got)
+	}
+	for name, fate := range d.pull(push.PullOptions{}) {
+		if name == file(a) || fate != push.Withheld {
+			t.Errorf("%s: %s", name, fate)
+		}
+	}
+	if list, err := os.ReadDir(d.At(garden)); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+}

@@ -38,6 +38,8 @@ type pusher struct {
 	opt   PushOptions
 	marks *watermarks
 	meter *meter
+	// ahead is what is here, for the first pass; nil afterwards.
+	ahead *local
 	// there are the copies of this origin, by name.
 	mu    sync.Mutex
 	there map[string]backend.Marked
@@ -65,7 +67,7 @@ func (c *Copier) Push(ctx context.Context, t Target, opt PushOptions) (Report, e
 	return p.meter.report, errors.Join(err, p.close(ctx))
 }
 
-// pusher begins a Push: it lists the archive once.
+// pusher begins a Push: it lists the archive once, and meanwhile what is here.
 func (c *Copier) pusher(ctx context.Context, t Target, opt PushOptions) (*pusher, error) {
 	m, err := t.mirror()
 	if err != nil {
@@ -74,16 +76,29 @@ func (c *Copier) pusher(ctx context.Context, t Target, opt PushOptions) (*pusher
 	if c.opt.Origin == "" {
 		return nil, ErrNoOrigin
 	}
-	id, err := t.identity(ctx)
-	if err != nil {
-		return nil, err
-	}
 	p := &pusher{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress)}
-	if p.marks, err = openWatermarks(c.opt.State, id); err != nil {
-		return nil, err
+	listing, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var group sync.WaitGroup
+	group.Go(func() { p.ahead = c.local(listing, &opt.Filter, p.meter) })
+	if err = p.look(ctx); err != nil {
+		cancel()
 	}
-	p.there, err = listed(ctx, m, c.opt.Origin+"/")
+	group.Wait()
 	return p, err
+}
+
+// look reads what is known of the archive, and lists it.
+func (p *pusher) look(ctx context.Context) error {
+	id, err := p.t.identity(ctx)
+	if err != nil {
+		return err
+	}
+	if p.marks, err = openWatermarks(p.c.opt.State, id); err != nil {
+		return err
+	}
+	p.there, err = listed(ctx, p.m, p.c.opt.Origin+"/")
+	return err
 }
 
 // listed gives the copies below a prefix.
@@ -119,30 +134,27 @@ func (p *pusher) close(ctx context.Context) error {
 
 // pass looks at all logs once.
 func (p *pusher) pass(ctx context.Context) error {
-	sources, err := p.c.sources(&p.opt.Filter, p.meter)
-	if err != nil {
-		return err
+	l := p.ahead
+	if p.ahead = nil; l == nil {
+		l = p.c.local(ctx, &p.opt.Filter, p.meter)
+	}
+	if l.err != nil {
+		return l.err
 	}
 	var todo []*item
-	here, partly := map[string]bool{}, map[string]bool{}
-	for _, s := range sources {
-		items, whole := p.c.items(ctx, s, p.meter)
-		if !whole {
-			partly[s.name] = true
+	here := map[string]bool{}
+	for _, it := range l.items {
+		here[it.name] = true
+		if p.opt.Since.After(it.log.Time) {
+			continue
 		}
-		for _, it := range items {
-			here[it.name] = true
-			if p.opt.Since.After(it.log.Time) {
-				continue
-			}
-			p.meter.at.Total++
-			if w := p.marks.get(it.name); w.settled(stampOf(it.log), p.there[it.name].Log) && p.sameMode(w) && p.there[it.name].Removed.IsZero() {
-				p.meter.done(Event{Name: it.name, Fate: Unchanged})
-				continue
-			}
-			todo = append(todo, it)
-			p.meter.at.OfBytes += p.estimate(it)
+		p.meter.at.Total++
+		if w := p.marks.brief(it.name); w.settled(stampOf(it.log), p.there[it.name].Log) && p.sameMode(w) && p.there[it.name].Removed.IsZero() {
+			p.meter.done(Event{Name: it.name, Fate: Unchanged})
+			continue
 		}
+		todo = append(todo, it)
+		p.meter.at.OfBytes += p.estimate(it)
 	}
 	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
 		e := p.log(ctx, todo[i])
@@ -160,8 +172,8 @@ func (p *pusher) pass(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", p.t.Shown, backend.ErrForbidden)
 	}
 	if p.opt.Deletions {
-		for _, s := range sources {
-			if !partly[s.name] {
+		for _, s := range l.sources {
+			if !l.partly[s.name] {
 				p.deletions(ctx, s, here)
 			}
 		}

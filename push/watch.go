@@ -77,7 +77,9 @@ func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 	again := w.After(relist)
 	for {
 		began := time.Now()
-		p.meter = newMeter(opt.Event, opt.Progress)
+		if p.ahead == nil { // otherwise the meter has the problems of the list
+			p.meter = newMeter(opt.Event, opt.Progress)
+		}
 		err := p.pass(ctx)
 		if r := p.meter.report; w.Told != nil && err == nil && (r.Bytes > 0 || len(r.Problems) > 0 || r.Logs[Failed] > 0 || r.Logs[Removed] > 0) {
 			w.Told(r, nil)

@@ -1,23 +1,22 @@
 package push
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/sha256"
 	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // markVersion is the version of marks that this package writes. It reads none that is newer.
@@ -145,11 +144,69 @@ func headSum(head []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
+// kept is a watermark in memory. Most logs are settled, so its line is decoded only when it is asked for.
+type kept struct {
+	w    *watermark
+	line []byte // nil: w has everything; otherwise only what says whether a log is settled
+}
+
+// briefKeys are the members that say whether a log is settled; seenKeys those of its stamp.
+var (
+	briefKeys = []string{"name", "v", "at", "cgen", "redacted", "gone", "seen"}
+	seenKeys  = []string{"gen", "size", "changed"}
+)
+
+// briefly reads these members of a line; ok is false if it is no watermark.
+func briefly(line []byte) (k kept, ok bool) {
+	if !rawjson.Valid(line) || !rawjson.IsObject(line) {
+		return kept{}, false
+	}
+	var found [7][]byte
+	rawjson.Pick(line, briefKeys, found[:])
+	var seen [3][]byte
+	if found[6] != nil {
+		rawjson.Pick(found[6], seenKeys, seen[:])
+	}
+	number := func(value []byte) (n int64) {
+		if value != nil {
+			var err error
+			n, err = strconv.ParseInt(string(value), 10, 64)
+			ok = ok && err == nil
+		}
+		return n
+	}
+	text := func(value []byte) (s string) {
+		if value != nil {
+			var is bool
+			s, is = rawjson.Unquote(value)
+			ok = ok && is
+		}
+		return s
+	}
+	ok = true
+	w := &watermark{Name: text(found[0]), Gone: string(found[5]) == "true"}
+	w.mark = mark{V: int(number(found[1])), At: number(found[2]), CGen: text(found[3]), Redacted: int(number(found[4]))}
+	w.Seen = stamp{text(seen[0]), number(seen[1]), number(seen[2])}
+	return kept{w, line}, ok && w.Name != "" && w.V == markVersion
+}
+
+// whole decodes the rest; nil if it cannot be read.
+func (k *kept) whole() *watermark {
+	if k.line != nil {
+		w := &watermark{}
+		if json.Unmarshal(k.line, w) != nil {
+			w = nil
+		}
+		k.w, k.line = w, nil
+	}
+	return k.w
+}
+
 // watermarks are those of one archive. They are safe for several goroutines.
 type watermarks struct {
 	mu    sync.Mutex
 	path  string // "" keeps them in memory
-	known map[string]*watermark
+	known map[string]*kept
 	file  *os.File
 	lines int
 	err   error // of the file; the marks of the copies have what it lacks
@@ -157,43 +214,48 @@ type watermarks struct {
 
 // openWatermarks reads the watermarks of an archive. A line that cannot be read is left out: its log has a mark.
 func openWatermarks(state, identity string) (*watermarks, error) {
-	s := &watermarks{known: map[string]*watermark{}}
+	s := &watermarks{known: map[string]*kept{}}
 	if state == "" || identity == "" {
 		return s, nil
 	}
 	sum := sha256.Sum256([]byte(identity))
 	s.path = filepath.Join(state, "push", hex.EncodeToString(sum[:8])+".jsonl")
-	f, err := os.Open(s.path)
+	data, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
-	if err != nil {
-		return s, err
+	for line := range bytes.Lines(data) {
+		if line[len(line)-1] != '\n' {
+			break
+		}
+		if k, ok := briefly(line); ok {
+			s.known[k.w.Name] = &k
+		}
+		s.lines++
 	}
-	defer f.Close()
-	r := bufio.NewReaderSize(f, 1<<20)
-	for {
-		line, err := r.ReadBytes('\n')
-		if len(line) > 0 && line[len(line)-1] == '\n' {
-			var w watermark
-			if json.Unmarshal(line, &w) == nil && w.Name != "" && w.V == markVersion {
-				s.known[w.Name] = &w
-			}
-			s.lines++
-		}
-		if errors.Is(err, io.EOF) {
-			return s, nil
-		}
-		if err != nil {
-			return s, fmt.Errorf("%s: %w", s.path, err)
-		}
-	}
+	return s, err
 }
 
+// get gives the watermark of a log; nil if there is none.
 func (s *watermarks) get(name string) *watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.known[name]
+	k := s.known[name]
+	if k == nil {
+		return nil
+	}
+	return k.whole()
+}
+
+// brief is get for a caller that only asks whether the log is settled and how it is redacted: other fields may be missing.
+func (s *watermarks) brief(name string) *watermark {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.known[name]
+	if k == nil {
+		return nil
+	}
+	return k.w
 }
 
 // all gives the watermarks, in no order.
@@ -201,8 +263,10 @@ func (s *watermarks) all() []*watermark {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := make([]*watermark, 0, len(s.known))
-	for _, w := range s.known {
-		list = append(list, w)
+	for _, k := range s.known {
+		if w := k.whole(); w != nil {
+			list = append(list, w)
+		}
 	}
 	return list
 }
@@ -211,7 +275,7 @@ func (s *watermarks) all() []*watermark {
 func (s *watermarks) put(w *watermark) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known[w.Name] = w
+	s.known[w.Name] = &kept{w: w}
 	if s.path == "" || s.err != nil {
 		return
 	}
@@ -257,8 +321,15 @@ func (s *watermarks) close() error {
 		return s.err
 	}
 	var all bytes.Buffer
-	for _, w := range s.known {
-		line, err := json.Marshal(w)
+	for _, k := range s.known {
+		if k.line != nil {
+			all.Write(k.line)
+			continue
+		}
+		if k.w == nil {
+			continue
+		}
+		line, err := json.Marshal(k.w)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/metrics"
+	"github.com/treeline-dev/treeline/server/view"
 )
 
 // admitted is how the mux passes on what is known of a request that was let in.
@@ -111,7 +112,7 @@ func (l *listing) limited(g *access.Grant) *listing {
 		return v
 	}
 	v, sum := &listing{}, sha256.New()
-	rows := place.Visible(l.rows, g.Allows)
+	rows := view.Rows(l.rows, g.Allows)
 	for i := range rows {
 		log := &rows[i].Log
 		fmt.Fprintf(sum, "%s\x00%s\x00%d\x00%d\n", rows[i].Path, log.Generation, log.Size, log.Time.UnixNano())

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -104,14 +105,15 @@ func TestLimitedArchive(t *testing.T) {
 		"watchLogs":      nil, // below
 		"getArchivedBlob": {{path: "/blobs/" + plan + "?log=" + theirLog, hidden: true},
 			{path: "/blobs/" + plan + "?log=" + ourLog, status: 404, want: "does not refer"}},
-		"findMissingBlobs": {{path: "/logs/missing?log=" + theirLog, body: plan + "\n", hidden: true}},
-		"createLog":        {{path: "/logs/create?name=laptop-00000001/omp/--elsewhere--/a.jsonl", body: elsewhere, status: 403, want: "not for the project"}},
-		"appendToLog":      {{path: "/logs/append" + at(theirLog), body: "{}\n", hidden: true}},
-		"replaceLog":       {{path: "/logs/replace" + at(theirLog), body: head(beds), hidden: true}},
-		"removeLog":        {{path: "/logs/remove" + at(theirLog), hidden: true}},
-		"extendLog":        {{path: "/logs/extend" + at(theirLog), body: "{}\n", hidden: true}},
-		"overwriteLog":     {{path: "/logs/overwrite" + at(theirLog), body: head(beds), hidden: true}},
-		"putBlob":          {{path: "/blobs/" + blob.Sum([]byte("x")).String() + "?log=" + theirLog, body: "x", hidden: true}},
+		"findMissingBlobs": {{path: "/logs/missing?log=" + theirLog, body: plan + "\n", hidden: true},
+			{path: "/logs/missing?log=" + ourLog, body: blob.Sum([]byte(dot)).String() + "\n", want: "[]"}},
+		"createLog":    {{path: "/logs/create?name=laptop-00000001/omp/--elsewhere--/a.jsonl", body: elsewhere, status: 403, want: "not for the project"}},
+		"appendToLog":  {{path: "/logs/append" + at(theirLog), body: "{}\n", hidden: true}},
+		"replaceLog":   {{path: "/logs/replace" + at(theirLog), body: head(beds), hidden: true}},
+		"removeLog":    {{path: "/logs/remove" + at(theirLog), hidden: true}},
+		"extendLog":    {{path: "/logs/extend" + at(theirLog), body: "{}\n", hidden: true}},
+		"overwriteLog": {{path: "/logs/overwrite" + at(theirLog), body: head(beds), hidden: true}},
+		"putBlob":      {{path: "/blobs/" + blob.Sum([]byte("x")).String() + "?log=" + theirLog, body: "x", hidden: true}},
 	}
 	for _, row := range logs.Rows() {
 		list, ok := requests[row.Name]
@@ -150,6 +152,67 @@ func TestLimitedArchive(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A limited token that only reads does not learn which logs and blobs of others there are by asking for a log that is not.
+func TestLimitedMissing(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	plan := blob.Sum([]byte("a plan of the vault")).String() + "\n"
+	for _, log := range []string{theirLog, "nobody-00000003/omp/--none--/none.jsonl"} {
+		if code, body := m.sends("reader", "POST", "/logs/missing?log="+log, plan); code != 404 {
+			t.Errorf("%s: %d %s", log, code, body)
+		}
+	}
+	if code, body := m.sends("reader", "POST", "/logs/missing?log="+ourLog, plan); code != 200 || !strings.Contains(body, strings.TrimSpace(plan)) {
+		t.Errorf("a blob of others is not missing: %d %s", code, body)
+	}
+}
+
+// A limited token puts nothing into the folder of another project's session, and learns nothing of that.
+func TestLimitedFolder(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	all, err := m.store.OpenWriting("team://archive", "")
+	m.must(err)
+	const id, dir = "0198a1b2-0000-4000-8000-00000000000e", "vaultbox-00000002/claude/-vault/"
+	line := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"` + id + `","cwd":%q,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"x"}}`
+	_, err = all.Create(t.Context(), dir+id+".jsonl", []byte(fmt.Sprintf(line, "/vault/secret")))
+	m.must(err)
+	for _, name := range []string{dir + id + "/subagents/agent-1.jsonl", dir + id + "/tool-results/x.txt"} {
+		for _, how := range []string{"create", "overwrite"} {
+			code, body := m.sends("writer", "POST", "/logs/"+how+"?name="+name, fmt.Sprintf(line, "/garden")+"\n")
+			if code != 403 || strings.Contains(body, "/vault/secret") {
+				t.Errorf("%s %s: %d %s", how, name, code, body)
+			}
+			if _, err := all.Stat(t.Context(), name); !errors.Is(err, backend.ErrNotExist) {
+				t.Errorf("%s is there: %v", name, err)
+			}
+		}
+	}
+}
+
+// A limited token does not read on what a log held before it became one of the token's project.
+func TestLimitedHold(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	all, err := m.store.OpenWriting("team://archive", "")
+	m.must(err)
+	at, err := all.Stat(t.Context(), theirLog)
+	m.must(err)
+	old := fmt.Sprintf("/logs/content?hold=true&name=%s&generation=%s&size=%d", url.QueryEscape(theirLog), at.Generation, at.Size)
+	if code, body := m.sends("looker", "GET", old, ""); code != 200 || !strings.Contains(body, "combination") {
+		t.Fatalf("%d %s", code, body)
+	}
+	_, err = all.Replace(t.Context(), at, []byte(strings.TrimSpace(head(vaulted))))
+	m.must(err)
+	m.now = m.now.Add(time.Minute)
+	if code, body := m.sends("reader", "GET", old, ""); code == 200 || strings.Contains(body, "combination") {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, _ := m.sends("looker", "GET", old, ""); code != 200 {
+		t.Errorf("a caller that may read everything does not read on: %d", code)
 	}
 }
 

@@ -150,7 +150,8 @@ func (c *core) together(batch []*pending) error {
 			if err != nil {
 				return err
 			}
-			all.Queue(op.m.sql, op.m.parameters(r)...)
+			sql, parameters := op.m.statement(r)
+			all.Queue(sql, parameters...)
 		}
 		results := p.SendBatch(c.db.Context(), &all)
 		for _, op := range batch {

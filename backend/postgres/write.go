@@ -27,10 +27,15 @@ const (
 	retireThis = `, old as (insert into treeline.retired select log, generation, now() + interval '30 days' from head)`
 	result     = ` select generation, changed from head`
 
-	sqlAppend = `with head as (update treeline.log
+	appendHead = `with head as (update treeline.log
 		set size = size + $6, torn = false, changed = now(), writer = $7, xid = pg_current_xact_id()
 		where log = $1 and generation = $4 and size = $5 and torn = $8 and removed is null
-		returning log, generation, changed` + body + result
+		returning log, generation, changed`
+	sqlAppend = appendHead + body + result
+
+	// An append of one row, which is what agents do most. Without arrays the server needs a fifth less time for it.
+	sqlAppendOne = appendHead + `), body as (insert into treeline.record (log, generation, position, data)
+		select log, generation, $2::bigint, $3::bytea from head)` + result
 
 	// Nothing can be made below a log or in the place of a folder. '0' is the character after '/'. $9 are the logs above.
 	sqlCreate = `with head as (insert into treeline.log as l (log, name, generation, size, torn, changed, writer, xid, mark)
@@ -111,11 +116,16 @@ func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err er
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return m.result(p.QueryRow(ctx, m.sql, m.parameters(r)...))
+	sql, parameters := m.statement(r)
+	return m.result(p.QueryRow(ctx, sql, parameters...))
 }
 
-func (m *mutation) parameters(r rows) []any {
-	return append([]any{m.log, r.positions, r.data}, m.args...)
+// statement gives the statement for some rows, and its parameters.
+func (m *mutation) statement(r rows) (sql string, parameters []any) {
+	if m.sql == sqlAppend && len(r.data) == 1 {
+		return sqlAppendOne, append([]any{m.log, r.positions[0], r.data[0]}, m.args...)
+	}
+	return m.sql, append([]any{m.log, r.positions, r.data}, m.args...)
 }
 
 func (m *mutation) result(row pgx.Row) (backend.Log, error) {
@@ -134,7 +144,8 @@ func (m *mutation) result(row pgx.Row) (backend.Log, error) {
 // runLarge is run for a body that is too large for parameters: the statement without rows, then COPY, as one transaction.
 func (m *mutation) runLarge(ctx context.Context, p database) (now backend.Log, err error) {
 	err = pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
-		now, err = m.result(tx.QueryRow(ctx, m.sql, m.parameters(rows{[]int64{}, [][]byte{}})...))
+		sql, parameters := m.statement(rows{[]int64{}, [][]byte{}})
+		now, err = m.result(tx.QueryRow(ctx, sql, parameters...))
 		if err != nil {
 			return err
 		}

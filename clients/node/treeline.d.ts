@@ -317,6 +317,7 @@ export interface Row {
   messages: number | null;
   models?: Array<string>;
   modified: string;
+  origin?: string;
   parentSession?: string;
   path: string;
   problems?: number;
@@ -381,6 +382,7 @@ export interface Source {
   dialects: Array<string>;
   exists: boolean;
   newest: string | null;
+  origin?: string;
   path: string;
   sessions: number;
   size: number;

@@ -407,6 +407,7 @@ class Row(_Row, total=False):
     entries: int
     has: List[str]
     models: List[str]
+    origin: str
     parentSession: str
     problems: int
     tokens: Tokens
@@ -468,7 +469,7 @@ class SessionEvent(_SessionEvent, total=False):
     problem: Problem
 
 
-class Source(TypedDict):
+class _Source(TypedDict):
     dialect: Optional[str]
     dialects: List[str]
     exists: bool
@@ -477,6 +478,10 @@ class Source(TypedDict):
     sessions: int
     size: int
     why: str
+
+
+class Source(_Source, total=False):
+    origin: str
 
 
 class _Stats(TypedDict):

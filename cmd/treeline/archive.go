@@ -54,6 +54,9 @@ func (a *app) useStore(cmd *cobra.Command, given []string) error {
 		}
 		return a.checkStore(flag.Value.String())
 	}
+	if root := cmd.Flags().Lookup("root"); root != nil && backend.Scheme(root.Value.String()) != "" {
+		return misused("--root looks in a folder; --store takes the URL of an archive") // which may hold a password
+	}
 	if a.origin != "" {
 		return misused("--origin needs --store")
 	}

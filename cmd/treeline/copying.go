@@ -106,21 +106,27 @@ func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
 	return c
 }
 
-// shownURL is a URL without a password.
+// shownURL is a URL without a password, also if it is not valid.
 func shownURL(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
 		return url
 	}
-	host, path, slash := strings.Cut(rest, "/")
-	if i := strings.LastIndexByte(host, '@'); i >= 0 {
-		host = host[i+1:]
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
 	}
-	path, _, _ = strings.Cut(path, "?")
-	if slash {
-		host += "/" + path
+	return scheme + "://" + strings.TrimSuffix(rest, "/")
+}
+
+// hasPassword reports whether a URL has a password, also if it is not valid.
+func hasPassword(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	if i := strings.LastIndexByte(rest, '@'); i >= 0 && strings.Contains(rest[:i], ":") {
+		return true
 	}
-	return scheme + "://" + strings.TrimSuffix(host, "/")
+	_, query, _ := strings.Cut(rest, "?")
+	return strings.Contains(strings.ToLower(query), "password")
 }
 
 // progress shows how far it is, with the rate and the time left.

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/xml"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,10 +23,8 @@ type service struct {
 
 // installPush writes a service that pushes what is written, and says how to start it and how to undo that.
 func (a *app) installPush(f *pushFlags, address string) error {
-	if u, err := url.Parse(address); err == nil && u.User != nil {
-		if _, secret := u.User.Password(); secret {
-			return misused("the address has a password, which the service would show: put it into ~/.pgpass and leave it out")
-		}
+	if hasPassword(address) {
+		return misused("the address has a password, which the service would show: put it into ~/.pgpass and leave it out")
 	}
 	program, err := os.Executable()
 	if err != nil {

@@ -32,9 +32,24 @@ func TestShownURL(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://team.example/": "https://team.example", "postgres://u:p@h:5/db?sslmode=disable": "postgres://h:5/db",
 		"postgres://u:p%40@a,b/db": "postgres://a,b/db", "/tmp": "/tmp", "postgres:///db?host=/run": "postgres:///db",
+		"postgres://u:p/w@h/db": "postgres://h/db", "postgres://u:p?w@h/db": "postgres://h/db", "postgres://u:p#w@h/db": "postgres://h/db",
 	} {
 		if got := shownURL(url); got != want {
 			t.Errorf("%s: %s", url, got)
+		}
+	}
+}
+
+// A password is noticed wherever it stands, and in an address that is not valid, too.
+func TestHasPassword(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]bool{
+		"https://team.example:8443/": false, "postgres://u@h:5/db?sslmode=disable": false, "postgres://u@h:1,i:2/db": false, "postgres://u@[::1]:5/db": false,
+		"postgres://u:p@h/db": true, "postgres://u:p@h:1,i:2/db": true, "postgres://u:p/w@h/db": true, "postgres://u@h/db?password=p": true,
+		"postgres://u@h/db?sslmode=require&sslpassword=p": true, "postgres://u:p%zz@h/db": true,
+	} {
+		if got := hasPassword(url); got != want {
+			t.Errorf("%s: %v", url, got)
 		}
 	}
 }

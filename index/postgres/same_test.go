@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"cmp"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -363,4 +364,52 @@ func (a *archive) pages(f *find.Finder, by place.Order, filter place.Filter, siz
 		slices.Reverse(paths)
 	}
 	return paths, total
+}
+
+// A caller that may see some projects only does not learn from a score how common a word is in the others.
+func TestRankLimited(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "ranked")
+	put := func(name, cwd, said string) {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-02-16T10:00:00.000Z","cwd":%q}`+"\n"+
+			`{"type":"message","id":"m1","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":%q}}`+"\n", name, cwd, said)
+		_, err := a.b.(backend.Mirror).Overwrite(a.Context(), backend.Log{Name: "laptop-00000001/omp/-p/" + name + ".jsonl"}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	score := func() float64 {
+		res, err := a.shared().Search(a.Context(), "tomatoes", find.Options{Rank: true, Project: func(cwd string) bool { return cwd == "/garden" }})
+		a.must(err)
+		if len(res.Hits) != 1 {
+			t.Fatalf("%d hits", len(res.Hits))
+		}
+		return res.Hits[0].Score
+	}
+	put("beds", "/garden", "tomatoes")
+	before := score()
+	for i := range 5 {
+		put(fmt.Sprint("vault", i), "/vault", "tomatoes")
+	}
+	if after := score(); before == 0 || after != before {
+		t.Errorf("the score was %v and is %v", before, after)
+	}
+}
+
+// A cursor that no page gave is refused as one, in every order.
+func TestHostileCursors(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "cursors")
+	f := a.shared()
+	for _, order := range place.Orders {
+		for _, text := range []string{`{}`, `{"Key":[1]}`, `{"Key":{"a":1}}`, `{"Key":true}`, `{"Key":1,"Name":"\u0000"}`, `{"Key":"a","Name":"\u0000"}`, `{"Key":1e400}`, `[]`, `x`} {
+			_, err := f.List(a.Context(), find.ListOptions{Order: order, Limit: 1, After: base64.RawURLEncoding.EncodeToString([]byte(text))})
+			if !errors.Is(err, find.ErrCursor) {
+				t.Errorf("%s by %s: %v", text, order, err)
+			}
+		}
+		for _, text := range []string{`{"Key":"' or 1=1 --","Name":"' or 1=1 --"}`, `{"Key":-9,"Name":"%_\\"}`, `{"Key":0.5}`} {
+			if page, err := f.List(a.Context(), find.ListOptions{Order: order, Limit: 1, After: base64.RawURLEncoding.EncodeToString([]byte(text))}); err != nil && !errors.Is(err, find.ErrCursor) {
+				t.Errorf("%s by %s: %v, %v", text, order, page, err)
+			}
+		}
+	}
 }

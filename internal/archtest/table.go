@@ -131,7 +131,7 @@ var importTable = []row{
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
 	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
-	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/redact",
+	{packages: "push", may: "session dialect backend blob logtree place internal/durable internal/rawjson internal/redact",
 		why: "copies are made of bytes; only where two copies have diverged does it matter what a record says"},
 	{packages: "trash", may: "session dialect backend blob logtree place",
 		why: "removing and collecting work on whole logs and blobs, whatever they say"},
@@ -177,10 +177,12 @@ var importTable = []row{
 		why: "whether a request is answered does not depend on what is served"},
 	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
 		why: "how an answer reaches a slow client does not depend on what is answered"},
+	{packages: "server/view", may: "session dialect place",
+		why: "what a client may see of a list is decided once, for pages and for the API"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"backend/remote/protocol server/guard server/logs server/metrics server/reply internal/jsonschema",
+		"backend/remote/protocol server/guard server/logs server/metrics server/reply server/view internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",

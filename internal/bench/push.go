@@ -34,7 +34,11 @@ type archive struct {
 	p      program
 	env    []string // of the program, besides its home
 	agent  string
+	spent  time.Duration // CPU time of the servers that serve started, when they have ended
 }
+
+// benchToken is the token of these servers.
+const benchToken = "a-token-for-this-measurement-only"
 
 // withArchive starts a server that syncs to the disk and makes sessions. use is not called where PostgreSQL is not installed.
 func (b *bench) withArchive(home string, sessions int, size int64, use func(*archive)) {
@@ -157,8 +161,7 @@ func (a *archive) bareCopy(url string) time.Duration {
 func (a *archive) serve(store string, use func(url string)) {
 	cert, key := filepath.Join(a.b.dir, "cert.pem"), filepath.Join(a.b.dir, "key.pem")
 	makeCertificate(cert, key)
-	const token = "a-token-for-this-measurement-only"
-	cmd := a.command("serve", "--store", store, "--addr", "127.0.0.1:0", "--write", "--json", "--token", token, "--tls-cert", cert, "--tls-key", key)
+	cmd := a.command("serve", "--store", store, "--addr", "127.0.0.1:0", "--write", "--json", "--token", benchToken, "--tls-cert", cert, "--tls-key", key)
 	out := must(cmd.StdoutPipe())
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
@@ -166,6 +169,7 @@ func (a *archive) serve(store string, use func(url string)) {
 	defer func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself
 		_ = cmd.Wait()
+		a.spent += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}()
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	found := regexp.MustCompile(`https://[^"/]*`).FindString(line)
@@ -173,7 +177,7 @@ func (a *archive) serve(store string, use func(url string)) {
 		check(fmt.Errorf("treeline serve says %q\n%s", line, &problem))
 	}
 	before := a.env
-	a.env = append(before[:len(before):len(before)], "TREELINE_TOKEN="+token, "SSL_CERT_FILE="+cert)
+	a.env = append(before[:len(before):len(before)], "TREELINE_TOKEN="+benchToken, "SSL_CERT_FILE="+cert)
 	defer func() { a.env = before }()
 	use(found)
 }

@@ -1,22 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"math/rand/v2"
 	"os"
-	"slices"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
@@ -25,21 +25,47 @@ const (
 	entrySize  = 1700
 	entryEvery = 10 * time.Second
 	workday    = 8 * time.Hour
+	// checkpoint is the time between two checkpoints of a server, by default. The first change of a page after a checkpoint
+	// writes the whole page to the write-ahead log.
+	checkpoint = 5 * time.Minute
 )
 
 // perAppend is what one append costs, as measured.
 type perAppend struct {
-	wal, table float64       // bytes
-	commits    float64       // with many writers: appends share them
-	latency    time.Duration // with one writer
-	most       float64       // appends in a second, 64 sessions over 32 connections
+	wal     float64 // bytes of write-ahead log, with the pages after a checkpoint
+	pages   float64 // bytes of pages of tables and indexes that are written
+	table   float64 // bytes that the tables of records grow
+	dead    float64 // bytes that the table of logs grows, until a vacuum
+	commits float64
+	syncs   float64 // of the write-ahead log: commits at the same time share one
+	cpu     float64 // seconds of the database server; 0: not known
+	most    float64 // appends in a second
+}
+
+// costs are what agents cost in several ways.
+type costs struct {
+	latency time.Duration // of one append, with one writer
+	direct  perAppend     // each agent has a connection
+	shared  perAppend     // agents append through one process
+	https   perAppend     // the process is a server, and agents are its clients
+	cpu     time.Duration // of that server, for an append
+	memory  float64       // bytes of an idle connection; 0: not known
 }
 
 // scale measures the cost of an append and derives from it what many agents need; and it distributes sessions over shards.
 func scale(b *bench) {
-	if c := measureAppends(b); c != nil {
+	s, err := pgtest.Launch(pgtest.Options{Durable: true, Settings: []string{"shared_buffers = 512MB"}})
+	if errors.Is(err, pgtest.ErrAbsent) {
+		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
+	} else {
+		check(err)
+		defer s.Close()
+		m := newScale(b, s)
+		defer m.first.Close(context.Background())
+		blobs(m.databaseBench, m.number, sqlWritten)
+		c := m.costs()
 		for _, agents := range []float64{1e3, 1e4, 1e5} {
-			b.add(c.needs(agents))
+			c.needs(b, agents)
 		}
 	}
 	for _, shards := range []int{4, 16, 64} {
@@ -49,155 +75,237 @@ func scale(b *bench) {
 	}
 }
 
-// measureAppends appends to a server that syncs to the disk; nil if there is none.
-func measureAppends(b *bench) *perAppend {
-	s, err := pgtest.Launch(pgtest.Options{Durable: true})
-	if errors.Is(err, pgtest.ErrAbsent) {
-		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
-		return nil
+// Counters of the server. Those of a connection are complete when it is closed.
+const (
+	sqlWritten = "select (pg_current_wal_lsn() - '0/0')::float8"
+	sqlRecords = "select pg_total_relation_size('treeline.record')::float8"
+	sqlLogs    = "select pg_total_relation_size('treeline.log')::float8"
+	sqlCommits = "select xact_commit::float8 from pg_stat_database where datname = current_database()"
+	sqlSyncs   = "select wal_sync::float8 from pg_stat_wal"
+	sqlSyncs18 = "select sum(fsyncs)::float8 from pg_stat_io where object = 'wal'"
+	sqlPages   = "select (buffers_checkpoint + buffers_clean + buffers_backend)::float8 * 8192 from pg_stat_bgwriter"
+	sqlPages17 = "select (c.buffers_written + w.buffers_clean)::float8 * 8192 from pg_stat_checkpointer c, pg_stat_bgwriter w"
+)
+
+// scaleBench measures agents on one server.
+type scaleBench struct {
+	*databaseBench
+	server  *pgtest.Server
+	version float64
+}
+
+func newScale(b *bench, s *pgtest.Server) *scaleBench {
+	first := must(pgx.Connect(context.Background(), s.URL("")))
+	m := &scaleBench{&databaseBench{b: b, url: s.URL(""), record: bytes.Repeat([]byte("r"), entrySize-1), first: first}, s, 0} // and a newline
+	m.version = m.number("select current_setting('server_version_num')::float8")
+	return m
+}
+
+func (m *scaleBench) number(sql string) (v float64) {
+	check(m.first.QueryRow(context.Background(), sql).Scan(&v))
+	return v
+}
+
+// counters are the figures of perAppend, as sums since the server started.
+func (m *scaleBench) counters() (list [7]float64) {
+	must(m.first.Exec(context.Background(), "checkpoint"))
+	time.Sleep(2 * time.Second) // the server's counters are late
+	syncs, pages := sqlSyncs, sqlPages
+	if m.version >= 180_000 {
+		syncs = sqlSyncs18
 	}
-	check(err)
-	defer s.Close()
-	ctx := context.Background()
-	first := must(pgx.Connect(ctx, s.URL("")))
-	defer first.Close(ctx)
-	d := &databaseBench{b: b, url: s.URL(""), record: slices.Repeat([]byte("r"), entrySize-1), first: first} // and a newline
-	number := func(sql string) (v float64) {
-		check(first.QueryRow(ctx, sql).Scan(&v))
-		return v
+	if m.version >= 170_000 {
+		pages = sqlPages17
 	}
-	const (
-		written = "select (pg_current_wal_lsn() - '0/0')::float8"
-		stored  = "select pg_total_relation_size('treeline.record')::float8"
-		commits = "select xact_commit::float8 from pg_stat_database where datname = current_database()"
-	)
-	blobs(d, number, written)
-	c := &perAppend{}
-	// One writer: the time of an append, and its bytes.
-	n := b.size(10_000)
-	write := func(sessions, connections, n int) time.Duration {
-		be := d.open(connections)
-		defer be.Close()
-		at := make([]backend.Log, sessions)
-		for i := range at {
-			at[i] = must(be.Create(ctx, fmt.Sprintf("scale/%d/%d.jsonl", d.logs+i, n)))
-		}
-		d.logs += sessions
-		must(first.Exec(ctx, "checkpoint"))
-		start := time.Now()
-		each(sessions, func(i int) {
-			for range n {
-				at[i] = must(be.Append(ctx, at[i], d.record))
-			}
-		})
-		return time.Since(start)
+	for i, sql := range []string{sqlWritten, pages, sqlRecords, sqlLogs, sqlCommits, syncs} {
+		list[i] = m.number(sql)
 	}
-	write(1, 1, 10) // makes the tables
-	wal, table := number(written), number(stored)
-	c.latency = write(1, 1, n) / time.Duration(n)
-	c.wal, c.table = (number(written)-wal)/float64(n), (number(stored)-table)/float64(n)
-	settle := func() float64 { time.Sleep(2 * time.Second); return number(commits) } // the server's counters are late
-	before := settle()
-	many := float64(64 * n / 20)
-	c.most = many / write(64, 32, n/20).Seconds()
-	c.commits = (settle() - before) / many
-	b.add(row{what: "postgres: an append of 1.7 KB", figure: fmt.Sprintf("%.0f B of write-ahead log, %.0f B of table and index", c.wal, c.table),
-		baseline: fmt.Sprintf("%.2f ms alone; %.0f/s and %.2f commits each, 64 sessions over 32 connections", c.latency.Seconds()*1e3, c.most, c.commits)})
+	list[6] = serverTime(int(m.number("select pg_backend_pid()::float8")))
+	return list
+}
+
+// costs measures.
+func (m *scaleBench) costs() (c costs) {
+	n := m.b.size(2000)
+	alone := m.writers(1, 1)
+	c.latency = m.write(alone, m.made(alone, 1), 1, n) / time.Duration(n)
+	closeAll(alone)
+	m.b.add(row{what: "postgres (elapsed): an append alone", figure: ms(c.latency), baseline: fmt.Sprintf("a record of %d B", entrySize)})
+
+	logs := m.b.size(2000)
+	c.direct = m.measure("each agent over a connection of its own", m.writers(32, 1), 32, logs)
+	c.shared = m.measure("agents through one process with 32 connections", m.writers(1, 32), 512, logs)
+	home := filepath.Join(m.b.dir, "scale")
+	check(os.MkdirAll(home, 0o700))
+	a := &archive{b: m.b, server: m.server, admin: m.first, p: m.b.program(home)}
+	a.serve(m.url, func(url string) {
+		c.https = m.measure("64 agents through treeline serve, https", a.clients(url, 64), 64, logs)
+	})
+	c.cpu = a.spent / time.Duration(logs*m.appendsEach())
+	m.b.add(row{what: "postgres: CPU of treeline serve for an append", figure: ms(c.cpu)})
+	c.memory = m.memory(50)
 	return c
 }
 
-// blobs measures blobs of several sizes beside files that are synced, as an object store writes them.
-func blobs(d *databaseBench, number func(sql string) float64, written string) {
+// appendsEach is how often an agent writes between two checkpoints.
+func (m *scaleBench) appendsEach() int { return int(checkpoint / entryEvery) }
+
+// measure lets agents write to some logs as often as they do between two checkpoints, and gives the cost of an append.
+func (m *scaleBench) measure(what string, all []backend.Backend, writers, logs int) (c perAppend) {
+	n := m.appendsEach()
+	at := m.made(all, logs)
+	before := m.counters()
+	took := m.write(all, at, writers, n)
+	closeAll(all)
+	after := m.counters()
+	for i, v := range []*float64{&c.wal, &c.pages, &c.table, &c.dead, &c.commits, &c.syncs, &c.cpu} {
+		*v = (after[i] - before[i]) / float64(logs*n)
+	}
+	c.most = float64(logs*n) / took.Seconds()
+	m.b.add(row{what: fmt.Sprintf("postgres: an append of %d B, %s", entrySize, what),
+		figure:   fmt.Sprintf("%.0f B of write-ahead log, %.0f B of pages; records grow %.0f B, logs %.0f B until a vacuum", c.wal, c.pages, c.table, c.dead),
+		baseline: fmt.Sprintf("%d logs, %d appends each: %.0f/s, %.2f commits, %.2f syncs and %.3f ms of CPU of the server for an append", logs, n, c.most, c.commits, c.syncs, c.cpu*1e3)})
+	return c
+}
+
+// writers opens the database some times, as processes do that have so many connections.
+func (m *scaleBench) writers(n, connections int) (list []backend.Backend) {
+	for range n {
+		list = append(list, m.open(connections))
+	}
+	return list
+}
+
+// clients opens a server some times, as agents do that are processes of their own.
+func (a *archive) clients(url string, n int) (list []backend.Backend) {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(must(os.ReadFile(filepath.Join(a.b.dir, "cert.pem"))))
+	opt := remote.Options{Roots: roots, Token: func(string) (string, error) { return benchToken, nil }}
+	for range n {
+		list = append(list, must(remote.Open(url, opt, backend.OpenOptions{Below: "bench-00000001/omp"})))
+	}
+	return list
+}
+
+func closeAll(list []backend.Backend) {
+	for _, b := range list {
+		check(b.Close())
+	}
+}
+
+// made makes logs that have as many records as fill a page of their index, so that each of them has pages of its own.
+func (m *scaleBench) made(all []backend.Backend, logs int) []backend.Log {
 	ctx := context.Background()
-	be := d.open(1)
-	defer be.Close()
-	must(be.Create(ctx, "blobs.jsonl")) // makes the tables
-	store, r := be.Blobs(""), rand.NewChaCha8([32]byte{1})
-	dir := must(os.MkdirTemp(d.b.dir, "blobs"))
-	for _, size := range []int{100_000, 1_000_000, 10_000_000} {
-		all := make([][]byte, max(d.b.size(50_000_000)/size, 1))
-		for i := range all {
-			all[i] = make([]byte, size)
-			must(r.Read(all[i]))
-		}
-		refs := make([]blob.Ref, len(all))
-		must(d.first.Exec(ctx, "checkpoint"))
-		wal, start := number(written), time.Now()
-		for i := range all {
-			refs[i] = must(store.Put(ctx, all[i]))
-		}
-		put := time.Since(start)
-		wal = number(written) - wal
-		start = time.Now()
-		for _, ref := range refs {
-			f := must(store.Open(ctx, ref))
-			must(io.Copy(io.Discard, f))
-			check(f.Close())
-		}
-		read := time.Since(start)
-		start = time.Now()
-		for i := range all {
-			f := must(os.CreateTemp(dir, ""))
-			must(f.Write(all[i]))
-			check(errors.Join(f.Sync(), f.Close()))
-		}
-		file := time.Since(start)
-		total := float64(size * len(all))
-		rate := func(t time.Duration) float64 { return total / 1e6 / t.Seconds() }
-		d.b.add(row{what: fmt.Sprintf("postgres (elapsed): blobs of %s, written", mb(int64(size))), ratio: times(file, put),
-			figure: fmt.Sprintf("%.3g MB/s, read %.3g MB/s, %.3g B of write-ahead log for each byte", rate(put), rate(read), wal/total), baseline: fmt.Sprintf("synced files %.3g MB/s", rate(file))})
+	at, early := make([]backend.Log, logs), make([][]byte, 200)
+	for i := range early {
+		early[i] = []byte("{}")
 	}
+	each(len(all), func(w int) {
+		for i := w; i < logs; i += len(all) {
+			at[i] = must(all[w].Create(ctx, fmt.Sprintf("%d/%d.jsonl", m.logs, i), early...))
+		}
+	})
+	m.logs++
+	return at
 }
 
-// needs derives what so many agents need. Connections are those that are busy on average (rate times latency), doubled so
-// that bursts do not wait.
-func (c *perAppend) needs(agents float64) row {
+// write appends to logs, n times to each, with so many appends on their way at once. The logs take turns, as those of agents do.
+func (m *scaleBench) write(all []backend.Backend, at []backend.Log, writers, n int) time.Duration {
+	start := time.Now()
+	each(writers, func(w int) {
+		for range n {
+			for i := w; i < len(at); i += writers {
+				at[i] = must(all[i%len(all)].Append(context.Background(), at[i], m.record))
+			}
+		}
+	})
+	return time.Since(start)
+}
+
+// memory measures the memory of idle connections that have appended, where the system tells it: 0 elsewhere.
+func (m *scaleBench) memory(n int) float64 {
+	ctx := context.Background()
+	all := m.writers(n, 1)
+	defer closeAll(all)
+	m.write(all, m.made(all, n), n, 3)
+	time.Sleep(time.Second)
+	found := must(m.first.Query(ctx, "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"))
+	pids := must(pgx.CollectRows(found, pgx.RowTo[int]))
+	sum := 0.0
+	for _, pid := range pids {
+		own, err := privateMemory(pid)
+		if err != nil {
+			return 0
+		}
+		sum += own
+	}
+	own := sum / float64(len(pids))
+	m.b.add(row{what: "postgres: memory of an idle connection", figure: mb(int64(own)), baseline: fmt.Sprintf("%.3g connections for a process that appends", float64(len(pids))/float64(n))})
+	return own
+}
+
+// serverTime is the CPU time of all processes of a database server in seconds, those that have ended included. It is found through
+// one of them. Linux tells it: 0 elsewhere.
+func serverTime(pid int) float64 {
+	const parent, user, system, endedUser, endedSystem = 1, 11, 12, 13, 14 // numbers after the name of the program
+	of := func(path string) (list []float64) {
+		data, _ := os.ReadFile(path) // it may have ended
+		_, rest, _ := strings.Cut(string(data), ") ")
+		for _, f := range strings.Fields(rest) {
+			v, _ := strconv.ParseFloat(f, 64) // the first one is a letter
+			list = append(list, v)
+		}
+		return list
+	}
+	one := of(fmt.Sprintf("/proc/%d/stat", pid))
+	if len(one) <= endedSystem {
+		return 0
+	}
+	server := of(fmt.Sprintf("/proc/%.0f/stat", one[parent]))
+	if len(server) <= endedSystem {
+		return 0
+	}
+	ticks := server[user] + server[system] + server[endedUser] + server[endedSystem]
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
+	for _, path := range paths {
+		if p := of(path); len(p) > endedSystem && p[parent] == one[parent] {
+			ticks += p[user] + p[system]
+		}
+	}
+	return ticks / 100 // of a second, on all systems that Go knows
+}
+
+// privateMemory is what a process shares with no other. Linux tells it.
+func privateMemory(pid int) (sum float64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	for line := range strings.Lines(string(data)) {
+		if f := strings.Fields(line); len(f) == 3 && strings.HasPrefix(f[0], "Private_") {
+			kb, _ := strconv.ParseFloat(f[1], 64) // the kernel writes a number
+			sum += kb * 1024
+		}
+	}
+	return sum, err
+}
+
+// needs adds rows of what so many agents need. The fewest syncs are those of a busy server, where appends share them; the most are
+// one for each append.
+func (c *costs) needs(b *bench, agents float64) {
 	rate := agents / entryEvery.Seconds()
+	add := func(what, figure, baseline string) {
+		b.add(row{what: fmt.Sprintf("postgres: %.0f active agents (derived): %s", agents, what), figure: figure, baseline: baseline})
+	}
 	rows := rate * workday.Seconds()
-	servers := math.Ceil(rate / (c.most / 2)) // half of what a server can do, so that it keeps up after a pause
-	return row{
-		what: fmt.Sprintf("postgres: %.0f active agents (derived)", agents),
-		figure: fmt.Sprintf("%.0f appends/s, %.2g MB/s of write-ahead log, %.0f commits/s; a day: %.0f million rows, %.0f GB",
-			rate, rate*c.wal/1e6, rate*c.commits, rows/1e6, rows*c.table/1e9),
-		baseline: fmt.Sprintf("%.0f pooled connections, %.0f servers like this one", math.Ceil(2*rate*c.latency.Seconds())+1, servers),
-	}
-}
-
-// load is how sessions write: the appends of each, in some unit.
-type load struct {
-	what string
-	of   func(r *rand.Rand, i int) float64
-}
-
-// loads of 100,000 sessions.
-var loads = []load{
-	{"all alike", func(*rand.Rand, int) float64 { return 1 }},
-	// With this spread one session in a hundred writes a hundred times as much as the median.
-	{"log-normal, one in a hundred writes 100 times the median", func(r *rand.Rand, _ int) float64 { return math.Exp(2 * r.NormFloat64()) }},
-	{"all alike, and 10 hot sessions with 1,000 times as much", func(_ *rand.Rand, i int) float64 {
-		if i < 10 {
-			return 1000
+	add("a day", fmt.Sprintf("%.3g million rows, %.3g GB of records, %.3g GB of write-ahead log", rows/1e6, rows*c.https.table/1e9, rows*c.https.wal/1e9),
+		fmt.Sprintf("%.0f appends/s", rate))
+	way := func(name string, p *perAppend, connections float64, baseline string) {
+		cores := fmt.Sprintf("%.2g busy cores of the database", rate*c.direct.cpu)
+		if p != &c.direct { // as with syncs
+			cores = fmt.Sprintf("%.2g to %s", rate*p.cpu, cores)
 		}
-		return 1
-	}},
-}
-
-// over distributes the sessions as a database does that shards by log: by the key of the log, a hash of its name. The ratio is
-// that of the busiest shard to the mean.
-func (l load) over(shards int) row {
-	const sessions = 100_000
-	r := rand.New(rand.NewPCG(1, 1))
-	busy, count := make([]float64, shards), make([]float64, shards)
-	sum, hottest := 0.0, 0.0
-	for i := range sessions {
-		key := sha256.Sum256(fmt.Appendf(nil, "machine-%08x/omp/--work--/%032x.jsonl", i%1000, i))
-		shard := binary.BigEndian.Uint64(key[:8]) % uint64(shards)
-		n := l.of(r, i)
-		busy[shard] += n
-		count[shard]++
-		sum, hottest = sum+n, max(hottest, n)
+		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f to %.0f syncs/s, %.0f connections",
+			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.syncs, rate, connections), fmt.Sprintf("%s; %s", cores, baseline))
 	}
-	mean := sum / float64(shards)
-	return row{what: fmt.Sprintf("shards: %d sessions over %d, %s", sessions, shards, l.what), figure: fmt.Sprintf("the busiest shard has %.3g of the mean", slices.Max(busy)/mean),
-		baseline: fmt.Sprintf("%.3g of the mean in sessions; the hottest session is %.2g of a shard", slices.Max(count)*float64(shards)/sessions, hottest/mean)}
+	way("each connects", &c.direct, agents, fmt.Sprintf("%.3g GB of memory for idle connections", agents*c.memory/1e9))
+	// Connections that are busy on average (rate times latency), doubled so that bursts do not wait, and one for notices.
+	way("through https", &c.https, math.Ceil(2*rate*c.latency.Seconds())+1, fmt.Sprintf("%.2g cores of treeline serve", rate*c.cpu.Seconds()))
 }

@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -28,7 +27,7 @@ func (l *Logs) content(c *Call, p contentParams) error {
 	if err := c.may(p.Name, false, nil); err != nil {
 		return err
 	}
-	at, r, err := l.open(c.ctx(), p)
+	at, r, err := l.open(c, p)
 	if err != nil {
 		return err
 	}
@@ -57,10 +56,15 @@ func (l *Logs) content(c *Call, p contentParams) error {
 }
 
 // open opens the log that a request means.
-func (l *Logs) open(ctx context.Context, p contentParams) (at backend.Log, r backend.Reader, err error) {
+func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader, err error) {
 	at = p.log()
+	ctx, by := c.ctx(), ""
+	if c.May != nil {
+		// What the log held before may be of another project. It is for the caller that was allowed to open it then.
+		by = c.Writer
+	}
 	if p.Hold && at.Generation != "" {
-		if r := l.held.find(at); r != nil {
+		if r := l.held.find(by, at); r != nil {
 			return at, r, nil
 		}
 	}
@@ -73,7 +77,7 @@ func (l *Logs) open(ctx context.Context, p contentParams) (at backend.Log, r bac
 		return at, nil, err
 	}
 	if p.Hold {
-		r = l.held.keep(at, r)
+		r = l.held.keep(by, at, r)
 	}
 	return at, r, nil
 }
@@ -96,16 +100,17 @@ type heldLog struct {
 	backend.Reader
 	h     *holding
 	at    backend.Log
+	by    string // the limited caller that opened it; "" for callers that may read everything
 	used  time.Time
 	users int
 }
 
 // find gives the log that a caller saw, if it is held.
-func (h *holding) find(at backend.Log) *heldLog {
+func (h *holding) find(by string, at backend.Log) *heldLog {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.list, func(l *heldLog) bool {
-		return l.at.Name == at.Name && l.at.Generation == at.Generation && l.at.Size >= at.Size
+		return l.by == by && l.at.Name == at.Name && l.at.Generation == at.Generation && l.at.Size >= at.Size
 	})
 	if i < 0 {
 		return nil
@@ -118,7 +123,7 @@ func (h *holding) find(at backend.Log) *heldLog {
 }
 
 // keep holds an open log.
-func (h *holding) keep(at backend.Log, r backend.Reader) *heldLog {
+func (h *holding) keep(by string, at backend.Log, r backend.Reader) *heldLog {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -126,7 +131,7 @@ func (h *holding) keep(at backend.Log, r backend.Reader) *heldLog {
 		h.list[0].release()
 		h.list = slices.Delete(h.list, 0, 1)
 	}
-	l := &heldLog{Reader: r, h: h, at: at, used: now, users: 2}
+	l := &heldLog{Reader: r, h: h, at: at, by: by, used: now, users: 2}
 	h.list = append(h.list, l)
 	return l
 }

@@ -111,10 +111,10 @@ func (l Layout) Kin(name string, said session.ID) (session.ID, string) {
 	return id, string(said)
 }
 
-// Folder is the session's id.
+// Folder is the session's id. The folder "memory" is no session's: the program reads its notes there.
 func (l Layout) Folder(name string) string {
 	id, _ := l.Named(name)
-	if !l.Main(name) || dialect.CheckFileID(id) != nil {
+	if !l.Main(name) || id == "memory" || dialect.CheckFileID(id) != nil {
 		return ""
 	}
 	return string(id)

@@ -1,4 +1,4 @@
-package place_test
+package view_test
 
 import (
 	"errors"
@@ -9,12 +9,13 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // A session that goes on from the log of a hidden one is hidden, too: reading it would show the other. A fork that has its own copy is
 // not.
-func TestVisible(t *testing.T) {
+func TestRows(t *testing.T) {
 	row := func(id, cwd, parent, agent string) place.Row {
 		d, err := place.FindDialect(all.Dialects(), agent)
 		if err != nil {
@@ -32,13 +33,13 @@ func TestVisible(t *testing.T) {
 		row("decoyed", "/ours", "first", "codex"), row("first", "/ours", "", "codex"),
 	}
 	var got []string
-	for _, r := range place.Visible(rows, func(cwd string) bool { return cwd == "/ours" }) {
+	for _, r := range view.Rows(rows, func(cwd string) bool { return cwd == "/ours" }) {
 		got = append(got, string(r.ID))
 	}
 	if diff := cmp.Diff([]string{"free", "alone", "copy", "first"}, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, r := range place.Visible(rows, func(cwd string) bool { return strings.HasPrefix(cwd, "/theirs") }) {
+	for _, r := range view.Rows(rows, func(cwd string) bool { return strings.HasPrefix(cwd, "/theirs") }) {
 		if r.CWD != "/theirs" {
 			t.Errorf("%s is shown", r.ID)
 		}

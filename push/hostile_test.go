@@ -1,0 +1,123 @@
+package push_test
+
+import (
+	"context"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/push"
+)
+
+// lying is an archive that lists logs under names of its choice, all with the content of one.
+type lying struct {
+	archive
+	names []string
+	real  string
+}
+
+func (l *lying) Folders(context.Context, string) (list []string, err error) {
+	for _, name := range l.names {
+		origin, _, _ := strings.Cut(name, "/")
+		list = append(list, origin)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), nil
+}
+
+func (l *lying) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Marked, error] {
+	return func(yield func(backend.Marked, error) bool) {
+		at, err := l.Stat(ctx, l.real)
+		for _, name := range l.names {
+			if at.Name = name; strings.HasPrefix(name, prefix) && !yield(backend.Marked{Log: at}, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *lying) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	at.Name = l.real
+	return backend.OpenLog(ctx, l.archive, at)
+}
+
+// An archive decides nothing but the names of sessions and of files in their folders: no other file is written, wherever it would be.
+func TestPullHostileNames(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name string
+		opt  push.PullOptions
+		want []string
+	}{
+		{"back", push.PullOptions{}, []string{
+			".claude/projects/-garden/3f9a2c1b-0000-4000-8000-000000000001.jsonl",
+			".claude/projects/-garden/3f9a2c1b-0000-4000-8000-000000000001/tool-results/x.txt",
+			".claude/projects/-garden/memory.jsonl",
+		}},
+		{"others", push.PullOptions{Origins: []string{"*"}, Into: "into"}, []string{"into/other-00c0ffee/omp/sessions/x.jsonl"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.Put(".claude/projects/-garden/memory/MEMORY.md", "mine")
+			d.log(a, 1)
+			d.push(push.PushOptions{})
+			real := origin + "/omp/-garden/" + file(a)
+			d.Must(os.RemoveAll(d.At(".omp")))
+			d.Must(os.RemoveAll(d.State))
+			claude := origin + "/claude/-garden/"
+			l := &lying{d.archive, []string{
+				"../../x.jsonl", "../omp/x.jsonl", ".config/systemd/user/x.jsonl", "other-00c0ffee/../x.jsonl", "other-00c0ffee/.x/y.jsonl",
+				`other-00c0ffee/omp\..\..\y/x.jsonl`, "c:/omp/x.jsonl", "other-00c0ffee/omp/x.jsonl", "other-00c0ffee/omp/run.sh",
+				"other-00c0ffee/claude/settings.json", "other-00c0ffee/omp/../../../x.jsonl", "other-00c0ffee/omp/a\x00.jsonl",
+				claude + "3f9a2c1b-0000-4000-8000-000000000001.jsonl", claude + "3f9a2c1b-0000-4000-8000-000000000001/tool-results/x.txt",
+				claude + "memory.jsonl", claude + "memory/MORE.md", claude + "memory/MEMORY.md", claude + "settings.json",
+				origin + "/claude/../settings.json", origin + "/codex/config.toml", origin + "/omp/../../auth.json",
+			}, real}
+			slices.Sort(l.names)
+			if test.opt.Into != "" {
+				test.opt.Into = d.At(test.opt.Into)
+				l.names = slices.DeleteFunc(l.names, func(name string) bool { return strings.HasPrefix(name, origin) })
+			}
+			before := files(t, d.Home)
+			_, err := d.copier().Pull(d.Context(), push.Target{Backend: l, Shown: "mem://team"}, test.opt)
+			d.Must(err)
+			var added []string
+			for _, name := range files(t, d.Home) {
+				if !slices.Contains(before, name) && !strings.HasPrefix(name, "state/") {
+					added = append(added, name)
+				}
+			}
+			slices.Sort(added)
+			if diff := cmp.Diff(test.want, added); diff != "" {
+				t.Error(diff)
+			}
+			d.holds(d.At(".claude/projects/-garden/memory/MEMORY.md"), "mine")
+		})
+	}
+}
+
+// files gives the files below a folder and beside it.
+func files(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(filepath.Dir(dir), func(at string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			rel, err := filepath.Rel(dir, at)
+			if err != nil {
+				return err
+			}
+			list = append(list, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

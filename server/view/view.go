@@ -1,0 +1,53 @@
+// Package view says which sessions exist for a client that may see some projects only.
+package view
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Rows gives the rows that exist for a caller who may see some projects only: may is asked about each working directory. A
+// row that cannot be read has none, so it is left out. So is a session whose log goes on from that of another one (see
+// dialect.LogNeeder) that is left out: reading it would show the other.
+func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
+	asked, needy := map[string]bool{}, map[dialect.Dialect]bool{}
+	hidden := map[string]bool{} // ids and paths of sessions that are left out
+	hide := func(r *place.Row) { hidden[string(r.ID)], hidden[r.Path] = true, true }
+	var list []int
+	for i := range rows {
+		r := &rows[i]
+		ok, known := asked[r.CWD]
+		if !known {
+			ok = may(r.CWD)
+			asked[r.CWD] = ok
+		}
+		if !ok || r.Err != nil {
+			hide(r)
+			continue
+		}
+		list = append(list, i)
+		if _, known := needy[r.Dialect]; !known {
+			_, needy[r.Dialect] = r.Dialect.NewDecoder(session.NewBuilder("", nil)).(dialect.LogNeeder)
+		}
+	}
+	for again := true; again; { // until no more are left out: one may go on from one that goes on from a hidden one
+		again = false
+		list = slices.DeleteFunc(list, func(i int) bool {
+			r := &rows[i]
+			if r.Parent == "" || !hidden[r.Parent] || !needy[r.Dialect] {
+				return false
+			}
+			hide(r)
+			again = true
+			return true
+		})
+	}
+	seen := make([]place.Row, len(list))
+	for k, i := range list {
+		seen[k] = rows[i]
+	}
+	return seen
+}

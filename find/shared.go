@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ const (
 	// putBytes and putLogs are how much is put in one transaction.
 	putBytes = 4 << 20
 	putLogs  = 64
+	// readersLeast is how many logs are read at once, at least: a reader mostly waits for the database.
+	readersLeast = 4
 	// overtakenMost is how often an update begins again because another program did the same.
 	overtakenMost = 10
 )
@@ -118,6 +121,14 @@ func (p *putter) add(u index.Update, bytes int) {
 	p.updates, p.bytes = append(p.updates, u), p.bytes+bytes
 }
 
+// full gives what was collected if it is enough for a transaction, otherwise nil.
+func (p *putter) full() (updates []index.Update) {
+	if p.bytes >= putBytes || len(p.updates) >= putLogs {
+		updates, p.updates, p.bytes = p.updates, nil, 0
+	}
+	return updates
+}
+
 // flush puts what was collected, with the mark if there is one.
 func (p *putter) flush(mark index.Mark) error {
 	if len(p.updates) == 0 && mark == "" {
@@ -136,19 +147,19 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 	var mu sync.Mutex
 	var failed error
 	g := meter{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
-	done := func(j *job, l index.Log, err error) {
+	done := func(j *job, l index.Log, err error) (updates []index.Update) {
 		mu.Lock()
 		defer mu.Unlock()
 		folder, _ := f.m.ArchivedFolder(j.shared.Root.Sessions)
 		size := 0
 		switch {
 		case failed != nil || ctx.Err() != nil:
-			return
+			return nil
 		case errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged):
-			return // it was removed or replaced since, and the feed will tell
+			return nil // it was removed or replaced since, and the feed will tell
 		case err != nil:
 			failed = err
-			return
+			return nil
 		default:
 			for i := range l.Chunks {
 				size += 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
@@ -159,13 +170,11 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			}
 		}
 		g.done(j)
-		if p.bytes >= putBytes || len(p.updates) >= putLogs {
-			failed = p.flush("")
-		}
+		return p.full()
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(todo)) {
+	for range min(max(readersLeast, runtime.GOMAXPROCS(0)), len(todo)) {
 		wg.Go(func() {
 			r := reader{f: f, meter: &g, peek: f.m.NewPeeker()}
 			r.signer.List = true
@@ -178,7 +187,15 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 					return
 				}
 				l, err := r.readShared(ctx, &todo[i])
-				done(&todo[i], l, err)
+				updates := done(&todo[i], l, err)
+				if updates == nil {
+					continue
+				}
+				if err := f.shared.Put(ctx, "", updates...); err != nil { // the others read on meanwhile
+					mu.Lock()
+					failed = cmp.Or(failed, err)
+					mu.Unlock()
+				}
 			}
 		})
 	}
@@ -197,14 +214,16 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 		l, err = retry(func() (index.Log, error) { return r.f.signRun(ctx, j, &r.signer) })
 		l.Summary = index.Summary{Dialect: src.Dialect.Name()}
 		at := l.Stamp.Nanos
-		l.Facts = index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
+		l.Facts = &index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
 	} else {
 		l, err = r.read(ctx, j, src.pathOf(j.log.Name))
-		if problem := unreadable(ctx, err); problem != nil {
-			l, err = index.Log{Name: l.Name, Stamp: l.Stamp, Facts: index.Facts{Problem: problem.Error()}}, nil
+		problem := ""
+		if why := unreadable(ctx, err); why != nil {
+			l, err, problem = index.Log{Name: l.Name, Stamp: l.Stamp}, nil, why.Error()
 		}
 		if err == nil {
 			r.f.facts(ctx, &src, &l)
+			l.Facts.Problem = problem
 		}
 	}
 	if err != nil {
@@ -239,9 +258,9 @@ func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	}
 	f.m.PlaceRows(ctx, rows)
 	when := nanos(r.When())
-	l.Facts = index.Facts{
+	l.Facts = &index.Facts{
 		ID: string(r.ID), CWD: r.CWD, Title: r.Title, Parent: r.Parent, Created: r.Created, Heading: r.Heading(),
-		When: when, Made: index.Unknown, Used: when, Touched: max(when, l.Stamp.Nanos), Problem: l.Facts.Problem,
+		When: when, Made: index.Unknown, Used: when, Touched: max(when, l.Stamp.Nanos),
 		Run: place.IsRuns(r.Dialect), // a run log, wherever it lies
 	}
 	if at, ok := r.Created.Time(); ok {

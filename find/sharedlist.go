@@ -111,7 +111,7 @@ func readCursor(text string) (p index.Position, err error) {
 
 // fits reports whether a position can be one in an order. It comes from the caller.
 func fits(p *index.Position, o index.Order) (ok bool) {
-	switch (&index.Found{}).PositionOf(o).Key.(type) {
+	switch (&index.Found{Log: index.Log{Facts: &index.Facts{}}}).PositionOf(o).Key.(type) {
 	case string:
 		_, ok = p.Key.(string)
 	case float64:

@@ -16,8 +16,8 @@ type Log struct {
 	// return them.
 	Chunks []Chunk
 	IDs    [][]uint32
-	// Facts and Before are for a Shared index; an Index does not keep them.
-	Facts  Facts
+	// Facts and Before are for a Shared index, whose logs always have Facts; an Index does not keep them.
+	Facts  *Facts
 	Before *Stamp
 
 	// resume is the encoded argument of SetResume.

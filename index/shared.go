@@ -218,7 +218,10 @@ func EncodeLog(l *Log) []byte {
 	kept := *l
 	kept.pieces = nil
 	w.log(&kept)
-	f := &l.Facts
+	f := l.Facts
+	if f == nil {
+		f = &Facts{}
+	}
 	for _, s := range []string{f.ID, f.CWD, f.Title, f.Parent, f.Created.Text, f.Heading, f.Problem} {
 		w.string(s)
 	}
@@ -237,7 +240,8 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	var l Log
 	r := reader{data: data, text: string(data), alone: true}
 	r.log(&l)
-	f := &l.Facts
+	f := &Facts{}
+	l.Facts = f
 	for _, s := range []*string{&f.ID, &f.CWD, &f.Title, &f.Parent, &f.Created.Text, &f.Heading, &f.Problem} {
 		*s = r.string()
 	}

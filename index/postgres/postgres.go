@@ -53,6 +53,8 @@ type Index struct {
 	db *pgdb.DB
 	// waiting is about how many keys were put and not moved to the GIN index.
 	waiting atomic.Int64
+	// more: the last list of changes was full, so more will be put.
+	more atomic.Bool
 }
 
 // Open opens the index in the database at a URL. It makes no connection yet.

@@ -89,6 +89,7 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 			list = append(list, c)
 			from = oldest
 		}
+		x.more.Store(len(list) == most)
 		if len(list) < most {
 			mark = index.Mark(from)
 		}
@@ -165,7 +166,7 @@ func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Updat
 			return err
 		}
 		waiting := x.waiting.Add(keysOf(updates))
-		if waiting > 0 && mark != "" || waiting > waitingMost {
+		if waiting > 0 && mark != "" && !x.more.Load() || waiting > waitingMost {
 			x.waiting.Add(-waiting)
 			settle(ctx, p)
 		}
@@ -173,8 +174,8 @@ func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Updat
 	}))
 }
 
-// waitingMost is how many keys may wait. A key takes about 20 bytes in the list, which has 64 MB.
-const waitingMost = 2_000_000
+// waitingMost is how many keys may wait. A key takes about 20 bytes in the list, which has 128 MB.
+const waitingMost = 4_000_000
 
 func keysOf(updates []index.Update) (n int64) {
 	for u := range updates {
@@ -191,7 +192,7 @@ func keysOf(updates []index.Update) (n int64) {
 // and the server moves them when it vacuums the table or when the list is full.
 func settle(ctx context.Context, p *pgxpool.Pool) {
 	batch := &pgx.Batch{}
-	batch.Queue("select set_config('maintenance_work_mem', '128MB', true)") // for the keys of the whole list
+	batch.Queue("select set_config('maintenance_work_mem', '256MB', true)") // for the keys of the whole list
 	batch.Queue("select gin_clean_pending_list('treeline_index.chunk_keys')")
 	_ = p.SendBatch(ctx, batch).Close()
 }
@@ -298,7 +299,10 @@ func lock(ctx context.Context, tx pgx.Tx, list []entry) (map[[16]byte]stamp, err
 
 // columns are the arguments of sqlNew and sqlRenew.
 func (e *entry) columns() []any {
-	s, f := &e.Summary, &e.Facts
+	s, f := &e.Summary, e.Facts
+	if f == nil {
+		f = &index.Facts{}
+	}
 	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
 		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
 		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First)}

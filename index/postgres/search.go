@@ -98,8 +98,8 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	err = x.read(ctx, func(p *pgxpool.Pool) error {
 		list, next = nil, nil
 		if sel.After != nil {
-			if pieces, ok := sel.After.Rest.([]piece); ok {
-				list, next, err = x.ofPieces(ctx, p, sel, pieces)
+			if r, ok := sel.After.Rest.(*rest); ok {
+				list, next, err = r.next(ctx, p, sel.Limit)
 				return err
 			}
 		}
@@ -112,7 +112,7 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 				return err
 			}
 			if len(pieces) <= rare {
-				list, next, err = x.ofPieces(ctx, p, sel, pieces)
+				list, next, err = ofPieces(ctx, p, sel, pieces)
 				return err
 			}
 		}
@@ -133,8 +133,18 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	return list, next, err
 }
 
-// ofPieces gives the next logs of some chunks, as far as they fit. The position after them has the chunks of the others.
-func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
+// rest is what is left of the answer of the inverted index: the keys of logs, the newest first, and their chunks.
+type rest struct {
+	logs   [][16]byte
+	pieces []piece
+}
+
+// restMost is how many logs of a rest are given at once.
+const restMost = 256
+
+// ofPieces gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
+// search mostly ends before the last.
+func ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
 	if len(pieces) == 0 {
 		return nil, nil, nil
 	}
@@ -142,17 +152,43 @@ func (x *Index) ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 	for i := range pieces {
 		logs[i] = pieces[i].log
 	}
+	limit := sel.Limit
+	sel.Limit = 0
 	var s statement
 	s.selects(&sel)
 	s.and("l.log = any(%s)", logs)
-	if list, err = fetch(ctx, p, &s, s.page(&sel)); err != nil {
+	order := s.page(&sel)
+	rows, err := p.Query(ctx, "select l.log from treeline_index.log l"+s.clause()+order, s.args...)
+	if err == nil {
+		logs, err = pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+	}
+	if err != nil {
 		return nil, nil, err
 	}
-	if sel.Limit > 0 && len(list) == sel.Limit {
-		next = list[len(list)-1].PositionOf(index.OrderUsed)
-		next.Rest = pieces
+	return (&rest{logs, pieces}).next(ctx, p, limit)
+}
+
+// next gives the next logs.
+func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []index.Found, next *index.Position, err error) {
+	if limit <= 0 {
+		limit = len(r.logs)
 	}
-	return join(list, pieces), next, nil
+	logs := r.logs
+	for len(logs) > 0 && len(list) == 0 { // all of one page may have been removed meanwhile
+		n := min(limit, restMost, len(logs))
+		var s statement
+		s.and("l.log = any(%s)", logs[:n])
+		order := s.page(&index.Selection{Order: index.OrderUsed})
+		if list, err = fetch(ctx, p, &s, order); err != nil {
+			return nil, nil, err
+		}
+		logs = logs[n:]
+	}
+	if len(logs) > 0 {
+		next = list[len(list)-1].PositionOf(index.OrderUsed)
+		next.Rest = &rest{logs, r.pieces}
+	}
+	return join(list, r.pieces), next, nil
 }
 
 // ofNewest looks at the next logs in the order of their last use.

@@ -118,6 +118,7 @@ func (w *whole) Catalogue() *index.Catalogue {
 			c.Sources = append(c.Sources, index.Source{Key: l.Source})
 		}
 		s := &c.Sources[len(c.Sources)-1]
+		l.Facts = nil // the suite gives none
 		s.Logs = append(s.Logs, l.Log)
 	}
 	for _, s := range c.Sources {

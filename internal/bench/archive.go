@@ -200,7 +200,7 @@ func loadSummaries(ctx context.Context, c *pgx.Conn, from, to int) {
 			source, name := fmt.Sprintf("bench-%08d/omp", n%1000), fmt.Sprintf("%d.jsonl", n)
 			l := index.Log{Name: name, Stamp: index.Stamp{Generation: "1", Size: 1000, Nanos: at}}
 			l.Summary = index.Summary{Session: true, Dialect: "omp", CWD: fmt.Sprintf("/p%d", n%20), Title: fmt.Sprintf("title %d", n), Cost: float64(n % 977)}
-			l.Facts = index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
+			l.Facts = &index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
 			return []any{uuid(n), source + "/" + name, source, "1", 1000, index.EncodeLog(&l), 1, true, false, l.Facts.ID, "omp", l.Facts.CWD,
 				l.Facts.Title, at, at, at, at, n % 500, n % 100_000, l.Summary.Cost, []string{"m"}, 0, 0}, nil
 		})))

@@ -62,9 +62,9 @@ alter table treeline_index.chunk alter column ids set storage external;
 alter table treeline_index.chunk alter column words set storage external;
 alter table treeline_index.chunk alter column grams set storage external;
 
--- Keys that were added wait in a list of up to 64 MB. A program that has put many moves them to the index, all at once: a key that
+-- Keys that were added wait in a list of up to 128 MB. A program that has put many moves them to the index, all at once: a key that
 -- many chunks have is then looked up once, and not once for each chunk.
-create index chunk_keys on treeline_index.chunk using gin (words, grams) with (fastupdate = on, gin_pending_list_limit = 65536);
+create index chunk_keys on treeline_index.chunk using gin (words, grams) with (fastupdate = on, gin_pending_list_limit = 131072);
 create index chunk_whole on treeline_index.chunk (log) where whole;
 
 -- The models of all sessions, for patterns of names.

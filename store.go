@@ -144,7 +144,7 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 // FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
 func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	_, last := place.Last(ref)
-	if last && s.find.Shared() {
+	if last && s.Paged() {
 		// The index knows the directories of all sessions of an archive.
 		rows, err := s.Catalogue(ctx, RefreshOptions{})
 		if err != nil {

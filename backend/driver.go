@@ -14,7 +14,7 @@ type Driver struct {
 	Scheme string
 	// Claims reports whether a folder is of this kind; nil claims every folder. It is not asked about URLs.
 	Claims func(dir string) bool
-	// Archive: a place of this kind keeps the logs of many stores; see Foldered.
+	// Archive: a place of this kind keeps the logs of many stores under names ORIGIN/SOURCE/NAME; see SplitArchived.
 	Archive bool
 	// Split takes a URL apart into the root of an archive and the folder in it that is meant, "" for all of it. The root is as
 	// Open and Shown take it. nil means that a URL is always a root. An error does not repeat the URL: it may hold a password.
@@ -36,7 +36,7 @@ type OpenOptions struct {
 	// Below, if set, is the folder in an archive whose logs are shown: names are relative to it. Backends below one root share
 	// their connections.
 	Below string
-	// Writer is noted with every write in an archive: who writes, and from which machine. "" is this user and this machine.
+	// Writer is noted with every write in an archive: a user and a machine. "" is this user and this machine.
 	Writer string
 	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(Mended)

@@ -149,7 +149,7 @@ func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
 	// Beyond a usual size the memory grows with what comes, not with what a server promises.
 	all := make([]byte, min(max(at.Size, 0), promised))
 	for from := 0; ; {
-		if err := readFull(r, at.Name, all[from:], int64(from)); err != nil || int64(len(all)) >= at.Size {
+		if err := ReadFull(r, at.Name, all[from:], int64(from)); err != nil || int64(len(all)) >= at.Size {
 			return all, err
 		}
 		from = len(all)
@@ -160,8 +160,8 @@ func ReadAll(ctx context.Context, b Backend, at Log) ([]byte, error) {
 // promised is how much memory ReadAll takes for a log before it has read anything.
 const promised = 256 << 20
 
-// readFull fills p, and returns ErrChanged if the log ends before that.
-func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
+// ReadFull fills p with the bytes of an open log at an offset, and returns ErrChanged if the log ends before that.
+func ReadFull(r io.ReaderAt, name string, p []byte, offset int64) error {
 	if len(p) == 0 {
 		return nil
 	}
@@ -200,10 +200,10 @@ func Ends(ctx context.Context, b Backend, at Log, head, tail []byte) (inHead, in
 func ReadEnds(r io.ReaderAt, at Log, head, tail []byte) (inHead, inTail int, err error) {
 	inHead = int(min(int64(len(head)), at.Size))
 	inTail = int(min(int64(len(tail)), at.Size-int64(inHead)))
-	if err := readFull(r, at.Name, head[:inHead], 0); err != nil {
+	if err := ReadFull(r, at.Name, head[:inHead], 0); err != nil {
 		return 0, 0, err
 	}
-	if err := readFull(r, at.Name, tail[:inTail], at.Size-int64(inTail)); err != nil {
+	if err := ReadFull(r, at.Name, tail[:inTail], at.Size-int64(inTail)); err != nil {
 		return 0, 0, err
 	}
 	return inHead, inTail, nil
@@ -289,29 +289,6 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 		records = append(records, record)
 	}
 	return b.Create(ctx, name, records...)
-}
-
-// Streamer is a Backend that can create a log that is larger than the memory.
-type Streamer interface {
-	// CreateFrom is Create for records that come one after the other. Each is valid until the next step. It ends at the
-	// first error, and then there is no log.
-	CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (Log, error)
-}
-
-// CreateFrom creates a log of records that come one after the other. If the Backend is not a Streamer, they are collected
-// first.
-func CreateFrom(ctx context.Context, b Backend, name string, records iter.Seq2[[]byte, error]) (Log, error) {
-	if s, ok := b.(Streamer); ok && Lines(b, name) {
-		return s.CreateFrom(ctx, name, records)
-	}
-	var list [][]byte
-	for r, err := range records {
-		if err != nil {
-			return Log{}, err
-		}
-		list = append(list, bytes.Clone(r))
-	}
-	return b.Create(ctx, name, list...)
 }
 
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.

@@ -27,9 +27,6 @@ func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *F
 	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, clock: clock}
 }
 
-// Shared reports whether lists come from the index of an archive.
-func (f *Finder) Shared() bool { return f.shared != nil }
-
 const (
 	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
 	// update goes on where it was.

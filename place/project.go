@@ -2,11 +2,10 @@ package place
 
 import (
 	"iter"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/worktree"
 )
 
 // Project gives the directory whose sessions are meant in the working directory, among all rows of a list: the nearest one
@@ -70,9 +69,9 @@ func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool
 
 // candidates gives the directories that may be the project of another one, the nearest first.
 func (m *Machine) candidates(here string) []string {
-	root, main := repository(here)
+	root, main := worktree.Repository(here)
 	if root == "" {
-		list := upTo(here, "")
+		list := worktree.UpTo(here, "")
 		for i, dir := range list {
 			if dir == filepath.Dir(dir) || m.SameDir(dir, m.opt.Env.Home) {
 				return list[:max(i, 1)]
@@ -80,67 +79,11 @@ func (m *Machine) candidates(here string) []string {
 		}
 		return list
 	}
-	list := upTo(here, root)
+	list := worktree.UpTo(here, root)
 	if main != "" {
 		if rest, err := filepath.Rel(root, here); err == nil {
-			list = append(list, upTo(filepath.Join(main, rest), main)...)
+			list = append(list, worktree.UpTo(filepath.Join(main, rest), main)...)
 		}
 	}
 	return list
-}
-
-// upTo lists a directory and those above it, up to root or, without one, to the root of the file system.
-func upTo(dir, root string) (list []string) {
-	for {
-		list = append(list, dir)
-		above := filepath.Dir(dir)
-		if dir == root || above == dir {
-			return list
-		}
-		dir = above
-	}
-}
-
-// repository finds the root of the git repository around a directory; "" if there is none. If it is a linked worktree,
-// main is the root of the main one.
-func repository(dir string) (root, main string) {
-	for _, d := range upTo(dir, "") {
-		git := filepath.Join(d, ".git")
-		info, err := os.Stat(git)
-		switch {
-		case err != nil:
-			continue
-		case info.IsDir():
-			return d, ""
-		}
-		return d, mainWorktree(d, git)
-	}
-	return "", ""
-}
-
-// mainWorktree reads the .git file of a linked worktree: it names a folder inside the repository, and that folder's file
-// commondir names the repository. A submodule has a .git file, too, but no commondir. A bare repository has no main
-// worktree.
-func mainWorktree(root, git string) string {
-	text, err := os.ReadFile(git)
-	inside, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
-	if err != nil || !ok {
-		return ""
-	}
-	inside = under(root, strings.TrimSpace(inside))
-	text, err = os.ReadFile(filepath.Join(inside, "commondir"))
-	common := under(inside, strings.TrimSpace(string(text)))
-	if err != nil || filepath.Base(common) != ".git" {
-		return ""
-	}
-	return filepath.Dir(common)
-}
-
-// under makes a path absolute by a folder.
-func under(dir, path string) string {
-	path = filepath.FromSlash(path)
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(dir, path)
 }

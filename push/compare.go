@@ -52,7 +52,7 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 	}
 	if w.Open != "" && o.lines {
 		head := make([]byte, min(headMost, w.Of))
-		if err := readFull(o.r, o.at.Name, head, 0); err != nil {
+		if err := backend.ReadFull(o.r, o.at.Name, head, 0); err != nil {
 			return rewritten, nil, err
 		}
 		tail := logtree.Tail{Backend: o.b, At: backend.Log{Name: o.at.Name, Generation: w.Open, Size: w.Size, Time: time.Unix(0, w.Nanos)}}
@@ -80,6 +80,21 @@ func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
 }
 
+// meet compares the log with a copy whose mark is lost, and gives the mark that an exact copy would have.
+func (o *original) meet(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (state growth, m mark, d *digest, err error) {
+	of, there, d, err := o.common(ctx, copied, at, redacted)
+	if err != nil {
+		return rewritten, mark{}, nil, err
+	}
+	switch {
+	case !o.lines && (of < o.at.Size || there < at.Size):
+		state = rewritten
+	case of < o.at.Size:
+		state = grown
+	}
+	return state, mark{V: markVersion, Of: of, At: there, CGen: at.Generation}, d, nil
+}
+
 // common compares the log with a copy whose mark is lost. It gives how many bytes of each agree: whole lines, or all of the
 // shorter one.
 func (o *original) common(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (of, there int64, d *digest, err error) {
@@ -91,14 +106,14 @@ func (o *original) common(ctx context.Context, copied backend.Backend, at backen
 	d = newDigest()
 	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: 1 << 20}
 	for {
-		p, err := cut.next()
+		piece, err := cut.next()
 		if err == io.EOF {
 			return of, there, d, nil
 		}
 		if err != nil {
 			return of, there, d, err
 		}
-		for rest := p.data; len(rest) > 0; {
+		for rest := piece; len(rest) > 0; {
 			n := len(rest)
 			if i := bytes.IndexByte(rest, '\n'); i >= 0 && o.lines {
 				n = i + 1
@@ -110,7 +125,7 @@ func (o *original) common(ctx context.Context, copied backend.Backend, at backen
 				sent, _ = redactPiece(line, o.lines)
 			}
 			have := make([]byte, min(int64(len(sent)), at.Size-there))
-			if err := readFull(r, at.Name, have, there); err != nil {
+			if err := backend.ReadFull(r, at.Name, have, there); err != nil {
 				return of, there, d, err
 			}
 			if !bytes.Equal(have, sent[:len(have)]) || len(have) < len(sent) && redacted {

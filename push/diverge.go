@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -33,7 +33,7 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 		if theirs[end-1] != '\n' {
 			s.lead, end = []byte{'\n'}, end+1
 		}
-		s.w.Elsewhere = append(s.w.Elsewhere[:len(s.w.Elsewhere):len(s.w.Elsewhere)], span{s.w.At, end})
+		s.w.Elsewhere = append(slices.Clip(s.w.Elsewhere), span{s.w.At, end})
 		return s.extend(ctx, false)
 	}
 	s.e.Fate = Forked
@@ -67,7 +67,7 @@ func (s *sending) branches(ctx context.Context, state growth, theirs []byte) (bo
 		}
 	}
 	ours := make([]byte, s.o.at.Size)
-	if err := readFull(s.o.r, s.o.at.Name, ours, 0); err != nil {
+	if err := backend.ReadFull(s.o.r, s.o.at.Name, ours, 0); err != nil {
 		return false, err
 	}
 	return disjoint(s.it.src.Dialect, ours, s.w.Of, theirs, s.w.At), nil
@@ -183,7 +183,7 @@ func (p *pusher) keepFork(ctx context.Context, f fork, redacted int) error {
 	case bytes.HasPrefix(have, f.content):
 		return nil
 	case bytes.HasPrefix(f.content, have):
-		_, err = p.m.Extend(ctx, at, text, strings.NewReader(string(f.content[len(have):])))
+		_, err = p.m.Extend(ctx, at, text, bytes.NewReader(f.content[len(have):]))
 		return err
 	}
 	return fmt.Errorf("%s: %w, and is not the fork that was to be kept there", f.name, backend.ErrExist)

@@ -11,6 +11,16 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
+// diverged pushes a log, and then adds an entry here and another one in the archive. It returns the path of the log.
+func (d *desk) diverged(ours, theirs string) string {
+	d.Helper()
+	path := d.log(a, 3)
+	d.push(push.PushOptions{})
+	d.append(file(a), theirs)
+	d.AppendPlain(path, ours)
+	return path
+}
+
 // Logs of a tree family that were written here and elsewhere have both parts, as branches.
 func TestPushBranches(t *testing.T) {
 	t.Parallel()
@@ -57,12 +67,8 @@ func TestPushBranches(t *testing.T) {
 func TestPushForks(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	pathA := d.log(a, 3)
-	d.push(push.PushOptions{})
-	theirs := entry("aaaa0003", "aaaa0002", "theirs")
-	d.append(file(a), theirs)
-	ours := entry("aaaa0003", "aaaa0002", "ours")
-	d.AppendPlain(pathA, ours)
+	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("aaaa0003", "aaaa0002", "theirs")
+	d.diverged(ours, theirs)
 	got, _ := d.push(push.PushOptions{})
 	if got[file(a)] != push.Forked {
 		t.Fatalf("%v", got)

@@ -56,7 +56,7 @@ func TestPushFamilies(t *testing.T) {
 	d.log(a, 1)
 	d.push(push.PushOptions{})
 	d.Must(os.RemoveAll(d.At(".omp")))
-	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: "mem://team"}, push.PushOptions{Deletions: true})
+	r, err := d.copier().Push(d.Context(), d.target(), push.PushOptions{Deletions: true})
 	if err != nil || len(r.Problems) != 1 || r.Logs[push.Removed] != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
 )
@@ -49,10 +50,8 @@ func (f *fetching) try(ctx context.Context) error {
 		return f.tombstone(ctx, w)
 	}
 	m, marked := readMark(f.there.Mark)
-	if f.it != nil && f.p.back(origin) && (w == nil || !w.copied(f.there.Log)) {
-		if r := rebuilt(f.it, f.there); w == nil || w.Gone || r != nil && (r.At != w.At || r.CGen != w.CGen) {
-			w = r
-		}
+	if f.it != nil && f.p.back(origin) {
+		w = w.current(f.it, f.there)
 	}
 	if w != nil {
 		f.w = *w
@@ -141,17 +140,8 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 	f.o = o
 	var state growth
 	if w == nil || w.Sum == "" {
-		var of, at int64
-		if of, at, f.digest, err = o.common(ctx, f.p.t.Backend, f.there.Log, false); err != nil {
+		if state, f.w.mark, f.digest, err = o.meet(ctx, f.p.t.Backend, f.there.Log, false); err != nil {
 			return err
-		}
-		f.w.mark = mark{V: markVersion, Of: of, At: at, CGen: f.there.Generation}
-		state = same
-		if of < o.at.Size {
-			state = grown
-		}
-		if !o.lines && (state == grown || at < f.there.Size) {
-			state = rewritten
 		}
 	} else if state, f.digest, err = o.since(ctx, w); err != nil {
 		return err
@@ -196,16 +186,16 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 		}
 		if err == nil {
 			c := carrier{from: blobsOf(f.p.t.Backend, f.there.Name), to: f.p.c.m.BlobsWriting(f.src.PathOf(f.name), f.src.Dialect), meter: f.p.meter, done: &f.p.blobs}
-			err = c.carry(ctx, piece.data)
+			err = c.carry(ctx, piece)
 		}
 		if err == nil {
-			err = use(piece.data)
+			err = use(piece)
 		}
 		if err != nil {
 			return err
 		}
-		f.p.meter.sent(int64(len(piece.data)), 0)
-		f.e.Bytes += int64(len(piece.data))
+		f.p.meter.sent(int64(len(piece)), 0)
+		f.e.Bytes += int64(len(piece))
 	}
 }
 
@@ -341,7 +331,7 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	}
 	if f.w.At < f.there.Size {
 		if !behind {
-			f.w.Elsewhere = append(f.w.Elsewhere[:len(f.w.Elsewhere):len(f.w.Elsewhere)], span{f.w.At, f.there.Size})
+			f.w.Elsewhere = append(slices.Clip(f.w.Elsewhere), span{f.w.At, f.there.Size})
 		}
 		f.w.At = f.there.Size
 	}
@@ -349,7 +339,7 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	if behind {
 		f.w.Of = at.Size
 	} else {
-		f.w.Skip = append(f.w.Skip[:len(f.w.Skip):len(f.w.Skip)], span{start, at.Size})
+		f.w.Skip = append(slices.Clip(f.w.Skip), span{start, at.Size})
 	}
 	return f.keep(ctx)
 }
@@ -362,7 +352,7 @@ func (f *fetching) diverged(ctx context.Context, state growth, appended bool, fr
 	}
 	if appended && state == grown && f.o.lines && isTree(f.src.Dialect) {
 		ours := make([]byte, f.o.at.Size)
-		if err := readFull(f.o.r, f.o.at.Name, ours, 0); err != nil {
+		if err := backend.ReadFull(f.o.r, f.o.at.Name, ours, 0); err != nil {
 			return err
 		}
 		if disjoint(f.src.Dialect, ours, f.w.Of, theirs, fresh[0].From) {

@@ -29,9 +29,3 @@ func redactLoose(line []byte) ([]byte, int) {
 	}
 	return redact.Record(line)
 }
-
-// marshalMark gives the text of a mark.
-func marshalMark(m *mark) (string, error) {
-	text, err := json.Marshal(m)
-	return string(text), err
-}

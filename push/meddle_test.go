@@ -53,7 +53,7 @@ func TestPushTwice(t *testing.T) {
 	for range 4 {
 		c := d.copier()
 		group.Go(func() {
-			r, err := c.Push(context.Background(), push.Target{Backend: d.archive, Shown: "mem://team"}, push.PushOptions{})
+			r, err := c.Push(context.Background(), d.target(), push.PushOptions{})
 			if err != nil || r.Logs[push.Failed]+r.Logs[push.Forked]+r.Logs[push.Branched] > 0 {
 				t.Errorf("%+v, %v", r, err)
 			}

@@ -15,14 +15,6 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// piece is a stretch of an original.
-type piece struct {
-	data []byte
-	// end is where it ends in the original. last: the original ends there.
-	end  int64
-	last bool
-}
-
 // cutter cuts an open log into pieces that end with a line, unless the log does not. The bytes of a piece are valid until the
 // next one.
 type cutter struct {
@@ -34,9 +26,9 @@ type cutter struct {
 }
 
 // next gives the next piece; io.EOF after the last one.
-func (c *cutter) next() (piece, error) {
+func (c *cutter) next() ([]byte, error) {
 	if c.pos >= c.end {
-		return piece{}, io.EOF
+		return nil, io.EOF
 	}
 	have := 0
 	for want := int64(c.step); ; want *= 2 {
@@ -47,8 +39,8 @@ func (c *cutter) next() (piece, error) {
 			c.buf = grown
 		}
 		c.buf = c.buf[:n]
-		if err := readFull(c.r, c.name, c.buf[have:], c.pos+int64(have)); err != nil {
-			return piece{}, err
+		if err := backend.ReadFull(c.r, c.name, c.buf[have:], c.pos+int64(have)); err != nil {
+			return nil, err
 		}
 		have = n
 		data := c.buf
@@ -60,20 +52,8 @@ func (c *cutter) next() (piece, error) {
 			data = data[:i+1]
 		}
 		c.pos += int64(len(data))
-		return piece{data: data, end: c.pos, last: c.pos == c.end}, nil
+		return data, nil
 	}
-}
-
-// readFull fills p, and fails with backend.ErrChanged if the log ends before that.
-func readFull(r io.ReaderAt, name string, p []byte, offset int64) error {
-	n, err := r.ReadAt(p, offset)
-	if n == len(p) {
-		return nil
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = fmt.Errorf("%s: %w", name, backend.ErrChanged)
-	}
-	return err
 }
 
 // endsLine reports whether a line ends at an offset of a log; the beginning counts.
@@ -82,7 +62,7 @@ func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool 
 		return true
 	}
 	last := make([]byte, 1)
-	return readFull(r, name, last, offset-1) == nil && last[0] == '\n'
+	return backend.ReadFull(r, name, last, offset-1) == nil && last[0] == '\n'
 }
 
 // redactPiece redacts a piece record by record. A whole log, which is no log of lines, is one record. The number of lines, their

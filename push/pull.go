@@ -331,8 +331,7 @@ func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
 		if err == nil {
 			return e
 		}
-		changed := errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist) || errors.Is(err, backend.ErrChanged)
-		if changed && try < mostTries {
+		if changedMeanwhile(err) && try < mostTries {
 			var now map[string]backend.Marked
 			if now, err = listed(ctx, p.m, there.Name); err == nil {
 				it = f.now(ctx)

@@ -3,7 +3,6 @@ package push_test
 import (
 	"errors"
 	"os"
-	"path"
 	"strings"
 	"testing"
 
@@ -16,17 +15,9 @@ import (
 func (d *desk) pull(opt push.PullOptions) map[string]push.Fate {
 	d.Helper()
 	fates := map[string]push.Fate{}
-	opt.Event = func(e push.Event) {
-		fates[path.Base(e.Name)] = e.Fate
-		if e.Err != nil {
-			d.Errorf("%s: %v", e.Name, e.Err)
-		}
-	}
-	r, err := d.copier().Pull(d.Context(), push.Target{Backend: d.archive, Shown: "mem://team"}, opt)
-	d.Must(err)
-	for _, p := range r.Problems {
-		d.Error(p)
-	}
+	opt.Event = d.noting(fates)
+	r, err := d.copier().Pull(d.Context(), d.target(), opt)
+	d.fine(r, err)
 	return fates
 }
 
@@ -107,6 +98,18 @@ func TestPullAhead(t *testing.T) {
 	d.equal()
 }
 
+// copies pushes and pulls in this order.
+func (d *desk) copies(order string) {
+	d.Helper()
+	for step := range strings.FieldsSeq(order) {
+		if step == "pull" {
+			d.pull(push.PullOptions{})
+		} else {
+			d.push(push.PushOptions{})
+		}
+	}
+}
+
 // Both directions make the same branches of a log that has diverged, in any order, and go on from there.
 func TestDivergedBothWays(t *testing.T) {
 	t.Parallel()
@@ -115,17 +118,8 @@ func TestDivergedBothWays(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
-			pathA := d.log(a, 3)
-			d.push(push.PushOptions{})
-			d.append(file(a), theirs)
-			d.AppendPlain(pathA, ours)
-			for step := range strings.FieldsSeq(order) {
-				if step == "pull" {
-					d.pull(push.PullOptions{})
-				} else {
-					d.push(push.PushOptions{})
-				}
-			}
+			pathA := d.diverged(ours, theirs)
+			d.copies(order)
 			base, name := text(d.CWD, a, 3), origin+"/omp/-garden/"+file(a)
 			d.holds(pathA, base+ours+theirs)
 			if diff := cmp.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
@@ -155,17 +149,8 @@ func TestForkedBothWays(t *testing.T) {
 		t.Run(order, func(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t)
-			pathA := d.log(a, 3)
-			d.push(push.PushOptions{})
-			d.append(file(a), theirs)
-			d.AppendPlain(pathA, ours)
-			for step := range strings.FieldsSeq(order) {
-				if step == "pull" {
-					d.pull(push.PullOptions{})
-				} else {
-					d.push(push.PushOptions{})
-				}
-			}
+			pathA := d.diverged(ours, theirs)
+			d.copies(order)
 			d.holds(pathA, text(d.CWD, a, 3)+ours)
 			if n := len(d.there()); n != 2 {
 				t.Errorf("%d logs in the archive", n)

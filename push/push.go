@@ -152,7 +152,16 @@ const (
 	Failed    Fate = "failed"    // Event.Err says why
 )
 
-// Fates lists them; the first six changed something.
+// Changes reports whether a log of that fate was written or removed.
+func (f Fate) Changes() bool {
+	switch f {
+	case Created, Extended, Replaced, Removed, Branched, Forked:
+		return true
+	}
+	return false
+}
+
+// Fates lists them in the order in which they are told.
 var Fates = []Fate{Created, Extended, Replaced, Removed, Branched, Forked, Ahead, Withheld, Failed, Unchanged}
 
 // Event tells what became of one log.

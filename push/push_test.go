@@ -64,22 +64,36 @@ func (d *desk) copier() *push.Copier {
 	})
 }
 
+// target is the archive.
+func (d *desk) target() push.Target { return push.Target{Backend: d.archive, Shown: "mem://team"} }
+
 // push pushes, and gives what became of the logs by the last part of their names.
 func (d *desk) push(opt push.PushOptions) (map[string]push.Fate, push.Report) {
 	d.Helper()
 	fates := map[string]push.Fate{}
-	opt.Event = func(e push.Event) {
+	opt.Event = d.noting(fates)
+	r, err := d.copier().Push(d.Context(), d.target(), opt)
+	d.fine(r, err)
+	return fates, r
+}
+
+// noting gives a function that notes what becomes of each log.
+func (d *desk) noting(fates map[string]push.Fate) func(push.Event) {
+	return func(e push.Event) {
 		fates[path.Base(e.Name)] = e.Fate
 		if e.Err != nil {
 			d.Errorf("%s: %v", e.Name, e.Err)
 		}
 	}
-	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: "mem://team"}, opt)
+}
+
+// fine fails the test unless all went well.
+func (d *desk) fine(r push.Report, err error) {
+	d.Helper()
 	d.Must(err)
 	for _, p := range r.Problems {
 		d.Error(p)
 	}
-	return fates, r
 }
 
 // pushes fails the test unless a push does that.

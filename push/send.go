@@ -200,6 +200,11 @@ func (p *pusher) sameMode(w *watermark) bool { return (w.Redacted > 0) == p.opt.
 // mostTries is how often a log is looked at again because its copy changed meanwhile.
 const mostTries = 5
 
+// changedMeanwhile reports whether an error says that the log or its copy is no longer what it was.
+func changedMeanwhile(err error) bool {
+	return errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist) || errors.Is(err, backend.ErrChanged)
+}
+
 // log copies one log.
 func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 	e = Event{Name: it.name, Path: it.path()}
@@ -213,8 +218,7 @@ func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 		if err == nil {
 			return e
 		}
-		changed := errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist) || errors.Is(err, backend.ErrChanged)
-		if changed && try < mostTries {
+		if changedMeanwhile(err) && try < mostTries {
 			if err = p.again(ctx, it.name); err == nil {
 				continue
 			}
@@ -280,13 +284,7 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 		s.there, e.Fate = backend.Log{Name: it.name}, Created
 		return s.anew(ctx)
 	}
-	if w == nil || !w.copied(there.Log) {
-		// A push may have been killed before it kept the watermark, or the state folder is an old one.
-		if r := rebuilt(it, there); w == nil || w.Gone || r != nil && (r.At != w.At || r.CGen != w.CGen) {
-			w = r
-		}
-	}
-	if w == nil {
+	if w = w.current(it, there); w == nil {
 		return s.meet(ctx)
 	}
 	s.w = *w
@@ -297,6 +295,18 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 	}
 	s.digest = d
 	return s.decide(ctx, state, w.copied(there.Log))
+}
+
+// current gives the watermark, or the one that the mark of the copy says if that is newer: a push may have been killed before it
+// kept the watermark, or the state folder is an old one. It is nil if neither is known.
+func (w *watermark) current(it *item, there backend.Marked) *watermark {
+	if w != nil && w.copied(there.Log) {
+		return w
+	}
+	if r := rebuilt(it, there); w == nil || w.Gone || r != nil && (r.At != w.At || r.CGen != w.CGen) {
+		return r
+	}
+	return w
 }
 
 // rebuilt makes a watermark from the mark of a copy; nil if it has none.

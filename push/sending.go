@@ -47,21 +47,14 @@ func (s *sending) decide(ctx context.Context, state growth, untouched bool) erro
 
 // meet handles a copy that has no usable mark: what it holds decides.
 func (s *sending) meet(ctx context.Context) error {
-	of, there, d, err := s.o.common(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
+	state, m, d, err := s.o.meet(ctx, s.p.t.Backend, s.there, s.p.opt.Redact)
 	if err != nil {
 		return err
 	}
-	s.digest = d
-	s.w.mark = mark{V: markVersion, Of: of, At: there, CGen: s.there.Generation, Redacted: s.p.version()}
+	s.w.mark, s.digest = m, d
+	s.w.Redacted = s.p.version()
 	d.note(&s.w)
-	state := same
-	if of < s.o.at.Size {
-		state = grown
-	}
-	if !s.o.lines && (state == grown || there < s.there.Size) {
-		state = rewritten
-	}
-	return s.decide(ctx, state, there == s.there.Size)
+	return s.decide(ctx, state, m.At == s.there.Size)
 }
 
 // keep keeps the watermark as it is, with the log as it is now.
@@ -219,11 +212,11 @@ func (s *sending) extend(ctx context.Context, anew bool) error {
 
 // transform gives what is sent of a piece, and the bytes of the original that count as sent. loose: the unterminated last line is
 // sent besides.
-func (s *sending) transform(piece piece) (out, data []byte, secrets int, loose bool) {
+func (s *sending) transform(piece []byte) (out, data []byte, secrets int, loose bool) {
 	if !s.p.opt.Redact {
-		return piece.data, piece.data, 0, false
+		return piece, piece, 0, false
 	}
-	data = piece.data
+	data = piece
 	var rest []byte
 	if s.o.lines {
 		data, rest = cutLoose(data)
@@ -251,7 +244,7 @@ func (s *sending) leadIn(ctx context.Context, anew bool) error {
 }
 
 // prepare makes a piece ready to be sent: redacted if that is wanted, with its blobs sent before it. It moves the watermark.
-func (s *sending) prepare(ctx context.Context, piece piece) (out []byte, bytes int64, err error) {
+func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes int64, err error) {
 	out, data, secrets, loose := s.transform(piece)
 	s.w.Loose = loose
 	if v := s.p.version(); s.w.Redacted == 0 || v < s.w.Redacted {
@@ -263,8 +256,8 @@ func (s *sending) prepare(ctx context.Context, piece piece) (out []byte, bytes i
 	}
 	_, _ = s.digest.Write(data)
 	s.w.Of += int64(len(data))
-	s.p.meter.sent(int64(len(piece.data)), secrets)
-	return out, int64(len(piece.data)), nil
+	s.p.meter.sent(int64(len(piece)), secrets)
+	return out, int64(len(piece)), nil
 }
 
 // blobsOf gives the blobs of an archive; nil if it has none.

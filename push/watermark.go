@@ -58,6 +58,12 @@ func readMark(text string) (m mark, ok bool) {
 	return m, true
 }
 
+// marshalMark gives the text of a mark.
+func marshalMark(m *mark) (string, error) {
+	text, err := json.Marshal(m)
+	return string(text), err
+}
+
 // stamp is a log as List shows it: enough to know that it is unchanged.
 type stamp struct {
 	Gen     string `json:"gen"`
@@ -207,7 +213,7 @@ type watermarks struct {
 	mu    sync.Mutex
 	path  string // "" keeps them in memory
 	known map[string]*kept
-	file  *os.File
+	file  durable.File
 	lines int
 	err   error // of the file; the marks of the copies have what it lacks
 }
@@ -282,7 +288,7 @@ func (s *watermarks) put(w *watermark) {
 	line, err := json.Marshal(w)
 	if err == nil && s.file == nil {
 		if err = os.MkdirAll(filepath.Dir(s.path), 0o700); err == nil {
-			s.file, err = os.OpenFile(s.path, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+			s.file, err = durable.OpenOwn(durable.OS{}, s.path, os.O_APPEND|os.O_RDWR)
 		}
 		if err == nil {
 			err = s.endLine()
@@ -298,11 +304,11 @@ func (s *watermarks) put(w *watermark) {
 // endLine ends a line that a crash cut off.
 func (s *watermarks) endLine() error {
 	info, err := s.file.Stat()
-	if err != nil || info.Size() == 0 {
+	if err != nil || info.Size == 0 {
 		return err
 	}
 	last := make([]byte, 1)
-	if _, err := s.file.ReadAt(last, info.Size()-1); err != nil || last[0] == '\n' {
+	if _, err := s.file.ReadAt(last, info.Size-1); err != nil || last[0] == '\n' {
 		return err
 	}
 	_, err = s.file.Write([]byte{'\n'})

@@ -3,7 +3,6 @@
 package all
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
@@ -11,14 +10,11 @@ import (
 	"github.com/treeline-dev/treeline/access/postgres"
 )
 
-// ErrNoBook: an archive of this kind has no tokens, or they are reached in another way.
-var ErrNoBook = errors.New("tokens are kept in a database")
-
 // Open opens the book beside the archive at a URL with this scheme. It makes no connection yet.
 func Open(scheme, url string, random io.Reader) (access.Book, error) {
 	switch scheme {
 	case "postgres", "postgresql":
 		return postgres.Open(url, postgres.Options{Random: random})
 	}
-	return nil, fmt.Errorf("%s://: %w: use its own URL, postgres://host/db", scheme, ErrNoBook)
+	return nil, fmt.Errorf("%s://: tokens are kept in a database: use its own URL, postgres://host/db", scheme)
 }

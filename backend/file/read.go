@@ -297,18 +297,8 @@ func splitLines(ctx context.Context, r io.ReaderAt, offset, size int64, yield fu
 		splitters.Put(split)
 	}()
 	split.ResetAt(r, offset, size)
-	done := ctx.Done()
-	for {
-		r, err := split.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		select {
-		case <-done:
-			r, err = jsonl.Record{}, context.Cause(ctx)
-		default:
-		}
-		if !yield(backend.Record(r), err) || err != nil {
+	for r, err := range split.All(ctx) {
+		if !yield(backend.Record(r), err) {
 			return
 		}
 	}

@@ -8,9 +8,7 @@ package memory
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"maps"
 	"path"
@@ -318,16 +316,8 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			}
 			return
 		}
-		s := jsonl.NewSplitter(bytes.NewReader(content[offset:]), offset)
-		for {
-			r, err := s.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if ctx.Err() != nil {
-				r, err = jsonl.Record{}, context.Cause(ctx)
-			}
-			if !yield(backend.Record(r), err) || err != nil {
+		for r, err := range jsonl.NewSplitter(bytes.NewReader(content[offset:]), offset).All(ctx) {
+			if !yield(backend.Record(r), err) {
 				return
 			}
 		}
@@ -393,38 +383,4 @@ func (b *Backend) Close() error {
 	defer b.place.mu.Unlock()
 	maps.DeleteFunc(b.place.told, func(w *watch, _ func(string, error)) bool { return w.b == b })
 	return nil
-}
-
-// watch is one call of Watch.
-type watch struct{ b *Backend }
-
-// Watch implements backend.Watcher. It reports all logs, at the moment of the change.
-func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
-	if b.closed.Load() {
-		return nil, backend.ErrClosed
-	}
-	w := &watch{b}
-	b.place.mu.Lock()
-	defer b.place.mu.Unlock()
-	b.place.told[w] = func(name string, err error) {
-		if own, ok := strings.CutPrefix(name, b.below); ok {
-			told(own, err)
-		}
-	}
-	return w, nil
-}
-
-// Close ends the watch. A second call does nothing.
-func (w *watch) Close() error {
-	w.b.place.mu.Lock()
-	defer w.b.place.mu.Unlock()
-	delete(w.b.place.told, w)
-	return nil
-}
-
-// tell reports that a log changed. The caller holds the lock.
-func (p *place) tell(name string) {
-	for _, told := range p.told {
-		told(name, nil)
-	}
 }

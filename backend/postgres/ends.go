@@ -14,7 +14,7 @@ import (
 )
 
 // Both ends of a log and its row, in one round trip. Long rows are cut by the server. $2 and $3 are how many bytes of the
-// beginning and of the end are wanted, $4 is the size that the end is that of, or null. The end begins after the beginning.
+// beginning and of the end are wanted, $4 is where the end ends; null is the size of the row. The end begins after the beginning.
 const sqlEnds = `with l as (
 		select log, generation, size, changed, least($2, coalesce($4, size)) as head,
 			greatest(least($2, coalesce($4, size)), coalesce($4, size) - $3) as tail, coalesce($4, size) as stop
@@ -28,7 +28,7 @@ const sqlEnds = `with l as (
 			and r.position >= (select max(position) from treeline.record where log = l.log and generation = l.generation and position <= l.tail)
 	) r on true order by r.at`
 
-// ends reads the row of a log and puts its ends where they belong. size is -1 for that of the row.
+// ends reads the row of a log, and its ends into head and tail. size is where the tail ends; -1 is the size of the row.
 func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size int64) (at row, inHead, inTail int, err error) {
 	var stop *int64
 	if size >= 0 {

@@ -156,7 +156,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Whoever wrote last is noted, and old generations are kept: those of replaced logs and of removed ones.
+// The last writer is noted, and old generations are kept: those of replaced logs and of removed ones.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")

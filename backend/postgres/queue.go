@@ -14,13 +14,13 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// queue has the mutations that wait for a connection. One that finds fewer than most flights is a flight of its own; otherwise it
-// leaves with the next flight that returns, together with the others that wait: they share a round trip and a commit.
+// queue is the group commit. A mutation that finds fewer than most senders is sent at once. Otherwise it waits, and the next sender that
+// is free takes all that wait as one batch: they share a round trip and a commit.
 type queue struct {
 	most int
 
 	mu      sync.Mutex
-	flights int
+	senders int
 	waiting []*pending
 }
 
@@ -49,8 +49,8 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 		return b.mutate(ctx, m, false, unmatched)
 	}
 	b.queue.mu.Lock()
-	if b.queue.flights < b.queue.most {
-		b.queue.flights++
+	if b.queue.senders < b.queue.most {
+		b.queue.senders++
 		b.queue.mu.Unlock()
 		defer b.next()
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -71,19 +71,19 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 	}
 }
 
-// next ends a flight, or goes on with what waits.
+// next ends a sender, or lets it go on with what waits.
 func (c *core) next() {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	if len(c.queue.waiting) > 0 {
-		go c.fly()
+		go c.sendAll()
 	} else {
-		c.queue.flights--
+		c.queue.senders--
 	}
 }
 
-// fly sends what waits until nothing does.
-func (c *core) fly() {
+// sendAll sends what waits, batch by batch, until nothing does.
+func (c *core) sendAll() {
 	for {
 		batch := c.queue.take()
 		if len(batch) == 0 {
@@ -96,7 +96,7 @@ func (c *core) fly() {
 	}
 }
 
-// take takes the mutations for one flight. If there are none, the flight is over.
+// take takes the mutations of one batch. If there are none, the sender ends.
 func (q *queue) take() (batch []*pending) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,16 +113,16 @@ func (q *queue) take() (batch []*pending) {
 		batch = append(batch, op)
 	}
 	if len(batch) == 0 {
-		q.flights--
+		q.senders--
 	}
 	return batch
 }
 
-// send does the mutations of one flight.
+// send does the mutations of one batch.
 func (c *core) send(batch []*pending) {
 	sent := false
 	if len(batch) > 1 {
-		// In the order of their keys, so that two flights do not wait for each other's rows in a circle.
+		// In the order of their keys, so that two batches do not wait for each other's rows: that would be a deadlock.
 		slices.SortStableFunc(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
 		err := c.together(batch)
 		sent = err != nil && !pgconn.SafeToRetry(err)

@@ -223,16 +223,8 @@ func (h *held) Records(ctx context.Context, offset int64) iter.Seq2[backend.Reco
 			}
 			return
 		}
-		split := jsonl.NewSplitter(s, offset)
-		for {
-			r, err := split.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
-			if ctx.Err() != nil {
-				r, err = jsonl.Record{}, context.Cause(ctx)
-			}
-			if !yield(backend.Record(r), err) || err != nil {
+		for r, err := range jsonl.NewSplitter(s, offset).All(ctx) {
+			if !yield(backend.Record(r), err) {
 				return
 			}
 		}

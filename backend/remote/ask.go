@@ -164,7 +164,7 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 	return res, nil
 }
 
-// checked looks at an answer: who gave it, and whether it is one.
+// checked refuses an answer that is an error, or that no treeline server gave.
 func (c *core) checked(ctx context.Context, res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
 	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); res.Body.Close() })

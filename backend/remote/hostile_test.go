@@ -98,16 +98,18 @@ func TestStrangers(t *testing.T) {
 		want   error
 		text   string
 	}{
-		"page":     {refuse(200, "<html>hello</html>"), remote.ErrNotServer, "text/html"},
-		"nothing":  {refuse(404, "404 page not found"), remote.ErrNotServer, "404"},
-		"older":    {refuse(404, `{"error":{"message":"there is nothing at this path","code":2}}`), remote.ErrNotServer, "older version"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/x", 307) }, remote.ErrNotServer, other.URL},
-		"token":    {refuse(401, `{"error":{"message":"no","code":2}}`), remote.ErrToken, "wrong, expired or revoked"},
-		"project":  {refuse(403, `{"error":{"message":"the token \"t\" is limited to projects","code":2}}`), remote.ErrForbidden, "limited to projects"},
-		"escapes":  {refuse(403, `{"error":{"message":"\u001b[2Jred\u202e\n`+strings.Repeat("long", 10_000)+`"}}`), remote.ErrForbidden, "[2Jred"},
-		"gateway":  {refuse(502, "bad gateway"), nil, "502"},
-		"broken":   {refuse(500, `{"error":{"message":"disk full","code":1}}`), nil, "disk full"},
-		"cut":      {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, "cannot be reached"},
+		"page":    {refuse(200, "<html>hello</html>"), remote.ErrNotServer, "text/html"},
+		"nothing": {refuse(404, "404 page not found"), remote.ErrNotServer, "404"},
+		"older":   {refuse(404, `{"error":{"message":"there is nothing at this path","code":2}}`), remote.ErrNotServer, "older version"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL+"/x", http.StatusTemporaryRedirect)
+		}, remote.ErrNotServer, other.URL},
+		"token":   {refuse(401, `{"error":{"message":"no","code":2}}`), remote.ErrToken, "wrong, expired or revoked"},
+		"project": {refuse(403, `{"error":{"message":"the token \"t\" is limited to projects","code":2}}`), remote.ErrForbidden, "limited to projects"},
+		"escapes": {refuse(403, `{"error":{"message":"\u001b[2Jred\u202e\n`+strings.Repeat("long", 10_000)+`"}}`), remote.ErrForbidden, "[2Jred"},
+		"gateway": {refuse(502, "bad gateway"), nil, "502"},
+		"broken":  {refuse(500, `{"error":{"message":"disk full","code":1}}`), nil, "disk full"},
+		"cut":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil, "cannot be reached"},
 		"no JSON": {func(w http.ResponseWriter, _ *http.Request) {
 			ours(w)
 			io.WriteString(w, "[1,")
@@ -337,6 +339,32 @@ func TestRefusedTokens(t *testing.T) {
 		b.opt = other.opt
 		if _, err := open(other.URL, secret).Create(t.Context(), "c.jsonl", []byte("{}")); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// A server that repeats the token, as proxies do that are being debugged, does not bring it into an error.
+func TestTokenRepeated(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 302, 400, 403, 404, 409, 502} {
+		for _, ours := range []bool{true, false} {
+			b := odd(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+				said := r.Header.Get("Authorization")
+				if ours {
+					w.Header().Set(protocol.Version, protocol.Current)
+				}
+				w.Header().Set("Content-Type", said)
+				w.Header().Set("Location", "https://elsewhere.example/"+said)
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"name":"laptop/omp/x","problem":"`+said+`","error":{"message":"you sent `+said+`"}}`+"\n")
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			for method, err := range all(ctx, b) {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("%d, ours %v: %s: %v", status, ours, method, err)
+				}
+			}
+			cancel()
 		}
 	}
 }

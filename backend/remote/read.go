@@ -250,16 +250,8 @@ func (b *Backend) records(ctx context.Context, at backend.Log, offset int64, hol
 		}
 		return
 	}
-	split := jsonl.NewSplitter(s, offset)
-	for {
-		r, err := split.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if ctx.Err() != nil {
-			r, err = jsonl.Record{}, context.Cause(ctx)
-		}
-		if !yield(backend.Record(r), err) || err != nil {
+	for r, err := range jsonl.NewSplitter(s, offset).All(ctx) {
+		if !yield(backend.Record(r), err) {
 			return
 		}
 	}

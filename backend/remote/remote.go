@@ -56,8 +56,6 @@ type Options struct {
 	Patience time.Duration
 	// Silence is how long a server may say nothing in the middle of an answer; 0 is one minute.
 	Silence time.Duration
-
-	dial func(ctx context.Context, network, address string) (net.Conn, error) // for tests
 }
 
 // Drivers returns the drivers for the schemes https and http.

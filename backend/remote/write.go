@@ -227,19 +227,8 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 	}
 	var all spill.Bytes
 	defer all.Close()
-	for r, err := range records {
-		if err == nil {
-			err = backend.Check(name, true, r)
-		}
-		if err == nil {
-			_, err = all.Write(r)
-		}
-		if err == nil {
-			_, err = all.Write([]byte{'\n'})
-		}
-		if err != nil {
-			return backend.Log{}, err
-		}
+	if err := backend.WriteRecords(&all, name, records); err != nil {
+		return backend.Log{}, err
 	}
 	return b.mutate(ctx, mutation{op: opCreate, at: backend.Log{Name: name}, body: content{&all, all.Size()}})
 }

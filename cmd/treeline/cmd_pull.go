@@ -49,13 +49,11 @@ func (a *app) pullCommand() *cobra.Command {
 
 func (a *app) pull(ctx context.Context, f *copyFlags, url string, opt push.PullOptions) error {
 	s, err := a.writeStore()
+	if err == nil {
+		err = f.checkSources(s)
+	}
 	if err != nil {
 		return err
-	}
-	for _, name := range opt.Sources {
-		if err := s.CheckSource(push.Agent(name)); err != nil {
-			return usageError{err}
-		}
 	}
 	c := a.newCopying(f, "pulling", "pulled", url)
 	opt.Event, opt.Progress = c.event, c.progress

@@ -81,6 +81,9 @@ func (f *pushFlags) check() error {
 // push pushes once, or with --watch until it is interrupted.
 func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushOptions) error {
 	s, err := a.writeStore()
+	if err == nil {
+		err = f.checkSources(s)
+	}
 	if err != nil {
 		return err
 	}

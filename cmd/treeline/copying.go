@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/push"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -70,6 +72,16 @@ func (f *copyFlags) filter(a *app, cmd *cobra.Command) (push.Filter, error) {
 	return filter, nil
 }
 
+// checkSources refuses a source that the machine does not have.
+func (f *copyFlags) checkSources(s *treeline.Store) error {
+	for _, name := range f.sources {
+		if err := s.CheckSource(push.Agent(name)); err != nil {
+			return usageError{err}
+		}
+	}
+	return nil
+}
+
 // projectGlob makes a glob absolute.
 func (a *app) projectGlob(glob string) (string, error) {
 	if glob == "~" || strings.HasPrefix(glob, "~/") {
@@ -108,22 +120,9 @@ type copying struct {
 const withheldMost = 5
 
 func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
-	c := &copying{a: a, f: f, show: a.newProgress(verb), began: time.Now(), done: done, archive: shownURL(url)}
+	c := &copying{a: a, f: f, show: a.newProgress(verb), began: time.Now(), done: done, archive: place.Shown(a.drivers(), url)}
 	c.result.Fates, c.result.Logs, c.result.Problems = []wire.CopiedFate{}, []wire.CopiedLog{}, []string{}
 	return c
-}
-
-// shownURL is a URL without a password, also if it is not valid.
-func shownURL(url string) string {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok {
-		return url
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	if i := strings.IndexAny(rest, "?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	return scheme + "://" + strings.TrimSuffix(rest, "/")
 }
 
 // hasPassword reports whether a URL has a password, also if it is not valid.
@@ -242,8 +241,8 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 func (c *copying) line(r push.Report) string {
 	copied := 0
 	var words []string
-	for _, fate := range push.Fates[:6] {
-		if n := r.Logs[fate]; n > 0 {
+	for _, fate := range push.Fates {
+		if n := r.Logs[fate]; n > 0 && fate.Changes() {
 			copied += n
 			words = append(words, fmt.Sprintf("%s %s", wire.Number(int64(n)), fate))
 		}

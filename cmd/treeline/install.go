@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	drivers "github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // service is a program that the system runs for the user.
@@ -27,6 +28,11 @@ type service struct {
 func (a *app) installPush(f *pushFlags, address string) error {
 	if hasPassword(address) {
 		return misused("the address has a password, which the service would show: put it into ~/.pgpass and leave it out")
+	}
+	if archived, err := place.CheckRoots(a.drivers(), []string{address}); err != nil {
+		return usageError{err}
+	} else if !archived {
+		return misused("a service pushes to the URL of an archive, such as https://host")
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -52,7 +58,7 @@ func (a *app) installPush(f *pushFlags, address string) error {
 		}
 	}
 	line = append(line, address)
-	s, err := serviceFor(runtime.GOOS, a.home(), a.getenv, address, line)
+	s, err := serviceFor(runtime.GOOS, a.home(), a.getenv, place.Shown(a.drivers(), address), line)
 	if err != nil {
 		return err
 	}
@@ -73,7 +79,7 @@ func (a *app) installPush(f *pushFlags, address string) error {
 	}{s.path, line, s.start, s.remove}, fmt.Sprintf("wrote %s\nstart it:  %s\nremove it: %s", s.path, s.start, s.remove)); err != nil {
 		return err
 	}
-	if host, ok := strings.CutPrefix(shownURL(address), "https://"); ok {
+	if host, ok := strings.CutPrefix(place.Shown(a.drivers(), address), "https://"); ok {
 		host, _, _ = strings.Cut(host, "/")
 		if hosts, err := drivers.Hosts(a.tokensFile()); err != nil {
 			return err
@@ -84,9 +90,9 @@ func (a *app) installPush(f *pushFlags, address string) error {
 	return nil
 }
 
-// serviceFor makes the service of a system.
-func serviceFor(system, home string, getenv func(string) string, address string, line []string) (service, error) {
-	sum := sha256.Sum256([]byte(shownURL(address)))
+// serviceFor makes the service of a system. archive is the address as it is shown.
+func serviceFor(system, home string, getenv func(string) string, archive string, line []string) (service, error) {
+	sum := sha256.Sum256([]byte(archive))
 	id := hex.EncodeToString(sum[:4])
 	switch system {
 	case "linux", "freebsd":
@@ -100,7 +106,7 @@ func serviceFor(system, home string, getenv func(string) string, address string,
 		for _, w := range line {
 			words = append(words, systemdWord(w))
 		}
-		s.content = "# Written by treeline push --install.\n[Unit]\nDescription=treeline: push sessions to " + systemdText(shownURL(address)) + "\n\n" +
+		s.content = "# Written by treeline push --install.\n[Unit]\nDescription=treeline: push sessions to " + systemdText(archive) + "\n\n" +
 			"[Service]\nExecStart=" + strings.Join(words, " ") + "\nRestart=on-failure\nRestartSec=30\nNice=10\n\n[Install]\nWantedBy=default.target\n"
 		s.start = "systemctl --user daemon-reload && systemctl --user enable --now " + s.name
 		s.remove = "systemctl --user disable --now " + s.name + " && rm " + shellWord(s.path)

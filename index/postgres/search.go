@@ -61,8 +61,8 @@ type piece struct {
 	index.Span
 }
 
-// scanPieces reads the chunks for which a condition holds. The planner takes reading
-// the keys of all chunks for cheaper than it is, so it may not. The two statements are one transaction.
+// scanPieces reads the chunks for which a condition holds. A sequential scan is disabled for it, because the planner underestimates
+// what it costs to read the keys of all chunks. The two statements are one transaction.
 func scanPieces(ctx context.Context, p *pgxpool.Pool, condition string, args []any) (list []piece, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")

@@ -44,6 +44,8 @@ var importTable = []row{
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
 	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5",
 		why: "a database server is reached in the same way whatever its tables are"},
+	{packages: "internal/worktree",
+		why: "where a repository begins does not depend on what lies in it"},
 	{packages: "internal/jsonschema", pure: true,
 		why: "a schema comes from Go types alone"},
 	{packages: "internal/screen", modules: "github.com/clipperhouse/displaywidth", pure: true,
@@ -106,7 +108,7 @@ var importTable = []row{
 	// One log, and where logs are.
 	{packages: "logtree", may: "session run dialect backend blob internal/rawjson",
 		why: "reading one log needs a backend and a dialect and nothing else; everything above reads through it"},
-	{packages: "place", may: "session dialect backend blob index logtree",
+	{packages: "place", may: "session dialect backend blob index logtree internal/worktree",
 		why: "where sessions are is asked by everything that works on them, so it knows no session that is open, no run " +
 			"and no search"},
 	{packages: "folders", may: "backend place",

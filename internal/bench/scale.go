@@ -50,6 +50,7 @@ type costs struct {
 	https   perAppend     // the process is a server, and agents are its clients
 	cpu     time.Duration // of that server, for an append
 	memory  float64       // bytes of an idle connection; 0: not known
+	held    float64       // connections of an agent that connects
 }
 
 // scale measures the cost of an append and derives from it what many agents need; and it distributes sessions over shards.
@@ -143,7 +144,7 @@ func (m *scaleBench) costs() (c costs) {
 	})
 	c.cpu = a.spent / time.Duration(logs*m.appendsEach())
 	m.b.add(row{what: "postgres: CPU of treeline serve for an append", figure: ms(c.cpu)})
-	c.memory = m.memory(50)
+	c.memory, c.held = m.memory(50)
 	return c
 }
 
@@ -222,12 +223,17 @@ func (m *scaleBench) write(all []backend.Backend, at []backend.Log, writers, n i
 	return time.Since(start)
 }
 
-// memory measures the memory of idle connections that have appended, where the system tells it: 0 elsewhere.
-func (m *scaleBench) memory(n int) float64 {
+// memory measures the memory of an idle connection that has appended, where the system tells it, and how many connections a
+// process keeps.
+func (m *scaleBench) memory(n int) (memory, held float64) {
 	ctx := context.Background()
-	all := m.writers(n, 1)
+	all := m.writers(n, 8) // as by default
 	defer closeAll(all)
-	m.write(all, m.made(all, n), n, 3)
+	at := m.made(all, n)
+	for range 3 { // an agent pauses between two appends
+		time.Sleep(time.Second)
+		m.write(all, at, 1, 1)
+	}
 	time.Sleep(time.Second)
 	found := must(m.first.Query(ctx, "select pid from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"))
 	pids := must(pgx.CollectRows(found, pgx.RowTo[int]))
@@ -235,13 +241,13 @@ func (m *scaleBench) memory(n int) float64 {
 	for _, pid := range pids {
 		own, err := privateMemory(pid)
 		if err != nil {
-			return 0
+			return 0, 1
 		}
 		sum += own
 	}
-	own := sum / float64(len(pids))
-	m.b.add(row{what: "postgres: memory of an idle connection", figure: mb(int64(own)), baseline: fmt.Sprintf("%.3g connections for a process that appends", float64(len(pids))/float64(n))})
-	return own
+	own, held := sum/float64(len(pids)), float64(len(pids))/float64(n)
+	m.b.add(row{what: "postgres: memory of an idle connection", figure: mb(int64(own)), baseline: fmt.Sprintf("%.3g connections for a process that appends now and then", held)})
+	return own, held
 }
 
 // serverTime is the CPU time of all processes of a database server in seconds, those that have ended included. It is found through
@@ -305,7 +311,7 @@ func (c *costs) needs(b *bench, agents float64) {
 		add(name, fmt.Sprintf("%.2g MB/s of write-ahead log, %.2g MB/s of pages, %.0f to %.0f syncs/s, %.0f connections",
 			rate*p.wal/1e6, rate*p.pages/1e6, rate*p.syncs, rate, connections), fmt.Sprintf("%s; %s", cores, baseline))
 	}
-	way("each connects", &c.direct, agents, fmt.Sprintf("%.3g GB of memory for idle connections", agents*c.memory/1e9))
+	way("each connects", &c.direct, agents*c.held, fmt.Sprintf("%.3g GB of memory for idle connections", agents*c.held*c.memory/1e9))
 	// Connections that are busy on average (rate times latency), doubled so that bursts do not wait, and one for notices.
 	way("through https", &c.https, math.Ceil(2*rate*c.latency.Seconds())+1, fmt.Sprintf("%.2g cores of treeline serve", rate*c.cpu.Seconds()))
 }

@@ -20,8 +20,10 @@ package jsonl
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
+	"iter"
 )
 
 const (
@@ -109,6 +111,28 @@ func (s *Splitter) Next() (Record, error) {
 			return s.last()
 		}
 		s.fill()
+	}
+}
+
+// All yields what Next returns up to the end of the log. It ends after the first error, or with the cause of ctx once that is
+// done.
+func (s *Splitter) All(ctx context.Context) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		done := ctx.Done()
+		for {
+			r, err := s.Next()
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			select {
+			case <-done:
+				r, err = Record{}, context.Cause(ctx)
+			default:
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
 	}
 }
 

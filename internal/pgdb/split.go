@@ -13,11 +13,29 @@ func Split(address string) (database, below string, err error) {
 		return "", "", errors.New("the postgres URL is not valid: use postgres://USER@HOST/DATABASE")
 	}
 	rest, query, asked := strings.Cut(rest, "?")
-	hosts, path, _ := strings.Cut(rest, "/")
+	hosts, path, slash := strings.Cut(rest, "/")
 	name, below, _ := strings.Cut(path, "/")
+	if err := sound(hosts, name); err != nil {
+		return "", "", err
+	}
+	if !slash && strings.Contains(query, "@") {
+		return "", "", errUnsound
+	}
 	database = scheme + "://" + hosts + "/" + name
 	if asked {
 		database += "?" + query
 	}
 	return database, strings.Trim(below, "/"), nil
+}
+
+// errUnsound does not repeat the URL, which may hold a password.
+var errUnsound = errors.New("the postgres URL is not valid: it is postgres://user@host:port/database, with special characters percent-encoded")
+
+// sound returns an error if a special character of a password stands as it is in a URL: the rest of the password would be taken
+// for a host and a database, and shown.
+func sound(hosts, database string) error {
+	if strings.ContainsAny(hosts, "#") || strings.ContainsAny(database, "@#") {
+		return errUnsound
+	}
+	return nil
 }

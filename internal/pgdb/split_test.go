@@ -19,3 +19,17 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// What may be the rest of a password is not taken for a database, and shown.
+func TestUnsound(t *testing.T) {
+	for _, given := range []string{"postgres://u:1/w@host/db", "postgres://u:1?w@host/db", "postgres://u:1#w@host/db", "postgres://u:1/#w@host/db"} {
+		if database, _, err := Split(given); err == nil {
+			t.Errorf("%s is the database %s", given, database)
+		}
+	}
+	for _, given := range []string{"postgres://u:1/w@host/db", "postgres://u:1#w@host/db"} {
+		if shown, err := Shown(given); err == nil {
+			t.Errorf("%s is shown as %s", given, shown)
+		}
+	}
+}

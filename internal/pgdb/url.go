@@ -22,6 +22,9 @@ func parse(address string) (*pgxpool.Config, url.Values, error) {
 		return nil, nil, errors.New("the postgres URL has an invalid query")
 	}
 	authority, path, _ := strings.Cut(authority, "/")
+	if err := sound(authority, path); err != nil {
+		return nil, nil, err
+	}
 	at := strings.LastIndexByte(authority, '@') + 1
 	// The folder of a unix socket may stand in the place of a host, as libpq has it.
 	if host, err := url.PathUnescape(authority[at:]); err == nil && strings.Contains(host, "/") {
@@ -33,7 +36,7 @@ func parse(address string) (*pgxpool.Config, url.Values, error) {
 		address += "?" + values.Encode()
 	}
 	if _, err := url.Parse(address); err != nil {
-		return nil, nil, errors.New("the postgres URL is not valid: it is postgres://user@host:port/database, with special characters percent-encoded")
+		return nil, nil, errUnsound
 	}
 	config, err := pgxpool.ParseConfig(address)
 	if err == nil {

@@ -291,18 +291,13 @@ func (p *process) await(url string) error {
 
 // Crash stops the server as pg_ctl stop -m immediate does: no connection is waited for and nothing is written, so that the
 // next start recovers.
-func (s *Server) Crash() error { return s.stop(syscall.SIGQUIT) }
-
-// Down stops the server as pg_ctl stop -m fast does.
-func (s *Server) Down() error { return s.stop(os.Interrupt) }
-
-func (s *Server) stop(how os.Signal) error {
+func (s *Server) Crash() error {
 	if s.proc == nil {
 		return nil
 	}
 	p := s.proc
 	s.proc = nil
-	return p.stop(how)
+	return p.stop(syscall.SIGQUIT)
 }
 
 // Close stops the server and removes its folder.

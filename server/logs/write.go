@@ -256,34 +256,21 @@ func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 
 // append adds records. Without any it only compares.
 func (l *Logs) append(c *Call, p atParams) error {
-	b, in, err := l.mutation(c, p.nameParams, protocol.RecordsMost)
-	if err != nil {
-		return err
-	}
-	defer in.close()
-	if err := c.may(p.Name, true, nil); err != nil {
-		return err
-	}
-	all, done, err := l.all(c.ctx(), in)
-	defer done()
-	if err != nil {
-		return err
-	}
-	records, err := l.records(p.Name, all)
-	if err != nil {
-		return err
-	}
-	at, err := b.Append(context.WithoutCancel(c.ctx()), p.log(), records...)
-	return l.wrote(c, at, err)
+	return l.write(c, p, func(*body) error { return c.may(p.Name, true, nil) }, backend.Backend.Append)
 }
 
 func (l *Logs) replace(c *Call, p atParams) error {
+	return l.write(c, p, func(in *body) error { return l.mayWrite(c, in, p.Name, true) }, backend.Backend.Replace)
+}
+
+// write is a mutation by the records of the body.
+func (l *Logs) write(c *Call, p atParams, may func(*body) error, do func(backend.Backend, context.Context, backend.Log, ...[]byte) (backend.Log, error)) error {
 	b, in, err := l.mutation(c, p.nameParams, protocol.RecordsMost)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	if err := l.mayWrite(c, in, p.Name, true); err != nil {
+	if err := may(in); err != nil {
 		return err
 	}
 	all, done, err := l.all(c.ctx(), in)
@@ -295,7 +282,7 @@ func (l *Logs) replace(c *Call, p atParams) error {
 	if err != nil {
 		return err
 	}
-	at, err := b.Replace(context.WithoutCancel(c.ctx()), p.log(), records...)
+	at, err := do(b, context.WithoutCancel(c.ctx()), p.log(), records...)
 	return l.wrote(c, at, err)
 }
 

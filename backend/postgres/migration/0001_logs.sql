@@ -8,7 +8,7 @@ create table treeline.log (
 	size       bigint not null,
 	torn       boolean not null,          -- the last line is unterminated
 	changed    timestamptz not null,
-	writer     text not null,             -- who wrote last, and from which machine
+	writer     text not null,             -- the user and the machine that wrote last
 	xid        xid8 not null,             -- the transaction that wrote last: the change feed
 	mark       text not null,             -- what a program that copied the log noted
 	removed    timestamptz                -- a tombstone

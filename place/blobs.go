@@ -1,0 +1,66 @@
+package place
+
+import (
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/dialect"
+)
+
+// BlobDir is the folder of the blobs that references in a log mean: that of the agent's folder the log lies in, or the
+// agent's default one; "" if the dialect has none. An archive keeps the blobs of all its logs.
+func (m *Machine) BlobDir(path string, d dialect.Dialect) string {
+	if a, _, ok := m.inArchive(path); ok && d.Layout().RootAt("").Blobs != "" {
+		return a.shown
+	}
+	abs, err := Abs(path)
+	if err != nil || path == "" || isURL(abs) {
+		return ""
+	}
+	// A folder that was copied as a whole has its own blobs beside its sessions.
+	if dir, ok := SessionsAbove(abs); ok {
+		return d.Layout().RootAt(Dir(dir)).Blobs
+	}
+	for _, r := range d.Layout().Roots(m.opt.Env) {
+		if r.Blobs != "" {
+			return r.Blobs
+		}
+	}
+	return ""
+}
+
+// Blobs gives the blobs that references in a log mean; nil if there are none.
+func (m *Machine) Blobs(path string, d dialect.Dialect) blob.Reader {
+	dir := m.BlobDir(path, d)
+	if isURL(dir) {
+		return m.kept(path, m.Open)
+	}
+	return m.BlobsIn(dir)
+}
+
+// BlobsIn gives the blobs of a folder; nil if there are none.
+func (m *Machine) BlobsIn(dir string) blob.Reader {
+	if dir == "" || m.opt.OpenBlobs == nil {
+		return nil
+	}
+	return m.opt.OpenBlobs(dir)
+}
+
+// BlobsWriting is Blobs for writing.
+func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
+	dir := m.BlobDir(path, d)
+	if !isURL(dir) {
+		return m.BlobsInWriting(dir)
+	}
+	if m.opt.ReadOnly {
+		return nil
+	}
+	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenWriting(root, "") })
+}
+
+// BlobsInWriting is BlobsIn for writing.
+func (m *Machine) BlobsInWriting(dir string) blob.Store {
+	if dir == "" || m.opt.WriteBlobs == nil {
+		return nil
+	}
+	return m.opt.WriteBlobs(dir)
+}

@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -10,9 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/place"
 )
 
 // Origin is the identity of this machine in archives: the name of the host and eight hex digits, as in "laptop-3f9a2c1b". It
@@ -71,4 +75,26 @@ func hostName(host string) string {
 		return "machine"
 	}
 	return host
+}
+
+// ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or not the only one that is meant.
+var ErrUnknownOrigin = errors.New("no such origin")
+
+// findOrigin gives the origin in an archive that a person named: all of it, or the beginning, such as the name of the host.
+func findOrigin(ctx context.Context, drivers []backend.Driver, root, name string) (string, error) {
+	origins, err := place.Origins(ctx, drivers, root)
+	if err != nil || slices.Contains(origins, name) {
+		return name, err
+	}
+	fits := slices.DeleteFunc(slices.Clone(origins), func(o string) bool { return !place.HasPrefixFold(o, name) })
+	const some = 20
+	switch {
+	case len(fits) == 1:
+		return fits[0], nil
+	case len(fits) > 1:
+		return "", fmt.Errorf("%q: %w: it may be %s", name, ErrUnknownOrigin, strings.Join(fits[:min(some, len(fits))], ", "))
+	case len(origins) == 0:
+		return "", fmt.Errorf("%q: %w: the archive is empty", name, ErrUnknownOrigin)
+	}
+	return "", fmt.Errorf("%q: %w: there are %s", name, ErrUnknownOrigin, strings.Join(origins[:min(some, len(origins))], ", "))
 }

@@ -125,7 +125,7 @@ func New(opt Options) (*Store, error) {
 			return nil, err
 		}
 		if opt.From != "" {
-			if o.From, err = place.FindOrigin(context.Background(), o.Drivers, o.Roots[0], opt.From); err != nil {
+			if o.From, err = findOrigin(context.Background(), o.Drivers, o.Roots[0], opt.From); err != nil {
 				return nil, err
 			}
 		}

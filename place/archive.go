@@ -48,42 +48,23 @@ func CheckRoots(drivers []backend.Driver, roots []string) (archived bool, err er
 	return archived, nil
 }
 
-// FindOrigin gives the origin in an archive that a person named: all of it, or the beginning, such as the name of the host.
-func FindOrigin(ctx context.Context, drivers []backend.Driver, root, name string) (origin string, err error) {
+// Origins lists the origins in an archive.
+func Origins(ctx context.Context, drivers []backend.Driver, root string) ([]string, error) {
 	a, ok, err := readArchive(drivers, root)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return "", fmt.Errorf("%s: %w: it is not an archive", root, ErrUnknownOrigin)
+	if err != nil || !ok {
+		return nil, err
 	}
 	d, _ := backend.FindDriver(drivers, a.given) // readArchive has found it
 	b, err := d.Open(a.given, backend.OpenOptions{ReadOnly: true})
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", a.shown, err)
+		return nil, fmt.Errorf("%s: %w", a.shown, err)
 	}
-	origins, err := backend.Folders(ctx, b, "")
+	list, err := backend.Folders(ctx, b, "")
 	if err = errors.Join(err, b.Close()); err != nil {
-		return "", fmt.Errorf("%s: %w", a.shown, err)
+		return nil, fmt.Errorf("%s: %w", a.shown, err)
 	}
-	if slices.Contains(origins, name) {
-		return name, nil
-	}
-	fits := slices.DeleteFunc(slices.Clone(origins), func(o string) bool { return !HasPrefixFold(o, name) })
-	const some = 20
-	switch {
-	case len(fits) == 1:
-		return fits[0], nil
-	case len(fits) > 1:
-		return "", fmt.Errorf("%q: %w: it may be %s", name, ErrUnknownOrigin, strings.Join(fits[:min(some, len(fits))], ", "))
-	case len(origins) == 0:
-		return "", fmt.Errorf("%q: %w: the archive is empty", name, ErrUnknownOrigin)
-	}
-	return "", fmt.Errorf("%q: %w: there are %s", name, ErrUnknownOrigin, strings.Join(origins[:min(some, len(origins))], ", "))
+	return list, nil
 }
-
-// ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or not the only one that is meant.
-var ErrUnknownOrigin = errors.New("no such origin")
 
 // takeRoots finds the archives among the roots, and replaces them by what is shown of them.
 func (m *Machine) takeRoots() {

@@ -37,7 +37,11 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 		return s.extend(ctx, false)
 	}
 	s.e.Fate = Forked
-	f, err := makeFork(s.it.src.Dialect, s.it.name, theirs, min(s.w.At, int64(len(theirs))))
+	common := s.w.At
+	if len(s.w.Elsewhere) > s.w.Taken {
+		common = s.w.Elsewhere[s.w.Taken].From
+	}
+	f, err := makeFork(s.it.src.Dialect, s.it.name, theirs, min(common, int64(len(theirs))))
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,9 @@ package push_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"iter"
 	"os"
@@ -120,4 +123,48 @@ func files(t *testing.T, dir string) (list []string) {
 		t.Fatal(err)
 	}
 	return list
+}
+
+// Marks come from the archive, too: no mark ends the program, takes bytes of the log here away, or brings it what the copy does not have.
+func TestHostileMarks(t *testing.T) {
+	t.Parallel()
+	nothing := sha256.Sum256(nil)
+	sum := hex.EncodeToString(nothing[:])
+	marks := []string{`x`, `[]`, `{"v":1}`, `{"v":9}`}
+	for _, of := range []int64{-5, 0} {
+		for _, at := range []int64{-1, 7} {
+			for _, more := range []string{``, `,"redacted":-1`, `,"elsewhere":[{"from":-9,"to":-5}]`, `,"elsewhere":[{"from":0,"to":4611686018427387904}]`} {
+				marks = append(marks, fmt.Sprintf(`{"v":1,"of":%d,"sum":%q,"at":%d,"cgen":"GEN"%s}`, of, sum, at, more))
+			}
+		}
+	}
+	d := newDesk(t)
+	pathA, name := d.log(a, 2), origin+"/omp/-garden/"+file(a)
+	ours := text(d.CWD, a, 2) + entry("aaaa0009", "aaaa0001", "ours")
+	for _, mark := range marks {
+		for _, theirs := range []string{"", text(d.CWD, a, 2) + entry("eeee0001", "aaaa0001", "theirs")} {
+			for _, pulls := range []bool{true, false} {
+				d.Must(os.RemoveAll(d.State))
+				d.Must(os.RemoveAll(d.At(garden)))
+				d.Put(garden+file(a), ours)
+				for l := range d.archive.List(d.Context(), "") {
+					d.Must(d.archive.Remove(d.Context(), l))
+				}
+				at, err := d.archive.Overwrite(d.Context(), backend.Log{Name: name}, "", strings.NewReader(theirs))
+				d.Must(err)
+				at, err = d.archive.Extend(d.Context(), at, strings.ReplaceAll(mark, "GEN", at.Generation), strings.NewReader(""))
+				d.Must(err)
+				target := push.Target{Backend: d.archive, Shown: "mem://team"}
+				if pulls {
+					_, err = d.copier().Pull(d.Context(), target, push.PullOptions{})
+				} else {
+					_, err = d.copier().Push(d.Context(), target, push.PushOptions{})
+				}
+				now, _ := os.ReadFile(pathA)
+				if err != nil || !strings.HasPrefix(string(now), ours) {
+					t.Fatalf("%s, %q, pulls %v: %v, %q", mark, theirs, pulls, err, now)
+				}
+			}
+		}
+	}
 }

@@ -129,3 +129,37 @@ func TestRedactedFork(t *testing.T) {
 		t.Errorf("%v, %v", list, err)
 	}
 }
+
+// A copy with branches from elsewhere that were never pulled keeps them in a session of its own when it has to be made again: with
+// other rules about secrets, or because its original was rewritten.
+func TestReplacedCopyKeepsBranches(t *testing.T) {
+	t.Parallel()
+	for _, rewritten := range []bool{false, true} {
+		d := newDesk(t)
+		pathA := d.log(a, 1)
+		d.push(push.PushOptions{Redact: true})
+		d.append(file(a), entry("aaaa0002", "aaaa0000", "said elsewhere"))
+		d.AppendPlain(pathA, entry("aaaa0001", "aaaa0000", "said here"))
+		if got, _ := d.push(push.PushOptions{Redact: true}); got[file(a)] != push.Branched {
+			t.Fatal(got)
+		}
+		if rewritten {
+			d.Must(os.WriteFile(pathA, []byte(text(d.CWD, a, 1)+entry("aaaa0009", "aaaa0000", "said anew")), 0o600))
+		}
+		if got, _ := d.push(push.PushOptions{Redact: rewritten}); got[file(a)] != push.Forked {
+			t.Errorf("%v", got)
+		}
+		found := 0
+		for name, content := range d.there() {
+			if strings.Contains(content, "said elsewhere") && !strings.HasSuffix(name, "/"+file(a)) {
+				found++
+			}
+		}
+		if found != 1 {
+			t.Errorf("%d forks have what was written elsewhere", found)
+		}
+		if got, _ := d.push(push.PushOptions{Redact: rewritten}); len(got) > 0 {
+			t.Errorf("pushed again: %v", got)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/redact"
@@ -46,6 +47,8 @@ type pusher struct {
 	blobs sync.Map // that were carried
 	// forbidden is how many logs the server does not take.
 	forbidden atomic.Int64
+	// looked is how long it took to find out what has changed here.
+	looked time.Duration
 }
 
 // version is that of the rules that copies are redacted with; 0 for exact ones.
@@ -134,6 +137,7 @@ func (p *pusher) close(ctx context.Context) error {
 
 // pass looks at all logs once.
 func (p *pusher) pass(ctx context.Context) error {
+	began := time.Now()
 	l := p.ahead
 	if p.ahead = nil; l == nil {
 		l = p.c.local(ctx, &p.opt.Filter, p.meter)
@@ -156,6 +160,7 @@ func (p *pusher) pass(ctx context.Context) error {
 		todo = append(todo, it)
 		p.meter.at.OfBytes += p.estimate(it)
 	}
+	p.looked = time.Since(began)
 	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
 		e := p.log(ctx, todo[i])
 		if e.Err != nil && ctx.Err() != nil {

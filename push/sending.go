@@ -33,6 +33,8 @@ func (s *sending) decide(ctx context.Context, state growth, untouched bool) erro
 	case untouched && state == grown && s.p.sameMode(&s.w) && !s.w.Loose:
 		s.e.Fate = Extended
 		return s.extend(ctx, false)
+	case untouched && len(s.w.Elsewhere) > s.w.Taken:
+		return s.diverged(ctx, rewritten) // the copy would lose what was written to it elsewhere
 	case untouched:
 		s.e.Fate = Replaced
 		return s.anew(ctx)

@@ -3,9 +3,12 @@ package push_test
 import (
 	"context"
 	"errors"
+	"io"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -59,5 +62,42 @@ func TestWatch(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+// slow is an archive behind a slow network.
+type slow struct{ archive }
+
+func (s slow) Extend(ctx context.Context, at backend.Log, mark string, content io.Reader) (backend.Log, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.archive.Extend(ctx, at, mark, content)
+}
+
+// How long a push takes does not delay the next one: only what it costs to look at the logs does.
+func TestWatchSlowArchive(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	path := d.log(a, 1)
+	ctx, stop := context.WithCancel(d.Context())
+	pushed, ended := make(chan bool, 100), make(chan error)
+	var longest atomic.Int64 // that a pass waits after a hint; the others are fixed times
+	go func() {
+		ended <- d.copier().Watch(ctx, push.Target{Backend: slow{d.archive}, Shown: "mem://team"}, push.PushOptions{}, push.Watching{
+			Told: func(push.Report, error) { pushed <- true },
+			After: func(d time.Duration) <-chan time.Time {
+				if d != time.Minute && d != 10*time.Minute {
+					longest.Store(max(longest.Load(), int64(d)))
+				}
+				return time.After(min(d, time.Millisecond))
+			},
+		})
+	}()
+	<-pushed
+	d.AppendPlain(path, entry("aaaa0001", "aaaa0000", "more"))
+	<-pushed
+	stop()
+	<-ended
+	if got := time.Duration(longest.Load()); got > 20*time.Second {
+		t.Errorf("the next pass waits %s", got)
 	}
 }

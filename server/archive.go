@@ -30,7 +30,7 @@ func archived() (list []operation) {
 			if o.body != "" && kind != protocol.Bytes {
 				return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be bytes, with the header Content-Type: %s", protocol.Bytes)
 			}
-			c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer}
+			c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer, Remains: r.remains}
 			if r.grant.Limited() {
 				c.May = r.may
 			}

@@ -81,6 +81,9 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 	beat := time.NewTicker(beatTime)
 	defer beat.Stop()
 	for {
+		if !t.r.remains() {
+			return nil
+		}
 		list, wake, gone := s.feed.after(at)
 		if lost = lost || gone; lost {
 			id := s.feed.last()

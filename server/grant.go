@@ -43,6 +43,14 @@ func (r *request) mayWrite() error {
 	return nil
 }
 
+// remains reports whether a stream may go on: its token has neither been revoked nor expired since. A book that cannot be read ends
+// no stream.
+func (r *request) remains() bool {
+	_, err := r.s.guard.Admit(r.Request)
+	var no *guard.Refusal
+	return !errors.As(err, &no)
+}
+
 // write carries an operation out that changes sessions, and notes it.
 func (o *operation) write(r *request) error {
 	q := r.URL.Query()

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,9 +33,24 @@ type team struct {
 	*machine
 	book   *access.Memory
 	tokens map[string]string
+	mu     sync.Mutex
 	now    time.Time
 	// hidden is a blob that only the session of the other project refers to, shown one of ours.
 	hidden, shown string
+}
+
+// clock is the time of the server.
+func (m *team) clock() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.now
+}
+
+// later lets time pass. Streams may look at the clock meanwhile.
+func (m *team) later(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now = m.now.Add(d)
 }
 
 func newTeam(t *testing.T, change ...func(*server.Options)) *team {
@@ -58,7 +74,7 @@ func newTeam(t *testing.T, change ...func(*server.Options)) *team {
 	m.grant(access.Grant{Name: "looker", User: "lou"})
 	m.grant(access.Grant{Name: "nothing", Projects: []string{"/elsewhere"}})
 	m.start(append([]func(*server.Options){func(o *server.Options) {
-		o.Access, o.Write, o.Clock = m.book, true, func() time.Time { return m.now }
+		o.Access, o.Write, o.Clock = m.book, true, m.clock
 	}}, change...)...)
 	return m
 }
@@ -268,7 +284,7 @@ func TestReadToken(t *testing.T) {
 		t.Errorf("the session was changed (%v)", err)
 	}
 	m.must(m.Close())
-	m.start(func(o *server.Options) { o.Access, o.Clock = m.book, func() time.Time { return m.now } })
+	m.start(func(o *server.Options) { o.Access, o.Clock = m.book, m.clock })
 	if code, body := m.as("everything", "POST", "/api/v1/sessions/"+beds+"/label", `{"entry":"b1","label":"x"}`); code != 403 || !strings.Contains(body, "--write") {
 		t.Errorf("a server that only reads: %d %s", code, body)
 	}
@@ -432,7 +448,7 @@ func TestUserLogin(t *testing.T) {
 	if _, err := m.book.Revoke(t.Context(), "reader", m.now); err != nil {
 		t.Fatal(err)
 	}
-	m.now = m.now.Add(6 * time.Second) // what is known is good for five
+	m.later(6 * time.Second) // what is known is good for five
 	if code, body := get(cookie); code != 401 || !strings.Contains(body, "<form") {
 		t.Errorf("after it was revoked: %d", code)
 	}
@@ -448,7 +464,7 @@ func TestExpired(t *testing.T) {
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 200 {
 		t.Errorf("%d %s", code, body)
 	}
-	m.now = m.now.Add(time.Second) // at once, though it is known
+	m.later(time.Second) // at once, though it is known
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 401 || !strings.Contains(body, `\"brief\" expired on 2026-02-16`) {
 		t.Errorf("%d %s", code, body)
 	}
@@ -486,7 +502,7 @@ func TestWrongTokens(t *testing.T) {
 	if w := m.ask("POST", "/login", form, "Content-Type", "application/x-www-form-urlencoded", "Origin", "http://127.0.0.1:7331"); w.Code != 429 {
 		t.Errorf("the form: %d", w.Code)
 	}
-	m.now = m.now.Add(7 * time.Second)
+	m.later(7 * time.Second)
 	if code := ask("shared secret").StatusCode; code != 200 {
 		t.Errorf("after the wait: %d", code)
 	}

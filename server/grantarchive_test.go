@@ -65,7 +65,7 @@ func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
 	}
 	writers = &[]string{}
 	m.start(func(o *server.Options) {
-		o.Access, o.Write, o.Clock, o.Archive = m.book, true, func() time.Time { return m.now }, all
+		o.Access, o.Write, o.Clock, o.Archive = m.book, true, m.clock, all
 		o.ArchiveAs = func(writer string) (backend.Backend, error) {
 			*writers = append(*writers, writer)
 			return m.store.OpenAs(writer, root, "")
@@ -207,7 +207,7 @@ func TestLimitedHold(t *testing.T) {
 	}
 	_, err = all.Replace(t.Context(), at, []byte(strings.TrimSpace(head(vaulted))))
 	m.must(err)
-	m.now = m.now.Add(time.Minute)
+	m.later(time.Minute)
 	if code, body := m.sends("reader", "GET", old, ""); code == 200 || strings.Contains(body, "combination") {
 		t.Errorf("%d %s", code, body)
 	}
@@ -254,6 +254,36 @@ func TestLimitedArchiveEvents(t *testing.T) {
 		}
 		if strings.Contains(e[2], "--garden--/new.jsonl") {
 			return
+		}
+	}
+}
+
+// A stream ends when its token is revoked: a stolen one hears nothing more.
+func TestRevokedEvents(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	base := m.listen()
+	var streams []*listener
+	for _, path := range []string{"/api/v1/logs/events", "/api/v1/events"} {
+		streams = append(streams, m.hearAs(base+path, "", "Bearer "+m.tokens["looker"]))
+	}
+	_, err := m.book.Revoke(t.Context(), "looker", m.now)
+	m.must(err)
+	m.later(time.Minute)
+	if code, body := m.sends("everything", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000bb")); code != 200 {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, l := range streams {
+		for open := true; open; {
+			var e [3]string
+			select {
+			case e, open = <-l.events:
+			case <-time.After(10 * time.Second):
+				t.Fatal("a stream of a revoked token goes on")
+			}
+			if strings.Contains(e[2], "new.jsonl") || strings.Contains(e[2], "0000000000bb") {
+				t.Errorf("a revoked token hears %v", e)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -51,8 +52,8 @@ type Options struct {
 	PublicURL string
 	// BasePath is the path below which everything is served; "" is the path of PublicURL, or the root.
 	BasePath string
-	// TLS: the server speaks TLS itself.
-	TLS bool
+	// Certificate is that of a server that speaks TLS itself; nil for others. Clients may use the names in it.
+	Certificate *x509.Certificate
 	// Home is the user's folder, which is shown as ~.
 	Home string
 	// Agents are those that can continue a session of another one, by name.
@@ -163,7 +164,7 @@ func (s *Server) place() error {
 		return ErrShortToken
 	}
 	base := opt.BasePath
-	s.guard = guard.Guard{Local: local, Secure: opt.TLS}
+	s.guard = guard.Guard{Local: local, Secure: opt.Certificate != nil, Certificate: opt.Certificate}
 	if opt.Token != "" || opt.Access != nil {
 		s.guard.Keeper = &guard.Keeper{Shared: opt.Token, Book: opt.Access, Clock: opt.Clock}
 	}
@@ -172,7 +173,7 @@ func (s *Server) place() error {
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
 			return fmt.Errorf("public URL %q: must be like https://host/path", opt.PublicURL)
 		}
-		s.guard.Public, s.guard.Secure = u, opt.TLS || u.Scheme == "https"
+		s.guard.Public, s.guard.Secure = u, opt.Certificate != nil || u.Scheme == "https"
 		if base == "" {
 			base = u.Path
 		}

@@ -24,6 +24,9 @@ type Options struct {
 // ErrToken is wrapped by the error of a server that needs a token, or another one.
 var ErrToken = remote.ErrToken
 
+// Hosts lists the hosts in a file of tokens; see remote.Tokens.
+func Hosts(tokens string) ([]string, error) { return remote.Hosts(tokens) }
+
 // Drivers returns all drivers with the default options.
 func Drivers() []backend.Driver { return With(Options{}) }
 

@@ -66,8 +66,16 @@ func plain(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// plain is what a server says, without the token that was sent to it.
+func (c *core) plain(text string) string {
+	if c.token != "" {
+		text = strings.ReplaceAll(text, c.token, "[token]")
+	}
+	return plain(text)
+}
+
 // message reads the message of an error; "" if it is none of treeline's.
-func message(r io.Reader) string {
+func (c *core) message(r io.Reader) string {
 	all, err := io.ReadAll(io.LimitReader(r, 64<<10))
 	if err != nil {
 		return ""
@@ -78,12 +86,12 @@ func message(r io.Reader) string {
 	if json.Unmarshal(all, &failure) != nil {
 		return ""
 	}
-	return plain(failure.Error.Message)
+	return c.plain(failure.Error.Message)
 }
 
 // refused says what an answer other than 200 means. It does not close the body.
 func (c *core) refused(res *http.Response) error {
-	host, text := c.base.Host, message(res.Body)
+	host, text := c.base.Host, c.message(res.Body)
 	ours := res.Header.Get(protocol.Version) != ""
 	if kind := protocol.ErrorOf(res.Header.Get(protocol.Error)); ours && kind != nil {
 		if text == "" {
@@ -93,7 +101,7 @@ func (c *core) refused(res *http.Response) error {
 	}
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		to := plain(res.Header.Get("Location"))
+		to := c.plain(res.Header.Get("Location"))
 		return fmt.Errorf("%s leads to %q, which is not followed, since the token is for one server only: give that URL if it is right: %w", host, to, ErrNotServer)
 	case res.StatusCode == http.StatusUnauthorized && c.token == "":
 		return fmt.Errorf("%s: %w: the server needs one, and none is set", host, ErrToken)
@@ -105,20 +113,23 @@ func (c *core) refused(res *http.Response) error {
 		if text == "" {
 			text = res.Status
 		}
-		return &lost{fmt.Errorf("%s: %s", host, plain(text)), true}
+		return &lost{fmt.Errorf("%s: %s", host, c.plain(text)), true}
 	case ours && res.StatusCode == http.StatusNotFound:
 		return &refusal{host + ": " + text, ErrNotServer}
 	case text != "" && (ours || res.StatusCode != http.StatusNotFound && res.StatusCode != http.StatusMethodNotAllowed):
 		return fmt.Errorf("%s: %s", host, text)
 	case text != "":
-		return fmt.Errorf("%s: %w: it is a treeline server of an older version", host, ErrNotServer)
+		return fmt.Errorf("%s%s: %w: the path is another one, or the server is of an older version", host, c.base.Path, ErrNotServer)
 	}
 	return c.stranger(res)
 }
 
 // stranger is the error for an answer that no treeline server gives.
 func (c *core) stranger(res *http.Response) error {
-	return fmt.Errorf("%s%s: %w (it answers %s, %.60q)", c.base.Host, c.base.Path, ErrNotServer, plain(res.Status), plain(res.Header.Get("Content-Type")))
+	if c.base.Scheme == "http" && res.StatusCode == http.StatusBadRequest {
+		return fmt.Errorf("%s: %w: it may speak TLS: use https", c.base.Host, ErrNotServer)
+	}
+	return fmt.Errorf("%s%s: %w (it answers %s, %.60q)", c.base.Host, c.base.Path, ErrNotServer, c.plain(res.Status), c.plain(res.Header.Get("Content-Type")))
 }
 
 // failed says why an attempt got no answer.

@@ -340,3 +340,29 @@ func TestRefusedTokens(t *testing.T) {
 		}
 	}
 }
+
+// A server that repeats the token, as proxies do that are being debugged, does not bring it into an error.
+func TestTokenRepeated(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{200, 302, 400, 403, 404, 409, 502} {
+		for _, ours := range []bool{true, false} {
+			b := odd(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+				said := r.Header.Get("Authorization")
+				if ours {
+					w.Header().Set(protocol.Version, protocol.Current)
+				}
+				w.Header().Set("Content-Type", said)
+				w.Header().Set("Location", "https://elsewhere.example/"+said)
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, `{"name":"laptop/omp/x","problem":"`+said+`","error":{"message":"you sent `+said+`"}}`+"\n")
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			for method, err := range all(ctx, b) {
+				if err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("%d, ours %v: %s: %v", status, ours, method, err)
+				}
+			}
+			cancel()
+		}
+	}
+}

@@ -131,7 +131,7 @@ func (l *listing) one(row protocol.Row) (end bool, err error) {
 		return false, context.Cause(l.ctx)
 	}
 	if row.Problem != "" {
-		return !l.yield(protocol.Row{Name: name}, errors.New(plain(row.Problem))), nil
+		return !l.yield(protocol.Row{Name: name}, errors.New(l.b.core.plain(row.Problem))), nil
 	}
 	if !ok || !strings.HasPrefix(row.Name, l.prefix) || row.Name <= l.after || backend.CheckName(name) != nil || row.Size < 0 || row.Generation == "" {
 		return false, fmt.Errorf("%s: %w: its list has %.80q where that cannot be", l.b.base.Host, ErrNotServer, row.Name)

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"runtime"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 )
@@ -20,29 +22,41 @@ func Tokens(getenv func(string) string, file string) func(host string) (string, 
 		if token := getenv("TREELINE_TOKEN"); token != "" || file == "" {
 			return token, nil
 		}
-		text, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil
-		}
-		if err != nil {
-			return "", err
-		}
-		info, err := os.Stat(file)
-		if err != nil {
-			return "", err
-		}
-		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-			return "", fmt.Errorf("%s: others can read it, and it has tokens: its mode is %o, and must be 600", file, info.Mode().Perm())
-		}
-		var tokens map[string]string
-		if err := toml.Unmarshal(text, &tokens); err != nil {
-			var where *toml.DecodeError
-			if errors.As(err, &where) {
-				line, _ := where.Position()
-				return "", fmt.Errorf("%s:%d: a line must be like \"host\" = \"token\"", file, line) // the text may be a token
-			}
-			return "", fmt.Errorf("%s: lines must be like \"host\" = \"token\"", file)
-		}
-		return tokens[host], nil
+		tokens, err := readTokens(file)
+		return tokens[host], err
 	}
+}
+
+// Hosts lists the hosts in a file of tokens, in order.
+func Hosts(file string) ([]string, error) {
+	tokens, err := readTokens(file)
+	return slices.Sorted(maps.Keys(tokens)), err
+}
+
+// readTokens reads a file of tokens, by their hosts.
+func readTokens(file string) (map[string]string, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s: others can read it, and it has tokens: its mode is %o, and must be 600", file, info.Mode().Perm())
+	}
+	var tokens map[string]string
+	if err := toml.Unmarshal(text, &tokens); err != nil {
+		var where *toml.DecodeError
+		if errors.As(err, &where) {
+			line, _ := where.Position()
+			return nil, fmt.Errorf("%s:%d: a line must be like \"host\" = \"token\"", file, line) // the text may be a token
+		}
+		return nil, fmt.Errorf("%s: lines must be like \"host\" = \"token\"", file)
+	}
+	return tokens, nil
 }

@@ -158,7 +158,7 @@ func (w *watcher) event(kind, data string) error {
 		return fmt.Errorf("%s: %w: an event has no name", w.b.base.Host, ErrNotServer)
 	}
 	if kind == "problem" {
-		w.tell("", errors.New(plain(text)))
+		w.tell("", errors.New(w.b.core.plain(text)))
 		return nil
 	}
 	name, below := strings.CutPrefix(text, w.b.prefix)

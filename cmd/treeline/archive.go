@@ -26,10 +26,14 @@ var withStore = strings.Fields(`ls sources show tree context search stats watch 
 // folder.
 func (a *app) drivers() []backend.Driver {
 	if a.known == nil {
-		file := filepath.Join(treeline.DataDir(a.home(), a.getenv), "tokens.toml")
-		a.known = drivers.With(drivers.Options{Getenv: a.getenv, Tokens: file})
+		a.known = drivers.With(drivers.Options{Getenv: a.getenv, Tokens: a.tokensFile()})
 	}
 	return a.known
+}
+
+// tokensFile is the file with the tokens of servers.
+func (a *app) tokensFile() string {
+	return filepath.Join(treeline.DataDir(a.home(), a.getenv), "tokens.toml")
 }
 
 // addStore adds --store to the commands that have it.
@@ -40,6 +44,9 @@ func (a *app) addStore(root *cobra.Command) {
 			continue
 		}
 		cmd.Flags().StringVar(&a.archive, "store", "", "work on the archive at `URL`, such as postgres://host/db, instead of this machine")
+		if name == "new" {
+			continue // what a machine makes is its own
+		}
 		cmd.Flags().StringVar(&a.origin, "origin", "", "with --store: only the sessions of the machine `NAME`, or the beginning of a name")
 	}
 }
@@ -47,6 +54,9 @@ func (a *app) addStore(root *cobra.Command) {
 // useStore checks --store. A session that is named by its URL is in the archive of that URL: nothing else makes a command
 // ask a server.
 func (a *app) useStore(cmd *cobra.Command, given []string) error {
+	if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) {
+		return nil // its arguments are those of another command
+	}
 	flag := cmd.Flags().Lookup("store")
 	if flag != nil && flag.Changed {
 		if cmd.Flags().Changed("root") {
@@ -60,8 +70,8 @@ func (a *app) useStore(cmd *cobra.Command, given []string) error {
 	if a.origin != "" {
 		return misused("--origin needs --store")
 	}
-	if strings.Contains(cmd.Use, "<url>") {
-		return nil // the archive is what the command is about
+	if strings.Contains(cmd.Use, "<url>") { // the archive is what the command is about
+		return a.checkArchive("<url>", strings.Join(given, ""))
 	}
 	for _, arg := range given {
 		ref, _ := splitEntry(arg)
@@ -87,8 +97,11 @@ func (a *app) useStore(cmd *cobra.Command, given []string) error {
 	return nil
 }
 
-// checkStore refuses a value of --store that is not the URL of an archive. A URL may hold a password, so it is not repeated.
-func (a *app) checkStore(url string) error {
+// checkStore refuses a value of --store that is not the URL of an archive.
+func (a *app) checkStore(url string) error { return a.checkArchive("--store", url) }
+
+// checkArchive refuses what is not the URL of an archive. It may hold a password, so it is not repeated.
+func (a *app) checkArchive(what, url string) error {
 	var kinds, names []string
 	for _, d := range a.drivers() {
 		if d.Archive && !slices.Contains(names, d.Name) { // another scheme of the same driver is not worth a word
@@ -98,13 +111,13 @@ func (a *app) checkStore(url string) error {
 	use := strings.Join(kinds, " or ")
 	scheme := backend.Scheme(url)
 	if scheme == "" {
-		return misused("--store takes a URL, %s; --root looks in a folder", use)
+		return misused("%s is the URL of an archive: it begins with %s", what, use)
 	}
 	if d, err := backend.FindDriver(a.drivers(), url); err != nil || !d.Archive {
-		return misused("--store %s://%s: there is no such kind of archive: use %s", scheme, screen.Ellipsis, use)
+		return misused("%s %s://%s: there is no such kind of archive: use %s", what, scheme, screen.Ellipsis, use)
 	}
 	if _, err := place.CheckRoots(a.drivers(), []string{url}); err != nil {
-		return usageError{fmt.Errorf("--store: %w", err)}
+		return usageError{fmt.Errorf("%s: %w", what, err)}
 	}
 	return nil
 }

@@ -105,7 +105,9 @@ func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out st
 	case err != nil:
 		return none, "", sameFamily(err)
 	}
-	if c, err := s.ResumeCommand(ctx, sess, treeline.ResumeOptions{}); err == nil {
+	if archived := backend.Scheme(sess.Path()) != ""; archived {
+		next = "treeline resume " + sess.Path() // its agent knows files only
+	} else if c, err := s.ResumeCommand(ctx, sess, treeline.ResumeOptions{}); err == nil {
 		next = wire.ShellLine(c.Dir, c.Env, c.Args)
 	}
 	return r, next, sess.Close()

@@ -272,8 +272,12 @@ func (a *app) notSessions(files []string) {
 	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
 }
 
-// nothingHere says what to do on a machine without sessions.
+// nothingHere says what to do on a machine, or with an archive, without sessions.
 func (a *app) nothingHere() {
+	if a.archive != "" {
+		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
+		return
+	}
 	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
 }
 
@@ -335,10 +339,10 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 	if extra != nil {
 		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
 	}
-	// In an archive, where sessions of several machines are.
+	// In an archive, where sessions of several machines are: which one matters more than how large a session is.
 	origin := slices.IndexFunc(rows, func(r place.Row) bool { return r.Source.Origin != "" }) >= 0
 	if origin {
-		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 1})
+		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 4})
 	}
 	t.grow(len(rows))
 	row := make([]string, 0, len(t)) // reused: a list may have ten thousand rows

@@ -36,7 +36,8 @@ func (a *app) pushCommand() *cobra.Command {
 			"start it and how to remove it.",
 		Example: "  treeline push https://sessions.example\n  treeline push --dry-run -v https://sessions.example\n" +
 			"  treeline push --project ~/work --since 7d https://sessions.example\n  treeline push --watch --install https://sessions.example",
-		Args: args("<url>"),
+		Args:              args("<url>"),
+		ValidArgsFunction: a.completeURL,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			filter, err := f.filter(a, cmd)
 			if err == nil {
@@ -88,10 +89,10 @@ func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushO
 			return usageError{err}
 		}
 	}
-	if !a.json && opt.Redact {
-		a.notice("secrets are replaced before sessions leave this machine; --no-redact copies them exactly")
-	}
 	c := a.newCopying(&f.copyFlags, "pushing", "pushed", url)
+	if opt.Redact {
+		c.begin = "secrets are replaced before sessions leave this machine; --no-redact copies them exactly"
+	}
 	opt.Event, opt.Progress = c.event, c.progress
 	if !f.watch {
 		r, err := s.Push(ctx, url, opt)

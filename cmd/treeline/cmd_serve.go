@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -86,8 +87,9 @@ func (a *app) serveCommand() *cobra.Command {
 	return cmd
 }
 
-// secret gives the token, "" for none. Only one place may name it.
-func (f *serveFlags) secret(getenv func(string) string) (string, error) {
+// secret gives the token, "" for none. Only one place may name it. With an archive the variable has the token of a client, which must
+// not replace those of users.
+func (f *serveFlags) secret(getenv func(string) string, archived bool) (string, error) {
 	switch {
 	case f.token != "" && f.tokenFile != "":
 		return "", misused("--token and --token-file cannot be combined")
@@ -100,6 +102,9 @@ func (f *serveFlags) secret(getenv func(string) string) (string, error) {
 			return token, nil
 		}
 		return "", fmt.Errorf("%s: the token is empty", f.tokenFile)
+	}
+	if archived {
+		return f.token, nil
 	}
 	return cmp.Or(f.token, getenv(tokenVariable)), nil
 }
@@ -128,7 +133,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if err != nil {
 		return err
 	}
-	token, err := f.secret(a.getenv)
+	token, err := f.secret(a.getenv, a.archive != "")
 	if err != nil {
 		return err
 	}
@@ -146,9 +151,12 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		level = slog.LevelDebug
 	}
 	given := server.Options{
-		Store: s, Host: host, Token: token, Write: f.write, PublicURL: f.publicURL, BasePath: f.basePath, TLS: config != nil,
+		Store: s, Host: host, Token: token, Write: f.write, PublicURL: f.publicURL, BasePath: f.basePath,
 		Home: a.home(), Agents: launchable(), Version: thisVersion(), Clock: a.clock,
 		Log: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})),
+	}
+	if config != nil {
+		given.Certificate = config.Certificates[0].Leaf
 	}
 	if err := a.serveArchive(ctx, f, s, &given); err != nil {
 		return err
@@ -169,12 +177,15 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if config != nil {
 		url, l = "https://", tls.NewListener(l, config)
 	}
-	url += reached(l.Addr().String(), host) + h.Base() + "/"
+	url += reached(l.Addr().String(), host, given.Certificate) + h.Base() + "/"
 	if f.publicURL != "" {
 		url = strings.TrimSuffix(strings.TrimSuffix(f.publicURL, "/"), h.Base()) + h.Base() + "/"
 	}
-	if err := a.announce(ctx, s, url, f.write); err != nil {
+	if err := a.announce(ctx, s, url, f.write, given.Access != nil); err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if config == nil && !f.alone(host) && !strings.HasPrefix(f.publicURL, "https://") {
+		a.notice("without TLS tokens and sessions can be read on the way: use --tls-cert and --tls-key, or a proxy and its --public-url https://HOST")
 	}
 	if h.Unguarded() {
 		a.notice("every client that reaches " + url + " can read the sessions, unless the proxy asks for a password; --token-file FILE asks for a token")
@@ -232,6 +243,8 @@ func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, 
 	switch {
 	case f.demo && f.root != "":
 		err = misused("--demo and --root cannot be combined")
+	case f.demo && a.archive != "":
+		err = misused("--demo and --store cannot be combined")
 	case f.root != "":
 		opt.Roots, err = []string{f.root}, isFolder(f.root)
 	case f.demo:
@@ -253,13 +266,18 @@ func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, 
 	return opt, clean, err
 }
 
-// reached is the address by which this machine reaches the server. An address such as 0.0.0.0 cannot be reached itself.
-func reached(addr, host string) string {
+// reached is the address by which clients reach the server. An address such as 0.0.0.0 cannot be reached itself: it is the first name
+// of the certificate, or this machine.
+func reached(addr, host string, certificate *x509.Certificate) string {
 	_, port, err := net.SplitHostPort(addr)
-	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return net.JoinHostPort("localhost", port)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return addr
 	}
-	return addr
+	name := "localhost"
+	if certificate != nil && len(certificate.DNSNames) > 0 && !strings.Contains(certificate.DNSNames[0], "*") {
+		name = certificate.DNSNames[0]
+	}
+	return net.JoinHostPort(name, port)
 }
 
 // listenError says what to do about a port that is taken.
@@ -273,7 +291,7 @@ func listenError(addr string, err error) error {
 }
 
 // announce prints the URL, alone on a line so that a script can use it, and what is served there.
-func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write bool) error {
+func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write, users bool) error {
 	if a.json {
 		return wire.Write(a.stdout, wire.Endpoint{URL: url})
 	}
@@ -295,6 +313,9 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 	how := "read-only"
 	if write {
 		how = "clients may write"
+	}
+	if users {
+		how += ", with a token of 'treeline token add'"
 	}
 	if err := a.say(nil, url); err != nil {
 		return err

@@ -74,6 +74,10 @@ func (a *app) sourcesTable(out *output, list []place.SourceInfo, all bool) (hidd
 		{name: "SESSIONS", right: true, mark: same, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 2},
 		{name: "NEWEST", mark: same, drop: 3}, {name: "KNOWN BY", mark: st.dim, drop: 1},
 	}
+	origin := slices.ContainsFunc(list, func(s place.SourceInfo) bool { return s.Origin != "" })
+	if origin {
+		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: same, drop: 5})
+	}
 	for i, s := range list {
 		// Several dialects of a family may share a folder; those without sessions would repeat the line.
 		beside := s.Sessions == 0 && slices.ContainsFunc(list[:i], func(o place.SourceInfo) bool { return o.Root.Sessions == s.Root.Sessions })
@@ -88,7 +92,11 @@ func (a *app) sourcesTable(out *output, list []place.SourceInfo, all bool) (hidd
 		if !s.Newest.IsZero() {
 			newest = out.when(s.Newest)
 		}
-		t.add(cmp.Or(strings.Join(dialectsAt(s), ", "), "?"), wire.Tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0))
+		cells := []string{cmp.Or(strings.Join(dialectsAt(s), ", "), "?"), wire.Tilde(screen.OneLine(s.Root.Sessions, 0), home), sessions, size, newest, screen.OneLine(string(s.Why), 0)}
+		if origin {
+			cells = slices.Insert(cells, 1, dash(screen.OneLine(s.Origin, 0)))
+		}
+		t.add(cells...)
 	}
 	if hidden < len(list) {
 		t.write(out)

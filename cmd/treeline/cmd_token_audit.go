@@ -95,7 +95,7 @@ func (a *app) printAudit(ctx context.Context, list []access.Record, most int, pa
 				screen.OneLine(what, 0), screen.OneLine(outcome, 80), dash(screen.OneLine(r.Project, 0)), dash(screen.OneLine(r.Target, 0)))
 		}
 		t.write(out)
-		out.summary(len(shown), len(list), len(list) > len(shown), "record", "records")
+		out.summary(len(shown), len(shown), len(list) > len(shown), "record", "records")
 		return nil
 	})
 	if err == nil && len(list) == 0 {

@@ -95,7 +95,7 @@ func changed(cmd *cobra.Command, names ...string) []string {
 }
 
 // hint adds to an error of the library the command that helps. The library knows no commands.
-func hint(err error) error {
+func (a *app) hint(err error) error {
 	more := ""
 	var readOnly *store.ReadOnlyError
 	var refused *store.RefusedError
@@ -126,9 +126,12 @@ func hint(err error) error {
 	case errors.Is(err, backend.ErrHeld):
 		more = "close it, or use --force where the command has it"
 	case errors.Is(err, drivers.ErrToken):
-		more = "set " + tokenVariable + ", or add a line \"HOST\" = \"TOKEN\" to tokens.toml in treeline's data folder"
+		more = "set " + tokenVariable + ", or add a line \"HOST\" = \"TOKEN\" to " + a.tokensFile()
 	default:
 		return err
+	}
+	if a.archive != "" {
+		more = strings.Replace(more, " ls --all'", " ls --all --store URL'", 1)
 	}
 	return fmt.Errorf("%w; %s", err, more)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/treeline-dev/treeline"
+	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/llm"
@@ -30,6 +31,7 @@ func (a *app) complete(root *cobra.Command) {
 	byFlag := map[string]completion{
 		"cwd": completeFolder, "root": completeFolder,
 		"since": completeWhen, "until": completeWhen,
+		"store": a.completeStore, "origin": a.completeOrigin,
 		"source": a.completeSource, "model": a.completeModel, "leaf": a.completeEntry,
 		"in": completeSome(partWords), "has": completeSome(hasWords),
 		"sort": words(orderWords()...), "by": completeSome(keyWords()), "sync": words(levels...), "on-conflict": words(policies...), "role": words(roles...),
@@ -128,6 +130,49 @@ func (a *app) completeSource(cmd *cobra.Command, _ []string, _ string) ([]string
 		names = dialectNames()
 	}
 	return append(names, folders...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeStore offers the servers that this machine has a token for, and the kinds of archives.
+func (a *app) completeStore(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	hosts, _ := drivers.Hosts(a.tokensFile())
+	var list []string
+	for _, h := range hosts {
+		list = append(list, "https://"+h)
+	}
+	return append(list, "https://\ta server", "postgres://\ta database"), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// completeURL is completeStore for the argument of a command.
+func (a *app) completeURL(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(given) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeStore(cmd, given, word)
+}
+
+// completeOrigin offers the machines in the archive that the command line names. One that does not answer soon offers nothing.
+func (a *app) completeOrigin(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if a.archive == "" && strings.Contains(cmd.Use, "<url>") && len(given) > 0 {
+		a.archive = given[0]
+	}
+	found := make(chan []string, 1)
+	go func() {
+		var names []string
+		if s, err := a.store(); err == nil && a.archive != "" && a.checkStore(a.archive) == nil {
+			for _, src := range s.Sources() {
+				if !slices.Contains(names, src.Origin) && src.Origin != "" {
+					names = append(names, src.Origin)
+				}
+			}
+		}
+		found <- names
+	}()
+	select {
+	case names := <-found:
+		return names, cobra.ShellCompDirectiveNoFileComp
+	case <-time.After(3 * time.Second):
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // completeModel offers the models in the catalogue as it is: bringing it up to date would take too long.

@@ -98,7 +98,14 @@ type copying struct {
 	done    string // the verb: "pushed"
 	archive string
 	result  wire.Copied
+	// begin is said once, as soon as the archive answers; "" for nothing more.
+	begin string
+	// withheld counts the logs that were not copied: without --verbose only the first ones are listed.
+	withheld int
 }
+
+// withheldMost is how many logs that were not copied are listed without --verbose.
+const withheldMost = 5
 
 func (a *app) newCopying(f *copyFlags, verb, done, url string) *copying {
 	c := &copying{a: a, f: f, show: a.newProgress(verb), began: time.Now(), done: done, archive: shownURL(url)}
@@ -129,8 +136,17 @@ func hasPassword(url string) bool {
 	return strings.Contains(strings.ToLower(query), "password")
 }
 
+// started says once what matters before anything is copied.
+func (c *copying) started() {
+	if c.begin != "" && !c.a.json {
+		c.a.notice(c.begin)
+	}
+	c.begin = ""
+}
+
 // progress shows how far it is, with the rate and the time left.
 func (c *copying) progress(p push.Progress) {
+	c.started()
 	c.show.show(func() string {
 		line := fmt.Sprintf("%s %s of %s", c.show.what, wire.Number(int64(p.Logs)), wire.Count(p.Total, "log", "logs"))
 		if p.OfBytes == 0 || p.Bytes == 0 {
@@ -148,6 +164,7 @@ func (c *copying) progress(p push.Progress) {
 
 // event tells of a log.
 func (c *copying) event(e push.Event) {
+	c.started()
 	l := wire.CopiedLog{Name: e.Name, Path: e.Path, Fate: string(e.Fate), Size: e.Bytes, Fork: e.Fork, Reason: e.Why}
 	if e.Err != nil {
 		l.Error = e.Err.Error()
@@ -157,6 +174,9 @@ func (c *copying) event(e push.Event) {
 		return
 	}
 	text := fmt.Sprintf("%s: %s", e.Fate, e.Name)
+	if c.f.dry {
+		text = "would be " + text
+	}
 	switch e.Fate {
 	case push.Failed:
 		text = e.Err.Error()
@@ -165,6 +185,9 @@ func (c *copying) event(e push.Event) {
 	case push.Forked:
 		text = fmt.Sprintf("%s was written here and elsewhere; what was written elsewhere is in %s now", e.Name, e.Fork)
 	case push.Withheld:
+		if c.withheld++; c.withheld > withheldMost && !c.f.verbose {
+			return
+		}
 		text = fmt.Sprintf("%s: not copied: %s", e.Name, e.Why)
 	case push.Ahead:
 		if !c.f.verbose && !c.f.dry {
@@ -186,6 +209,10 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 	c.show.clear()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return err
+	}
+	c.started()
+	if more := c.withheld - withheldMost; more > 0 && !c.f.verbose {
+		c.a.notice(fmt.Sprintf("%s not copied; --verbose lists them", wire.Count(more, "more log was", "more logs were")))
 	}
 	j := &c.result
 	j.Archive, j.DryRun, j.Redacted = c.archive, c.f.dry, redacted
@@ -223,7 +250,7 @@ func (c *copying) line(r push.Report) string {
 	}
 	line := c.done + " " + wire.Count(copied, "log", "logs")
 	if c.f.dry {
-		line = "would have " + line
+		line = "would " + strings.Replace(line, "ed ", " ", 1)
 	}
 	if len(words) > 0 {
 		line += " (" + strings.Join(words, ", ") + ")"

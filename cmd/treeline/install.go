@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	drivers "github.com/treeline-dev/treeline/backend/all"
 )
 
 // service is a program that the system runs for the user.
@@ -63,12 +65,23 @@ func (a *app) installPush(f *pushFlags, address string) error {
 	if err := os.WriteFile(s.path, []byte(s.content), 0o600); err != nil {
 		return err
 	}
-	return a.say(struct {
+	if err := a.say(struct {
 		Path   string   `json:"path"`
 		Run    []string `json:"run"`
 		Start  string   `json:"start"`
 		Remove string   `json:"remove"`
-	}{s.path, line, s.start, s.remove}, fmt.Sprintf("wrote %s\nstart it:  %s\nremove it: %s\nIts token is that of the tokens file; it does not see TREELINE_TOKEN.", s.path, s.start, s.remove))
+	}{s.path, line, s.start, s.remove}, fmt.Sprintf("wrote %s\nstart it:  %s\nremove it: %s", s.path, s.start, s.remove)); err != nil {
+		return err
+	}
+	if host, ok := strings.CutPrefix(shownURL(address), "https://"); ok {
+		host, _, _ = strings.Cut(host, "/")
+		if hosts, err := drivers.Hosts(a.tokensFile()); err != nil {
+			return err
+		} else if !slices.Contains(hosts, host) {
+			a.notice(fmt.Sprintf("the service has no token yet, since it does not see %s: add a line %q = \"TOKEN\" to %s", tokenVariable, host, a.tokensFile()))
+		}
+	}
+	return nil
 }
 
 // serviceFor makes the service of a system.

@@ -92,7 +92,7 @@ func run(ctx context.Context, a *app, args []string) int {
 		if errors.Is(err, context.Canceled) {
 			err = errInterrupted
 		}
-		err = hint(err)
+		err = a.hint(err)
 		a.report(wire.NewError(err, code, help), err.Error())
 	}
 	if help != "" && !a.json {

@@ -154,6 +154,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 
 // TestHint: errors of the library get the command that helps.
 func TestHint(t *testing.T) {
+	a := &app{getenv: func(string) string { return "" }}
 	for _, c := range []struct {
 		err  error
 		want string
@@ -166,13 +167,13 @@ func TestHint(t *testing.T) {
 		{&store.ReadOnlyError{Dialect: "d"}, "'treeline convert' makes a session of it"},
 		{fmt.Errorf("x: %w", &store.ReadOnlyError{Dialect: "d", Run: true}), "'treeline run record' records one"},
 	} {
-		if err := hint(c.err); !strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want) || !errors.Is(err, c.err) {
+		if err := a.hint(c.err); !strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want) || !errors.Is(err, c.err) {
 			t.Errorf("%v", err)
 		}
 	}
 	for _, err := range []error{nil, errors.New("other"), store.ErrUnsupported} {
-		if hint(err) != err {
-			t.Errorf("%v has a hint: %v", err, hint(err))
+		if a.hint(err) != err {
+			t.Errorf("%v has a hint: %v", err, a.hint(err))
 		}
 	}
 }

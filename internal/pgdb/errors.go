@@ -53,6 +53,19 @@ func (e unreachable) Error() string {
 // Unwrap gives the driver's error.
 func (e unreachable) Unwrap() error { return e.error }
 
+// refused is the error for a connection that the server refuses. The driver's own text has a line for each way that it tried, with
+// and without TLS.
+type refused struct {
+	text string
+	error
+}
+
+// Error is one line.
+func (e refused) Error() string { return e.text }
+
+// Unwrap gives the driver's error.
+func (e refused) Unwrap() error { return e.error }
+
 // plain says what an error of the database means for a caller.
 func (d *DB) plain(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
@@ -74,9 +87,9 @@ func (d *DB) plain(ctx context.Context, err error) error {
 	case "25006":
 		return fmt.Errorf("%w: %s", ErrReadOnly, pg.Message)
 	case "28P01", "28000":
-		return fmt.Errorf("the server refuses the user %q or its password: %w", d.config.ConnConfig.User, err)
+		return refused{fmt.Sprintf("the server refuses the user %q or its password: %s", d.config.ConnConfig.User, pg.Message), err}
 	case "3D000":
-		return fmt.Errorf("the server has no database %q: %w", d.config.ConnConfig.Database, err)
+		return refused{fmt.Sprintf("the server has no database %q", d.config.ConnConfig.Database), err}
 	case "42501":
 		return fmt.Errorf("the user %q lacks a right in the database: %w", d.config.ConnConfig.User, err)
 	}

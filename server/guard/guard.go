@@ -3,6 +3,7 @@
 package guard
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,6 +23,8 @@ type Guard struct {
 	Public *url.URL
 	// Secure: clients use TLS.
 	Secure bool
+	// Certificate is the server's own; nil if it does not speak TLS. Its names are the server's.
+	Certificate *x509.Certificate
 	// Base is the path below which everything is served.
 	Base string
 	// Keeper knows which tokens are good; nil lets all in.
@@ -72,7 +75,7 @@ const (
 func (g *Guard) Check(r *http.Request) error {
 	if !g.allowsHost(r.Host) {
 		return Refuse(http.StatusForbidden, "the host %q is not allowed: a name that leads here may be another site's; "+
-			"start the server with --public-url http://%s%s if it is yours", r.Host, r.Host, g.Base)
+			"start the server with --public-url %s://%s%s if it is yours", r.Host, g.scheme(), r.Host, g.Base)
 	}
 	switch {
 	case len(r.URL.RawQuery) > QueryMost:
@@ -100,8 +103,16 @@ func IsLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
+// scheme is that of URLs of the server.
+func (g *Guard) scheme() string {
+	if g.Secure {
+		return "https"
+	}
+	return "http"
+}
+
 // allowsHost checks the name that a client used. Another site can have its name lead to this machine and would then count
-// as the same origin (DNS rebinding); it cannot do so with an address.
+// as the same origin (DNS rebinding); it cannot do so with an address, nor with a name of the certificate.
 func (g *Guard) allowsHost(host string) bool {
 	if g.Public != nil && strings.EqualFold(host, g.Public.Host) {
 		return true
@@ -109,6 +120,9 @@ func (g *Guard) allowsHost(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host
+	}
+	if g.Certificate != nil && g.Certificate.VerifyHostname(name) == nil {
+		return true
 	}
 	if g.Local {
 		return IsLoopback(name)

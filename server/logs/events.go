@@ -153,11 +153,14 @@ type teller struct {
 
 func (t *teller) id() string { return t.l.opt.Epoch + "-" + strconv.FormatUint(t.at, 10) }
 
-// run ends when the caller is gone or the server is closed.
+// run ends when the caller is gone or no longer let in, or the server is closed.
 func (t *teller) run() {
 	beat := time.NewTicker(beatTime)
 	defer beat.Stop()
 	for {
+		if t.c.Remains != nil && !t.c.Remains() {
+			return
+		}
 		list, last, wake, lost := t.l.feed.after(t.at)
 		if lost {
 			list = []event{{}}

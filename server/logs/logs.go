@@ -83,6 +83,8 @@ type Call struct {
 	//
 	// Lists leave out logs that may not be read.
 	May func(ctx context.Context, name string, write bool, head []byte) error
+	// Remains reports whether a stream of events may go on; nil lets it. It is asked before events are told, and now and then.
+	Remains func() bool
 	// Writer is noted with each write; "" is that of the backend.
 	Writer string
 }

@@ -2,7 +2,9 @@ package treeline
 
 import (
 	"context"
+	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/run"
 )
@@ -32,4 +34,17 @@ func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (str
 		return "", nil //nolint:nilerr // it is no run
 	}
 	return sum.CWD(), nil
+}
+
+// OwnerOf gives the path of the session in whose folder the log at a path lies; "" for none.
+func (s *Store) OwnerOf(path string) string {
+	at, err := s.Locate(path)
+	if err != nil {
+		return ""
+	}
+	owner := dialect.Owner(s.DialectAt(path).Layout(), at.Name)
+	if owner == "" {
+		return ""
+	}
+	return strings.TrimSuffix(at.Path, at.Name) + owner
 }

@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"path"
 	"time"
 
 	"github.com/treeline-dev/treeline/session"
@@ -74,4 +75,18 @@ type Typed struct {
 type Housed interface {
 	// Place gives the folder for logs that the caller wants in dir, which is absolute.
 	Place(dir string) string
+}
+
+// Owner is the name of the session in whose folder a log lies; "" for none. See Foldered.
+func Owner(l Layout, name string) string {
+	f, ok := l.(Foldered)
+	if !ok {
+		return ""
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if log := dir + ".jsonl"; f.Folder(path.Base(log)) == path.Base(dir) && l.Owns(log) {
+			return log
+		}
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package place
 
 import (
 	"context"
-	"path"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -26,7 +25,7 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 		return "", err
 	}
 	if d := m.DialectAt(at); !d.Layout().Owns(l.Name) {
-		owner := sideOwner(d, l.Name)
+		owner := dialect.Owner(d.Layout(), l.Name)
 		if owner == "" {
 			return "", nil
 		}
@@ -42,32 +41,6 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 	}
 	m.NewPeeker().Peek(ctx, l.Backend, &row, ListOptions{})
 	return row.CWD, nil // a log that is no session has none
-}
-
-// OwnerAt gives the path of the session in whose folder the log at a path lies; "" for none.
-func (m *Machine) OwnerAt(at string) string {
-	l, err := m.Locate(at)
-	if err != nil {
-		return ""
-	}
-	if owner := sideOwner(m.DialectAt(at), l.Name); owner != "" {
-		return strings.TrimSuffix(l.Path, l.Name) + owner
-	}
-	return ""
-}
-
-// sideOwner is the name of the session in whose folder a log lies; "" for none.
-func sideOwner(d dialect.Dialect, name string) string {
-	f, ok := d.Layout().(dialect.Foldered)
-	if !ok {
-		return ""
-	}
-	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
-		if log := dir + ".jsonl"; f.Folder(path.Base(log)) == path.Base(dir) && d.Layout().Owns(log) {
-			return log
-		}
-	}
-	return ""
 }
 
 // OpenAs is OpenWriting for a writer, which an archive notes with each write; see backend.OpenOptions. Other places do not.

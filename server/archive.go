@@ -44,10 +44,8 @@ func archived() (list []operation) {
 // may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
 // does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
 func (r *request) may(ctx context.Context, name string, write bool, head []byte) error {
-	if write {
-		if err := r.mayWrite(); err != nil {
-			return err // an operation that reads asks, too: what a writer may know is more
-		}
+	if err := r.mayWrite(); write && err != nil {
+		return err // an operation that reads asks, too: what a writer may know is more
 	}
 	path := r.s.store.ArchivedPath(name)
 	switch {
@@ -64,7 +62,7 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 		return nil
 	}
 	// The folder of another project's session is closed, whatever is put there.
-	if owner := r.s.store.OwnerAt(path); owner != "" {
+	if owner := r.s.store.OwnerOf(path); owner != "" {
 		if of, err := r.projectAt(ctx, owner); err == nil && !r.grant.Allows(of) {
 			return guard.Refuse(http.StatusForbidden, "the token %q is not for the session that %s belongs to", r.grant.Name, name)
 		}

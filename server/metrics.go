@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +23,6 @@ type counts struct {
 func (s *Server) writeMetrics(b *bytes.Buffer) {
 	m := &s.counts
 	open, size := s.docs.count()
-	var mem runtime.MemStats
-	runtime.ReadMemStats(&mem)
 	metrics.Value(b, "treeline_requests_in_flight", "gauge", "Requests that are being answered.", m.busy.Load())
 	metrics.Value(b, "treeline_event_clients", "gauge", "Clients of event streams.", s.live.Load())
 	metrics.Value(b, "treeline_changes_total", "counter", "Changes of sessions that the watch told.", m.changes.Load())
@@ -35,8 +32,7 @@ func (s *Server) writeMetrics(b *bytes.Buffer) {
 	metrics.Value(b, "treeline_open_sessions", "gauge", "Sessions that are held open.", int64(open))
 	metrics.Value(b, "treeline_open_sessions_bytes", "gauge", "Estimated memory of the open sessions.", size)
 	metrics.Value(b, "treeline_uptime_seconds", "gauge", "Seconds since the start.", int64(s.opt.Clock().Sub(m.began).Seconds()))
-	metrics.Value(b, "go_goroutines", "gauge", "Goroutines.", int64(runtime.NumGoroutine()))
-	metrics.Value(b, "go_memstats_heap_alloc_bytes", "gauge", "Bytes of live and not yet collected objects.", int64(mem.HeapAlloc))
+	metrics.Runtime(b)
 	m.answers.Write(b)
 }
 

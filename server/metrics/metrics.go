@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -113,3 +114,11 @@ func (r *Recorder) Write(b []byte) (int, error) {
 
 // Unwrap is for http.ResponseController.
 func (r *Recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// Runtime prints what the process uses.
+func Runtime(b *bytes.Buffer) {
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	Value(b, "go_goroutines", "gauge", "Goroutines.", int64(runtime.NumGoroutine()))
+	Value(b, "go_memstats_heap_alloc_bytes", "gauge", "Bytes of live and not yet collected objects.", int64(mem.HeapAlloc))
+}

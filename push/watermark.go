@@ -36,7 +36,7 @@ type mark struct {
 	Of  int64  `json:"of"`
 	Gen string `json:"gen"`
 	Sum string `json:"sum"`
-	// At is the size of the copy when this was noted, CGen its generation if it was known then.
+	// At is the size of the copy when this was noted, -1 for a fork, CGen its generation if it was known then.
 	At   int64  `json:"at"`
 	CGen string `json:"cgen,omitempty"`
 	// Redacted is the lowest version of the rules that a record of the copy was redacted with; 0 for an exact copy.
@@ -50,10 +50,17 @@ type mark struct {
 	Time string `json:"time"`
 }
 
-// readMark reads a mark. ok is false if there is none, or none that this version understands.
+// readMark reads a mark. ok is false if there is none, none that this version understands, or one whose sizes cannot be.
 func readMark(text string) (m mark, ok bool) {
-	if text == "" || json.Unmarshal([]byte(text), &m) != nil || m.V < 1 || m.V > markVersion {
+	if text == "" || json.Unmarshal([]byte(text), &m) != nil || m.V < 1 || m.V > markVersion || m.Of < 0 || m.At < -1 {
 		return mark{}, false
+	}
+	end := int64(0)
+	for _, s := range m.Elsewhere {
+		if s.From < end || s.To < s.From || s.To > m.At {
+			return mark{}, false
+		}
+		end = s.To
 	}
 	return m, true
 }

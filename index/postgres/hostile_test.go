@@ -32,7 +32,7 @@ func TestHostileLogs(t *testing.T) {
 			`{"timestamp":"%[1]s","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"tomatoes"}]}}`+"\n", bad))
 		put(fmt.Sprintf("laptop-00000001/codelia/2026/02/03/7f1d7b7a-0000-4000-8000-00000000000%d.jsonl", i), fmt.Sprintf(
 			`{"type":"header","schema_version":1,"run_id":"%[1]s","session_id":"%[1]s","started_at":"%[1]s","prompt":"tomatoes","runtime":{"cwd":"%[1]s"}}`+"\n", bad))
-		put(fmt.Sprintf("laptop-00000001/%s/x.jsonl", strings.Trim(bad[:min(len(bad), 50)], "\xff\x00/ab")+"omp"), "no session\n")
+		put(fmt.Sprintf("laptop-00000001/%s/x.jsonl", strings.Trim(strings.ToValidUTF8(bad[:min(len(bad), 50)], ""), "\x00/ab")+"omp"), "no session\n")
 	}
 	put("laptop-00000001/omp/-p/good.jsonl", `{"type":"session","version":3,"id":"good","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/good"}`+"\n"+
 		`{"type":"message","id":"m1","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"tomatoes"}}`+"\n")

@@ -193,7 +193,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	if f.browser {
 		a.browse(url)
 	}
-	a.patience = 10 * time.Second // requests may end by themselves
+	a.patience.Store(int64(10 * time.Second)) // requests may end by themselves
 	if err := h.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

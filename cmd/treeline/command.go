@@ -37,8 +37,8 @@ type app struct {
 	progressAfter, progressEvery time.Duration
 	showing                      *progress // on the terminal's last line, nil for none
 
-	// patience is how long a command has after an interruption to end by itself. paging: a pager has the terminal.
-	patience time.Duration
+	// patience is how long a command has after an interruption to end by itself, a time.Duration. paging: a pager has the terminal.
+	patience atomic.Int64
 	paging   atomic.Bool
 
 	json    bool   // --json
@@ -53,10 +53,12 @@ type app struct {
 }
 
 func newApp() *app {
-	return &app{
+	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv,
-		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond, patience: 150 * time.Millisecond,
+		progressAfter: 300 * time.Millisecond, progressEvery: 100 * time.Millisecond,
 	}
+	a.patience.Store(int64(150 * time.Millisecond))
+	return a
 }
 
 // usageError is a mistake in the command line: exit code 2.

@@ -35,7 +35,7 @@ func command(ctx context.Context, a *app) int {
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once
-		time.AfterFunc(a.patience, a.quit)
+		time.AfterFunc(time.Duration(a.patience.Load()), a.quit)
 	})() // before stop, which would count as an interruption
 	a.self, _ = os.Executable() // only the demo needs it
 	return run(ctx, a, os.Args[1:])

@@ -42,6 +42,7 @@ func (a *app) options() treeline.Options {
 		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 	if a.archive != "" {
+		a.patience.Store(int64(2 * time.Second)) // connections are closed
 		opt.Roots, opt.From = []string{a.archive}, a.origin
 	}
 	return opt

@@ -45,7 +45,8 @@ func eager() { os.Exit(command(context.Background(), eagerApp())) }
 // eagerApp has a clock that is ahead: sessions that a test has just written are not racy.
 func eagerApp() *app {
 	a := newApp()
-	a.progressAfter, a.progressEvery, a.patience = 0, 0, time.Minute
+	a.progressAfter, a.progressEvery = 0, 0
+	a.patience.Store(int64(time.Minute))
 	a.clock = func() time.Time { return time.Now().Add(time.Minute) }
 	return a
 }

@@ -1,7 +1,7 @@
 package push
 
 import (
-	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 )
@@ -46,14 +46,13 @@ func Local(address string, getenv func(string) string) bool {
 // allLocal reports whether hosts, separated by commas, are all on this machine.
 func allLocal(hosts string) bool {
 	for host := range strings.SplitSeq(hosts, ",") {
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
+		if _, err := netip.ParseAddr(host); err != nil {
+			host = (&url.URL{Host: host}).Hostname() // without a port
 		}
-		host = strings.Trim(host, "[]")
 		if plain, err := url.PathUnescape(host); err == nil {
 			host = plain // the path of a socket
 		}
-		if ip := net.ParseIP(host); host != "localhost" && !strings.HasPrefix(host, "/") && (ip == nil || !ip.IsLoopback()) {
+		if ip, _ := netip.ParseAddr(host); host != "localhost" && !strings.HasPrefix(host, "/") && !ip.Unmap().IsLoopback() {
 			return false
 		}
 	}

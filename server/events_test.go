@@ -402,9 +402,9 @@ func TestSlowRequests(t *testing.T) {
 // A stream lasts longer than a request may take to be sent.
 func TestStreamLasts(t *testing.T) {
 	t.Parallel()
-	m := newMachine(t, func(o *server.Options) { o.Patience = 100 * time.Millisecond })
+	m := newMachine(t, func(o *server.Options) { o.Patience = 900 * time.Millisecond })
 	l := m.hear(m.listen()+"/api/v1/events", "")
-	<-time.After(400 * time.Millisecond)
+	<-time.After(1200 * time.Millisecond)
 	m.add(garden+"beds.jsonl", said("b4", "b3", "user", "still here"))
 	if e := l.next(); !strings.Contains(e[2], "still here") {
 		t.Errorf("told %v", e)

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -140,7 +141,9 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 		old := known[id]
 		if old != nil && !dirty[id] {
 			st.messages, st.parts, st.size, st.partSize = old.messages, old.parts, old.size, old.partSize
-			copy(st.marks[:2], old.marks[:2])
+			if copy(st.marks[:2], old.marks[:2]); st.marks == old.marks && bytes.Equal(st.header, old.header) {
+				list[id] = old
+			}
 			continue
 		}
 		_, now, err := t.load(ctx, db, id)

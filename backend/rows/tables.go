@@ -73,8 +73,24 @@ type Table struct {
 	Unit    time.Duration
 }
 
-// Values are values of columns: int64, float64, string, []byte or nil.
-type Values map[string]any
+// Values are values of the columns of one row.
+type Values []Value
+
+// Value is the value of a column: int64, float64, string, []byte or nil.
+type Value struct {
+	Column string
+	Value  any
+}
+
+// Get gives the value of a column, nil if there is none.
+func (v Values) Get(column string) any {
+	for _, c := range v {
+		if c.Column == column {
+			return c.Value
+		}
+	}
+	return nil
+}
 
 // Options change how a Database works.
 type Options struct {

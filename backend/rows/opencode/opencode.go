@@ -83,7 +83,7 @@ func claims(path string) bool {
 
 // complete finds the project of a new session, and makes its row if there is none.
 func complete(ctx context.Context, tx *sql.Tx, session rows.Values) (rows.Values, error) {
-	directory, _ := session["directory"].(string)
+	directory, _ := session.Get("directory").(string)
 	id, worktree, err := projectOf(ctx, tx, directory)
 	if err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func complete(ctx context.Context, tx *sql.Tx, session rows.Values) (rows.Values
 		path = filepath.ToSlash(rel)
 	}
 	_, err = tx.ExecContext(ctx, `INSERT OR IGNORE INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?, ?, ?, ?, '[]')`,
-		id, worktree, session["time_created"], session["time_updated"])
-	return rows.Values{"project_id": id, "path": path}, err
+		id, worktree, session.Get("time_created"), session.Get("time_updated"))
+	return rows.Values{{Column: "project_id", Value: id}, {Column: "path", Value: path}}, err
 }
 
 // removed deletes the events of a session, which hold its texts again.

@@ -20,6 +20,7 @@ package opencode
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -101,6 +102,9 @@ func headerOf(record []byte) session.Header {
 	h := session.Header{
 		ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "directory"), Title: rawjson.Str(row, "title"),
 		Timestamp: session.Time{Text: string(rawjson.Get(row, "time_created"))}, Raw: bytes.Clone(record),
+	}
+	if strings.HasPrefix(h.Title, defaultTitle) {
+		h.Title = "" // the program has not named it yet
 	}
 	if h.Parent = rawjson.Str(row, "parent_id"); h.Parent != "" {
 		h.Task = true

@@ -144,6 +144,9 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	m := session.Message{Role: e.Role, Native: e.Type, JSON: own(raw), Time: d.Time(raw), Meta: isMeta(raw)}
 	if e.Role == session.RoleAssistant {
 		m.Provider, m.Model, m.Stop = rawjson.Str(info, "providerID"), rawjson.Str(info, "modelID"), rawjson.Str(info, "finish")
+		if m.Stop == stops[dialect.StopTools] {
+			m.Stop = "tool_calls"
+		}
 		if failed := rawjson.Get(info, "error"); rawjson.Truthy(failed) {
 			if m.Error = rawjson.Str(rawjson.Get(failed, "data"), "message"); m.Error == "" {
 				m.Error = rawjson.Str(failed, "name")

@@ -8,9 +8,21 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list row from the row of the session alone: it has a title and times, and a list that reads messages would
-// read all of them.
-func (d *Dialect) Peek(head, _ []byte, _ bool) dialect.Summary {
+// Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
+// alone: to read messages it would have to load whole sessions.
+func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+	if whole {
+		s := dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
+			if s.Prompt != "" || e.Role != session.RoleUser || isMeta(record) {
+				return
+			}
+			if parts, err := d.Parts(e, record); err == nil {
+				s.Prompt = dialect.TextOf(parts)
+			}
+		})
+		s.Active = d.Peek(head, nil, false).Active
+		return s
+	}
 	s := dialect.Summary{Messages: -1}
 	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
 		line = bytes.Trim(bytes.TrimSpace(line), "\x00")

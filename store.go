@@ -76,6 +76,12 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 // Paged reports whether Page costs no more than the page: the sessions are in an archive with an index of its own.
 func (s *Store) Paged() bool { return s.find.Paged() }
 
+// Index gives the index that lies beside the sessions of an archive, as it is or brought up to date; nil if there is none. The Store
+// closes it.
+func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
+	return s.find.Beside(ctx, fresh, opt)
+}
+
 // Models gives the models that answered in any session, as the catalogue was kept.
 func (s *Store) Models() []string { return s.find.Models() }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
@@ -43,8 +42,10 @@ var ErrCursor = errors.New("not the end of a page")
 // left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a
 // function: then all rows that fit otherwise are looked at.
 func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
-	if f.shared != nil {
-		return f.sharedPage(ctx, opt)
+	if f.beside() {
+		if page, err := f.sharedPage(ctx, opt); !f.alone(err) {
+			return page, err
+		}
 	}
 	rows, err := f.Catalogue(ctx, opt.RefreshOptions)
 	if err == nil {
@@ -80,7 +81,7 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 }
 
 // Paged reports whether List costs no more than its page.
-func (f *Finder) Paged() bool { return f.shared != nil }
+func (f *Finder) Paged() bool { return f.beside() }
 
 // cursor makes a text of a position.
 func cursor(p *index.Position) string {
@@ -94,34 +95,12 @@ func cursor(p *index.Position) string {
 func readCursor(text string) (p index.Position, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		dec := json.NewDecoder(strings.NewReader(string(data)))
-		dec.UseNumber() // nanoseconds do not fit into a float
-		err = dec.Decode(&p)
-	}
-	if number, ok := p.Key.(json.Number); err == nil && ok {
-		if p.Key, err = number.Int64(); err != nil {
-			p.Key, err = number.Float64()
-		}
+		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
 		return p, ErrCursor
 	}
 	return p, nil
-}
-
-// fits reports whether a position can be one in an order. It comes from the caller.
-func fits(p *index.Position, o index.Order) (ok bool) {
-	switch (&index.Found{Log: index.Log{Facts: &index.Facts{}}}).PositionOf(o).Key.(type) {
-	case string:
-		_, ok = p.Key.(string)
-	case float64:
-		if _, ok = p.Key.(float64); !ok {
-			_, ok = p.Key.(int64) // a whole number
-		}
-	default:
-		_, ok = p.Key.(int64)
-	}
-	return ok && strings.IndexByte(p.Name, 0) < 0
 }
 
 // orders are those of lists in a shared index.
@@ -198,7 +177,7 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 		if err != nil {
 			return page, err
 		}
-		if !fits(&at, sel.Order) {
+		if !at.Fits(sel.Order) {
 			return page, ErrCursor
 		}
 		sel.After = &at

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -68,6 +70,8 @@ var (
 	ErrOvertaken = errors.New("another program has updated the index at the same moment")
 	// ErrReadOnly: this program may not bring the index up to date. It can still be read.
 	ErrReadOnly = errors.New("the index cannot be written")
+	// ErrNone: the archive has no index that this program can use. Changes tells. All logs must be read instead.
+	ErrNone = errors.New("the archive has no index")
 )
 
 // Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
@@ -184,6 +188,42 @@ type Position struct {
 	Tried int `json:",omitempty"`
 	// Rest too: what is left of an answer.
 	Rest any `json:"-"`
+}
+
+// UnmarshalJSON reads a position with its numbers as they were: nanoseconds do not fit into a float.
+func (p *Position) UnmarshalJSON(data []byte) error {
+	type plain Position
+	var read plain
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&read); err != nil {
+		return err
+	}
+	if number, ok := read.Key.(json.Number); ok {
+		whole, err := number.Int64()
+		if read.Key = whole; err != nil {
+			if read.Key, err = number.Float64(); err != nil {
+				return err
+			}
+		}
+	}
+	*p = Position(read)
+	return nil
+}
+
+// Fits reports whether a position that came from elsewhere can be one in an order.
+func (p *Position) Fits(o Order) (ok bool) {
+	switch (&Found{Log: Log{Facts: &Facts{}}}).PositionOf(o).Key.(type) {
+	case string:
+		_, ok = p.Key.(string)
+	case float64:
+		if _, ok = p.Key.(float64); !ok {
+			_, ok = p.Key.(int64) // a whole number
+		}
+	default:
+		_, ok = p.Key.(int64)
+	}
+	return ok && strings.IndexByte(p.Name, 0) < 0
 }
 
 // PositionOf is the position of a log in an order.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline"
@@ -184,32 +183,6 @@ func (r *request) checkSource(l *listing, source string) error {
 		}
 	}
 	return bad("%q: %v", source, place.ErrUnknownSource)
-}
-
-// sourcesOf says what is in the places of a list's sessions, as far as the list has it.
-func sourcesOf(l *listing) []place.SourceInfo {
-	var list []place.SourceInfo
-	at := map[string]int{}
-	for i := range l.rows {
-		row := &l.rows[i]
-		k, known := at[row.Source.Root.Sessions]
-		if !known {
-			k = len(list)
-			at[row.Source.Root.Sessions] = k
-			list = append(list, place.SourceInfo{Source: row.Source, Exists: true})
-		}
-		info := &list[k]
-		info.Sessions++
-		info.Bytes += row.Log.Size
-		if row.Log.Time.After(info.Newest) {
-			info.Newest = row.Log.Time
-		}
-		if !slices.Contains(info.Dialects, row.Dialect) {
-			info.Dialects = append(info.Dialects, row.Dialect)
-		}
-	}
-	slices.SortFunc(list, func(a, b place.SourceInfo) int { return cmp.Compare(a.Root.Sessions, b.Root.Sessions) })
-	return list
 }
 
 // projectOf is the project of the session at a path, "" if the list as it was last read does not know it.

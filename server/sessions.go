@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -198,7 +199,7 @@ func listSources(r *request, _ struct{}) ([]wire.Source, error) {
 	if r.grant.Limited() {
 		var l *listing
 		if l, err = r.listing(); err == nil {
-			list = sourcesOf(l)
+			list = view.Sources(l.rows)
 		}
 	} else {
 		list, err = r.s.store.LookAtSources(r.Context())

@@ -77,26 +77,28 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 
 // projectAt is the project of the log at a path.
 func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
-	l, err := r.s.list.get(ctx)
-	if err != nil {
-		return "", err
+	if !r.paged() {
+		l, err := r.s.list.get(ctx)
+		if err != nil {
+			return "", err
+		}
+		if i, ok := l.ByPath[path]; ok {
+			return l.Rows[i].CWD, nil
+		}
 	}
-	if i, ok := l.byPath[path]; ok {
-		return l.rows[i].CWD, nil
-	}
-	l.viewing.Lock()
-	project, known := l.others[path]
-	l.viewing.Unlock()
-	if known {
+	c := &r.s.projects
+	seen := r.s.list.stale.Load()
+	if project, known := c.Get(seen, path); known {
 		return project, nil
 	}
-	if project, err = r.s.store.ProjectOf(ctx, path, nil); err == nil && project != "" {
-		l.viewing.Lock()
-		defer l.viewing.Unlock()
-		if l.others == nil {
-			l.others = map[string]string{}
-		}
-		l.others[path] = project
+	if r.paged() {
+		project = r.s.list.projectOf(path)
+	}
+	if project == "" {
+		project, err = r.s.store.ProjectOf(ctx, path, nil)
+	}
+	if err == nil && project != "" {
+		c.Put(seen, path, project)
 	}
 	return project, err
 }

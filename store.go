@@ -69,6 +69,7 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 	if err != nil {
 		return Page{}, err
 	}
+	narrow.Project = opt.Filter.Project
 	opt.Filter = narrow
 	return s.find.List(ctx, opt)
 }
@@ -81,6 +82,12 @@ func (s *Store) Paged() bool { return s.find.Paged() }
 func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	return s.find.Beside(ctx, fresh, opt)
 }
+
+// LookUp gives the sessions that any of the keys names. In an archive with an index of its own it costs no more than these.
+func (s *Store) LookUp(ctx context.Context, k find.Keys) ([]Row, error) { return s.find.LookUp(ctx, k) }
+
+// Projects gives the working directories of the sessions in an archive with an index of its own, in order.
+func (s *Store) Projects(ctx context.Context) ([]string, error) { return s.find.Projects(ctx) }
 
 // Models gives the models that answered in any session, as the catalogue was kept.
 func (s *Store) Models() []string { return s.find.Models() }

@@ -79,7 +79,7 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 // bring it up to date.
 func (f *Finder) Models() []string {
 	if f.beside() {
-		list, _ := f.shared.Models(context.Background()) // without it nothing is completed
+		list, _ := f.shared.Values(context.Background(), index.ValueModel, nil) // without it nothing is completed
 		return list
 	}
 	var list []string

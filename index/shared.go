@@ -32,16 +32,18 @@ type Shared interface {
 	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
-	// Count counts the logs that fit; Order, After and Limit do not matter. With a query, it also counts their chunks.
+	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks; without one it counts
+	// no further than Limit, if that is set.
 	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
 	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
 	// there are no more. s.Limit is about how many logs are looked at for one answer.
 	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
 
-	// Models gives the names of all models that answered in a session, in order. A model of sessions that are gone may be among
-	// them.
-	Models(ctx context.Context) ([]string, error)
+	// Values gives the values of a kind that occur, in order. Those of sessions that are gone may be among them. What it costs does
+	// not depend on the number of logs, only on that of values. cwds limits it to the sessions in some working directories; nil
+	// does not. Limited models cost as much as these sessions.
+	Values(ctx context.Context, v Value, cwds []string) ([]string, error)
 
 	// IDs calls take with the hashes of ids of the first n chunks of a log, as Index.IDs does.
 	IDs(ctx context.Context, l *Found, n int, take func(from int64, hash uint32)) error
@@ -137,6 +139,15 @@ const (
 	OrderCWD      Order = "cwd"
 )
 
+// Value is what Shared.Values lists: the names of models that answered in a session, or the working directories of sessions.
+type Value string
+
+// The values.
+const (
+	ValueModel Value = "model"
+	ValueCWD   Value = "cwd"
+)
+
 // Selection says which logs are wanted. Conditions that are set must all hold.
 type Selection struct {
 	// Below is a folder of the archive: "", ORIGIN or ORIGIN/SOURCE. Sources are the sources to which the selection is
@@ -147,6 +158,9 @@ type Selection struct {
 	Dialects, CWDs, Models []string
 	// Like has the beginning of the session's id, as LikeID gives it.
 	Like []string
+	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
+	// the session names, or its last part if that is a path; see LastPart.
+	IDs, Names, Files, Parents []string
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64
@@ -176,6 +190,9 @@ func LikeID(id string) string {
 	}
 	return id
 }
+
+// LastPart is the last part of a path of any system, and of anything else the whole.
+func LastPart(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
 // Position is a place in the order of a Selection.
 type Position struct {

@@ -51,19 +51,16 @@ func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) operati
 	return o
 }
 
-// indexed is a call about the index. The list of sessions says what a limited token sees of it.
+// indexed is a call about the index. A limited token sees of it what lists show it.
 func (r *request) indexed(c *logs.Call) *indexed.Call {
 	call := &indexed.Call{Call: c, Logs: r.s.logs, Root: r.s.store.ArchivedPath(""), Index: func(ctx context.Context, fresh bool) (index.Shared, error) {
 		return r.s.store.Index(ctx, fresh, treeline.RefreshOptions{})
 	}}
 	if r.grant.Limited() {
-		call.View = func(context.Context) (*indexed.View, error) {
-			l, err := r.listing()
-			if err != nil {
-				return nil, err
-			}
-			run := func(ctx context.Context, name string) bool { return r.may(ctx, name, false, nil) == nil }
-			return indexed.NewView(l.rows, func(name string) (int, bool) { i, ok := l.byPath[r.s.store.ArchivedPath(name)]; return i, ok }, run), nil
+		call.View = &indexed.View{
+			May:      r.grant.Allows,
+			Sessions: r.archive().Shown,
+			Run:      func(ctx context.Context, name string) bool { return r.may(ctx, name, false, nil) == nil },
 		}
 	}
 	return call
@@ -105,26 +102,28 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 
 // projectAt is the project of the log at a path.
 func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
-	l, err := r.s.list.get(ctx)
-	if err != nil {
-		return "", err
+	if !r.paged() {
+		l, err := r.s.list.get(ctx)
+		if err != nil {
+			return "", err
+		}
+		if i, ok := l.ByPath[path]; ok {
+			return l.Rows[i].CWD, nil
+		}
 	}
-	if i, ok := l.byPath[path]; ok {
-		return l.rows[i].CWD, nil
-	}
-	l.viewing.Lock()
-	project, known := l.others[path]
-	l.viewing.Unlock()
-	if known {
+	c := &r.s.projects
+	seen := r.s.list.stale.Load()
+	if project, known := c.Get(seen, path); known {
 		return project, nil
 	}
-	if project, err = r.s.store.ProjectOf(ctx, path, nil); err == nil && project != "" {
-		l.viewing.Lock()
-		defer l.viewing.Unlock()
-		if l.others == nil {
-			l.others = map[string]string{}
-		}
-		l.others[path] = project
+	if r.paged() {
+		project = r.s.list.projectOf(path)
+	}
+	if project == "" {
+		project, err = r.s.store.ProjectOf(ctx, path, nil)
+	}
+	if err == nil && project != "" {
+		c.Put(seen, path, project)
 	}
 	return project, err
 }

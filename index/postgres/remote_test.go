@@ -221,9 +221,30 @@ func TestLimitedRemote(t *testing.T) {
 		}
 	}
 	ask("/index", nil)
-	models := ask("/index/models", nil)
-	if clean("models", models); !bytes.Contains(models, []byte("garden-model")) {
-		t.Errorf("models: %s", models)
+	for of, want := range map[index.Value]string{index.ValueModel: `["x/garden-model"]`, index.ValueCWD: `["/garden"]`} {
+		for _, cwds := range [][]string{nil, {"/garden", "/vault", "/none"}} {
+			if got := bytes.TrimSpace(ask("/index/values", protocol.Values{Of: of, CWDs: cwds})); string(got) != want {
+				t.Errorf("%s in %q: %s", of, cwds, got)
+			}
+		}
+		if got := bytes.TrimSpace(ask("/index/values", protocol.Values{Of: of, CWDs: []string{"/vault"}})); string(got) != "[]" {
+			t.Errorf("%s of another project: %s", of, got)
+		}
+	}
+	for _, c := range []struct {
+		sel  index.Selection
+		want int
+	}{
+		{index.Selection{IDs: []string{"garden-0", "vault-1"}}, 1},
+		{index.Selection{Names: []string{"garden-00000001/omp/-p/4.jsonl", "vault-00000001/omp/-p/5.jsonl"}}, 1},
+		{index.Selection{Files: []string{"0.jsonl", "1.jsonl"}}, 1},
+		{index.Selection{Parents: []string{"vault-0", "vault-4"}}, 0}, // the parents are hidden
+	} {
+		var page protocol.Page
+		a.must(json.Unmarshal(ask("/index/select", protocol.Question{Selection: c.sel}), &page))
+		if len(page.Logs) != c.want || page.Next != "" {
+			t.Errorf("%+v: %d logs, want %d", c.sel, len(page.Logs), c.want)
+		}
 	}
 	q, err := query.Parse("tomatoes", query.Options{})
 	a.must(err)
@@ -263,6 +284,10 @@ func TestLimitedRemote(t *testing.T) {
 		}
 	}
 	var n protocol.Counts
+	a.must(json.Unmarshal(ask("/index/count", protocol.Question{Selection: index.Selection{Limit: 4}}), &n))
+	if n.Logs != 4 {
+		t.Errorf("counted %d logs, not 4", n.Logs)
+	}
 	a.must(json.Unmarshal(ask("/index/count", protocol.Question{Query: &form}), &n))
 	if n.Logs != 10 || n.Chunks != 0 || len(n.With) != 1 || n.With[0] != 0 {
 		t.Errorf("counts: %+v", n)
@@ -287,6 +312,9 @@ func TestHostileQuestions(t *testing.T) {
 		{"search", `{"query":{"Text":"' or 1=1 --"}}`, 200},
 		{"count", `{"query":{"Text":"a b"}}`, 200},
 		{"ids", `{"source":"a/b","name":"c","chunks":-1}`, 200},
+		{"select", `{"selection":{"IDs":["\u0000"],"Names":["../x","'"],"Files":["%"],"Parents":["\u0000"]}}`, 200},
+		{"values", `{"of":"cwd","cwds":["\u0000","' or 1=1 --"]}`, 200},
+		{"values", `{"of":"password"}`, 400},
 		{"select", ``, 400},
 		{"select", `[]`, 400},
 		{"select", `{"selection":{"Below":"../x"}}`, 400},

@@ -80,9 +80,9 @@ func (x *Index) Changes(ctx context.Context, _ int) ([]index.Change, index.Mark,
 // Put implements index.Shared.
 func (x *Index) Put(context.Context, index.Mark, ...index.Update) error { return index.ErrReadOnly }
 
-// Models implements index.Shared.
-func (x *Index) Models(ctx context.Context) (list []string, err error) {
-	err = x.server.Ask(ctx, protocol.Index+"/models", nil, &list)
+// Values implements index.Shared.
+func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list []string, err error) {
+	err = x.server.Ask(ctx, protocol.Index+"/values", protocol.Values{Of: v, CWDs: cwds}, &list)
 	return list, err
 }
 

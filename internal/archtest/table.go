@@ -185,7 +185,7 @@ var importTable = []row{
 		why: "whether a request is answered does not depend on what is served"},
 	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
 		why: "how an answer reaches a slow client does not depend on what is answered"},
-	{packages: "server/view", may: "session dialect place",
+	{packages: "server/view", may: ". session dialect access index place find usage page server/guard",
 		why: "what a client may see of a list is decided once, for pages and for the API"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},

@@ -18,7 +18,6 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/index/remote/protocol"
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/logs"
 )
@@ -32,47 +31,18 @@ type Call struct {
 	Root string
 	// Index gives the index, as it is or brought up to date; nil if there is none.
 	Index func(ctx context.Context, fresh bool) (index.Shared, error)
-	// View gives what a caller that is limited to projects may see; nil is everything.
-	View func(ctx context.Context) (*View, error)
-
-	view *View
+	// View is what a caller that is limited to projects may see; nil is everything.
+	View *View
 }
 
-// View is what exists for a caller.
+// View is what exists for a caller. Names are those of the archive.
 type View struct {
-	// Projects are the working directories of the sessions that it may see, Models the models that answered in them, both in order.
-	Projects, Models []string
-	// Session reports whether a session is shown, and as whose child. Run reports whether a run is shown. The name is that of the archive.
-	Session func(name string) (parent string, ok bool)
-	Run     func(ctx context.Context, name string) bool
-}
-
-// NewView is a view of the sessions in some rows. at finds the row of a name in the archive, and run is View.Run.
-func NewView(rows []place.Row, at func(name string) (int, bool), run func(ctx context.Context, name string) bool) *View {
-	v := &View{Run: run}
-	for i := range rows {
-		v.Projects = append(v.Projects, rows[i].CWD)
-		if rows[i].Known != nil {
-			v.Models = append(v.Models, rows[i].Known.Models...)
-		}
-	}
-	slices.Sort(v.Projects)
-	slices.Sort(v.Models)
-	v.Projects, v.Models = slices.Compact(v.Projects), slices.Compact(v.Models)
-	v.Session = func(name string) (parent string, ok bool) {
-		i, ok := at(name)
-		if ok {
-			parent = rows[i].Parent
-		}
-		return parent, ok
-	}
-	return v
-}
-
-// has reports whether a working directory is one of the projects, which are in order.
-func (v *View) has(cwd string) bool {
-	_, ok := slices.BinarySearch(v.Projects, cwd)
-	return ok
+	// May reports whether a working directory is one of its projects.
+	May func(cwd string) bool
+	// Sessions gives those of some sessions that are shown, each with the parent that it is shown with.
+	Sessions func(ctx context.Context, names []string) (parents map[string]string, err error)
+	// Run reports whether a run is shown.
+	Run func(ctx context.Context, name string) bool
 }
 
 // Row is an operation.
@@ -103,13 +73,9 @@ func (c *Call) do(fresh bool, f func(c *Call, x index.Shared) error) error {
 	if c.Logs == nil {
 		return logs.ErrNoArchive
 	}
-	ctx := c.R.Context()
-	x, err := c.Index(ctx, fresh)
+	x, err := c.Index(c.R.Context(), fresh)
 	if err == nil && x == nil {
 		err = fmt.Errorf("an index of this archive: %w", errors.ErrUnsupported)
-	}
-	if err == nil && c.View != nil {
-		c.view, err = c.View(ctx)
 	}
 	if err != nil {
 		return err
@@ -122,11 +88,11 @@ func Rows() []Row {
 	const get, post = http.MethodGet, http.MethodPost
 	return []Row{
 		row[protocol.State](get, "", "getIndex", "Brings the index of the archive up to date and describes it.", state),
-		row[[]string](get, "/models", "listModels", "Lists the models that answered in any session.", models),
 		row[protocol.Page](post, "/select", "selectLogs", "Gives what is known of logs that fit, page by page. It is for other programs of treeline: "+
 			"what the body and the page have depends on their version.", selects),
 		row[protocol.Page](post, "/search", "searchLogs", "Gives logs that may match a query, with the chunks of them that may. See selectLogs.", search),
 		row[protocol.Counts](post, "/count", "countLogs", "Counts the logs that fit, and their chunks that may match. See selectLogs.", count),
+		row[[]string](post, "/values", "listValues", "Lists the models or the working directories of sessions. See selectLogs.", values),
 		row[[]protocol.IDs](post, "/ids", "listIDs", "Gives hashes of the ids of a log's entries. See selectLogs.", ids),
 	}
 }
@@ -135,11 +101,31 @@ func state(c *Call, _ index.Shared) error {
 	return c.Logs.Answer(c.Call, protocol.State{Version: index.EncodingVersion})
 }
 
-func models(c *Call, x index.Shared) error {
-	if c.view != nil {
-		return c.Logs.Answer(c.Call, append([]string{}, c.view.Models...))
+// projects are the working directories of the caller's projects among some; nil is all.
+func (c *Call) projects(x index.Shared, cwds []string) (list []string, err error) {
+	if cwds == nil {
+		if cwds, err = x.Values(c.R.Context(), index.ValueCWD, nil); err != nil {
+			return nil, err
+		}
 	}
-	list, err := x.Models(c.R.Context())
+	return append([]string{}, slices.DeleteFunc(cwds, func(cwd string) bool { return !c.View.May(cwd) })...), nil
+}
+
+// values lists values. A limited caller gets those of its projects.
+func values(c *Call, x index.Shared) (err error) {
+	var asked protocol.Values
+	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &asked); err != nil {
+		return err
+	}
+	if asked.Of != index.ValueModel && asked.Of != index.ValueCWD {
+		return guard.Refuse(http.StatusBadRequest, "the question: there are no values of %.40q", string(asked.Of))
+	}
+	if c.View != nil {
+		if asked.CWDs, err = c.projects(x, asked.CWDs); err != nil {
+			return err
+		}
+	}
+	list, err := x.Values(c.R.Context(), asked.Of, asked.CWDs)
 	if err != nil {
 		return err
 	}
@@ -147,7 +133,7 @@ func models(c *Call, x index.Shared) error {
 }
 
 // asked reads a question. needs says that it must have a query.
-func (c *Call) asked(needs bool) (sel index.Selection, q *query.Query, err error) {
+func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.Query, err error) {
 	var asked protocol.Question
 	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &asked); err != nil {
 		return sel, nil, err
@@ -173,63 +159,72 @@ func (c *Call) asked(needs bool) (sel index.Selection, q *query.Query, err error
 	if err != nil {
 		return sel, nil, guard.Refuse(http.StatusBadRequest, "the question: %v", err)
 	}
-	if sel.Limit <= 0 || sel.Limit > protocol.LogsMost {
-		sel.Limit = protocol.LogsMost
+	if c.View != nil && !sel.Runs {
+		sel.CWDs, err = c.projects(x, sel.CWDs)
 	}
-	if c.view != nil && !sel.Runs {
-		if sel.CWDs == nil {
-			sel.CWDs = slices.Clone(c.view.Projects)
-		} else {
-			sel.CWDs = slices.DeleteFunc(sel.CWDs, func(cwd string) bool { return !c.view.has(cwd) })
-		}
-		if sel.CWDs == nil {
-			sel.CWDs = []string{}
-		}
-	}
-	return sel, q, nil
+	return sel, q, err
 }
 
-// shown takes from a log what the caller may not know. ok is false if it may not know the log.
-func (c *Call) shown(l *index.Found) (ok bool) {
-	facts := *l.Facts
-	l.Facts, ok = &facts, true
-	name := l.Source + "/" + l.Name
-	switch {
-	case c.view == nil:
-	case facts.Run:
-		ok = c.view.Run(c.R.Context(), name)
-	default:
-		var parent string
-		parent, ok = c.view.Session(name)
-		ok = ok && c.view.has(facts.CWD)
-		facts.Parent, l.Summary.Parent = parent, parent
-	}
-	facts.Problem = strings.ReplaceAll(facts.Problem, c.Root, "")
-	for _, parent := range []*string{&facts.Parent, &l.Summary.Parent} {
-		if rest, inside := strings.CutPrefix(*parent, c.Root); inside {
-			*parent = protocol.Inside + rest
+// shown gives those of some logs that the caller may know, without what it may not know of them.
+func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Found, err error) {
+	var parents map[string]string
+	if c.View != nil && !sel.Runs {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = nameOf(&list[i])
+		}
+		if parents, err = c.View.Sessions(c.R.Context(), names); err != nil {
+			return nil, err
 		}
 	}
-	return ok
+	for _, l := range list {
+		facts := *l.Facts
+		l.Facts = &facts
+		switch {
+		case c.View == nil:
+		case facts.Run:
+			if !c.View.Run(c.R.Context(), nameOf(&l)) {
+				continue
+			}
+		default:
+			parent, ok := parents[nameOf(&l)]
+			// That a session has a hidden parent must not be found out by asking for it.
+			if !ok || sel.Parents != nil && !slices.Contains(sel.Parents, index.LastPart(parent)) {
+				continue
+			}
+			facts.Parent, l.Summary.Parent = parent, parent
+		}
+		facts.Problem = strings.ReplaceAll(facts.Problem, c.Root, "")
+		for _, parent := range []*string{&facts.Parent, &l.Summary.Parent} {
+			if rest, inside := strings.CutPrefix(*parent, c.Root); inside {
+				*parent = protocol.Inside + rest
+			}
+		}
+		seen = append(seen, l)
+	}
+	return seen, nil
 }
 
-// mayEnd reports whether a page may end at a position: its name is told.
-func (c *Call) mayEnd(p *index.Position, runs bool) bool {
+// nameOf is the name of a log in the archive.
+func nameOf(l *index.Found) string { return l.Source + "/" + l.Name }
+
+// mayKnow reports whether the caller may know the name of a log.
+func (c *Call) mayKnow(name string, run bool) (bool, error) {
 	switch {
-	case c.view == nil:
-		return true
-	case runs:
-		return c.view.Run(c.R.Context(), p.Name)
+	case c.View == nil:
+		return true, nil
+	case run:
+		return c.View.Run(c.R.Context(), name), nil
 	}
-	_, ok := c.view.Session(p.Name)
-	return ok
+	seen, err := c.View.Sessions(c.R.Context(), []string{name})
+	return len(seen) > 0, err
 }
 
 // page is a page that is being made.
 type page struct {
 	c     *Call
+	sel   *index.Selection
 	want  int // logs
-	order index.Order
 	page  protocol.Page
 	bytes int
 	last  *index.Position // of the last log
@@ -240,29 +235,35 @@ const lookMost = 1024
 
 // page begins a page.
 func (c *Call) page(sel *index.Selection) page {
-	p := page{c: c, want: sel.Limit, order: sel.Order}
-	if c.view != nil {
-		sel.Limit = max(sel.Limit, lookMost) // most of them may be hidden
+	if sel.Limit <= 0 || sel.Limit > protocol.LogsMost {
+		sel.Limit = protocol.LogsMost
+	}
+	p := page{c: c, sel: sel, want: sel.Limit}
+	if c.View != nil && sel.Runs {
+		sel.Limit = max(sel.Limit, lookMost) // the index does not know the project of a run, so most may be hidden
 	}
 	return p
 }
 
+// on has the page go on after a position. Each step looks at more logs: many are hidden.
+func (p *page) on(after *index.Position) {
+	p.sel.After = after
+	p.sel.Limit = max(p.sel.Limit, min(4*p.sel.Limit, lookMost))
+}
+
 // add adds logs that are shown. full says that there is no room for the rest.
-func (p *page) add(list []index.Found) (full bool) {
-	for i := range list {
-		l := &list[i]
-		at := l.PositionOf(p.order)
-		if !p.c.shown(l) {
-			continue
-		}
+func (p *page) add(list []index.Found) (full bool, err error) {
+	seen, err := p.c.shown(list, p.sel)
+	for i := range seen {
+		l := &seen[i]
 		if len(p.page.Logs) >= p.want || p.bytes > protocol.PageBytes {
-			return true
+			return true, nil
 		}
 		one := protocol.NewLog(l)
-		p.page.Logs, p.last = append(p.page.Logs, one), at
+		p.page.Logs, p.last = append(p.page.Logs, one), l.PositionOf(p.sel.Order)
 		p.bytes += len(one.Data) + 48*len(one.Spans) + len(one.Source)
 	}
-	return false
+	return false, err
 }
 
 // send sends the page. next is where the following one begins.
@@ -278,7 +279,7 @@ func (p *page) send(next *index.Position) (err error) {
 
 // selects gives a page of logs. It is full unless there are no more.
 func selects(c *Call, x index.Shared) error {
-	sel, _, err := c.asked(false)
+	sel, _, err := c.asked(x, false)
 	if err != nil {
 		return err
 	}
@@ -288,22 +289,24 @@ func selects(c *Call, x index.Shared) error {
 		if err != nil {
 			return err
 		}
-		if p.add(list) {
+		full, err := p.add(list)
+		switch {
+		case err != nil:
+			return err
+		case full:
 			return p.send(p.last)
-		}
-		if len(list) < sel.Limit {
+		case len(list) < sel.Limit:
 			return p.send(nil)
-		}
-		if len(p.page.Logs) >= p.want {
+		case len(p.page.Logs) >= p.want:
 			return p.send(p.last)
 		}
-		sel.After = list[len(list)-1].PositionOf(sel.Order)
+		p.on(list[len(list)-1].PositionOf(sel.Order))
 	}
 }
 
 // search gives logs that may match.
 func search(c *Call, x index.Shared) error {
-	sel, q, err := c.asked(true)
+	sel, q, err := c.asked(x, true)
 	if err != nil {
 		return err
 	}
@@ -313,24 +316,34 @@ func search(c *Call, x index.Shared) error {
 		if err != nil {
 			return err
 		}
-		if p.add(list) {
+		full, err := p.add(list)
+		switch {
+		case err != nil:
+			return err
+		case full:
 			return p.send(p.last)
+		case next == nil:
+			return p.send(nil)
 		}
-		if next == nil || c.mayEnd(next, sel.Runs) {
+		// The name of the log where a page ends is told.
+		if known, err := c.mayKnow(next.Name, sel.Runs); known || err != nil {
+			if err != nil {
+				return err
+			}
 			return p.send(next)
 		}
-		sel.After = next
+		p.on(next)
 	}
 }
 
 // count counts. A limited caller learns nothing of how common a term is: other sessions of its projects may be hidden from it.
 func count(c *Call, x index.Shared) error {
-	sel, q, err := c.asked(false)
+	sel, q, err := c.asked(x, false)
 	if err != nil {
 		return err
 	}
 	sel.After = nil
-	if c.view == nil {
+	if c.View == nil {
 		n, err := x.Count(c.R.Context(), sel, q)
 		if err != nil {
 			return err
@@ -338,23 +351,28 @@ func count(c *Call, x index.Shared) error {
 		return c.Logs.Answer(c.Call, protocol.Counts{Logs: n.Logs, Chunks: n.Chunks, With: append([]int{}, n.With...)})
 	}
 	n := protocol.Counts{With: []int{}}
+	most := sel.Limit
 	if q != nil {
-		n.With = make([]int, q.Terms())
+		n.With, most = make([]int, q.Terms()), 0
 	}
-	for sel.Limit = protocol.LogsMost; ; {
+	for sel.Limit = lookMost; ; {
 		list, err := x.Select(c.R.Context(), sel)
 		if err != nil {
 			return err
 		}
-		for i := range list {
-			at := list[i].PositionOf(sel.Order)
-			if sel.After = at; c.shown(&list[i]) {
-				n.Logs++
-			}
+		seen, err := c.shown(list, &sel)
+		if err != nil {
+			return err
+		}
+		n.Logs += len(seen)
+		if most > 0 && n.Logs >= most {
+			n.Logs = most
+			return c.Logs.Answer(c.Call, n)
 		}
 		if len(list) < sel.Limit {
 			return c.Logs.Answer(c.Call, n)
 		}
+		sel.After = list[len(list)-1].PositionOf(sel.Order)
 	}
 }
 
@@ -369,13 +387,18 @@ func ids(c *Call, x index.Shared) error {
 		return err
 	}
 	list := []protocol.IDs{}
-	if c.view != nil {
-		if _, ok := c.view.Session(name); !ok && !c.view.Run(c.R.Context(), name) {
-			return c.Logs.Answer(c.Call, list)
-		}
+	known, err := c.mayKnow(name, false)
+	if err == nil && !known {
+		known, err = c.mayKnow(name, true)
+	}
+	if err != nil {
+		return err
+	}
+	if !known {
+		return c.Logs.Answer(c.Call, list)
 	}
 	l := &index.Found{Source: at.Source, Log: index.Log{Name: at.Name}}
-	err := x.IDs(c.R.Context(), l, at.Chunks, func(from int64, hash uint32) {
+	err = x.IDs(c.R.Context(), l, at.Chunks, func(from int64, hash uint32) {
 		if n := len(list); n == 0 || list[n-1].From != from {
 			list = append(list, protocol.IDs{From: from})
 		}

@@ -2,10 +2,10 @@
 // over HTTP. Operations are below /api/v1.
 //
 //	GET  /index         brings the index up to date and describes it: a State
-//	GET  /index/models  Shared.Models: a JSON array
 //	POST /index/select  Shared.Select: a Question, and a Page
 //	POST /index/search  Shared.Search: a Question, and a Page
 //	POST /index/count   Shared.Count: a Question, and Counts
+//	POST /index/values  Shared.Values: Values, and a JSON array
 //	POST /index/ids     Shared.IDs: a Place, and a list of IDs
 //
 // A client never puts anything: the server brings the index up to date. Answers have the logs of the projects that the caller may
@@ -100,6 +100,12 @@ type Counts struct {
 	Logs   int   `json:"logs"`
 	Chunks int   `json:"chunks"`
 	With   []int `json:"with"`
+}
+
+// Values asks for values.
+type Values struct {
+	Of   index.Value `json:"of"`
+	CWDs []string    `json:"cwds"`
 }
 
 // Place names a log and how many of its chunks are meant.

@@ -200,6 +200,8 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 		return reflect.ValueOf(treeline.ConvertOptions{To: d, Dir: r.TempDir()})
 	case reflect.TypeFor[treeline.WatchOptions]():
 		return reflect.ValueOf(treeline.WatchOptions{Last: 1, Interval: time.Millisecond})
+	case reflect.TypeFor[func(rows, all []treeline.Row) error]():
+		return reflect.ValueOf(func(rows, all []treeline.Row) error { return nil })
 	case reflect.TypeFor[[]treeline.Row]():
 		rows, err := r.s.List(ctx, treeline.ListOptions{})
 		r.check(name, err)

@@ -293,6 +293,7 @@ func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	if at, ok := r.Active.Time(); ok {
 		l.Facts.Used = nanos(at)
 	}
+	l.Facts.Touched = max(l.Facts.Touched, l.Facts.Used)
 }
 
 // nanos are the nanoseconds since 1970, as near as an int64 can be.

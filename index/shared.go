@@ -161,8 +161,10 @@ type Selection struct {
 	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
 	// the session names, or its last part if that is a path; see LastPart.
 	IDs, Names, Files, Parents []string
-	// Prefixes has the beginning of the session's id.
-	Prefixes []string
+	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
+	Prefixes, Origins []string
+	// Repeated: sessions whose id no other session has may be left out.
+	Repeated bool
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64

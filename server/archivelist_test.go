@@ -164,12 +164,16 @@ func TestArchiveLists(t *testing.T) {
 				t.Errorf("%s as %s: %d %s, and listed %d %s", key, token, gotCode, got, wantCode, want)
 			}
 		}
-		if token != "everything" {
-			for _, path := range []string{"/api/v1/usage", "/api/v1/sources"} {
-				_, got := paged.as(token, "GET", path, "")
-				if _, want := whole.as(token, "GET", path, ""); got != want {
-					t.Errorf("%s as %s:\n%s\n%s", path, token, got, want)
-				}
+		for _, path := range []string{
+			"/api/v1/usage", "/api/v1/usage?since=2026-02-16T10:15:00Z", "/api/v1/usage?until=2026-02-16T10:15:00Z&by=day", "/api/v1/usage?cwd=/vault",
+			"/api/v1/usage?source=codex", "/usage.csv?since=all", "/usage?since=all", "/api/v1/sources",
+		} {
+			if token == "everything" && path == "/api/v1/sources" {
+				continue // it looks at the places themselves
+			}
+			_, got := paged.as(token, "GET", path, "")
+			if code, want := whole.as(token, "GET", path, ""); got != want || code != 200 {
+				t.Errorf("%s as %s: %d\n%s\n%s", path, token, code, got, want)
 			}
 		}
 		_, got := paged.as(token, "GET", "/api/v1/search?q=tomatoes", "")

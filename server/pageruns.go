@@ -2,12 +2,8 @@ package server
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/csv"
-	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,7 +13,6 @@ import (
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
-	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -81,93 +76,6 @@ func oneRunPage(r *request) error {
 		}
 		return r.s.site.Run(b, page.RunPage{RunRow: runRow(l, row), Audit: wire.NewAudit(report), Log: log.Log})
 	})
-}
-
-// usageParamsOf turns the query of a page into parameters of the API. Without a time it is the last month.
-func usageParamsOf(q page.UsageQuery) usageParams {
-	p := usageParams{Source: q.Source, CWD: q.CWD, Model: q.Model, spanParams: spanParams{cmp.Or(q.Since, "30d"), q.Until}}
-	if q.Since == "all" {
-		p.Since = ""
-	}
-	return p
-}
-
-func usagePage(r *request) error {
-	q := page.ParseUsageQuery(r.URL.Query())
-	l, err := r.listing()
-	if err != nil {
-		return err
-	}
-	if r.unchanged(fmt.Sprintf("%s-%d", r.s.listTag(l, r), r.minute())) {
-		return errNotModified
-	}
-	return r.html(func(b *bytes.Buffer) error {
-		p := usageParamsOf(q)
-		sum, err := r.used(l, p)
-		if err != nil {
-			return err
-		}
-		shown := page.UsagePage{Query: q, Stats: wire.NewStats(sum)}
-		p.By = []string{string(usage.Day)}
-		for _, g := range *shown.Stats.Agents {
-			p.Source = g.Name
-			days, err := r.used(l, p)
-			if err != nil {
-				return err
-			}
-			shown.ByAgent = append(shown.ByAgent, page.Series{Name: g.Name, Days: *wire.NewStats(days).Days})
-		}
-		return r.s.site.Usage(b, shown)
-	})
-}
-
-// usageCSV gives the numbers of the page for a spreadsheet: one line for each day, model, project and agent.
-func usageCSV(r *request) error {
-	l, err := r.listing()
-	if err != nil {
-		return err
-	}
-	r.w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return r.made("text/csv; charset=utf-8", func(b *bytes.Buffer) error {
-		sum, err := r.used(l, usageParamsOf(page.ParseUsageQuery(r.URL.Query())))
-		if err != nil {
-			return err
-		}
-		w := csv.NewWriter(b)
-		_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
-		add := func(by, name string, a wire.Amount) {
-			cost := "" // not recorded
-			if a.Cost != 0 {
-				cost = strconv.FormatFloat(a.Cost, 'f', -1, 64)
-			}
-			_ = w.Write([]string{
-				by, cell(name), strconv.Itoa(a.Sessions), strconv.Itoa(a.Messages), number(a.Tokens.Input), number(a.Tokens.Output),
-				number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), cost,
-			})
-		}
-		stats := wire.NewStats(sum)
-		add("all", "", stats.Amount)
-		for _, list := range []struct {
-			by     string
-			groups *[]wire.Group
-		}{{"day", stats.Days}, {"model", stats.Models}, {"project", stats.Projects}, {"agent", stats.Agents}} {
-			for _, g := range *list.groups {
-				add(list.by, g.Name, g.Amount)
-			}
-		}
-		w.Flush()
-		return w.Error()
-	})
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
-
-// cell keeps a spreadsheet from taking a name for a formula.
-func cell(text string) string {
-	if text != "" && (text[0] == '=' || text[0] == '+' || text[0] == '-' || text[0] == '@' || text[0] == '\t' || text[0] == '\r') {
-		return "'" + text
-	}
-	return text
 }
 
 // recent are the runs as they were listed a moment ago: a page of a session only shows which there are.

@@ -105,6 +105,7 @@ type Server struct {
 	logs     *logs.Logs // nil without an archive
 	list     catalogue
 	projects view.Projects
+	sums     view.Sums
 	docs     documents
 	busy     atomic.Int64 // requests
 	live     atomic.Int64 // clients of events

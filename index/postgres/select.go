@@ -83,6 +83,12 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Prefixes != nil {
 		s.prefixes(sel.Prefixes)
 	}
+	if sel.Origins != nil {
+		s.and(`l.origin = any(%s) and l.origin <> ''`, texts(sel.Origins))
+	}
+	if sel.Repeated {
+		s.and(`exists (select from treeline_index.log o where o.id = l.id and o.log <> l.log and o.session)`)
+	}
 	if sel.Names != nil {
 		s.and(`l.name = any(%s)`, texts(sel.Names))
 	}

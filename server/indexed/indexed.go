@@ -159,6 +159,9 @@ func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.
 	if err != nil {
 		return sel, nil, guard.Refuse(http.StatusBadRequest, "the question: %v", err)
 	}
+	if c.View != nil {
+		sel.Repeated = false // the other one may be hidden
+	}
 	if c.View != nil && !sel.Runs {
 		sel.CWDs, err = c.projects(x, sel.CWDs)
 	}

@@ -157,13 +157,12 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 // FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
 func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	_, last := place.Last(ref)
-	if last && s.Paged() {
-		// The index knows the directories of all sessions of an archive.
-		rows, err := s.Catalogue(ctx, RefreshOptions{})
-		if err != nil {
-			return Row{}, err
+	if s.Paged() && ref != "" {
+		row, err := s.findArchived(ctx, source, ref)
+		if last || !errors.Is(err, place.ErrNoSession) {
+			return row, err
 		}
-		return s.FindAmong(rows, source, ref)
+		// A name may also be that of a file, or an id in another case.
 	}
 	row, err := s.Machine.FindIn(ctx, source, ref)
 	if !errors.Is(err, place.ErrNoSession) || ref == "" || last {

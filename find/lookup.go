@@ -2,6 +2,8 @@ package find
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
@@ -12,6 +14,8 @@ import (
 type Keys struct {
 	IDs   []session.ID
 	Paths []string
+	// Prefixes are the beginnings of ids.
+	Prefixes []string
 	// Files are the last parts of paths.
 	Files []string
 	// Parents are what sessions name as their parent: ids, and the last parts of paths.
@@ -48,8 +52,8 @@ func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) 
 	}
 	var rows []place.Row
 	known := map[string]bool{}
-	for _, sel := range []index.Selection{{IDs: ids}, {Names: names}, {Files: k.Files}, {Parents: k.Parents}} {
-		if sel.IDs == nil && sel.Names == nil && sel.Files == nil && sel.Parents == nil {
+	for _, sel := range []index.Selection{{IDs: ids}, {Prefixes: k.Prefixes}, {Names: names}, {Files: k.Files}, {Parents: k.Parents}} {
+		if sel.IDs == nil && sel.Prefixes == nil && sel.Names == nil && sel.Files == nil && sel.Parents == nil {
 			continue
 		}
 		sel.Below, sel.Sessions, sel.Limit = f.m.ArchiveFolder(), true, pageSize
@@ -67,10 +71,13 @@ func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) 
 }
 
 // wanted are keys as sets.
-type wanted struct{ ids, paths, files, parents map[string]bool }
+type wanted struct {
+	ids, paths, files, parents map[string]bool
+	prefixes                   []string
+}
 
 func (k *Keys) set() wanted {
-	w := wanted{ids: make(map[string]bool, len(k.IDs)), paths: setOf(k.Paths), files: setOf(k.Files), parents: setOf(k.Parents)}
+	w := wanted{ids: make(map[string]bool, len(k.IDs)), prefixes: k.Prefixes, paths: setOf(k.Paths), files: setOf(k.Files), parents: setOf(k.Parents)}
 	for _, id := range k.IDs {
 		w.ids[string(id)] = true
 	}
@@ -87,7 +94,8 @@ func setOf(list []string) map[string]bool {
 
 // has reports whether one of the keys is that of a row. Columns of an index may be shorter than what they stand for.
 func (w *wanted) has(r *place.Row) bool {
-	return w.ids[string(r.ID)] || w.paths[r.Path] || w.files[index.LastPart(r.Path)] || r.Parent != "" && w.parents[index.LastPart(r.Parent)]
+	begins := func(prefix string) bool { return strings.HasPrefix(string(r.ID), prefix) }
+	return w.ids[string(r.ID)] || slices.ContainsFunc(w.prefixes, begins) || w.paths[r.Path] || w.files[index.LastPart(r.Path)] || r.Parent != "" && w.parents[index.LastPart(r.Parent)]
 }
 
 // Projects gives the working directories of the sessions in an archive, in order; those of sessions that are gone may be among them.

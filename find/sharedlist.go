@@ -193,8 +193,8 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 		sel.After = &at
 	}
 	sel.Limit = pageSize
-	if exact && opt.Limit > 0 {
-		sel.Limit = opt.Limit + 1
+	if opt.Limit > 0 {
+		sel.Limit = min(opt.Limit+1, pageSize)
 	}
 	var last *index.Found
 	err = f.eachShared(ctx, sel, opt.Filter, func(l *index.Found, r *place.Row) bool {
@@ -214,7 +214,8 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 	return page, err
 }
 
-// eachShared calls take with the rows that a filter lets through, until it returns false.
+// eachShared calls take with the rows that a filter lets through, until it returns false. sel.Limit is how many logs are asked for
+// first; further steps are larger.
 func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter place.Filter, take func(*index.Found, *place.Row) bool) error {
 	for {
 		list, err := f.shared.Select(ctx, sel)
@@ -238,6 +239,7 @@ func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter pla
 			return nil
 		}
 		sel.After = list[len(list)-1].PositionOf(sel.Order)
+		sel.Limit = max(sel.Limit, min(4*sel.Limit, pageSize))
 	}
 }
 

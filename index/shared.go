@@ -161,6 +161,8 @@ type Selection struct {
 	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
 	// the session names, or its last part if that is a path; see LastPart.
 	IDs, Names, Files, Parents []string
+	// Prefixes has the beginning of the session's id.
+	Prefixes []string
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -79,6 +80,9 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.IDs != nil {
 		s.and(`l.id = any(%s)`, texts(sel.IDs))
 	}
+	if sel.Prefixes != nil {
+		s.prefixes(sel.Prefixes)
+	}
 	if sel.Names != nil {
 		s.and(`l.name = any(%s)`, texts(sel.Names))
 	}
@@ -106,6 +110,15 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.First != 0 {
 		s.and(`l.first = %s and l.first <> 0`, int64(sel.First))
 	}
+}
+
+// prefixes adds the condition that an id begins with one of some texts.
+func (s *statement) prefixes(list []string) {
+	some := []string{"false"}
+	for _, p := range texts(list) {
+		some = append(some, fmt.Sprintf("l.id >= %s and l.id < %s", s.arg(p), s.arg(p+string(unicode.MaxRune))))
+	}
+	s.where = append(s.where, "("+strings.Join(some, " or ")+")")
 }
 
 // page adds the place where a page begins, and gives the order and the limit. The condition on the first column alone is

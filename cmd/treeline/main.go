@@ -113,9 +113,7 @@ func (a *app) root() *cobra.Command {
 	}
 	groupOnly(root)
 	root.SuggestionsMinimumDistance = 2
-	root.Version = versionLine()
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.InitDefaultVersionFlag() // also for "treeline help"
+	a.addVersion(root)
 	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

@@ -32,6 +32,9 @@ type Options struct {
 	// Labelled keeps entries that have a label. If Label is set it must be that one; case does not count.
 	Labelled bool
 	Label    string
+	// Rewrite, if set, changes a record, or the text of a title, before it is searched: what it takes out is neither found nor
+	// shown in a snippet. A record must stay one that can be decoded. It may be called by several goroutines at once.
+	Rewrite func(record []byte) []byte
 	// Rank puts the best hits first instead of the newest.
 	Rank bool
 	// Limit is how many hits are wanted; 0 is all.

@@ -58,13 +58,13 @@ func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) 
 		keys []string
 		sel  func(keys []string) index.Selection
 	}{
-		{texts(k.IDs), func(keys []string) index.Selection { return index.Selection{IDs: keys} }},
-		{texts(k.Twins), func(keys []string) index.Selection { return index.Selection{IDs: keys, Repeated: true} }},
+		{idTexts(k.IDs), func(keys []string) index.Selection { return index.Selection{IDs: keys} }},
+		{idTexts(k.Twins), func(keys []string) index.Selection { return index.Selection{IDs: keys, Repeated: true} }},
 		{k.Prefixes, func(keys []string) index.Selection { return index.Selection{Prefixes: keys} }},
 		{names, func(keys []string) index.Selection { return index.Selection{Names: keys} }},
 		{k.Files, func(keys []string) index.Selection { return index.Selection{Files: keys} }},
 		{k.Parents, func(keys []string) index.Selection { return index.Selection{Parents: keys} }},
-		{texts(k.Origins), func(keys []string) index.Selection { return index.Selection{Origins: keys} }},
+		{idTexts(k.Origins), func(keys []string) index.Selection { return index.Selection{Origins: keys} }},
 	} {
 		if len(one.keys) == 0 {
 			continue
@@ -91,11 +91,11 @@ type wanted struct {
 }
 
 func (k *Keys) set() wanted {
-	return wanted{ids: setOf(texts(slices.Concat(k.IDs, k.Twins))), prefixes: k.Prefixes, paths: setOf(k.Paths), files: setOf(k.Files),
-		parents: setOf(k.Parents), origins: setOf(texts(k.Origins))}
+	return wanted{ids: setOf(idTexts(slices.Concat(k.IDs, k.Twins))), prefixes: k.Prefixes, paths: setOf(k.Paths), files: setOf(k.Files),
+		parents: setOf(k.Parents), origins: setOf(idTexts(k.Origins))}
 }
 
-func texts(ids []session.ID) (list []string) {
+func idTexts(ids []session.ID) (list []string) {
 	for _, id := range ids {
 		list = append(list, string(id))
 	}

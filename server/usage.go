@@ -118,5 +118,6 @@ func usageCSV(r *request) error {
 		return err
 	}
 	r.w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
-	return r.made("text/csv; charset=utf-8", func(b *bytes.Buffer) error { return page.UsageCSV(b, wire.NewStats(sum)) })
+	stats := wire.NewStats(sum)
+	return r.made("text/csv; charset=utf-8", func(b *bytes.Buffer) error { return stats.CSV(b) })
 }

@@ -1,19 +1,17 @@
-package page
+package wire
 
 import (
 	"encoding/csv"
 	"io"
 	"strconv"
-
-	"github.com/treeline-dev/treeline/wire"
 )
 
-// UsageCSV writes what sessions used for a spreadsheet: one line for each day, model, project and agent.
-func UsageCSV(out io.Writer, stats wire.Stats) error {
+// CSV writes a report that has all lists for a spreadsheet: one line for each day, model, project and agent.
+func (s *Stats) CSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	_ = w.Write([]string{"by", "name", "sessions", "messages", "input", "output", "cacheRead", "cacheWrite", "total", "cost"})
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	add := func(by, name string, a wire.Amount) {
+	add := func(by, name string, a Amount) {
 		cost := "" // not recorded
 		if a.Cost != 0 {
 			cost = strconv.FormatFloat(a.Cost, 'f', -1, 64)
@@ -23,11 +21,11 @@ func UsageCSV(out io.Writer, stats wire.Stats) error {
 			number(a.Tokens.CacheRead), number(a.Tokens.CacheWrite), number(a.Tokens.Total), cost,
 		})
 	}
-	add("all", "", stats.Amount)
+	add("all", "", s.Amount)
 	for _, list := range []struct {
 		by     string
-		groups *[]wire.Group
-	}{{"day", stats.Days}, {"model", stats.Models}, {"project", stats.Projects}, {"agent", stats.Agents}} {
+		groups *[]Group
+	}{{"day", s.Days}, {"model", s.Models}, {"project", s.Projects}, {"agent", s.Agents}} {
 		for _, g := range *list.groups {
 			add(list.by, g.Name, g.Amount)
 		}

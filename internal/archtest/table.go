@@ -189,6 +189,8 @@ var importTable = []row{
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
+	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
+		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
 			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",

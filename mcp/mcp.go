@@ -67,6 +67,7 @@ func New(store Store, opt Options) *Server {
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "treeline", Title: "Sessions of coding agents", Version: opt.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = private },
 	})
 	for _, t := range tools() {
 		s.addTool(t)

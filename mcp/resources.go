@@ -25,6 +25,7 @@ const (
 	scheme    = "treeline://"
 	authority = scheme + "session/"
 	jsonType  = "application/json"
+	private   = "private" // a result may be kept for its user only
 )
 
 // uri names a session, an entry or a context.
@@ -137,7 +138,7 @@ func (s *Server) listResources(ctx context.Context, r *sdk.ListResourcesRequest)
 		return nil, s.failed(err)
 	}
 	c, space := &call{s, ctx}, &room{left: defaultBytes - frame}
-	result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}}
+	result := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{CacheScope: private}}
 	seen := map[string]bool{}
 	var problems []string
 	more, err := c.walk(treeline.Filter{}, &at, page, &problems, func(row *place.Row) (bool, error) {

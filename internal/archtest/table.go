@@ -70,6 +70,10 @@ var importTable = []row{
 		why: "a dialect is a pure codec; where its program keeps files is a package of its own"},
 	{packages: "dialect/claude/request", may: "session dialect dialect/claude/blocks internal/rawjson", pure: true,
 		why: "the rules by which messages become a request need no tree and no log"},
+	{packages: "dialect/contents", may: "session dialect internal/rawjson", pure: true,
+		why: "the contents of one API of language models mean the same in the files of every agent"},
+	{packages: "dialect/gemini dialect/qwen", may: "session run dialect dialect/contents internal/rawjson", pure: true,
+		why: "a dialect is a pure codec; both agents keep contents of the same API"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +

@@ -70,6 +70,10 @@ var importTable = []row{
 		why: "a dialect is a pure codec; where its program keeps files is a package of its own"},
 	{packages: "dialect/claude/request", may: "session dialect dialect/claude/blocks internal/rawjson", pure: true,
 		why: "the rules by which messages become a request need no tree and no log"},
+	{packages: "dialect/contents", may: "session dialect internal/rawjson", pure: true,
+		why: "the contents of one API of language models mean the same in the files of every agent"},
+	{packages: "dialect/gemini dialect/qwen", may: "session run dialect dialect/contents internal/rawjson", pure: true,
+		why: "a dialect is a pure codec; both agents keep contents of the same API"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
@@ -201,9 +205,12 @@ var importTable = []row{
 		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
 	{packages: "tui", may: ". convert index place store usage wire tui/look internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
+	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
+		modules: "github.com/modelcontextprotocol/go-sdk",
+		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
-			"repair trash push history wire export rpc server server/* tui internal/rawjson internal/screen internal/demo",
+			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -150,13 +150,9 @@ func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 		Source: f.Source, CWD: f.CWD, Since: f.Since, Until: f.Until, Model: f.Model, Title: f.Title, Has: f.Has,
 	}
 	if f.Run {
-		list, err := s.runs.List(ctx, RunListOptions{})
+		with, err := s.sessionsWithRuns(ctx)
 		if err != nil {
 			return narrow, err
-		}
-		with := make(map[session.ID]bool, len(list))
-		for i := range list {
-			with[session.ID(list[i].Header.SessionID)] = true
 		}
 		narrow.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] }
 	}
@@ -187,7 +183,7 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
 		return row, err // a source of sessions alone
 	}
-	r, runErr := s.runs.Find(ctx, ref)
+	r, runErr := s.FindRun(ctx, ref)
 	if runErr != nil {
 		return row, err
 	}
@@ -217,12 +213,22 @@ func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOpt
 
 // Runs gives the runs of all places, newest first.
 func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) {
+	if s.Paged() {
+		if rows, err := s.archivedRuns(ctx, opt); !errors.Is(err, index.ErrNone) {
+			return rows, err
+		}
+	}
 	return s.runs.List(ctx, opt)
 }
 
 // FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one, also after an agent and a
 // colon.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
+	if s.Paged() {
+		if row, err := s.findArchivedRun(ctx, ref); !errors.Is(err, index.ErrNone) {
+			return row, err
+		}
+	}
 	return s.runs.Find(ctx, ref)
 }
 

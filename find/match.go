@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/find/snapshot"
 	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
@@ -55,7 +56,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 		return nil, err
 	}
 	if m.s.f.beside() {
-		if m.b, err = snapshotOf(ctx, m.b, t.row.Log); err != nil {
+		if m.b, err = snapshot.Of(ctx, m.b, t.row.Log); err != nil {
 			if errors.Is(err, backend.ErrNotExist) {
 				err = nil // removed meanwhile
 			}
@@ -121,9 +122,7 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
 	}
-	if s, ok := m.b.(*snapshot); ok {
-		m.b = s.Backend
-	}
+	m.b = snapshot.Whole(m.b)
 	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }
 

@@ -24,6 +24,8 @@ type Run struct {
 	place.Location
 	Log backend.Log
 	run.Summary
+	// Short is the shortest beginning of the id that no other run's id has. A search does not fill it in.
+	Short string
 
 	source *place.Source
 }

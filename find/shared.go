@@ -236,9 +236,10 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	if place.IsRuns(src.Dialect) {
 		r.job = j
 		l, err = retry(func() (index.Log, error) { return r.f.signRun(ctx, j, &r.signer) })
-		l.Summary = index.Summary{Dialect: src.Dialect.Name()}
-		at := l.Stamp.Nanos
-		l.Facts = &index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
+		if err == nil {
+			l.Summary = index.Summary{Dialect: src.Dialect.Name()}
+			l.Facts, err = r.runFacts(ctx, j.b, &l)
+		}
 	} else {
 		l, err = r.read(ctx, j, src.pathOf(j.log.Name))
 		problem := ""

@@ -2,10 +2,7 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
@@ -23,18 +20,19 @@ func runsPage(r *request) error {
 	q := r.URL.Query()
 	return r.html(func(b *bytes.Buffer) error {
 		p := page.RunsPage{Session: q.Get("session"), CWD: q.Get("cwd")}
-		rows, problems, err := r.runRows(treeline.RunListOptions{Session: session.ID(p.Session), CWD: p.CWD})
+		list, err := r.runRows(treeline.RunPageOptions{Session: session.ID(p.Session), CWD: p.CWD}, runsMost)
 		if err != nil {
 			return err
 		}
-		p.Total, p.Problems = len(rows), problems
-		rows = rows[:min(len(rows), runsMost)]
-		l, err := r.listOf(sessionsOf(rows...))
+		if p.Total, p.Problems = page.Uncounted, list.problems; list.total != nil {
+			p.Total = *list.total
+		}
+		l, err := r.listOf(sessionsOf(list.rows...))
 		if err != nil {
 			return err
 		}
-		for i := range rows {
-			p.Rows = append(p.Rows, runRow(l, &rows[i]))
+		for i := range list.rows {
+			p.Rows = append(p.Rows, runRow(l, &list.rows[i]))
 		}
 		return r.s.site.Runs(b, p)
 	})
@@ -78,26 +76,20 @@ func oneRunPage(r *request) error {
 	})
 }
 
-// recent are the runs as they were listed a moment ago: a page of a session only shows which there are.
-type recent struct {
-	mu   sync.Mutex
-	at   time.Time
-	rows []treeline.RunRow
-}
-
-const recentTime = 5 * time.Second
-
-func (c *recent) get(ctx context.Context, s *Server) ([]treeline.RunRow, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := s.opt.Clock()
-	if !c.at.IsZero() && now.Sub(c.at) < recentTime {
-		return c.rows, nil
+// runsOf gives the runs of a session that the client may see.
+func (r *request) runsOf(id session.ID) (list []treeline.RunRow, err error) {
+	if id == "" {
+		return nil, nil
 	}
-	rows, err := s.store.Runs(ctx, treeline.RunListOptions{Problem: func(error) {}})
-	if err != nil {
-		return nil, err
+	if r.paged() {
+		found, err := r.runRows(treeline.RunPageOptions{Session: id}, runsMost)
+		return found.rows, err
 	}
-	c.rows, c.at = slices.DeleteFunc(rows, func(r treeline.RunRow) bool { return r.Err != nil }), now
-	return c.rows, nil
+	rows, err := r.s.recent.Get(r.Context(), r.s.store, r.s.opt.Clock)
+	for i := range rows {
+		if rows[i].Header.SessionID == string(id) && r.grant.Allows(rows[i].CWD()) {
+			list = append(list, rows[i])
+		}
+	}
+	return list, err
 }

@@ -99,7 +99,7 @@ type Server struct {
 	journal *access.Journal // nil without users
 
 	site   *page.Site
-	recent recent
+	recent view.Recent
 
 	feed     *feed
 	logs     *logs.Logs // nil without an archive

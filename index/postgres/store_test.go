@@ -161,3 +161,66 @@ func TestStats(t *testing.T) {
 		}
 	}
 }
+
+// Lists of runs are pages of the index, and no other run is looked at.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "runs")
+	for i := range 12 {
+		project := []string{"/garden", "/vault", "/garden/"}[i%3]
+		text := fmt.Sprintf(`{"type":"header","schema_version":1,"run_id":"7f1d7b7a-0000-4000-8000-0000000000%02d","session_id":"s%d","started_at":"2026-02-03T12:34:%02d.000Z","runtime":{"cwd":"%s"}}`+"\n"+
+			`{"type":"run.start","run_id":"x","ts":"2026-02-03T12:35:00.000Z","input":{"type":"text","text":"tomatoes"}}`+"\n", i, i%2, i, project)
+		if i == 5 {
+			text = "no run\n"
+		}
+		name := fmt.Sprintf("box-00000001/codelia/2026/02/03/7f1d7b7a-0000-4000-8000-0000000000%02d.jsonl", i)
+		_, err := a.b.(backend.Mirror).Overwrite(t.Context(), backend.Log{Name: name}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	s := a.opened("/garden")
+	for _, opt := range []treeline.RunListOptions{{}, {Session: "s1"}, {CWD: "/garden"}, {CWD: "/none"}, {Session: "none"}} {
+		want, err := s.whole.Runs(t.Context(), opt)
+		a.must(err)
+		for _, other := range []*treeline.Store{s.paged, s.client} {
+			got, err := other.Runs(t.Context(), opt)
+			a.must(err)
+			list := func(s *treeline.Store, rows []treeline.RunRow) (list []string) {
+				for i := range rows {
+					if rows[i].Err == nil {
+						list = append(list, strings.Join([]string{name(s, rows[i].Path), rows[i].Header.RunID, rows[i].Short, rows[i].CWD(), rows[i].Prompt}, " "))
+					}
+				}
+				return list
+			}
+			if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" {
+				t.Errorf("%+v (-listed +index):\n%s", opt, diff)
+			}
+			if opt.CWD == "" && opt.Session == "" && len(got) != 12 {
+				t.Errorf("%d runs, one of which cannot be read", len(got))
+			}
+		}
+	}
+	for _, ref := range []string{"@last", "@last~3", "@last~50", "7f1d7b7a-0000-4000-8000-000000000003", "7F1D7B7A-0000-4000-8000-000000000004", "7f1d", "none", "codelia:@last~1", "omp:@last"} {
+		want, wantErr := s.whole.FindRun(t.Context(), ref)
+		for _, other := range []*treeline.Store{s.paged, s.client} {
+			if got, err := other.FindRun(t.Context(), ref); (err == nil) != (wantErr == nil) || got.Header.RunID != want.Header.RunID {
+				t.Errorf("%s: %s, %v, want %s, %v", ref, got.Header.RunID, err, want.Header.RunID, wantErr)
+			}
+		}
+	}
+	for _, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		page, err := other.RunPage(t.Context(), treeline.RunPageOptions{Limit: 2, TotalMost: 20})
+		a.must(err)
+		if n := s.box.count("/logs/content"); len(page.Rows) != 2 || page.Next == "" || page.Total != 12 || n > 4 {
+			t.Errorf("%d of %d runs, after %d reads", len(page.Rows), page.Total, n)
+		}
+		next, err := other.RunPage(t.Context(), treeline.RunPageOptions{Limit: 20, After: page.Next, TotalMost: 5})
+		if a.must(err); len(next.Rows) != 10 || next.Next != "" || next.Total != -1 {
+			t.Errorf("then %d of %d runs", len(next.Rows), next.Total)
+		}
+		if _, err := other.RunPage(t.Context(), treeline.RunPageOptions{After: "no"}); !errors.Is(err, find.ErrCursor) {
+			t.Errorf("a wrong cursor: %v", err)
+		}
+	}
+}

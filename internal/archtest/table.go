@@ -131,7 +131,9 @@ var importTable = []row{
 	// One capability each. They do not know each other: what needs two is composed in the root package.
 	{packages: "find/texts", may: "session run index/query internal/rawjson",
 		why: "which texts are searched is decided once, from decoded records alone"},
-	{packages: "find", may: "find/texts session run dialect backend blob index index/query logtree place internal/rawjson",
+	{packages: "find/snapshot", may: "backend",
+		why: "it is a backend of one log, whatever is in it"},
+	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},

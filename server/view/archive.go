@@ -25,8 +25,8 @@ type Archive struct {
 	Grant *access.Grant
 }
 
-// may decides by the working directory; nil lets all through.
-func (a Archive) may() func(cwd string) bool {
+// May decides by the working directory; nil lets all through.
+func (a Archive) May() func(cwd string) bool {
 	if !a.Grant.Limited() {
 		return nil
 	}
@@ -43,14 +43,14 @@ type Part struct {
 	Total int
 }
 
-// totalMost is up to how many sessions a page is told how many there are.
-const totalMost = 10_000
+// TotalMost is up to how many sessions or runs a page is told how many there are.
+const TotalMost = 10_000
 
 // Page gives a page of the sessions that a filter lets through. below: the list has their forks and sub-agents, too.
 func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageOptions, below bool) (Part, error) {
 	var problems []string
 	opt.Problem = func(err error) { problems = append(problems, err.Error()) }
-	opt.Filter.Project, opt.Total, opt.TotalMost = a.may(), !a.Grant.Limited(), totalMost
+	opt.Filter.Project, opt.Total, opt.TotalMost = a.May(), !a.Grant.Limited(), TotalMost
 	page, err := a.Store.Page(ctx, f, opt)
 	if err != nil {
 		return Part{}, err
@@ -166,7 +166,7 @@ func (a Archive) listed(rows []place.Row) *List {
 // counts; see package usage. Sessions in which nothing happened since may be left out.
 func (a Archive) Each(ctx context.Context, f treeline.Filter, since time.Time, take func(rows, all []place.Row)) error {
 	kin := find.KinOptions{Repeats: true, Ancestors: a.Grant.Limited()}
-	return a.Store.Each(ctx, f, find.EachOptions{Filter: place.Filter{Project: a.may()}, Kin: kin, Since: since}, func(rows, all []place.Row) error {
+	return a.Store.Each(ctx, f, find.EachOptions{Filter: place.Filter{Project: a.May()}, Kin: kin, Since: since}, func(rows, all []place.Row) error {
 		l := a.listed(all)
 		seen := make([]place.Row, 0, len(rows))
 		for i := range rows {

@@ -21,6 +21,7 @@ type reader struct {
 	signer index.Signer
 	skim   session.Skim
 	ids    []idAt
+	room   []byte // see snapshotNow
 
 	meter *meter
 	job   *job
@@ -53,6 +54,19 @@ func retry[T any](read func() (T, error)) (T, error) {
 
 // once is read without a second try.
 func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, error) {
+	// A database is asked once for a log that is short, as far as is known.
+	if j.shared != nil && (j.known == nil || j.known.Stamp.Size < glimpseMost) {
+		if r.room == nil {
+			r.room = make([]byte, glimpseMost)
+		}
+		b, err := snapshotNow(ctx, j.b, j.log.Name, r.room)
+		if err != nil {
+			return index.Log{Name: j.log.Name}, err
+		}
+		now := *j
+		now.b = b
+		j = &now
+	}
 	l, at, err := r.f.stamp(ctx, j.b, j.log.Name)
 	if err != nil {
 		return l, err

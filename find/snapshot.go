@@ -34,6 +34,22 @@ func snapshotOf(ctx context.Context, b backend.Backend, at backend.Log) (backend
 	return &snapshot{Backend: b, at: at, data: data[:n]}, err
 }
 
+// glimpseMost is the size of logs that are read for the index in one step. Of a longer one, so much is read in vain.
+const glimpseMost = 128 << 10
+
+// snapshotNow reads a log as it is now into memory, in the room that is given. If it is long, it gives b, and the log is read from there.
+func snapshotNow(ctx context.Context, b backend.Backend, name string, room []byte) (backend.Backend, error) {
+	g, ok := b.(backend.Glimpser)
+	if _, liner := b.(backend.Liner); !ok || liner {
+		return b, nil
+	}
+	at, data, _, err := g.Glimpse(ctx, name, room, 0)
+	if err != nil || at.Size > int64(len(room)) {
+		return b, err
+	}
+	return &snapshot{Backend: b, at: at, data: data}, nil
+}
+
 // Stat implements backend.Backend.
 func (s *snapshot) Stat(ctx context.Context, name string) (backend.Log, error) {
 	if name != s.at.Name {

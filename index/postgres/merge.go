@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"math/bits"
 	"slices"
@@ -99,15 +98,16 @@ func mergeOnce(ctx context.Context, tx pgx.Tx) (bool, error) {
 		return false, err
 	}
 	var old []int64
-	rows, least := 0, 32
+	rows, chunks, least := 0, 0, 32
 	for _, s := range list {
 		old = append(old, s.number)
-		rows, least = rows+1<<s.width, min(least, s.width)
+		rows, chunks, least = rows+1<<s.width, chunks+s.chunks, min(least, s.width)
 	}
 	m := merger{tx: tx, old: old, width: bits.Len(uint(rows)) - 1}
 	if err := m.begin(ctx); err != nil {
 		return false, err
 	}
+	m.dead = len(m.live) < chunks
 	if len(m.live) > 0 {
 		width := min(least, bits.Len(uint(rows/mergeRows)))
 		for part := range 1 << width {
@@ -126,6 +126,7 @@ type merger struct {
 	number int64   // of the new one
 	width  int
 	live   []int64 // ids of chunks that exist
+	dead   bool    // some do not
 }
 
 // begin finds out which chunks exist.
@@ -158,18 +159,27 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b run) int { return cmp.Compare(a.key, b.key) })
+	order := make(pairs, len(list))
+	for i := range list {
+		order[i] = uint64(list[i].key)<<32 | uint64(i)
+	}
+	order = order.sort()
 	w := writer{first: m.live[0], width: m.width}
 	var ids []int64
-	for i := 0; i < len(list); {
+	for len(order) > 0 {
 		ids = ids[:0]
-		key := list[i].key
-		for ; i < len(list) && list[i].key == key; i++ {
-			ids = list[i].ids(ids)
+		key := order[0] >> 32
+		for ; len(order) > 0 && order[0]>>32 == key; order = order[1:] {
+			ids = list[uint32(order[0])].ids(ids)
 		}
-		slices.Sort(ids) // those of segments may overlap
-		if ids = both(ids, m.live); len(ids) > 0 {
-			w.add(key, ids)
+		if !slices.IsSorted(ids) { // the ids of segments may overlap
+			slices.Sort(ids)
+		}
+		if m.dead {
+			ids = both(ids, m.live)
+		}
+		if len(ids) > 0 {
+			w.add(uint32(key), ids)
 		}
 	}
 	batch := &pgx.Batch{}

@@ -206,16 +206,19 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	}
 	// In the order of keys, so that no two transactions wait for each other.
 	slices.SortFunc(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
-	chunks := 0
+	chunks, keys := 0, 0
 	for _, e := range list {
 		chunks += len(e.Chunks)
+		for i := range e.Chunks {
+			keys += len(e.Chunks[i].Words) + len(e.Chunks[i].Grams)
+		}
 	}
 	known, ids, err := lock(ctx, tx, list, chunks)
 	if err != nil {
 		return err
 	}
 	var models []string
-	var rows chunkRows
+	rows := chunkRows{keys: make(pairs, 0, keys)}
 	batch, overtaken := &pgx.Batch{}, false
 	for _, e := range list {
 		was, there := known[e.log]

@@ -212,7 +212,6 @@ type stamp struct {
 	messages, parts int
 	marks           [3]mark // of messages, parts and the session
 	size            int64
-	partSize        int64  // counts only with messages
 	spelled         string // see version
 }
 
@@ -234,13 +233,7 @@ func (s *stamp) version() string {
 }
 
 // total is the length of the log.
-func (s *stamp) total() int64 {
-	n := int64(len(s.header)) + 1 + s.size
-	if s.messages > 0 {
-		n += s.partSize
-	}
-	return n
-}
+func (s *stamp) total() int64 { return int64(len(s.header)) + 1 + s.size }
 
 // List implements Schema.
 func (d *Database) List(ctx context.Context) ([]string, error) {

@@ -69,7 +69,7 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 			return err
 		}
 		if d.t.Touched != nil {
-			if err := d.t.Touched(ctx, tx, s.ID); err != nil {
+			if err := d.t.Touched(ctx, tx, s.ID, d.opt.Clock()); err != nil {
 				return err
 			}
 		}

@@ -10,10 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var (
-	_ dialect.Framer  = (*Dialect)(nil)
-	_ dialect.Reacher = (*Dialect)(nil)
-)
+var _ dialect.Framer = (*Dialect)(nil)
 
 // Frame gives each message its place: messages are ordered by time and id, so that each is later than the one before, and its
 // id is greater. The number in the id goes on from the last one and not from the clock: the program compares the ids of old
@@ -45,7 +42,7 @@ type framing struct {
 
 // begin looks at the log.
 func (f *framing) begin(t *session.Tree) error {
-	if n := t.Len(); n > 0 && t.LeafID() != t.At(n-1).ID {
+	if at := rawjson.Str(rawjson.Get(rowOf(t.Header().Raw), "revert"), "messageID"); at != "" && t.Has(session.EntryID(at)) {
 		return fmt.Errorf("going on with a session whose last messages were reverted is %w: OpenCode deletes them first; let the program go on, or fork the session",
 			dialect.ErrUnsupported)
 	}
@@ -133,11 +130,11 @@ func (f *framing) place(raw []byte, proposed session.EntryID) []byte {
 	row = fix(rawjson.Set(rawjson.Set(row, "id", rawjson.Quote(id)), "data", info))
 	raw = rawjson.Set(raw, "message", row)
 	k := -1
-	return rawjson.Set(raw, "part", spaced(rawjson.MapElements(rawjson.Get(raw, "part"), func(p []byte) []byte {
+	return rawjson.Set(raw, "part", rawjson.MapElements(rawjson.Get(raw, "part"), func(p []byte) []byte {
 		k++
 		p = rawjson.Set(p, "id", rawjson.Quote(partID(id, k)))
 		return fix(rawjson.Set(p, "message_id", rawjson.Quote(id)))
-	})))
+	}))
 }
 
 // tailOf is the random part of an id.
@@ -151,12 +148,4 @@ func tailOf(id string) string {
 // setData changes the data of a message.
 func setData(raw, info []byte) []byte {
 	return rawjson.Set(raw, "message", rawjson.Set(rawjson.Get(raw, "message"), "data", info))
-}
-
-// Reach: only the end of a session can go on. After a revert the program deletes what it hides before it goes on.
-func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
-	if n := t.Len(); n == 0 && id == "" || n > 0 && t.At(n-1).ID == id {
-		return nil
-	}
-	return fmt.Errorf("going on there is %w: a session of OpenCode has no branches; fork the session there instead", dialect.ErrUnsupported)
 }

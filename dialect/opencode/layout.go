@@ -68,6 +68,3 @@ func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".js
 func (layout) Owns(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
-
-// Order: lists use the time of the last change of the row.
-func (layout) Order() dialect.Order { return dialect.OrderActive }

@@ -4,8 +4,8 @@
 //
 // OpenCode keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
 //
-//	{"session":{"id":"ses_…","slug":…,"directory":…,"title":…,"version":…,"revert"?:{"messageID":…,"partID"?},…,"time_created":ms,"time_updated":ms}}
-//	{"message":{"id":"msg_…","session_id":…,"time_created":ms,"time_updated":ms,"data":{…}},"part":[ {"id":"prt_…",…,"data":{…}}]}
+//	{"session":{"id":"ses_…","slug":…,"directory":…,"title":…,"version":…,"revert"?:{"messageID":…,"partID"?},…,"time_created":ms}}
+//	{"message":{"id":"msg_…","session_id":…,"time_created":ms,"time_updated":ms,"data":{…}},"part":[{"id":"prt_…",…,"data":{…}}]}
 //
 // The data of a message names its role, model and usage, that of a part what was said: text, reasoning, a tool call together
 // with its result, a file. A message of the model is one call of its API.

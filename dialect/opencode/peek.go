@@ -12,7 +12,7 @@ import (
 // alone: to read messages it would have to load whole sessions.
 func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	if whole {
-		s := dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
+		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
 			if s.Prompt != "" || e.Role != session.RoleUser || isMeta(record) {
 				return
 			}
@@ -20,8 +20,6 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 				s.Prompt = dialect.TextOf(parts)
 			}
 		})
-		s.Active = d.Peek(head, nil, false).Active
-		return s
 	}
 	s := dialect.Summary{Messages: -1}
 	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
@@ -35,7 +33,6 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 		}
 		h := headerOf(line)
 		s.OK, s.ID, s.CWD, s.Parent, s.Task, s.Version, s.Title, s.Created = true, h.ID, h.CWD, h.Parent, h.Task, h.Version, h.Title, h.Timestamp
-		s.Active = session.Time{Text: string(rawjson.Get(rowOf(line), "time_updated"))}
 		return s
 	}
 	return s

@@ -34,7 +34,7 @@ func (d *Dialect) Habits() dialect.Habits {
 var columns = []string{
 	"id", "parent_id", "slug", "directory", "title", "version", "share_url", "summary_additions", "summary_deletions", "summary_files",
 	"summary_diffs", "metadata", "cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write",
-	"revert", "permission", "agent", "model", "time_created", "time_updated", "time_compacting", "time_archived",
+	"revert", "permission", "agent", "model", "time_created", "time_compacting", "time_archived",
 }
 
 // setColumn sets a column of the row of a session in its place; nil removes it.
@@ -66,9 +66,6 @@ func header(row []byte) []byte { return append(append([]byte(`{"session":`), row
 
 // Header gives the row of a new session. The program looks for a title until it has found one.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
-	if err := d.CheckID(n.ID); err != nil {
-		return nil, err
-	}
 	var w dialect.Object
 	w.Str("id", string(n.ID))
 	w.Str("slug", "treeline-"+strings.ToLower(string(n.ID[max(len(n.ID)-8, 0):])))
@@ -79,7 +76,6 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 		w.Add("metadata", setParent(nil, n.Parent))
 	}
 	w.Add("time_created", millis(n.Time.UnixMilli()))
-	w.Add("time_updated", millis(n.Time.UnixMilli()))
 	return header(w.End()), nil
 }
 
@@ -248,11 +244,10 @@ func record(n dialect.NewEntry, info []byte, parts [][]byte) []byte {
 	out := append([]byte(`{"message":`), row(id, info, "")...)
 	out = append(out, `,"part":[`...)
 	for k, p := range parts {
-		sep := byte(',')
-		if k == 0 {
-			sep = ' '
+		if k > 0 {
+			out = append(out, ',')
 		}
-		out = append(append(out, sep), row(partID(id, k), p, id)...)
+		out = append(out, row(partID(id, k), p, id)...)
 	}
 	return append(out, "]}"...)
 }
@@ -278,15 +273,7 @@ func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []by
 		return rawjson.Set(row, "data", renamed(rawjson.Get(row, "data"), string(to.ID), "parentID", "tail_start_id"))
 	}
 	raw = rawjson.Set(raw, "message", fix(row))
-	return rawjson.Set(raw, "part", spaced(rawjson.MapElements(rawjson.Get(raw, "part"), fix)))
-}
-
-// spaced gives a list of parts as a record has it: with a space before the first.
-func spaced(list []byte) []byte {
-	if len(list) > 2 && list[1] != ' ' {
-		list = append([]byte("[ "), list[1:]...)
-	}
-	return list
+	return rawjson.Set(raw, "part", rawjson.MapElements(rawjson.Get(raw, "part"), fix))
 }
 
 // renamed gives an object with other ids in some members, the same ones for each copy.

@@ -264,10 +264,12 @@ func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	}
 	row := rawjson.Get(raw, "message")
 	info := rawjson.Get(row, "data")
-	if origin = rawjson.Get(info, dialect.OriginMember); origin == nil {
+	if !rawjson.IsObject(info) {
 		return nil, raw
 	}
-	info = rawjson.Delete(info, dialect.OriginMember)
+	if origin = rawjson.Get(info, dialect.OriginMember); origin != nil {
+		info = rawjson.Delete(info, dialect.OriginMember)
+	}
 	if rawjson.Str(info, "role") == "user" {
 		info = rawjson.Delete(info, "summary")
 	}

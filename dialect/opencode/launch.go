@@ -7,13 +7,13 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-var _ dialect.Launcher = (*Dialect)(nil)
+var _ dialect.Launcher = (*Format)(nil)
 
 // Program is the name of the program.
-func (d *Dialect) Program() string { return "opencode" }
+func (d *Format) Program() string { return "opencode" }
 
 // Launch resumes a session by its id. The program does not read the files of older versions.
-func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
+func (d *Format) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if d.layout.files {
 		return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w: the program reads its database only; a copy of the session can be resumed", d.Program(), dialect.ErrUnsupported)
 	}

@@ -46,7 +46,7 @@ func filePart(p []byte) []byte {
 }
 
 // Role says who speaks in a message.
-func (d *Dialect) Role(m []byte) session.Role {
+func (d *Format) Role(m []byte) session.Role {
 	if info := rawjson.Get(m, "info"); info != nil {
 		m = info
 	}
@@ -54,12 +54,12 @@ func (d *Dialect) Role(m []byte) session.Role {
 }
 
 // LLM gives the message as it is.
-func (d *Dialect) LLM(m []byte) ([]byte, error) {
+func (d *Format) LLM(m []byte) ([]byte, error) {
 	return rawjson.Delete(rawjson.Delete(m, "is_error"), "session"), nil
 }
 
 // Edit replaces the content of a message.
-func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
+func (d *Format) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "content"), nil
 	}
@@ -67,7 +67,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 }
 
 // ToolCalls gives the ids of the calls in a message.
-func (d *Dialect) ToolCalls(m []byte) (list []string) {
+func (d *Format) ToolCalls(m []byte) (list []string) {
 	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
 		list = append(list, rawjson.Str(call, "id"))
 	}
@@ -75,7 +75,7 @@ func (d *Dialect) ToolCalls(m []byte) (list []string) {
 }
 
 // ToolResults gives the id of the call that a message answers.
-func (d *Dialect) ToolResults(m []byte) []string {
+func (d *Format) ToolResults(m []byte) []string {
 	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		return []string{id}
 	}
@@ -83,10 +83,10 @@ func (d *Dialect) ToolResults(m []byte) []string {
 }
 
 // Failed: the program leaves out answers that failed, unless they said something.
-func (d *Dialect) Failed([]byte) bool { return false }
+func (d *Format) Failed([]byte) bool { return false }
 
 // Strip removes calls or a result. An answer without text and calls is not worth sending.
-func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+func (d *Format) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		if drop(id) {
 			return nil, nil
@@ -111,7 +111,7 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 }
 
 // MessageParts gives what is inside a message in neutral form.
-func (d *Dialect) MessageParts(m []byte) []session.Part {
+func (d *Format) MessageParts(m []byte) []session.Part {
 	if info := rawjson.Get(m, "info"); info != nil {
 		return ownParts(rawjson.Elements(rawjson.Get(m, "parts")))
 	}

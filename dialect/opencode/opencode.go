@@ -27,55 +27,58 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is a value of the family. The values differ in where sessions are.
-type Dialect struct {
+// Format reads sessions. A value differs from another in where they are.
+type Format struct {
 	dialect.NoBlobs
 	name   string
 	layout layout
 }
 
-// The values: the database, and the files of older versions.
+// Dialect is a Format that is written, too.
+type Dialect struct{ Format }
+
+// The values: the database, and the files of older versions, which are only read.
 var (
-	OpenCode = &Dialect{name: "opencode"}
-	Storage  = &Dialect{name: "opencode-storage", layout: layout{files: true}}
+	OpenCode = &Dialect{Format{name: "opencode"}}
+	Storage  = &Format{name: "opencode-storage", layout: layout{files: true}}
 )
 
 var (
-	_ dialect.Dialect      = (*Dialect)(nil)
-	_ dialect.Continuer    = (*Dialect)(nil)
+	_ dialect.Dialect      = (*Format)(nil)
+	_ dialect.Continuer    = (*Format)(nil)
 	_ session.EntryCodec   = (*reader)(nil)
-	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.MessageCodec = (*Format)(nil)
 	_ session.Navigator    = (*reader)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 )
 
 // Name is the name that people use.
-func (d *Dialect) Name() string { return d.name }
+func (d *Format) Name() string { return d.name }
 
 // Family is the name of the format.
-func (d *Dialect) Family() string { return "opencode" }
+func (d *Format) Family() string { return "opencode" }
 
 // Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
+func (d *Format) Layout() dialect.Layout { return d.layout }
 
 // Codec is that of a session without a revert.
-func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Dialect: d}, MessageCodec: d}
+func (d *Format) Codec() session.Codec {
+	return session.Codec{EntryCodec: &reader{Format: d}, MessageCodec: d}
 }
 
 // Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+func (d *Format) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // Rules: each answer names its model.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+func (d *Format) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format, which has none.
 const version = 1
 
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	*Format
 	// revert is the message at which the conversation ends; part, if not "", is the first part of it that is hidden.
 	revert, part string
 	// broken is the first line that the program cannot read; 0 if there is none.
@@ -92,7 +95,7 @@ func rowOf(record []byte) []byte {
 }
 
 // Detect claims a log whose first object is the row of a session.
-func (d *Dialect) Detect(first []dialect.Record) bool {
+func (d *Format) Detect(first []dialect.Record) bool {
 	return rowOf(dialect.FirstObject(first)) != nil
 }
 
@@ -126,8 +129,8 @@ type decoder struct {
 }
 
 // NewDecoder starts to decode a log.
-func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Dialect: d}
+func (d *Format) NewDecoder(b *session.Builder) dialect.Decoder {
+	r := &reader{Format: d}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, reader: r, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"message":`, `{"session":`}}, What: "row of a session", Log: "session of OpenCode",
@@ -135,7 +138,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 }
 
 // Continue implements dialect.Continuer: a message is read by itself.
-func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+func (d *Format) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.reader.reverted(b.Header().Raw)
 	dec.Continued()
@@ -262,7 +265,7 @@ func (r *reader) Path(_ *session.Tree, to int) []int {
 }
 
 // Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *Format) Time(raw []byte) session.Time {
 	if row := rawjson.Get(raw, "message"); row != nil {
 		return session.Time{Text: string(rawjson.Get(row, "time_created"))}
 	}

@@ -118,7 +118,7 @@ func file(p []byte) session.Part {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *Format) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
@@ -132,7 +132,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 }
 
 // Body decodes an entry.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *Format) Body(e session.Entry, raw []byte) (session.Body, error) {
 	info := rawjson.Get(rawjson.Get(raw, "message"), "data")
 	switch e.Kind {
 	case session.KindOpaque:

@@ -10,7 +10,7 @@ import (
 
 // Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
 // alone: to read messages it would have to load whole sessions.
-func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+func (d *Format) Peek(head, _ []byte, whole bool) dialect.Summary {
 	if whole {
 		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
 			if s.Prompt != "" || e.Role != session.RoleUser || isMeta(record) {

@@ -5,10 +5,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ session.Spender = (*Dialect)(nil)
+var _ session.Spender = (*Format)(nil)
 
 // Spent gives what an answer used, also that of a summary, which is no message here.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *Format) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Role != session.RoleAssistant {
 		return
 	}

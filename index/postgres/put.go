@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -55,7 +53,7 @@ const (
 
 // Changes implements index.Shared.
 func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mark index.Mark, err error) {
-	err = x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	err = x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		list, mark = nil, ""
 		from, err := x.begin(ctx, p)
 		if err != nil {
@@ -96,7 +94,7 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 		return none(rows.Err())
 	})
 	if err = refused(err); errors.Is(err, index.ErrReadOnly) {
-		if empty := x.db.Read(ctx, func(*pgxpool.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
+		if empty := x.db.Read(ctx, func(*pgdb.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
 			return nil, "", fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
 		}
 	}
@@ -130,13 +128,13 @@ func lesser(a, b string) string {
 }
 
 // begin gives the mark. It begins anew if the tables were made with another encoding, or in another server.
-func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err error) {
+func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error) {
 	var encoding int64
 	var now string
 	var ahead bool
 	err = p.QueryRow(ctx, sqlMark).Scan(&from, &encoding, &now, &ahead)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgdb.ErrNoRows):
 		return "0", nil
 	case err != nil:
 		return "", err
@@ -154,8 +152,8 @@ func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err er
 
 // Put implements index.Shared.
 func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Update) error {
-	return refused(x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+	return refused(x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
+		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 			if err := put(ctx, tx, updates); err != nil || mark == "" {
 				return err
 			}
@@ -190,8 +188,8 @@ func keysOf(updates []index.Update) (n int64) {
 
 // settle moves the keys that wait to the GIN index. If it cannot, because only the owner of the index may, searches read the list,
 // and the server moves them when it vacuums the table or when the list is full.
-func settle(ctx context.Context, p *pgxpool.Pool) {
-	batch := &pgx.Batch{}
+func settle(ctx context.Context, p *pgdb.Pool) {
+	batch := &pgdb.Batch{}
 	batch.Queue("select set_config('maintenance_work_mem', '256MB', true)") // for the keys of the whole list
 	batch.Queue("select gin_clean_pending_list('treeline_index.chunk_keys')")
 	_ = p.SendBatch(ctx, batch).Close()
@@ -204,7 +202,7 @@ type entry struct {
 	*index.Log
 }
 
-func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
+func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	var list []entry
 	var gone [][16]byte
 	for u := range updates {
@@ -224,7 +222,7 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	}
 	var models []string
 	var chunks [][]any
-	batch, overtaken := &pgx.Batch{}, false
+	batch, overtaken := &pgdb.Batch{}, false
 	for _, e := range list {
 		was, there := known[e.log]
 		if there != (e.Before != nil) || there && (was.generation != e.Before.Generation || was.size != e.Before.Size) {
@@ -263,8 +261,8 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	if len(chunks) == 0 {
 		return nil
 	}
-	_, err = tx.CopyFrom(ctx, pgx.Identifier{"treeline_index", "chunk"},
-		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgx.CopyFromRows(chunks))
+	_, err = tx.CopyFrom(ctx, pgdb.Identifier{"treeline_index", "chunk"},
+		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgdb.CopyFromRows(chunks))
 	return err
 }
 
@@ -275,7 +273,7 @@ type stamp struct {
 }
 
 // lock locks the rows that are to be changed.
-func lock(ctx context.Context, tx pgx.Tx, list []entry) (map[[16]byte]stamp, error) {
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry) (map[[16]byte]stamp, error) {
 	keys := make([][16]byte, len(list))
 	for i := range list {
 		keys[i] = list[i].log

@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // rare is how many chunks the inverted index may give for a query that is answered by it. If there are more, the newest logs very
@@ -63,8 +61,8 @@ type piece struct {
 
 // scanPieces reads the chunks for which a condition holds. A sequential scan is disabled for it, because the planner underestimates
 // what it costs to read the keys of all chunks. The two statements are one transaction.
-func scanPieces(ctx context.Context, p *pgxpool.Pool, condition string, args []any) (list []piece, err error) {
-	batch := &pgx.Batch{}
+func scanPieces(ctx context.Context, p *pgdb.Pool, condition string, args []any) (list []piece, err error) {
+	batch := &pgdb.Batch{}
 	batch.Queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
 	batch.Queue("select c.log, c.start, c.stop, c.flags from treeline_index.chunk c where "+condition, args...)
 	results := p.SendBatch(ctx, batch)
@@ -95,7 +93,7 @@ func scanPieces(ctx context.Context, p *pgxpool.Pool, condition string, args []a
 func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
 	sel.Order = index.OrderUsed
 	keys := q.Keys()
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, next = nil, nil
 		if sel.After != nil {
 			if r, ok := sel.After.Rest.(*rest); ok {
@@ -144,7 +142,7 @@ const restMost = 256
 
 // ofPieces gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
 // search mostly ends before the last.
-func ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
+func ofPieces(ctx context.Context, p *pgdb.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
 	if len(pieces) == 0 {
 		return nil, nil, nil
 	}
@@ -160,7 +158,7 @@ func ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces 
 	order := s.page(&sel)
 	rows, err := p.Query(ctx, "select l.log from treeline_index.log l"+s.clause()+order, s.args...)
 	if err == nil {
-		logs, err = pgx.CollectRows(rows, pgx.RowTo[[16]byte])
+		logs, err = pgdb.CollectRows(rows, pgdb.RowTo[[16]byte])
 	}
 	if err != nil {
 		return nil, nil, err
@@ -169,7 +167,7 @@ func ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces 
 }
 
 // next gives the next logs.
-func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []index.Found, next *index.Position, err error) {
+func (r *rest) next(ctx context.Context, p *pgdb.Pool, limit int) (list []index.Found, next *index.Position, err error) {
 	if limit <= 0 {
 		limit = len(r.logs)
 	}
@@ -192,7 +190,7 @@ func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []ind
 }
 
 // ofNewest looks at the next logs in the order of their last use.
-func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, keys *query.Keys) ([]index.Found, *index.Position, error) {
+func (x *Index) ofNewest(ctx context.Context, p *pgdb.Pool, sel index.Selection, keys *query.Keys) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
 	list, err := fetch(ctx, p, &s, s.page(&sel))
@@ -220,7 +218,7 @@ func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 }
 
 // fetch reads logs.
-func fetch(ctx context.Context, p *pgxpool.Pool, s *statement, order string) (list []index.Found, err error) {
+func fetch(ctx context.Context, p *pgdb.Pool, s *statement, order string) (list []index.Found, err error) {
 	rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
 	if err != nil {
 		return nil, err

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
@@ -136,7 +134,7 @@ func found(source string, entry []byte, chunks int) (*index.Found, error) {
 }
 
 // scan reads rows of source, entry and chunks.
-func scan(rows pgx.Rows, take func(*index.Found)) error {
+func scan(rows *pgdb.Rows, take func(*index.Found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var source string
@@ -159,7 +157,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 	var s statement
 	s.selects(&sel)
 	order := s.page(&sel)
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, err = fetch(ctx, p, &s, order)
 		return err
 	})
@@ -168,7 +166,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 
 // Count implements index.Shared.
 func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		var s statement
 		s.selects(&sel)
 		if q == nil {
@@ -201,12 +199,12 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 
 // Models implements index.Shared.
 func (x *Index) Models(ctx context.Context) (list []string, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, "select name from treeline_index.model order by name")
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		list, err = pgdb.CollectRows(rows, pgdb.RowTo[string])
 		return err
 	})
 	return list, err
@@ -215,7 +213,7 @@ func (x *Index) Models(ctx context.Context) (list []string, err error) {
 // IDs implements index.Shared.
 func (x *Index) IDs(ctx context.Context, l *index.Found, n int, take func(from int64, hash uint32)) error {
 	const sql = `select start, ids from treeline_index.chunk where log = $1 and n < $2 order by n`
-	return x.read(ctx, func(p *pgxpool.Pool) error {
+	return x.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sql, key(l.Source, l.Name), n)
 		if err != nil {
 			return err

@@ -45,7 +45,7 @@ var entrances = map[string]reflect.Type{
 // funcs are the functions of the templates that need no Site. Generated code calls them by these names, except for those in spelled.
 var funcs = template.FuncMap{
 	"plain": plain, "line": screen.OneLine, "clean": screen.Clean,
-	"number": wire.Number, "count": wire.Count, "size": wire.Size, "tokens": tokens, "dollars": dollars, "cost": cost,
+	"number": wire.Number, "count": wire.Count, "size": wire.Size, "tokens": wire.Short, "dollars": wire.Dollars, "cost": cost,
 	"anchor": Anchor, "element": elementID, "short": shortID,
 	"int64": func(n int) int64 { return int64(n) },
 	"next":  next, "beyond": beyond,
@@ -53,7 +53,7 @@ var funcs = template.FuncMap{
 }
 
 var spelled = map[string]string{
-	"line": "screen.OneLine", "clean": "screen.Clean", "number": "wire.Number", "count": "wire.Count", "size": "wire.Size",
+	"line": "screen.OneLine", "tokens": "wire.Short", "dollars": "wire.Dollars", "clean": "screen.Clean", "number": "wire.Number", "count": "wire.Count", "size": "wire.Size",
 	"anchor": "Anchor", "element": "elementID", "short": "shortID", "firstTexts": "first",
 }
 
@@ -524,6 +524,8 @@ func (c *compiler) call(id *parse.IdentifierNode, nodes []parse.Node, s scope) v
 		return condition(list, " || ")
 	case "lt":
 		return condition(exprs, " < ")
+	case "ge":
+		return condition(exprs, " >= ")
 	case "gt":
 		return condition(exprs, " > ")
 	case "len":

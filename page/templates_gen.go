@@ -119,10 +119,10 @@ func (o *output) writeBlock(d blockView) *output {
 			o.raw(`<a href="`).link(d.Self()).raw(`">`).raw(string(d17)).raw(`</a>`)
 		}
 		if d.Usage.Total != 0 {
-			o.raw(`<span title="`).text(d.Spent()).raw(`">`).text(tokens(d.Usage.Total)).raw(` tokens</span>`)
+			o.raw(`<span title="`).text(d.Spent()).raw(`">`).text(wire.Short(d.Usage.Total)).raw(` tokens</span>`)
 		}
 		if d.Usage.Cost != 0 {
-			o.raw(`<span>`).text(dollars(d.Usage.Cost)).raw(`</span>`)
+			o.raw(`<span>`).text(wire.Dollars(d.Usage.Cost)).raw(`</span>`)
 		}
 		if d.Estimate != 0 {
 			o.raw(`<span>about `).text(wire.Number(d.Estimate)).raw(` tokens</span>`)
@@ -300,10 +300,10 @@ func (o *output) writeChanges(d view) *output {
 func (o *output) writeChildsize(d *transcript.Child) *output {
 	o.text(wire.Count(d.Entries, "entry", "entries"))
 	if d.Tokens != 0 {
-		o.raw(` · `).text(tokens(d.Tokens)).raw(` tokens`)
+		o.raw(` · `).text(wire.Short(d.Tokens)).raw(` tokens`)
 	}
 	if d.Cost != 0 {
-		o.raw(` · `).text(dollars(d.Cost))
+		o.raw(` · `).text(wire.Dollars(d.Cost))
 	}
 	return o
 }
@@ -754,9 +754,9 @@ func (o *output) writeRelated(d view) *output {
 		o.raw(`</a>`)
 		if d3 := d1.Known; d3 != nil {
 			if d3.Tokens.Total != 0 {
-				o.raw(` <span class="faint">`).text(tokens(d3.Tokens.Total)).raw(` tokens`)
+				o.raw(` <span class="faint">`).text(wire.Short(d3.Tokens.Total)).raw(` tokens`)
 				if d3.Cost != 0 {
-					o.raw(` · `).text(dollars(d3.Cost))
+					o.raw(` · `).text(wire.Dollars(d3.Cost))
 				}
 				o.raw(`</span>`)
 			}
@@ -797,7 +797,7 @@ func (o *output) writeRunHtml(d view) *output {
 		if d1.Audit.ToolErrors != 0 {
 			o.raw(` <small class="bad">`).number(int64(d1.Audit.ToolErrors)).raw(` failed</small>`)
 		}
-		o.raw(`</b></div><div class="card">Tokens<b>`).text(tokens(d1.Audit.Tokens.Total)).raw("</b></div></div>\n")
+		o.raw(`</b></div><div class="card">Tokens<b>`).text(wire.Short(d1.Audit.Tokens.Total)).raw("</b></div></div>\n")
 		if d7 := d1.Faults(); len(d7) != 0 {
 			o.raw(`<details class="banner" open><summary>`).text(wire.Count(len(d7), "finding", "findings")).raw(`</summary><ul>`)
 			for _, d10 := range d7 {
@@ -1017,7 +1017,7 @@ func (o *output) writeSessionsHtml(d view) *output {
 				o.raw(`</td><td class="num hide">`)
 				if d17 := d10.Known; d17 != nil {
 					if d17.Tokens.Total != 0 {
-						o.text(tokens(d17.Tokens.Total))
+						o.text(wire.Short(d17.Tokens.Total))
 					}
 				}
 				o.raw(`</td><td class="num hide">`)
@@ -1027,17 +1027,21 @@ func (o *output) writeSessionsHtml(d view) *output {
 				o.raw(`</td></tr>`)
 			}
 			o.raw("\n</tbody></table></div>\n<p class=\"foot\">")
-			if len(d.Page.(sessionsView).Rows) == d.Page.(sessionsView).Matched {
+			if d.Page.(sessionsView).Matched < 0 {
+				o.text(wire.Number(int64(len(d.Page.(sessionsView).Rows)))).raw(` of many sessions`)
+			} else if len(d.Page.(sessionsView).Rows) == d.Page.(sessionsView).Matched {
 				o.text(wire.Count(d.Page.(sessionsView).Matched, "session", "sessions"))
 			} else {
 				o.text(wire.Number(int64(len(d.Page.(sessionsView).Rows)))).raw(` of `).text(wire.Count(d.Page.(sessionsView).Matched, "session", "sessions"))
 			}
-			if d.Page.(sessionsView).Narrowed() {
+			if d.Page.(sessionsView).Narrowed() && (d.Page.(sessionsView).Total >= 0) {
 				o.raw(`, `).text(wire.Number(int64(d.Page.(sessionsView).Total))).raw(` in all`)
 			}
-			o.raw(` · `).text(tokens(d.Page.(sessionsView).Tokens)).raw(` tokens`)
+			if d.Page.(sessionsView).Tokens != 0 || (d.Page.(sessionsView).Total >= 0) {
+				o.raw(` · `).text(wire.Short(d.Page.(sessionsView).Tokens)).raw(` tokens`)
+			}
 			if d19 := d.Page.(sessionsView).Cost; d19 != 0 {
-				o.raw(` · `).text(dollars(d19))
+				o.raw(` · `).text(wire.Dollars(d19))
 			}
 			if d20 := d.Page.(sessionsView).MoreLink(); d20 != "" {
 				o.raw(` · <a href="`).link(d20).raw(`" data-does="Show more sessions">show more</a>`)
@@ -1046,7 +1050,11 @@ func (o *output) writeSessionsHtml(d view) *output {
 			}
 			o.raw("</p>\n")
 		} else {
-			o.raw(`<div class="empty"><p>No session matches these filters. There are `).text(wire.Count(d.Page.(sessionsView).Total, "session", "sessions")).raw(` in all.</p><p><a href="`).link(d.Link()).raw(`">Show all sessions</a></p></div>`)
+			o.raw(`<div class="empty"><p>No session matches these filters.`)
+			if d.Page.(sessionsView).Total >= 0 {
+				o.raw(` There are `).text(wire.Count(d.Page.(sessionsView).Total, "session", "sessions")).raw(` in all.`)
+			}
+			o.raw(`</p><p><a href="`).link(d.Link()).raw(`">Show all sessions</a></p></div>`)
 		}
 		o.raw("\n</div>")
 	}
@@ -1072,17 +1080,17 @@ func (o *output) writeSide(d view) *output {
 		}
 		o.raw("\n<h2>Session</h2><dl><dt>Branches</dt><dd>").text(wire.Number(int64(d1.Branches))).raw(`</dd><dt>Messages</dt><dd>`).text(wire.Number(int64(d1.Messages))).raw(`</dd>`)
 		if d1.Tokens.Total != 0 {
-			o.raw(`<dt>Tokens</dt><dd>`).text(tokens(d1.Tokens.Total)).raw(`</dd>`)
+			o.raw(`<dt>Tokens</dt><dd>`).text(wire.Short(d1.Tokens.Total)).raw(`</dd>`)
 		}
 		if d1.Cost != 0 {
-			o.raw(`<dt>Cost</dt><dd>`).text(dollars(d1.Cost)).raw(`</dd>`)
+			o.raw(`<dt>Cost</dt><dd>`).text(wire.Dollars(d1.Cost)).raw(`</dd>`)
 		}
 		{
 			d5 := d1.TasksUsed()
 			if d5.Tokens.Total != 0 {
-				o.raw(`<dt>Sub-agents</dt><dd title="not in the numbers above">+ `).text(tokens(d5.Tokens.Total)).raw(` tokens`)
+				o.raw(`<dt>Sub-agents</dt><dd title="not in the numbers above">+ `).text(wire.Short(d5.Tokens.Total)).raw(` tokens`)
 				if d5.Cost != 0 {
-					o.raw(`<br>+ `).text(dollars(d5.Cost))
+					o.raw(`<br>+ `).text(wire.Dollars(d5.Cost))
 				}
 				o.raw(`</dd>`)
 			}
@@ -1173,7 +1181,7 @@ func (o *output) writeStep(d runStep) *output {
 	}
 	o.raw(`</span><span class="num faint">`)
 	if d2 := d.Usage; d2 != nil {
-		o.text(tokens(d2.Total)).raw(` tokens · `)
+		o.text(wire.Short(d2.Total)).raw(` tokens · `)
 	}
 	return o.text(d.Took()).raw(`</span>`)
 }
@@ -1341,7 +1349,7 @@ func (o *output) writeUsageHtml(d view) *output {
 		for _, d10 := range d1.Filters() {
 			o.raw(`<a class="chip" href="`).link(d10.Href).raw(`" aria-current="true" title="remove this filter">`).text(screen.OneLine(d10.Text, 50)).raw(` ×</a>`)
 		}
-		o.raw("</nav>\n<div class=\"cards\"><div class=\"card\">Cost<b>").text(cost(d1.Stats.Cost)).raw(`</b></div><div class="card">Tokens<b>`).text(tokens(d1.Stats.Tokens.Total)).raw(`</b></div><div class="card">Sessions<b>`)
+		o.raw("</nav>\n<div class=\"cards\"><div class=\"card\">Cost<b>").text(cost(d1.Stats.Cost)).raw(`</b></div><div class="card">Tokens<b>`).text(wire.Short(d1.Stats.Tokens.Total)).raw(`</b></div><div class="card">Sessions<b>`)
 		o.text(wire.Number(int64(d1.Stats.Sessions))).raw(`</b></div><div class="card">Input from cache<b>`).number(int64(d1.Cached())).raw(" %</b></div></div>\n")
 		if d11 := d1.NoCost(); d11 != "" {
 			o.raw(`<p class="foot">No cost is recorded by `).raw(string(plain(d11))).raw(`.</p>`)
@@ -1383,8 +1391,8 @@ func (o *output) writeUsageHtml(d view) *output {
 					o.raw(`<span class="faint">(not recorded)</span>`)
 				}
 				o.raw(`</td><td class="hide">`).raw(string(d23.Meter)).raw(`</td><td class="num hide">`).text(wire.Number(int64(d23.Sessions))).raw(`</td><td class="num hide">`).text(wire.Number(int64(d23.Messages))).raw(`</td><td class="num hide">`)
-				o.text(tokens(d23.Tokens.Input)).raw(`</td><td class="num hide">`).text(tokens(d23.Tokens.Output)).raw(`</td><td class="num hide">`).text(tokens(d23.Tokens.CacheRead)).raw(`</td><td class="num">`).text(tokens(d23.Tokens.Total))
-				o.raw(`</td><td class="num">`).text(cost(d23.Cost)).raw("</td></tr>\n")
+				o.text(wire.Short(d23.Tokens.Input)).raw(`</td><td class="num hide">`).text(wire.Short(d23.Tokens.Output)).raw(`</td><td class="num hide">`).text(wire.Short(d23.Tokens.CacheRead)).raw(`</td><td class="num">`)
+				o.text(wire.Short(d23.Tokens.Total)).raw(`</td><td class="num">`).text(cost(d23.Cost)).raw("</td></tr>\n")
 			}
 			o.raw(`</tbody></table></div>`)
 			if d24 := d19.More; d24 != 0 {

@@ -56,7 +56,7 @@ const (
 	sqlChunks = `insert into treeline_index.chunk (log, n, id, start, stop, flags, whole, ids) select * from
 		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])`
 
-	sqlSegment = `insert into treeline_index.segment (segment, first, bits, chunks, ids) values ($1, $2, $3, $4, $5)`
+	sqlSegment = `insert into treeline_index.segment (segment, first, last, bits, chunks, ids) values ($1, $2, $3, $4, $5, $6)`
 
 	sqlBuckets = `insert into treeline_index.posting (segment, bucket, data) select $1, * from unnest($2::integer[], $3::bytea[])`
 )
@@ -341,7 +341,7 @@ func (r *chunkRows) queue(batch *pgx.Batch, ids []int64) {
 
 // queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
 func queueSegment(batch *pgx.Batch, number int64, width int, ids []int64) {
-	batch.Queue(sqlSegment, number, ids[0], width, len(ids), ids)
+	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
 }
 
 func queueBuckets(batch *pgx.Batch, segment int64, list []bucket) {

@@ -216,14 +216,17 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 		terms := q.TermKeys()
 		n.With = make([]int, len(terms))
 		for i := range terms {
-			var s statement
-			s.selects(&sel)
-			condition := s.keys(&terms[i])
-			if condition == "" {
+			ids, some, err := lookup(ctx, p, &terms[i])
+			if err != nil {
+				return err
+			}
+			if !some {
 				n.With[i] = n.Chunks
 				continue
 			}
-			s.where = append(s.where, "("+condition+" or c.whole)")
+			var s statement
+			s.selects(&sel)
+			s.and("c.id = any(%s)", ids)
 			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
 			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
 				return err

@@ -3,10 +3,10 @@ package server
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
@@ -38,7 +38,7 @@ func (r *request) runRows(opt treeline.RunListOptions) (good []treeline.RunRow, 
 		}
 		good = append(good, row)
 	}
-	slices.SortStableFunc(good, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
+	sorting.By(good, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
 	return good, problems, err
 }
 

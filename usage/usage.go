@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -317,7 +318,7 @@ func (s *summing) list(key Key) []Group {
 	for name, g := range s.groups[key] {
 		list = append(list, Group{name, g.Amount})
 	}
-	slices.SortFunc(list, func(a, b Group) int {
+	sorting.By(list, func(a, b Group) int {
 		if key == Day {
 			return strings.Compare(a.Name, b.Name)
 		}

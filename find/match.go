@@ -53,7 +53,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	if m.b, err = m.s.f.m.Open(t.row.Source.Root.Sessions); err != nil {
 		return nil, err
 	}
-	if m.s.f.shared != nil {
+	if m.s.f.beside() {
 		if m.b, err = snapshotOf(ctx, m.b, t.row.Log); err != nil {
 			if errors.Is(err, backend.ErrNotExist) {
 				err = nil // removed meanwhile
@@ -278,6 +278,7 @@ func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 // header matches the title of a session.
 func (m *matcher) header(h session.Header) {
 	m.texts = m.texts[:0]
+	h.Title = string(m.rewritten([]byte(h.Title)))
 	headerTexts(h, m.take)
 	found, ok := m.q.Match(m.texts)
 	// The title slot before a header is a record, too: it has given this hit already.
@@ -297,7 +298,7 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	if o.Labelled && (label == "" || o.Label != "" && !strings.EqualFold(label, o.Label)) {
 		return
 	}
-	m.texts = m.texts[:0]
+	m.texts, raw = m.texts[:0], m.rewritten(raw)
 	codec := m.row.Dialect.Codec().EntryCodec
 	if m.log != nil {
 		codec = m.log.Dialect.Codec().EntryCodec
@@ -315,6 +316,14 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	m.add(Hit{
 		Entry: e.ID, Type: e.Type, Kind: e.Kind, Role: e.Role, Time: codec.Time(raw), Label: label, OnPath: m.onPath[e.Index],
 	}, found)
+}
+
+// rewritten is a record as Options.Rewrite wants it.
+func (m *matcher) rewritten(record []byte) []byte {
+	if m.s.opt.Rewrite == nil {
+		return record
+	}
+	return m.s.opt.Rewrite(record)
 }
 
 func (m *matcher) take(f query.Field, text string) {

@@ -224,7 +224,7 @@ func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 
 // runRecord matches one record. The Line of its hit is the record's offset until describeRun counts the lines.
 func (m *matcher) runRecord(row *Run, record []byte, at int64) {
-	m.texts = m.texts[:0]
+	m.texts, record = m.texts[:0], m.rewritten(record)
 	runTexts(record, m.take)
 	found, ok := m.q.Match(m.texts)
 	if !ok {

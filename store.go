@@ -174,6 +174,9 @@ func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, e
 	return watch.Watch(ctx, s.Machine, opt)
 }
 
+// Listen hears that sessions changed, and not how. It costs nothing while nothing happens; see watch.Listen.
+func (s *Store) Listen(ctx context.Context) (*Listener, error) { return watch.Listen(ctx, s.Machine) }
+
 // Convert makes a session of another dialect from the one at a path, which is only read.
 func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {
 	return convert.File(ctx, s.Store, path, opt)

@@ -201,6 +201,9 @@ const (
 	ChangeProblem   = watch.KindProblem
 )
 
+// Listener hears that sessions changed; see Store.Listen.
+type Listener = watch.Listener
+
 // ConvertOptions say what a session is converted to.
 type ConvertOptions = convert.Options
 

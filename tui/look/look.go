@@ -60,6 +60,8 @@ type Open struct {
 	Path string
 	// Entry is where it opens; "" is the leaf.
 	Entry string
+	// Context opens it at what the model sees.
+	Context bool
 }
 
 // Back asks for the screen before this one. The first screen has none: the program stays.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,8 +9,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/tui/look"
+	"github.com/treeline-dev/treeline/tui/view"
 )
 
 // program is the screens on top of each other, what is asked at the moment, and the last line. It implements tea.Model.
@@ -218,7 +222,12 @@ func (p *program) open(o look.Open) tea.Cmd {
 		if err != nil {
 			return opened{path: o.Path, err: err}
 		}
-		return opened{path: o.Path, screen: p.Session(p.ctx, s, o)}
+		return opened{path: o.Path, screen: view.New(p.ctx, s, view.Options{
+			Store: p.Store, Palette: p.palette, Zone: p.Zone, Home: p.Home, Entry: session.EntryID(o.Entry), Context: o.Context,
+			Rows: func(ctx context.Context) ([]treeline.Row, error) {
+				return p.Store.Catalogue(ctx, treeline.RefreshOptions{})
+			},
+		})}
 	}
 }
 
@@ -299,6 +308,15 @@ func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
 // keys are the actions of the screen, then those of the program.
 func (p *program) keys() []look.Key {
 	keys := p.top().Keys()
+	if at, ok := p.top().(look.Pointer); ok && p.Pick {
+		keys = append([]look.Key{{Keys: []string{"enter"}, Name: "pick", Help: "print the session and this entry, and end", Run: func() tea.Cmd {
+			t, ok := at.Target()
+			if !ok {
+				return nil
+			}
+			return look.Send(pick{Choice{Path: t.Path, ID: t.ID, Entry: t.Entry}})
+		}}}, keys...)
+	}
 	n := len(keys)
 	for _, k := range p.own() {
 		taken := func(key string) bool {

@@ -342,7 +342,7 @@ func age(t, now time.Time) string {
 	case d < 100*24*time.Hour:
 		return fmt.Sprintf("%d d", int(d.Hours()/24))
 	case now.Year() == t.Year():
-		return t.Local().Format("2 Jan")
+		return t.In(now.Location()).Format("2 Jan")
 	}
-	return t.Local().Format("2006")
+	return t.In(now.Location()).Format("2006")
 }

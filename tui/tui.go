@@ -36,8 +36,6 @@ type Options struct {
 	// Browse opens the session with an id in a browser, and gives the address, also with an error if there is one. nil leaves the
 	// action out.
 	Browse func(ctx context.Context, id string) (url string, err error)
-	// Session makes the screen of a session that is open.
-	Session func(ctx context.Context, s *treeline.Session, at look.Open) look.Screen
 	// Archive: the sessions are those of an archive. They cannot be removed, and agents continue copies of them.
 	Archive bool
 	// Agents are the names of those that can continue a session.
@@ -48,8 +46,9 @@ type Options struct {
 	Filter string
 	// Home is the user's folder, which is shown as ~.
 	Home string
-	// Clock is the time; nil is that of the machine.
+	// Clock is the time; nil is that of the machine. Zone is for days and times; nil is the local one.
 	Clock func() time.Time
+	Zone  *time.Location
 	// Input and Output are the terminal, Environ its environment. Colours: it has colours, and the user wants them.
 	Input   io.Reader
 	Output  io.Writer
@@ -75,6 +74,9 @@ type Choice struct{ Path, ID, Entry string }
 func Run(ctx context.Context, opt Options) (Result, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
+	}
+	if opt.Zone == nil {
+		opt.Zone = time.Local
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -130,4 +132,4 @@ type desk struct {
 }
 
 // now is the time in the user's zone.
-func (d *desk) now() time.Time { return d.Clock().Local() }
+func (d *desk) now() time.Time { return d.Clock().In(d.Zone) }

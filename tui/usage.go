@@ -49,7 +49,7 @@ func (u *usageScreen) Init() tea.Cmd { return u.sum() }
 func (u *usageScreen) sum() tea.Cmd {
 	u.stamp++
 	u.loading = true
-	stamp, opt := u.stamp, treeline.StatsOptions{}
+	stamp, opt := u.stamp, treeline.StatsOptions{Zone: u.Zone}
 	if days := spans[u.span].days; days > 0 {
 		opt.Filter.Since = u.now().AddDate(0, 0, -days)
 	}

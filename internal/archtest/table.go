@@ -204,7 +204,7 @@ var importTable = []row{
 	{packages: "tui/view", may: ". session logtree place transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
 		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
 		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
-	{packages: "tui", may: ". convert index place store usage wire tui/look internal/screen", modules: "charm.land/bubbletea/v2",
+	{packages: "tui", may: ". session convert index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
 	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
 		modules: "github.com/modelcontextprotocol/go-sdk",
@@ -212,7 +212,6 @@ var importTable = []row{
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
 			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo",
-			"repair trash push history wire export rpc server server/* tui tui/* internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

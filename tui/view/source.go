@@ -257,11 +257,22 @@ func (s *source) search(ctx context.Context, needle string, from session.EntryID
 		}
 		e := t.At(at)
 		v, err := r.Look(e)
-		if err == nil && saysParts(v.Parts, needle) {
+		if err == nil && (saysParts(v.Parts, needle) || contains(summary(v.Body), needle)) {
 			return e.ID, nil
 		}
 	}
 	return "", fmt.Errorf("%q: %w", needle, errNowhere)
+}
+
+// summary is the text of a body that has no parts.
+func summary(b session.Body) string {
+	switch b := b.(type) {
+	case session.Compaction:
+		return b.Summary
+	case session.BranchSummary:
+		return b.Summary
+	}
+	return ""
 }
 
 // saysParts reports whether parts have a text, whatever its case.

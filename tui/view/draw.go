@@ -27,9 +27,19 @@ func (v *viewer) layout(width int) layout {
 	return layout{text: width}
 }
 
+// leastWidth and leastHeight are the size of the smallest frame. On a smaller terminal its upper left corner is shown.
+const leastWidth, leastHeight = 20, 3
+
 // Draw implements look.Screen.
 func (v *viewer) Draw(width, height int) string {
-	width, height = max(width, 20), max(height, 3)
+	if width < leastWidth || height < leastHeight {
+		lines := strings.Split(v.Draw(max(width, leastWidth), max(height, leastHeight)), "\n")
+		lines = lines[:max(min(len(lines), height), 0)]
+		for n := range lines {
+			lines[n] = look.Fill(lines[n], width)
+		}
+		return strings.Join(lines, "\n")
+	}
 	v.width, v.height = width, height
 	l := v.layout(width)
 	v.tree.height = height - 1
@@ -114,8 +124,8 @@ func (v *viewer) progress() [][]run {
 	case v.gone != "":
 		return [][]run{{{" not up to date ", failure}}}
 	case v.mode == model && v.tokens > 0:
-		tokens := "about " + wire.Short(v.tokens) + " tokens"
-		return say(wire.Count(v.total, "message", "messages")+", "+tokens, tokens)
+		tokens := wire.Short(v.tokens) + " tokens"
+		return say(wire.Count(v.total, "message", "messages")+", about "+tokens, "about "+tokens, tokens)
 	case v.mode == changes && len(v.files) > 0:
 		more, less := 0, 0
 		for n := range v.files {
@@ -235,6 +245,7 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	}
 	at := rows[m.Y-1]
 	v.pane.cur = at.item
+	v.tree.follow(v)
 	switch act := v.pane.lines(at)[at.line].click.(type) {
 	case fold:
 		return v.foldHere()
@@ -248,7 +259,6 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	case goOn:
 		return v.enterBranch(act.branch)
 	}
-	v.tree.follow(v)
 	return nil
 }
 

@@ -189,8 +189,13 @@ func (v *viewer) show(id session.EntryID) tea.Cmd {
 		return tea.Batch(v.load(job{kind: jobEnd}), v.outline())
 	}
 	if v.mode == changes {
-		v.mode = everything
-	} else if !elsewhere && v.pane.find(string(id), id) >= 0 {
+		if elsewhere {
+			return tea.Batch(v.load(job{kind: jobBegin}), v.outline())
+		}
+		v.wantRow()
+		return nil
+	}
+	if !elsewhere && v.pane.find(string(id), id) >= 0 {
 		v.goTo(id)
 		if v.want != "" {
 			v.showMatch()
@@ -270,7 +275,7 @@ func (v *viewer) enterBranch(b transcript.Branch) tea.Cmd {
 		v.leaf = nil
 	}
 	if v.mode == model {
-		v.mode, v.at = everything, ""
+		v.enterMode(everything)
 	}
 	v.tree.want = b.First
 	return tea.Batch(v.load(job{jobShow, b.First}), v.outline())
@@ -311,11 +316,13 @@ func (v *viewer) remade(n int) *item {
 func (v *viewer) layOut(n int) tea.Cmd {
 	it := v.remade(n)
 	v.pane.items[n] = it
-	if v.pane.top.item == n && v.pane.cur == n { // its beginning is what is known of it
+	if v.pane.top.item == n { // its beginning is what is known of it
 		v.pane.top = v.pane.begin(n)
 	}
 	v.pane.settle()
-	v.pane.reveal()
+	if from, to, _, ends := v.pane.rows(n); from < 0 || to-from < 3 && !ends {
+		v.pane.reveal()
+	}
 	if it.block != nil && v.isOpen(it.key) && isCut(it.block) && it.id != "" && v.mode != model {
 		return v.load(job{jobWhole, it.id})
 	}
@@ -415,9 +422,7 @@ func (v *viewer) setMode(m mode) tea.Cmd {
 	if v.back != nil {
 		here = *v.back
 	}
-	v.mode, v.at, v.back = m, "", nil
-	v.pane = pane{width: v.pane.width, height: v.pane.height}
-	v.note = "reading …"
+	v.enterMode(m)
 	switch m {
 	case model:
 		v.at, v.back = here, &here
@@ -426,6 +431,13 @@ func (v *viewer) setMode(m mode) tea.Cmd {
 		v.back = &here
 	}
 	return v.load(job{jobShow, here})
+}
+
+// enterMode forgets what was shown in another mode.
+func (v *viewer) enterMode(m mode) {
+	v.mode, v.at, v.back = m, "", nil
+	v.pane = pane{width: v.pane.width, height: v.pane.height}
+	v.note = "reading …"
 }
 
 func (v *viewer) escape() tea.Cmd {
@@ -468,8 +480,8 @@ func (v *viewer) showMatch() tea.Cmd {
 		return nil
 	}
 	v.pane.top = at
-	v.pane.settle()
 	v.pane.scroll(-min(v.pane.height/3, 5)) // with what stands before it
+	v.pane.settle()
 	return nil
 }
 
@@ -492,7 +504,12 @@ func (v *viewer) chooseLabel() tea.Cmd {
 		options[n] = look.Option{Name: l.name, Note: string(l.entry)}
 	}
 	labels := v.facts.labels
-	return look.Send(look.Choose{Question: "Go to which label?", Options: options, Then: func(n int) tea.Cmd { return v.show(labels[n].entry) }})
+	return look.Send(look.Choose{Question: "Go to which label?", Options: options, Then: func(n int) tea.Cmd {
+		if v.mode == changes {
+			v.enterMode(everything)
+		}
+		return v.show(labels[n].entry)
+	}})
 }
 
 func (v *viewer) chooseRelative() tea.Cmd {
@@ -541,7 +558,7 @@ func (v *viewer) enter() tea.Cmd {
 	case it == nil:
 		return nil
 	case it.file != nil && it.id != "":
-		v.back = nil
+		v.enterMode(everything)
 		return v.show(it.id)
 	case it.block == nil && it.fork != nil && len(it.fork.Branches) > 0:
 		return v.enterBranch(it.fork.Branches[0])

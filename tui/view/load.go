@@ -381,7 +381,7 @@ func (v *viewer) found(m found) tea.Cmd {
 	}
 	v.want, v.hit = m.entry, m.entry
 	if v.mode != everything {
-		v.mode, v.at = everything, ""
+		v.enterMode(everything)
 	}
 	return v.show(m.entry)
 }

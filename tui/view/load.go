@@ -271,6 +271,9 @@ func (v *viewer) watch() tea.Cmd {
 // wait waits for the next change.
 func (v *viewer) wait() tea.Cmd {
 	return func() tea.Msg {
+		if v.ctx.Err() != nil {
+			return nil
+		}
 		select {
 		case <-v.told:
 			return v.to(told{})

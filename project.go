@@ -36,6 +36,21 @@ func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (str
 	return sum.CWD(), nil
 }
 
+// Here gives the project of the working directory: the directory whose sessions are meant there, or "" if it has none. The catalogue is brought
+// up to date first.
+func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
+	rows, err := s.Catalogue(ctx, opt)
+	if err != nil {
+		return "", err
+	}
+	dir := s.Project(rows)
+	rows = place.Drop(s.InDir(dir, rows), func(r *Row) bool { return r.Err != nil })
+	if len(rows) == 0 {
+		return "", nil
+	}
+	return dir, nil
+}
+
 // OwnerOf gives the path of the session in whose folder the log at a path lies; "" for none.
 func (s *Store) OwnerOf(path string) string {
 	at, err := s.Locate(path)

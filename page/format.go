@@ -7,37 +7,19 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
-
-// funcs are the functions of the templates that need no Site.
-var funcs = template.FuncMap{
-	"plain":   plain,
-	"line":    screen.OneLine,
-	"clean":   screen.Clean,
-	"number":  wire.Number,
-	"count":   wire.Count,
-	"size":    wire.Size,
-	"tokens":  wire.Short,
-	"dollars": wire.Dollars,
-	"cost":    cost,
-	"anchor":  Anchor,
-	"element": elementID,
-	"took":    wire.Took,
-	"int64":   func(n int) int64 { return int64(n) },
-	"short":   shortID,
-	"next":    func(i int) int { return i + 1 },
-
-	"first":      first[session.Problem],
-	"firstTexts": first[string],
-	"beyond":     func(n int) int { return max(n-mostProblems, 0) },
-}
 
 // mostProblems is how many problems a page lists.
 const mostProblems = 50
 
 func first[T any](list []T) []T { return list[:min(len(list), mostProblems)] }
+
+// beyond counts the problems of a list that a page leaves out.
+func beyond(n int) int { return max(n-mostProblems, 0) }
+
+// next is the number of the item with an index.
+func next(i int) int { return i + 1 }
 
 // plain shows a text that comes from a log.
 func plain(s string) template.HTML {

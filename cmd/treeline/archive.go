@@ -20,7 +20,7 @@ import (
 
 // withStore are the commands that read or append, by their path below treeline. They work on an archive as on this machine.
 var withStore = strings.Fields(`ls sources show tree context search stats watch pick check export new append branch label rename fork convert
-	resume serve rpc run/ls run/show run/audit run/diff`)
+	resume serve rpc mcp run/ls run/show run/audit run/diff`)
 
 // drivers gives the same ones at each call: what they open shares connections. The tokens of servers are in treeline's own
 // folder.

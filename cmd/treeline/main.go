@@ -121,9 +121,7 @@ func (a *app) root() *cobra.Command {
 		return help(cmd, args)
 	}
 	root.SuggestionsMinimumDistance = 2
-	root.Version = versionLine()
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.InitDefaultVersionFlag() // also for "treeline help"
+	a.addVersion(root)
 	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -139,7 +137,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "Archives:", a.pushCommand(), a.pullCommand())
 	add(root, "Runs:", a.runCommand())
-	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
+	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.mcpCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
 	a.addSource(root)
 	a.addStore(root)

@@ -20,10 +20,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/server"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/tui"
-	"github.com/treeline-dev/treeline/tui/look"
-	"github.com/treeline-dev/treeline/tui/view"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -79,12 +76,6 @@ func (a *app) tui(ctx context.Context, opt tui.Options) (tui.Result, error) {
 	opt.Store, opt.Archive, opt.Agents, opt.Home, opt.Clock = s, a.archive != "", launchable(), a.home(), a.clock
 	opt.Environ, opt.Colours = os.Environ(), a.colours()
 	opt.Command, opt.Browse = t.command, t.browse
-	opt.Session = func(ctx context.Context, sess *treeline.Session, at look.Open) look.Screen {
-		return view.New(ctx, sess, view.Options{
-			Store: s, Palette: look.Colours(opt.Colours), Home: opt.Home, Entry: session.EntryID(at.Entry),
-			Rows: func(ctx context.Context) ([]treeline.Row, error) { return s.Catalogue(ctx, treeline.RefreshOptions{}) },
-		})
-	}
 	result, err := tui.Run(ctx, opt)
 	a.close = append(slices.Clone(t.viewer.close), a.close...) // before the store
 	for _, text := range t.notices {

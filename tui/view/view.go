@@ -40,6 +40,8 @@ type Options struct {
 	Home string
 	// Entry is where the screen opens; "" is the end.
 	Entry session.EntryID
+	// Context: the screen opens with what the model sees there.
+	Context bool
 }
 
 // mode is what the right side shows.
@@ -127,8 +129,18 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	if opt.Entry != "" && v.src.knows(opt.Entry) {
 		v.show(opt.Entry)
 	}
+	if opt.Context {
+		at := opt.Entry
+		if at == "" {
+			at = v.facts.leaf
+		}
+		v.mode, v.at, v.back, v.job = model, at, &at, job{kind: jobEnd}
+	}
 	return v
 }
+
+// Target implements look.Pointer.
+func (v *viewer) Target() (look.Target, bool) { return v.target() }
 
 // Init implements look.Screen.
 func (v *viewer) Init() tea.Cmd {

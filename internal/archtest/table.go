@@ -215,7 +215,6 @@ var importTable = []row{
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
-			"repair trash push history wire export rpc server server/* tui tui/* internal/rawjson internal/screen internal/demo",
 			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

@@ -113,7 +113,9 @@ func TestFrameIsCheap(t *testing.T) {
 	}{
 		{"entries", func() *treeline.Session { return log(t, talk(50_000)...) }, "g pgdown"},
 		{"rows", func() *treeline.Session { return log(t, talk(50_000)...) }, "tab g pgdown"},
-		{"text", func() *treeline.Session { return log(t, said("a", "", "user", strings.Repeat("Some words. ", 900_000))) }, "g e pgdown"},
+		{"text", func() *treeline.Session {
+			return log(t, said("a", "", "user", strings.Repeat("Some words. ", 900_000)))
+		}, "g e pgdown"},
 		{"branches", func() *treeline.Session { return star(t, 10_000) }, "tab g pgdown"},
 		{"diff", func() *treeline.Session { return bigDiff(t, 20_000) }, "4 pgdown"},
 	} {

@@ -19,7 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-var update = flag.Bool("update", false, "write the golden frames of this package anew")
+var update = flag.Bool("update-frames", false, "write the golden frames of this package anew")
 
 // rider is a program with one screen. It runs commands at once, in the order in which they are given.
 type rider struct {
@@ -182,7 +182,7 @@ func catalogue(s *treeline.Store) func(context.Context) ([]treeline.Row, error) 
 func (r *rider) golden(name, frame string) {
 	r.t.Helper()
 	for n, l := range strings.Split(frame, "\n") {
-		if w := look.Width(l); w != r.width {
+		if w := look.Width(strings.ReplaceAll(l, "␛", "\x1b")); w != r.width {
 			r.t.Errorf("%s: line %d has %d columns: %q", name, n, w, l)
 		}
 	}

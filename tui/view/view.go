@@ -127,7 +127,7 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	v.tree.folded = map[session.EntryID]bool{}
 	v.job = job{kind: jobEnd}
 	if opt.Entry != "" && v.src.knows(opt.Entry) {
-		v.show(opt.Entry)
+		v.show(opt.Entry) // Init loads what it asks for
 	}
 	if opt.Context {
 		at := opt.Entry

@@ -242,6 +242,8 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		cmd = v.related(msg)
 	case told:
 		cmd = tea.Batch(v.renew(), v.wait())
+	case prompted:
+		cmd = v.prompted(msg)
 	case found:
 		cmd = v.found(msg)
 	}

@@ -42,7 +42,7 @@ func all(t testing.TB, s *treeline.Session, m transcript.Mode) (list []session.E
 
 // Going through a session, by any key and in both directions, passes every block once, in order.
 func TestPassesEveryBlock(t *testing.T) {
-	s := generated(t, gen.Options{Seed: 3, Entries: 1500, Branches: 12})
+	s := generated(t, gen.Options{Seed: 3, Entries: 1000, Branches: 8})
 	for _, c := range []struct {
 		mode            string
 		of              transcript.Mode
@@ -201,6 +201,45 @@ func TestTree(t *testing.T) {
 	r.sees("▌├─● Round at the end.                     ▸5")
 	r.press("e")
 	r.sees("│ ● Done, but two")
+}
+
+// J and K go from prompt to prompt. What the agent says in the name of the user is none.
+func TestPrompts(t *testing.T) {
+	for _, file := range []string{"claude/testdata/claude/commands-and-errors", "claude/testdata/claude/compaction", "codex/testdata/codex/calls"} {
+		sess := openFile(t, filepath.Join("../../dialect", file+".jsonl"))
+		w, err := transcript.New(sess, nil).Window(t.Context(), transcript.Request{First: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []session.EntryID
+		for _, b := range w.Blocks {
+			if b.Prompt {
+				want = append(want, b.ID)
+			}
+		}
+		r := ride(t, sess, Options{}, 80, 24)
+		r.press("g")
+		var got []session.EntryID
+		if r.v.current().block.Prompt {
+			got = append(got, r.v.here())
+		}
+		for {
+			at := r.v.here()
+			if r.press("J"); r.v.here() == at {
+				break
+			}
+			got = append(got, r.v.here())
+		}
+		if d := cmp.Diff(want, got); d != "" || len(want) == 0 {
+			t.Errorf("%s: %s", file, d)
+		}
+		for range len(want) - 1 {
+			r.press("K")
+		}
+		if r.v.here() != want[0] {
+			t.Errorf("%s: K leads to %s", file, r.v.here())
+		}
+	}
 }
 
 // What the model sees ends at the entry under the cursor, with an estimate of its tokens.

@@ -56,9 +56,10 @@ const (
 	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
 	// update goes on where it was.
 	changesMost = 1024
-	// putBytes and putLogs are how much is put in one transaction.
-	putBytes = 4 << 20
-	putLogs  = 64
+	// putKeys and putLogs are how much is put in one transaction: much, since keys that chunks have in common are then put once. A key
+	// takes some 30 bytes of memory meanwhile.
+	putKeys = 1 << 20
+	putLogs = 1024
 	// readersLeast is how many logs are read at once, at least: a reader mostly waits for the database.
 	readersLeast = 4
 	// overtakenMost is how often an update begins again because another program did the same.
@@ -136,19 +137,19 @@ type putter struct {
 	f       *Finder
 	ctx     context.Context
 	updates []index.Update
-	bytes   int
+	keys    int
 	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
 	firsts map[uint64]bool
 }
 
-func (p *putter) add(u index.Update, bytes int) {
-	p.updates, p.bytes = append(p.updates, u), p.bytes+bytes
+func (p *putter) add(u index.Update, keys int) {
+	p.updates, p.keys = append(p.updates, u), p.keys+keys
 }
 
 // full gives what was collected if it is enough for a transaction, otherwise nil.
 func (p *putter) full() (updates []index.Update) {
-	if p.bytes >= putBytes || len(p.updates) >= putLogs {
-		updates, p.updates, p.bytes = p.updates, nil, 0
+	if p.keys >= putKeys || len(p.updates) >= putLogs {
+		updates, p.updates, p.keys = p.updates, nil, 0
 	}
 	return updates
 }
@@ -159,7 +160,7 @@ func (p *putter) flush(mark index.Mark) error {
 		return nil
 	}
 	updates := p.updates
-	p.updates, p.bytes = nil, 0
+	p.updates, p.keys = nil, 0
 	return p.f.shared.Put(p.ctx, mark, updates...)
 }
 
@@ -175,7 +176,7 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 		mu.Lock()
 		defer mu.Unlock()
 		folder, _ := f.m.ArchivedFolder(j.shared.Root.Sessions)
-		size := 0
+		keys := 0
 		switch {
 		case failed != nil || ctx.Err() != nil:
 			return nil
@@ -186,9 +187,9 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			return nil
 		default:
 			for i := range l.Chunks {
-				size += 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
+				keys += len(l.Chunks[i].Words) + len(l.Chunks[i].Grams)
 			}
-			p.add(index.Update{Source: folder, Put: []index.Log{l}}, size)
+			p.add(index.Update{Source: folder, Put: []index.Log{l}}, keys)
 			if l.Summary.First != 0 && p.firsts != nil {
 				p.firsts[l.Summary.First] = true
 			}

@@ -43,6 +43,22 @@ func Whole(b backend.Backend) backend.Backend {
 	return b
 }
 
+// Most is the size of logs that are read for the index in one step. Of a longer one, so much is read in vain.
+const Most = 128 << 10
+
+// Now reads a log as it is now into memory, in the room that is given. If it is long, it gives b, and the log is read from there.
+func Now(ctx context.Context, b backend.Backend, name string, room []byte) (backend.Backend, error) {
+	g, ok := b.(backend.Glimpser)
+	if _, liner := b.(backend.Liner); !ok || liner {
+		return b, nil
+	}
+	at, data, _, err := g.Glimpse(ctx, name, room, 0)
+	if err != nil || at.Size > int64(len(room)) {
+		return b, err
+	}
+	return &snapshot{Backend: b, at: at, data: data}, nil
+}
+
 // Stat implements backend.Backend.
 func (s *snapshot) Stat(ctx context.Context, name string) (backend.Log, error) {
 	if name != s.at.Name {

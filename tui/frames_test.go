@@ -30,7 +30,7 @@ func TestFrames(t *testing.T) {
 		s.press("S")
 		s.golden("search")
 		s.types("float64 cents")
-		s.until(" hits")
+		s.until("7 hits")
 		s.golden("found")
 	})
 	t.Run("usage", func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestSmall(t *testing.T) {
 	check("sessions")
 	s.press("S")
 	s.types("float64")
-	s.until("hits")
+	s.until(" hit")
 	check("search")
 	s.press("esc", "esc", "U")
 	s.until("tokens · $")

@@ -51,7 +51,7 @@ func (v *viewer) show(id session.EntryID) tea.Cmd {
 // wantRow puts the cursor of the tree on the row that is wanted.
 func (v *viewer) wantRow() {
 	if t := &v.tree; t.outline != nil {
-		v.src.read(func() { t.goTo(t.want) })
+		v.src.use(t.outline, func() { t.goTo(t.want) })
 		t.want = ""
 		t.settle()
 	}

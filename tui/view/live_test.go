@@ -99,6 +99,21 @@ func TestStaysElsewhere(t *testing.T) {
 	}
 }
 
+// Keys that come between the growth of a tree and its new outline do no harm.
+func TestBetweenOutlines(t *testing.T) {
+	r := ride(t, log(t, talk(20)...), Options{}, 120, 24)
+	r.press("tab", "k", "k")
+	write(t, r.v.facts.path, said("new", "a19", "user", "New."), said("other", "a3", "user", "Another branch."))
+	if changed, err := r.v.src.renew(t.Context()); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	_, later := r.v.Update(renewed{changed: true})
+	r.press("j", "k", "pgup", "e", "E", "J", "K", "G", "tab", "j", "k", "G")
+	r.run(later)
+	r.run(r.v.outline())
+	r.sees("Another branch.")
+}
+
 // The end of another branch is followed as well.
 func TestFollowsABranch(t *testing.T) {
 	lines := append(talk(3), said("other", "a0", "user", "Another way."), said("way", "other", "assistant", "Fine."))

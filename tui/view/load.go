@@ -53,8 +53,8 @@ func (v *viewer) load(j job) tea.Cmd {
 	r := transcript.Request{Leaf: v.leaf, Mode: v.mode.request(), Limit: someBlocks}
 	if v.mode == model {
 		r.Limit = modelBlocks
-		if v.at != "" {
-			r.Leaf = &v.at
+		if at := v.at; at != "" {
+			r.Leaf = &at
 		}
 	}
 	switch j.kind {

@@ -136,17 +136,18 @@ func (s *source) outline(r transcript.OutlineRequest) (*transcript.Outline, erro
 	return s.doc.Outline(r)
 }
 
-func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, to int) ([]transcript.OutlineRow, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return o.Rows(ctx, from, to)
+func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, to int) (rows []transcript.OutlineRow, err error) {
+	s.use(o, func() { rows, err = o.Rows(ctx, from, to) })
+	return rows, err
 }
 
-// read calls f while the tree does not grow. f must be quick.
-func (s *source) read(f func()) {
+// use calls f while the tree does not grow, unless it has grown since the outline was made: then a new one is on its way.
+func (s *source) use(o *transcript.Outline, f func()) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	f()
+	if o != nil && o.Document() == s.doc {
+		f()
+	}
 }
 
 // through gives the leaf with which a window shows an entry; the entry itself if it is not known.
@@ -235,6 +236,9 @@ func (s *source) relate(ctx context.Context) error {
 func (s *source) prompt(ctx context.Context, o *transcript.Outline, from session.EntryID, step int, active bool) (session.EntryID, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if o.Document() != s.doc {
+		return from, nil
+	}
 	r := wire.NewReader(ctx, s.sess)
 	for row := o.NextPrompt(o.Find(from), step, active); row >= 0; row = o.NextPrompt(row, step, active) {
 		e, ok := s.sess.Tree().Lookup(o.ID(row))

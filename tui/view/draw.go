@@ -123,6 +123,8 @@ func (v *viewer) progress() [][]run {
 	switch {
 	case v.gone != "":
 		return [][]run{{{" not up to date ", failure}}}
+	case v.searching > 0:
+		return say("searching …")
 	case v.mode == model && v.tokens > 0:
 		tokens := wire.Short(v.tokens) + " tokens"
 		return say(wire.Count(v.total, "message", "messages")+", about "+tokens, "about "+tokens, tokens)
@@ -201,11 +203,12 @@ func (v *viewer) wheel(m tea.Mouse) tea.Cmd {
 	}
 	if l := v.layout(v.width); l.tree > 0 && m.X < l.tree {
 		t := &v.tree
-		if t.outline == nil {
+		if t.outline == nil || t.outline.Len() == 0 {
 			return nil
 		}
 		top := min(max(t.top+n, 0), max(t.outline.Len()-t.height, 0))
 		t.cur, t.top = min(max(t.cur, top), top+max(t.height-1, 0)), top
+		v.src.use(t.outline, func() { t.id = t.outline.ID(t.cur) })
 		return nil
 	}
 	v.pane.scroll(n)

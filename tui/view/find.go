@@ -82,6 +82,7 @@ func (v *viewer) find(step int, self bool) tea.Cmd {
 	if it := v.current(); it != nil && it.shows(v.hit) { // it may be one of several entries of the block
 		from = v.hit
 	}
+	v.searching++
 	return func() tea.Msg {
 		entry, err := src.search(ctx, needle, from, step, self)
 		return v.to(found{entry, err})
@@ -89,6 +90,7 @@ func (v *viewer) find(step int, self bool) tea.Cmd {
 }
 
 func (v *viewer) found(m found) tea.Cmd {
+	v.searching--
 	if m.err != nil {
 		return v.failed(m.err)
 	}

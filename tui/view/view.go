@@ -106,6 +106,8 @@ type viewer struct {
 	hit      session.EntryID // the entry that was found last
 	gone     string          // why the session cannot be read any more
 	stopFind context.CancelFunc
+	// searching counts the searches that are not done.
+	searching int
 
 	width, height int
 }

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
@@ -352,6 +354,45 @@ func TestRequests(t *testing.T) {
 		t.Error("enter on a file does not lead to its edit")
 	}
 	r.sees("write pricing/cents.go")
+}
+
+// A session without entries has nothing to move in, and no key does harm.
+func TestEmpty(t *testing.T) {
+	r := ride(t, log(t), Options{}, 120, 24)
+	r.sees("(no entries yet)")
+	for _, k := range r.v.Keys() {
+		r.press(k.Keys...)
+	}
+	r.wheel(3, 3, true)
+	r.wheel(100, 3, false)
+}
+
+// Where the session ends before its last entries, it is said how they go on.
+func TestGoesOn(t *testing.T) {
+	path := log(t, talk(4)...).Path()
+	s, err := treeline.New(demo.Machine(filepath.Dir(path), time.Now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	sess, err := s.OpenWrite(t.Context(), path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sess.Branch(t.Context(), "a1", treeline.BranchOptions{Durable: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := sess.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := ride(t, openFile(t, path), Options{}, 80, 24)
+	r.sees("goes on in 1 branch", "› Question 2?", "4 entries")
+	if r.v.here() != "a1" {
+		t.Errorf("the cursor is at %s", r.v.here())
+	}
+	r.press("j", "enter")
+	r.sees("Answer 3.", "another branch")
+	r.misses("goes on")
 }
 
 // No key does two things, and each says what it does.

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -54,8 +53,8 @@ func (v *viewer) load(j job) tea.Cmd {
 	r := transcript.Request{Leaf: v.leaf, Mode: v.mode.request(), Limit: someBlocks}
 	if v.mode == model {
 		r.Limit = modelBlocks
-		if v.at != "" {
-			r.Leaf = &v.at
+		if at := v.at; at != "" {
+			r.Leaf = &at
 		}
 	}
 	switch j.kind {
@@ -165,15 +164,19 @@ func (v *viewer) skipEnding() {
 func (v *viewer) items(w *transcript.Window, j job) []*item {
 	list := make([]*item, 0, len(w.Blocks)+1)
 	var before *transcript.Block
-	if n := len(v.pane.items); j.kind == jobAfter && n > 0 {
-		before = v.pane.items[n-1].block
-	} else if n := v.pane.find(string(j.entry), j.entry); j.kind == jobWhole && n > 0 {
-		before = v.pane.items[n-1].block
+	name := ""
+	switch j.kind {
+	case jobAfter:
+		before, name = v.before(len(v.pane.items))
+	case jobWhole:
+		before, name = v.before(v.pane.find(string(j.entry), j.entry))
 	}
 	for n := range w.Blocks {
 		b := &w.Blocks[n]
-		list = append(list, v.blockItem(b, before))
-		before = b
+		list = append(list, v.blockItem(b, before, name))
+		if before = b; b.Model != "" {
+			name = b.Model
+		}
 	}
 	if j.kind != jobBefore && j.kind != jobWhole && !w.Later {
 		if it := v.ending(w.Onward); it != nil {
@@ -183,9 +186,22 @@ func (v *viewer) items(w *transcript.Window, j job) []*item {
 	return list
 }
 
-func (v *viewer) blockItem(b, before *transcript.Block) *item {
+// before gives the block before an item, nil for none, and the model that answered last before it.
+func (v *viewer) before(n int) (block *transcript.Block, model string) {
+	if n > 0 {
+		block = v.pane.items[n-1].block
+	}
+	for n--; n >= 0 && model == ""; n-- {
+		if b := v.pane.items[n].block; b != nil {
+			model = b.Model
+		}
+	}
+	return block, model
+}
+
+func (v *viewer) blockItem(b, before *transcript.Block, model string) *item {
 	s := v.setting()
-	s.open = v.isOpen(string(b.ID))
+	s.open, s.model = v.isOpen(string(b.ID)), model
 	return blockItem(b, before, s)
 }
 
@@ -271,6 +287,9 @@ func (v *viewer) watch() tea.Cmd {
 // wait waits for the next change.
 func (v *viewer) wait() tea.Cmd {
 	return func() tea.Msg {
+		if v.ctx.Err() != nil {
+			return nil
+		}
 		select {
 		case <-v.told:
 			return v.to(told{})
@@ -349,39 +368,4 @@ func (v *viewer) related(m related) tea.Cmd {
 		return v.load(v.job)
 	}
 	return v.load(job{kind: jobStay, entry: v.here()})
-}
-
-// found is the result of a search in the session.
-type found struct {
-	entry session.EntryID
-	err   error
-}
-
-// find looks for the needle from the cursor on. self also looks at the entry under the cursor.
-func (v *viewer) find(step int, self bool) tea.Cmd {
-	if v.needle == "" {
-		return nil
-	}
-	v.stopFind()
-	ctx, cancel := context.WithCancel(v.ctx)
-	v.stopFind = cancel
-	src, needle, from := v.src, v.needle, v.here()
-	if it := v.current(); it != nil && it.shows(v.hit) { // it may be one of several entries of the block
-		from = v.hit
-	}
-	return func() tea.Msg {
-		entry, err := src.search(ctx, needle, from, step, self)
-		return v.to(found{entry, err})
-	}
-}
-
-func (v *viewer) found(m found) tea.Cmd {
-	if m.err != nil {
-		return v.failed(m.err)
-	}
-	v.want, v.hit = m.entry, m.entry
-	if v.mode != everything {
-		v.mode, v.at = everything, ""
-	}
-	return v.show(m.entry)
 }

@@ -106,6 +106,8 @@ type viewer struct {
 	hit      session.EntryID // the entry that was found last
 	gone     string          // why the session cannot be read any more
 	stopFind context.CancelFunc
+	// searching counts the searches that are not done.
+	searching int
 
 	width, height int
 }
@@ -127,7 +129,7 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	v.tree.folded = map[session.EntryID]bool{}
 	v.job = job{kind: jobEnd}
 	if opt.Entry != "" && v.src.knows(opt.Entry) {
-		v.show(opt.Entry)
+		v.show(opt.Entry) // Init loads what it asks for
 	}
 	if opt.Context {
 		at := opt.Entry
@@ -242,6 +244,8 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		cmd = v.related(msg)
 	case told:
 		cmd = tea.Batch(v.renew(), v.wait())
+	case prompted:
+		cmd = v.prompted(msg)
 	case found:
 		cmd = v.found(msg)
 	}

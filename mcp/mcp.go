@@ -48,6 +48,8 @@ type Server struct {
 	opt   Options
 	sdk   *sdk.Server
 
+	searches searches
+
 	mu     sync.Mutex
 	here   string // the project, as it was at hereAt
 	hereAt time.Time

@@ -218,7 +218,7 @@ func (r *recalling) matching(a promptArgs, at *position) (more bool, err error) 
 					}
 				}
 			}
-			at.N++
+			r.searches.gave(at, found.Hits[i:i+1])
 		}
 		if !found.More {
 			return false, nil

@@ -69,12 +69,25 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 	if err != nil {
 		return Page{}, err
 	}
+	narrow.Project = opt.Filter.Project
 	opt.Filter = narrow
 	return s.find.List(ctx, opt)
 }
 
 // Paged reports whether Page costs no more than the page: the sessions are in an archive with an index of its own.
 func (s *Store) Paged() bool { return s.find.Paged() }
+
+// Index gives the index that lies beside the sessions of an archive, as it is or brought up to date; nil if there is none. The Store
+// closes it.
+func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
+	return s.find.Beside(ctx, fresh, opt)
+}
+
+// LookUp gives the sessions that any of the keys names. In an archive with an index of its own it costs no more than these.
+func (s *Store) LookUp(ctx context.Context, k find.Keys) ([]Row, error) { return s.find.LookUp(ctx, k) }
+
+// Projects gives the working directories of the sessions in an archive with an index of its own, in order.
+func (s *Store) Projects(ctx context.Context) ([]string, error) { return s.find.Projects(ctx) }
 
 // Models gives the models that answered in any session, as the catalogue was kept.
 func (s *Store) Models() []string { return s.find.Models() }
@@ -144,13 +157,12 @@ func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 // FindIn is Find among the sessions of a source: the name of a dialect, the folder of a source, or "" for all.
 func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	_, last := place.Last(ref)
-	if last && s.Paged() {
-		// The index knows the directories of all sessions of an archive.
-		rows, err := s.Catalogue(ctx, RefreshOptions{})
-		if err != nil {
-			return Row{}, err
+	if s.Paged() && ref != "" {
+		row, err := s.findArchived(ctx, source, ref)
+		if last || !errors.Is(err, place.ErrNoSession) {
+			return row, err
 		}
-		return s.FindAmong(rows, source, ref)
+		// A name may also be that of a file, or an id in another case.
 	}
 	row, err := s.Machine.FindIn(ctx, source, ref)
 	if !errors.Is(err, place.ErrNoSession) || ref == "" || last {
@@ -173,6 +185,9 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
 	return watch.Watch(ctx, s.Machine, opt)
 }
+
+// Listen hears that sessions changed, and not how. It costs nothing while nothing happens; see watch.Listen.
+func (s *Store) Listen(ctx context.Context) (*Listener, error) { return watch.Listen(ctx, s.Machine) }
 
 // Convert makes a session of another dialect from the one at a path, which is only read.
 func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {

@@ -44,6 +44,8 @@
 //	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Kin                Layout      names of logs say which session they belong to          lists
+//	Marked             Layout      a file near the logs names their working directory       lists, opening, create
+//	Doubler            Layout      one session may have several logs                       lists
 //	Foldered           Layout      a session has a folder beside its log                   move, fork, remove, whole records
 //	Orderer            Layout      lists are not ordered by the time of the last change    lists
 //	Sharer             Layout      two values keep their logs below one folder             lists

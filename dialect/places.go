@@ -29,6 +29,17 @@ type Kin interface {
 	Kin(name string, said session.ID) (id session.ID, parent string)
 }
 
+// Marked is a Layout of an agent whose logs do not name their working directory: a file near them does.
+type Marked interface {
+	// Mark gives the path of that file for the log at a path, "" where there is none. Its content is the directory; white space
+	// around it does not count.
+	Mark(log string) string
+}
+
+// Doubler is a Layout of an agent that may leave several logs of one session. The program goes on with one of them: of those
+// with a prompt the one that was last active. Lists show that one.
+type Doubler interface{ Doubles() bool }
+
 // Foldered is a Layout of an agent that keeps files of a session in a folder beside its log: long outputs, logs of
 // sub-agents. The folder belongs to the session: it is moved and removed with the log.
 type Foldered interface {

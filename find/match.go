@@ -53,7 +53,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 	if m.b, err = m.s.f.m.Open(t.row.Source.Root.Sessions); err != nil {
 		return nil, err
 	}
-	if m.s.f.shared != nil {
+	if m.s.f.beside() {
 		if m.b, err = snapshotOf(ctx, m.b, t.row.Log); err != nil {
 			if errors.Is(err, backend.ErrNotExist) {
 				err = nil // removed meanwhile

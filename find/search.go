@@ -113,8 +113,10 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	if f.shared != nil {
-		return s.shared(ctx, queries)
+	if f.beside() {
+		if res, err := s.shared(ctx, queries); !f.alone(err) {
+			return res, err
+		}
 	}
 	if err := s.list(ctx); err != nil {
 		return nil, err
@@ -302,7 +304,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 
 // workers is how many logs are searched at once. A database answers several as fast as one.
 func (s *search) workers() int {
-	if s.f.shared != nil {
+	if s.f.beside() {
 		return max(8, runtime.GOMAXPROCS(0))
 	}
 	return runtime.GOMAXPROCS(0)

@@ -28,6 +28,30 @@ func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *F
 	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, clock: clock}
 }
 
+// Beside gives the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
+func (f *Finder) Beside(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
+	var err error
+	if f.beside() && fresh {
+		err = f.update(ctx, opt)
+	}
+	if !f.beside() || f.alone(err) {
+		return nil, nil
+	}
+	return f.shared, err
+}
+
+// beside reports whether the index beside the archive is used.
+func (f *Finder) beside() bool { return f.shared != nil && !f.none.Load() }
+
+// alone reports whether an error says that there is no such index. From then on all logs are read instead.
+func (f *Finder) alone(err error) bool {
+	if !errors.Is(err, index.ErrNone) {
+		return false
+	}
+	f.none.Store(true)
+	return true
+}
+
 const (
 	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
 	// update goes on where it was.

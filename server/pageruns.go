@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/run"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
@@ -30,30 +32,41 @@ func runsPage(r *request) error {
 		if err != nil {
 			return err
 		}
-		l, err := r.listing()
+		p.Total, p.Problems = len(rows), problems
+		rows = rows[:min(len(rows), runsMost)]
+		l, err := r.listOf(sessionsOf(rows...))
 		if err != nil {
 			return err
 		}
-		p.Total, p.Problems = len(rows), problems
-		for i := range rows[:min(len(rows), runsMost)] {
+		for i := range rows {
 			p.Rows = append(p.Rows, runRow(l, &rows[i]))
 		}
 		return r.s.site.Runs(b, p)
 	})
 }
 
-func runRow(l *listing, row *treeline.RunRow) page.RunRow {
-	return page.RunRow{Run: wire.NewRun(*row), When: runCursor(row).When, Key: l.keyByID(session.ID(row.Header.SessionID))}
+// sessionsOf names the sessions of runs.
+func sessionsOf(rows ...treeline.RunRow) (k find.Keys) {
+	for i := range rows {
+		if id := session.ID(rows[i].Header.SessionID); id != "" && !slices.Contains(k.IDs, id) {
+			k.IDs = append(k.IDs, id)
+		}
+	}
+	return k
+}
+
+func runRow(l *view.List, row *treeline.RunRow) page.RunRow {
+	return page.RunRow{Run: wire.NewRun(*row), When: runCursor(row).When, Key: l.KeyByID(session.ID(row.Header.SessionID))}
 }
 
 // oneRunPage shows one run.
 func oneRunPage(r *request) error {
 	return r.html(func(b *bytes.Buffer) error {
-		l, err := r.listing()
+		row, err := r.findRun(r.PathValue("run"))
 		if err != nil {
 			return err
 		}
-		row, err := r.findRun(r.PathValue("run"))
+		l, err := r.listOf(sessionsOf(*row))
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -72,12 +73,8 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		problems = append(problems, err.Error())
 	}
 	opt.Open = r.s.docs.lend
-	var l *listing
 	if r.grant.Limited() {
-		if l, err = r.listing(); err == nil {
-			err = r.checkSource(l, p.Source)
-		}
-		if err != nil {
+		if err = r.checkSource(p.Source); err != nil {
 			return nil, nil, err
 		}
 		opt.Project, opt.Problem = r.grant.Allows, nil // what cannot be read belongs to no project
@@ -87,10 +84,23 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
 		err = bad("%v", err)
 	}
-	if l != nil && err == nil {
-		res.Hits = slices.DeleteFunc(res.Hits, func(h find.Hit) bool { return h.Session != nil && l.keyOf(h.Session.Path) == "" })
+	if err == nil && r.grant.Limited() {
+		var l *view.List
+		if l, err = r.listOf(keysOf(res)); err == nil {
+			res.Hits = slices.DeleteFunc(res.Hits, func(h find.Hit) bool { return h.Session != nil && l.KeyOf(h.Session.Path) == "" })
+		}
 	}
 	return res, problems, err
+}
+
+// keysOf names the sessions of hits.
+func keysOf(res *find.Result) (k find.Keys) {
+	for i := range res.Hits {
+		if row := res.Hits[i].Session; row != nil && (len(k.Paths) == 0 || k.Paths[len(k.Paths)-1] != row.Path) {
+			k.Paths = append(k.Paths, row.Path)
+		}
+	}
+	return k
 }
 
 func search(r *request, p searchParams) (searchResult, error) {
@@ -110,7 +120,7 @@ type usageParams struct {
 }
 
 // used sums up what the sessions of a list used.
-func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) {
+func (r *request) used(l *view.List, p usageParams) (sum usage.Report, err error) {
 	opt := usage.Options{Model: p.Model}
 	for _, word := range p.By {
 		if !slices.Contains(usage.Keys, usage.Key(word)) {
@@ -118,7 +128,7 @@ func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) 
 		}
 		opt.By = append(opt.By, usage.Key(word))
 	}
-	if err := r.checkSource(l, p.Source); err != nil {
+	if err := r.checkSource(p.Source); err != nil {
 		return sum, err
 	}
 	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
@@ -126,11 +136,11 @@ func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) 
 	}
 	// A session may have messages on both sides of a moment: times choose messages, not sessions.
 	narrow := treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model}
-	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.rows), narrow)
+	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.Rows), narrow)
 	if err != nil {
 		return sum, err
 	}
-	return usage.Look(l.rows).Sum(rows, opt), nil
+	return usage.Look(l.Rows).Sum(rows, opt), nil
 }
 
 func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/treeline-dev/treeline/usage"
 )
 
@@ -51,4 +54,33 @@ func NewStats(r usage.Report) Stats {
 		Amount: newAmount(r.Total), Copies: r.Copies,
 		Agents: list(usage.Agent), Models: list(usage.Model), Projects: list(usage.Project), Days: list(usage.Day),
 	}
+}
+
+// Measure gives what bars compare groups by, and its name: the cost or, if no agent recorded any, the tokens, or else the messages.
+func Measure(groups []usage.Group) (name string, measure func(*usage.Amount) float64) {
+	cost := func(m *usage.Amount) float64 { return m.Cost }
+	tokens := func(m *usage.Amount) float64 { return float64(m.Tokens.Total) }
+	some := func(measure func(*usage.Amount) float64) bool {
+		return slices.ContainsFunc(groups, func(g usage.Group) bool { return measure(&g.Amount) > 0 })
+	}
+	switch {
+	case some(cost):
+		return "cost", cost
+	case some(tokens):
+		return "tokens", tokens
+	}
+	return "messages", func(m *usage.Amount) float64 { return float64(m.Messages) }
+}
+
+// Bar draws n of most, to an eighth of a column; most has so many columns. Anything above zero has at least an eighth.
+func Bar(n, most float64, columns int) string {
+	if n <= 0 || most <= 0 {
+		return ""
+	}
+	eighths := max(1, int(n/most*float64(columns)*8+0.5))
+	text := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return text
 }

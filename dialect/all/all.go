@@ -6,6 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/wave"
@@ -30,5 +31,6 @@ func Dialects() []dialect.Dialect {
 		codelia.CodeliaDoc,
 		claude.Claude,
 		codex.Codex,
+		gemini.Gemini,
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // Sent is a folder of logs NAME.jsonl with what their program sent when it resumed them, NAME.sent.json. NAME.d has the other
-// logs that a log needs.
+// logs that a log needs. A log NAME.json is one record.
 type Sent struct {
 	// Dialect is a dialect.Parter, too.
 	Dialect dialect.Dialect
@@ -31,18 +31,26 @@ type Sent struct {
 
 // Run compares what the model would see with what was sent, and the problems with the losses of the program.
 func (s Sent) Run(t *testing.T, dir string) {
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	files, err := filepath.Glob(filepath.Join(dir, "*.sent.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		name := strings.TrimSuffix(filepath.Base(file), ".sent.json")
 		t.Run(name, func(t *testing.T) { s.compare(t, dir, name) })
 	}
 }
 
 func (s Sent) compare(t *testing.T, dir, name string) {
+	decode := dialect.DecodeLog
 	log, err := os.ReadFile(filepath.Join(dir, name+".jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		log, err = os.ReadFile(filepath.Join(dir, name+".json"))
+		decode = func(dec dialect.Decoder, log []byte) error {
+			dec.Decode(dialect.Record{Data: log, Line: 1})
+			return dec.Finish()
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +74,7 @@ func (s Sent) compare(t *testing.T, dir, name string) {
 		}
 		return os.ReadFile(found[0])
 	})
-	if err := dialect.DecodeLog(dec, log); err != nil {
+	if err := decode(dec, log); err != nil {
 		var p *session.Problem
 		if sent != nil || !errors.As(err, &p) || s.Losses[name] != string(p.Kind) {
 			t.Errorf("not read: %v; want %q", err, s.Losses[name])

@@ -40,12 +40,12 @@ const (
 
 	// sqlNew inserts nothing if another program has put the log. sqlRenew is for a row that is locked.
 	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
-			at, made, used, touched, messages, tokens, cost, models, has, first)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+			at, made, used, touched, messages, tokens, cost, models, has, first, parent)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 		on conflict (log) do nothing`
 	sqlRenew = `update treeline_index.log set name = $2, source = $3, generation = $4, size = $5, entry = $6, chunks = $7, session = $8, run = $9,
 			id = $10, dialect = $11, cwd = $12, heading = $13, at = $14, made = $15, used = $16, touched = $17, messages = $18, tokens = $19,
-			cost = $20, models = $21, has = $22, first = $23
+			cost = $20, models = $21, has = $22, first = $23, parent = $24
 		where log = $1`
 
 	sqlModels = `insert into treeline_index.model select unnest($1::text[]) on conflict do nothing`
@@ -305,7 +305,7 @@ func (e *entry) columns() []any {
 	}
 	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
 		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
-		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First)}
+		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First), text(index.LastPart(f.Parent))}
 }
 
 // chunkRow is the row of a chunk. Of a key 32 bits are kept: that two words have the same ones only costs time.

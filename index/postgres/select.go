@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -76,6 +77,21 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Like != nil {
 		s.and(`left(l.id, 8) = any(%s)`, texts(sel.Like))
 	}
+	if sel.IDs != nil {
+		s.and(`l.id = any(%s)`, texts(sel.IDs))
+	}
+	if sel.Prefixes != nil {
+		s.prefixes(sel.Prefixes)
+	}
+	if sel.Names != nil {
+		s.and(`l.name = any(%s)`, texts(sel.Names))
+	}
+	if sel.Files != nil {
+		s.and(`substring(l.name from '[^/]*$') = any(%s)`, texts(sel.Files))
+	}
+	if sel.Parents != nil {
+		s.and(`l.parent = any(%s) and l.parent <> ''`, texts(sel.Parents))
+	}
 	if sel.Since != 0 {
 		s.and(`l.at >= %s`, sel.Since)
 	}
@@ -94,6 +110,15 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.First != 0 {
 		s.and(`l.first = %s and l.first <> 0`, int64(sel.First))
 	}
+}
+
+// prefixes adds the condition that an id begins with one of some texts.
+func (s *statement) prefixes(list []string) {
+	some := []string{"false"}
+	for _, p := range texts(list) {
+		some = append(some, fmt.Sprintf("l.id >= %s and l.id < %s", s.arg(p), s.arg(p+string(unicode.MaxRune))))
+	}
+	s.where = append(s.where, "("+strings.Join(some, " or ")+")")
 }
 
 // page adds the place where a page begins, and gives the order and the limit. The condition on the first column alone is
@@ -172,7 +197,11 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 		var s statement
 		s.selects(&sel)
 		if q == nil {
-			return p.QueryRow(ctx, "select count(*) from treeline_index.log l"+s.clause(), s.args...).Scan(&n.Logs)
+			sql := "select 1 from treeline_index.log l" + s.clause()
+			if sel.Limit > 0 {
+				sql += " limit " + s.arg(sel.Limit)
+			}
+			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
 		}
 		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
 		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
@@ -199,10 +228,30 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 	return n, err
 }
 
-// Models implements index.Shared.
-func (x *Index) Models(ctx context.Context) (list []string, err error) {
+// values are the statements of Values. That of directories goes from one to the next in the index, however many logs each has.
+var values = map[index.Value]string{
+	index.ValueModel: `select name from treeline_index.model order by name`,
+	index.ValueCWD: `with recursive one as (
+			(select cwd from treeline_index.log order by cwd limit 1)
+			union all
+			select (select l.cwd from treeline_index.log l where l.cwd > one.cwd order by l.cwd limit 1) from one where one.cwd is not null
+		) select cwd from one where cwd is not null order by cwd`,
+}
+
+// valuesIn are those of sessions in some directories.
+var valuesIn = map[index.Value]string{
+	index.ValueModel: `select distinct m from treeline_index.log l, unnest(l.models) m where l.cwd = any($1) and l.session order by m`,
+	index.ValueCWD:   `select c from unnest($1::text[]) c where exists (select 1 from treeline_index.log l where l.cwd = c) order by c`,
+}
+
+// Values implements index.Shared.
+func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list []string, err error) {
 	err = x.read(ctx, func(p *pgxpool.Pool) error {
-		rows, err := p.Query(ctx, "select name from treeline_index.model order by name")
+		sql, args := values[v], []any(nil)
+		if cwds != nil {
+			sql, args = valuesIn[v], []any{texts(cwds)}
+		}
+		rows, err := p.Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}

@@ -108,13 +108,14 @@ func archivedGrowth(b *bench, url string) {
 	c := must(pgx.Connect(ctx, url))
 	defer c.Close(ctx)
 	must(c.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk"))
-	x := must(shared.Open(url, shared.Options{}))
-	defer x.Close()
+	x := serveArchive(b, url)
+	defer x.close()
 	few, many := 1000, b.size(100_000)
 	if b.large {
 		few, many = 10_000, 1_000_000
 	}
 	var first []time.Duration
+	var held [2]int64
 	for from, to := 0, few; from < many; from, to = to, many {
 		loadSummaries(ctx, c, from, to)
 		must(c.Exec(ctx, "vacuum analyze treeline_index.log, treeline_index.chunk"))
@@ -128,10 +129,12 @@ func archivedGrowth(b *bench, url string) {
 			}
 			now = append(now, best)
 		}
-		if first == nil {
-			first = now
+		if held[1] = int64(live()); first == nil {
+			first, held[0] = now, held[1]
 			continue
 		}
+		b.add(row{what: fmt.Sprintf("archive: %d sessions: memory of a server", many), figure: mb(held[1]),
+			baseline: fmt.Sprintf("%d sessions %s", few, mb(held[0])), ratio: float64(held[1]) / float64(held[0]), target: 3, most: true})
 		for i, m := range growing {
 			b.add(row{what: fmt.Sprintf("archive (elapsed): %d sessions: %s", many, m.what), figure: ms(now[i]),
 				baseline: fmt.Sprintf("%d sessions %s", few, ms(first[i])), ratio: times(now[i], first[i]), target: 3, most: true})
@@ -142,26 +145,29 @@ func archivedGrowth(b *bench, url string) {
 // growing are the calls that must not depend on the size of the archive.
 var growing = []struct {
 	what string
-	do   func(ctx context.Context, x *shared.Index, n int)
+	do   func(ctx context.Context, x *served, n int)
 }{
-	{"first page of 50", func(ctx context.Context, x *shared.Index, _ int) {
+	{"first page of 50", func(ctx context.Context, x *served, _ int) {
 		mustLogs(50, must(x.Select(ctx, index.Selection{Sessions: true, Order: index.OrderWhen, Limit: 50})))
 	}},
-	{"page of 50 in the middle", func(ctx context.Context, x *shared.Index, n int) {
+	{"page of 50 in the middle", func(ctx context.Context, x *served, n int) {
 		at := &index.Position{Key: int64(n) * 1e9 / 2, When: int64(n) * 1e9 / 2}
 		mustLogs(50, must(x.Select(ctx, index.Selection{Sessions: true, Order: index.OrderWhen, Limit: 50, After: at})))
 	}},
-	{"page of a project", func(ctx context.Context, x *shared.Index, _ int) {
+	{"page of a project", func(ctx context.Context, x *served, _ int) {
 		mustLogs(50, must(x.Select(ctx, index.Selection{Sessions: true, CWDs: []string{"/p7"}, Limit: 50})))
 	}},
-	{"page by cost", func(ctx context.Context, x *shared.Index, _ int) {
+	{"page by cost", func(ctx context.Context, x *served, _ int) {
 		mustLogs(50, must(x.Select(ctx, index.Selection{Sessions: true, Order: index.OrderCost, Limit: 50})))
 	}},
-	{"rare word", func(ctx context.Context, x *shared.Index, _ int) { mustLogs(1, candidates(ctx, x, "rare3", 20)) }},
-	{"no such word", func(ctx context.Context, x *shared.Index, _ int) { mustLogs(0, candidates(ctx, x, "nosuchword", 20)) }},
-	{"a word of one session in five, newest 20", func(ctx context.Context, x *shared.Index, _ int) {
-		mustLogs(20, candidates(ctx, x, "common3", 20)[:20])
+	{"rare word", func(ctx context.Context, x *served, _ int) { mustLogs(1, candidates(ctx, x.Index, "rare3", 20)) }},
+	{"no such word", func(ctx context.Context, x *served, _ int) { mustLogs(0, candidates(ctx, x.Index, "nosuchword", 20)) }},
+	{"a word of one session in five, newest 20", func(ctx context.Context, x *served, _ int) {
+		mustLogs(20, candidates(ctx, x.Index, "common3", 20)[:20])
 	}},
+	{"server: first page of 100", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions") }},
+	{"server: first page of a project", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions?cwd=/p7") }},
+	{"server: list as a page", func(_ context.Context, x *served, _ int) { x.get("/") }},
 }
 
 // candidates gives logs that may have a word, at least so many if there are.

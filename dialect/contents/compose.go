@@ -1,0 +1,101 @@
+package contents
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// FromParts makes parts. Those that the API has no form for are left out, and so are blank texts of the model's side where
+// spoken is set.
+func FromParts(parts []session.Part, spoken bool) (list [][]byte) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			if !spoken || dialect.Speaks([]session.Part{p}) {
+				list = append(list, Text(p.Text))
+			}
+		case session.Thinking:
+			if dialect.Speaks([]session.Part{p}) && !p.Redacted {
+				list = append(list, thought(p))
+			}
+		case session.ToolCall:
+			list = append(list, call(p))
+		case session.ToolResult:
+			list = append(list, result(p))
+		case session.Image:
+			list = append(list, image(p))
+		}
+	}
+	return list
+}
+
+// Text makes a part that is a text.
+func Text(text string) []byte {
+	var w dialect.Object
+	w.Str("text", text)
+	return w.End()
+}
+
+func thought(p session.Thinking) []byte {
+	w := dialect.Object(`{"text":`)
+	w = append(w, rawjson.Quote(p.Text)...)
+	w.Add("thought", []byte("true"))
+	w.Optional("thoughtSignature", p.Signature)
+	return w.End()
+}
+
+// call makes a call. The API wants an object as arguments; anything else becomes its only member.
+func call(p session.ToolCall) []byte {
+	args := rawjson.Compact(p.Arguments)
+	if !rawjson.IsObject(args) {
+		var w dialect.Object
+		if len(args) > 0 {
+			w.Add("arguments", args)
+		}
+		args = w.End()
+	}
+	var c, w dialect.Object
+	c.Optional("id", p.ID)
+	c.Str("name", p.Name)
+	c.Add("args", args)
+	w.Add(Call, c.End())
+	return w.End()
+}
+
+// result makes a result. Pictures have a list of their own.
+func result(p session.ToolResult) []byte {
+	member := "output"
+	if p.IsError {
+		member = "error"
+	}
+	var response, r, w dialect.Object
+	response.Str(member, dialect.TextOf(p.Parts))
+	r.Optional("id", p.CallID)
+	r.Str("name", p.Name)
+	r.Add("response", response.End())
+	var images [][]byte
+	for _, inside := range p.Parts {
+		if i, ok := inside.(session.Image); ok {
+			images = append(images, image(i))
+		}
+	}
+	if images != nil {
+		r.Add("parts", dialect.Array(images))
+	}
+	w.Add(Result, r.End())
+	return w.End()
+}
+
+func image(p session.Image) []byte {
+	var i, w dialect.Object
+	if p.MIME == "" {
+		i.Str("fileUri", p.Data)
+		w.Add("fileData", i.End())
+		return w.End()
+	}
+	i.Str("mimeType", p.MIME)
+	i.Str("data", p.Data)
+	w.Add("inlineData", i.End())
+	return w.End()
+}

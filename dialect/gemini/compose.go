@@ -1,0 +1,154 @@
+package gemini
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Composer = (*Dialect)(nil)
+
+// Compose makes messages from neutral parts. The calls of an answer are parts of its content, and its results are parts of a
+// message of the user. In toolCalls the program would send the results twice from the second time on that it resumes the
+// session.
+func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
+	parts, results := dialect.Results(m.Parts)
+	switch m.Role {
+	case session.RoleUser, session.RoleSystem:
+		prose := dialect.Prose(parts)
+		if !dialect.Speaks(prose) {
+			return nil, dialect.ErrSilent
+		}
+		list = append(list, prompt(contents.FromParts(prose, false)))
+	case session.RoleAssistant:
+		said := contents.FromParts(parts, true)
+		if len(said) == 0 && len(results) == 0 {
+			return nil, dialect.ErrSilent
+		}
+		if len(said) > 0 {
+			list = append(list, d.answer(m, said))
+		}
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, errors.New("the tool result names no call")
+		}
+	default:
+		return nil, fmt.Errorf("gemini has no messages of the role %q", m.Role)
+	}
+	if len(results) > 0 {
+		var parts [][]byte
+		for _, r := range results {
+			parts = append(parts, contents.FromParts([]session.Part{r}, false)...)
+		}
+		list = append(list, saying(typeUser, parts).End())
+	}
+	return list, nil
+}
+
+// saying is a message of a type, without id and time.
+func saying(typ string, parts [][]byte) dialect.Object {
+	var w dialect.Object
+	w.Str("type", typ)
+	w.Add("content", dialect.Array(parts))
+	return w
+}
+
+// prompt is a message of the user. The program takes a text that begins with / or ? for a command, and does not send it. A
+// thought before it changes that, and is not sent.
+func prompt(parts [][]byte) []byte {
+	if !ignored(textOf(dialect.Array(parts))) {
+		return saying(typeUser, parts).End()
+	}
+	w := saying(typeUser, append([][]byte{[]byte(silentThought)}, parts...))
+	w.Add("displayContent", dialect.Array(parts))
+	return w.End()
+}
+
+// silentThought is a part that is never sent.
+const silentThought = `{"text":"","thought":true}`
+
+// answer is a message of the model.
+func (d *Dialect) answer(m dialect.NewMessage, parts [][]byte) []byte {
+	w := saying(typeAnswer, parts)
+	if m.Usage != nil {
+		w.Add("tokens", tokensOf(m.Usage))
+	}
+	w.Optional("model", m.Model)
+	if provider := cmp.Or(m.Provider, dialect.ProviderOf(m.Model)); m.Model != "" && provider != "google" {
+		w.Optional(providerMember, provider)
+	}
+	return w.End()
+}
+
+// Content gives texts and images as the content of a message.
+func (d *Dialect) Content(parts []session.Part) []byte {
+	return dialect.Array(contents.FromParts(slices.DeleteFunc(slices.Clone(parts), func(p session.Part) bool {
+		switch p.(type) {
+		case session.Text, session.Image:
+			return false
+		}
+		return true
+	}), false))
+}
+
+// SetOrigin adds a member to the line. The program ignores members that it does not know.
+func (d *Dialect) SetOrigin(record, origin []byte) []byte {
+	return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
+}
+
+// Origin removes it again.
+func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
+
+var (
+	_ dialect.Editor  = (*Dialect)(nil)
+	_ dialect.Adopter = (*Dialect)(nil)
+)
+
+// Rechain changes nothing: the order of lines is all there is.
+func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
+
+// SetArguments changes the arguments of one call, in the content and beside it.
+func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
+	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
+		return nil, false, errors.New("the arguments are not a JSON object")
+	}
+	arguments, found := rawjson.Compact(arguments), false
+	change := func(call []byte) []byte {
+		if rawjson.Str(call, "id") != callID {
+			return call
+		}
+		found = true
+		return rawjson.Set(call, "args", arguments)
+	}
+	if content := rawjson.Get(record, "content"); rawjson.IsArray(content) {
+		content = rawjson.MapElements(content, func(part []byte) []byte {
+			if call := rawjson.Get(part, contents.Call); rawjson.IsObject(call) {
+				return rawjson.Set(part, contents.Call, change(call))
+			}
+			return part
+		})
+		if found {
+			record = rawjson.Set(record, "content", content)
+		}
+	}
+	if calls := rawjson.Get(record, "toolCalls"); rawjson.IsArray(calls) {
+		inContent := found
+		found = false
+		if calls = rawjson.MapElements(calls, change); found {
+			record = rawjson.Set(record, "toolCalls", calls)
+		}
+		found = found || inContent
+	}
+	return record, found, nil
+}
+
+// Adopt keeps members that another version knows.
+func (d *Dialect) Adopt(record, given []byte) []byte {
+	return dialect.AdoptMembers(record, given, "id", "timestamp")
+}

@@ -1,0 +1,349 @@
+package gemini
+
+import (
+	"bytes"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Detect claims a log whose first object is the header.
+func (d *Dialect) Detect(first []dialect.Record) bool {
+	object := dialect.FirstObject(first)
+	return isHeader(object)
+}
+
+// isHeader reports whether an object is a header. Old documents need not name the project.
+func isHeader(object []byte) bool {
+	return rawjson.IsString(rawjson.Get(object, "sessionId")) &&
+		(rawjson.IsString(rawjson.Get(object, "projectHash")) || rawjson.IsArray(rawjson.Get(object, "messages")) && rawjson.IsString(rawjson.Get(object, "startTime")))
+}
+
+// decoder is the state of reading one log.
+type decoder struct {
+	dialect.Headed
+	b    *session.Builder
+	r    *reader
+	env  session.Envelope
+	live []live // the messages of the conversation
+	// parent is the entry that the next one hangs on, where it is not the one before.
+	parent  []byte
+	hanging bool
+	answer  answer
+	// startup are the messages of the user that are not sent, by position.
+	startup map[int]bool
+	// sets are messages that only a $set has: its position by their ids. compacted has the messages that a compaction began
+	// with.
+	sets      map[string]int
+	compacted map[int][]live
+	nested    bool // the damaged piece at hand may have messages in it
+	// continued: reading began after the header. earlier: a record depends on one before that place.
+	continued, earlier bool
+}
+
+// live is a message of the conversation.
+type live struct {
+	id string
+	at int // the position of the entry that put it there
+}
+
+// answer is the last record of an answer, which the next ones may repeat.
+type answer struct {
+	at     int
+	id     session.EntryID
+	record []byte
+}
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	r := &reader{Dialect: d}
+	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
+	return &decoder{b: b, r: r, answer: answer{at: -1}, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: []string{`{"id":`, `{"$set":`, `{"$rewindTo":`, `{"sessionId":`, `{"` + typeCustom + `":`}}, What: "header", Log: "session of Gemini CLI",
+	}}
+}
+
+// Continue implements dialect.Continuer. A record that names messages before the place where reading begins needs those.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	if rawjson.Get(b.Header().Raw, "messages") != nil {
+		return nil, false
+	}
+	dec := d.NewDecoder(b).(*decoder)
+	dec.Continued()
+	dec.continued = true
+	return dec, true
+}
+
+// Decode takes the next record.
+func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
+
+// IsRecord tells a record from an object inside a torn one: a message in a $set, or a call in a message.
+func (dec *decoder) IsRecord(object []byte) bool {
+	return !dec.nested && rawjson.IsString(rawjson.Get(object, "timestamp")) && rawjson.IsString(rawjson.Get(object, "type")) && rawjson.IsString(rawjson.Get(object, "id")) ||
+		rawjson.IsObject(rawjson.Get(object, typeSet)) || rawjson.IsString(rawjson.Get(object, typeRewind)) || isHeader(object) || rawjson.Get(object, typeCustom) != nil
+}
+
+// fields are the raw members of a record.
+type fields struct {
+	id, typ, rewind      []byte // without their quotes
+	set, session, custom bool
+	content              []byte // and everything after it
+	messages, calls      bool
+	summary, kind        []byte // of a $set
+}
+
+// inner are the initials of what is needed of a $set.
+var inner = rawjson.InitialsOf("messages", "summary", "kind")
+
+// scan reads the record at pos once and gives the offset of its end.
+func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
+	members, end, err := t.Outline(pos, inner)
+	if err != nil {
+		return 0, err
+	}
+	inSet := false
+	for k := range members {
+		m := &members[k]
+		key := t.Key(m)
+		if m.Inner {
+			if inSet {
+				f.inner(t, m, key)
+			}
+			continue
+		}
+		inSet = false
+		switch string(key) {
+		case "id":
+			f.id = stringIn(t.Value(m))
+		case "type":
+			f.typ = rawjson.Inside(t.Value(m))
+		case "content":
+			f.content = t.From(m)
+		case "toolCalls":
+			f.calls = t.From(m)[0] == '['
+		case "sessionId":
+			f.session = t.From(m)[0] == '"'
+		case "messages":
+			f.messages = t.From(m)[0] == '['
+		case "kind":
+			f.kind = t.Value(m)
+		case typeSet:
+			f.set = t.From(m)[0] == '{' || t.From(m)[0] == '['
+			inSet = f.set
+		case typeRewind:
+			f.rewind = stringIn(t.Value(m))
+		case typeCustom:
+			f.custom = true
+		}
+	}
+	return end, nil
+}
+
+// inner takes a member of a $set.
+func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
+	switch string(key) {
+	case "messages":
+		f.messages = t.From(m)[0] == '['
+	case "summary":
+		f.summary = t.Value(m)
+	case "kind":
+		f.kind = t.Value(m)
+	}
+}
+
+// stringIn gives what is in a string, which may be empty, and nil for any other value.
+func stringIn(value []byte) []byte {
+	if !rawjson.IsString(value) {
+		return nil
+	}
+	if inside := rawjson.Inside(value); inside != nil {
+		return inside
+	}
+	return []byte{}
+}
+
+// Object takes a record.
+func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	var f fields
+	end, err := f.scan(&dec.Lines.Text, pos)
+	if err != nil {
+		dec.nested = bytes.Contains(data[pos:], []byte(`"messages"`))
+		return 0, err
+	}
+	record := data[pos:end]
+	if f.content != nil {
+		f.content = f.content[:len(f.content)-(len(data)-end)]
+	}
+	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	if !dec.Begun {
+		dec.header(r, record, span, &f)
+		if dec.Begun && !readable(r, data, pos, end) {
+			dec.r.refused = "the header is not alone on its line"
+		}
+		return end, nil
+	}
+	lost := !readable(r, data, pos, end)
+	if lost {
+		put(&dec.r.lost, dec.b.Len(), true)
+	}
+	dec.entry(r, record, span, &f, lost)
+	return end, nil
+}
+
+// readable reports whether the program reads a record: it is alone on its line, and has no character that the program takes
+// for the end of one.
+func readable(r dialect.Record, data []byte, pos, end int) bool {
+	if len(r.Data) != len(data) { // a byte order mark or NULs stand before or after it
+		return false
+	}
+	if end-pos != len(data) && (len(bytes.TrimSpace(data[:pos])) > 0 || len(bytes.TrimSpace(data[end:])) > 0) {
+		return false
+	}
+	for rest := data; ; {
+		i := bytes.Index(rest, []byte("\xe2\x80"))
+		if i < 0 || i+2 >= len(rest) {
+			return true
+		}
+		if c := rest[i+2]; c == 0xa8 || c == 0xa9 { // U+2028, U+2029
+			return false
+		}
+		rest = rest[i+2:]
+	}
+}
+
+// Finish implements dialect.Decoder.
+func (dec *decoder) Finish() error {
+	if dec.earlier {
+		return dialect.ErrEarlier
+	}
+	return dec.Headed.Finish()
+}
+
+// header takes the first record.
+func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f *fields) {
+	if !isHeader(record) || f.id != nil || f.rewind != nil || f.set {
+		missing := ""
+		if f.session && f.id == nil {
+			missing = "projectHash"
+		}
+		dec.RefuseFirst(r, span, record, f.typ, missing)
+		return
+	}
+	dec.Begun = true
+	dec.r.kind = string(rawjson.Inside(f.kind))
+	dec.b.SetHeader(session.Header{
+		ID: session.ID(rawjson.Str(record, "sessionId")), Version: version, CWD: cwdOf(record), Title: rawjson.Str(record, "summary"),
+		Timestamp: session.Time{Text: string(rawjson.Get(record, "startTime"))}, Parent: rawjson.Str(record, parentMember),
+		Task: dec.r.kind == kindTask, Raw: bytes.Clone(record), Span: span, Line: r.Line,
+	})
+	if !f.messages {
+		return
+	}
+	// The messages of an old document are entries of their own.
+	at, line := 0, r.Line
+	for m := range rawjson.Elements(rawjson.Get(record, "messages")) {
+		// Each begins where the one before ends.
+		next := at + bytes.Index(record[at:], m)
+		line += bytes.Count(record[at:next], []byte{'\n'})
+		at = next
+		var t rawjson.Text
+		var mf fields
+		t.Reset(m)
+		if _, err := mf.scan(&t, 0); rawjson.IsObject(m) && err == nil {
+			of := session.Span{Offset: span.Offset + int64(at), Length: int64(len(m))}
+			dec.entry(dialect.Record{Data: m, Offset: of.Offset, Line: line}, m, of, &mf, false)
+		}
+		line += bytes.Count(m, []byte{'\n'})
+		at += len(m)
+	}
+}
+
+// entry passes an envelope to the builder.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, lost bool) {
+	// Setting some members is faster than clearing all of them.
+	env := &dec.env
+	env.Span, env.Line, env.Record = span, r.Line, record
+	env.ID, env.Message, env.Parent, env.Target, env.InOrder, env.Repeats = nil, nil, nil, nil, true, false
+	env.Kind, env.Role, env.Aside = session.KindOpaque, session.RoleNone, true
+	if dec.hanging {
+		env.InOrder, env.Parent, dec.hanging = false, dec.parent, false
+	}
+	at := dec.b.Len()
+	switch {
+	case f.rewind != nil:
+		env.Type = []byte(typeRewind)
+		env.Kind, env.Aside = session.KindLeaf, false
+		if lost {
+			env.Kind, env.Aside = session.KindCustom, true
+			break
+		}
+		dec.rewind(at, string(f.rewind))
+	case f.id != nil:
+		dec.message(f)
+	case f.set:
+		env.Type, env.Kind = []byte(typeSet), session.KindCustom
+		switch {
+		case lost:
+		case f.messages:
+			env.Aside = false
+			dec.replace(at, rawjson.Get(rawjson.Get(record, typeSet), "messages"))
+		case rawjson.IsString(f.summary):
+			env.Kind = session.KindSessionInfo
+		}
+		dec.setKind(f, lost)
+	case isHeader(record):
+		env.Type, env.Kind = []byte(typeHeader), session.KindCustom
+		dec.setKind(f, lost)
+		if f.messages && !lost {
+			env.Aside = false
+			dec.merge(at, rawjson.Get(record, "messages"))
+		}
+	case f.custom:
+		env.Type, env.Kind, env.Aside = []byte(typeCustom), session.KindCustom, false
+	default:
+		env.Type = []byte("unknown")
+	}
+	dec.b.Add(env)
+	if f.id != nil && f.rewind == nil && !lost {
+		dec.note(at, string(f.typ), f)
+	}
+}
+
+// message fills in the envelope of a message.
+func (dec *decoder) message(f *fields) {
+	env := &dec.env
+	env.ID, env.Type, env.Aside, env.Repeats = f.id, f.typ, false, true
+	if len(f.id) == 0 {
+		env.ID = nil
+	}
+	switch string(f.typ) {
+	case typeUser:
+		env.Kind, env.Role = session.KindMessage, session.RoleUser
+		if contents.HasResult(f.content) {
+			env.Role = session.RoleTool
+		}
+	case typeAnswer:
+		env.Kind, env.Role, env.Message = session.KindMessage, session.RoleAssistant, env.ID
+	case "info", "error", "warning":
+		env.Kind = session.KindCustom
+	case "":
+		env.Type = []byte("message")
+	}
+}
+
+// setKind takes the kind of the session, which the last line counts for.
+func (dec *decoder) setKind(f *fields, lost bool) {
+	if !lost && f.kind != nil {
+		dec.r.kind = string(rawjson.Inside(f.kind))
+	}
+}
+
+// put sets an entry of a map that is made with its first entry: most logs need none.
+func put[V any](m *map[int]V, key int, value V) {
+	if *m == nil {
+		*m = map[int]V{}
+	}
+	(*m)[key] = value
+}

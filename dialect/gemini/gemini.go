@@ -1,0 +1,117 @@
+// Package gemini reads and writes the sessions of Gemini CLI.
+//
+// # The format
+//
+// A log is JSON Lines. The first line is the header,
+//
+//	{"sessionId":UUID,"projectHash":sha256 of the working directory,"startTime":ISO,"lastUpdated":ISO,"kind":"main"|"subagent"}
+//
+// and every other one changes what came before it:
+//
+//	{"id":…,"timestamp":ISO,"type":"user"|"gemini"|"info"|"error"|"warning","content":…}
+//	                          a message; one whose id is known takes the place of the earlier one
+//	{"$rewindTo":id}          takes the message and all after it out of the conversation; an unknown id takes all
+//	{"$set":{"messages":[…]}} replaces all messages
+//	{"$set":{…}}              sets other members of the header; so does a second header
+//
+// An answer (type "gemini") has its texts in "content", and beside it thoughts, tokens, model and toolCalls, each call with its
+// result. The results stand in the next message of the user again. Old files are one document, ".json": a header with the
+// messages in it.
+//
+// # The tree
+//
+// Each line is an entry that hangs on the line before. After a $rewindTo the next one hangs on what is left, so that the turns
+// that were taken back stay as a branch. A $set of messages that are known hangs on the last of them: the program repeats the
+// whole history in this way when it resumes a session. Any other $set of messages is a compaction.
+//
+// What the model sees at an entry is what the program makes of the lines up to it (fold.go, sent.go).
+package gemini
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the one value of the family.
+type Dialect struct {
+	dialect.NoBlobs
+	layout layout
+}
+
+// Gemini is the format of Gemini CLI.
+var Gemini = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+)
+
+// reader is the codec of one log.
+type reader struct {
+	*Dialect
+	lost map[int]bool // positions of entries that the program does not read
+	// leaves are the entries that the leaf moves to, by the positions of the lines that move it.
+	leaves map[int]session.EntryID
+	// echoes are entries that repeat what an earlier one says.
+	echoes map[int]echo
+	// kind is that of the session, and refused why the program does not resume it; "" where it does.
+	kind, refused string
+}
+
+// echo says what an entry repeats.
+type echo uint8
+
+const (
+	echoTexts   echo = 1 << iota // texts and thoughts of the same answer
+	echoCalls                    // calls without their results
+	echoResults                  // results that stand with their calls
+)
+
+// version is our number for the format, which has none.
+const version = 1
+
+// Types of entries. A message has the one that its record names.
+const (
+	typeUser   = "user"
+	typeAnswer = "gemini"
+	typeHeader = "header"
+	typeSet    = "$set"
+	typeRewind = "$rewindTo"
+	typeCustom = "treelineCustom"
+)
+
+// kindTask is the kind of a sub-agent's session.
+const kindTask = "subagent"
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "gemini" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "gemini" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: the program has one model, and each answer names its own.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// Time gives when an entry was made. Most other lines say when the session was last changed.
+func (d *Dialect) Time(raw []byte) session.Time {
+	at := rawjson.Get(raw, "timestamp")
+	if at == nil {
+		at = rawjson.Get(rawjson.Get(raw, typeSet), "lastUpdated")
+	}
+	return session.Time{Text: string(at)}
+}

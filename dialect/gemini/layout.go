@@ -1,0 +1,168 @@
+package gemini
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout: tmp/<project>/chats/session-<minute>-<beginning of the id>.jsonl, and tmp/<project>/chats/<session>/<id>.jsonl for
+// sub-agents.
+type layout struct{}
+
+var (
+	_ dialect.Placer  = layout{}
+	_ dialect.Kin     = layout{}
+	_ dialect.Marked  = layout{}
+	_ dialect.Doubler = layout{}
+)
+
+// chats is the folder of a project that holds its sessions.
+const chats = "chats"
+
+// Roots gives the folder of the program, .gemini in GEMINI_CLI_HOME or in the home directory.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	home := l.RootAt(filepath.Join(env.Home, ".gemini"))
+	if dir := env.Getenv("GEMINI_CLI_HOME"); dir != "" {
+		return []dialect.Root{l.RootAt(filepath.Join(env.Abs(dir, false), ".gemini")), home}
+	}
+	return []dialect.Root{home}
+}
+
+// RootAt gives the place below the folder of the program.
+func (layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, "tmp")}
+}
+
+// Dir is the folder for the sessions of a working directory.
+func (layout) Dir(_ dialect.Env, cwd string) string { return slug(cwd) + "/" + chats }
+
+// slug is the name of a project's folder: that of the directory, in lower case, with hyphens for all but letters and digits.
+func slug(cwd string) string {
+	base := path.Base(filepath.ToSlash(cwd))
+	var b strings.Builder
+	for _, r := range strings.ToLower(base) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			b.WriteRune(r)
+		} else if b.Len() > 0 && !strings.HasSuffix(b.String(), "-") {
+			b.WriteByte('-')
+		}
+	}
+	if s := strings.Trim(b.String(), "-"); s != "" {
+		return s
+	}
+	return "project"
+}
+
+// File is the minute, in UTC, and the beginning of the id.
+func (layout) File(t time.Time, id session.ID) string {
+	return "session-" + t.UTC().Format("2006-01-02T15-04") + "-" + string(id[:min(len(id), 8)]) + ".jsonl"
+}
+
+// Owns accepts sessions, old documents and the logs of sub-agents.
+func (layout) Owns(name string) bool {
+	list := strings.Split(name, "/")
+	ext := path.Ext(name)
+	base := list[len(list)-1]
+	isSession := strings.HasPrefix(base, "session-") && (ext == ".jsonl" || ext == ".json")
+	switch n := len(list); {
+	case n >= 2 && list[n-2] == chats, n == 1:
+		return isSession
+	case n >= 3 && list[n-3] == chats:
+		return ext == ".jsonl"
+	}
+	return false
+}
+
+// Named gives when the session began. A name has only the beginning of the id.
+func (layout) Named(name string) (session.ID, session.Time) {
+	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
+	minute, ok := strings.CutPrefix(base, "session-")
+	if !ok {
+		return session.ID(base), session.Time{}
+	}
+	const form = "2006-01-02T15-04"
+	at, err := time.Parse(form, minute[:min(len(minute), len(form))])
+	if err != nil {
+		return "", session.Time{}
+	}
+	return "", session.TimeOf(at)
+}
+
+// Main tells a session from the log of a sub-agent, which lies in a folder of its session.
+func (layout) Main(name string) bool {
+	dir := path.Dir(name)
+	return strings.HasPrefix(path.Base(name), "session-") || path.Base(path.Dir(dir)) != chats
+}
+
+// Kin gives a sub-agent the session in whose folder it lies.
+func (l layout) Kin(name string, said session.ID) (session.ID, string) {
+	if l.Main(name) {
+		return said, ""
+	}
+	return said, path.Base(path.Dir(name))
+}
+
+// WorkDir: the name of a folder cannot be reversed.
+func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
+
+// DirBeside is Dir, with a number where another directory of the same name has the folder.
+func (l layout) DirBeside(env dialect.Env, cwd string, owners func(string) []string) string {
+	name := slug(cwd)
+	for n := 0; n < 1000; n++ {
+		dir := name + "/" + chats
+		if n > 0 {
+			dir = name + "-" + strconv.Itoa(n) + "/" + chats
+		}
+		taken := false
+		for _, owner := range owners(dir) {
+			taken = taken || filepath.Clean(owner) != filepath.Clean(cwd)
+		}
+		if !taken {
+			return dir
+		}
+	}
+	return l.Dir(env, cwd)
+}
+
+// Mark is the file in a project's folder that names the working directory.
+func (layout) Mark(log string) string {
+	for dir := path.Dir(log); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if path.Base(dir) == chats {
+			return path.Dir(dir) + "/.project_root"
+		}
+	}
+	return ""
+}
+
+// Doubles: when the program resumes a session, it leaves a file that has nothing but its header and context, and it copies the
+// sessions of old versions to new files.
+func (layout) Doubles() bool { return true }
+
+// parentMember is a member of the header that only treeline knows: the session that this one was forked from.
+const parentMember = "treelineParent"
+
+// cwdOf gives the working directory that a header names: the one of its directories that has the hash of the project.
+func cwdOf(header []byte) string {
+	hash := rawjson.Str(header, "projectHash")
+	for dir := range rawjson.Elements(rawjson.Get(header, "directories")) {
+		if s, ok := rawjson.Unquote(dir); ok && hashOf(s) == hash {
+			return s
+		}
+	}
+	return ""
+}
+
+// hashOf is the program's hash of a working directory.
+func hashOf(cwd string) string {
+	sum := sha256.Sum256([]byte(cwd))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,264 @@
+package gemini
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// note puts the message that was just added into the conversation, and finds out what it repeats.
+func (dec *decoder) note(at int, typ string, f *fields) {
+	e := dec.b.At(at)
+	id := e.NativeID
+	if len(f.id) == 0 {
+		id = ""
+	}
+	if again := e.NativeID != e.ID && id != "" || id == ""; !again || dec.find(string(id)) < 0 {
+		dec.live = append(dec.live, live{string(id), at})
+	}
+	switch {
+	case typ == typeUser && e.Role == session.RoleUser:
+		if mayIgnore(f.content) && ignored(textOf(value(f.content))) {
+			put(&dec.startup, at, true)
+		}
+	case typ == typeAnswer:
+		dec.repeated(at, id)
+	case e.Role == session.RoleTool && dec.answer.at >= 0 && dec.answered(f.content):
+		put(&dec.r.echoes, at, echoResults)
+	}
+}
+
+// find gives the position of a message in the conversation, or -1. Nearly always it is one of the last.
+func (dec *decoder) find(id string) int {
+	for k := len(dec.live) - 1; k >= 0; k-- {
+		if dec.live[k].id == id {
+			return k
+		}
+	}
+	return -1
+}
+
+// repeated compares a record of an answer with the one before: the program writes an answer with its tokens, and again with
+// its calls.
+func (dec *decoder) repeated(at int, id session.EntryID) {
+	record, last := dec.env.Record, &dec.answer
+	if last.at >= 0 && last.id == id && id != "" {
+		var same echo
+		if string(rawjson.Get(record, "content")) == string(rawjson.Get(last.record, "content")) &&
+			string(rawjson.Get(record, "thoughts")) == string(rawjson.Get(last.record, "thoughts")) {
+			same |= echoTexts
+		}
+		if calls := callIDs(last.record); len(calls) > 0 && slices.Equal(calls, callIDs(record)) {
+			same |= echoCalls
+		}
+		if same != 0 {
+			put(&dec.r.echoes, at, same)
+		}
+	}
+	last.at, last.id, last.record = at, id, append(last.record[:0], record...)
+}
+
+// callIDs gives the ids of the calls of an answer.
+func callIDs(record []byte) (ids []string) {
+	for call := range rawjson.Elements(rawjson.Get(record, "toolCalls")) {
+		ids = append(ids, rawjson.Str(call, "id"))
+	}
+	return ids
+}
+
+// answered reports whether all results of a message stand with the calls of the last answer, too.
+func (dec *decoder) answered(content []byte) bool {
+	var known []string
+	for call := range rawjson.Elements(rawjson.Get(dec.answer.record, "toolCalls")) {
+		if rawjson.Truthy(rawjson.Get(call, "result")) {
+			known = append(known, rawjson.Str(call, "id"))
+		}
+	}
+	ids := contents.IDs(value(content), contents.Result)
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
+}
+
+// rewind takes a message and all after it out of the conversation. The next entry hangs on what stood before it, and the leaf
+// moves to the last entry there that is part of the conversation.
+func (dec *decoder) rewind(at int, id string) {
+	k := dec.find(id)
+	if dec.continued && k <= 0 {
+		dec.earlier = true
+		return
+	}
+	dec.parent, dec.hanging = nil, true
+	if k < 0 {
+		dec.live = nil
+	} else {
+		first := dec.b.At(dec.live[k].at)
+		dec.live = dec.live[:k]
+		switch {
+		case k > 0 && first.Type == typeSet: // what is left of the messages of a $set
+			dec.parent = []byte(first.ID)
+		case first.Parent != "":
+			dec.parent = []byte(first.Parent)
+		}
+	}
+	dec.answer.at = -1
+	env := &dec.env
+	for e, ok := dec.b.Lookup(session.EntryID(dec.parent)); ok; e, ok = dec.b.Lookup(e.Parent) {
+		if env.Target = []byte(e.ID); !e.Aside() && e.Kind != session.KindLeaf {
+			break
+		}
+		env.Target = nil
+	}
+	put(&dec.r.leaves, at, session.EntryID(env.Target))
+}
+
+// replace takes the messages of a $set as the conversation. The entry hangs on the last of them that is known, if they are
+// those that the model saw there. Otherwise it is a compaction, which hangs on what came before it.
+func (dec *decoder) replace(at int, messages []byte) {
+	if dec.continued {
+		dec.earlier = true
+		return
+	}
+	env := &dec.env
+	var known, begun []live // that are sent
+	changed := false
+	dec.live, dec.answer.at = nil, -1
+	for m := range rawjson.Elements(messages) {
+		if !rawjson.IsString(rawjson.Get(m, "id")) {
+			continue
+		}
+		id := rawjson.Str(m, "id")
+		here := live{id, at}
+		e, ok := dec.b.Lookup(session.EntryID(id))
+		if set, said := dec.sets[id]; ok {
+			here.at = e.Index
+		} else if said {
+			here.at, ok = set, true
+		}
+		if dec.find(id) < 0 {
+			dec.live = append(dec.live, here)
+		}
+		if isStartup(m) || dec.isResponse(id) {
+			continue
+		}
+		if begun = append(begun, here); ok {
+			known = append(known, here)
+		} else {
+			changed = true
+			if dec.sets == nil {
+				dec.sets = map[string]int{}
+			}
+			dec.sets[id] = at
+		}
+	}
+	if changed || !dec.follows(known) {
+		env.Kind = session.KindCompaction
+		put(&dec.compacted, at, begun)
+		return
+	}
+	env.InOrder, env.Parent = false, nil
+	if len(known) > 0 {
+		env.Parent = []byte(dec.b.At(dec.latest(known[len(known)-1])).ID)
+	}
+}
+
+// merge adds the messages of a second header to the conversation.
+func (dec *decoder) merge(at int, messages []byte) {
+	for m := range rawjson.Elements(messages) {
+		if id := rawjson.Get(m, "id"); rawjson.IsString(id) {
+			if s := rawjson.Str(m, "id"); dec.find(s) < 0 {
+				dec.live = append(dec.live, live{s, at})
+			}
+		}
+	}
+}
+
+// latest gives the position of the last record of a message, which may have been written more than once.
+func (dec *decoder) latest(m live) int {
+	last := m.at
+	for i := m.at + 1; i < dec.b.Len() && i <= m.at+near; i++ {
+		if e := dec.b.At(i); string(e.NativeID) == m.id && e.FirstPiece() == m.at {
+			last = i
+		}
+	}
+	return last
+}
+
+// near is how many lines after the first record of a message another one is looked for.
+const near = 16
+
+// follows reports whether messages are those of the conversation at the last of them.
+func (dec *decoder) follows(known []live) bool {
+	if len(known) == 0 {
+		return true
+	}
+	k := len(known) - 1
+	for e, ok := dec.b.At(dec.latest(known[k])), true; ok; e, ok = dec.b.Lookup(e.Parent) {
+		switch {
+		case e.Kind == session.KindCompaction:
+			return slices.Equal(dec.compacted[e.Index], known[:k+1])
+		case k >= 0 && e.Index == known[k].at:
+			k--
+		case e.Kind == session.KindMessage && e.FirstPiece() == e.Index && !dec.apart(e):
+			return false
+		}
+	}
+	return k < 0
+}
+
+// apart reports whether a message need not be repeated: what the program says at its start, and results that stand with their
+// calls.
+func (dec *decoder) apart(e session.Entry) bool {
+	return dec.r.echoes[e.Index]&echoResults != 0 || dec.startup[e.Index]
+}
+
+// isResponse reports whether an id is that of the results of a known answer, which the program makes a message of.
+func (dec *decoder) isResponse(id string) bool {
+	of, ok := strings.CutSuffix(id, "_response")
+	if ok {
+		_, ok = dec.b.Lookup(session.EntryID(of))
+	}
+	return ok
+}
+
+// value is the JSON value that a text begins with.
+func value(text []byte) []byte {
+	end, err := rawjson.Skip(text, 0)
+	if err != nil {
+		return nil
+	}
+	return text[:end]
+}
+
+// mayIgnore reports whether a content may be one that is ignored. Nearly all texts are told by their first letter.
+func mayIgnore(content []byte) bool {
+	text, ok := bytes.CutPrefix(content, []byte(`[{"text":"`))
+	if !ok || len(text) == 0 {
+		return true
+	}
+	switch c := text[0]; c {
+	case '/', '?', '<', '"', '\\':
+		return true
+	default:
+		return c <= ' ' || c >= 0x80
+	}
+}
+
+// isStartup reports whether a message of the user is left out of what is sent.
+func isStartup(m []byte) bool {
+	return rawjson.Str(m, "type") == typeUser && ignored(textOf(rawjson.Get(m, "content")))
+}
+
+// ignored reports whether the program does not send a text of the user.
+func ignored(text string) bool {
+	text = strings.TrimFunc(text, dialect.JSSpace)
+	return text == "" || text[0] == '/' || text[0] == '?' || isContext(text)
+}
+
+// isContext reports whether a text is one of the program.
+func isContext(text string) bool {
+	return strings.HasPrefix(text, "<session_context>") || strings.HasPrefix(text, "<hook_context>")
+}

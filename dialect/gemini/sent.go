@@ -1,0 +1,304 @@
+package gemini
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// turn is a content of the history that the program sends.
+type turn struct {
+	id    string
+	entry session.Entry
+	role  string
+	parts [][]byte
+}
+
+// json spells a turn on one line.
+func (t *turn) json() []byte { return rawjson.Compact(contents.Make(t.role, t.parts)) }
+
+// interrupted is what the program lets the model say after results that it did not answer.
+const interrupted = "[The previous response was interrupted before it completed.]"
+
+// send makes of the messages of the conversation what the program sends.
+func send(list []message) []turn {
+	history := turns(list)
+	name(history)
+	if last := len(history) - 1; last >= 0 && history[last].role == contents.User && slices.ContainsFunc(history[last].parts, isResult) {
+		history = append(history, turn{role: contents.Model, parts: [][]byte{contents.Text(interrupted)}})
+	}
+	return merge(withoutThoughts(valid(history)))
+}
+
+// turns makes turns of messages. Those that are for people only have none.
+func turns(list []message) (history []turn) {
+	for _, m := range list {
+		content := rawjson.Get(m.json, "content")
+		switch rawjson.Str(m.json, "type") {
+		case typeUser:
+			if !ignored(textOf(content)) {
+				history = append(history, turn{m.id, m.entry, contents.User, contents.List(content)})
+			}
+		case typeAnswer:
+			parts := said(m.json)
+			if len(parts) == 0 {
+				continue
+			}
+			history = append(history, turn{m.id, m.entry, contents.Model, parts})
+			if results := resultsOf(m.json); len(results) > 0 {
+				history = append(history, turn{m.id + "_response", m.entry, contents.User, results})
+			}
+		}
+	}
+	return history
+}
+
+// said gives the parts of an answer: its content if that has calls or thoughts, or else thoughts, content and calls.
+func said(answer []byte) [][]byte {
+	var content [][]byte
+	if v := rawjson.Get(answer, "content"); rawjson.Truthy(v) {
+		content = contents.List(v)
+	}
+	if slices.ContainsFunc(content, isCall) || slices.ContainsFunc(content, isThought) {
+		return content
+	}
+	var parts [][]byte
+	for thought := range rawjson.Elements(rawjson.Get(answer, "thoughts")) {
+		parts = append(parts, thoughtPart(thought))
+	}
+	parts = append(parts, content...)
+	for call := range rawjson.Elements(rawjson.Get(answer, "toolCalls")) {
+		var c, w dialect.Object
+		c.Copy(call, "id", "name", "args")
+		w.Add(contents.Call, c.End())
+		parts = append(parts, w.End())
+	}
+	return parts
+}
+
+// thoughtPart is a thought as a part.
+func thoughtPart(thought []byte) []byte {
+	w := dialect.Object(`{"text":`)
+	w = append(w, rawjson.Quote(thoughtText(thought))...)
+	w.Add("thought", []byte("true"))
+	return w.End()
+}
+
+// thoughtText is the text of a thought.
+func thoughtText(thought []byte) string {
+	text := rawjson.Str(thought, "description")
+	if subject := rawjson.Str(thought, "subject"); subject != "" {
+		text = "**" + subject + "** " + text
+	}
+	return text
+}
+
+// resultsOf gives the results that stand with the calls of an answer.
+func resultsOf(answer []byte) (parts [][]byte) {
+	for call := range rawjson.Elements(rawjson.Get(answer, "toolCalls")) {
+		result := rawjson.Get(call, "result")
+		switch {
+		case !rawjson.Truthy(result):
+		case rawjson.IsString(result):
+			var response, r, w dialect.Object
+			response.Add("output", result)
+			r.Copy(call, "id", "name")
+			r.Add("response", response.End())
+			w.Add(contents.Result, r.End())
+			parts = append(parts, w.End())
+		default:
+			parts = append(parts, contents.List(result)...)
+		}
+	}
+	return parts
+}
+
+func isCall(part []byte) bool    { return contents.Has(part, contents.Call) }
+func isResult(part []byte) bool  { return contents.Has(part, contents.Result) }
+func isThought(part []byte) bool { return contents.Has(part, "thought") }
+
+// named is a part that has an id, or gets one.
+type named struct {
+	turn, part int
+	name       string
+}
+
+// name gives calls and results without an id one, as the program does. The number of a turn counts the context of the start.
+func name(history []turn) {
+	for i := range history {
+		for k := range history[i].parts {
+			if isCall(history[i].parts[k]) && idOf(history[i].parts[k], contents.Call) == "" {
+				at := named{i, k, nameOf(history[i].parts[k], contents.Call)}
+				id := "synth_" + at.name + "_" + stable(history[i].id, i+1, k)
+				if other := nameless(history, i+1, contents.User, contents.Result, at.name); other >= 0 {
+					setID(history, named{i + 1, other, ""}, contents.Result, id)
+				}
+				setID(history, at, contents.Call, id)
+			}
+			if isResult(history[i].parts[k]) && idOf(history[i].parts[k], contents.Result) == "" {
+				at := named{i, k, nameOf(history[i].parts[k], contents.Result)}
+				id := "synth_orph_" + at.name + "_" + stable(history[i].id, i+1, k)
+				if other := nameless(history, i-1, contents.Model, contents.Call, at.name); other >= 0 {
+					id = "synth_" + at.name + "_" + stable(history[i-1].id, i, k)
+					setID(history, named{i - 1, other, ""}, contents.Call, id)
+				}
+				setID(history, at, contents.Result, id)
+			}
+		}
+	}
+}
+
+func idOf(part []byte, member string) string   { return rawjson.Str(rawjson.Get(part, member), "id") }
+func nameOf(part []byte, member string) string { return rawjson.Str(rawjson.Get(part, member), "name") }
+
+// nameless finds a call or result without an id in a turn, -1 if there is none.
+func nameless(history []turn, i int, role, member, name string) int {
+	if i < 0 || i >= len(history) || history[i].role != role {
+		return -1
+	}
+	return slices.IndexFunc(history[i].parts, func(part []byte) bool {
+		return contents.Has(part, member) && nameOf(part, member) == name && idOf(part, member) == ""
+	})
+}
+
+func setID(history []turn, at named, member, id string) {
+	part := history[at.turn].parts[at.part]
+	history[at.turn].parts[at.part] = rawjson.Set(part, member, rawjson.Set(rawjson.Get(part, member), "id", rawjson.Quote(id)))
+}
+
+// stable is the program's hash of a place in the history.
+func stable(id string, turn, part int) string {
+	list := []string{id, strconv.Itoa(turn), strconv.Itoa(part)}
+	slices.Sort(list)
+	sum := sha256.Sum256([]byte(strings.Join(list, "|")))
+	return hex.EncodeToString(sum[:])[:32]
+}
+
+// valid drops answers in a row of which one has an empty part: the program takes them for broken.
+func valid(history []turn) (list []turn) {
+	for i := 0; i < len(history); {
+		end := i
+		for end < len(history) && history[end].role == contents.Model {
+			end++
+		}
+		if end == i {
+			list = append(list, history[i])
+			i++
+			continue
+		}
+		if !slices.ContainsFunc(history[i:end], func(t turn) bool { return slices.ContainsFunc(t.parts, isBroken) }) {
+			list = append(list, history[i:end]...)
+		}
+		i = end
+	}
+	return list
+}
+
+// isBroken reports whether a part says nothing.
+func isBroken(part []byte) bool {
+	others := false
+	for key := range rawjson.Fields(part) {
+		others = others || key != "text" && key != "thought" && key != "callIndex"
+	}
+	text := rawjson.Get(part, "text")
+	return string(bytes.TrimSpace(part)) == "{}" || !others && !isThought(part) && rawjson.IsString(text) && rawjson.Str(part, "text") == ""
+}
+
+// withoutThoughts drops thoughts, and turns of nothing else.
+func withoutThoughts(history []turn) []turn {
+	return slices.DeleteFunc(history, func(t turn) bool {
+		if !slices.ContainsFunc(t.parts, isThought) {
+			return false
+		}
+		return !slices.ContainsFunc(t.parts, func(part []byte) bool { return !isThought(part) })
+	})
+}
+
+// merge joins neighbours of one role, and gives parts the form in which they are sent.
+func merge(history []turn) (list []turn) {
+	for _, t := range history {
+		var parts [][]byte
+		for _, part := range t.parts {
+			if part = sentPart(part); part != nil {
+				parts = append(parts, part)
+			}
+		}
+		if last := len(list) - 1; last >= 0 && list[last].role == t.role {
+			list[last].parts = append(list[last].parts, parts...)
+			continue
+		}
+		t.parts = parts
+		list = append(list, t)
+	}
+	return list
+}
+
+// sentPart gives a part as it is sent, nil where it is not: the program puts the name of the tool before the ids of calls in
+// its files.
+func sentPart(part []byte) []byte {
+	if isThought(part) {
+		return nil
+	}
+	for _, member := range [...]string{contents.Call, contents.Result} {
+		v := rawjson.Get(part, member)
+		if !rawjson.Truthy(v) {
+			continue
+		}
+		tool := strings.TrimFunc(rawjson.Str(v, "name"), dialect.JSSpace)
+		if tool == "" {
+			tool = "generic_tool"
+		}
+		if id, ok := strings.CutPrefix(rawjson.Str(v, "id"), tool+"__"); ok {
+			part = rawjson.Set(part, member, rawjson.Set(v, "id", rawjson.Quote(id)))
+		}
+	}
+	text := rawjson.Get(part, "text")
+	if !rawjson.IsString(text) || rawjson.Str(part, "text") != "" {
+		return part
+	}
+	for key := range rawjson.Fields(part) {
+		if key != "text" && key != "thought" && key != "callIndex" {
+			return rawjson.Delete(part, "text")
+		}
+	}
+	return nil
+}
+
+// partMembers are those that make a part something else than a text.
+var partMembers = []string{"videoMetadata", "thought", "codeExecutionResult", "executableCode", "fileData", contents.Call, contents.Result, "inlineData"}
+
+// textOf gives the text of a content as the program sees it when it decides whether to send it. What is not a text counts, and
+// is shown in brackets.
+func textOf(content []byte) string {
+	if text, ok := rawjson.Unquote(content); ok {
+		return text
+	}
+	var b strings.Builder
+	for part := range parts(content) {
+		if text, ok := rawjson.Unquote(part); ok {
+			b.WriteString(text)
+			continue
+		}
+		kind := ""
+		for _, member := range partMembers {
+			if rawjson.Get(part, member) != nil {
+				kind = member
+				break
+			}
+		}
+		if kind != "" {
+			b.WriteString("[" + kind + "]")
+		} else {
+			b.WriteString(rawjson.Str(part, "text"))
+		}
+	}
+	return b.String()
+}

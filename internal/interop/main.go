@@ -17,7 +17,7 @@
 //     named with their reason (agent.known) and do not make it fail.
 //     Where it may, it runs in a network namespace from which no other host can be reached. Keys are dummies.
 //   - tools: Claude Code and Codex get "treeline mcp" with the command of the README. The stand-in calls each of its tools, and what
-//     these agents send back has the result.
+//     these agents send back has the result. pi lists the tools.
 //
 // oh-my-pi runs on bun, which comes from npm too.
 //

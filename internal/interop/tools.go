@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -27,8 +30,13 @@ var toolCalls = []struct{ name, arguments, want string }{
 	{"read_session", `{"session":"nothing"}`, "no such session"},
 }
 
-// compareTools makes the comparison "tools": each agent gets the server with the command of the README, lists its tools, and calls all of them.
+// compareTools makes the comparison "tools": each agent gets the server with the command of the README, and calls all of its tools.
 func compareTools(ctx context.Context, opt options) error {
+	if !opt.boxed && opt.agent == "" {
+		if err := listInPi(ctx, opt); err != nil {
+			return fmt.Errorf("pi: %w", err)
+		}
+	}
 	return boxedAgents(ctx, opt, "tools", func(a agent, path string) error {
 		d, err := newDesk(a, path, filepath.Join(opt.work, a.program.name+"-tools"))
 		if err != nil {
@@ -51,6 +59,47 @@ func compareTools(ctx context.Context, opt options) error {
 		}
 		return d.callTools(ctx)
 	})
+}
+
+// listInPi has pi add the server, connect to it and list its tools. pi offers them to the model through scripts and a search, so that a stand-in
+// cannot call them as easily. Its command line runs on bun, since it wants a newer node than most machines have.
+func listInPi(ctx context.Context, opt options) error {
+	p := pi15
+	p.name, p.packages = "pi-cli-1.5.0", append(p.packages[:1:1], "bun@1.4.4")
+	dir, err := p.folder(opt)
+	if err != nil {
+		return err
+	}
+	modules := filepath.Join(dir, "node_modules")
+	bun, err := filepath.Glob(filepath.Join(modules, "@oven", "bun-"+runtime.GOOS+"-*", "bin", "bun"))
+	if err != nil || len(bun) == 0 {
+		return fmt.Errorf("npm has no bun for this machine, so nothing was compared with %s", p.name)
+	}
+	home := filepath.Join(opt.work, p.name)
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	d := desk{agent: agent{env: func(string) []string { return nil }}, api: &fakeapi.Server{}, home: home}
+	binary, err := d.treeline(ctx, opt.work)
+	if err != nil {
+		return err
+	}
+	said := ""
+	for _, words := range [][]string{{"add", "treeline", "--", binary, "mcp"}, {"list"}} {
+		cmd := exec.CommandContext(ctx, bun[0], append([]string{filepath.Join(modules, "@earendil-works/pi-coding-agent/dist/bundle/cli.js"), "mcp"}, words...)...)
+		cmd.Dir, cmd.Env = home, d.environ()
+		out, err := cmd.CombinedOutput()
+		if said = string(out); err != nil {
+			return fmt.Errorf("mcp %s: %w\n%s", words[0], err, out)
+		}
+	}
+	for _, c := range toolCalls {
+		if !strings.Contains(said, c.name) {
+			return fmt.Errorf("mcp list has no %s:\n%s", c.name, said)
+		}
+	}
+	fmt.Printf("interop: %s lists the tools of treeline mcp\n", p.name)
+	return nil
 }
 
 // tell writes a session that the tools find. It is not the agent's own, so that the agent does not change it.

@@ -9,6 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
@@ -17,8 +18,8 @@ import (
 type Store interface {
 	// Here is the project of the working directory, "" if that has no sessions.
 	Here(ctx context.Context, opt treeline.RefreshOptions) (string, error)
-	// Catalogue gives all sessions; it is asked for those that are named by a path.
-	Catalogue(ctx context.Context, opt treeline.RefreshOptions) ([]treeline.Row, error)
+	// LookUp gives the sessions of lists that have a key, such as a path.
+	LookUp(ctx context.Context, k find.Keys) ([]treeline.Row, error)
 	// Page gives a part of the list of sessions.
 	Page(ctx context.Context, f treeline.Filter, opt treeline.PageOptions) (treeline.Page, error)
 	// Find gives the session that a name means.

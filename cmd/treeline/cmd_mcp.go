@@ -14,7 +14,7 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: "Serve the sessions to an agent, over the Model Context Protocol on standard input and output. The agent gets tools that\n" +
 			"search, list and read sessions, show what the model sees, recall prompts, list runs and sum up usage; and sessions as\n" +
 			"resources. It can change nothing. Results are bounded, and secrets in them are replaced. docs/mcp.md lists the tools.",
-		Example: "  claude mcp add treeline -- treeline mcp\n  codex mcp add treeline -- treeline mcp\n" +
+		Example: "  claude mcp add --scope user treeline -- treeline mcp\n  codex mcp add treeline -- treeline mcp\n  pi mcp add treeline -- treeline mcp\n" +
 			"  treeline mcp --store https://sessions.example.com",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

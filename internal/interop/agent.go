@@ -37,9 +37,10 @@ type agent struct {
 	// command continues. The command is the one that this library gives.
 	begin    func(prompt string) []string
 	headless func(command []string, prompt string) []string
-	// tool names a tool of the server "treeline" as the model does, useTools gives the arguments that ask a prompt without a terminal and let
-	// the model use it, and results reads the results of calls from a request.
-	// first are calls that the model makes before, to get to know the tools.
+	// addTools adds the server "treeline" with the command that follows. tool names one of its tools as the model does. first are calls
+	// that the model makes before, to get to know the tools. useTools gives the arguments that ask a prompt without a terminal and let the
+	// model use the tools. results reads the results of calls from a request.
+	addTools []string
 	tool     func(name string) fakeapi.Call
 	first    []fakeapi.Call
 	useTools func(prompt string) []string
@@ -68,8 +69,9 @@ var agents = []agent{
 		headless: func(command []string, prompt string) []string {
 			return append(command[1:len(command):len(command)], "-p", prompt, "--output-format", "json")
 		},
-		tool:  func(name string) fakeapi.Call { return fakeapi.Call{Name: "mcp__treeline__" + name} },
-		first: []fakeapi.Call{{Name: "ToolSearch", Arguments: json.RawMessage(`{"query":"treeline sessions","max_results":10}`)}},
+		addTools: []string{"mcp", "add", "--scope", "user", "treeline", "--"},
+		tool:     func(name string) fakeapi.Call { return fakeapi.Call{Name: "mcp__treeline__" + name} },
+		first:    []fakeapi.Call{{Name: "ToolSearch", Arguments: json.RawMessage(`{"query":"treeline sessions","max_results":10}`)}},
 		useTools: func(prompt string) []string {
 			return []string{"-p", prompt, "--output-format", "json", "--allowedTools", "mcp__treeline"}
 		},
@@ -94,6 +96,7 @@ var agents = []agent{
 		headless: func(command []string, prompt string) []string {
 			return slices.Concat([]string{"exec", "--skip-git-repo-check"}, command[1:], []string{prompt})
 		},
+		addTools: []string{"mcp", "add", "treeline", "--"},
 		tool:     func(name string) fakeapi.Call { return fakeapi.Call{Namespace: "mcp__treeline", Name: name} },
 		useTools: func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", prompt} },
 		results:  responseResults,

@@ -50,7 +50,7 @@ func compareTools(ctx context.Context, opt options) error {
 		if err := d.tell(ctx); err != nil {
 			return err
 		}
-		if _, err := d.run(ctx, d.workDir, nil, []string{"mcp", "add", "treeline", "--", binary, "mcp"}); err != nil {
+		if _, err := d.run(ctx, d.workDir, nil, append(d.addTools[:len(d.addTools):len(d.addTools)], binary, "mcp")); err != nil {
 			return err
 		}
 		said, err := d.run(ctx, d.workDir, nil, []string{"mcp", "list"})

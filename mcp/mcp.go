@@ -102,7 +102,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	case <-ctx.Done():
 		_ = session.Close() // it ends anyway
-		return context.Cause(ctx)
+		return nil
 	}
 }
 

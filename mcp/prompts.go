@@ -21,8 +21,8 @@ type promptArgs struct {
 	sizeArgs
 }
 
-// promptList is a part of what the user typed, the newest first. A prompt is given once, with the places where it was used. project is the directory
-// whose prompts are given, null for all; widened: the current project has none. cut counts the bytes of long prompts that are left out.
+// promptList is a part of what the user typed. A prompt is given once, with the places where it was used. project is the directory
+// whose prompts are given, null for all; widened: the current project has no hit.
 type promptList struct {
 	About    string        `json:"about"`
 	Project  *string       `json:"project"`

@@ -158,6 +158,7 @@ func (c *call) heading(s *treeline.Session) (w sessionWindow, err error) {
 	}
 	w.Session.Title = c.line(w.Session.Title, titleWidth)
 	w.Session.ID, w.Session.Path, w.Session.CWD, w.Session.Parent = name(w.Session.ID), name(w.Session.Path), name(w.Session.CWD), name(w.Session.Parent)
+	w.Session.LeafID = maybe(w.Session.LeafID)
 	w.URI = uri{session: string(w.Session.ID)}.String()
 	return w, nil
 }
@@ -214,7 +215,7 @@ func (r *reading) entry(e session.Entry) (shown shownEntry, parts []wire.Part, e
 		parts = []wire.Part{{Type: "text", Text: shown.Text}}
 	}
 	r.scrub(parts)
-	shown.ID, shown.Type = name(shown.ID), name(shown.Type)
+	shown.ID, shown.Parent, shown.Type, shown.Role = name(shown.ID), maybe(shown.Parent), name(shown.Type), maybe(shown.Role)
 	return shown, parts, nil
 }
 

@@ -71,6 +71,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 		j := wire.NewRun(*r)
 		j.Prompt, j.Model = c.line(j.Prompt, promptWidth), c.line(j.Model, titleWidth)
 		j.ID, j.Session, j.Path, j.CWD = name(j.ID), name(j.Session), name(j.Path), name(j.CWD)
+		j.Outcome = maybe(j.Outcome)
 		ok, err := space.take(j)
 		if err != nil {
 			return result, err

@@ -323,6 +323,32 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestBounds: no name in a session can make a result larger than its bound.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("n", 300_000)
+	lines := []string{
+		`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"needle"}}`,
+		`{"type":"message","id":"` + long + `","parentId":"00000001","timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"assistant","provider":"p","model":"` + long + `","content":[` +
+			`{"type":"toolCall","id":"` + long + `","name":"` + long + `","arguments":{"` + long + `":1}},{"type":"` + long + `","x":1},{"type":"image","mimeType":"` + long + `","data":"https://x/` + long + `"}]}}`,
+		`{"type":"message","id":"00000003","parentId":"` + long + `","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"` + long + `","content":"needle ` + long + `"}}`,
+		`{"type":"` + long + `","id":"00000004","parentId":"00000003","timestamp":"2026-02-16T10:00:03.000Z","needle":"` + long + `"}`,
+		`{"type":"label","id":"00000005","parentId":"00000004","timestamp":"2026-02-16T10:00:04.000Z","targetId":"00000003","label":"` + long + `"}`,
+	}
+	c := connect(t, desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk/"+long, lines...)}), mcp.Options{})
+	for _, r := range []struct{ tool, arguments string }{
+		{"list_sessions", `{"project":"all","maxBytes":8000}`}, {"search_sessions", `{"query":"needle","maxBytes":8000}`}, {"recall_prompts", `{"project":"all","maxBytes":8000}`},
+		{"usage", `{"project":"all","by":"model","maxBytes":8000}`}, {"usage", `{"project":"all","by":"project","maxBytes":8000}`},
+		{"read_session", `{"session":"a1","from":"start","maxBytes":8000}`}, {"get_context", `{"session":"a1","maxBytes":8000}`},
+	} {
+		if got := walk(c, r.tool, r.arguments, func(p pages) []string {
+			return make([]string, len(p.Sessions)+len(p.Hits)+len(p.Prompts)+len(p.Groups)+len(p.Entries)+len(p.Messages))
+		}); len(got) == 0 {
+			t.Errorf("%s %s gives nothing", r.tool, r.arguments)
+		}
+	}
+}
+
 // TestResources: a session, an entry and a context can be read by their URIs, and what is not there is an error.
 func TestResources(t *testing.T) {
 	t.Parallel()

@@ -3,9 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -14,46 +12,9 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// rare is how many chunks the inverted index may give for a query that is answered by it. If there are more, the newest logs very
-// likely have some, and logs are looked at from the newest on.
+// rare is how many chunks may have the keys of a query whose logs are all looked up. If there are more, the newest logs very likely have
+// some, and logs are looked at from the newest on.
 const rare = 4000
-
-// keys gives the condition that a chunk c has some keys; "" if there is none.
-func (s *statement) keys(k *query.Keys) string {
-	var all []string
-	if len(k.Words) > 0 {
-		words := make([]int32, len(k.Words))
-		for i, w := range k.Words {
-			words[i] = wordKey(w)
-		}
-		all = append(all, "c.words @> "+s.arg(distinct(words))+"::integer[]")
-	}
-	if len(k.Grams) > 0 {
-		grams := make([]int16, len(k.Grams))
-		for i, g := range k.Grams {
-			grams[i] = int16(uint16(g))
-		}
-		all = append(all, "c.grams @> "+s.arg(distinct(grams))+"::smallint[]")
-	}
-	for _, any := range k.Anys {
-		var one []string
-		for i := range any {
-			condition := s.keys(&any[i])
-			if condition == "" { // an alternative that requires nothing
-				one = nil
-				break
-			}
-			one = append(one, condition)
-		}
-		if len(one) > 0 {
-			all = append(all, "("+strings.Join(one, " or ")+")")
-		}
-	}
-	if len(all) == 0 {
-		return ""
-	}
-	return "(" + strings.Join(all, " and ") + ")"
-}
 
 // piece is a chunk of an answer.
 type piece struct {
@@ -61,76 +22,56 @@ type piece struct {
 	index.Span
 }
 
-// scanPieces reads the chunks for which a condition holds. A sequential scan is disabled for it, because the planner underestimates
-// what it costs to read the keys of all chunks. The two statements are one transaction.
-func scanPieces(ctx context.Context, p *pgxpool.Pool, condition string, args []any) (list []piece, err error) {
-	batch := &pgx.Batch{}
-	batch.Queue("select set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)")
-	batch.Queue("select c.log, c.start, c.stop, c.flags from treeline_index.chunk c where "+condition, args...)
-	results := p.SendBatch(ctx, batch)
-	defer func() { err = errors.Join(err, results.Close()) }()
-	if _, err := results.Exec(); err != nil {
-		return nil, err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p piece
-		var flags int
-		c := index.Chunk{}
-		if err := rows.Scan(&p.log, &c.From, &c.To, &flags); err != nil {
-			return nil, err
-		}
+// scanPieces reads rows of log, start, stop and flags, and what else is there.
+func scanPieces(rows pgx.Rows, take func(p piece), more ...any) error {
+	var p piece
+	var c index.Chunk
+	var flags int
+	_, err := pgx.ForEachRow(rows, append([]any{&p.log, &c.From, &c.To, &flags}, more...), func() error {
 		c.Flags = byte(flags)
 		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
-		list = append(list, p)
-	}
-	return list, rows.Err()
+		take(p)
+		return nil
+	})
+	return err
 }
 
 // Search implements index.Shared.
 func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
 	sel.Order = index.OrderUsed
 	keys := q.Keys()
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgxpool.Pool) (err error) {
 		list, next = nil, nil
+		var among *sieve
 		if sel.After != nil {
-			if r, ok := sel.After.Rest.(*rest); ok {
+			switch r := sel.After.Rest.(type) {
+			case *rest:
 				list, next, err = r.next(ctx, p, sel.Limit)
 				return err
+			case *sieve:
+				among = r
 			}
 		}
-		var s statement
-		condition := s.keys(&keys)
-		// Common words are found in the newest logs, so these are looked at first.
-		if condition != "" && sel.After != nil && sel.After.Tried == 0 {
-			pieces, err := scanPieces(ctx, p, "("+condition+" or c.whole) limit "+s.arg(rare+1), s.args)
-			if err != nil {
-				return err
-			}
-			if len(pieces) <= rare {
-				list, next, err = ofPieces(ctx, p, sel, pieces)
+		if among == nil {
+			among = &sieve{}
+			if among.ids, among.some, err = lookup(ctx, p, &keys); err != nil {
 				return err
 			}
 		}
-		if list, next, err = x.ofNewest(ctx, p, sel, &keys); next == nil {
+		if among.some && len(among.ids) <= rare {
+			list, next, err = ofChunks(ctx, p, sel, among.ids)
 			return err
 		}
-		switch {
-		case sel.After != nil:
-			next.Tried = max(0, sel.After.Tried-1)
-			if sel.After.Tried <= 0 { // the index gave too many
-				next.Tried = -1
-			}
-		case len(list) >= sel.Limit/12:
-			next.Tried = 1 // frequent enough for one window more before the index is asked
-		}
+		list, next, err = ofNewest(ctx, p, sel, among)
 		return err
 	})
 	return list, next, err
+}
+
+// sieve has the ids of the chunks that may match: all if some is not set.
+type sieve struct {
+	ids  []int64
+	some bool
 }
 
 // rest is what is left of the answer of the inverted index: the keys of logs, the newest first, and their chunks.
@@ -142,30 +83,34 @@ type rest struct {
 // restMost is how many logs of a rest are given at once.
 const restMost = 256
 
-// ofPieces gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
+// ofChunks gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
 // search mostly ends before the last.
-func ofPieces(ctx context.Context, p *pgxpool.Pool, sel index.Selection, pieces []piece) (list []index.Found, next *index.Position, err error) {
-	if len(pieces) == 0 {
+func ofChunks(ctx context.Context, p *pgxpool.Pool, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
+	if len(ids) == 0 {
 		return nil, nil, nil
-	}
-	logs := make([][16]byte, len(pieces))
-	for i := range pieces {
-		logs[i] = pieces[i].log
 	}
 	limit := sel.Limit
 	sel.Limit = 0
 	var s statement
 	s.selects(&sel)
-	s.and("l.log = any(%s)", logs)
+	s.and("c.id = any(%s)", ids)
 	order := s.page(&sel)
-	rows, err := p.Query(ctx, "select l.log from treeline_index.log l"+s.clause()+order, s.args...)
-	if err == nil {
-		logs, err = pgx.CollectRows(rows, pgx.RowTo[[16]byte])
-	}
+	const sql = "select l.log, c.start, c.stop, c.flags from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+	rows, err := p.Query(ctx, sql+s.clause()+order+", c.n", s.args...)
 	if err != nil {
 		return nil, nil, err
 	}
-	return (&rest{logs, pieces}).next(ctx, p, limit)
+	var r rest
+	err = scanPieces(rows, func(p piece) {
+		if n := len(r.logs); n == 0 || r.logs[n-1] != p.log {
+			r.logs = append(r.logs, p.log)
+		}
+		r.pieces = append(r.pieces, p)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.next(ctx, p, limit)
 }
 
 // next gives the next logs.
@@ -192,7 +137,7 @@ func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []ind
 }
 
 // ofNewest looks at the next logs in the order of their last use.
-func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, keys *query.Keys) ([]index.Found, *index.Position, error) {
+func ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
 	list, err := fetch(ctx, p, &s, s.page(&sel))
@@ -202,17 +147,24 @@ func (x *Index) ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selecti
 	var next *index.Position
 	if sel.Limit > 0 && len(list) == sel.Limit {
 		next = list[len(list)-1].PositionOf(index.OrderUsed)
+		next.Rest = among
 	}
 	logs := make([][16]byte, len(list))
 	for i := range list {
 		logs[i] = key(list[i].Source, list[i].Name)
 	}
-	var c statement
-	in := "c.log = any(" + c.arg(logs) + ")"
-	if condition := c.keys(keys); condition != "" {
-		in += " and (c.whole or coalesce(" + condition + ", false))" // not by the GIN index, which has the chunks of all logs
+	const sql = "select log, start, stop, flags, id from treeline_index.chunk where log = any($1)"
+	rows, err := p.Query(ctx, sql, logs)
+	if err != nil {
+		return nil, nil, err
 	}
-	pieces, err := scanPieces(ctx, p, in, c.args)
+	var pieces []piece
+	var id int64
+	err = scanPieces(rows, func(p piece) {
+		if _, ok := slices.BinarySearch(among.ids, id); ok || !among.some {
+			pieces = append(pieces, p)
+		}
+	}, &id)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -83,6 +83,12 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Prefixes != nil {
 		s.prefixes(sel.Prefixes)
 	}
+	if sel.Origins != nil {
+		s.and(`l.origin = any(%s) and l.origin <> ''`, texts(sel.Origins))
+	}
+	if sel.Repeated {
+		s.and(`exists (select from treeline_index.log o where o.id = l.id and o.log <> l.log and o.session)`)
+	}
 	if sel.Names != nil {
 		s.and(`l.name = any(%s)`, texts(sel.Names))
 	}
@@ -210,14 +216,17 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 		terms := q.TermKeys()
 		n.With = make([]int, len(terms))
 		for i := range terms {
-			var s statement
-			s.selects(&sel)
-			condition := s.keys(&terms[i])
-			if condition == "" {
+			ids, some, err := lookup(ctx, p, &terms[i])
+			if err != nil {
+				return err
+			}
+			if !some {
 				n.With[i] = n.Chunks
 				continue
 			}
-			s.where = append(s.where, "("+condition+" or c.whole)")
+			var s statement
+			s.selects(&sel)
+			s.and("c.id = any(%s)", ids)
 			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
 			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
 				return err

@@ -129,7 +129,11 @@ var importTable = []row{
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
-	{packages: "find", may: "session run dialect backend blob index index/query logtree place internal/rawjson",
+	{packages: "find/texts", may: "session run index/query internal/rawjson",
+		why: "which texts are searched is decided once, from decoded records alone"},
+	{packages: "find/snapshot", may: "backend",
+		why: "it is a backend of one log, whatever is in it"},
+	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},

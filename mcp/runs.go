@@ -99,7 +99,7 @@ func runKey(r *treeline.RunRow) wire.Cursor {
 }
 
 type usageArgs struct {
-	By string `json:"by" one:"agent model project day" doc:"what the amounts are grouped by; the default is model"`
+	By string `json:"by" one:"agent model project day" doc:"what the amounts are grouped by; the default is model. Days come newest first"`
 	scopeArgs
 	spanArgs
 	Model string `json:"model" doc:"only what this model answered: a part of its name"`
@@ -161,6 +161,9 @@ func sumUsage(c *call, a usageArgs) (result usageSum, err error) {
 		if list != nil {
 			groups = *list
 		}
+	}
+	if usage.Key(a.By) == usage.Day {
+		slices.Reverse(groups) // the newest first
 	}
 	result.Total = len(groups)
 	groups = groups[min(at.N, len(groups)):]

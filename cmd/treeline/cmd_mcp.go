@@ -22,6 +22,9 @@ func (a *app) mcpCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if a.interactive() {
+				a.notice("this is for an agent, which starts it: 'treeline mcp --help' shows how to add it; Ctrl-C ends it")
+			}
 			opt.Version = thisVersion().Version
 			return mcp.New(s, opt).Serve(cmd.Context(), a.stdin, a.stdout)
 		},

@@ -26,6 +26,7 @@ type Store interface {
 	Find(ctx context.Context, ref string) (treeline.Row, error)
 	// Open opens a session for reading.
 	Open(ctx context.Context, path string, opt treeline.OpenOptions) (*treeline.Session, error)
+	// Search, Runs and Stats find entries, list runs and sum up usage.
 	Search(ctx context.Context, text string, opt treeline.SearchOptions) (*treeline.SearchResult, error)
 	Runs(ctx context.Context, opt treeline.RunListOptions) ([]treeline.RunRow, error)
 	Stats(ctx context.Context, opt treeline.StatsOptions) (treeline.Stats, error)

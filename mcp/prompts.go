@@ -95,6 +95,9 @@ func (r *recalling) newest(a promptArgs, at *position) (more bool, err error) {
 	f.CWD = at.Dir
 	const page = 20
 	return r.walk(f, at, page, &r.result.Problems, func(row *place.Row) (bool, error) {
+		if begun, ok := row.Created.Time(); ok && !until.IsZero() && !begun.Before(until) {
+			return true, nil
+		}
 		list, err := r.typed(row)
 		if err != nil {
 			return false, err

@@ -110,7 +110,7 @@ func searchSessions(c *call, a searchArgs) (result searchList, err error) {
 }
 
 // search gives n hits from a position on. The first search decides what the others look at: the current project or, if that has no hit, all projects
-// (at.Wide); and nothing that is written later. See searches for what no hit comes twice by.
+// (at.Wide); and nothing that is written later. The hits that the client has are left out.
 func (c *call) search(text string, opt find.Options, at *position, scope scopeArgs, first bool, n int) (found *treeline.SearchResult, err error) {
 	if first {
 		if at.Dir, err = c.dir(scope); err != nil {

@@ -7,11 +7,10 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // queue is the group commit. A mutation that finds fewer than most senders is sent at once. Otherwise it waits, and the next sender that
@@ -143,8 +142,8 @@ func (c *core) send(batch []*pending) {
 
 // together sends several mutations as one transaction. They are done when it has no error.
 func (c *core) together(batch []*pending) error {
-	return c.db.Once(c.db.Context(), func(p *pgxpool.Pool) error {
-		var all pgx.Batch
+	return c.db.Once(c.db.Context(), func(p *pgdb.Pool) error {
+		var all pgdb.Batch
 		for _, op := range batch {
 			r, err := op.m.body.rows(op.m.base)
 			if err != nil {

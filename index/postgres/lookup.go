@@ -4,10 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 const (
@@ -21,18 +19,18 @@ const (
 )
 
 // lookup gives the ids of the chunks that may have keys, in order. Some may not exist any more. ok is false if the keys exclude nothing.
-func lookup(ctx context.Context, p *pgxpool.Pool, keys *query.Keys) (ids []int64, ok bool, err error) {
+func lookup(ctx context.Context, p *pgdb.Pool, keys *query.Keys) (ids []int64, ok bool, err error) {
 	wanted := slices.Compact(slices.Sorted(slices.Values(listed(keys, nil))))
 	if len(wanted) == 0 {
 		return nil, false, nil
 	}
 	found := make(map[uint32][]int64, len(wanted))
-	batch := &pgx.Batch{}
-	batch.Queue(sqlPostings, wanted).Query(func(rows pgx.Rows) error {
+	batch := &pgdb.Batch{}
+	batch.Queue(sqlPostings, wanted).Query(func(rows *pgdb.Rows) error {
 		var n, first int64
 		var width int
 		var b bucket
-		_, err := pgx.ForEachRow(rows, []any{&n, &first, &width, &b.number, &b.data}, func() (err error) {
+		err := pgdb.ForEachRow(rows, []any{&n, &first, &width, &b.number, &b.data}, func() (err error) {
 			key := uint32(wanted[n-1])
 			found[key], err = b.find(first, width, key, found[key])
 			return err
@@ -40,8 +38,8 @@ func lookup(ctx context.Context, p *pgxpool.Pool, keys *query.Keys) (ids []int64
 		return err
 	})
 	var whole []int64
-	batch.Queue(sqlWhole).Query(func(rows pgx.Rows) (err error) {
-		whole, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	batch.Queue(sqlWhole).Query(func(rows *pgdb.Rows) (err error) {
+		whole, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err
 	})
 	if err := p.SendBatch(ctx, batch).Close(); err != nil {

@@ -5,11 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // rare is how many chunks may have the keys of a query whose logs are all looked up. If there are more, the newest logs very likely have
@@ -23,11 +21,11 @@ type piece struct {
 }
 
 // scanPieces reads rows of log, start, stop and flags, and what else is there.
-func scanPieces(rows pgx.Rows, take func(p piece), more ...any) error {
+func scanPieces(rows *pgdb.Rows, take func(p piece), more ...any) error {
 	var p piece
 	var c index.Chunk
 	var flags int
-	_, err := pgx.ForEachRow(rows, append([]any{&p.log, &c.From, &c.To, &flags}, more...), func() error {
+	err := pgdb.ForEachRow(rows, append([]any{&p.log, &c.From, &c.To, &flags}, more...), func() error {
 		c.Flags = byte(flags)
 		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
 		take(p)
@@ -40,7 +38,7 @@ func scanPieces(rows pgx.Rows, take func(p piece), more ...any) error {
 func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
 	sel.Order = index.OrderUsed
 	keys := q.Keys()
-	err = x.read(ctx, func(p *pgxpool.Pool) (err error) {
+	err = x.read(ctx, func(p *pgdb.Pool) (err error) {
 		list, next = nil, nil
 		var among *sieve
 		if sel.After != nil {
@@ -85,7 +83,7 @@ const restMost = 256
 
 // ofChunks gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
 // search mostly ends before the last.
-func ofChunks(ctx context.Context, p *pgxpool.Pool, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
+func ofChunks(ctx context.Context, p *pgdb.Pool, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
@@ -114,7 +112,7 @@ func ofChunks(ctx context.Context, p *pgxpool.Pool, sel index.Selection, ids []i
 }
 
 // next gives the next logs.
-func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []index.Found, next *index.Position, err error) {
+func (r *rest) next(ctx context.Context, p *pgdb.Pool, limit int) (list []index.Found, next *index.Position, err error) {
 	if limit <= 0 {
 		limit = len(r.logs)
 	}
@@ -137,7 +135,7 @@ func (r *rest) next(ctx context.Context, p *pgxpool.Pool, limit int) (list []ind
 }
 
 // ofNewest looks at the next logs in the order of their last use.
-func ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
+func ofNewest(ctx context.Context, p *pgdb.Pool, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
 	list, err := fetch(ctx, p, &s, s.page(&sel))
@@ -172,7 +170,7 @@ func ofNewest(ctx context.Context, p *pgxpool.Pool, sel index.Selection, among *
 }
 
 // fetch reads logs.
-func fetch(ctx context.Context, p *pgxpool.Pool, s *statement, order string) (list []index.Found, err error) {
+func fetch(ctx context.Context, p *pgdb.Pool, s *statement, order string) (list []index.Found, err error) {
 	rows, err := p.Query(ctx, "select l.source, l.entry, l.chunks from treeline_index.log l"+s.clause()+order, s.args...)
 	if err != nil {
 		return nil, err

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
@@ -167,7 +165,7 @@ func found(source string, entry []byte, chunks int) (*index.Found, error) {
 }
 
 // scan reads rows of source, entry and chunks.
-func scan(rows pgx.Rows, take func(*index.Found)) error {
+func scan(rows *pgdb.Rows, take func(*index.Found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var source string
@@ -190,7 +188,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 	var s statement
 	s.selects(&sel)
 	order := s.page(&sel)
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, err = fetch(ctx, p, &s, order)
 		return err
 	})
@@ -199,7 +197,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 
 // Count implements index.Shared.
 func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		var s statement
 		s.selects(&sel)
 		if q == nil {
@@ -255,7 +253,7 @@ var valuesIn = map[index.Value]string{
 
 // Values implements index.Shared.
 func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list []string, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		sql, args := values[v], []any(nil)
 		if cwds != nil {
 			sql, args = valuesIn[v], []any{texts(cwds)}
@@ -264,7 +262,7 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		list, err = pgdb.CollectRows(rows, pgdb.RowTo[string])
 		return err
 	})
 	return list, err
@@ -273,7 +271,7 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 // IDs implements index.Shared.
 func (x *Index) IDs(ctx context.Context, l *index.Found, n int, take func(from int64, hash uint32)) error {
 	const sql = `select start, ids from treeline_index.chunk where log = $1 and n < $2 order by n`
-	return x.read(ctx, func(p *pgxpool.Pool) error {
+	return x.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sql, key(l.Source, l.Name), n)
 		if err != nil {
 			return err

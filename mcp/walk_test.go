@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/mcp"
 )
@@ -107,6 +109,43 @@ func TestListWalks(t *testing.T) {
 	}
 }
 
+// TestRunWalk: pages of runs together are the runs, and so are pages that end because they are full.
+func TestRunWalk(t *testing.T) {
+	t.Parallel()
+	opt := demo.Machine(t.TempDir(), noon)
+	writer, err := treeline.New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i := range 30 {
+		id := fmt.Sprintf("%08d-0000-4000-8000-000000000000", i)
+		header := fmt.Appendf(nil, `{"run_id":%q,"runtime":{"cwd":"/desk/%s"}}`, id, strings.Repeat("d", 400))
+		r, err := writer.StartRun(t.Context(), treeline.RunOptions{Header: header})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, id)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, store(t, opt), mcp.Options{})
+	for _, a := range []string{`{"limit":7}`, `{"limit":1000,"maxBytes":8000}`} {
+		got := walk(c, "list_runs", a, func(p pages) (list []string) {
+			for _, r := range p.Runs {
+				list = append(list, r.ID)
+			}
+			return list
+		})
+		slices.Sort(got)
+		once(t, "list_runs "+a, want, got)
+	}
+}
+
 // TestManyHits: a search with thousands of hits is a walk of bounded results.
 func TestManyHits(t *testing.T) {
 	t.Parallel()
@@ -166,15 +205,12 @@ func TestSessionWalks(t *testing.T) {
 		}
 		once(t, begin, ids, list)
 	}
-	var seen []string
-	for _, text := range walk(c, "get_context", `{"session":"a1","maxBytes":9000}`, func(p pages) (list []string) {
+	seen := walk(c, "get_context", `{"session":"a1","maxBytes":9000}`, func(p pages) (list []string) {
 		for _, m := range p.Messages {
 			list = append(list, m.Parts[0].Text)
 		}
 		return list
-	}) {
-		seen = append(seen, text)
-	}
+	})
 	once(t, "context", texts, seen)
 	if end := call[pages](c, "get_context", `{"session":"a1","from":"end"}`); end.Messages[len(end.Messages)-1].Parts[0].Text != texts[399] || end.First+len(end.Messages) != 400 {
 		t.Errorf("the end of the context: %d of %d", end.First, end.Total)

@@ -25,6 +25,8 @@ type Sent struct {
 	Losses map[string]string
 	// Unknown are the logs that are not compared, with the reason.
 	Unknown map[string]string
+	// Joins: the program joins messages of one role, and a result is a part like any other. Where a message ends does not count.
+	Joins bool
 	// Made reports whether the program made a text together with the new prompt.
 	Made func(text string) bool
 }
@@ -120,6 +122,13 @@ func (s Sent) project(messages [][]byte) string {
 		var said bytes.Buffer
 		for _, p := range s.Dialect.(dialect.Parter).MessageParts(m) {
 			s.say(&said, p)
+			if s.Joins && said.Len() > 0 {
+				if role == session.RoleTool {
+					role = session.RoleUser
+				}
+				fmt.Fprintf(&out, "%s%s\n", role, said.String())
+				said.Reset()
+			}
 		}
 		if said.Len() > 0 {
 			fmt.Fprintf(&out, "%s%s\n", role, said.String())

@@ -20,7 +20,7 @@ var _ dialect.Composer = (*Dialect)(nil)
 func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 	parts, results := dialect.Results(m.Parts)
 	switch m.Role {
-	case session.RoleUser, session.RoleSystem:
+	case session.RoleUser:
 		prose := dialect.Prose(parts)
 		if !dialect.Speaks(prose) {
 			return nil, dialect.ErrSilent

@@ -170,13 +170,13 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
+	// Gemini CLI lets the model say that it was interrupted after results without an answer.
+	if n := len(list); n > 0 && list[n-1].forms[0] == "text "+interrupted {
+		list = list[:n-1]
+	}
 	// Claude Code answers a prompt without an answer itself.
 	if n := len(list); to == "claude" && n > 0 && list[n-1].role != session.RoleAssistant {
 		list = append(list, seen{role: session.RoleAssistant, forms: []string{"text No response requested."}})
-	}
-	// Gemini CLI lets the model say that it was interrupted after results without an answer.
-	if n := len(list); to == "gemini" && n > 0 && list[n-1].role == session.RoleTool {
-		list = append(list, seen{role: session.RoleAssistant, forms: []string{"text " + interrupted}})
 	}
 	return list
 }

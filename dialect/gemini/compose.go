@@ -99,7 +99,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 
 // SetOrigin adds a member to the line. The program ignores members that it does not know.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
-	return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
+	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
 
 // Origin removes it again.

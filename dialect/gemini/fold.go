@@ -123,7 +123,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			return
 		}
 		for _, t := range send(list) {
-			if len(t.parts) > 0 && !yield(session.ContextMessage{Entry: t.entry, JSON: t.json()}, nil) {
+			if len(t.parts) > 0 && !yield(session.ContextMessage{Entry: t.entry, JSON: t.json(), Made: t.made}, nil) {
 				return
 			}
 		}

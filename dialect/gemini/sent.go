@@ -20,6 +20,7 @@ type turn struct {
 	entry session.Entry
 	role  string
 	parts [][]byte
+	made  bool // when the program goes on
 }
 
 // json spells a turn on one line.
@@ -33,7 +34,7 @@ func send(list []message) []turn {
 	history := turns(list)
 	name(history)
 	if last := len(history) - 1; last >= 0 && history[last].role == contents.User && slices.ContainsFunc(history[last].parts, isResult) {
-		history = append(history, turn{role: contents.Model, parts: [][]byte{contents.Text(interrupted)}})
+		history = append(history, turn{role: contents.Model, parts: [][]byte{contents.Text(interrupted)}, made: true})
 	}
 	return spelled(withoutThoughts(valid(history)))
 }
@@ -45,16 +46,16 @@ func turns(list []message) (history []turn) {
 		switch rawjson.Str(m.json, "type") {
 		case typeUser:
 			if !ignored(textOf(content)) {
-				history = append(history, turn{m.id, m.entry, contents.User, contents.List(content)})
+				history = append(history, turn{id: m.id, entry: m.entry, role: contents.User, parts: contents.List(content)})
 			}
 		case typeAnswer:
 			parts := said(m.json)
 			if len(parts) == 0 {
 				continue
 			}
-			history = append(history, turn{m.id, m.entry, contents.Model, parts})
+			history = append(history, turn{id: m.id, entry: m.entry, role: contents.Model, parts: parts})
 			if results := resultsOf(m.json); len(results) > 0 {
-				history = append(history, turn{m.id + "_response", m.entry, contents.User, results})
+				history = append(history, turn{id: m.id + "_response", entry: m.entry, role: contents.User, parts: results})
 			}
 		}
 	}

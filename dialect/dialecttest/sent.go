@@ -25,6 +25,8 @@ type Sent struct {
 	Losses map[string]string
 	// Unknown are the logs that are not compared, with the reason.
 	Unknown map[string]string
+	// Content turns a message that was sent into one of the dialect; nil where it is one.
+	Content func(message []byte) []byte
 	// Joins: the program joins messages of one role, and a result is a part like any other. Where a message ends does not count.
 	Joins bool
 	// Made reports whether the program made a text together with the new prompt.
@@ -104,6 +106,9 @@ func (s Sent) compare(t *testing.T, dir, name string) {
 	}
 	var want [][]byte
 	for _, m := range sent {
+		if s.Content != nil {
+			m = s.Content(m)
+		}
 		want = append(want, m)
 	}
 	if diff := Diff(s.project(want), s.project(got)); diff != "" && s.Unknown[name] == "" {

@@ -72,7 +72,7 @@ var importTable = []row{
 		why: "the rules by which messages become a request need no tree and no log"},
 	{packages: "dialect/contents", may: "session dialect internal/rawjson", pure: true,
 		why: "the contents of one API of language models mean the same in the files of every agent"},
-	{packages: "dialect/gemini", may: "session run dialect dialect/contents internal/rawjson", pure: true,
+	{packages: "dialect/gemini dialect/qwen", may: "session run dialect dialect/contents internal/rawjson", pure: true,
 		why: "a dialect is a pure codec; both agents keep contents of the same API"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,

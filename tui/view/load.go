@@ -318,6 +318,14 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 		return nil
 	}
 	v.gone = ""
+	if v.toLeaf {
+		v.toLeaf, v.leaf, v.facts = false, nil, v.src.facts()
+		if v.mode != everything && v.mode != focused {
+			v.enterMode(everything)
+		}
+		v.tree.want = v.facts.leaf
+		return tea.Batch(v.load(job{kind: jobEnd}), v.outline())
+	}
 	if !m.changed {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // listStamps is List for a Stamper.
@@ -22,7 +23,7 @@ func (b *Backend) listStamps(ctx context.Context, prefix string, yield func(back
 			logs = append(logs, backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time})
 		}
 	}
-	slices.SortFunc(logs, func(x, y backend.Log) int { return strings.Compare(x.Name, y.Name) })
+	sorting.By(logs, func(x, y backend.Log) int { return strings.Compare(x.Name, y.Name) })
 	for _, l := range logs {
 		if !yield(l, nil) || ctx.Err() != nil {
 			return

@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
@@ -33,6 +34,7 @@ func Dialects() []dialect.Dialect {
 		claude.Claude,
 		codex.Codex,
 		gemini.Gemini,
+		qwen.Qwen,
 		opencode.OpenCode,
 		opencode.Storage,
 	}

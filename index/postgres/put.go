@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -37,7 +35,7 @@ const (
 	sqlForget = `with gone as (delete from treeline_index.log where log = any($1))
 		delete from treeline_index.chunk where log = any($1)`
 
-	// sqlNew inserts nothing if another program has put the log. sqlRenew is for a row that is locked.
+	// sqlNew and sqlChunks insert nothing if another program has put the log. sqlRenew is for a row that is locked.
 	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
 			at, made, used, touched, messages, tokens, cost, models, has, first, parent, origin)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
@@ -54,16 +52,17 @@ const (
 	sqlNumbers = `select nextval('treeline_index.number') from generate_series(1, $1::integer)`
 
 	sqlChunks = `insert into treeline_index.chunk (log, n, id, start, stop, flags, whole, ids) select * from
-		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])`
+		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])
+		on conflict do nothing`
 
-	sqlSegment = `insert into treeline_index.segment (segment, first, bits, chunks, ids) values ($1, $2, $3, $4, $5)`
+	sqlSegment = `insert into treeline_index.segment (segment, first, last, bits, chunks, ids) values ($1, $2, $3, $4, $5, $6)`
 
 	sqlBuckets = `insert into treeline_index.posting (segment, bucket, data) select $1, * from unnest($2::integer[], $3::bytea[])`
 )
 
 // Changes implements index.Shared.
 func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mark index.Mark, err error) {
-	err = x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	err = x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		list, mark = nil, ""
 		from, err := x.begin(ctx, p)
 		if err != nil {
@@ -103,7 +102,7 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 		return none(rows.Err())
 	})
 	if err = refused(err); errors.Is(err, index.ErrReadOnly) {
-		if empty := x.db.Read(ctx, func(*pgxpool.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
+		if empty := x.db.Read(ctx, func(*pgdb.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
 			return nil, "", fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
 		}
 	}
@@ -137,13 +136,13 @@ func lesser(a, b string) string {
 }
 
 // begin gives the mark. It begins anew if the tables were made with another encoding, or in another server.
-func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err error) {
+func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error) {
 	var encoding int64
 	var now string
 	var ahead bool
 	err = p.QueryRow(ctx, sqlMark).Scan(&from, &encoding, &now, &ahead)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgdb.ErrNoRows):
 		return "0", nil
 	case err != nil:
 		return "", err
@@ -161,8 +160,8 @@ func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err er
 
 // Put implements index.Shared.
 func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Update) error {
-	return refused(x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+	return refused(x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
+		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 			if err := put(ctx, tx, updates); err != nil || mark == "" {
 				return err
 			}
@@ -192,7 +191,7 @@ type entry struct {
 	*index.Log
 }
 
-func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
+func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	var list []entry
 	var gone [][16]byte
 	for u := range updates {
@@ -219,7 +218,7 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	}
 	var models []string
 	rows := chunkRows{keys: make(pairs, 0, keys)}
-	batch, overtaken := &pgx.Batch{}, false
+	batch, overtaken := &pgdb.Batch{}, false
 	for _, e := range list {
 		was, there := known[e.log]
 		if there != (e.Before != nil) || there && (was.generation != e.Before.Generation || was.size != e.Before.Size) {
@@ -247,7 +246,7 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 		batch.Queue(sqlModels, models)
 	}
 	if chunks > 0 {
-		rows.queue(batch, ids)
+		rows.queue(batch, ids, &overtaken)
 	}
 	if batch.Len() == 0 {
 		return nil
@@ -269,25 +268,25 @@ type stamp struct {
 
 // lock locks the rows that are to be changed, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
 // server crashes, it loses the index of some logs together with the mark that says that they were read.
-func lock(ctx context.Context, tx pgx.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
 	keys := make([][16]byte, len(list))
 	for i := range list {
 		keys[i] = list[i].log
 	}
 	known = map[[16]byte]stamp{}
-	batch := &pgx.Batch{}
+	batch := &pgdb.Batch{}
 	batch.Queue("select set_config('synchronous_commit', 'off', true)")
-	batch.Queue(sqlLock, keys).Query(func(rows pgx.Rows) error {
+	batch.Queue(sqlLock, keys).Query(func(rows *pgdb.Rows) error {
 		var log [16]byte
 		var s stamp
-		_, err := pgx.ForEachRow(rows, []any{&log, &s.generation, &s.size}, func() error {
+		err := pgdb.ForEachRow(rows, []any{&log, &s.generation, &s.size}, func() error {
 			known[log] = s
 			return nil
 		})
 		return err
 	})
-	batch.Queue(sqlNumbers, chunks).Query(func(rows pgx.Rows) (err error) {
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	batch.Queue(sqlNumbers, chunks).Query(func(rows *pgdb.Rows) (err error) {
+		ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err
 	})
 	return known, ids, tx.SendBatch(ctx, batch).Close()
@@ -331,20 +330,23 @@ func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 	r.flags, r.whole = append(r.flags, int32(c.Flags)), append(r.whole, c.All())
 }
 
-// queue has the rows inserted, and a segment with their keys. ids has an id for each of them.
-func (r *chunkRows) queue(batch *pgx.Batch, ids []int64) {
-	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes)
+// queue has the rows inserted, and a segment with their keys. ids has an id for each of them. It sets overtaken if some are there.
+func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
+	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes).Exec(func(tag pgconn.CommandTag) error {
+		*overtaken = *overtaken || tag.RowsAffected() != int64(len(ids))
+		return nil
+	})
 	list, width := invert(r.keys, ids)
 	queueSegment(batch, ids[0], width, ids)
 	queueBuckets(batch, ids[0], list)
 }
 
 // queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
-func queueSegment(batch *pgx.Batch, number int64, width int, ids []int64) {
-	batch.Queue(sqlSegment, number, ids[0], width, len(ids), ids)
+func queueSegment(batch *pgdb.Batch, number int64, width int, ids []int64) {
+	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
 }
 
-func queueBuckets(batch *pgx.Batch, segment int64, list []bucket) {
+func queueBuckets(batch *pgdb.Batch, segment int64, list []bucket) {
 	numbers, data := make([]int32, len(list)), make([][]byte, len(list))
 	for i := range list {
 		numbers[i], data[i] = list[i].number, list[i].data

@@ -47,6 +47,8 @@ type agent struct {
 	results  func(body []byte) (map[string]string, error)
 	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
+	// database, if set, is where the program keeps sessions below the home, in rows. It makes the file when it is started.
+	database string
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
 	known map[string]string
 }
@@ -105,6 +107,7 @@ var agents = []agent{
 			"fixture-claude-blocks.jsonl": "its picture has only its first bytes; Codex decodes pictures, this library looks at how they begin",
 		},
 	},
+	openCode,
 }
 
 // notAlphanumeric is what Claude Code replaces in the path of a working directory.

@@ -1,5 +1,5 @@
-// Package fakeapi is a stand-in for two APIs of language models on the loopback interface: Anthropic's Messages and OpenAI's
-// Responses. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
+// Package fakeapi is a stand-in for APIs of language models on the loopback interface: Anthropic's Messages, OpenAI's
+// Responses, and chat completions. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
 // that resumes a session shows what it sends. It can call the agent's tools first. It checks no key and reaches no other host.
 package fakeapi
 
@@ -25,6 +25,7 @@ const (
 	Messages  API = "messages"
 	Tokens    API = "count_tokens"
 	Responses API = "responses"
+	Chat      API = "completions"
 )
 
 // Request is a request of an agent to one of the interfaces.
@@ -131,6 +132,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case Responses:
 		id, call := s.next(body)
 		answerResponses(w, s.reply(api, body), id, call)
+	case Chat:
+		id, call := s.next(body)
+		answerChat(w, s.reply(api, body), id, call)
 	case Tokens:
 		s.keep(api, body)
 		send(w, http.StatusOK, []byte(`{"input_tokens":10}`))

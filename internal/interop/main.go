@@ -82,7 +82,7 @@ func main() {
 	flag.IntVar(&opt.fixtures, "fixtures", 40, "how many `sessions` of the dialects' tests are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
-	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")
+	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code, codex, opencode, …")
 	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3")
 	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
 	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")

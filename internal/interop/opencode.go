@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
@@ -17,7 +18,9 @@ import (
 	rowsopencode "github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/opencode"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -56,6 +59,7 @@ func ownRows() (list []scene, err error) {
 			}
 			// Ids are unique in the database, and the same in all fixtures.
 			log = bytes.ReplaceAll(bytes.ReplaceAll(log, []byte("Fixtur0"), fmt.Appendf(nil, "Fix%03d0", i)), []byte("abcdefghi"), fmt.Appendf(nil, "abcdef%03d", i))
+			log = bytes.ReplaceAll(log, []byte(`"modelID":"m1"`), []byte(`"modelID":"fake"`)) // the model that is asked
 			var records [][]byte
 			for line := range bytes.Lines(log) {
 				records = append(records, bytes.TrimSuffix(line, []byte{'\n'}))
@@ -67,7 +71,7 @@ func ownRows() (list []scene, err error) {
 			path := filepath.Join(d.home, d.database)
 			b := rows.New(rows.NewDatabase(path, rowsopencode.Tables(), rows.Options{}), ".jsonl", false)
 			defer b.Close()
-			if _, err := b.Create(ctx, id+".jsonl", records...); errors.Is(err, backend.ErrRecord) {
+			if _, err := b.Create(ctx, id+".jsonl", records...); errors.Is(err, backend.ErrRecord) || litefile.IsSQLite(err) {
 				return c, nil // a damaged fixture is no session of the database
 			} else if err != nil {
 				return c, err
@@ -76,6 +80,17 @@ func ownRows() (list []scene, err error) {
 		}})
 	}
 	return list, err
+}
+
+// housed gives all sessions of the database a directory that exists: the program refuses others.
+func (d *desk) housed(ctx context.Context) error {
+	db, err := litefile.Write(durable.OS{}, filepath.Join(d.home, d.database), litefile.Writing{Busy: 5 * time.Second})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.ExecContext(ctx, `UPDATE session SET directory = ? WHERE directory <> ?`, d.workDir, d.workDir)
+	return err
 }
 
 // projectChat is the projection of a request for a chat completion. The program puts a prompt of several words into quotes.

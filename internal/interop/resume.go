@@ -152,7 +152,11 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 		o.err = err
 		return o
 	}
-	if d.database == "" {
+	if d.database != "" {
+		if o.err = d.housed(ctx); o.err != nil {
+			return o
+		}
+	} else {
 		if o.log, o.err = os.ReadFile(c.Path); o.err != nil {
 			return o
 		}

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"math/bits"
-	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -62,10 +61,8 @@ func merge(ctx context.Context, p *pgxpool.Pool) {
 }
 
 // small gives the segments that are not large.
-func small(ctx context.Context, p interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-}) (list []segment, err error) {
-	rows, err := p.Query(ctx, sqlSmall, large)
+func small(ctx context.Context, db querier) (list []segment, err error) {
+	rows, err := db.Query(ctx, sqlSmall, large)
 	if err != nil {
 		return nil, err
 	}
@@ -172,9 +169,7 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 		for ; len(order) > 0 && order[0]>>32 == key; order = order[1:] {
 			ids = list[uint32(order[0])].ids(ids)
 		}
-		if !slices.IsSorted(ids) { // the ids of segments may overlap
-			slices.Sort(ids)
-		}
+		sort(ids)
 		if m.dead {
 			ids = both(ids, m.live)
 		}

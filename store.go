@@ -132,6 +132,11 @@ func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
 
 // LookAtSources says of each source what is in it.
 func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
+	if s.Paged() {
+		if list, err := s.find.Sources(ctx, RefreshOptions{}); !errors.Is(err, index.ErrNone) {
+			return list, err
+		}
+	}
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
 }
 

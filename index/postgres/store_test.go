@@ -224,3 +224,34 @@ func TestRuns(t *testing.T) {
 		}
 	}
 }
+
+// What is in the sources of an archive is counted by the index, and no log is read for it.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "sources")
+	a.everything(7)
+	s := a.opened("/")
+	want, err := s.whole.LookAtSources(t.Context())
+	a.must(err)
+	for _, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		got, err := other.LookAtSources(t.Context())
+		a.must(err)
+		list := func(s *treeline.Store, infos []place.SourceInfo) (list []string) {
+			for _, i := range infos {
+				line := fmt.Sprint(name(s, i.Root.Sessions), " ", i.Exists, i.Sessions, i.Bytes)
+				for _, d := range i.Dialects {
+					line += " " + d.Name()
+				}
+				list = append(list, line)
+			}
+			return list
+		}
+		if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" || len(got) < 4 {
+			t.Errorf("sources (-all logs read +index):\n%s", diff)
+		}
+		if n := s.box.count("/logs/content"); n != 0 {
+			t.Errorf("%d reads of logs", n)
+		}
+	}
+}

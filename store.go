@@ -176,7 +176,9 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	_, last := place.Last(ref)
 	if s.Paged() && ref != "" {
 		row, err := s.findArchived(ctx, source, ref)
-		if last || !errors.Is(err, place.ErrNoSession) {
+		switch {
+		case errors.Is(err, index.ErrNone):
+		case last || !errors.Is(err, place.ErrNoSession):
 			return row, err
 		}
 		// A name may also be that of a file, or an id in another case.

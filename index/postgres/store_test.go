@@ -32,16 +32,23 @@ type stores struct {
 
 // opened gives the stores of an archive, as seen in a working directory.
 func (a *archive) opened(cwd string) stores {
-	open := func(root string, drivers []backend.Driver, indexes []index.Driver) *treeline.Store {
-		s, err := treeline.New(treeline.Options{Home: a.TempDir(), WorkDir: cwd, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
-			Backends: drivers, Indexes: indexes, Roots: []string{root}, ReadOnly: true, Clock: a.clock})
-		a.must(err)
-		a.Cleanup(func() { s.Close() })
-		return s
-	}
 	b := newBox(a.T, a.url, indexes())
 	direct := []backend.Driver{store.Driver(store.Options{})}
-	return stores{open(a.url, direct, nil), open(a.url, direct, indexes()), open(b.URL, b.drivers, remote.Drivers(b.drivers)), b}
+	return stores{a.store(cwd, a.url, direct, nil), a.store(cwd, a.url, direct, indexes()), a.client(b, cwd), b}
+}
+
+// store opens an archive for reading.
+func (a *archive) store(cwd, root string, drivers []backend.Driver, indexes []index.Driver) *treeline.Store {
+	s, err := treeline.New(treeline.Options{Home: a.TempDir(), WorkDir: cwd, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
+		Backends: drivers, Indexes: indexes, Roots: []string{root}, ReadOnly: true, Clock: a.clock})
+	a.must(err)
+	a.Cleanup(func() { s.Close() })
+	return s
+}
+
+// client opens the archive of a server.
+func (a *archive) client(b *box, cwd string) *treeline.Store {
+	return a.store(cwd, b.URL, b.drivers, remote.Drivers(b.drivers))
 }
 
 // name is the name of a log in the archive.
@@ -99,6 +106,13 @@ func TestNamed(t *testing.T) {
 				t.Errorf("%s: %d lists of logs and %d pages", ref, lists, pages)
 			}
 		}
+	}
+	// A server without an index lists the names of logs, and reads those that may be meant.
+	plain := newBox(t, a.url, nil)
+	other := a.client(plain, gen.MachineCWD)
+	row, err := other.Find(t.Context(), string(rows[0].ID))
+	if n := plain.count("/logs/content"); err != nil || row.ID != rows[0].ID || n > 20 {
+		t.Errorf("without an index: %s after %d reads, %v", row.ID, n, err)
 	}
 	if _, err := s.paged.Find(t.Context(), "@last~1"); err != nil || found < 50 {
 		t.Errorf("only %d names were found, %v", found, err)

@@ -172,3 +172,20 @@ func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool,
 	}
 	return with, err
 }
+
+// pathsIn gives the paths of the sessions in a working directory, as the index knows them; nil if it may not know all.
+func (s *Store) pathsIn(ctx context.Context, cwd string) (map[string]bool, error) {
+	stale := false
+	opt := find.EachOptions{RefreshOptions: RefreshOptions{Problem: func(error) { stale = true }}}
+	paths := map[string]bool{}
+	err := s.Each(ctx, Filter{CWD: cwd}, opt, func(rows, _ []Row) error {
+		for i := range rows {
+			paths[rows[i].Path] = true
+		}
+		return nil
+	})
+	if stale || !s.Paged() {
+		return nil, err
+	}
+	return paths, err
+}

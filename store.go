@@ -202,6 +202,9 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 
 // Watch tells what any program writes to sessions, until ctx is cancelled or the loop over it ends.
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
+	if opt.CWD != "" && opt.Path == "" && opt.Here == nil && s.Paged() {
+		opt.Here = func(ctx context.Context) (map[string]bool, error) { return s.pathsIn(ctx, opt.CWD) }
+	}
 	return watch.Watch(ctx, s.Machine, opt)
 }
 

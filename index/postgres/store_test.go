@@ -269,3 +269,35 @@ func TestSources(t *testing.T) {
 		}
 	}
 }
+
+// A watch of one directory asks the index which sessions are there, and hears of those that are written.
+func TestWatchHere(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "watchhere")
+	for i := range 30 {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"vault-%d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/vault"}`+"\n", i)
+		_, err := a.b.(backend.Mirror).Overwrite(t.Context(), backend.Log{Name: fmt.Sprintf("two-00000002/omp/-v/%d.jsonl", i)}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	a.create("bedding", "tomato") // in /work/garden
+	s := a.opened("/work/garden")
+	for i, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		told := false
+		for c, err := range other.Watch(t.Context(), treeline.WatchOptions{CWD: "/work/garden"}) {
+			a.must(err)
+			switch c.Kind {
+			case treeline.ChangeStart:
+				if n := s.box.count("/logs/content"); c.Sessions != 1+i || n > 10 {
+					t.Errorf("%d sessions are watched, after %d reads", c.Sessions, n)
+				}
+				a.create(fmt.Sprint("later", i), "pond")
+			case treeline.ChangeEntry:
+				told = true
+			}
+			if told {
+				break
+			}
+		}
+	}
+}

@@ -23,7 +23,7 @@ Examples: {"session":"@last"}; {"session":"0198c2#a1b2c3d4"}; {"session":"0198c2
 Examples: {"session":"@last"}; {"session":"0198c2#a1b2c3d4","from":"end"}`,
 			getContext),
 		row("recall_prompts", "Recall prompts",
-			`Give what the user typed in earlier sessions, newest first, with the sessions where it was typed. Use it for "what did I ask you to do", for wishes and rules that the user stated before, and to see how a task was worded.
+			`Give what the user typed in earlier sessions, with the sessions where it was typed: the last used sessions first, and in each the newest prompt first; with words, the newest prompts first. Use it for "what did I ask you to do", for wishes and rules that the user stated before, and to see how a task was worded.
 Examples: {}; {"words":"deploy staging"}; {"project":"all","since":"14d","limit":50}`,
 			recallPrompts),
 		row("list_runs", "List runs",

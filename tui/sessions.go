@@ -447,5 +447,6 @@ func (s *sessions) open(context bool) tea.Cmd {
 	case s.Pick && !s.Entries:
 		return look.Send(pick{Choice{Path: t.Path, ID: t.ID}})
 	}
+	s.typing = false // after the way back, keys are actions
 	return look.Send(look.Open{Path: t.Path, Context: context})
 }

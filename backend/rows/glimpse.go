@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // listStamps is List for a Stamper.
@@ -16,7 +17,7 @@ func (b *Backend) listStamps(ctx context.Context, prefix string, yield func(back
 		yield(backend.Log{}, err)
 		return
 	}
-	slices.SortFunc(list, func(x, y Stamp) int { return strings.Compare(x.ID+b.ext, y.ID+b.ext) })
+	sorting.By(list, func(x, y Stamp) int { return strings.Compare(x.ID+b.ext, y.ID+b.ext) })
 	for _, s := range list {
 		if name := s.ID + b.ext; strings.HasPrefix(name, prefix) {
 			if !yield(backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time}, nil) || ctx.Err() != nil {

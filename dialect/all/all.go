@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
@@ -32,5 +33,6 @@ func Dialects() []dialect.Dialect {
 		claude.Claude,
 		codex.Codex,
 		gemini.Gemini,
+		qwen.Qwen,
 	}
 }

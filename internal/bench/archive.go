@@ -99,6 +99,7 @@ func archivedSearch(b *bench, url string) {
 		}
 		b.add(row{what: what + q.what, figure: ms(best[1]), baseline: "files " + ms(best[0]), ratio: times(best[1], best[0]), target: limit, most: true})
 	}
+	searchedServer(b, archive, url, what, files, choose(logs))
 }
 
 // archivedGrowth loads summaries, a hundred times as many at the end as at the beginning, and measures pages and candidates of searches.
@@ -132,6 +133,7 @@ func archivedGrowth(b *bench, url string) {
 			first, held[0] = now, held[1]
 			continue
 		}
+		archivedUsage(b, x, many)
 		b.add(row{what: fmt.Sprintf("archive: %d sessions: memory of a server", many), figure: mb(held[1]),
 			baseline: fmt.Sprintf("%d sessions %s", few, mb(held[0])), ratio: float64(held[1]) / float64(held[0]), target: 3, most: true})
 		for i, m := range growing {
@@ -167,6 +169,10 @@ var growing = []struct {
 	{"server: first page of 100", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions") }},
 	{"server: first page of a project", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions?cwd=/p7") }},
 	{"server: list as a page", func(_ context.Context, x *served, _ int) { x.get("/") }},
+	{"server: session by its id", func(ctx context.Context, x *served, n int) { must(x.store.Find(ctx, fmt.Sprintf("%016x", (n-3)*7919))) }},
+	{"server: search for no such word", func(_ context.Context, x *served, _ int) { x.get("/api/v1/search?q=nosuchword") }},
+	{"server: usage of the newest 1,000 sessions", func(_ context.Context, x *served, n int) { x.usage(time.Unix(int64(n-1000), 0)) }},
+	{"server: runs", func(_ context.Context, x *served, _ int) { x.get("/api/v1/runs") }},
 }
 
 // candidates gives logs that may have a word, at least so many if there are.
@@ -201,6 +207,12 @@ func loadSummaries(ctx context.Context, x *shared.Index, from, to int) {
 		}
 		l := index.Log{Name: fmt.Sprintf("%d.jsonl", n), Stamp: index.Stamp{Generation: "1", Size: 1000, Nanos: at}}
 		l.Summary = index.Summary{Session: true, Dialect: "omp", CWD: fmt.Sprintf("/p%d", n%20), Title: fmt.Sprintf("title %d", n), Cost: float64(n % 977)}
+		l.Summary.Models = []string{"m"}
+		quarter := index.QuarterOf(time.Unix(0, at))
+		l.Summary.Spells = index.EncodeSpells([]index.Spell{
+			{Quarter: quarter, Messages: 20, Answers: 10, Tokens: index.Tokens{Input: 2000, Output: 900, Total: 2900}, Cost: l.Summary.Cost},
+			{Quarter: quarter + 1, Messages: 8, Answers: 4, Tokens: index.Tokens{Input: 900, Output: 500, Total: 1400}},
+		})
 		l.Facts = &index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
 		l.Chunks = []index.Chunk{{To: 1000, Flags: 0x50, Words: words}}
 		updates = append(updates, index.Update{Source: fmt.Sprintf("bench-%08d/omp", n%1000), Put: []index.Log{l}})

@@ -2,8 +2,13 @@ package tui
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline/tui/look"
 )
 
 // TestHarmless: colours and styles pass, and nothing else that a terminal obeys.
@@ -68,4 +73,47 @@ func FuzzHarmless(f *testing.F) {
 			i++
 		}
 	})
+}
+
+// broken is a screen that panics.
+type broken struct{ look.Screen }
+
+func (broken) Update(tea.Msg) (look.Screen, tea.Cmd) { panic("broken") }
+
+// TestPanic: the terminal is given back before a panic goes on, also that of a command.
+func TestPanic(t *testing.T) {
+	for name, fail := range map[string]func(*stage){
+		"screen":  func(s *stage) { s.take(tea.FocusMsg{}) },
+		"command": func(s *stage) { s.p.guarded(nil, tea.BatchMsg{func() tea.Msg { panic("broken") }}).(tea.BatchMsg)[0]() },
+	} {
+		s := onDemo(t, nil)
+		first := s.p.stack[0]
+		s.p.stack[0] = broken{first}
+		func() {
+			defer func() {
+				if r := recover(); r != "broken" {
+					t.Errorf("%s: recovered %v", name, r)
+				}
+			}()
+			fail(s)
+		}()
+		s.p.stack[0] = first
+		if !strings.HasSuffix(s.out.String(), leaveScreen) {
+			t.Errorf("%s: the terminal is not given back", name)
+		}
+	}
+}
+
+// TestNoColours: without colours a frame has bold and faint text only, and says the same.
+func TestNoColours(t *testing.T) {
+	s := onDemo(t, nil)
+	with := s.frame()
+	s.p.desk.palette = look.Colours(false)
+	styled, _ := s.p.frame()
+	if found := regexp.MustCompile(`\x1b\[[0-9;]*[34][0-9][0-9;]*m`).FindString(styled); found != "" {
+		t.Errorf("a colour: %q", found)
+	}
+	if s.frame() != with {
+		t.Error("the text depends on colours")
+	}
 }

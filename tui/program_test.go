@@ -294,3 +294,33 @@ func TestMouse(t *testing.T) {
 	s.take(tea.MouseClickMsg{X: 10, Y: 5, Button: tea.MouseLeft})
 	s.wait("a session", func() bool { return len(s.p.stack) == 2 })
 }
+
+// TestPages: the list of an archive is read page by page as the cursor moves, and asked for again for another filter.
+func TestPages(t *testing.T) {
+	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
+	list := s.p.top().(*sessions)
+	s.until("14 sessions") // sub-agents are not folded: their sessions may be on another page
+	if len(list.rows) != 4 {
+		t.Fatalf("%d rows at first", len(list.rows))
+	}
+	for want := 8; want <= 14; want += 4 {
+		s.press("G")
+		s.wait("the next page", func() bool { return len(list.rows) >= min(want, 14) && !list.loading })
+	}
+	s.press("G", "j")
+	s.wait("all pages", func() bool { return len(list.rows) == 14 })
+	seen := map[string]bool{}
+	for i := range list.rows {
+		seen[list.rows[i].Path] = true
+	}
+	if len(seen) != 14 {
+		t.Errorf("%d different rows of 14", len(seen))
+	}
+	s.press("/")
+	s.types("cent")
+	s.wait("one row", func() bool { return len(list.rows) == 1 && !list.loading })
+	s.until("Prices are off by a cent")
+	s.press("esc", "?")
+	s.types("trash")
+	s.until("no action has these words") // an archive loses nothing
+}

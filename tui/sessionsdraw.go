@@ -77,7 +77,7 @@ func (s *sessions) Keys() []look.Key {
 // nextAgent shows the sessions of one agent after the other, then all.
 func (s *sessions) nextAgent(by int) tea.Cmd {
 	all := append([]string{""}, s.agents...)
-	if s.Store.Paged() { // the pages so far need not have all of them
+	if s.paged { // the pages so far need not have all of them
 		all = append([]string{""}, s.Agents...)
 	}
 	i := slices.Index(all, s.filter.agent) + by

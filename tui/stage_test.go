@@ -61,7 +61,7 @@ type stage struct {
 }
 
 // newStage shows a home. The demo's codelia is left out: its database has the machine's time.
-func newStage(t *testing.T, home string, change func(*Options)) *stage {
+func newStage(t *testing.T, home string, change func(*Options), more ...func(*desk)) *stage {
 	t.Helper()
 	store, err := treeline.New(demo.Machine(home, clock))
 	if err != nil {
@@ -74,6 +74,9 @@ func newStage(t *testing.T, home string, change func(*Options)) *stage {
 		change(&opt)
 	}
 	d := &desk{Options: opt, ctx: ctx, palette: look.Colours(true), send: func(m tea.Msg) { s.post(ctx, m) }}
+	for _, f := range more {
+		f(d)
+	}
 	s.p = newProgram(d)
 	s.p.canvas = &canvas{w: s.out}
 	s.p.canvas.enter()
@@ -87,13 +90,13 @@ func newStage(t *testing.T, home string, change func(*Options)) *stage {
 	return s
 }
 
-func onDemo(t *testing.T, change func(*Options)) *stage {
+func onDemo(t *testing.T, change func(*Options), more ...func(*desk)) *stage {
 	t.Helper()
 	home, err := demoHome()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStage(t, home, change)
+	s := newStage(t, home, change, more...)
 	s.until("sessions · ")
 	return s
 }

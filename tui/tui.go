@@ -82,7 +82,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx) // ends what the screens began
 	defer cancel()
-	d := &desk{Options: opt, ctx: ctx, palette: look.Colours(opt.Colours)}
+	d := &desk{Options: opt, ctx: ctx, palette: look.Colours(opt.Colours), paged: opt.Store.Paged(), pageRows: 200}
 	p := newProgram(d)
 	p.canvas = &canvas{w: opt.Output}
 	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(opt.Input), tea.WithOutput(mute(opt.Output)), tea.WithEnvironment(opt.Environ),
@@ -129,6 +129,9 @@ type desk struct {
 	ctx     context.Context
 	palette *look.Palette
 	send    func(tea.Msg) // from any goroutine
+	// paged: the list is read in pages of so many rows, since there may be millions.
+	paged    bool
+	pageRows int
 }
 
 // now is the time in the user's zone.

@@ -159,3 +159,17 @@ func TestTerminalSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestPickWithoutTerminal: it says so, and what to use instead.
+func TestPickWithoutTerminal(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	cmd := exec.Command("treeline", "pick")
+	cmd.Env, cmd.Dir = environ(home), home
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitProblem || !strings.Contains(string(out), "there is no terminal to choose on; 'treeline ls'") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/dialect/qwen"
@@ -34,5 +35,7 @@ func Dialects() []dialect.Dialect {
 		codex.Codex,
 		gemini.Gemini,
 		qwen.Qwen,
+		opencode.OpenCode,
+		opencode.Storage,
 	}
 }

@@ -65,6 +65,7 @@ func (g group) attempt(b *bench) (err error) {
 var groups = []group{
 	{"command", command},
 	{"listed", listed},
+	{"terminal", terminal},
 	{"index", indexing},
 	{"grown", grown},
 	{"limits", limits},

@@ -2,7 +2,6 @@ package view
 
 import (
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
@@ -39,10 +38,6 @@ func blockItem(b, before *transcript.Block, s setting) *item {
 // heading says who speaks, when, and what it took.
 func (m *maker) heading(b, before *transcript.Block) {
 	again := before != nil && b.Follows(before) && b.Label == "" && m.mode != model
-	var when time.Time
-	if before != nil {
-		when = before.Time
-	}
 	m.add(func(w int) []line {
 		if again {
 			return []line{{}}
@@ -59,10 +54,10 @@ func (m *maker) heading(b, before *transcript.Block) {
 				left = append(left, run{" · ", faint}, run{look.Line(s, w), r})
 			}
 		}
-		if b.Model != m.model {
+		if b.Model != m.last.model {
 			word(b.Model, faint)
 		}
-		word(m.clock(b.Time, when), faint)
+		word(m.clock(b.Time, m.last.time), faint)
 		switch u := b.Usage; {
 		case m.mode == model:
 			word("about "+wire.Short(b.Estimate)+" tokens", faint)
@@ -97,7 +92,7 @@ func shortID(id session.EntryID) string {
 
 // pieces adds the content of a block.
 func (m *maker) pieces(b *transcript.Block) {
-	if text := preamble(b); text != "" && m.mode != model && !m.open {
+	if text := b.Preamble(); text != "" && m.mode != model && !m.open {
 		m.gap()
 		m.folded(text, "", faint)
 		return
@@ -123,23 +118,6 @@ func (m *maker) pieces(b *transcript.Block) {
 			m.raw(p, run{})
 		}
 	}
-}
-
-// preamble is what the agent or its program said by itself, where that is long enough to be folded.
-func preamble(b *transcript.Block) string {
-	if !b.Meta && b.Role != session.RoleSystem {
-		return ""
-	}
-	var all strings.Builder
-	for _, p := range b.Pieces {
-		if t, ok := p.(transcript.Text); ok {
-			all.WriteString(t.Text + "\n")
-		}
-	}
-	if all.Len() < longPreamble {
-		return ""
-	}
-	return all.String()
 }
 
 // folded is the beginning of a text in one line, which a click unfolds.
@@ -194,16 +172,8 @@ func (m *maker) thinking(t transcript.Thinking) {
 }
 
 func (m *maker) image(p transcript.Image, before run) {
-	text := "image"
-	if p.MIME != "" {
-		text = look.Line(p.MIME, 40)
-	}
-	switch {
-	case p.Size >= 0:
-		text += ", " + wire.Size(p.Size)
-	case p.Blob:
-		text += ", its blob is missing"
-	case p.URL != "":
+	text := p.String()
+	if p.URL != "" {
 		text += ", " + look.Line(p.URL, 200)
 	}
 	m.add(func(w int) []line { return wrap([]run{{"▣ " + text, link}}, w, before, before) })
@@ -220,7 +190,7 @@ func (m *maker) raw(p transcript.Raw, before run) {
 		return
 	}
 	m.add(func(int) []line { return []line{newLine(before, run{"▾ " + word, faint})} })
-	m.code(indent(p.JSON), "json", run{before.text + "  ", plain})
+	m.code(wire.Indent(p.JSON), "json", run{before.text + "  ", plain})
 	m.cut(p.Cut, before)
 }
 

@@ -73,7 +73,7 @@ type found struct {
 // find looks for the needle from the cursor on. self also looks at the entry under the cursor.
 func (v *viewer) find(step int, self bool) tea.Cmd {
 	if v.needle == "" {
-		return nil
+		return look.Send(look.Status{Text: "/ finds a text, then n goes on"})
 	}
 	v.stopFind()
 	ctx, cancel := context.WithCancel(v.ctx)

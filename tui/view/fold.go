@@ -26,8 +26,8 @@ func (v *viewer) remade(n int) *item {
 	case it.file != nil:
 		return v.fileItem(it.file)
 	case it.block != nil:
-		before, model := v.before(n)
-		made := v.blockItem(it.block, before, model)
+		before, said := v.before(n)
+		made := v.blockItem(it.block, before, said)
 		made.whole = it.whole
 		return made
 	}

@@ -47,13 +47,12 @@ func (it *item) shows(id session.EntryID) bool {
 
 // How much of a text is laid out at once, and how much of what is folded is shown.
 const (
-	pieceBytes   = 16 << 10
-	diffChunk    = 200 // lines of a diff that are one part
-	briefDiff    = 12  // lines of a diff that is folded
-	briefOutput  = 5   // lines of the output of a tool that is shown although it is folded
-	longThought  = 320 // bytes of a thought that is folded
-	longPreamble = 240 // bytes of a text that the agent said by itself, and that is folded
-	longLine     = 4 << 10
+	pieceBytes  = 16 << 10
+	diffChunk   = 200 // lines of a diff that are one part
+	briefDiff   = 12  // lines of a diff that is folded
+	briefOutput = 5   // lines of the output of a tool that is shown although it is folded
+	longThought = 320 // bytes of a thought that is folded
+	longLine    = 4 << 10
 )
 
 // setting is what the layout of an item depends on besides the item.
@@ -62,8 +61,28 @@ type setting struct {
 	zone   *time.Location
 	isTask bool
 	mode   mode
-	open   bool   // nothing is folded
-	model  string // the one that answered last
+	open   bool // nothing is folded
+	last   last
+}
+
+// last is what a heading need not say again: the model that answered last, and the time of the heading before.
+type last struct {
+	model string
+	time  time.Time
+}
+
+// after is what holds after a block.
+func (l last) after(b *transcript.Block) last {
+	if b == nil || b.Kind != transcript.Message && b.Kind != transcript.Opaque {
+		return l // it shows neither
+	}
+	if b.Model != "" {
+		l.model = b.Model
+	}
+	if !b.Time.IsZero() {
+		l.time = b.Time
+	}
+	return l
 }
 
 // relative shows paths below the working directory relative to it.

@@ -164,19 +164,17 @@ func (v *viewer) skipEnding() {
 func (v *viewer) items(w *transcript.Window, j job) []*item {
 	list := make([]*item, 0, len(w.Blocks)+1)
 	var before *transcript.Block
-	name := ""
+	var said last
 	switch j.kind {
 	case jobAfter:
-		before, name = v.before(len(v.pane.items))
+		before, said = v.before(len(v.pane.items))
 	case jobWhole:
-		before, name = v.before(v.pane.find(string(j.entry), j.entry))
+		before, said = v.before(v.pane.find(string(j.entry), j.entry))
 	}
 	for n := range w.Blocks {
 		b := &w.Blocks[n]
-		list = append(list, v.blockItem(b, before, name))
-		if before = b; b.Model != "" {
-			name = b.Model
-		}
+		list = append(list, v.blockItem(b, before, said))
+		before, said = b, said.after(b)
 	}
 	if j.kind != jobBefore && j.kind != jobWhole && !w.Later {
 		if it := v.ending(w.Onward); it != nil {
@@ -186,22 +184,19 @@ func (v *viewer) items(w *transcript.Window, j job) []*item {
 	return list
 }
 
-// before gives the block before an item, nil for none, and the model that answered last before it.
-func (v *viewer) before(n int) (block *transcript.Block, model string) {
-	if n > 0 {
-		block = v.pane.items[n-1].block
+// before gives the block before an item, nil for none, and what the headings before it said.
+func (v *viewer) before(n int) (block *transcript.Block, said last) {
+	const far = 30 // the last answer is rarely further away
+	for k := max(n-far, 0); k < n; k++ {
+		block = v.pane.items[k].block
+		said = said.after(block)
 	}
-	for n--; n >= 0 && model == ""; n-- {
-		if b := v.pane.items[n].block; b != nil {
-			model = b.Model
-		}
-	}
-	return block, model
+	return block, said
 }
 
-func (v *viewer) blockItem(b, before *transcript.Block, model string) *item {
+func (v *viewer) blockItem(b, before *transcript.Block, said last) *item {
 	s := v.setting()
-	s.open, s.model = v.isOpen(string(b.ID)), model
+	s.open, s.last = v.isOpen(string(b.ID)), said
 	return blockItem(b, before, s)
 }
 
@@ -323,6 +318,14 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 		return nil
 	}
 	v.gone = ""
+	if v.toLeaf {
+		v.toLeaf, v.leaf, v.facts = false, nil, v.src.facts()
+		if v.mode != everything && v.mode != focused {
+			v.enterMode(everything)
+		}
+		v.tree.want = v.facts.leaf
+		return tea.Batch(v.load(job{kind: jobEnd}), v.outline())
+	}
 	if !m.changed {
 		return nil
 	}

@@ -105,6 +105,7 @@ type viewer struct {
 	want     session.EntryID // the entry whose line with the needle is to be shown
 	hit      session.EntryID // the entry that was found last
 	gone     string          // why the session cannot be read any more
+	toLeaf   bool            // the reader moved the leaf: it is shown when the session was read again
 	stopFind context.CancelFunc
 	// searching counts the searches that are not done.
 	searching int
@@ -231,6 +232,7 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	case tea.MouseClickMsg:
 		cmd = v.click(tea.Mouse(msg))
 	case look.Done:
+		v.toLeaf = v.toLeaf || msg.Action == look.BranchHere && msg.Target.Path == v.facts.path
 		cmd = v.renew()
 	case loaded:
 		cmd = v.loaded(msg)

@@ -8,11 +8,12 @@ import (
 )
 
 // A search looks a key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
-// large. What was put once is then written again about four times, and less often if much is put at once.
+// large. What was put once is then written again about five times, and less often if much is put at once.
 const (
 	mergeAt = 8
-	// large is how many chunks a segment has that is not merged any more.
-	large = 4096
+	// large is how many chunks a segment has that is not merged any more. To merge eight that are almost as large takes some seconds, once in
+	// so many chunks.
+	large = 1 << 14
 	// mergeRows is about how many rows are merged at a time.
 	mergeRows = 2048
 	// mergeLock is the advisory lock of programs that merge: "merge" in ASCII.

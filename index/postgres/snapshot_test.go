@@ -3,11 +3,9 @@ package postgres
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
@@ -29,8 +27,8 @@ func TestSearchWhilePut(t *testing.T) {
 	}
 	put(nil, 1)
 	for _, few := range []bool{true, false} {
-		err = x.read(t.Context(), func(p *pgxpool.Pool) error {
-			return snapshot(t.Context(), p, func(tx pgx.Tx) error {
+		err = x.read(t.Context(), func(p *pgdb.Pool) error {
+			return p.Snapshot(t.Context(), func(tx *pgdb.Tx) error {
 				among, err := lookup(t.Context(), tx, &keys)
 				if err != nil {
 					return err

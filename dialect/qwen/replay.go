@@ -156,7 +156,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		sent[m.entry.Index] = true
 	}
 	for _, t := range history {
-		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) {
+		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) && !isTimeout(t) {
 			unseen(t.entry, "the model does not see the answer: one beside it has an empty part, and Qwen Code drops all of them")
 		}
 	}

@@ -137,7 +137,7 @@ func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions
 
-// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page.
+// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page, except for Project.
 type PageOptions = find.ListOptions
 
 // Page is a part of the catalogue.
@@ -200,6 +200,9 @@ const (
 	ChangeRemoved   = watch.KindRemoved
 	ChangeProblem   = watch.KindProblem
 )
+
+// Listener hears that sessions changed; see Store.Listen.
+type Listener = watch.Listener
 
 // ConvertOptions say what a session is converted to.
 type ConvertOptions = convert.Options

@@ -215,7 +215,8 @@ type Glimpser interface {
 	Names(ctx context.Context, prefix string) iter.Seq2[Log, error]
 	// Glimpse returns the log of that name, as List would, and its content: all of it as head if room can hold it.
 	// Otherwise end is the last tail bytes of the log and head as many of the first as fit into the rest of room. If
-	// the log cannot be read, at is still filled in as far as it is known.
+	// the log cannot be read, at is still filled in as far as it is known. A backend in which only the first record is at
+	// hand may give that alone.
 	Glimpse(ctx context.Context, name string, room []byte, tail int) (at Log, head, end []byte, err error)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -19,19 +20,15 @@ type scrubber struct {
 	all    bool // not only what the caller hides
 	done   map[int]bool
 	list   []Redaction
-	known  map[string]string // the secrets with their kinds
+	known  redact.Known
 }
 
 func newScrubber(all bool, hide []string) *scrubber {
 	hide = escaped(hide)
-	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: map[string]string{}}
+	return &scrubber{finder: redact.New(redact.Options{Hide: hide}), all: all, done: map[int]bool{}, known: redact.Known{}}
 }
 
-const (
-	mostKnown     = 500 // secrets that are remembered: each takes some KB in the finder
-	longestKnown  = 128
-	partialSecret = 6 // characters of a secret that a line may not end with
-)
+const partialSecret = 6 // characters of a secret that a line may not end with
 
 // learn finds the secrets of all records.
 func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error {
@@ -39,11 +36,8 @@ func (s *scrubber) learn(hide []string, records iter.Seq2[[]byte, error]) error 
 		if err != nil {
 			return err
 		}
-		text := redact.SpelledOut(string(record))
-		for _, m := range s.inStrings(text) {
-			if n := m.End - m.Start; m.Kind != redact.HiddenText && n >= redact.KnownLeast && n <= longestKnown && len(s.known) < mostKnown {
-				s.known[text[m.Start:m.End]] = m.Kind
-			}
+		if s.all {
+			s.known.Learn(s.finder, record)
 		}
 	}
 	if len(s.known) > 0 {
@@ -130,6 +124,6 @@ func (s *scrubber) redactions() []Redaction {
 	if s == nil {
 		return nil
 	}
-	slices.SortStableFunc(s.list, func(a, b Redaction) int { return cmp.Compare(a.Offset, b.Offset) })
+	sorting.By(s.list, func(a, b Redaction) int { return cmp.Compare(a.Offset, b.Offset) })
 	return s.list
 }

@@ -15,8 +15,10 @@ package find
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -31,6 +33,8 @@ type Finder struct {
 	m      *place.Machine
 	ix     *index.Index
 	shared index.Shared // nil unless the sessions are in an archive that has one
+	// none: it turned out that the archive has none.
+	none atomic.Bool
 	// updating is held while this program brings the shared index up to date.
 	updating sync.Mutex
 	clock    func() time.Time
@@ -44,7 +48,7 @@ func New(m *place.Machine, ix *index.Index, clock func() time.Time) *Finder {
 // Close closes the index.
 func (f *Finder) Close() error {
 	if f.shared != nil {
-		return f.shared.Close()
+		return errors.Join(f.shared.Close(), f.ix.Close())
 	}
 	return f.ix.Close()
 }
@@ -59,8 +63,10 @@ type RefreshOptions struct {
 
 // Catalogue brings the catalogue up to date and returns the sessions of all sources, newest first, with Row.Known set.
 func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row, error) {
-	if f.shared != nil {
-		return f.sharedCatalogue(ctx, opt)
+	if f.beside() {
+		if rows, err := f.sharedCatalogue(ctx, opt); !f.alone(err) {
+			return rows, err
+		}
 	}
 	list, err := f.refresh(ctx, opt)
 	if err != nil {
@@ -72,8 +78,8 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not
 // bring it up to date.
 func (f *Finder) Models() []string {
-	if f.shared != nil {
-		list, _ := f.shared.Models(context.Background()) // without it nothing is completed
+	if f.beside() {
+		list, _ := f.shared.Values(context.Background(), index.ValueModel, nil) // without it nothing is completed
 		return list
 	}
 	var list []string

@@ -5,12 +5,12 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -32,6 +32,9 @@ type Options struct {
 	// Labelled keeps entries that have a label. If Label is set it must be that one; case does not count.
 	Labelled bool
 	Label    string
+	// Rewrite, if set, changes a record, or the text of a title, before it is searched: what it takes out is neither found nor
+	// shown in a snippet. A record must stay one that can be decoded. It may be called by several goroutines at once.
+	Rewrite func(record []byte) []byte
 	// Rank puts the best hits first instead of the newest.
 	Rank bool
 	// Limit is how many hits are wanted; 0 is all.
@@ -110,8 +113,10 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	if f.shared != nil {
-		return s.shared(ctx, queries)
+	if f.beside() {
+		if res, err := s.shared(ctx, queries); !f.alone(err) {
+			return res, err
+		}
 	}
 	if err := s.list(ctx); err != nil {
 		return nil, err
@@ -191,13 +196,13 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 // order sorts hits and keeps as many as are wanted.
 func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
-	slices.SortStableFunc(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
+	sorting.By(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
 	if s.opt.Rank {
 		weights := s.rank.weights()
 		for i := range hits {
 			hits[i].Score = hits[i].found.score(weights)
 		}
-		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+		sorting.By(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	if n := s.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true
@@ -299,7 +304,7 @@ func (s *search) walk(ctx context.Context, q *query.Query, targets []target, lim
 
 // workers is how many logs are searched at once. A database answers several as fast as one.
 func (s *search) workers() int {
-	if s.f.shared != nil {
+	if s.f.beside() {
 		return max(8, runtime.GOMAXPROCS(0))
 	}
 	return runtime.GOMAXPROCS(0)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
@@ -23,8 +22,10 @@ type ListOptions struct {
 	Limit int
 	// After is Page.Next of the page before; "" begins at the first row.
 	After string
-	// Total: Page.Total is wanted. In an archive it costs more than the page.
-	Total bool
+	// Total: Page.Total is wanted. In an archive it costs more than the page. TotalMost bounds that: Page.Total is then -1 if there
+	// are more rows, or if the database alone cannot count them. 0 is no bound.
+	Total     bool
+	TotalMost int
 }
 
 // Page is a part of a list.
@@ -32,7 +33,7 @@ type Page struct {
 	Rows []place.Row
 	// Next is what ListOptions.After of the next page is; "" if there is none.
 	Next string
-	// Total is how many rows all pages have, if that was asked for.
+	// Total is how many rows all pages have, if that was asked for; see ListOptions.TotalMost.
 	Total int
 }
 
@@ -43,8 +44,10 @@ var ErrCursor = errors.New("not the end of a page")
 // left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a
 // function: then all rows that fit otherwise are looked at.
 func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
-	if f.shared != nil {
-		return f.sharedPage(ctx, opt)
+	if f.beside() {
+		if page, err := f.sharedPage(ctx, opt); !f.alone(err) {
+			return page, err
+		}
 	}
 	rows, err := f.Catalogue(ctx, opt.RefreshOptions)
 	if err == nil {
@@ -80,7 +83,7 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 }
 
 // Paged reports whether List costs no more than its page.
-func (f *Finder) Paged() bool { return f.shared != nil }
+func (f *Finder) Paged() bool { return f.beside() }
 
 // cursor makes a text of a position.
 func cursor(p *index.Position) string {
@@ -94,34 +97,12 @@ func cursor(p *index.Position) string {
 func readCursor(text string) (p index.Position, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		dec := json.NewDecoder(strings.NewReader(string(data)))
-		dec.UseNumber() // nanoseconds do not fit into a float
-		err = dec.Decode(&p)
-	}
-	if number, ok := p.Key.(json.Number); err == nil && ok {
-		if p.Key, err = number.Int64(); err != nil {
-			p.Key, err = number.Float64()
-		}
+		err = json.Unmarshal(data, &p)
 	}
 	if err != nil {
 		return p, ErrCursor
 	}
 	return p, nil
-}
-
-// fits reports whether a position can be one in an order. It comes from the caller.
-func fits(p *index.Position, o index.Order) (ok bool) {
-	switch (&index.Found{Log: index.Log{Facts: &index.Facts{}}}).PositionOf(o).Key.(type) {
-	case string:
-		_, ok = p.Key.(string)
-	case float64:
-		if _, ok = p.Key.(float64); !ok {
-			_, ok = p.Key.(int64) // a whole number
-		}
-	default:
-		_, ok = p.Key.(int64)
-	}
-	return ok && strings.IndexByte(p.Name, 0) < 0
 }
 
 // orders are those of lists in a shared index.
@@ -151,7 +132,16 @@ func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.
 	}
 	if filter.CWD != "" {
 		// A log that names no directory may belong to it by its folder.
-		sel.CWDs, exact = []string{filter.CWD, f.m.Resolved(filter.CWD), place.Clean(filter.CWD), ""}, false
+		clean := place.Clean(filter.CWD)
+		sel.CWDs, exact = []string{filter.CWD, f.m.Resolved(filter.CWD), clean, clean + "/", ""}, false
+	}
+	if filter.Project != nil {
+		if sel.CWDs == nil {
+			if sel.CWDs, err = f.Projects(ctx); err != nil {
+				return sel, false, err
+			}
+		}
+		sel.CWDs = append([]string{}, slices.DeleteFunc(sel.CWDs, func(cwd string) bool { return !filter.Project(cwd) })...)
 	}
 	if !filter.Since.IsZero() {
 		sel.Since = nanos(filter.Since)
@@ -160,7 +150,7 @@ func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.
 		sel.Until = nanos(filter.Until)
 	}
 	if filter.Model != "" {
-		models, err := f.shared.Models(ctx)
+		models, err := f.shared.Values(ctx, index.ValueModel, nil)
 		if err != nil {
 			return sel, false, err
 		}
@@ -198,14 +188,14 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 		if err != nil {
 			return page, err
 		}
-		if !fits(&at, sel.Order) {
+		if !at.Fits(sel.Order) {
 			return page, ErrCursor
 		}
 		sel.After = &at
 	}
 	sel.Limit = pageSize
-	if exact && opt.Limit > 0 {
-		sel.Limit = opt.Limit + 1
+	if opt.Limit > 0 {
+		sel.Limit = min(opt.Limit+1, pageSize)
 	}
 	var last *index.Found
 	err = f.eachShared(ctx, sel, opt.Filter, func(l *index.Found, r *place.Row) bool {
@@ -217,15 +207,16 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 		return true
 	})
 	if err == nil && opt.Total {
-		page.Total, err = f.total(ctx, sel, opt.Filter, exact)
+		page.Total, err = f.total(ctx, sel, &opt, exact)
 	}
 	if err == nil {
-		err = f.shortenShared(ctx, page.Rows)
+		err = f.shortenShared(ctx, page.Rows, opt.Filter.Project)
 	}
 	return page, err
 }
 
-// eachShared calls take with the rows that a filter lets through, until it returns false.
+// eachShared calls take with the rows that a filter lets through, until it returns false. sel.Limit is how many logs are asked for
+// first; further steps are larger.
 func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter place.Filter, take func(*index.Found, *place.Row) bool) error {
 	for {
 		list, err := f.shared.Select(ctx, sel)
@@ -249,17 +240,28 @@ func (f *Finder) eachShared(ctx context.Context, sel index.Selection, filter pla
 			return nil
 		}
 		sel.After = list[len(list)-1].PositionOf(sel.Order)
+		sel.Limit = max(sel.Limit, min(4*sel.Limit, pageSize))
 	}
 }
 
 // total counts the rows of all pages.
-func (f *Finder) total(ctx context.Context, sel index.Selection, filter place.Filter, exact bool) (n int, err error) {
+func (f *Finder) total(ctx context.Context, sel index.Selection, opt *ListOptions, exact bool) (n int, err error) {
+	most := opt.TotalMost
 	if exact {
+		if sel.Limit = 0; most > 0 {
+			sel.Limit = most + 1
+		}
 		counts, err := f.shared.Count(ctx, sel, nil)
+		if most > 0 && counts.Logs > most {
+			return -1, err
+		}
 		return counts.Logs, err
 	}
+	if most > 0 {
+		return -1, nil
+	}
 	sel.After, sel.Limit = nil, pageSize
-	err = f.eachShared(ctx, sel, filter, func(*index.Found, *place.Row) bool { n++; return true })
+	err = f.eachShared(ctx, sel, opt.Filter, func(*index.Found, *place.Row) bool { n++; return true })
 	return n, err
 }
 
@@ -277,34 +279,56 @@ func (f *Finder) sharedCatalogue(ctx context.Context, opt RefreshOptions) (rows 
 	return rows, err
 }
 
-// shortenShared fills in short ids that are unique in the archive.
-func (f *Finder) shortenShared(ctx context.Context, rows []place.Row) error {
+// shortenShared fills in short ids that are unique in the archive, as far as may, if set, lets the caller see it.
+func (f *Finder) shortenShared(ctx context.Context, rows []place.Row, may func(cwd string) bool) error {
 	list := make([]*place.Row, len(rows))
 	for i := range rows {
 		list[i] = &rows[i]
 	}
-	ids, err := f.similar(ctx, list, nil)
-	if err == nil {
-		place.ShortenSome(list, ids)
+	ids, all, err := f.similar(ctx, list, may)
+	if err != nil {
+		return err
 	}
-	return err
+	place.ShortenSome(list, ids)
+	if !all {
+		unshorten(list)
+	}
+	return nil
 }
 
-// similar gives the ids of all sessions in the archive that begin as those of some rows do. may, if set, is Options.Project.
-func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, err error) {
-	var like []string
+// unshorten gives rows their whole ids: too many others begin alike.
+func unshorten(rows []*place.Row) {
 	for _, r := range rows {
-		like = append(like, index.LikeID(string(r.ID)))
+		r.Short = string(r.ID)
+	}
+}
+
+// similarMost is how many sessions are looked at for short ids.
+const similarMost = 2000
+
+// similar gives the ids of sessions in the archive that begin as those of some rows do. may, if set, is Options.Project. all is
+// false if these are too many; then it gives only those that some row has.
+func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd string) bool) (ids []string, all bool, err error) {
+	var like, own []string
+	for _, r := range rows {
+		like, own = append(like, index.LikeID(string(r.ID))), append(own, string(r.ID))
 	}
 	slices.Sort(like)
 	if like = slices.Compact(like); len(like) == 0 {
-		return nil, nil
+		return nil, true, nil
 	}
-	list, err := f.shared.Select(ctx, index.Selection{Below: f.m.ArchiveFolder(), Like: like})
+	sel, _, err := f.selection(ctx, place.Filter{Project: may})
+	if err != nil {
+		return nil, false, err
+	}
+	sel.Like, sel.Limit = like, similarMost+1
+	list, err := f.shared.Select(ctx, sel)
+	if all = len(list) <= similarMost; err == nil && !all {
+		sel.Like, sel.IDs = nil, own
+		list, err = f.shared.Select(ctx, sel)
+	}
 	for i := range list {
-		if may == nil || may(list[i].Facts.CWD) {
-			ids = append(ids, list[i].Facts.ID)
-		}
+		ids = append(ids, list[i].Facts.ID)
 	}
-	return ids, err
+	return ids, all, err
 }

@@ -17,7 +17,7 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 	if err := f.update(ctx, RefreshOptions{Problem: s.opt.Problem, Progress: s.opt.Progress}); err != nil {
 		return nil, err
 	}
-	sel, _, err := f.selection(ctx, place.Filter{Source: s.opt.Source, CWD: s.opt.CWD})
+	sel, _, err := f.selection(ctx, place.Filter{Source: s.opt.Source, CWD: s.opt.CWD, Project: s.opt.Project})
 	if err != nil {
 		return nil, err
 	}
@@ -54,10 +54,13 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 			rows = append(rows, r)
 		}
 	}
-	if s.ids, err = f.similar(ctx, rows, s.opt.Project); err != nil {
+	var all bool
+	if s.ids, all, err = f.similar(ctx, rows, s.opt.Project); err != nil {
 		return nil, err
 	}
-	s.shorten(res.Hits)
+	if s.shorten(res.Hits); !all {
+		unshorten(rows)
+	}
 	return res, nil
 }
 
@@ -102,7 +105,7 @@ func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Q
 		sel := sel
 		sel.Runs, sel.Sessions, sel.Limit = runs, !runs, windowFirst
 		if runs {
-			sel.CWDs, sel.Dialects = nil, nil // the header of a run says it, which is read if something is found
+			sel.Dialects = nil // sources decide
 		}
 		for {
 			list, next, err := s.f.shared.Search(ctx, sel, q)

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -30,16 +32,18 @@ type Shared interface {
 	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
-	// Count counts the logs that fit; Order, After and Limit do not matter. With a query, it also counts their chunks.
+	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks; without one it counts
+	// no further than Limit, if that is set.
 	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
 	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
 	// there are no more. s.Limit is about how many logs are looked at for one answer.
 	Search(ctx context.Context, s Selection, q *query.Query) (list []Found, next *Position, err error)
 
-	// Models gives the names of all models that answered in a session, in order. A model of sessions that are gone may be among
-	// them.
-	Models(ctx context.Context) ([]string, error)
+	// Values gives the values of a kind that occur, in order. Those of sessions that are gone may be among them. What it costs does
+	// not depend on the number of logs, only on that of values. cwds limits it to the sessions in some working directories; nil
+	// does not. Limited models cost as much as these sessions.
+	Values(ctx context.Context, v Value, cwds []string) ([]string, error)
 
 	// IDs calls take with the hashes of ids of the first n chunks of a log, as Index.IDs does.
 	IDs(ctx context.Context, l *Found, n int, take func(from int64, hash uint32)) error
@@ -68,6 +72,8 @@ var (
 	ErrOvertaken = errors.New("another program has updated the index at the same moment")
 	// ErrReadOnly: this program may not bring the index up to date. It can still be read.
 	ErrReadOnly = errors.New("the index cannot be written")
+	// ErrNone: the archive has no index that this program can use. Changes tells. All logs must be read instead.
+	ErrNone = errors.New("the archive has no index")
 )
 
 // Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
@@ -93,7 +99,7 @@ type Facts struct {
 	// When is the time that lists are ordered by, Made that of creation. Used is when the session was last used: nothing in it
 	// is newer. Touched is the latest of these and of the last change of the log.
 	When, Made, Used, Touched int64
-	// Run: the log is that of a run, which has no summary.
+	// Run: the log is that of a run, which has no summary. ID is the run's, and Parent is its session.
 	Run bool
 	// Problem says why the log could not be read; it has no summary then.
 	Problem string
@@ -133,6 +139,15 @@ const (
 	OrderCWD      Order = "cwd"
 )
 
+// Value is what Shared.Values lists: the names of models that answered in a session, or the working directories of sessions.
+type Value string
+
+// The values.
+const (
+	ValueModel Value = "model"
+	ValueCWD   Value = "cwd"
+)
+
 // Selection says which logs are wanted. Conditions that are set must all hold.
 type Selection struct {
 	// Below is a folder of the archive: "", ORIGIN or ORIGIN/SOURCE. Sources are the sources to which the selection is
@@ -143,6 +158,13 @@ type Selection struct {
 	Dialects, CWDs, Models []string
 	// Like has the beginning of the session's id, as LikeID gives it.
 	Like []string
+	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
+	// the session names, or its last part if that is a path; see LastPart.
+	IDs, Names, Files, Parents []string
+	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
+	Prefixes, Origins []string
+	// Repeated: sessions whose id no other session has may be left out.
+	Repeated bool
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64
@@ -173,6 +195,9 @@ func LikeID(id string) string {
 	return id
 }
 
+// LastPart is the last part of a path of any system, and of anything else the whole.
+func LastPart(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
+
 // Position is a place in the order of a Selection.
 type Position struct {
 	// Key is the value that the list is sorted by: an int64, a float64 or a string.
@@ -180,10 +205,44 @@ type Position struct {
 	// When and Name decide among equals. Name is that of the archive.
 	When int64
 	Name string
-	// Tried means something to the Search that gave the position.
-	Tried int `json:",omitempty"`
-	// Rest too: what is left of an answer.
+	// Rest means something to the Search that gave the position: what is left of an answer.
 	Rest any `json:"-"`
+}
+
+// UnmarshalJSON reads a position with its numbers as they were: nanoseconds do not fit into a float.
+func (p *Position) UnmarshalJSON(data []byte) error {
+	type plain Position
+	var read plain
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&read); err != nil {
+		return err
+	}
+	if number, ok := read.Key.(json.Number); ok {
+		whole, err := number.Int64()
+		if read.Key = whole; err != nil {
+			if read.Key, err = number.Float64(); err != nil {
+				return err
+			}
+		}
+	}
+	*p = Position(read)
+	return nil
+}
+
+// Fits reports whether a position that came from elsewhere can be one in an order.
+func (p *Position) Fits(o Order) (ok bool) {
+	switch (&Found{Log: Log{Facts: &Facts{}}}).PositionOf(o).Key.(type) {
+	case string:
+		_, ok = p.Key.(string)
+	case float64:
+		if _, ok = p.Key.(float64); !ok {
+			_, ok = p.Key.(int64) // a whole number
+		}
+	default:
+		_, ok = p.Key.(int64)
+	}
+	return ok && strings.IndexByte(p.Name, 0) < 0
 }
 
 // PositionOf is the position of a log in an order.
@@ -233,7 +292,10 @@ func EncodeLog(l *Log) []byte {
 }
 
 // EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
-const EncodingVersion = catalogueVersion<<8 | sigVersion
+const EncodingVersion = (catalogueVersion<<8|sigVersion)<<8 | factsVersion
+
+// factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
+const factsVersion = 1
 
 // DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
 func DecodeLog(data []byte, chunks int) (Log, error) {

@@ -3,7 +3,6 @@ package page
 import (
 	"bytes"
 	"html/template"
-	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +104,7 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 	var before time.Time
 	model, unseen := "", v.part
 	for i, b := range w.Blocks {
-		list[i] = blockView{Block: b, v: v, before: before, again: i > 0 && follows(&w.Blocks[i-1], &b)}
+		list[i] = blockView{Block: b, v: v, before: before, again: i > 0 && b.Follows(&w.Blocks[i-1])}
 		if b.Unseen && b.Kind == transcript.Message {
 			list[i].FirstUnseen, unseen = !unseen, true
 		}
@@ -118,23 +117,6 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 		}
 	}
 	return list
-}
-
-// follows reports whether a block needs no name of its speaker: the model goes on, or a result follows the message with its call.
-func follows(a, b *transcript.Block) bool {
-	if b.Fork != nil || a.Kind != b.Kind {
-		return false
-	}
-	if a.Role == session.RoleAssistant && b.Role == a.Role {
-		return true
-	}
-	for _, p := range b.Pieces {
-		t, ok := p.(transcript.Tools)
-		if !ok || slices.ContainsFunc(t.Calls, func(t transcript.Tool) bool { return t.Call != "" || !t.Answered }) {
-			return false
-		}
-	}
-	return len(b.Pieces) > 0 && (a.Role == session.RoleAssistant || a.Role == session.RoleTool)
 }
 
 // Class is the class of the element.
@@ -153,27 +135,7 @@ func (b blockView) Class() string {
 }
 
 // Who names the speaker.
-func (b blockView) Who() string {
-	switch {
-	case b.Role == session.RoleUser && b.v.IsTask:
-		return "Calling agent"
-	case b.Meta && b.Role == session.RoleUser:
-		return "Agent, as the user"
-	case b.Role == session.RoleUser:
-		return "You"
-	case b.Role == session.RoleAssistant:
-		return "Assistant"
-	case b.Role == session.RoleSystem:
-		return "System"
-	case b.Role == session.RoleTool:
-		return "Tool"
-	case b.Speaker == "summary":
-		return "Summary"
-	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
-		return screen.OneLine(b.Speaker, 40)
-	}
-	return screen.OneLine(b.Native, 40)
-}
+func (b blockView) Who() string { return b.Block.Who(b.v.IsTask) }
 
 // When is the time of the block.
 func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }

@@ -20,8 +20,8 @@ type measure struct {
 }
 
 var measures = []measure{
-	{"cost", "Cost", func(a wire.Amount) float64 { return a.Cost }, dollars},
-	{"tokens", "Tokens", func(a wire.Amount) float64 { return float64(a.Tokens.Total) }, func(f float64) string { return tokens(int64(f)) }},
+	{"cost", "Cost", func(a wire.Amount) float64 { return a.Cost }, wire.Dollars},
+	{"tokens", "Tokens", func(a wire.Amount) float64 { return float64(a.Tokens.Total) }, func(f float64) string { return wire.Short(int64(f)) }},
 	{"messages", "Messages", func(a wire.Amount) float64 { return float64(a.Messages) }, func(f float64) string { return wire.Number(int64(f)) }},
 }
 

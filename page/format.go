@@ -2,46 +2,24 @@ package page
 
 import (
 	"bytes"
-	"fmt"
 	"html/template"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
-
-// funcs are the functions of the templates that need no Site.
-var funcs = template.FuncMap{
-	"plain":   plain,
-	"line":    screen.OneLine,
-	"clean":   screen.Clean,
-	"number":  wire.Number,
-	"count":   wire.Count,
-	"size":    wire.Size,
-	"tokens":  tokens,
-	"dollars": dollars,
-	"cost":    cost,
-	"anchor":  Anchor,
-	"element": elementID,
-	"took":    took,
-	"int64":   func(n int) int64 { return int64(n) },
-	"short":   shortID,
-	"next":    func(i int) int { return i + 1 },
-
-	"first":      first[session.Problem],
-	"firstTexts": first[string],
-	"beyond":     func(n int) int { return max(n-mostProblems, 0) },
-}
 
 // mostProblems is how many problems a page lists.
 const mostProblems = 50
 
 func first[T any](list []T) []T { return list[:min(len(list), mostProblems)] }
+
+// beyond counts the problems of a list that a page leaves out.
+func beyond(n int) int { return max(n-mostProblems, 0) }
+
+// next is the number of the item with an index.
+func next(i int) int { return i + 1 }
 
 // plain shows a text that comes from a log.
 func plain(s string) template.HTML {
@@ -50,56 +28,12 @@ func plain(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// tokens is a number of tokens in few characters: 950, 1.2k, 61.8M.
-func tokens(n int64) string {
-	f := float64(n)
-	switch {
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case f < 99.95e3:
-		return strconv.FormatFloat(f/1e3, 'f', 1, 64) + "k"
-	case f < 999.5e3:
-		return strconv.FormatFloat(f/1e3, 'f', 0, 64) + "k"
-	case f < 999.5e6:
-		return strconv.FormatFloat(f/1e6, 'f', 1, 64) + "M"
-	}
-	return strconv.FormatFloat(f/1e9, 'f', 1, 64) + "G"
-}
-
-// dollars is a cost. Small ones have as many digits as say something.
-func dollars(f float64) string {
-	switch {
-	case f == 0 || math.IsNaN(f) || math.IsInf(f, 0):
-		return "$0"
-	case f < 0.0095:
-		return "$" + strings.TrimRight(strconv.FormatFloat(f, 'f', 4, 64), "0")
-	case f < 1000:
-		return fmt.Sprintf("$%.2f", f)
-	}
-	return "$" + wire.Number(int64(math.Round(f)))
-}
-
 // cost is a cost in a table. Agents that record none are not free.
 func cost(f float64) string {
 	if f == 0 {
 		return "–"
 	}
-	return dollars(f)
-}
-
-// took is a duration as people say it: 0.1 s, 42 s, 3 min.
-func took(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "0 s"
-	case d < 10*time.Second:
-		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
-	case d < 2*time.Minute:
-		return strconv.Itoa(int(d.Seconds()+0.5)) + " s"
-	case d < 2*time.Hour:
-		return strconv.Itoa(int(d.Minutes()+0.5)) + " min"
-	}
-	return strconv.Itoa(int(d.Hours()+0.5)) + " h"
+	return wire.Dollars(f)
 }
 
 // shortID is the beginning of a long id. UUIDs that are times differ at their ends.

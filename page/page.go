@@ -21,8 +21,8 @@
 //
 // # Safety
 //
-// Everything that comes from a log is hostile. Text passes through html/template or package markup, which also make control
-// characters and changes of the writing direction visible. No page has an inline script, style or event attribute, except
+// Everything that comes from a log is hostile. Text passes through the escapers that html/template chooses for
+// its place (see templates.go), or through package markup; package screen makes control characters and changes of the writing direction visible. No page has an inline script, style or event attribute, except
 // an export, whose policy names its one script and its one style sheet by hash.
 package page
 
@@ -45,12 +45,9 @@ type Site struct {
 	Export bool
 	// SignOut offers to sign out, for a server with a token.
 	SignOut bool
-}
 
-// write executes a template.
-func (s *Site) write(w io.Writer, name string, v view) error {
-	v.Site = s
-	return templates().ExecuteTemplate(w, name, v)
+	// execute writes a page another way; nil is the generated code. Tests put html/template here.
+	execute func(w io.Writer, name string, v view) error
 }
 
 // view is what every template gets.

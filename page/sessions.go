@@ -66,7 +66,7 @@ type SessionsPage struct {
 	// Rows are those shown, in order: forks and sub-agents after their parent, with a Depth.
 	Rows []Row
 	// Matched counts the sessions that the filters let through, Total all of them. Sub-agents that the row of their session counts
-	// are in neither. Full: a page cannot list more rows.
+	// are in neither. Both may be Uncounted. Full: a page cannot list more rows.
 	Matched, Total int
 	Full           bool
 	// Tokens and Cost are the sums of the matched ones.
@@ -84,6 +84,9 @@ type SessionsPage struct {
 	// none.
 	Index string
 }
+
+// Uncounted stands for a number that was not worked out.
+const Uncounted = -1
 
 // IndexEntry is a session in the search index of an export.
 type IndexEntry struct {
@@ -261,7 +264,7 @@ func (v sessionsView) Kept() (list []item) {
 
 // MoreLink is the list with more rows, "" if all are shown.
 func (v sessionsView) MoreLink() string {
-	if len(v.Rows) >= v.Matched || v.Full || v.site.Export {
+	if v.Matched != Uncounted && len(v.Rows) >= v.Matched || v.Full || v.site.Export {
 		return ""
 	}
 	return v.link(func(q *ListQuery) { q.Limit = max(2*len(v.Rows), 100) })

@@ -108,7 +108,7 @@ func (v *runView) read() error {
 	}
 	for i := range v.steps {
 		if s := &v.steps[i]; !s.Start.IsZero() {
-			s.Offset = "+" + took(s.Start.Sub(v.start))
+			s.Offset = "+" + wire.Took(s.Start.Sub(v.start))
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func (s runStep) Took() string {
 	if s.End.IsZero() || s.Start.IsZero() || !s.End.After(s.Start) {
 		return ""
 	}
-	return took(s.End.Sub(s.Start))
+	return wire.Took(s.End.Sub(s.Start))
 }
 
 // Length is how long the run took.
@@ -215,7 +215,7 @@ func (v runView) Length() string {
 	if v.Audit.Seconds <= 0 {
 		return ""
 	}
-	return took(time.Duration(v.Audit.Seconds * float64(time.Second)))
+	return wire.Took(time.Duration(v.Audit.Seconds * float64(time.Second)))
 }
 
 // Faults are the findings that need attention.
@@ -303,7 +303,7 @@ func (v runView) Timeline() template.HTML {
 		case 5:
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(v.start.Add(at)), height-6, anchor, took(at))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="%s">%s</text>`, x(v.start.Add(at)), height-6, anchor, wire.Took(at))
 	}
 	b.WriteString("</svg>")
 	return template.HTML(b.String())

@@ -211,7 +211,7 @@ func (t toolView) Outcome() string {
 		words = append(words, wire.Count(t.lines, "line", "lines"))
 	}
 	if t.Took >= 50*time.Millisecond { // less says nothing
-		words = append(words, took(t.Took))
+		words = append(words, wire.Took(t.Took))
 	}
 	return strings.Join(words, " · ")
 }

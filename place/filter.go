@@ -25,6 +25,8 @@ type Filter struct {
 	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to
 	// case; a Model without either need only occur in the name.
 	Model, Title string
+	// Project, if set, decides by the working directory.
+	Project func(cwd string) bool
 	// Has must all occur.
 	Has index.Has
 	// Only, if set, decides about the sessions that pass all other conditions.
@@ -57,6 +59,8 @@ func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
 			return true
 		// Without the catalogue, or with an error, it is not known whether the row fits.
 		case f.Needs() && r.Known == nil:
+			return true
+		case f.Project != nil && !f.Project(r.CWD):
 			return true
 		case f.Has != 0 && r.Known.Has&f.Has != f.Has:
 			return true
@@ -216,7 +220,7 @@ func Parents(rows []Row) []int {
 			byID[r.ID] = i
 		}
 		byPath[r.Path] = i
-		name := lastName(r.Path)
+		name := index.LastPart(r.Path)
 		if _, again := byName[name]; again {
 			byName[name] = several
 			continue
@@ -231,8 +235,8 @@ func Parents(rows []Row) []int {
 			p, ok = byID[session.ID(named)]
 		}
 		// An id is not a path: it has no file name to look for.
-		if !ok && named != lastName(named) {
-			p, ok = byName[lastName(named)]
+		if !ok && named != index.LastPart(named) {
+			p, ok = byName[index.LastPart(named)]
 		}
 		if !ok || p == i || p == several || named == "" {
 			p = -1
@@ -257,6 +261,3 @@ func Parents(rows []Row) []int {
 	}
 	return parent
 }
-
-// lastName is the last element of a path of any system.
-func lastName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }

@@ -254,7 +254,7 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 		if err != nil {
 			return Row{}, err
 		}
-		row, err := m.FindAmong(rows, source, ref)
+		row, err := m.FindAmong(rows, source, ref, nil)
 		if !errors.Is(err, ErrNoSession) {
 			return row, err
 		}
@@ -263,17 +263,25 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if err != nil {
 		return Row{}, err
 	}
-	return m.FindAmong(rows, source, ref)
+	return m.FindAmong(rows, source, ref, nil)
 }
 
-// FindAmong is FindIn with the rows of a list, newest first.
-func (m *Machine) FindAmong(rows []Row, source, ref string) (Row, error) {
+// FindAmong is FindIn with the rows of a list, newest first. project, if not nil, gives the project of the working directory; otherwise
+// the rows are all that there are.
+func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (string, error)) (Row, error) {
 	rows, err := m.Filter(rows, Filter{Source: source})
 	if err != nil {
 		return Row{}, err
 	}
+	if project == nil {
+		project = func() (string, error) { return m.Project(rows), nil }
+	}
 	if before, ok := Last(ref); ok {
-		row, err := m.last(rows, ref, before)
+		dir, err := project()
+		if err != nil {
+			return Row{}, err
+		}
+		row, err := m.last(rows, dir, ref, before)
 		return row, in(source, err)
 	}
 	var exact, begin []Row
@@ -290,7 +298,11 @@ func (m *Machine) FindAmong(rows []Row, source, ref string) (Row, error) {
 		exact = begin
 	}
 	if len(exact) > 1 && len(ref) >= leastShort {
-		here := m.InDir(m.Project(rows), slices.Clone(exact))
+		dir, err := project()
+		if err != nil {
+			return Row{}, err
+		}
+		here := m.InDir(dir, slices.Clone(exact))
 		if len(here) == 1 && here[0].Err == nil {
 			exact = here
 		}
@@ -312,9 +324,8 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last gives the newest session of the project but so many, sub-agents not counted. rows are all sessions, newest first.
-func (m *Machine) last(rows []Row, ref string, before int) (Row, error) {
-	project := m.Project(rows)
+// last gives the newest session of a project but so many, sub-agents not counted. rows are all sessions of it, newest first.
+func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error) {
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {
 	case len(rows) == 0:

@@ -7,38 +7,62 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/remote/protocol"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/indexed"
 	"github.com/treeline-dev/treeline/server/logs"
 )
 
-// archived gives the operations on logs and blobs, which package logs carries out.
+// archived gives the operations on logs, blobs and the index of an archive, which packages logs and indexed carry out.
 func archived() (list []operation) {
 	for _, row := range logs.Rows() {
-		o := operation{
-			method: row.Method, path: row.Path, name: row.Name, doc: row.Doc, media: row.Media, body: row.Body, writes: row.Writes,
-			params: row.Params, result: row.Result, fields: fieldsOf(row.Params),
-		}
-		o.call = func(r *request) error {
-			p := reflect.New(row.Params)
-			if err := r.decodeQuery(p.Elem(), o.fields); err != nil {
-				return err
-			}
-			// A form of another site cannot send this type.
-			kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-			if o.body != "" && kind != protocol.Bytes {
-				return guard.Refuse(http.StatusUnsupportedMediaType, "the body must be bytes, with the header Content-Type: %s", protocol.Bytes)
-			}
-			c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer, Remains: r.remains}
-			if r.grant.Limited() {
-				c.May = r.may
-			}
-			return row.Answer(r.s.logs, c, p.Interface())
-		}
-		list = append(list, o)
+		list = append(list, passed(&row, func(r *request, c *logs.Call, p any) error { return row.Answer(r.s.logs, c, p) }))
+	}
+	for _, row := range indexed.Rows() {
+		list = append(list, passed(&row.Row, func(r *request, c *logs.Call, _ any) error { return row.Do(r.indexed(c)) }))
 	}
 	return list
+}
+
+// passed is an operation that another package carries out.
+func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) operation {
+	o := operation{
+		method: row.Method, path: row.Path, name: row.Name, doc: row.Doc, media: row.Media, body: row.Body, writes: row.Writes,
+		params: row.Params, result: row.Result, fields: fieldsOf(row.Params),
+	}
+	o.call = func(r *request) error {
+		p := reflect.New(o.params)
+		if err := r.decodeQuery(p.Elem(), o.fields); err != nil {
+			return err
+		}
+		// A form of another site cannot send these types.
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if o.body != "" && kind != o.body {
+			return guard.Refuse(http.StatusUnsupportedMediaType, "the body must have the header Content-Type: %s", o.body)
+		}
+		c := &logs.Call{W: r.w, R: r.Request, Writer: r.writing().Writer, Remains: r.remains}
+		if r.grant.Limited() {
+			c.May = r.may
+		}
+		return answer(r, c, p.Interface())
+	}
+	return o
+}
+
+// indexed is a call about the index. A limited token sees of it what lists show it.
+func (r *request) indexed(c *logs.Call) *indexed.Call {
+	call := &indexed.Call{Call: c, Logs: r.s.logs, Root: r.s.store.ArchivedPath(""), Index: func(ctx context.Context, fresh bool) (index.Shared, error) {
+		return r.s.store.Index(ctx, fresh, treeline.RefreshOptions{})
+	}}
+	if r.grant.Limited() {
+		call.View = &indexed.View{
+			May:      r.grant.Allows,
+			Sessions: r.archive().Shown,
+		}
+	}
+	return call
 }
 
 // may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
@@ -77,26 +101,28 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 
 // projectAt is the project of the log at a path.
 func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
-	l, err := r.s.list.get(ctx)
-	if err != nil {
-		return "", err
+	if !r.paged() {
+		l, err := r.s.list.get(ctx)
+		if err != nil {
+			return "", err
+		}
+		if i, ok := l.ByPath[path]; ok {
+			return l.Rows[i].CWD, nil
+		}
 	}
-	if i, ok := l.byPath[path]; ok {
-		return l.rows[i].CWD, nil
-	}
-	l.viewing.Lock()
-	project, known := l.others[path]
-	l.viewing.Unlock()
-	if known {
+	c := &r.s.projects
+	seen := r.s.list.stale.Load()
+	if project, known := c.Get(seen, path); known {
 		return project, nil
 	}
-	if project, err = r.s.store.ProjectOf(ctx, path, nil); err == nil && project != "" {
-		l.viewing.Lock()
-		defer l.viewing.Unlock()
-		if l.others == nil {
-			l.others = map[string]string{}
-		}
-		l.others[path] = project
+	if r.paged() {
+		project = r.s.list.projectOf(path)
+	}
+	if project == "" {
+		project, err = r.s.store.ProjectOf(ctx, path, nil)
+	}
+	if err == nil && project != "" {
+		c.Put(seen, path, project)
 	}
 	return project, err
 }

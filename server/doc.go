@@ -8,6 +8,9 @@
 // Events are kept in one bounded log with numbers (feed.go), so all clients see the same events in the same order, also
 // after a reconnect (events.go).
 //
+// An archive with an index of its own is not listed. The index makes each page, and finds the sessions that a request names
+// (view.Archive, archivelist.go), so that both cost the same for any number of sessions. Only sums of all sessions read all of them.
+//
 // A client with the token of a user sees its projects: every request has a list of the sessions that it may see, and finds
 // sessions in no other way (grant.go).
 //

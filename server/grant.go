@@ -2,16 +2,13 @@ package server
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/metrics"
@@ -99,128 +96,107 @@ func (r *request) note(action string, err error) {
 }
 
 // listing gives the list of sessions as far as the request may see it.
-func (r *request) listing() (*listing, error) {
+func (r *request) listing() (*view.List, error) {
+	if r.paged() && r.grant.Limited() {
+		return r.archive().All(r.Context())
+	}
 	l, err := r.s.list.get(r.Context())
 	if err != nil || !r.grant.Limited() {
 		return l, err
 	}
-	return l.limited(r.grant), nil
+	return l.Limited(r.grant), nil
 }
 
-// viewsMost is how many limited views of one list are kept.
-const viewsMost = 32
+// paged reports whether lists are made by the index of an archive, for each request what it needs.
+func (r *request) paged() bool { return r.s.store.Paged() }
 
-// limited gives the rows of a grant's projects as a list of their own. Nothing in it depends on other rows: keys, relatives,
-// counts and the tag are made of these alone. What could not be read belongs to no project.
-func (l *listing) limited(g *access.Grant) *listing {
-	scope := strings.Join(g.Projects, "\x00")
-	l.viewing.Lock()
-	defer l.viewing.Unlock()
-	if v := l.views[scope]; v != nil {
-		return v
+// archive makes the lists of an archive as far as the request may see it.
+func (r *request) archive() view.Archive { return view.Archive{Store: r.s.store, Grant: r.grant} }
+
+// listOf gives a list that has the sessions which keys name, as far as the request may see them. It may have others.
+func (r *request) listOf(k find.Keys) (*view.List, error) {
+	if r.paged() {
+		return r.archive().Of(r.Context(), k, false)
 	}
-	v, sum := &listing{}, sha256.New()
-	rows := view.Rows(l.rows, g.Allows)
-	for i := range rows {
-		log := &rows[i].Log
-		fmt.Fprintf(sum, "%s\x00%s\x00%d\x00%d\n", rows[i].Path, log.Generation, log.Size, log.Time.UnixNano())
-	}
-	v.fill(rows)
-	for i, parent := range place.Parents(v.rows) {
-		if parent < 0 {
-			v.rows[i].Parent = "" // it may be another project's
-		}
-	}
-	fmt.Fprint(sum, scope)
-	v.tag = hex.EncodeToString(sum.Sum(nil)[:12])
-	if l.views == nil || len(l.views) >= viewsMost {
-		l.views = map[string]*listing{}
-	}
-	l.views[scope] = v
-	return v
+	return r.listing()
 }
 
 // session finds the session of a key. Paths come from the catalogue alone: nothing of a request is ever a path.
 func (r *request) session(key string) (*place.Row, error) {
-	l, err := r.listing()
-	if err != nil {
-		return nil, err
-	}
-	row, _, err := r.find(l, key)
+	_, row, _, err := r.find(key)
 	return row, err
 }
 
-// find finds the session of a key in the list of the request. Another project's session does not exist for the client; that it
-// was asked for is noted.
-func (r *request) find(l *listing, key string) (*place.Row, string, error) {
-	row, key, err := l.find(key)
-	if err == nil {
+// find finds the session of a key in a list that has its relatives, too. Another project's session does not exist for the client;
+// that it was asked for is noted.
+func (r *request) find(key string) (l *view.List, row *place.Row, own string, err error) {
+	if r.paged() {
+		l, err = r.archive().Find(r.Context(), key)
+	} else {
+		l, err = r.listing()
+	}
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if row, own, err = l.Find(key); err == nil {
 		r.about = row
-		return row, key, nil
+		return l, row, own, nil
 	}
 	if r.grant.Limited() {
-		if all, e := r.s.list.get(r.Context()); e == nil {
-			if hidden, _, e := all.find(r.PathValue("session")); e == nil {
-				one := *r
-				one.about = hidden
-				one.note(r.Pattern, guard.Refuse(http.StatusNotFound, "it belongs to another project"))
-			}
+		one := *r
+		one.grant = nil // to find out what is hidden
+		if _, _, _, e := one.find(key); e == nil {
+			one.grant = r.grant
+			one.note(r.Pattern, guard.Refuse(http.StatusNotFound, "it belongs to another project"))
 		}
 	}
-	return nil, "", err
+	return nil, nil, "", err
 }
 
 // checkSource refuses a source that does not exist, or of which the client may see nothing.
-func (r *request) checkSource(l *listing, source string) error {
+func (r *request) checkSource(source string) error {
 	if err := r.s.store.CheckSource(source); err != nil {
 		return bad("%v", err)
 	}
 	if !r.grant.Limited() || source == "" || !strings.ContainsAny(source, `/\`) {
 		return nil
 	}
-	for i := range l.rows {
-		if place.Clean(l.rows[i].Source.Root.Sessions) == place.Clean(source) {
+	if r.paged() {
+		p, err := r.archive().Page(r.Context(), treeline.Filter{Source: source}, treeline.PageOptions{Limit: 1}, false)
+		if err == nil && len(p.Page) == 0 {
+			err = bad("%q: %v", source, place.ErrUnknownSource)
+		}
+		return err
+	}
+	l, err := r.listing()
+	if err != nil {
+		return err
+	}
+	for i := range l.Rows {
+		if place.Clean(l.Rows[i].Source.Root.Sessions) == place.Clean(source) {
 			return nil
 		}
 	}
 	return bad("%q: %v", source, place.ErrUnknownSource)
 }
 
-// sourcesOf says what is in the places of a list's sessions, as far as the list has it.
-func sourcesOf(l *listing) []place.SourceInfo {
-	var list []place.SourceInfo
-	at := map[string]int{}
-	for i := range l.rows {
-		row := &l.rows[i]
-		k, known := at[row.Source.Root.Sessions]
-		if !known {
-			k = len(list)
-			at[row.Source.Root.Sessions] = k
-			list = append(list, place.SourceInfo{Source: row.Source, Exists: true})
-		}
-		info := &list[k]
-		info.Sessions++
-		info.Bytes += row.Log.Size
-		if row.Log.Time.After(info.Newest) {
-			info.Newest = row.Log.Time
-		}
-		if !slices.Contains(info.Dialects, row.Dialect) {
-			info.Dialects = append(info.Dialects, row.Dialect)
-		}
-	}
-	slices.SortFunc(list, func(a, b place.SourceInfo) int { return cmp.Compare(a.Root.Sessions, b.Root.Sessions) })
-	return list
-}
-
-// projectOf is the project of the session at a path, "" if the list as it was last read does not know it.
+// projectOf is the project of the session at a path, "" if the list as it was last read, or the index of an archive, does not know
+// it.
 func (c *catalogue) projectOf(path string) string {
+	if c.s.store.Paged() {
+		rows, err := c.s.store.LookUp(c.s.ctx, find.Keys{Paths: []string{path}})
+		if err != nil || len(rows) == 0 {
+			return ""
+		}
+		return rows[0].CWD
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now == nil {
 		return ""
 	}
-	if i, ok := c.now.byPath[path]; ok {
-		return c.now.rows[i].CWD
+	if i, ok := c.now.ByPath[path]; ok {
+		return c.now.Rows[i].CWD
 	}
 	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -25,66 +24,11 @@ const (
 	liveTime = 3 * time.Minute
 )
 
-// family is how the sessions of a list belong together.
-type family struct {
-	parents []int         // of each row, -1 for none
-	below   map[int][]int // the forks and sub-agents of a row
-	tasks   []int         // sub-agents of each row, whose own sub-agents count, too
-	folded  int           // sub-agents that the row of another session counts
-	repeats *usage.Catalogue
-	agents  []page.Choice
-	models  []page.Choice
-	cwds    []page.Choice
-}
-
-// familyOf finds out how the rows belong together. It is made once for each list, when a page first needs it.
-func (l *listing) familyOf() *family {
-	l.once.Do(func() {
-		f := family{parents: place.Parents(l.rows), repeats: usage.Look(l.rows), below: map[int][]int{}, tasks: make([]int, len(l.rows))}
-		agents, models, cwds := map[string]int{}, map[string]int{}, map[string]int{}
-		for i := range l.rows {
-			r := &l.rows[i]
-			agents[r.Dialect.Name()]++
-			if r.CWD != "" {
-				cwds[r.CWD]++
-			}
-			if r.Known != nil {
-				for _, m := range r.Known.Models {
-					models[m]++
-				}
-			}
-			if p := f.parents[i]; p >= 0 {
-				f.below[p] = append(f.below[p], i)
-				if r.IsTask() {
-					f.folded++
-				}
-			}
-			for p, k := f.parents[i], i; p >= 0 && l.rows[k].IsTask(); p, k = f.parents[p], p {
-				f.tasks[p]++
-			}
-		}
-		f.agents, f.models, f.cwds = choices(agents), choices(models), choices(cwds)
-		l.family = f
-	})
-	return &l.family
-}
-
-// choices lists values, the most used first.
-func choices(count map[string]int) []page.Choice {
-	const most = 40
-	list := make([]page.Choice, 0, len(count))
-	for _, value := range slices.Sorted(maps.Keys(count)) {
-		list = append(list, page.Choice{Value: value, Count: count[value]})
-	}
-	slices.SortStableFunc(list, func(a, b page.Choice) int { return b.Count - a.Count })
-	return list[:min(len(list), most)]
-}
-
 // row makes the row of a page.
-func (r *request) row(l *listing, i int) page.Row {
-	row := &l.rows[i]
+func (r *request) row(l *view.List, i int) page.Row {
+	row := &l.Rows[i]
 	return page.Row{
-		Row: wire.NewRow(row), Key: l.keys[i], When: row.When(), Task: row.IsTask(),
+		Row: wire.NewRow(row), Key: l.Keys[i], When: row.When(), Task: row.IsTask(),
 		Live: r.s.opt.Clock().Sub(row.Log.Time) < liveTime,
 	}
 }
@@ -92,6 +36,9 @@ func (r *request) row(l *listing, i int) page.Row {
 func sessionsPage(r *request) error {
 	q := page.ParseListQuery(r.URL.Query())
 	event := r.s.feed.last()
+	if r.paged() {
+		return r.showArchive(q, event)
+	}
 	l, err := r.listing()
 	if err != nil {
 		return err
@@ -114,81 +61,59 @@ func sessionsPage(r *request) error {
 func (r *request) minute() int64 { return r.s.opt.Clock().Unix() / 60 }
 
 // listPage fills the page of a list. Forks stand below their parent if both are in the list; sub-agents are counted.
-func (r *request) listPage(l *listing, q page.ListQuery) (p page.SessionsPage, err error) {
+func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage, err error) {
 	if q.Sort != "" && !slices.Contains(place.Orders, place.Order(q.Sort)) {
 		return p, bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
 	}
-	fam := l.familyOf()
-	p = page.SessionsPage{Query: q, Total: len(l.rows) - fam.folded, Agents: fam.agents, Models: fam.models, Projects: fam.cwds, Problems: l.problems}
-	rows, err := r.narrowed(l, filterParams{
-		Source: q.Source, CWD: q.CWD, spanParams: spanParams{q.Since, q.Until}, Model: q.Model, Title: q.Title, Has: q.Has,
-	})
+	fam := l.FamilyOf()
+	p = page.SessionsPage{Query: q, Total: len(l.Rows) - fam.Folded, Agents: fam.Agents, Models: fam.Models, Projects: fam.CWDs, Problems: l.Problems}
+	rows, err := r.narrowed(l, filterOf(q))
 	if err != nil {
 		return p, err
 	}
 	shown := make(map[int]bool, len(rows))
 	order := make([]int, len(rows))
 	for i := range rows {
-		order[i] = l.byPath[rows[i].Path]
+		order[i] = l.ByPath[rows[i].Path]
 		shown[order[i]] = true
 	}
-	used := fam.repeats.Sum(rows, usage.Options{By: []usage.Key{}}).Total // as the page of usage has it: forks do not count twice
+	used := fam.Repeats.Sum(rows, usage.Options{By: []usage.Key{}}).Total // as the page of usage has it: forks do not count twice
 	p.Tokens, p.Cost = used.Tokens.Total, used.Cost
 	if by := place.Order(q.Sort); by != "" && by != place.OrderWhen {
 		sorted := place.Sort(slices.Clone(rows), by)
 		for i := range sorted {
-			order[i] = l.byPath[sorted[i].Path]
+			order[i] = l.ByPath[sorted[i].Path]
 		}
 	}
 	limit := min(cmp.Or(q.Limit, listMost), mostListed)
-	list := nested(order, shown, fam.parents, func(i int) bool { return l.rows[i].IsTask() })
+	list := view.Nested(order, shown, fam.Parents, func(i int) bool { return l.Rows[i].IsTask() })
 	p.Matched = len(list)
 	p.Full = len(list) > limit && limit == mostListed
-	for _, n := range list[:min(len(list), limit)] {
-		row := r.row(l, n.row)
-		depth := n.depth
-		row.Row.Depth = &depth
-		if row.Tasks = fam.tasks[n.row]; row.Task {
-			row.Tasks = 0
-		}
-		p.Rows = append(p.Rows, row)
-	}
-	if len(l.rows) == 0 {
+	p.Rows = r.rowsOf(l, list[:min(len(list), limit)])
+	if len(l.Rows) == 0 {
 		p.Sources, err = listSources(r, struct{}{})
 	}
 	return p, err
 }
 
-// placed is a row with its depth below other rows.
-type placed struct{ row, depth int }
+// filterOf makes the parameters of the API from the query of a page.
+func filterOf(q page.ListQuery) filterParams {
+	return filterParams{Source: q.Source, CWD: q.CWD, spanParams: spanParams{q.Since, q.Until}, Model: q.Model, Title: q.Title, Has: q.Has}
+}
 
-// nested puts forks below their parents, and leaves out sub-agents whose session is in the list.
-func nested(order []int, shown map[int]bool, parents []int, task func(int) bool) []placed {
-	children := map[int][]int{}
-	var roots []int
-	folded := func(i int) bool { return task(i) && parents[i] >= 0 && shown[parents[i]] }
-	for _, i := range order {
-		switch p := parents[i]; {
-		case folded(i):
-		case p < 0 || !shown[p] || folded(p):
-			roots = append(roots, i)
-		default:
-			children[p] = append(children[p], i)
+// rowsOf makes the rows of a page.
+func (r *request) rowsOf(l *view.List, list []view.Placed) (rows []page.Row) {
+	fam := l.FamilyOf()
+	for _, n := range list {
+		row := r.row(l, n.Row)
+		depth := n.Depth
+		row.Row.Depth = &depth
+		if row.Tasks = fam.Tasks[n.Row]; row.Task {
+			row.Tasks = 0
 		}
+		rows = append(rows, row)
 	}
-	var list []placed
-	for _, root := range roots {
-		stack := []placed{{root, 0}}
-		for len(stack) > 0 {
-			at := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			list = append(list, at)
-			for _, c := range slices.Backward(children[at.row]) {
-				stack = append(stack, placed{c, at.depth + 1})
-			}
-		}
-	}
-	return list
+	return rows
 }
 
 func searchPage(r *request) error {
@@ -223,22 +148,14 @@ func (r *request) fillSearch(p *page.SearchPage) error {
 	case err != nil:
 		return err
 	}
-	l, err := r.listing()
+	l, err := r.listOf(keysOf(res))
 	if err != nil {
 		return err
 	}
 	found := wire.NewSearchResult(res, false)
 	p.Matched, p.More = found.Matched, found.More
 	for _, h := range found.Hits {
-		p.Hits = append(p.Hits, page.Hit{Hit: h, Key: l.keyOf(h.Path)})
+		p.Hits = append(p.Hits, page.Hit{Hit: h, Key: l.KeyOf(h.Path)})
 	}
 	return nil
-}
-
-// keyByID gives the key of the session with an id, "" where there is none, or several.
-func (l *listing) keyByID(id session.ID) string {
-	if i, ok := l.byKey[string(id)]; ok {
-		return l.keys[i]
-	}
-	return ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -37,11 +38,7 @@ func fragmentPage(r *request) error   { return r.showSession((*page.Site).Fragme
 // showSession makes the page of a session, or the part of it that changes.
 func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage) error) error {
 	event := r.s.feed.last() // before anything is read: what happens meanwhile is told again, and not missed
-	l, err := r.listing()
-	if err != nil {
-		return err
-	}
-	row, key, err := r.find(l, r.PathValue("session"))
+	l, row, key, err := r.find(r.PathValue("session"))
 	if err != nil {
 		return err
 	}
@@ -49,7 +46,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 		v := viewing{request: r, l: l, row: row, q: r.URL.Query()}
 		v.page.Key = key
 		if err := r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
-			if r.unchanged(fmt.Sprintf("%s-%s-%s-%d", doc.tag, l.tag, r.form(), r.minute())) {
+			if r.unchanged(fmt.Sprintf("%s-%s-%s-%d", doc.tag, l.Tag, r.form(), r.minute())) {
 				return errNotModified
 			}
 			return v.look(doc)
@@ -67,7 +64,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 // viewing is the page of a session that is being filled.
 type viewing struct {
 	*request
-	l    *listing
+	l    *view.List
 	row  *place.Row
 	q    url.Values
 	page page.SessionPage
@@ -181,9 +178,9 @@ func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *
 // relatives are the session and its sub-agents.
 func (v *viewing) relatives() []place.Row {
 	list := []place.Row{*v.row}
-	for _, i := range v.l.familyOf().below[v.l.byPath[v.row.Path]] {
-		if v.l.rows[i].IsTask() {
-			list = append(list, v.l.rows[i])
+	for _, i := range v.l.FamilyOf().Below[v.l.ByPath[v.row.Path]] {
+		if v.l.Rows[i].IsTask() {
+			list = append(list, v.l.Rows[i])
 		}
 	}
 	return list
@@ -191,12 +188,12 @@ func (v *viewing) relatives() []place.Row {
 
 // around fills in what the list knows: the session's relatives and runs, and addresses.
 func (v *viewing) around() error {
-	p, fam, own := &v.page, v.l.familyOf(), v.l.byPath[v.row.Path]
-	if i := fam.parents[own]; i >= 0 {
+	p, fam, own := &v.page, v.l.FamilyOf(), v.l.ByPath[v.row.Path]
+	if i := fam.Parents[own]; i >= 0 {
 		parent := v.request.row(v.l, i)
 		p.Parent, p.IsTask = &parent, v.row.IsTask()
 	}
-	for _, i := range fam.below[own] {
+	for _, i := range fam.Below[own] {
 		r := v.request.row(v.l, i)
 		if r.Task {
 			p.Tasks = append(p.Tasks, r)
@@ -204,14 +201,12 @@ func (v *viewing) around() error {
 			p.Forks = append(p.Forks, r)
 		}
 	}
-	runs, err := v.s.recent.get(v.Context(), v.s)
+	runs, err := v.runsOf(v.row.ID)
 	if err != nil {
 		return err
 	}
 	for i := range runs {
-		if runs[i].Header.SessionID == string(v.row.ID) && v.row.ID != "" && v.grant.Allows(runs[i].CWD()) {
-			p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
-		}
+		p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
 	}
 	for _, agent := range v.s.opt.Agents {
 		if agent != p.Dialect {
@@ -225,7 +220,7 @@ func (v *viewing) around() error {
 		}
 		return base + url.PathEscape(string(i.Entry)) + "/" + strconv.Itoa(i.Index)
 	}
-	p.SessionKey, p.Exports = v.l.keyByID, exportFormats()
+	p.SessionKey, p.Exports = v.l.KeyByID, exportFormats()
 	return nil
 }
 

@@ -7,12 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
-	"github.com/treeline-dev/treeline/usage"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -72,12 +71,8 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 		problems = append(problems, err.Error())
 	}
 	opt.Open = r.s.docs.lend
-	var l *listing
 	if r.grant.Limited() {
-		if l, err = r.listing(); err == nil {
-			err = r.checkSource(l, p.Source)
-		}
-		if err != nil {
+		if err = r.checkSource(p.Source); err != nil {
 			return nil, nil, err
 		}
 		opt.Project, opt.Problem = r.grant.Allows, nil // what cannot be read belongs to no project
@@ -87,10 +82,23 @@ func (r *request) found(p searchParams) (res *find.Result, problems []string, er
 	if errors.As(err, &invalid) || errors.Is(err, place.ErrUnknownSource) {
 		err = bad("%v", err)
 	}
-	if l != nil && err == nil {
-		res.Hits = slices.DeleteFunc(res.Hits, func(h find.Hit) bool { return h.Session != nil && l.keyOf(h.Session.Path) == "" })
+	if err == nil && r.grant.Limited() {
+		var l *view.List
+		if l, err = r.listOf(keysOf(res)); err == nil {
+			res.Hits = slices.DeleteFunc(res.Hits, func(h find.Hit) bool { return h.Session != nil && l.KeyOf(h.Session.Path) == "" })
+		}
 	}
 	return res, problems, err
+}
+
+// keysOf names the sessions of hits.
+func keysOf(res *find.Result) (k find.Keys) {
+	for i := range res.Hits {
+		if row := res.Hits[i].Session; row != nil && (len(k.Paths) == 0 || k.Paths[len(k.Paths)-1] != row.Path) {
+			k.Paths = append(k.Paths, row.Path)
+		}
+	}
+	return k
 }
 
 func search(r *request, p searchParams) (searchResult, error) {
@@ -99,48 +107,4 @@ func search(r *request, p searchParams) (searchResult, error) {
 		return searchResult{}, err
 	}
 	return searchResult{wire.NewSearchResult(res, p.Regexp), problems}, nil
-}
-
-type usageParams struct {
-	By     []string `query:"by" json:"-" doc:"a list of the result: agent, model, project or day; it may be repeated, the default is all"`
-	Source string   `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
-	CWD    string   `query:"cwd" json:"-" doc:"only sessions of that directory"`
-	spanParams
-	Model string `query:"model" json:"-" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
-}
-
-// used sums up what the sessions of a list used.
-func (r *request) used(l *listing, p usageParams) (sum usage.Report, err error) {
-	opt := usage.Options{Model: p.Model}
-	for _, word := range p.By {
-		if !slices.Contains(usage.Keys, usage.Key(word)) {
-			return sum, bad("the parameter \"by\" must be agent, model, project or day, not %q", word)
-		}
-		opt.By = append(opt.By, usage.Key(word))
-	}
-	if err := r.checkSource(l, p.Source); err != nil {
-		return sum, err
-	}
-	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
-		return sum, err
-	}
-	// A session may have messages on both sides of a moment: times choose messages, not sessions.
-	narrow := treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model}
-	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.rows), narrow)
-	if err != nil {
-		return sum, err
-	}
-	return usage.Look(l.rows).Sum(rows, opt), nil
-}
-
-func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {
-	l, err := r.listing()
-	if err != nil {
-		return stats, err
-	}
-	if r.unchanged(r.s.listTag(l, r)) {
-		return stats, errNotModified
-	}
-	sum, err := r.used(l, p)
-	return wire.NewStats(sum), err
 }

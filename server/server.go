@@ -26,6 +26,7 @@ import (
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/reply"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -98,14 +99,16 @@ type Server struct {
 	journal *access.Journal // nil without users
 
 	site   *page.Site
-	recent recent
+	recent view.Recent
 
-	feed *feed
-	logs *logs.Logs // nil without an archive
-	list catalogue
-	docs documents
-	busy atomic.Int64 // requests
-	live atomic.Int64 // clients of events
+	feed     *feed
+	logs     *logs.Logs // nil without an archive
+	list     catalogue
+	projects view.Projects
+	sums     view.Sums
+	docs     documents
+	busy     atomic.Int64 // requests
+	live     atomic.Int64 // clients of events
 
 	exports atomic.Int64 // downloads
 

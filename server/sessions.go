@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -115,24 +116,27 @@ func cut[T any](rows []T, key func(*T) wire.Cursor, n int, after string) (part [
 }
 
 // narrowed gives the rows that a filter lets through.
-func (r *request) narrowed(l *listing, p filterParams) ([]place.Row, error) {
+func (r *request) narrowed(l *view.List, p filterParams) ([]place.Row, error) {
 	if !p.set() {
-		return l.rows, nil
+		return l.Rows, nil
 	}
 	f, err := p.filter(r.s.opt.Clock())
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkSource(l, p.Source); err != nil {
+	if err := r.checkSource(p.Source); err != nil {
 		return nil, err
 	}
-	return r.s.store.Filter(r.Context(), slices.Clone(l.rows), f)
+	return r.s.store.Filter(r.Context(), slices.Clone(l.Rows), f)
 }
 
 func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	n, err := p.size()
 	if err != nil {
 		return page, err
+	}
+	if r.paged() {
+		return r.archivePage(p, n)
 	}
 	l, err := r.listing()
 	if err != nil {
@@ -150,16 +154,17 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 	if err != nil {
 		return page, err
 	}
-	page = sessionPage{Sessions: make([]sessionRow, len(part)), Next: next, Total: len(rows), Problems: append([]string{}, l.problems...)}
+	total := len(rows)
+	page = sessionPage{Sessions: make([]sessionRow, len(part)), Next: next, Total: &total, Problems: append([]string{}, l.Problems...)}
 	for i := range part {
-		page.Sessions[i] = sessionRow{l.keyOf(part[i].Path), wire.NewRow(&part[i])}
+		page.Sessions[i] = sessionRow{l.KeyOf(part[i].Path), wire.NewRow(&part[i])}
 	}
 	return page, nil
 }
 
 // listTag is the tag of what is made of the catalogue alone.
-func (s *Server) listTag(l *listing, r *request) string {
-	return fmt.Sprintf("%s-%s-%s", s.feed.epoch, l.tag, r.form())
+func (s *Server) listTag(l *view.List, r *request) string {
+	return fmt.Sprintf("%s-%s-%s", s.feed.epoch, l.Tag, r.form())
 }
 
 func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
@@ -196,9 +201,9 @@ func listSources(r *request, _ struct{}) ([]wire.Source, error) {
 	var list []place.SourceInfo
 	var err error
 	if r.grant.Limited() {
-		var l *listing
+		var l *view.List
 		if l, err = r.listing(); err == nil {
-			list = sourcesOf(l)
+			list = view.Sources(l.Rows)
 		}
 	} else {
 		list, err = r.s.store.LookAtSources(r.Context())

@@ -16,11 +16,11 @@ type (
 		wire.Row
 	}
 	// sessionPage is a part of the list of sessions. next is the cursor of the next page, null on the last one. total counts the
-	// sessions of all pages. problems say what could not be read.
+	// sessions of all pages; it is null where an archive has too many to count. problems say what could not be read.
 	sessionPage struct {
 		Sessions []sessionRow `json:"sessions"`
 		Next     *string      `json:"next"`
-		Total    int          `json:"total"`
+		Total    *int         `json:"total"`
 		Problems []string     `json:"problems"`
 	}
 	// sessionInfo is one session. event is the id of the last event that is in it, for the stream of events.
@@ -54,7 +54,7 @@ type (
 	runPage struct {
 		Runs     []wire.Run `json:"runs"`
 		Next     *string    `json:"next"`
-		Total    int        `json:"total"`
+		Total    *int       `json:"total"`
 		Problems []string   `json:"problems"`
 	}
 	// recordPage is a part of a run log, byte for byte as recorded. ended: the log has the end of its run.

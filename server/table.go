@@ -15,7 +15,7 @@ func table() []section {
 		{"Sessions", []operation{
 			get("/sessions", "listSessions", "Lists the sessions of all agents, newest first, page by page. `key` names a session in other requests: its id, "+
 				"or its id and a hash of its path where several sessions have the id. A session that is used meanwhile moves to the front, and is not on a "+
-				"later page.", listSessions),
+				"later page. `total` is null where an archive has too many sessions to count.", listSessions),
 			get("/sessions/{session}", "getSession", "Describes one session.", getSession),
 			stream[treeParams, []wire.Entry]("/sessions/{session}/tree", "getTree", "Gives all entries in the order of the log, without their parts. "+
 				"`onPath` marks those on the path to the leaf.", jsonMedia, getTree),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -190,9 +191,9 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 		return done, err
 	}
 	r.s.list.force()
-	l, err := r.listing()
+	l, err := r.listOf(find.Keys{Paths: []string{done.Path}})
 	if err == nil {
-		done.Key = l.keyOf(done.Path)
+		done.Key = l.KeyOf(done.Path)
 	}
 	return done, err
 }

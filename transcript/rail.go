@@ -5,7 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // RailRequest asks for a drawing of the tree.
@@ -142,7 +144,7 @@ func (a *artist) ranked() []int32 {
 	if near != k.root() {
 		center = int(k.place[near])
 	}
-	labeled := a.labeled()
+	labeled := a.k.labeled()
 	var ranks [6][]int32
 	take := func(o int) {
 		if o < 0 || o >= len(k.order) {
@@ -186,11 +188,11 @@ func (a *artist) rank(i int32, labeled bool) int {
 }
 
 // labeled are the entries that have a label.
-func (a *artist) labeled() map[int32]bool {
+func (k *Skeleton) labeled() map[int32]bool {
 	on := map[int32]bool{}
-	for id := range a.k.t.Labels() {
-		if e, ok := a.k.t.Lookup(id); ok {
-			on[a.k.speaking(int32(e.Index))] = true
+	for id := range k.t.Labels() {
+		if e, ok := k.t.Lookup(id); ok {
+			on[k.speaking(int32(e.Index))] = true
 		}
 	}
 	return on
@@ -202,7 +204,7 @@ func (a *artist) closed(list []int32) []int32 {
 	k := a.k
 	byPlace := func(x, y int32) int { return cmp.Compare(k.place[x], k.place[y]) }
 	list = slices.Clone(list)
-	slices.SortFunc(list, byPlace)
+	sorting.By(list, byPlace)
 	n := len(list)
 	for c := 1; c < n; c++ {
 		high := list[c]
@@ -215,7 +217,7 @@ func (a *artist) closed(list []int32) []int32 {
 			list = append(list, up)
 		}
 	}
-	slices.SortFunc(list, byPlace)
+	sorting.By(list, byPlace)
 	return slices.Compact(list)
 }
 
@@ -331,29 +333,31 @@ func (a *artist) rest(i int32) Row {
 func (d *Document) describe(ctx context.Context, rail *Rail) error {
 	r := d.reader(ctx)
 	for n := range rail.Rows {
-		row := &rail.Rows[n]
-		if row.Kind == RowRun {
-			continue
-		}
-		e := d.k.t.At(int(row.index))
-		row.Role, row.Label = e.Role, d.k.t.Label(e.ID)
-		switch e.Kind {
-		case session.KindCompaction:
-			row.Block = Compaction
-		case session.KindBranchSummary:
-			row.Block = Summary
-		case session.KindOpaque:
-			row.Block = Opaque
-		}
-		var err error
-		if row.Number > 0 {
-			row.Text, err = d.label(ctx, r, row.index)
-		} else {
-			row.Text, err = d.line(ctx, r, row.index)
-		}
-		if err != nil {
-			return err
+		if row := &rail.Rows[n]; row.Kind != RowRun {
+			if err := d.describeRow(ctx, r, row); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// describeRow fills in the text of the row of an entry.
+func (d *Document) describeRow(ctx context.Context, r *wire.Reader, row *Row) (err error) {
+	e := d.k.t.At(int(row.index))
+	row.Role, row.Label = e.Role, d.k.t.Label(e.ID)
+	switch e.Kind {
+	case session.KindCompaction:
+		row.Block = Compaction
+	case session.KindBranchSummary:
+		row.Block = Summary
+	case session.KindOpaque:
+		row.Block = Opaque
+	}
+	if row.Number > 0 {
+		row.Text, err = d.label(ctx, r, row.index)
+	} else {
+		row.Text, err = d.line(ctx, r, row.index)
+	}
+	return err
 }

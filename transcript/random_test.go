@@ -38,6 +38,7 @@ func TestRandomTrees(t *testing.T) {
 				t.Errorf("round %d: %d rows", round, len(r.Rows))
 			}
 		}
+		checkOutline(t, d, rows)
 		if t.Failed() {
 			t.Fatalf("round %d: %v", round, w.ReadLines(path))
 		}

@@ -5,8 +5,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Cursor names the last row of a page of a list. It holds the row's place in the order and not its number, so that sessions
@@ -43,4 +46,32 @@ func (c Cursor) String() string {
 // Compare orders rows: newest first, then by path.
 func (c Cursor) Compare(o Cursor) int {
 	return cmp.Or(o.When.Compare(c.When), strings.Compare(c.Path, o.Path))
+}
+
+// PageOf gives n rows, newest first, that follow the cursor, and the cursor of the next page, nil at the end. "" begins with the first row. The
+// error is ErrCursor.
+func PageOf[T any](rows []T, key func(*T) Cursor, n int, after string) (part []*T, next *string, err error) {
+	keys, order := make([]Cursor, len(rows)), make([]int, len(rows))
+	for i := range rows {
+		keys[i], order[i] = key(&rows[i]), i
+	}
+	sorting.By(order, func(a, b int) int { return keys[a].Compare(keys[b]) })
+	if after != "" {
+		last, err := ParseCursor(after)
+		if err != nil {
+			return nil, nil, err
+		}
+		from, _ := slices.BinarySearchFunc(order, last, func(i int, last Cursor) int {
+			return cmp.Or(keys[i].Compare(last), -1) // the row itself is on the page before
+		})
+		order = order[from:]
+	}
+	for _, i := range order[:min(n, len(order))] {
+		part = append(part, &rows[i])
+	}
+	if len(order) > n {
+		text := keys[order[n-1]].String()
+		next = &text
+	}
+	return part, next, nil
 }

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/treeline-dev/treeline/usage"
 )
 
@@ -30,6 +33,9 @@ type Group struct {
 	Amount
 }
 
+// NewGroup gives an amount with its name.
+func NewGroup(name string, a usage.Amount) Group { return Group{Name: name, Amount: newAmount(a)} }
+
 func newAmount(a usage.Amount) Amount {
 	return Amount{Sessions: a.Sessions, Messages: a.Messages, Tokens: Tokens(a.Tokens), Cost: a.Cost}
 }
@@ -43,7 +49,7 @@ func NewStats(r usage.Report) Stats {
 		}
 		out := make([]Group, len(groups))
 		for i, g := range groups {
-			out[i] = Group{Name: g.Name, Amount: newAmount(g.Amount)}
+			out[i] = NewGroup(g.Name, g.Amount)
 		}
 		return &out
 	}
@@ -51,4 +57,33 @@ func NewStats(r usage.Report) Stats {
 		Amount: newAmount(r.Total), Copies: r.Copies,
 		Agents: list(usage.Agent), Models: list(usage.Model), Projects: list(usage.Project), Days: list(usage.Day),
 	}
+}
+
+// Measure gives what bars compare groups by, and its name: the cost or, if no agent recorded any, the tokens, or else the messages.
+func Measure(groups []usage.Group) (name string, measure func(*usage.Amount) float64) {
+	cost := func(m *usage.Amount) float64 { return m.Cost }
+	tokens := func(m *usage.Amount) float64 { return float64(m.Tokens.Total) }
+	some := func(measure func(*usage.Amount) float64) bool {
+		return slices.ContainsFunc(groups, func(g usage.Group) bool { return measure(&g.Amount) > 0 })
+	}
+	switch {
+	case some(cost):
+		return "cost", cost
+	case some(tokens):
+		return "tokens", tokens
+	}
+	return "messages", func(m *usage.Amount) float64 { return float64(m.Messages) }
+}
+
+// Bar draws n of most, to an eighth of a column; most has so many columns. Anything above zero has at least an eighth.
+func Bar(n, most float64, columns int) string {
+	if n <= 0 || most <= 0 {
+		return ""
+	}
+	eighths := max(1, int(n/most*float64(columns)*8+0.5))
+	text := strings.Repeat("█", eighths/8)
+	if rest := eighths % 8; rest > 0 {
+		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
+	}
+	return text
 }

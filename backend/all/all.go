@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/backend/rows/opencode"
 )
 
 // Options say where drivers find what no URL says.
@@ -41,6 +42,7 @@ func With(opt Options) []backend.Driver {
 	alias.Scheme = "postgresql" // PostgreSQL's own tools know both
 	return append(servers, []backend.Driver{
 		codelia.Driver(),
+		opencode.Driver(),
 		memory.Driver("memory"),
 		database, alias,
 		file.Driver(file.Options{}),

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -223,6 +224,26 @@ func (b *Backend) ended(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// Ask asks for a value that belongs to the archive and is no log, such as one of its index. question is sent as JSON; nil is none. An
+// answer that is endless, or not what it should be, is ErrNotServer.
+func (b *Backend) Ask(ctx context.Context, path string, question, into any) error {
+	ctx, done, err := b.until(ctx)
+	defer done()
+	if err != nil {
+		return err
+	}
+	a := ask{path: path}
+	if question != nil {
+		text, err := json.Marshal(question)
+		if err != nil {
+			return err
+		}
+		a.method, a.body = http.MethodPost, &content{bytes.NewReader(text), int64(len(text))}
+		a.header = http.Header{"Content-Type": {protocol.JSON}}
+	}
+	return b.json(ctx, a, into)
 }
 
 // json asks for a value.

@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -19,14 +21,27 @@ import (
 // Backend shows the sessions of a Schema as logs.
 type Backend struct {
 	schema   Schema
+	stamper  Stamper // nil: the schema is none
 	ext      string
 	readOnly bool
 	closed   atomic.Bool
+
+	mu     sync.Mutex
+	seed   maphash.Seed
+	seen   map[string]content // by name and version
+	listed map[string]Stamp   // by name, as Names last saw them
+}
+
+// content is what a log of a Stamper held.
+type content struct {
+	start int
+	sum   uint64 // of the messages
 }
 
 // New gives the backend of a schema. The names of its logs end in ext.
 func New(s Schema, ext string, readOnly bool) *Backend {
-	return &Backend{schema: s, ext: ext, readOnly: readOnly}
+	stamper, _ := s.(Stamper)
+	return &Backend{schema: s, stamper: stamper, ext: ext, readOnly: readOnly, seed: maphash.MakeSeed(), seen: map[string]content{}}
 }
 
 // Lines reports that a log consists of lines, which every log of this backend does.
@@ -58,9 +73,13 @@ func newLog(s Session) *log {
 }
 
 // at is the identity of the log.
-func (l *log) at(name string) backend.Log {
+func (b *Backend) at(name string, l *log) backend.Log {
 	size := int64(len(l.text))
-	return backend.Log{Name: name, Generation: l.prefix(size) + l.Version, Size: size, Time: l.Time}
+	at := backend.Log{Name: name, Generation: l.Version, Size: size, Time: l.Time}
+	if b.stamper == nil {
+		at.Generation = l.prefix(size) + l.Version
+	}
+	return at
 }
 
 // prefix is the part of a generation that stays the same while the log grows. It stands for the first size bytes except
@@ -68,6 +87,43 @@ func (l *log) at(name string) backend.Log {
 func (l *log) prefix(size int64) string {
 	h := sha256.Sum256(l.text[min(int64(l.start), size):size])
 	return strconv.Itoa(l.start) + "-" + hex.EncodeToString(h[:12]) + "-"
+}
+
+// mostSeen is how many contents are remembered.
+const mostSeen = 4096
+
+// see remembers what a log of a Stamper holds.
+func (b *Backend) see(name string, l *log) {
+	if b.stamper == nil {
+		return
+	}
+	key := name + "\x00" + l.Version
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, ok := b.seen[key]; ok {
+		return
+	}
+	if len(b.seen) >= mostSeen {
+		clear(b.seen)
+	}
+	b.seen[key] = content{l.start, maphash.Bytes(b.seed, l.text[l.start:])}
+}
+
+// grown reports whether the log holds what the caller saw, with or without more after it.
+func (b *Backend) grown(at backend.Log, l *log) bool {
+	if int64(len(l.text)) < at.Size {
+		return false
+	}
+	if b.stamper == nil {
+		return strings.HasPrefix(at.Generation, l.prefix(at.Size))
+	}
+	if l.Version == at.Generation {
+		return true
+	}
+	b.mu.Lock()
+	c, ok := b.seen[at.Name+"\x00"+at.Generation]
+	b.mu.Unlock()
+	return ok && c.start == l.start && at.Size >= int64(l.start) && c.sum == maphash.Bytes(b.seed, l.text[l.start:at.Size])
 }
 
 // load gives the log of a name. A name that the schema cannot keep does not exist.
@@ -86,7 +142,9 @@ func (b *Backend) load(ctx context.Context, name string) (*log, error) {
 	case err != nil:
 		return nil, err
 	}
-	return newLog(s), nil
+	l := newLog(s)
+	b.see(name, l)
+	return l, nil
 }
 
 // Stat implements backend.Backend.
@@ -95,13 +153,17 @@ func (b *Backend) Stat(ctx context.Context, name string) (backend.Log, error) {
 	if err != nil {
 		return backend.Log{}, err
 	}
-	return l.at(name), nil
+	return b.at(name, l), nil
 }
 
 // List implements backend.Backend.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
 	return func(yield func(backend.Log, error) bool) {
 		err := backend.Begin(ctx, b.closed.Load(), "list")
+		if b.stamper != nil && err == nil {
+			b.listStamps(ctx, prefix, yield)
+			return
+		}
 		var ids []string
 		if err == nil {
 			ids, err = b.schema.List(ctx)
@@ -135,7 +197,7 @@ func (b *Backend) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if int64(len(l.text)) < at.Size || !strings.HasPrefix(at.Generation, l.prefix(at.Size)) {
+	if !b.grown(at, l) {
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrChanged)
 	}
 	return l.text[:at.Size:at.Size], nil

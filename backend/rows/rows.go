@@ -1,7 +1,8 @@
 // Package rows shows sessions that an agent keeps in a database as logs.
 //
 // Such an agent saves a session whole: a row, and its messages in other rows or in a file. A Schema knows one agent's
-// tables and files; Backend turns what it loads into a log, so that all code that reads and appends logs works on it.
+// tables and files; Backend turns what it loads into a log, so that all code that reads and appends logs works on it. For an
+// agent with nothing but tables in SQLite, Tables describes them and Database is the Schema.
 //
 // # The log of a session
 //
@@ -17,9 +18,12 @@
 // as long as before and the old messages are the first of the new ones, even if the agent changed other members of the
 // header. Mutations are stricter: they fail with ErrConflict after any save by another writer.
 //
+// Rows of a Database may change in any way at any time. Its logs are the same as long as their stamp is. A log has grown if
+// this Backend has loaded it before and finds the old messages at its beginning.
+//
 // # Adding an agent
 //
-// Make a folder below this one with a Schema and a backend.Driver, and add the driver to backend/all.
+// Make a folder below this one with Tables, or with a Schema, and a backend.Driver, and add the driver to backend/all.
 package rows
 
 import (
@@ -61,4 +65,20 @@ type Schema interface {
 	Save(ctx context.Context, s Session) error
 	// Remove deletes a session; backend.ErrConflict if its version is another.
 	Remove(ctx context.Context, id, version string) error
+}
+
+// Stamper is a Schema that tells the versions of all sessions at less cost than by loading them. A log's generation is then
+// the version alone.
+type Stamper interface {
+	// Stamps gives all sessions as they are now, in any order. Version is what Load gives as long as nothing changed.
+	Stamps(ctx context.Context) ([]Stamp, error)
+}
+
+// Stamp is what a list says of a session.
+type Stamp struct {
+	ID, Version string
+	// Size is the length of the log, Header its first record.
+	Size   int64
+	Time   time.Time
+	Header []byte
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ func (b *Backend) current(ctx context.Context, at backend.Log) (*log, error) {
 	if err != nil && !errors.Is(err, backend.ErrNotExist) {
 		return nil, err
 	}
-	if err != nil || l.at(at.Name).Generation != at.Generation {
+	if err != nil || b.at(at.Name, l).Generation != at.Generation {
 		return nil, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
 	return l, nil
@@ -90,7 +91,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	if !bytes.HasPrefix(grown.text[min(l.start, len(grown.text)):], l.text[l.start:]) {
 		err = fmt.Errorf("%s: %w", at.Name, backend.ErrInterleaved)
 	}
-	return grown.at(at.Name), err
+	return b.at(at.Name, grown), err
 }
 
 // Replace implements backend.Backend.
@@ -134,6 +135,9 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 
 // Close implements backend.Backend.
 func (b *Backend) Close() error {
+	if c, ok := b.schema.(io.Closer); ok && !b.closed.Swap(true) {
+		return c.Close()
+	}
 	b.closed.Store(true)
 	return nil
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // withStore are the commands that read or append, by their path below treeline. They work on an archive as on this machine.
-var withStore = strings.Fields(`ls sources show tree context search stats watch check export new append branch label rename fork convert
-	resume serve rpc run/ls run/show run/audit run/diff`)
+var withStore = strings.Fields(`ls sources show tree context search stats watch pick check export new append branch label rename fork convert
+	resume serve rpc mcp run/ls run/show run/audit run/diff`)
 
 // drivers gives the same ones at each call: what they open shares connections. The tokens of servers are in treeline's own
 // folder.
@@ -38,7 +38,7 @@ func (a *app) tokensFile() string {
 
 // addStore adds --store to the commands that have it.
 func (a *app) addStore(root *cobra.Command) {
-	for _, name := range withStore {
+	for _, name := range append(withStore, "") { // the last is treeline itself
 		cmd, _, err := root.Find(strings.Split(name, "/"))
 		if err != nil || cmd.Flags().Lookup("store") != nil {
 			continue

@@ -326,6 +326,13 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 
 // browse opens the browser. That it fails is not worth ending the server.
 func (a *app) browse(url string) {
+	if err := openBrowser(url); err != nil {
+		a.notice(err.Error())
+	}
+}
+
+// openBrowser starts the user's browser, which may stay open longer than this program.
+func openBrowser(url string) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":
@@ -335,8 +342,8 @@ func (a *app) browse(url string) {
 	}
 	c := exec.Command(command[0], append(command[1:], url)...)
 	if err := c.Start(); err != nil {
-		a.notice(fmt.Sprintf("the browser was not opened: %v", err))
-		return
+		return fmt.Errorf("the browser was not opened: %w", err)
 	}
-	go func() { _ = c.Wait() }() // it may stay open longer than the server
+	go func() { _ = c.Wait() }()
+	return nil
 }

@@ -187,9 +187,9 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 		{name: "CACHED", right: true, mark: same, drop: 1}, {name: "TOKENS", right: true, mark: same}, {name: "COST", right: true, mark: same},
 	}
 	bars := out.width > 0
-	what, measure := measureOf(groups)
+	what, measure := wire.Measure(groups)
 	if bars {
-		t = append(t, column{name: "BY " + what, mark: st.cyan, drop: 2})
+		t = append(t, column{name: "BY " + strings.ToUpper(what), mark: st.cyan, drop: 2})
 	}
 	most := 0.0
 	for _, g := range groups {
@@ -206,38 +206,9 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 			wire.Number(n.CacheRead + n.CacheWrite), wire.Number(n.Total), dollars(g.Cost),
 		}
 		if bars {
-			cells = append(cells, bar(measure(&g.Amount), most))
+			cells = append(cells, dash(wire.Bar(measure(&g.Amount), most, barColumns)))
 		}
 		t.add(cells...)
 	}
 	t.write(out)
-}
-
-// measureOf gives what the bars of some groups show.
-func measureOf(groups []usage.Group) (name string, measure func(*usage.Amount) float64) {
-	cost := func(m *usage.Amount) float64 { return m.Cost }
-	tokens := func(m *usage.Amount) float64 { return float64(m.Tokens.Total) }
-	some := func(measure func(*usage.Amount) float64) bool {
-		return slices.ContainsFunc(groups, func(g usage.Group) bool { return measure(&g.Amount) > 0 })
-	}
-	switch {
-	case some(cost):
-		return "COST", cost
-	case some(tokens):
-		return "TOKENS", tokens
-	}
-	return "MESSAGES", func(m *usage.Amount) float64 { return float64(m.Messages) }
-}
-
-// bar draws n of most, to an eighth of a column. Anything above zero draws at least an eighth.
-func bar(n, most float64) string {
-	if n <= 0 || most <= 0 {
-		return "-"
-	}
-	eighths := max(1, int(n/most*barColumns*8+0.5))
-	text := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		text += string([]rune("▏▎▍▌▋▊▉")[rest-1])
-	}
-	return text
 }

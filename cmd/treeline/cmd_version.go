@@ -45,3 +45,15 @@ func versionLine() string {
 	v := thisVersion()
 	return fmt.Sprintf("treeline %s %s %s/%s", strings.TrimSpace(v.Version+" "+v.Revision), v.Go, v.OS, v.Arch)
 }
+
+// addVersion adds --version. Cobra's own flag needs a template, and a program with templates keeps every exported method.
+func (a *app) addVersion(root *cobra.Command) {
+	version := root.Flags().BoolP("version", "v", false, "version for treeline")
+	rest := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *version {
+			return a.say(thisVersion(), versionLine())
+		}
+		return rest(cmd, args)
+	}
+}

@@ -107,22 +107,28 @@ func (a *app) root() *cobra.Command {
 		Use:   "treeline",
 		Short: "The session store for coding agents",
 		Long: "treeline reads and writes the sessions of coding agents in the agents' own formats: every branch, label and\n" +
-			"compaction. It shows what the model would see at any entry. Reading never changes a file.",
+			"compaction. It shows what the model would see at any entry. Reading never changes a file.\n\n" +
+			"Without a command, on a terminal, it shows all sessions with a filter, and every action that the commands have.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	groupOnly(root)
+	help := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && a.hasTerminal() {
+			return a.browseSessions(cmd.Context())
+		}
+		return help(cmd, args)
+	}
 	root.SuggestionsMinimumDistance = 2
-	root.Version = versionLine()
-	root.SetVersionTemplate("{{.Version}}\n")
-	root.InitDefaultVersionFlag() // also for "treeline help"
+	a.addVersion(root)
 	a.addGlobal(root)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	add(root, "Reading sessions:",
 		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
-		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.checkCommand(), a.historyCommand(), a.exportCommand(),
+		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.pickCommand(), a.checkCommand(), a.historyCommand(), a.exportCommand(),
 	)
 	add(root, "Writing sessions:",
 		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
@@ -131,7 +137,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
 	add(root, "Archives:", a.pushCommand(), a.pullCommand())
 	add(root, "Runs:", a.runCommand())
-	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
+	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.mcpCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
 	root.SetCompletionCommandGroupID("More:")
 	a.addSource(root)
 	a.addStore(root)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -52,7 +53,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 			unseen(t.entry, "an answer: one beside it has an empty part, and Gemini CLI drops all of them")
 		}
 	}
-	slices.SortStableFunc(list, func(a, b session.Problem) int { return a.Line - b.Line })
+	sorting.By(list, func(a, b session.Problem) int { return a.Line - b.Line })
 	return list
 }
 

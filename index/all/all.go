@@ -3,11 +3,13 @@
 package all
 
 import (
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/postgres"
+	"github.com/treeline-dev/treeline/index/remote"
 )
 
-// Drivers returns the drivers, one for each scheme.
-func Drivers() []index.Driver {
-	return []index.Driver{postgres.Driver(postgres.Options{})}
+// Drivers returns the drivers, one for each scheme. The indexes of servers are asked over the connections of the backends.
+func Drivers(backends []backend.Driver) []index.Driver {
+	return append(remote.Drivers(backends), postgres.Driver(postgres.Options{}))
 }

@@ -29,11 +29,8 @@ import (
 	"embed"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -51,10 +48,6 @@ type Options struct {
 // Index is the index in a database. It connects when it is used first.
 type Index struct {
 	db *pgdb.DB
-	// waiting is about how many keys were put and not moved to the GIN index.
-	waiting atomic.Int64
-	// more: the last list of changes was full, so more will be put.
-	more atomic.Bool
 }
 
 // Open opens the index in the database at a URL. It makes no connection yet.
@@ -73,7 +66,7 @@ func (x *Index) Close() error {
 }
 
 // read does something that only reads. Without tables there is nothing to read.
-func (x *Index) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+func (x *Index) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	err := x.db.Read(ctx, do)
 	if errors.Is(err, pgdb.ErrEmpty) {
 		return nil

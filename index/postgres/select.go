@@ -5,12 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"unicode"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
@@ -76,6 +75,27 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Like != nil {
 		s.and(`left(l.id, 8) = any(%s)`, texts(sel.Like))
 	}
+	if sel.IDs != nil {
+		s.and(`l.id = any(%s)`, texts(sel.IDs))
+	}
+	if sel.Prefixes != nil {
+		s.prefixes(sel.Prefixes)
+	}
+	if sel.Origins != nil {
+		s.and(`l.origin = any(%s) and l.origin <> ''`, texts(sel.Origins))
+	}
+	if sel.Repeated {
+		s.and(`exists (select from treeline_index.log o where o.id = l.id and o.log <> l.log and o.session)`)
+	}
+	if sel.Names != nil {
+		s.and(`l.name = any(%s)`, texts(sel.Names))
+	}
+	if sel.Files != nil {
+		s.and(`substring(l.name from '[^/]*$') = any(%s)`, texts(sel.Files))
+	}
+	if sel.Parents != nil {
+		s.and(`l.parent = any(%s) and l.parent <> ''`, texts(sel.Parents))
+	}
 	if sel.Since != 0 {
 		s.and(`l.at >= %s`, sel.Since)
 	}
@@ -94,6 +114,15 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.First != 0 {
 		s.and(`l.first = %s and l.first <> 0`, int64(sel.First))
 	}
+}
+
+// prefixes adds the condition that an id begins with one of some texts.
+func (s *statement) prefixes(list []string) {
+	some := []string{"false"}
+	for _, p := range texts(list) {
+		some = append(some, fmt.Sprintf("l.id >= %s and l.id < %s", s.arg(p), s.arg(p+string(unicode.MaxRune))))
+	}
+	s.where = append(s.where, "("+strings.Join(some, " or ")+")")
 }
 
 // page adds the place where a page begins, and gives the order and the limit. The condition on the first column alone is
@@ -126,6 +155,11 @@ func (s *statement) page(sel *index.Selection) string {
 	return order
 }
 
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
+}
+
 // found makes a log of its row.
 func found(source string, entry []byte, chunks int) (*index.Found, error) {
 	l, err := index.DecodeLog(entry, chunks)
@@ -136,7 +170,7 @@ func found(source string, entry []byte, chunks int) (*index.Found, error) {
 }
 
 // scan reads rows of source, entry and chunks.
-func scan(rows pgx.Rows, take func(*index.Found)) error {
+func scan(rows *pgdb.Rows, take func(*index.Found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var source string
@@ -159,7 +193,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 	var s statement
 	s.selects(&sel)
 	order := s.page(&sel)
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, err = fetch(ctx, p, &s, order)
 		return err
 	})
@@ -168,45 +202,79 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 
 // Count implements index.Shared.
 func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		var s statement
 		s.selects(&sel)
 		if q == nil {
-			return p.QueryRow(ctx, "select count(*) from treeline_index.log l"+s.clause(), s.args...).Scan(&n.Logs)
-		}
-		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
-		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
-			return err
-		}
-		terms := q.TermKeys()
-		n.With = make([]int, len(terms))
-		for i := range terms {
-			var s statement
-			s.selects(&sel)
-			condition := s.keys(&terms[i])
-			if condition == "" {
-				n.With[i] = n.Chunks
-				continue
+			sql := "select 1 from treeline_index.log l" + s.clause()
+			if sel.Limit > 0 {
+				sql += " limit " + s.arg(sel.Limit)
 			}
-			s.where = append(s.where, "("+condition+" or c.whole)")
-			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
-			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
+			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
+		}
+		return p.Snapshot(ctx, func(tx *pgdb.Tx) error {
+			sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
+			if err := tx.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
 				return err
 			}
-		}
-		return nil
+			terms := q.TermKeys()
+			n.With = make([]int, len(terms))
+			for i := range terms {
+				if n.With[i], err = countWith(ctx, tx, sel, &terms[i], n.Chunks); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
 	return n, err
 }
 
-// Models implements index.Shared.
-func (x *Index) Models(ctx context.Context) (list []string, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
-		rows, err := p.Query(ctx, "select name from treeline_index.model order by name")
+// countWith counts the chunks of logs that fit and may have keys, of all that these logs have.
+func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
+	may, err := lookup(ctx, tx, keys)
+	if err == nil {
+		err = may.complete(ctx, tx)
+	}
+	if err != nil || may.all {
+		return all, err
+	}
+	var s statement
+	s.selects(&sel)
+	s.and("c.id = any(%s)", may.ids)
+	const sql = "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+	err = tx.QueryRow(ctx, sql+s.clause(), s.args...).Scan(&n)
+	return n, err
+}
+
+// values are the statements of Values. That of directories goes from one to the next in the index, however many logs each has.
+var values = map[index.Value]string{
+	index.ValueModel: `select name from treeline_index.model order by name`,
+	index.ValueCWD: `with recursive one as (
+			(select cwd from treeline_index.log order by cwd limit 1)
+			union all
+			select (select l.cwd from treeline_index.log l where l.cwd > one.cwd order by l.cwd limit 1) from one where one.cwd is not null
+		) select cwd from one where cwd is not null order by cwd`,
+}
+
+// valuesIn are those of sessions in some directories.
+var valuesIn = map[index.Value]string{
+	index.ValueModel: `select distinct m from treeline_index.log l, unnest(l.models) m where l.cwd = any($1) and l.session order by m`,
+	index.ValueCWD:   `select c from unnest($1::text[]) c where exists (select 1 from treeline_index.log l where l.cwd = c) order by c`,
+}
+
+// Values implements index.Shared.
+func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list []string, err error) {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
+		sql, args := values[v], []any(nil)
+		if cwds != nil {
+			sql, args = valuesIn[v], []any{texts(cwds)}
+		}
+		rows, err := p.Query(ctx, sql, args...)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		list, err = pgdb.CollectRows(rows, pgdb.RowTo[string])
 		return err
 	})
 	return list, err
@@ -215,7 +283,7 @@ func (x *Index) Models(ctx context.Context) (list []string, err error) {
 // IDs implements index.Shared.
 func (x *Index) IDs(ctx context.Context, l *index.Found, n int, take func(from int64, hash uint32)) error {
 	const sql = `select start, ids from treeline_index.chunk where log = $1 and n < $2 order by n`
-	return x.read(ctx, func(p *pgxpool.Pool) error {
+	return x.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sql, key(l.Source, l.Name), n)
 		if err != nil {
 			return err

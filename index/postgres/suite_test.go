@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -18,12 +19,14 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "suite")
 	direct := pgtest.Shared(t).URL("suite")
-	t.Run("direct", func(t *testing.T) { suite(t, direct, direct) })
-	t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite")) })
+	t.Run("direct", func(t *testing.T) { suite(t, direct, direct, false) })
+	t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite"), false) })
+	t.Run("remote", func(t *testing.T) { suite(t, direct, direct, true) })
 }
 
-// suite runs the suite over an address of a database. Every test begins without an index.
-func suite(t *testing.T, direct, url string) {
+// suite runs the suite over an address of a database. Every test begins without an index. remote: it is read
+// through a server.
+func suite(t *testing.T, direct, url string, remote bool) {
 	indextest.Run(t, func(t *testing.T) (func() indextest.Index, indextest.Kept) {
 		c, err := pgx.Connect(t.Context(), direct)
 		if err == nil {
@@ -33,22 +36,35 @@ func suite(t *testing.T, direct, url string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		var b *box
+		if remote {
+			b = newBox(t, direct, indexes())
+		}
 		return func() indextest.Index {
 			x, err := postgres.Open(url, postgres.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { x.Close() })
-			return &whole{t: t, x: x, c: c, of: map[*index.Log]string{}}
+			w := &whole{t: t, x: x, read: x, c: c, of: map[*index.Log]string{}}
+			if remote {
+				w.read = b.index(t)
+			}
+			return w
 		}, indextest.Everything
 	})
 }
+
+// folder has the sources of the suite.
+const folder = "suite-00000001/"
 
 // whole lets the suite look at all of a shared index at once.
 type whole struct {
 	t *testing.T
 	x *postgres.Index
-	c *pgx.Conn
+	// read is what is asked.
+	read index.Shared
+	c    *pgx.Conn
 	// of has the source of each log that was returned.
 	of map[*index.Log]string
 }
@@ -63,9 +79,10 @@ func (w *whole) must(err error) {
 // Put puts updates one after the other.
 func (w *whole) Put(updates ...index.Update) {
 	for _, u := range updates {
+		u.Source = folder + u.Source
 		known := w.Catalogue()
 		if u.Forget {
-			for _, l := range known.Logs(u.Source) {
+			for _, l := range known.Logs(u.Source[len(folder):]) {
 				u.Remove = append(u.Remove, l.Name)
 			}
 			w.must(w.x.Put(w.t.Context(), "", index.Update{Source: u.Source, Remove: u.Remove}))
@@ -80,7 +97,7 @@ func (w *whole) Put(updates ...index.Update) {
 			if last[l.Name] != i {
 				continue // a later one follows
 			}
-			if was, ok := known.Log(u.Source, l.Name); ok {
+			if was, ok := known.Log(u.Source[len(folder):], l.Name); ok {
 				l.Before = &was.Stamp
 			}
 			put = append(put, spelled(l))
@@ -107,13 +124,14 @@ func (w *whole) Commit(context.Context) error { return nil }
 func (w *whole) Close() error                 { return w.x.Close() }
 
 func (w *whole) Catalogue() *index.Catalogue {
-	list, err := w.x.Select(w.t.Context(), index.Selection{})
+	list, err := w.read.Select(w.t.Context(), index.Selection{})
 	w.must(err)
 	slices.SortFunc(list, func(a, b index.Found) int {
 		return slices.Compare([]string{a.Source, a.Name}, []string{b.Source, b.Name})
 	})
 	c := &index.Catalogue{}
 	for _, l := range list {
+		l.Source = strings.TrimPrefix(l.Source, folder)
 		if n := len(c.Sources); n == 0 || c.Sources[n-1].Key != l.Source {
 			c.Sources = append(c.Sources, index.Source{Key: l.Source})
 		}
@@ -130,17 +148,19 @@ func (w *whole) Catalogue() *index.Catalogue {
 }
 
 func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int) {
+	keys, err := postgres.KeysOf(w.t.Context(), w.c)
+	w.must(err)
 	for i, l := range logs {
-		sum := sha256.Sum256([]byte(w.of[l] + "/" + l.Name))
-		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, words from treeline_index.chunk where log = $1 order by n", sum[:16])
+		sum := sha256.Sum256([]byte(folder + w.of[l] + "/" + l.Name))
+		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, id from treeline_index.chunk where log = $1 order by n", sum[:16])
 		w.must(err)
 		for rows.Next() {
 			var k index.Kept
 			var flags int
-			var words []int32
-			w.must(rows.Scan(&k.From, &k.To, &flags, &words))
-			k.Sig = make([]byte, len(words))
-			for _, n := range words {
+			var id int64
+			w.must(rows.Scan(&k.From, &k.To, &flags, &id))
+			k.Sig = make([]byte, len(keys[id]))
+			for _, n := range keys[id] {
 				k.Sig[n>>8] = byte(n)
 			}
 			k.Flags = byte(flags)
@@ -152,5 +172,5 @@ func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (u
 }
 
 func (w *whole) IDs(l *index.Log, n int, take func(from int64, hash uint32)) error {
-	return w.x.IDs(w.t.Context(), &index.Found{Source: w.of[l], Log: *l}, n, take)
+	return w.read.IDs(w.t.Context(), &index.Found{Source: folder + w.of[l], Log: *l}, n, take)
 }

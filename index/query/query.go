@@ -47,11 +47,35 @@ type Options struct {
 
 // Query is a parsed query. The package comment says what matches. It is safe for concurrent use.
 type Query struct {
+	form   Form
 	opt    Options
 	terms  []*term // all must occur
 	nots   []*term // none may occur
 	filter filter
 	raw    rawQuery
+}
+
+// Form is what a query was made of. It can be sent elsewhere and made a query again.
+type Form struct {
+	Text    string
+	Options Options
+	// Substrings: it is Query.Substrings of the query that the text is.
+	Substrings bool
+}
+
+// Form gives what the query was made of.
+func (q *Query) Form() Form { return q.form }
+
+// Query makes the query again.
+func (f Form) Query() (*Query, error) {
+	q, err := Parse(f.Text, f.Options)
+	if err != nil || !f.Substrings {
+		return q, err
+	}
+	if sub, ok := q.Substrings(); ok {
+		return sub, nil
+	}
+	return nil, fmt.Errorf("%.40q has no plain words", f.Text)
 }
 
 // term is a part of a query.
@@ -75,7 +99,7 @@ func Parse(text string, opt Options) (*Query, error) {
 	if opt.Fields == 0 {
 		opt.Fields = FieldAll
 	}
-	q := &Query{opt: opt}
+	q := &Query{form: Form{Text: text, Options: opt}, opt: opt}
 	if opt.Regexp {
 		t, err := regexpTerm(text, opt.Case)
 		if err != nil {
@@ -183,7 +207,8 @@ func cutPhrase(s string) (phrase, rest string, closed bool) {
 // Substrings returns the query with its plain words as substrings, for a query that finds nothing; ok is false if there are
 // no plain words. Excluded terms stay words: -log must not exclude "catalogue".
 func (q *Query) Substrings() (*Query, bool) {
-	n := &Query{opt: q.opt, nots: q.nots}
+	n := &Query{form: q.form, opt: q.opt, nots: q.nots}
+	n.form.Substrings = true
 	found := false
 	for _, t := range q.terms {
 		if t.plain {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
@@ -398,3 +399,37 @@ func parse(t *testing.T, text string) *query.Query {
 
 // kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }
+
+// A query that was sent elsewhere as its form is the same query there.
+func TestForm(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`one two`, `"a phrase" word* *part* -not`, `Straße "1 2"`} {
+		for _, opt := range []query.Options{{}, {Case: true, Fields: query.FieldUser}} {
+			q, err := query.Parse(text, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := []*query.Query{q}
+			if sub, ok := q.Substrings(); ok {
+				list = append(list, sub)
+			}
+			for _, q := range list {
+				sent, err := json.Marshal(q.Form())
+				if err != nil {
+					t.Fatal(err)
+				}
+				var form query.Form
+				if err := json.Unmarshal(sent, &form); err != nil {
+					t.Fatal(err)
+				}
+				again, err := form.Query()
+				if err != nil || !reflect.DeepEqual(q.Keys(), again.Keys()) || !reflect.DeepEqual(q.TermKeys(), again.TermKeys()) || again.Form() != q.Form() {
+					t.Errorf("%s is %s there, %v", text, sent, err)
+				}
+			}
+		}
+	}
+	if _, err := (query.Form{Text: `"no plain word"`, Substrings: true}).Query(); err == nil {
+		t.Error("a form that no query has became one")
+	}
+}

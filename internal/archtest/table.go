@@ -29,6 +29,9 @@ func (n names) String() string {
 	return strings.Join(n.list(), ", ")
 }
 
+// everywhere is a package that all may import: it stands for functions of the standard library.
+const everywhere = "internal/sorting"
+
 // importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
 // row a package.
 var importTable = []row{
@@ -36,13 +39,15 @@ var importTable = []row{
 	{packages: "internal/rawjson internal/jsonl internal/durable", modules: "golang.org/x/sys",
 		why: "bytes, lines and files are the lowest layer: they use the standard library alone (and x/sys for the " +
 			"processor and the kernel)"},
+	{packages: "internal/sorting", pure: true,
+		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
-	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "a database server is reached in the same way whatever its tables are"},
 	{packages: "internal/worktree",
 		why: "where a repository begins does not depend on what lies in it"},
@@ -103,9 +108,13 @@ var importTable = []row{
 		why: "what a query means does not depend on how an index finds candidates; it knows neither files nor catalogues"},
 	{packages: "index/indextest index/query/querytest", may: "session run index index/* internal/*", modules: "*",
 		why: "a suite tests any implementation through its interface"},
-	{packages: "index/all", may: "index index/*",
+	{packages: "index/remote", may: "backend backend/remote backend/remote/protocol index index/query index/remote/protocol",
+		why: "an index behind a server is asked over the connections of its logs"},
+	{packages: "index/remote/protocol", may: "index index/query",
+		why: "both sides of a connection know what is said"},
+	{packages: "index/all", may: "backend index index/*",
 		why: "the ordered list of drivers is a list and nothing else"},
-	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "an index beside the logs of a database knows their feed of changes and nothing of what they mean"},
 	{packages: "index", may: "session run index/query index/word internal/rawjson internal/durable",
 		why: "an index is derived from the model and can be rebuilt; it knows neither formats nor places"},
@@ -125,7 +134,11 @@ var importTable = []row{
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
-	{packages: "find", may: "session run dialect backend blob index index/query logtree place internal/rawjson",
+	{packages: "find/texts", may: "session run index/query internal/rawjson",
+		why: "which texts are searched is decided once, from decoded records alone"},
+	{packages: "find/snapshot", may: "backend",
+		why: "it is a backend of one log, whatever is in it"},
+	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},
@@ -170,7 +183,7 @@ var importTable = []row{
 		why: "the suite tests any book of tokens through its interface"},
 	{packages: "access/all", may: "access access/postgres",
 		why: "the list of the kinds of books is a list and nothing else"},
-	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "tokens are kept beside the logs that they are for, and known to no log"},
 	{packages: "access",
 		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
@@ -179,23 +192,35 @@ var importTable = []row{
 		why: "a recorded run is replayed from its log alone"},
 	{packages: "server/logs", may: "backend backend/remote/protocol blob server/guard internal/spill",
 		why: "logs and blobs are passed on as bytes, from any backend; what they mean, and what a caller may see, is for others to say"},
+	{packages: "server/indexed", may: "backend index index/query index/remote/protocol place server/guard server/logs",
+		why: "an index is passed on as any index.Shared gives it; what a caller may see is for others to say"},
 	{packages: "server/guard", may: "access",
 		why: "whether a request is answered does not depend on what is served"},
 	{packages: "server/reply", may: "internal/spill", modules: "github.com/klauspost/compress",
 		why: "how an answer reaches a slow client does not depend on what is answered"},
-	{packages: "server/view", may: "session dialect place",
+	{packages: "server/view", may: ". session dialect access index place find usage page server/guard",
 		why: "what a client may see of a list is decided once, for pages and for the API"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
 	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"backend/remote/protocol server/guard server/logs server/metrics server/reply server/view internal/jsonschema",
+		"server/guard server/indexed server/logs server/metrics server/reply server/view internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
+	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
+		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
+	{packages: "tui/view", may: ". session logtree place transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
+		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
+		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
+	{packages: "tui", may: ". session convert index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
+		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
+	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
+		modules: "github.com/modelcontextprotocol/go-sdk",
+		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
-			"repair trash push history wire export rpc server server/* internal/rawjson internal/screen internal/demo",
+			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

@@ -1,6 +1,7 @@
 package litefile
 
 import (
+	"os"
 	"sync"
 
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -20,6 +21,8 @@ type claims struct {
 	mu      sync.Mutex
 	changed sync.Cond
 	files   map[fileID]claim
+	// late are files that are closed when no connection writes to them any more.
+	late map[fileID][]*os.File
 }
 
 // claim is how a database is used. The map has no zero claims.
@@ -29,7 +32,7 @@ type claim struct {
 }
 
 func newClaims() *claims {
-	c := &claims{files: map[fileID]claim{}}
+	c := &claims{files: map[fileID]claim{}, late: map[fileID][]*os.File{}}
 	c.changed.L = &c.mu
 	return c
 }
@@ -50,6 +53,12 @@ func (c *claims) releaser(id fileID, f func(*claim)) func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.change(id, f)
+		if c.files[id].writers == 0 {
+			for _, f := range c.late[id] {
+				f.Close()
+			}
+			delete(c.late, id)
+		}
 		c.changed.Broadcast()
 	}
 }
@@ -86,4 +95,15 @@ func (c *claims) copy(id fileID, wait bool) (release func(), ok bool) {
 	}
 	c.change(id, func(f *claim) { f.waiting--; f.copying = true })
 	return c.releaser(id, func(f *claim) { f.copying = false }), true
+}
+
+// closeFile closes a file that was opened beside SQLite, as soon as this process does not write to it.
+func (c *claims) closeFile(id fileID, f *os.File) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.files[id].writers > 0 {
+		c.late[id] = append(c.late[id], f)
+		return
+	}
+	f.Close()
 }

@@ -4,6 +4,8 @@
 //   - Read reads a database of an agent without a trace. SQLite creates files next to a database in WAL mode even for a
 //     reader. So a database without a journal is opened as immutable, and any other one is copied. Neither notices a
 //     concurrent write; Steady reads again until there was none.
+//   - Follow does the same for a large database that a running program writes: it reads the write-ahead log itself, and
+//     nothing is copied.
 //   - Locks are not lost. On Unix a process loses all its locks on a file when it closes any descriptor of it, so a copy
 //     would drop the locks of SQLite. A database that this process writes is therefore not copied; see claims.
 //
@@ -219,10 +221,15 @@ func open(path string, connections int, query url.Values) (*DB, error) {
 	if abs[0] != '/' {
 		abs = "/" + abs // a drive letter
 	}
+	u := url.URL{Scheme: "file", Path: abs}
+	return connect(u.String(), connections, query)
+}
+
+// connect prepares the database of a URI.
+func connect(uri string, connections int, query url.Values) (*DB, error) {
 	// The schema may be foreign: it must not call functions with side effects.
 	query["_pragma"] = append(query["_pragma"], "trusted_schema(OFF)")
-	u := url.URL{Scheme: "file", Path: abs, RawQuery: query.Encode()}
-	db, err := sql.Open("sqlite", u.String())
+	db, err := sql.Open("sqlite", uri+"?"+query.Encode())
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ const maxHighlight = 8 << 10
 // after the fence of a code block; one that is not known stays plain.
 func Code(dst *bytes.Buffer, source, language string) {
 	if l := languageNamed(language); l != nil {
-		l.highlight(dst, source)
+		l.highlight(htmlPen(dst), source)
 		return
 	}
 	Plain(dst, source)
@@ -72,16 +72,16 @@ const (
 	deleted  = "d"
 )
 
-// highlight writes source code with a span for each token that has a class.
-func (l *language) highlight(dst *bytes.Buffer, source string) {
+// highlight writes the tokens of source code. What is beyond the limit has no class.
+func (l *language) highlight(p *pen, source string) {
 	source = strings.ReplaceAll(source, "\r\n", "\n") // a token could end between the two
 	head, tail := source, ""
 	if len(source) > maxHighlight {
 		n := cutAt(source, maxHighlight)
 		head, tail = source[:n], source[n:]
 	}
-	l.tokens(&pen{dst: dst}, head)
-	Plain(dst, tail)
+	l.tokens(p, head)
+	p.write("", tail)
 }
 
 func (l *language) tokens(p *pen, source string) {
@@ -92,21 +92,26 @@ func (l *language) tokens(p *pen, source string) {
 	scanCode(p, l, source)
 }
 
-// A pen writes tokens.
-type pen struct{ dst *bytes.Buffer }
+// A pen writes tokens of a class, or of none.
+type pen struct{ put func(class, s string) }
 
-// write writes a token of a class, or of none.
 func (p *pen) write(class, s string) {
-	if s == "" {
-		return
+	if s != "" {
+		p.put(class, s)
 	}
-	if class == "" {
-		Plain(p.dst, s)
-		return
-	}
-	p.dst.WriteString(`<span class="` + class + `">`)
-	Plain(p.dst, s)
-	p.dst.WriteString("</span>")
+}
+
+// htmlPen writes a span for each token that has a class.
+func htmlPen(dst *bytes.Buffer) *pen {
+	return &pen{func(class, s string) {
+		if class == "" {
+			Plain(dst, s)
+			return
+		}
+		dst.WriteString(`<span class="` + class + `">`)
+		Plain(dst, s)
+		dst.WriteString("</span>")
+	}}
 }
 
 // languageNamed returns the language of that name, in upper or lower case, or nil.

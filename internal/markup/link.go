@@ -138,6 +138,21 @@ func (r *renderer) text(s string) {
 		Plain(r.dst, s)
 		return
 	}
+	bareLinks(s, func(part string, link bool) {
+		to := part
+		if strings.HasPrefix(part, "www.") {
+			to = "http://" + part
+		}
+		if target, ok := address(to, ""); ok && link {
+			r.anchor(target, part)
+		} else {
+			Plain(r.dst, part)
+		}
+	})
+}
+
+// bareLinks takes a text apart into links that stand in it without brackets, and what is around them.
+func bareLinks(s string, use func(part string, link bool)) {
 	done := 0
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c != 'h' && c != 'w' || i > 0 && isWord(s[i-1]) {
@@ -147,21 +162,12 @@ func (r *renderer) text(s string) {
 		if n == 0 {
 			continue
 		}
-		Plain(r.dst, s[done:i])
+		use(s[done:i], false)
 		done = i + n
-		label := s[i:done]
-		to := label
-		if strings.HasPrefix(label, "www.") {
-			to = "http://" + label
-		}
-		if target, ok := address(to, ""); ok {
-			r.anchor(target, label)
-		} else {
-			Plain(r.dst, label)
-		}
+		use(s[i:done], true)
 		i = done - 1
 	}
-	Plain(r.dst, s[done:])
+	use(s[done:], false)
 }
 
 func isWord(c byte) bool {

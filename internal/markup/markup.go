@@ -1,4 +1,5 @@
-// Package markup turns the texts of sessions into HTML that is safe to put into a page.
+// Package markup turns the texts of sessions into HTML that is safe to put into a page, and into blocks of spans for faces
+// that are no browser (see Blocks).
 //
 // A session's text is hostile: it may come from a web page that an agent fetched. Whatever the text is, the result has only
 // elements and attributes that this package writes, and they are balanced. It has no script, no style attribute and nothing that
@@ -45,7 +46,7 @@ func HTML(dst *bytes.Buffer, text string, o Options) {
 		text = text[:cutAt(text, o.MaxBytes)]
 	}
 	r := renderer{dst: dst, Options: o}
-	for p := (pieces{rest: text}); p.rest != ""; {
+	for p := (pieces{rest: text, most: maxPiece}); p.rest != ""; {
 		r.piece(p.next())
 	}
 	if more := whole - len(text); more > 0 {
@@ -73,15 +74,16 @@ const maxPiece = 64 << 10
 // pieces are the parts of a text that are parsed one after the other.
 type pieces struct {
 	rest  string
+	most  int    // bytes of a piece
 	fence string // the line that opened the code block in which the last piece ended
 }
 
 // next takes off the next piece. If the last one ended in a fenced code block, it begins with the same fence.
 func (p *pieces) next() string {
 	piece := p.rest
-	if len(piece) > maxPiece {
-		n := cutAt(piece, maxPiece)
-		if i := strings.LastIndex(piece[:n], "\n\n"); i >= maxPiece/2 {
+	if len(piece) > p.most {
+		n := cutAt(piece, p.most)
+		if i := strings.LastIndex(piece[:n], "\n\n"); i >= p.most/2 {
 			n = i + 2
 		}
 		piece = piece[:n]

@@ -16,7 +16,7 @@ func Quote(s string) string {
 	var out strings.Builder
 	out.Grow(len(s) + len(s)/16)
 	last := ""
-	for p := (pieces{rest: s}); p.rest != ""; {
+	for p := (pieces{rest: s, most: maxPiece}); p.rest != ""; {
 		fence := p.fence
 		last = p.next()
 		quotePiece(&out, last, len(fence))

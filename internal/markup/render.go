@@ -159,7 +159,7 @@ func (r *renderer) code(lines *text.Segments, language string) {
 		Plain(r.dst, source)
 	} else {
 		r.dst.WriteString(`<pre><code class="lang-` + lang.name + `">`)
-		lang.highlight(r.dst, source)
+		lang.highlight(htmlPen(r.dst), source)
 	}
 	r.dst.WriteString("</code></pre>\n")
 }
@@ -196,20 +196,27 @@ func (r *renderer) inlines(parent ast.Node) {
 			r.inline(n)
 			continue
 		}
-		segment := t.Segment
-		for !t.SoftLineBreak() && !t.HardLineBreak() {
-			next, ok := t.NextSibling().(*ast.Text)
-			if !ok || next.Segment.Start != segment.Stop {
-				break
-			}
-			segment.Stop = next.Segment.Stop
-			t, n = next, next
-		}
+		segment, last := joined(t)
+		t, n = last, last
 		r.text(string(segment.Value(r.source)))
 		if t.SoftLineBreak() || t.HardLineBreak() {
 			r.dst.WriteString("<br>\n")
 		}
 	}
+}
+
+// joined gives a text with the texts that follow it on the same line, and the last of them.
+func joined(t *ast.Text) (text.Segment, *ast.Text) {
+	segment := t.Segment
+	for !t.SoftLineBreak() && !t.HardLineBreak() {
+		next, ok := t.NextSibling().(*ast.Text)
+		if !ok || next.Segment.Start != segment.Stop {
+			break
+		}
+		segment.Stop = next.Segment.Stop
+		t = next
+	}
+	return segment, t
 }
 
 func (r *renderer) inline(n ast.Node) {
@@ -221,7 +228,7 @@ func (r *renderer) inline(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.CodeSpan:
 		r.dst.WriteString("<code>")
-		r.codeSpan(n)
+		Plain(r.dst, spanText(n, r.source, r.inCell))
 		r.dst.WriteString("</code>")
 	case *ast.Emphasis:
 		tag := "em"
@@ -248,17 +255,19 @@ func (r *renderer) inline(n ast.Node) {
 	r.depth--
 }
 
-// codeSpan writes the text of a code span. Its newlines are spaces.
-func (r *renderer) codeSpan(n ast.Node) {
+// spanText is the text of a code span. Its newlines are spaces.
+func spanText(n ast.Node, source []byte, inCell bool) string {
+	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		t, ok := c.(*ast.Text)
 		if !ok {
 			continue
 		}
-		s := strings.ReplaceAll(string(t.Segment.Value(r.source)), "\n", " ")
-		if r.inCell {
+		s := strings.ReplaceAll(string(t.Segment.Value(source)), "\n", " ")
+		if inCell {
 			s = strings.ReplaceAll(s, `\|`, "|")
 		}
-		Plain(r.dst, s)
+		b.WriteString(s)
 	}
+	return b.String()
 }

@@ -13,9 +13,12 @@ const Version = 1
 // A record that is JSON stays JSON, and means the same: only strings change, and of them no names of members that a format may
 // have. What is not JSON is redacted as a text. The result has no newline that the record does not have, and depends on the
 // record alone.
-func Record(record []byte) ([]byte, int) {
+func Record(record []byte) ([]byte, int) { return standard().Record(record) }
+
+// Record is the function of that name with what the Finder knows besides.
+func (f *Finder) Record(record []byte) ([]byte, int) {
 	text := SpelledOut(string(record))
-	found := standard().Find(text)
+	found := f.Find(text)
 	if len(found) == 0 {
 		return record, 0
 	}

@@ -174,16 +174,27 @@ func Wrap(line string, width int) []string {
 	if len(indent) > width/2 {
 		indent = ""
 	}
-	var lines []string
-	flush := func(piece string) {
-		if piece = strings.TrimRight(piece, " "); piece == "" {
-			return
-		}
+	lines := make([]string, 0, 4)
+	for _, p := range Pieces(line, width, width-len(indent)) {
+		piece := line[p[0]:p[1]]
 		if len(lines) > 0 {
 			piece = indent + piece
 		}
 		lines = append(lines, piece)
 	}
+	return lines
+}
+
+// Pieces breaks a clean line without tabs into pieces of at most first columns, and after the first one at most rest, between words if
+// possible. Each piece is where it begins and ends in the line; spaces at its end are left out. There is at least one piece. Columns are
+// counted by grapheme cluster, of which a piece has at least one.
+func Pieces(line string, first, rest int) (list [][2]int) {
+	flush := func(from, to int) {
+		if to = from + len(strings.TrimRight(line[from:to], " ")); to > from {
+			list = append(list, [2]int{from, to})
+		}
+	}
+	room := first
 	start, used := 0, 0 // where the piece begins, and its columns
 	breakAt := -1       // after the last space
 	at := 0
@@ -191,29 +202,29 @@ func Wrap(line string, width int) []string {
 		w, next := g.Width(), at+len(g.Value())
 		space := g.Value() == " "
 		switch {
-		case used+w <= width || at == start:
+		case used+w <= room || at == start:
 			used += w
 		case space: // dropped at the break
-			flush(line[start:at])
-			start, used = next, len(indent)
+			flush(start, at)
+			start, used, room = next, 0, rest
 		default:
 			end := at
 			if breakAt > start && strings.TrimSpace(line[start:breakAt]) != "" {
 				end = breakAt
 			}
-			flush(line[start:end])
-			start = end
-			used = len(indent) + displaywidth.String(line[start:next])
+			flush(start, end)
+			start, room = end, rest
+			used = displaywidth.String(line[start:next])
 		}
 		if at = next; space {
 			breakAt = at
 		}
 	}
-	flush(line[start:])
-	if lines == nil { // nothing but spaces
-		return []string{""}
+	flush(start, len(line))
+	if list == nil { // nothing but spaces
+		return [][2]int{{0, 0}}
 	}
-	return lines
+	return list
 }
 
 // Width gives the columns of a string. With escapes set, sequences that set colours take none.

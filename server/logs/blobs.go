@@ -112,7 +112,7 @@ func (l *Logs) putBlob(c *Call, p blobParams) error {
 	if _, err := s.Put(context.WithoutCancel(c.ctx()), all); err != nil {
 		return err
 	}
-	return l.answer(c, nothing{})
+	return l.Answer(c, nothing{})
 }
 
 // mayPut asks whether the caller may write a log, which need not exist yet.
@@ -167,7 +167,7 @@ func (l *Logs) missing(c *Call, p logParams) error {
 	for _, ref := range found {
 		missing = append(missing, ref.String())
 	}
-	return l.answer(c, missing)
+	return l.Answer(c, missing)
 }
 
 // asked reads references, one a line.

@@ -110,7 +110,7 @@ func (l *Logs) folders(c *Call, p folderParams) error {
 	if list == nil {
 		list = []string{}
 	}
-	return l.answer(c, list)
+	return l.Answer(c, list)
 }
 
 // readable reports whether the caller may read a log below a folder.
@@ -135,7 +135,7 @@ func (l *Logs) stat(c *Call, p nameParams) error {
 	if err != nil {
 		return err
 	}
-	return l.answer(c, protocol.NewRow(backend.Marked{Log: at}))
+	return l.Answer(c, protocol.NewRow(backend.Marked{Log: at}))
 }
 
 // identity names the archive.
@@ -148,5 +148,5 @@ func (l *Logs) identity(c *Call, _ noParams) error {
 	if err != nil {
 		return err
 	}
-	return l.answer(c, protocol.Identity{ID: id})
+	return l.Answer(c, protocol.Identity{ID: id})
 }

@@ -121,11 +121,11 @@ func row[P, R any](method, path, name, media, body, doc string, f func(*Logs, *C
 		Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body,
 		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](),
 		Answer: func(l *Logs, c *Call, params any) error {
-			c.W.Header().Set(protocol.Version, protocol.Current)
+			Version(c.W.Header())
 			if l == nil {
-				return c.plain(fmt.Errorf("this server keeps no archive: %w", errNoArchive))
+				return c.Plain(ErrNoArchive)
 			}
-			return c.plain(f(l, c, *params.(*P)))
+			return c.Plain(f(l, c, *params.(*P)))
 		},
 	}
 }
@@ -198,11 +198,14 @@ func (p nameParams) check() error {
 	return backend.CheckName(p.Name)
 }
 
-// errNoArchive is why a server without an archive refuses.
-var errNoArchive = guard.Refuse(http.StatusNotFound, "it shows the sessions of its own machine")
+// ErrNoArchive is why a server without an archive refuses.
+var ErrNoArchive = fmt.Errorf("this server keeps no archive: %w", guard.Refuse(http.StatusNotFound, "it shows the sessions of its own machine"))
 
-// plain gives an error the status and the code that clients know it by.
-func (c *Call) plain(err error) error {
+// Version marks an answer as one of an archive.
+func Version(h http.Header) { h.Set(protocol.Version, protocol.Current) }
+
+// Plain gives an error the status and the code that clients know it by.
+func (c *Call) Plain(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
+	"github.com/treeline-dev/treeline/server/guard"
 )
 
 // step is how much a caller must accept in time.
@@ -103,14 +104,34 @@ func (r *rows) flush() error {
 // abort ends the connection after a part of the answer was sent, so that the caller does not take it for the whole.
 func abort(error) { panic(http.ErrAbortHandler) }
 
-// answer sends a value as JSON.
-func (l *Logs) answer(c *Call, v any) error {
+// Answer sends a value as JSON.
+func (l *Logs) Answer(c *Call, v any) error {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {
 		return err
 	}
 	if err := l.begin(c, protocol.JSON, int64(b.Len())).send(b.Bytes()); err != nil {
 		abort(err)
+	}
+	return nil
+}
+
+// Question reads a body of JSON.
+func (l *Logs) Question(c *Call, most int64, into any) error {
+	b, err := l.body(c, most)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	text, err := io.ReadAll(io.LimitReader(b.in, most+1))
+	switch {
+	case err != nil:
+		return err
+	case int64(len(text)) > most:
+		return tooLarge(most)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return guard.Refuse(http.StatusBadRequest, "the body: %v", err)
 	}
 	return nil
 }

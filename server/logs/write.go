@@ -201,7 +201,7 @@ func (l *Logs) wrote(c *Call, at backend.Log, err error) error {
 	if err != nil {
 		return err
 	}
-	return l.answer(c, protocol.NewRow(backend.Marked{Log: at}))
+	return l.Answer(c, protocol.NewRow(backend.Marked{Log: at}))
 }
 
 type createParams struct {

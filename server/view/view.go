@@ -2,9 +2,11 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -50,4 +52,30 @@ func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 		seen[k] = rows[i]
 	}
 	return seen
+}
+
+// Sources says what is in the places of some sessions, as far as the rows tell.
+func Sources(rows []place.Row) []place.SourceInfo {
+	var list []place.SourceInfo
+	at := map[string]int{}
+	for i := range rows {
+		row := &rows[i]
+		k, known := at[row.Source.Root.Sessions]
+		if !known {
+			k = len(list)
+			at[row.Source.Root.Sessions] = k
+			list = append(list, place.SourceInfo{Source: row.Source, Exists: true})
+		}
+		info := &list[k]
+		info.Sessions++
+		info.Bytes += row.Log.Size
+		if row.Log.Time.After(info.Newest) {
+			info.Newest = row.Log.Time
+		}
+		if !slices.Contains(info.Dialects, row.Dialect) {
+			info.Dialects = append(info.Dialects, row.Dialect)
+		}
+	}
+	sorting.By(list, func(a, b place.SourceInfo) int { return cmp.Compare(a.Root.Sessions, b.Root.Sessions) })
+	return list
 }

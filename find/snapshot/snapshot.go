@@ -1,4 +1,5 @@
-package find
+// Package snapshot reads a short log of a database or a server in one step, for a search that looks at several parts of it.
+package snapshot
 
 import (
 	"bytes"
@@ -17,13 +18,13 @@ type snapshot struct {
 	data []byte
 }
 
-// snapshotMost is the size of logs that are read as a whole. Of longer ones a search reads the parts that it needs.
-const snapshotMost = 512 << 10
+// most is the size of logs that are read as a whole. Of longer ones a search reads the parts that it needs.
+const most = 512 << 10
 
-// snapshotOf reads a log into memory. If it is long, or its Backend is not one that reads both ends in one step, it gives b.
-func snapshotOf(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend, error) {
+// Of reads a log into memory. If it is long, or its Backend is not one that reads both ends in one step, it gives b.
+func Of(ctx context.Context, b backend.Backend, at backend.Log) (backend.Backend, error) {
 	ends, ok := b.(backend.EndReader)
-	if _, liner := b.(backend.Liner); !ok || liner || at.Size > snapshotMost {
+	if _, liner := b.(backend.Liner); !ok || liner || at.Size > most {
 		return b, nil
 	}
 	data := make([]byte, at.Size)
@@ -32,6 +33,30 @@ func snapshotOf(ctx context.Context, b backend.Backend, at backend.Log) (backend
 		return b, nil // an older generation can be read, or the caller finds out
 	}
 	return &snapshot{Backend: b, at: at, data: data[:n]}, err
+}
+
+// Whole gives the Backend that Of read from, and any other as it is.
+func Whole(b backend.Backend) backend.Backend {
+	if s, ok := b.(*snapshot); ok {
+		return s.Backend
+	}
+	return b
+}
+
+// Most is the size of logs that are read for the index in one step. Of a longer one, so much is read in vain.
+const Most = 128 << 10
+
+// Now reads a log as it is now into memory, in the room that is given. If it is long, it gives b, and the log is read from there.
+func Now(ctx context.Context, b backend.Backend, name string, room []byte) (backend.Backend, error) {
+	g, ok := b.(backend.Glimpser)
+	if _, liner := b.(backend.Liner); !ok || liner {
+		return b, nil
+	}
+	at, data, _, err := g.Glimpse(ctx, name, room, 0)
+	if err != nil || at.Size > int64(len(room)) {
+		return b, err
+	}
+	return &snapshot{Backend: b, at: at, data: data}, nil
 }
 
 // Stat implements backend.Backend.

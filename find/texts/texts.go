@@ -1,4 +1,9 @@
-package find
+// Package texts says which texts of sessions and runs are searched, once for indexing and for searching, so that they cannot disagree.
+//
+// Every text stands in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and
+// signatures are not texts. Text that treeline makes up (the name of a tool that an agent does not spell) is left out: a
+// search finds what the files hold.
+package texts
 
 import (
 	"bytes"
@@ -7,31 +12,27 @@ import (
 
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// This file says which texts are searched, once for indexing and for searching, so that they cannot disagree.
-//
-// Every text stands in the record itself, decoded once or, in arguments that are JSON in a string, twice. Images and
-// signatures are not texts. Text that treeline makes up (the name of a tool that an agent does not spell) is left out: a
-// search finds what the files hold.
-
-// headerTexts gives the texts of a header. If the header is also an entry, the entry gives the rest.
-func headerTexts(h session.Header, take func(query.Field, string)) {
+// Header gives the texts of a header. If the header is also an entry, the entry gives the rest.
+func Header(h session.Header, take func(query.Field, string)) {
 	if h.Title != "" {
 		take(query.FieldOther, h.Title)
 	}
 }
 
-// names are the id, parent, type and time of an entry. They are not texts of an opaque entry.
-type names [4]string
+// Names are the id, parent, type and time of an entry. They are not texts of an opaque entry.
+type Names [4]string
 
-func ownNames(e session.Entry) names { return names{string(e.ID), string(e.Parent), e.Type} }
+// Own gives the names of an entry.
+func Own(e session.Entry) Names { return Names{string(e.ID), string(e.Parent), e.Type} }
 
-// entryTexts gives the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
+// Entry gives the texts of an entry, in order, and its parts, which may be as large as the record. raw is the
 // entry's record. own are its names; a caller that does not know them gets more texts, never fewer. A caller that keeps
 // no text passes a skim: the texts are then valid until it is reset.
-func entryTexts(c session.EntryCodec, e session.Entry, raw []byte, own names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
+func Entry(c session.EntryCodec, e session.Entry, raw []byte, own Names, skim *session.Skim, takeAny func(query.Field, string)) ([]session.Part, error) {
 	take := func(f query.Field, text string) {
 		if text != "" {
 			takeAny(f, text)
@@ -69,9 +70,9 @@ func partsOf(c session.EntryCodec, e session.Entry, raw []byte, skim *session.Sk
 	return c.Parts(e, raw)
 }
 
-// mayHold reports whether an entry may have texts of some of these fields. What users and assistants say is in their own
+// MayHold reports whether an entry may have texts of some of these fields. What users and assistants say is in their own
 // entries; the rest may be in any.
-func mayHold(e session.Entry, fields query.Field) bool {
+func MayHold(e session.Entry, fields query.Field) bool {
 	const own = query.FieldUser | query.FieldAssistant
 	return fields == 0 || fields&^own != 0 || fields&fieldOf(e.Role) != 0
 }
@@ -112,7 +113,7 @@ func bodyTexts(c session.EntryCodec, e session.Entry, raw []byte, take func(quer
 	return nil
 }
 
-func partTexts(p session.Part, field query.Field, own names, raw []byte, skim *session.Skim, take func(query.Field, string)) {
+func partTexts(p session.Part, field query.Field, own Names, raw []byte, skim *session.Skim, take func(query.Field, string)) {
 	switch p := p.(type) {
 	case session.Text:
 		take(field, p.Text)
@@ -199,4 +200,47 @@ func isData(s string) bool {
 		}
 	}
 	return true
+}
+
+// Run gives the texts of a record of a run: what was asked, sent, answered and put out.
+func Run(record []byte, take func(query.Field, string)) {
+	body, err := run.Decode(record)
+	if err != nil {
+		return // a record that cannot be decoded has no texts
+	}
+	// Without keys: messages have the same ones in every record.
+	all := func(f query.Field, values ...[]byte) {
+		for _, v := range values {
+			if v != nil {
+				jsonTexts(v, false, nil, func(s string) { take(f, s) })
+			}
+		}
+	}
+	some := func(f query.Field, texts ...string) {
+		for _, t := range texts {
+			if t != "" {
+				take(f, t)
+			}
+		}
+	}
+	switch b := body.(type) {
+	case *run.RunStart:
+		some(query.FieldUser, b.Input.Text)
+		all(query.FieldUser, b.Input.Parts)
+	// A request repeats all that was said so far; the roles of its messages are not looked at.
+	case *run.LLMRequest:
+		all(query.FieldOther, b.Input.Messages)
+	case *run.LLMResponse:
+		all(query.FieldAssistant, b.Output.Messages)
+	case *run.ToolOutput:
+		some(query.FieldTool, b.Result)
+	case *run.AgentEvent:
+		all(query.FieldOther, b.Event)
+	case *run.RunStatus:
+		some(query.FieldOther, b.Message)
+	case *run.RunError:
+		some(query.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
+	case *run.RunEnd:
+		some(query.FieldOther, b.Final)
+	}
 }

@@ -5,34 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/postgres"
 	"github.com/treeline-dev/treeline/index/query"
 )
-
-// TestSettled: after an update no keys wait for the index, which every search would have to read.
-func TestSettled(t *testing.T) {
-	t.Parallel()
-	a := newArchive(t, "settled")
-	a.create("a", "apricot")
-	a.finds(a.shared(), "apricot", "a")
-	c, err := pgx.Connect(t.Context(), a.url)
-	a.must(err)
-	defer c.Close(t.Context())
-	var pages int
-	a.must(c.QueryRow(t.Context(), "select gin_clean_pending_list('treeline_index.chunk_keys')").Scan(&pages))
-	if pages != 0 {
-		t.Errorf("%d pages of keys waited", pages)
-	}
-	_, err = c.Exec(t.Context(), "insert into treeline_index.chunk values (gen_random_uuid(), 0, 0, 0, 0, false, '', '{1,2}', '{3}')")
-	a.must(err)
-	a.must(c.QueryRow(t.Context(), "select gin_clean_pending_list('treeline_index.chunk_keys')").Scan(&pages))
-	if pages == 0 {
-		t.Error("keys do not wait") // then what is above proves nothing
-	}
-}
 
 // TestSearchPages: the answers to a query have all logs that fit, each once, the newest first, and not many more than asked for.
 func TestSearchPages(t *testing.T) {

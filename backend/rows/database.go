@@ -1,0 +1,326 @@
+package rows
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/litefile"
+)
+
+// Database is the Schema of a database with Tables.
+type Database struct {
+	path string
+	t    Tables
+	opt  Options
+
+	// mu is held while the database is read: concurrent readers share what one of them read.
+	mu     sync.Mutex
+	f      *litefile.Followed
+	cookie [4]byte // the version of the schema that tables are of
+	tables *tables
+	seen   *litefile.Snapshot // stamps are of this one
+	stamps map[string]*stamp
+	far    bool               // a change may not show in the head of its row
+	now    *litefile.Snapshot // loaded are of this one
+	loaded map[string]*Session
+	held   int // bytes of loaded
+}
+
+var _ interface {
+	Schema
+	Stamper
+} = (*Database)(nil)
+
+func newDatabase(path string, t Tables, opt Options) *Database {
+	if t.Busy == 0 {
+		t.Busy = 5 * time.Second
+	}
+	return &Database{path: path, t: t, opt: opt, f: litefile.Follow(opt.FS, path)}
+}
+
+// tables are those of one database with the queries for one session.
+type tables struct {
+	session, message, part               *table // part is nil for an agent without parts
+	selectSession, selectMsgs, selectPts string
+}
+
+// query makes the query for the rows of a table in which a column has a value. Without the plus the driver would take texts for
+// times, and SQLite might read the whole table in the order of an index.
+func (t *table) query(where string) string {
+	var b strings.Builder
+	b.WriteString("SELECT ")
+	for i := range t.columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("+" + quoted(t.columns[i].name))
+	}
+	b.WriteString(" FROM " + quoted(t.Name) + " WHERE " + quoted(where) + " = ?")
+	for i, name := range t.Order {
+		if b.WriteString(", "); i == 0 {
+			s := b.String()
+			b.Reset()
+			b.WriteString(strings.TrimSuffix(s, ", ") + " ORDER BY ")
+		}
+		b.WriteString("+" + quoted(name))
+	}
+	return b.String()
+}
+
+// quoted spells a name for SQL.
+func quoted(name string) string {
+	if name == "rowid" {
+		return name
+	}
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+// describe finds out what the tables of a database are like. A database without them is just being made.
+func (t *Tables) describe(ctx context.Context, db querier) (*tables, error) {
+	var d tables
+	for _, p := range []struct {
+		from Table
+		to   **table
+	}{{t.Session, &d.session}, {t.Message, &d.message}, {t.Part, &d.part}} {
+		if p.from.Name == "" {
+			continue
+		}
+		found, err := describe(ctx, db, p.from)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		*p.to = found
+	}
+	d.selectSession, d.selectMsgs = d.session.query(t.Session.ID), d.message.query(t.Message.Session)
+	if d.part != nil {
+		d.selectPts = d.part.query(t.Part.Session)
+	}
+	return &d, nil
+}
+
+// read calls f with the database as it is now, and its tables; both are nil if there are none. The caller holds mu.
+func (d *Database) read(ctx context.Context, f func(*litefile.Snapshot, *tables) error) error {
+	err := d.f.Read(ctx, func(s *litefile.Snapshot) error {
+		if s == nil {
+			d.forget()
+			return f(nil, nil)
+		}
+		var cookie [4]byte
+		if _, err := s.ReadAt(cookie[:], 40); err != nil {
+			return err
+		}
+		if d.tables == nil || cookie != d.cookie {
+			d.forget()
+			db, err := s.DB()
+			if err != nil {
+				return err
+			}
+			if d.tables, err = d.t.describe(ctx, db); err != nil || d.tables == nil {
+				if err != nil {
+					return err
+				}
+				return f(nil, nil)
+			}
+			d.cookie = cookie
+		}
+		if s != d.now {
+			d.now, d.loaded, d.held = s, nil, 0
+		}
+		return f(s, d.tables)
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		d.forget()
+		return f(nil, nil)
+	}
+	return d.explain(err)
+}
+
+// forget drops what is known of the database.
+func (d *Database) forget() {
+	d.tables, d.seen, d.stamps, d.far, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, 0
+}
+
+// explain adds the path of the database to an error of SQLite, which does not name it.
+func (d *Database) explain(err error) error {
+	if litefile.IsSQLite(err) {
+		return fmt.Errorf("%s: %w", d.path, err)
+	}
+	return err
+}
+
+// Close lets go of the files of the database.
+func (d *Database) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forget()
+	return d.f.Close()
+}
+
+// mark is the time of a change as the database spells it.
+type mark struct {
+	n    int64
+	text string
+}
+
+func (m *mark) take(v any) {
+	switch v := v.(type) {
+	case int64:
+		m.n = max(m.n, v)
+	case float64:
+		m.n = max(m.n, int64(v))
+	case string:
+		m.text = max(m.text, v)
+	case []byte:
+		if string(v) > m.text {
+			m.text = string(v)
+		}
+	}
+}
+
+// time reads a time of change. A text is one in UTC, with or without a zone.
+func (t *Table) time(v any) time.Time {
+	var m mark
+	m.take(v)
+	if m.text == "" {
+		return time.Unix(0, 0).Add(time.Duration(m.n) * max(t.Unit, 1)).UTC()
+	}
+	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339Nano} {
+		if at, err := time.Parse(form, m.text); err == nil {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// stamp is what tells one state of a session from another.
+type stamp struct {
+	header          []byte
+	time            time.Time
+	messages, parts int
+	marks           [3]mark // of messages, parts and the session
+	size            int64
+	partSize        int64 // counts only with messages
+}
+
+// version spells a stamp.
+func (s *stamp) version() string {
+	h := sha256.Sum256(s.header)
+	b := hex.AppendEncode(nil, h[:8])
+	for _, n := range []int64{s.total(), int64(s.messages), int64(s.parts)} {
+		b = strconv.AppendInt(append(b, '-'), n, 36)
+	}
+	for _, m := range s.marks {
+		b = append(strconv.AppendInt(append(b, '-'), m.n, 36), m.text...)
+	}
+	return string(b)
+}
+
+// total is the length of the log.
+func (s *stamp) total() int64 {
+	n := int64(len(s.header)) + 1 + s.size
+	if s.messages > 0 {
+		n += s.partSize
+	}
+	return n
+}
+
+// List implements Schema.
+func (d *Database) List(ctx context.Context) ([]string, error) {
+	var ids []string
+	err := d.eachStamp(ctx, func(id string, _ *stamp) { ids = append(ids, id) })
+	return ids, err
+}
+
+// Stamps implements Stamper.
+func (d *Database) Stamps(ctx context.Context) (list []Stamp, err error) {
+	err = d.eachStamp(ctx, func(id string, s *stamp) {
+		list = append(list, Stamp{ID: id, Version: s.version(), Size: s.total(), Time: s.time, Header: s.header})
+	})
+	return list, err
+}
+
+// validID reports whether an id can be the name of a log.
+func validID(id string) bool { return backend.CheckName(id) == nil && !strings.Contains(id, "/") }
+
+func (d *Database) eachStamp(ctx context.Context, f func(id string, s *stamp)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.read(ctx, func(s *litefile.Snapshot, t *tables) error {
+		if t == nil {
+			return nil
+		}
+		return d.look(ctx, s, t)
+	})
+	if err != nil {
+		return err
+	}
+	for id, s := range d.stamps {
+		if validID(id) {
+			f(id, s)
+		}
+	}
+	return nil
+}
+
+// Load implements Schema.
+func (d *Database) Load(ctx context.Context, id string) (Session, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var found *Session
+	err := d.read(ctx, func(s *litefile.Snapshot, t *tables) error {
+		if found = nil; t == nil {
+			return nil
+		}
+		if found = d.loaded[id]; found != nil {
+			return nil
+		}
+		db, err := s.DB()
+		if err != nil {
+			return err
+		}
+		found, _, err = t.load(ctx, db, id)
+		return err
+	})
+	switch {
+	case err != nil:
+		return Session{}, err
+	case found == nil:
+		return Session{}, fmt.Errorf("%s: %w", id, backend.ErrNotExist)
+	}
+	d.keep(found)
+	return *found, nil
+}
+
+// mostHeld is how many bytes of sessions are kept: one is mostly read several times in a row.
+const mostHeld = 32 << 20
+
+// keep keeps a session until the database changes.
+func (d *Database) keep(s *Session) {
+	size := len(s.Header)
+	for _, m := range s.Messages {
+		size += len(m)
+	}
+	if size > mostHeld {
+		return
+	}
+	if d.loaded == nil || d.held+size > mostHeld {
+		d.loaded, d.held = map[string]*Session{}, 0
+	}
+	if d.loaded[s.ID] == nil {
+		d.loaded[s.ID] = s
+		d.held += size
+	}
+}

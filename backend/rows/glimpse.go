@@ -1,0 +1,110 @@
+package rows
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
+)
+
+// listStamps is List for a Stamper.
+func (b *Backend) listStamps(ctx context.Context, prefix string, yield func(backend.Log, error) bool) {
+	list, err := b.stamper.Stamps(ctx)
+	if err != nil {
+		yield(backend.Log{}, err)
+		return
+	}
+	sorting.By(list, func(x, y Stamp) int { return strings.Compare(x.ID+b.ext, y.ID+b.ext) })
+	for _, s := range list {
+		if name := s.ID + b.ext; strings.HasPrefix(name, prefix) {
+			if !yield(backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time}, nil) || ctx.Err() != nil {
+				return
+			}
+		}
+	}
+}
+
+// OpenNow implements backend.NowOpener.
+func (b *Backend) OpenNow(ctx context.Context, name string) (backend.Log, backend.Reader, error) {
+	l, err := b.load(ctx, name)
+	if err != nil {
+		return backend.Log{}, nil, err
+	}
+	return b.at(name, l), backend.NewReader(l.text), nil
+}
+
+// Open implements backend.Opener.
+func (b *Backend) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	text, err := b.text(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewReader(text), nil
+}
+
+// Names implements backend.Glimpser. What a Stamper says of the sessions is kept for Glimpse.
+func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
+	return func(yield func(backend.Log, error) bool) {
+		err := backend.Begin(ctx, b.closed.Load(), "list")
+		var names []string
+		if err == nil {
+			names, err = b.names(ctx)
+		}
+		if err != nil {
+			yield(backend.Log{}, err)
+			return
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) && (!yield(backend.Log{Name: name}, nil) || ctx.Err() != nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *Backend) names(ctx context.Context) ([]string, error) {
+	if b.stamper == nil {
+		ids, err := b.schema.List(ctx)
+		for i := range ids {
+			ids[i] += b.ext
+		}
+		return ids, err
+	}
+	list, err := b.stamper.Stamps(ctx)
+	names, listed := make([]string, 0, len(list)), make(map[string]Stamp, len(list))
+	for _, s := range list {
+		names = append(names, s.ID+b.ext)
+		listed[s.ID+b.ext] = s
+	}
+	b.mu.Lock()
+	b.listed = listed
+	b.mu.Unlock()
+	return names, err
+}
+
+// Glimpse implements backend.Glimpser. Of a session of a Stamper it gives the first record alone: no message is read.
+func (b *Backend) Glimpse(ctx context.Context, name string, room []byte, tail int) (at backend.Log, head, end []byte, err error) {
+	b.mu.Lock()
+	s, ok := b.listed[name]
+	b.mu.Unlock()
+	if ok && len(s.Header)+1 <= len(room) && !b.closed.Load() {
+		n := copy(room, s.Header)
+		room[n] = '\n'
+		return backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time}, room[:n+1], nil, nil
+	}
+	l, err := b.load(ctx, name)
+	if err != nil {
+		return backend.Log{}, nil, nil, err
+	}
+	at = b.at(name, l)
+	if len(l.text) <= len(room) {
+		return at, room[:copy(room, l.text)], nil, nil
+	}
+	n := copy(room, l.text[:len(room)-tail])
+	copy(room[n:], l.text[len(l.text)-tail:])
+	return at, room[:n], room[n:], nil
+}

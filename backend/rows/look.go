@@ -1,0 +1,189 @@
+package rows
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/litefile"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// look brings the stamps up to date with a snapshot. If it is known which pages were written since the last one, only the
+// sessions that are named on them are looked at.
+func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) error {
+	if s == d.seen && d.stamps != nil {
+		return nil
+	}
+	known := d.stamps
+	if known == nil || d.far || s.Before == nil || s.Before != d.seen {
+		known = nil
+	}
+	var err error
+	var list map[string]*stamp
+	far := d.far
+	if known != nil {
+		list, err = t.update(ctx, s, known)
+	} else {
+		list, far, err = t.scan(s)
+		if errors.Is(err, errors.ErrUnsupported) {
+			list, far, err = nil, true, nil
+			var db *litefile.DB
+			if db, err = s.DB(); err == nil {
+				list, err = t.loadAll(ctx, db)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	d.stamps, d.far, d.seen = list, far, s
+	return nil
+}
+
+// scan makes the stamps of all sessions from the heads of rows. far is set if a value that counts was not in the head.
+func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, err error) {
+	list = map[string]*stamp{}
+	if err = t.sessions(s, list); err != nil {
+		return nil, false, err
+	}
+	var scratch []byte
+	for k, of := range []*table{t.message, t.part} {
+		if of == nil {
+			continue
+		}
+		frame := t.frame()
+		if k == 1 {
+			frame = 1
+		}
+		err := s.Table(of.root, func(r *litefile.Row) error {
+			id, err := of.value(r, of.session)
+			if err != nil {
+				return err
+			}
+			st := list[string(text(id))]
+			if st == nil {
+				return nil
+			}
+			size, near, room, err := of.rowSize(r, scratch)
+			scratch = room
+			if err != nil {
+				return err
+			}
+			if of.updated >= 0 {
+				v, err := of.value(r, of.updated)
+				if err != nil {
+					return err
+				}
+				st.marks[k].take(v)
+			}
+			far = far || !near || !r.Near(of.session)
+			if k == 0 {
+				st.messages++
+				st.size += frame + int64(size)
+			} else {
+				st.parts++
+				st.partSize += frame + int64(size)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	return list, far, nil
+}
+
+// sessions makes stamps of the rows of sessions.
+func (t *tables) sessions(s *litefile.Snapshot, list map[string]*stamp) error {
+	values := make([]any, len(t.session.columns))
+	return s.Table(t.session.root, func(r *litefile.Row) (err error) {
+		for i := range values {
+			if values[i], err = t.session.value(r, i); err != nil {
+				return err
+			}
+		}
+		list[string(text(values[t.session.id]))] = t.begin(values)
+		return nil
+	})
+}
+
+// update makes the stamps after some pages were written. A session whose id is in a row on one of them, before or after, is
+// read again; of the others only the row is.
+func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[string]*stamp) (map[string]*stamp, error) {
+	dirty := map[string]bool{}
+	for _, page := range s.Wrote {
+		for _, snap := range []*litefile.Snapshot{s.Before, s} {
+			snap.LeafRows(page, func(r *litefile.Row) {
+				for i := range r.Columns() {
+					if kind, n := r.Len(i); kind != litefile.Text || n > longestID || !r.Near(i) {
+						continue
+					}
+					if v, err := r.Value(i); err == nil && known[string(text(v))] != nil {
+						dirty[string(text(v))] = true
+					}
+				}
+			})
+		}
+	}
+	list := make(map[string]*stamp, len(known))
+	if err := t.sessions(s, list); err != nil {
+		return nil, err
+	}
+	db, err := s.DB()
+	if err != nil {
+		return nil, err
+	}
+	for id, st := range list {
+		old := known[id]
+		if old != nil && !dirty[id] {
+			st.messages, st.parts, st.size, st.partSize = old.messages, old.parts, old.size, old.partSize
+			copy(st.marks[:2], old.marks[:2])
+			continue
+		}
+		_, now, err := t.load(ctx, db, id)
+		if err != nil {
+			return nil, err
+		}
+		if now != nil {
+			list[id] = now
+		}
+	}
+	return list, nil
+}
+
+// longestID is longer than the ids of sessions are: longer texts are not compared with them.
+const longestID = 256
+
+// loadAll makes the stamps by queries, for a database that cannot be scanned.
+func (t *tables) loadAll(ctx context.Context, db querier) (map[string]*stamp, error) {
+	var ids []string
+	found, err := db.QueryContext(ctx, `SELECT `+quoted(t.session.ID)+` FROM `+quoted(t.session.Name))
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	for found.Next() {
+		var id string
+		if err := found.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	if err := found.Err(); err != nil {
+		return nil, err
+	}
+	list := map[string]*stamp{}
+	for _, id := range ids {
+		_, st, err := t.load(ctx, db, id)
+		if err != nil {
+			return nil, err
+		}
+		if st != nil {
+			list[id] = st
+		}
+	}
+	return list, nil
+}

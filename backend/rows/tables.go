@@ -1,0 +1,111 @@
+package rows
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// Tables describe how an agent keeps sessions in tables of one SQLite database. Database makes logs of them. A description is
+// data: an agent with another schema is another value.
+//
+// # The log of a session
+//
+// The first record is the row of the session, each further one a row of a message with its parts:
+//
+//	{"SESSION":{"column":value,…}}
+//	{"MESSAGE":{"column":value,…},"PART":[ {"column":value,…},{"column":value,…}]}
+//
+// SESSION, MESSAGE and PART are the names of the tables, columns have the order of the table. The list of parts begins with
+// a space, and is missing in a log without a table of parts. Left out is what INSERT would fill in by itself: a column that
+// is NULL and has no default value, one that has its constant default value, and the hidden ones. JSON columns stand there byte
+// for byte, except that a line break is a space; what is not JSON makes the record invalid, and a dialect reports it. A blob is
+// {"blob":base64}.
+//
+// So a row that Record made is read back as the same bytes, whatever columns a later version of the program added. A record
+// that would not be is refused with backend.ErrRecord.
+type Tables struct {
+	// Agent names the program in messages.
+	Agent string
+	// Session has a row for each session, Message one for each message. Part has the rows of which messages consist; its
+	// Name is "" for an agent without such rows.
+	Session, Message, Part Table
+	// Migrations is a query for the ids of the changes of the schema that were made, as texts. Known are those that this
+	// description was made for. A database with another one is read and never written. With Known nil nothing is written.
+	Migrations string
+	Known      []string
+	// Complete gives values for the hidden columns of a session that is inserted, and makes the rows that it refers to. It
+	// runs in the transaction. nil: INSERT fills them in.
+	Complete func(ctx context.Context, tx *sql.Tx, session Values) (Values, error)
+	// Removed deletes what a session leaves in other tables; nil for nothing.
+	Removed func(ctx context.Context, tx *sql.Tx, id string) error
+	// Touched is called after messages of a session were written, in the same transaction, for what the program keeps of
+	// them elsewhere, such as a counter that no trigger maintains; nil for nothing. It must not change what the log shows.
+	Touched func(ctx context.Context, tx *sql.Tx, id string) error
+	// Lock, if set, takes the lock that the program holds while it writes, and returns how to release it. The error is
+	// backend.ErrLocked if it is taken.
+	Lock func(ctx context.Context, database string) (release func() error, err error)
+	// Busy is how long a write waits for the program; 0 is 5 seconds.
+	Busy time.Duration
+}
+
+// Table describes a table. Columns that it does not name are shown like any other.
+type Table struct {
+	Name string
+	// ID is the column with the id of a row: of a session the name of its log.
+	ID string
+	// Session is the column with the id of the session that a message or part belongs to, Message the one with the id of the
+	// message that a part belongs to.
+	Session, Message string
+	// JSON are the columns that hold JSON as text.
+	JSON []string
+	// Hidden are columns that are not shown, such as a number that the database assigns or a trigger changes.
+	Hidden []string
+	// Order are the columns that rows are ordered by, "rowid" for the order in which they were inserted.
+	Order []string
+	// Updated is the column with the time of a row's last change, in which Unit is one: the greatest one of the messages and parts of
+	// a session is part of its stamp. "" for a table without such a column. Of the session it is the time of the log. A
+	// text is a time in UTC, as SQLite spells it.
+	Updated string
+	Unit    time.Duration
+}
+
+// Values are values of columns: int64, float64, string, []byte or nil.
+type Values map[string]any
+
+// Options change how a Database works.
+type Options struct {
+	// FS is asked for times and sizes; nil is the machine's.
+	FS durable.FS
+	// Clock gives the time of saves; nil is the machine's.
+	Clock func() time.Time
+}
+
+// NewDatabase gives the Schema of a database file, which need not exist. Reading leaves no trace, also while the program
+// writes. A database that does not exist has no sessions and is not made: the program makes its own.
+//
+// A session is stamped with its row, the numbers of its messages and parts, the greatest time of change among these, and
+// the length of its log. A list reads the rows of sessions and, of messages and parts, the heads of their rows, not their texts;
+// a later list looks only at sessions that were written since.
+//
+// It is safe for several goroutines.
+func NewDatabase(path string, t Tables, opt Options) *Database {
+	if opt.FS == nil {
+		opt.FS = durable.OS{}
+	}
+	if opt.Clock == nil {
+		opt.Clock = time.Now
+	}
+	return newDatabase(path, t, opt)
+}
+
+// DatabaseDriver gives the driver of databases that claims recognises. A root is the path of the database file, as if it
+// were a folder; the log of a session is its id with the ending ".jsonl" in it.
+func DatabaseDriver(name string, t Tables, claims func(path string) bool) backend.Driver {
+	return backend.Driver{Name: name, Claims: claims, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		return New(NewDatabase(root, t, Options{}), ".jsonl", opt.ReadOnly), nil
+	}}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/tui"
+)
+
+// pickCommand lets the user choose a session for another command. It draws on the terminal itself, since standard output is the
+// answer.
+func (a *app) pickCommand() *cobra.Command {
+	var path, entry bool
+	cmd := &cobra.Command{
+		Use:        "pick [WORDS]",
+		SuggestFor: []string{"choose", "select", "fzf"},
+		Short:      "Choose a session, for scripts",
+		Long: "Show the sessions of all agents on the terminal, with a filter, and print the one that is chosen: its id, its file with --path,\n" +
+			"or with --entry session#entry, for which an entry is chosen in the session. The terminal is used even if the output goes\n" +
+			"to a program. The exit code is 1 if nothing was chosen.\n\n" +
+			"WORDS are the filter to begin with: words of the title, the project or the agent, or agent:, project:, model:, since:,\n" +
+			"until: and has: with a value.",
+		Example: "  omp --session \"$(treeline pick --path)\"\n  treeline show \"$(treeline pick agent:claude since:7d)\"\n  treeline fork \"$(treeline pick --entry)\"",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			if path && entry {
+				return misused("--path and --entry cannot be combined")
+			}
+			in, out, err := tea.OpenTTY()
+			if err != nil {
+				return errors.New("there is no terminal to choose on; 'treeline ls' lists sessions for programs")
+			}
+			defer in.Close()
+			if out != in {
+				defer out.Close()
+			}
+			result, err := a.tui(cmd.Context(), tui.Options{Input: in, Output: out, Pick: true, Entries: entry, Filter: strings.Join(words, " ")})
+			if err != nil {
+				return err
+			}
+			if result.Chosen == nil {
+				return quietError{errors.New("nothing was chosen")}
+			}
+			return a.picked(*result.Chosen, path)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	cmd.Flags().BoolVar(&path, "path", false, "print the file of the session")
+	cmd.Flags().BoolVar(&entry, "entry", false, "choose an entry, too, and print session#entry")
+	return cmd
+}
+
+// picked prints the choice. A session without an id is named by its file. A program gets the name as it is.
+func (a *app) picked(c tui.Choice, path bool) error {
+	name := c.ID
+	if path || name == "" {
+		name = c.Path
+	}
+	if c.Entry != "" && !path {
+		name += "#" + c.Entry
+	}
+	if _, terminal := terminalWidth(a.stdout); terminal {
+		name = screen.Clean(name)
+	}
+	_, err := fmt.Fprintln(a.stdout, name)
+	return err
+}

@@ -1,0 +1,316 @@
+package litefile
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/durable"
+)
+
+// Followed is a database of another program that is read again and again, without a trace and without a copy. It is opened for
+// reading alone, takes no lock and creates no file. What the program committed to its write-ahead log is laid over the file
+// in memory. A change costs as much as it wrote, however large the database is.
+//
+// It is for one goroutine at a time.
+type Followed struct {
+	path string
+	fsys durable.FS
+
+	stamp    Stamp
+	file     *os.File
+	log      *os.File // nil: there is none
+	pageSize int
+	wal      wal
+	now      *Snapshot
+	base     *Snapshot // the last one that Read succeeded with, nil if it cannot be compared with
+	wrote    []uint32  // pages written since
+}
+
+// Follow gives the Followed of a database, which need not exist.
+func Follow(fsys durable.FS, path string) *Followed { return &Followed{path: path, fsys: fsys} }
+
+// Snapshot is a database after one of its transactions. It can be used until the next call of Followed.Read.
+type Snapshot struct {
+	// Wrote are the pages that were written since Before, the Snapshot of the last successful Read. Before is nil if that is
+	// not known.
+	Wrote  []uint32
+	Before *Snapshot
+
+	file, log *os.File
+	pageSize  int
+	pages     map[uint32]int64
+	count     uint32 // pages
+	start     Stamp
+	salts     [8]byte
+	copied    *DB // a copy that is read instead
+
+	once sync.Once
+	name string
+	db   *DB
+	err  error
+}
+
+// Read calls f with the database as it is now. If the program moved pages from its log into the database meanwhile, it
+// calls f again: what f read before does not count. The Snapshot is the one of the last successful Read if nothing was
+// committed since. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
+func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
+	const tries = 1000
+	for try := range tries {
+		snap, err := f.look()
+		if err != nil {
+			return err
+		}
+		if snap == nil {
+			return read(nil)
+		}
+		if !snap.recent() {
+			err = read(snap)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if f.stands(snap) {
+				if err == nil {
+					f.base, f.wrote, snap.Before = snap, nil, nil
+				}
+				return err
+			}
+			f.renew()
+		}
+		if err := Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w", f.path, ErrRestless)
+}
+
+// Close lets go of the files.
+func (f *Followed) Close() error {
+	f.drop()
+	return nil
+}
+
+// racy is how long after a write to the database a further write might not show in its time.
+const racy = 20 * time.Millisecond
+
+// recent reports whether the database was written just now.
+func (s *Snapshot) recent() bool {
+	age := time.Now().UnixNano() - s.start.DB.Nanos
+	return s.copied == nil && age >= 0 && age < int64(racy)
+}
+
+// look gives the database as it is now.
+func (f *Followed) look() (*Snapshot, error) {
+	stamp, err := StampOf(f.fsys, f.path)
+	if err != nil {
+		f.drop()
+		return nil, err
+	}
+	if f.now != nil && f.now.copied == nil && stamp.Journal.Size == 0 && f.same(stamp) {
+		return f.grow(stamp)
+	}
+	f.drop()
+	switch {
+	case stamp.DB.Size == 0 && stamp.WAL.Size == 0:
+		return nil, nil
+	case stamp.Journal.Size > 0:
+		return f.copy(stamp)
+	}
+	return f.begin(stamp)
+}
+
+// same reports whether all that was read is still there, so that only what the log has got since is new. Pages that were moved
+// from the log into the database do not matter: they are still read from the log.
+func (f *Followed) same(stamp Stamp) bool {
+	if !stamp.DB.SameFile(f.stamp.DB) || f.log == nil && stamp.DB != f.stamp.DB {
+		return false
+	}
+	if f.log == nil || f.wal.frames == 0 {
+		return stamp == f.stamp
+	}
+	salt, ok := salts(f.log)
+	return stamp.WAL.SameFile(f.stamp.WAL) && ok && salt == f.wal.salts
+}
+
+// begin opens the files.
+func (f *Followed) begin(stamp Stamp) (_ *Snapshot, err error) {
+	defer func() {
+		if err != nil {
+			f.drop()
+		}
+	}()
+	f.stamp = stamp
+	if f.file, err = os.Open(f.path); err != nil {
+		return nil, err
+	}
+	var h [100]byte
+	if _, err := f.file.ReadAt(h[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	f.pageSize = int(binary.BigEndian.Uint16(h[16:]))
+	if f.pageSize == 1 {
+		f.pageSize = 65536
+	}
+	if string(h[:16]) != "SQLite format 3\x00" || f.pageSize < 512 || f.pageSize&(f.pageSize-1) != 0 {
+		return nil, fmt.Errorf("%s: %w", f.path, ErrNotDatabase)
+	}
+	if f.wal = (wal{}); h[18] == 2 || h[19] == 2 {
+		if f.log, err = openWAL(f.path); err != nil {
+			return nil, err
+		}
+		if f.log != nil {
+			f.wal.begin(f.log, f.pageSize)
+			if _, err := f.wal.extend(f.log); err != nil {
+				return nil, err
+			}
+		}
+	}
+	f.now = f.snapshot()
+	return f.now, nil
+}
+
+// ErrNotDatabase is the error for a file that is not a database.
+var ErrNotDatabase = errors.New("it is not a SQLite database")
+
+// grow adds what was committed since.
+func (f *Followed) grow(stamp Stamp) (*Snapshot, error) {
+	f.stamp = stamp
+	if f.log == nil {
+		return f.now, nil
+	}
+	wrote, err := f.wal.extend(f.log)
+	if err != nil {
+		f.drop()
+		return nil, err
+	}
+	if len(wrote) == 0 {
+		f.now.start = stamp
+		return f.now, nil
+	}
+	f.wrote = slices.Compact(slices.Sorted(slices.Values(append(f.wrote, wrote...))))
+	f.renew()
+	return f.now, nil
+}
+
+// renew replaces the snapshot: SQLite may have kept pages of another moment.
+func (f *Followed) renew() {
+	f.now.close()
+	if f.now.copied != nil {
+		f.drop()
+		return
+	}
+	f.now = f.snapshot()
+	// Once pages were moved into the database, their old content is gone.
+	if f.base != nil && f.base.start.DB == f.stamp.DB {
+		f.now.Wrote, f.now.Before = f.wrote, f.base
+	}
+}
+
+func (f *Followed) snapshot() *Snapshot {
+	s := &Snapshot{file: f.file, log: f.log, pageSize: f.pageSize, pages: f.wal.pages, count: f.wal.size, start: f.stamp, salts: f.wal.salts}
+	if s.count == 0 {
+		s.count = uint32(f.stamp.DB.Size / int64(f.pageSize))
+	}
+	return s
+}
+
+// copy reads a copy: a pending rollback journal has to be played back first.
+func (f *Followed) copy(stamp Stamp) (*Snapshot, error) {
+	db, err := Read(f.path, stamp, Reading{Copy: true, Wait: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &Snapshot{start: stamp, copied: db, db: db}
+	s.once.Do(func() {})
+	f.stamp, f.now = stamp, s
+	return s, nil
+}
+
+// stands reports whether what was read through a snapshot is of one moment: no page was moved from the log into the database,
+// and the log was not begun anew.
+func (f *Followed) stands(s *Snapshot) bool {
+	now, err := StampOf(f.fsys, f.path)
+	if err != nil || now.DB != s.start.DB || now.Journal != s.start.Journal {
+		return false
+	}
+	if s.copied != nil {
+		return now == s.start
+	}
+	if s.log == nil {
+		return true // a log that came since has not changed the database yet
+	}
+	salt, ok := salts(s.log)
+	return salt == s.salts || !ok && s.salts == [8]byte{}
+}
+
+// drop closes everything.
+func (f *Followed) drop() {
+	if f.now != nil {
+		f.now.close()
+	}
+	f.now, f.base, f.wrote = nil, nil, nil
+	if f.file != nil {
+		inUse.closeFile(idOf(f.stamp.DB), f.file)
+		f.file = nil
+	}
+	if f.log != nil {
+		f.log.Close()
+		f.log = nil
+	}
+}
+
+// Size is the length of the database in bytes.
+func (s *Snapshot) Size() int64 { return int64(s.count) * int64(s.pageSize) }
+
+// ReadAt implements io.ReaderAt for the database.
+func (s *Snapshot) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		page, in := uint32(at/int64(s.pageSize)), int(at%int64(s.pageSize))
+		if page >= s.count {
+			return n, io.EOF
+		}
+		part := p[n:min(len(p), n+s.pageSize-in)]
+		var k int
+		if from, ok := s.pages[page+1]; ok {
+			k, err = s.log.ReadAt(part, from+int64(in))
+		} else {
+			k, err = s.file.ReadAt(part, at)
+		}
+		n, at = n+k, at+int64(k)
+		if k < len(part) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// DB is the database for queries. Its errors do not name the file.
+func (s *Snapshot) DB() (*DB, error) {
+	s.once.Do(func() {
+		var at string
+		if at, s.err = registered(); s.err != nil {
+			return
+		}
+		s.name = snapshots.add(s)
+		s.db, s.err = connect("file:"+s.name, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}, "vfs": {at}})
+	})
+	return s.db, s.err
+}
+
+func (s *Snapshot) close() {
+	s.once.Do(func() {})
+	if s.db != nil {
+		s.db.Close()
+		s.db = nil
+	}
+	if s.name != "" {
+		snapshots.remove(s.name)
+	}
+}

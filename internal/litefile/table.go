@@ -1,0 +1,299 @@
+package litefile
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Kinds of pages and the largest depth of a tree: one page has at least two children, and pages are counted in 32 bits.
+const (
+	leafPage  = 13
+	innerPage = 5
+	deepest   = 40
+)
+
+var errDamaged = errors.New("the database is damaged")
+
+// Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
+// for and, of long rows, nothing more: SQLite itself is many times slower. The Row is valid until visit returns.
+func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
+	if s.copied != nil {
+		return errors.ErrUnsupported
+	}
+	r := &Row{s: s}
+	return s.tree(root, deepest, r, visit)
+}
+
+func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) error {
+	b, err := s.page(page)
+	if err != nil {
+		return err
+	}
+	head := pageHead(page)
+	if depth == 0 || len(b) < head+12 {
+		return fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	count := int(binary.BigEndian.Uint16(b[head+3:]))
+	switch b[head] {
+	case leafPage:
+		return r.cells(b, head, visit)
+	case innerPage:
+		for i := range count {
+			at := head + 12 + 2*i
+			if at+2 > len(b) {
+				return fmt.Errorf("page %d: %w", page, errDamaged)
+			}
+			cell := int(binary.BigEndian.Uint16(b[at:]))
+			if cell+4 > len(b) {
+				return fmt.Errorf("page %d: %w", page, errDamaged)
+			}
+			if err := s.tree(binary.BigEndian.Uint32(b[cell:]), depth-1, r, visit); err != nil {
+				return err
+			}
+		}
+		return s.tree(binary.BigEndian.Uint32(b[head+8:]), depth-1, r, visit)
+	}
+	return fmt.Errorf("page %d: %w", page, errDamaged)
+}
+
+// LeafRows calls visit with each row on a page, if it is a leaf of a table. What looks like one and is not gives rows that do
+// not exist; visit must bear them.
+func (s *Snapshot) LeafRows(page uint32, visit func(*Row)) {
+	if page == 0 || page > s.count || s.copied != nil {
+		return
+	}
+	b, err := s.page(page)
+	if head := pageHead(page); err == nil && len(b) > head+8 && b[head] == leafPage {
+		r := &Row{s: s}
+		_ = r.cells(b, head, func(r *Row) error { visit(r); return nil })
+	}
+}
+
+// pageHead is where the header of a page begins: the first one begins with that of the file.
+func pageHead(page uint32) int {
+	if page == 1 {
+		return 100
+	}
+	return 0
+}
+
+// page reads a page.
+func (s *Snapshot) page(page uint32) ([]byte, error) {
+	if page == 0 || page > s.count {
+		return nil, fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	b := make([]byte, s.pageSize)
+	_, err := s.ReadAt(b, int64(page-1)*int64(s.pageSize))
+	return b, err
+}
+
+// usable is how many bytes of a page hold content.
+func (s *Snapshot) usable() (int, error) {
+	var reserved [1]byte
+	_, err := s.ReadAt(reserved[:], 20)
+	return s.pageSize - int(reserved[0]), err
+}
+
+// Row is a row of a table.
+type Row struct {
+	// ID is the row id.
+	ID int64
+
+	s        *Snapshot
+	size     int    // of the payload
+	local    []byte // its beginning, which is on the page
+	overflow uint32 // the page with the rest
+	columns  []column
+	whole    []byte
+	room     int // usable bytes of a page
+}
+
+type column struct {
+	typ uint64
+	at  int // in the payload
+	len int
+}
+
+// cells visits the rows of a leaf.
+func (r *Row) cells(b []byte, head int, visit func(*Row) error) (err error) {
+	if r.room == 0 {
+		if r.room, err = r.s.usable(); err != nil {
+			return err
+		}
+	}
+	for i := range int(binary.BigEndian.Uint16(b[head+3:])) {
+		at := head + 8 + 2*i
+		if at+2 > len(b) {
+			return errDamaged
+		}
+		cell := int(binary.BigEndian.Uint16(b[at:]))
+		if cell >= len(b) || !r.parse(b[cell:]) {
+			return errDamaged
+		}
+		if err := visit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// parse reads a cell: the length of the payload, the row id, and the types of the columns.
+func (r *Row) parse(cell []byte) bool {
+	size, n := varint(cell)
+	id, k := varint(cell[n:])
+	if n == 0 || k == 0 || size > math.MaxInt32 {
+		return false
+	}
+	cell = cell[n+k:]
+	r.ID, r.size, r.whole, r.overflow = int64(id), int(size), nil, 0
+	local := r.size
+	// What a page keeps of a long payload, as the file format says.
+	if most := r.room - 35; local > most {
+		least := (r.room-12)*32/255 - 23
+		if local = least + (r.size-least)%(r.room-4); local > most {
+			local = least
+		}
+		if local < 0 || local+4 > len(cell) {
+			return false
+		}
+		r.overflow = binary.BigEndian.Uint32(cell[local:])
+	}
+	if local > len(cell) {
+		return false
+	}
+	r.local = cell[:local]
+	head, n := varint(r.local)
+	if n == 0 || head > uint64(len(r.local)) {
+		return false // a header longer than a page: no table of an agent has so many columns
+	}
+	r.columns = r.columns[:0]
+	at := int(head)
+	for p := n; p < int(head); {
+		typ, k := varint(r.local[p:head])
+		if k == 0 {
+			return false
+		}
+		length := typeLen(typ)
+		r.columns = append(r.columns, column{typ, at, length})
+		at, p = at+length, p+k
+	}
+	return at <= r.size
+}
+
+// varint reads a number of SQLite's; n is 0 if it is cut off.
+func varint(b []byte) (v uint64, n int) {
+	for n = range min(len(b), 9) {
+		if n == 8 {
+			return v<<8 | uint64(b[n]), 9
+		}
+		v = v<<7 | uint64(b[n]&0x7f)
+		if b[n] < 0x80 {
+			return v, n + 1
+		}
+	}
+	return 0, 0
+}
+
+// typeLen is how many bytes a value of a type takes.
+func typeLen(typ uint64) int {
+	switch {
+	case typ >= 12 && typ < 1<<32:
+		return int(typ-12) / 2
+	case typ == 5:
+		return 6
+	case typ == 6 || typ == 7:
+		return 8
+	case typ <= 4:
+		return int(typ)
+	}
+	return 0
+}
+
+// ValueKind is the kind of a value in a database.
+type ValueKind int
+
+// The kinds of values.
+const (
+	Null ValueKind = iota
+	Int
+	Real
+	Text
+	Blob
+)
+
+// Columns is how many columns the row has. A column that was added to the table later may be missing.
+func (r *Row) Columns() int { return len(r.columns) }
+
+// Len gives the kind of a value and, of a text or blob, its length in bytes. It reads nothing.
+func (r *Row) Len(i int) (ValueKind, int) {
+	if i >= len(r.columns) {
+		return Null, 0
+	}
+	c := r.columns[i]
+	switch {
+	case c.typ == 0 || c.typ == 10 || c.typ == 11:
+		return Null, 0
+	case c.typ == 7:
+		return Real, 0
+	case c.typ < 10:
+		return Int, 0
+	case c.typ%2 == 0:
+		return Blob, c.len
+	}
+	return Text, c.len
+}
+
+// Near reports whether a value lies on the page of its row.
+func (r *Row) Near(i int) bool {
+	return i >= len(r.columns) || r.columns[i].at+r.columns[i].len <= len(r.local)
+}
+
+// Value gives a value: int64, float64, the bytes of a text or blob, which are valid until the next row, or nil.
+func (r *Row) Value(i int) (any, error) {
+	if i >= len(r.columns) {
+		return nil, nil
+	}
+	c, from := r.columns[i], r.local
+	if !r.Near(i) {
+		if err := r.load(); err != nil {
+			return nil, err
+		}
+		from = r.whole
+	}
+	b := from[c.at : c.at+c.len]
+	switch {
+	case c.typ == 0 || c.typ == 10 || c.typ == 11:
+		return nil, nil
+	case c.typ == 8 || c.typ == 9:
+		return int64(c.typ - 8), nil
+	case c.typ == 7:
+		return math.Float64frombits(binary.BigEndian.Uint64(b)), nil
+	case c.typ < 7:
+		v := int64(int8(b[0]))
+		for _, x := range b[1:] {
+			v = v<<8 | int64(x)
+		}
+		return v, nil
+	}
+	return b, nil
+}
+
+// load reads the payload from the pages that it continues on.
+func (r *Row) load() error {
+	if r.whole != nil {
+		return nil
+	}
+	whole := append(make([]byte, 0, r.size), r.local...)
+	for page := r.overflow; len(whole) < r.size; {
+		b, err := r.s.page(page)
+		if err != nil {
+			return err
+		}
+		page = binary.BigEndian.Uint32(b)
+		whole = append(whole, b[4:min(r.room, 4+r.size-len(whole))]...)
+	}
+	r.whole = whole
+	return nil
+}

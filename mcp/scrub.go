@@ -1,0 +1,141 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// learned are the secrets of a session that was read. A nil finder replaces nothing.
+type learned struct {
+	path   string
+	log    backend.Log
+	finder *redact.Finder
+}
+
+// mostLearned is how many sessions are remembered: a finder takes some KB for each secret.
+const mostLearned = 8
+
+// scrubber gives what replaces the secrets of a session. All of the session is read for it, once: a password that a file shows is later typed by
+// itself.
+func (c *call) scrubber(s *treeline.Session) (*redact.Finder, error) {
+	if c.plain == nil {
+		return nil, nil
+	}
+	path, log := s.Path(), s.Log()
+	c.mu.Lock()
+	i := slices.IndexFunc(c.known, func(l learned) bool { return l.path == path && l.log == log })
+	if i >= 0 {
+		l := c.known[i]
+		c.known = slices.Insert(slices.Delete(c.known, i, i+1), 0, l)
+		c.mu.Unlock()
+		return l.finder, nil
+	}
+	c.mu.Unlock()
+	l, err := learn(c.ctx, c.plain, s)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = slices.DeleteFunc(c.known, func(old learned) bool { return old.path == path })
+	c.known = slices.Insert(c.known, 0, learned{path, log, l})
+	c.known = c.known[:min(len(c.known), mostLearned)]
+	return l, nil
+}
+
+func learn(ctx context.Context, plain *redact.Finder, s *treeline.Session) (*redact.Finder, error) {
+	known := redact.Known{}
+	err := s.View(func(t *session.Tree) error {
+		for e := range t.Entries() {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			raw, err := e.Raw()
+			if err != nil {
+				return err
+			}
+			known.Learn(plain, raw)
+		}
+		return nil
+	})
+	if err != nil || len(known) == 0 {
+		return plain, err
+	}
+	return redact.New(redact.Options{Known: known}), nil
+}
+
+// scrubText replaces the secrets of a text.
+func scrubText(f *redact.Finder, text string) string {
+	if f == nil {
+		return text
+	}
+	text, _ = f.Text(text)
+	return text
+}
+
+// scrubJSON replaces the secrets in the strings of a JSON value.
+func scrubJSON(f *redact.Finder, value json.RawMessage) json.RawMessage {
+	if f == nil || value == nil {
+		return value
+	}
+	clean, _ := f.Record(value)
+	return clean
+}
+
+// scrubParts replaces the secrets of parts, and cuts names that no agent can have chosen. The bytes of images are left out.
+func scrubParts(f *redact.Finder, parts []wire.Part) {
+	for i := range parts {
+		p := &parts[i]
+		if p.Text != nil {
+			text := scrubText(f, *p.Text)
+			p.Text = &text
+		}
+		p.Arguments, p.JSON = scrubJSON(f, p.Arguments), scrubJSON(f, p.JSON)
+		p.Name, p.URL, p.Data = name(scrubText(f, p.Name)), name(scrubText(f, p.URL)), ""
+		p.Type, p.ID, p.CallID, p.Session, p.MIME, p.Blob = name(p.Type), name(p.ID), name(p.CallID), name(p.Session), name(p.MIME), name(p.Blob)
+		if p.Parts != nil {
+			scrubParts(f, *p.Parts)
+		}
+	}
+}
+
+// plainText is a text without what looks like a secret by itself.
+func (s *Server) plainText(text string) string { return scrubText(s.plain, text) }
+
+// Lengths of what a row shows. Lists keep 600 bytes of a prompt: the end of that, which may cut a secret in two, is not shown.
+const (
+	titleWidth  = 160
+	promptWidth = 240
+	nameBytes   = 600
+)
+
+// line is a text of a row: on one line, without secrets, cut.
+func (s *Server) line(text string, width int) string {
+	return screen.OneLine(s.plainText(text), width)
+}
+
+// name is a path or an id. It is cut, or cleaned, only if no agent can have chosen it.
+func name[T ~string](text T) T {
+	if len(text) <= nameBytes && screen.Clean(string(text)) == string(text) {
+		return text
+	}
+	return T(screen.OneLine(string(text), nameBytes/utf8.UTFMax))
+}
+
+// maybe is name for a text that may be missing.
+func maybe[T ~string](text *T) *T {
+	if text == nil {
+		return nil
+	}
+	short := name(*text)
+	return &short
+}

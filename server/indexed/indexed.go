@@ -1,0 +1,410 @@
+// Package indexed answers the HTTP operations on the index that lies beside the logs of an archive, over any index.Shared; see package
+// index/remote/protocol for what is said, and Rows for the list of operations.
+//
+// A caller that is limited to projects has a View. Logs that it does not show never leave the server, and neither do their names as
+// the place where a page ends: such a page goes on until it ends at a log that is shown.
+package indexed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/index/remote/protocol"
+	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
+)
+
+// Call is a request that is being answered.
+type Call struct {
+	*logs.Call
+	// Logs is the archive; nil if the server has none.
+	Logs *logs.Logs
+	// Root is how the server's own paths of logs begin.
+	Root string
+	// Index gives the index, as it is or brought up to date; nil if there is none.
+	Index func(ctx context.Context, fresh bool) (index.Shared, error)
+	// View is what a caller that is limited to projects may see; nil is everything.
+	View *View
+}
+
+// View is what exists for a caller. Names are those of the archive.
+type View struct {
+	// May reports whether a working directory is one of its projects.
+	May func(cwd string) bool
+	// Sessions gives those of some sessions that are shown, each with the parent that it is shown with.
+	Sessions func(ctx context.Context, names []string) (parents map[string]string, err error)
+}
+
+// Row is an operation.
+type Row struct {
+	logs.Row
+	// Do carries it out.
+	Do func(c *Call) error
+}
+
+// noParams: what is asked for is in the body.
+type noParams struct{}
+
+func row[R any](method, path, name, doc string, f func(c *Call, x index.Shared) error) Row {
+	r := Row{Row: logs.Row{Method: method, Path: protocol.Index + path, Name: name, Doc: doc, Media: "application/json",
+		Params: reflect.TypeFor[noParams](), Result: reflect.TypeFor[R]()}}
+	if method == http.MethodPost {
+		r.Body = "application/json"
+	}
+	r.Do = func(c *Call) error {
+		logs.Version(c.W.Header())
+		return c.Plain(c.do(path == "", f))
+	}
+	return r
+}
+
+// do finds the index and what the caller may see of it.
+func (c *Call) do(fresh bool, f func(c *Call, x index.Shared) error) error {
+	if c.Logs == nil {
+		return logs.ErrNoArchive
+	}
+	x, err := c.Index(c.R.Context(), fresh)
+	if err == nil && x == nil {
+		err = fmt.Errorf("an index of this archive: %w", errors.ErrUnsupported)
+	}
+	if err != nil {
+		return err
+	}
+	return f(c, x)
+}
+
+// Rows are all operations. A server without an index has them too, and answers that it has none.
+func Rows() []Row {
+	const get, post = http.MethodGet, http.MethodPost
+	return []Row{
+		row[protocol.State](get, "", "getIndex", "Brings the index of the archive up to date and describes it.", state),
+		row[protocol.Page](post, "/select", "selectLogs", "Gives what is known of logs that fit, page by page. It is for other programs of treeline: "+
+			"what the body and the page have depends on their version.", selects),
+		row[protocol.Page](post, "/search", "searchLogs", "Gives logs that may match a query, with the chunks of them that may. See selectLogs.", search),
+		row[protocol.Counts](post, "/count", "countLogs", "Counts the logs that fit, and their chunks that may match. See selectLogs.", count),
+		row[[]string](post, "/values", "listValues", "Lists the models or the working directories of sessions. See selectLogs.", values),
+		row[[]protocol.IDs](post, "/ids", "listIDs", "Gives hashes of the ids of a log's entries. See selectLogs.", ids),
+	}
+}
+
+func state(c *Call, _ index.Shared) error {
+	return c.Logs.Answer(c.Call, protocol.State{Version: index.EncodingVersion})
+}
+
+// projects are the working directories of the caller's projects among some; nil is all.
+func (c *Call) projects(x index.Shared, cwds []string) (list []string, err error) {
+	if cwds == nil {
+		if cwds, err = x.Values(c.R.Context(), index.ValueCWD, nil); err != nil {
+			return nil, err
+		}
+	}
+	return append([]string{}, slices.DeleteFunc(cwds, func(cwd string) bool { return !c.View.May(cwd) })...), nil
+}
+
+// values lists values. A limited caller gets those of its projects.
+func values(c *Call, x index.Shared) (err error) {
+	var asked protocol.Values
+	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &asked); err != nil {
+		return err
+	}
+	if asked.Of != index.ValueModel && asked.Of != index.ValueCWD {
+		return guard.Refuse(http.StatusBadRequest, "the question: there are no values of %.40q", string(asked.Of))
+	}
+	if c.View != nil {
+		if asked.CWDs, err = c.projects(x, asked.CWDs); err != nil {
+			return err
+		}
+	}
+	list, err := x.Values(c.R.Context(), asked.Of, asked.CWDs)
+	if err != nil {
+		return err
+	}
+	return c.Logs.Answer(c.Call, append([]string{}, list...))
+}
+
+// asked reads a question. needs says that it must have a query.
+func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.Query, err error) {
+	var asked protocol.Question
+	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &asked); err != nil {
+		return sel, nil, err
+	}
+	sel = asked.Selection
+	if needs {
+		sel.Order = index.OrderUsed
+	}
+	switch {
+	case needs && asked.Query == nil:
+		err = errors.New("a query is missing")
+	case sel.Below != "" && backend.CheckName(sel.Below) != nil:
+		err = errors.New("it is below no folder")
+	case sel.After != nil && !sel.After.Fits(sel.Order):
+		err = errors.New("no page ends there")
+	case strings.Contains(strings.Join(append(sel.Dialects[:len(sel.Dialects):len(sel.Dialects)], sel.Sources...), ""), "\x00"):
+		err = errors.New("no name has a zero byte")
+	case asked.Query != nil && len(asked.Query.Text) > protocol.QueryMost:
+		err = fmt.Errorf("a query has at most %d bytes", protocol.QueryMost)
+	case asked.Query != nil:
+		q, err = asked.Query.Query()
+	}
+	if err != nil {
+		return sel, nil, guard.Refuse(http.StatusBadRequest, "the question: %v", err)
+	}
+	if c.View != nil {
+		sel.Repeated = false // the other one may be hidden
+	}
+	if c.View != nil {
+		sel.CWDs, err = c.projects(x, sel.CWDs)
+	}
+	return sel, q, err
+}
+
+// shown gives those of some logs that the caller may know, without what it may not know of them.
+func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Found, err error) {
+	var parents map[string]string
+	if c.View != nil && !sel.Runs {
+		names := make([]string, len(list))
+		for i := range list {
+			names[i] = nameOf(&list[i])
+		}
+		if parents, err = c.View.Sessions(c.R.Context(), names); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range list {
+		facts := *l.Facts
+		l.Facts = &facts
+		switch {
+		case c.View == nil:
+		case facts.Run:
+			if !c.View.May(facts.CWD) {
+				continue
+			}
+		default:
+			parent, ok := parents[nameOf(&l)]
+			// That a session has a hidden parent must not be found out by asking for it.
+			if !ok || sel.Parents != nil && !slices.Contains(sel.Parents, index.LastPart(parent)) {
+				continue
+			}
+			facts.Parent, l.Summary.Parent = parent, parent
+		}
+		facts.Problem = strings.ReplaceAll(facts.Problem, c.Root, "")
+		for _, parent := range []*string{&facts.Parent, &l.Summary.Parent} {
+			if rest, inside := strings.CutPrefix(*parent, c.Root); inside {
+				*parent = protocol.Inside + rest
+			}
+		}
+		seen = append(seen, l)
+	}
+	return seen, nil
+}
+
+// nameOf is the name of a log in the archive.
+func nameOf(l *index.Found) string { return l.Source + "/" + l.Name }
+
+// mayKnow reports whether the caller may know the name of a log.
+func (c *Call) mayKnow(x index.Shared, name string, run bool) (bool, error) {
+	if c.View == nil {
+		return true, nil
+	}
+	if run {
+		list, err := x.Select(c.R.Context(), index.Selection{Runs: true, Names: []string{name}, Limit: 1})
+		return len(list) > 0 && c.View.May(list[0].Facts.CWD), err
+	}
+	seen, err := c.View.Sessions(c.R.Context(), []string{name})
+	return len(seen) > 0, err
+}
+
+// page is a page that is being made.
+type page struct {
+	c     *Call
+	sel   *index.Selection
+	want  int // logs
+	page  protocol.Page
+	bytes int
+	last  *index.Position // of the last log
+}
+
+// lookMost is how many logs are looked at together for a caller that may not see all.
+const lookMost = 1024
+
+// page begins a page.
+func (c *Call) page(sel *index.Selection) page {
+	if sel.Limit <= 0 || sel.Limit > protocol.LogsMost {
+		sel.Limit = protocol.LogsMost
+	}
+	return page{c: c, sel: sel, want: sel.Limit}
+}
+
+// on has the page go on after a position. Each step looks at more logs: many are hidden.
+func (p *page) on(after *index.Position) {
+	p.sel.After = after
+	p.sel.Limit = max(p.sel.Limit, min(4*p.sel.Limit, lookMost))
+}
+
+// add adds logs that are shown. full says that there is no room for the rest.
+func (p *page) add(list []index.Found) (full bool, err error) {
+	seen, err := p.c.shown(list, p.sel)
+	for i := range seen {
+		l := &seen[i]
+		if len(p.page.Logs) >= p.want || p.bytes > protocol.PageBytes {
+			return true, nil
+		}
+		one := protocol.NewLog(l)
+		p.page.Logs, p.last = append(p.page.Logs, one), l.PositionOf(p.sel.Order)
+		p.bytes += len(one.Data) + 48*len(one.Spans) + len(one.Source)
+	}
+	return false, err
+}
+
+// send sends the page. next is where the following one begins.
+func (p *page) send(next *index.Position) (err error) {
+	if p.page.Logs == nil {
+		p.page.Logs = []protocol.Log{}
+	}
+	if p.page.Next, err = protocol.Cursor(next); err != nil {
+		return err
+	}
+	return p.c.Logs.Answer(p.c.Call, p.page)
+}
+
+// selects gives a page of logs. It is full unless there are no more.
+func selects(c *Call, x index.Shared) error {
+	sel, _, err := c.asked(x, false)
+	if err != nil {
+		return err
+	}
+	p := c.page(&sel)
+	for {
+		list, err := x.Select(c.R.Context(), sel)
+		if err != nil {
+			return err
+		}
+		full, err := p.add(list)
+		switch {
+		case err != nil:
+			return err
+		case full:
+			return p.send(p.last)
+		case len(list) < sel.Limit:
+			return p.send(nil)
+		case len(p.page.Logs) >= p.want:
+			return p.send(p.last)
+		}
+		p.on(list[len(list)-1].PositionOf(sel.Order))
+	}
+}
+
+// search gives logs that may match.
+func search(c *Call, x index.Shared) error {
+	sel, q, err := c.asked(x, true)
+	if err != nil {
+		return err
+	}
+	p := c.page(&sel)
+	for {
+		list, next, err := x.Search(c.R.Context(), sel, q)
+		if err != nil {
+			return err
+		}
+		full, err := p.add(list)
+		switch {
+		case err != nil:
+			return err
+		case full:
+			return p.send(p.last)
+		case next == nil:
+			return p.send(nil)
+		}
+		// The name of the log where a page ends is told.
+		if known, err := c.mayKnow(x, next.Name, sel.Runs); known || err != nil {
+			if err != nil {
+				return err
+			}
+			return p.send(next)
+		}
+		p.on(next)
+	}
+}
+
+// count counts. A limited caller learns nothing of how common a term is: other sessions of its projects may be hidden from it.
+func count(c *Call, x index.Shared) error {
+	sel, q, err := c.asked(x, false)
+	if err != nil {
+		return err
+	}
+	sel.After = nil
+	if c.View == nil {
+		n, err := x.Count(c.R.Context(), sel, q)
+		if err != nil {
+			return err
+		}
+		return c.Logs.Answer(c.Call, protocol.Counts{Logs: n.Logs, Chunks: n.Chunks, With: append([]int{}, n.With...)})
+	}
+	n := protocol.Counts{With: []int{}}
+	most := sel.Limit
+	if q != nil {
+		n.With, most = make([]int, q.Terms()), 0
+	}
+	for sel.Limit = lookMost; ; {
+		list, err := x.Select(c.R.Context(), sel)
+		if err != nil {
+			return err
+		}
+		seen, err := c.shown(list, &sel)
+		if err != nil {
+			return err
+		}
+		n.Logs += len(seen)
+		if most > 0 && n.Logs >= most {
+			n.Logs = most
+			return c.Logs.Answer(c.Call, n)
+		}
+		if len(list) < sel.Limit {
+			return c.Logs.Answer(c.Call, n)
+		}
+		sel.After = list[len(list)-1].PositionOf(sel.Order)
+	}
+}
+
+// ids gives the hashes of ids of a log. A log that is not shown has none, as one that does not exist.
+func ids(c *Call, x index.Shared) error {
+	var at protocol.Place
+	if err := c.Logs.Question(c.Call, protocol.QuestionMost, &at); err != nil {
+		return err
+	}
+	name := at.Source + "/" + at.Name
+	if err := backend.CheckName(name); err != nil {
+		return err
+	}
+	list := []protocol.IDs{}
+	known, err := c.mayKnow(x, name, false)
+	if err == nil && !known {
+		known, err = c.mayKnow(x, name, true)
+	}
+	if err != nil {
+		return err
+	}
+	if !known {
+		return c.Logs.Answer(c.Call, list)
+	}
+	l := &index.Found{Source: at.Source, Log: index.Log{Name: at.Name}}
+	err = x.IDs(c.R.Context(), l, at.Chunks, func(from int64, hash uint32) {
+		if n := len(list); n == 0 || list[n-1].From != from {
+			list = append(list, protocol.IDs{From: from})
+		}
+		one := &list[len(list)-1]
+		one.Hashes = append(one.Hashes, int64(hash))
+	})
+	if err != nil {
+		return err
+	}
+	return c.Logs.Answer(c.Call, list)
+}

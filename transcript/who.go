@@ -1,0 +1,49 @@
+package transcript
+
+import (
+	"slices"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Who names the speaker of a block, in a line that is clean. In the session of a sub-agent (isTask) the user is another agent.
+func (b *Block) Who(isTask bool) string {
+	switch {
+	case b.Role == session.RoleUser && isTask:
+		return "Calling agent"
+	case b.Meta && b.Role == session.RoleUser:
+		return "Agent, as the user"
+	case b.Role == session.RoleUser:
+		return "You"
+	case b.Role == session.RoleAssistant:
+		return "Assistant"
+	case b.Role == session.RoleSystem:
+		return "System"
+	case b.Role == session.RoleTool:
+		return "Tool"
+	case b.Speaker == "summary":
+		return "Summary"
+	case b.Speaker != "" && b.Speaker != session.RoleOther.String():
+		return screen.OneLine(b.Speaker, 40)
+	}
+	return screen.OneLine(b.Native, 40)
+}
+
+// Follows reports whether a block needs no name of its speaker after the one before it: the model goes on, or a result follows
+// the message with its call.
+func (b *Block) Follows(before *Block) bool {
+	if b.Fork != nil || before.Kind != b.Kind {
+		return false
+	}
+	if before.Role == session.RoleAssistant && b.Role == before.Role {
+		return true
+	}
+	for _, p := range b.Pieces {
+		t, ok := p.(Tools)
+		if !ok || slices.ContainsFunc(t.Calls, func(t Tool) bool { return t.Call != "" || !t.Answered }) {
+			return false
+		}
+	}
+	return len(b.Pieces) > 0 && (before.Role == session.RoleAssistant || before.Role == session.RoleTool)
+}

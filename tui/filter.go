@@ -1,0 +1,181 @@
+package tui
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// filter is what the list of sessions is narrowed by: the typed text, and what keys choose.
+type filter struct {
+	text    string
+	agent   string // "" is all
+	project string // "" is all
+	span    int    // in spans
+	order   int    // in place.Orders
+}
+
+// spans are the times that a key goes through.
+var spans = []struct {
+	name string
+	days int
+}{{"any time", 0}, {"last day", 1}, {"last 7 days", 7}, {"last 30 days", 30}}
+
+// orderWords name place.Orders.
+var orderWords = map[place.Order]string{
+	place.OrderWhen: "by last use", place.OrderCreated: "by creation", place.OrderSize: "by size", place.OrderMessages: "by messages",
+	place.OrderTokens: "by tokens", place.OrderCost: "by cost", place.OrderTitle: "by title", place.OrderProject: "by project",
+}
+
+// none reports whether the filter lets everything through.
+func (f *filter) none() bool {
+	return strings.TrimSpace(f.text) == "" && f.agent == "" && f.project == "" && f.span == 0
+}
+
+// asked is a filter whose text has been read.
+type asked struct {
+	words                 []string // in lower case; each must occur
+	agent, project, model string   // in lower case; each must occur in its field
+	exact                 filter
+	since, until          time.Time
+	has                   index.Has
+	wrong                 string // a word that cannot be read
+}
+
+// read takes the text apart. agent:omp, project:shop, model:opus, since:7d, until:2026-11-01 and has:label stand for the flags of
+// 'treeline ls'; other words occur anywhere.
+func (f *filter) read(now time.Time) asked {
+	q := asked{exact: *f}
+	if days := spans[f.span].days; days > 0 {
+		q.since = now.AddDate(0, 0, -days)
+	}
+	for _, word := range strings.Fields(f.text) {
+		low := strings.ToLower(word)
+		key, value, _ := strings.Cut(low, ":")
+		var err error
+		ok := true
+		switch {
+		case value == "":
+			q.words = append(q.words, low)
+		case key == "agent":
+			q.agent = value
+		case key == "project":
+			q.project = value
+		case key == "model":
+			q.model = value
+		case key == "since":
+			var at time.Time
+			if at, err = wire.ParseWhen(value, now, false); err == nil && at.After(q.since) {
+				q.since = at
+			}
+		case key == "until":
+			q.until, err = wire.ParseWhen(value, now, true)
+		case key == "has":
+			var h index.Has
+			h, ok = index.ParseHas(value)
+			q.has |= h
+		default:
+			q.words = append(q.words, low)
+		}
+		if err != nil || !ok {
+			q.wrong = word
+		}
+	}
+	return q
+}
+
+// fits reports whether a row passes. text is what its words are looked for in; see haystack.
+func (q *asked) fits(r *treeline.Row, text string) bool {
+	for _, w := range q.words {
+		if !strings.Contains(text, w) {
+			return false
+		}
+	}
+	switch when := r.When(); {
+	case q.exact.agent != "" && r.Dialect.Name() != q.exact.agent,
+		q.exact.project != "" && r.CWD != q.exact.project,
+		q.agent != "" && !strings.Contains(r.Dialect.Name(), q.agent),
+		q.project != "" && !strings.Contains(strings.ToLower(r.CWD), q.project),
+		!q.since.IsZero() && when.Before(q.since),
+		!q.until.IsZero() && !when.Before(q.until):
+		return false
+	}
+	if q.has == 0 && q.model == "" {
+		return true
+	}
+	return r.Known != nil && r.Known.Has&q.has == q.has &&
+		(q.model == "" || slices.ContainsFunc(r.Known.Models, func(m string) bool { return strings.Contains(strings.ToLower(m), q.model) }))
+}
+
+// haystack is the text of a row in which words are looked for.
+func haystack(r *treeline.Row) string {
+	parts := []string{r.Heading(), r.CWD, r.Dialect.Name(), string(r.ID)}
+	if r.Known != nil {
+		parts = append(parts, r.Known.Models...)
+	}
+	return strings.ToLower(strings.Join(parts, "\n"))
+}
+
+// store gives the filter of pages of an archive. Words are a pattern of the title there.
+func (q *asked) store() treeline.Filter {
+	f := treeline.Filter{Source: q.exact.agent, CWD: q.exact.project, Since: q.since, Until: q.until, Model: q.model, Has: q.has}
+	if f.Source == "" {
+		f.Source = q.agent
+	}
+	if len(q.words) > 0 {
+		f.Title = "*" + strings.Join(q.words, "*") + "*"
+	}
+	return f
+}
+
+// command is the ls that lists the same.
+func (f *filter) command(store string) string {
+	words := []string{"treeline ls --all"}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, flag+" "+wire.ShellLine("", nil, []string{value}))
+		}
+	}
+	if f.project != "" {
+		words[0] = "treeline ls"
+		add("--cwd", f.project)
+	}
+	add("--source", f.agent)
+	if days := spans[f.span].days; days > 0 {
+		add("--since", map[int]string{1: "1d", 7: "7d", 30: "30d"}[days])
+	}
+	var text []string
+	for _, word := range strings.Fields(f.text) {
+		switch key, value, _ := strings.Cut(word, ":"); {
+		case value == "":
+			text = append(text, word)
+		case key == "agent":
+			add("--source", value)
+		case slices.Contains([]string{"model", "since", "until", "has"}, key):
+			add("--"+key, value)
+		default:
+			text = append(text, word)
+		}
+	}
+	if len(text) > 0 {
+		add("--title", "*"+strings.Join(text, "*")+"*")
+	}
+	if by := place.Orders[f.order]; by != place.OrderWhen {
+		add("--sort", string(by))
+	}
+	return strings.Join(words, " ") + store
+}
+
+// projectName is the last element of a working directory, of any system.
+func projectName(cwd string) string {
+	if cwd == "" {
+		return "-"
+	}
+	return path.Base(strings.ReplaceAll(cwd, `\`, "/"))
+}

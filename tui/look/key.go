@@ -1,0 +1,128 @@
+package look
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// Key is an action of a screen and the keys that run it.
+type Key struct {
+	// Keys are named as Bubble Tea names them: "enter", "ctrl+d", "J". The first is the one that is shown. An action without keys is
+	// in the list of all actions only.
+	Keys []string
+	// Name is the word at the bottom of the screen; "" leaves the action to the list of all.
+	Name string
+	// Help is one line for the list of all actions.
+	Help string
+	// Command gives the treeline command that does the same; nil if there is none.
+	Command func() string
+	// Run does it.
+	Run func() tea.Cmd
+}
+
+// Press gives the action that a key press runs.
+func Press(keys []Key, msg tea.KeyPressMsg) (Key, bool) {
+	name := msg.String()
+	for _, k := range keys {
+		if slices.Contains(k.Keys, name) {
+			return k, true
+		}
+	}
+	return Key{}, false
+}
+
+// Shown is the sign of a key for people.
+func Shown(key string) string {
+	switch key {
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "pgup":
+		return "page up"
+	case "pgdown":
+		return "page down"
+	}
+	return strings.Replace(key, "ctrl+", "^", 1)
+}
+
+// Action is something that can be done to a session from more than one screen.
+type Action int
+
+// The actions.
+const (
+	Label Action = iota
+	Rename
+	BranchHere
+	ForkHere
+	CopyResume
+	ResumeElsewhere
+	Export
+	Browse
+	Delete
+	actions // how many there are
+)
+
+// action is one row of the table of actions.
+type action struct {
+	key, name, help string
+	// command has ‹s› for the session and ‹e› for the entry.
+	command string
+	// entry: it needs an entry, so a list of sessions does not have it.
+	entry bool
+}
+
+func (a Action) row() action {
+	return [actions]action{
+		Label:           {"l", "label", "label the entry, or take its label away", "treeline label ‹s› ‹e› LABEL", true},
+		Rename:          {"n", "rename", "rename the session", "treeline rename ‹s› TITLE", false},
+		BranchHere:      {"b", "branch here", "go on from this entry: the leaf moves here", "treeline branch ‹s› ‹e›", true},
+		ForkHere:        {"f", "fork here", "copy the path to this entry into a new session", "treeline fork ‹s› --at ‹e›", true},
+		CopyResume:      {"r", "resume", "copy the command that resumes the session", "treeline resume ‹s›", false},
+		ResumeElsewhere: {"R", "resume elsewhere", "resume the session in another agent", "treeline resume ‹s› --in AGENT", false},
+		Export:          {"x", "export", "write the session to a file to share, without secrets", "treeline export ‹s› -o FILE", false},
+		Browse:          {"o", "browser", "open the session in the browser", "treeline serve --open", false},
+		Delete:          {"d", "delete", "move the session to the trash", "treeline rm ‹s›", false},
+	}[a]
+}
+
+// Actions gives the keys of actions on a target. Without a target, as in an empty list, they do nothing.
+func Actions(target func() (Target, bool), wanted ...Action) []Key {
+	keys := make([]Key, 0, len(wanted))
+	for _, a := range wanted {
+		r := a.row()
+		keys = append(keys, Key{
+			Keys: []string{r.key}, Name: r.name, Help: r.help,
+			Command: func() string { return a.Command(target()) },
+			Run: func() tea.Cmd {
+				t, ok := target()
+				if !ok {
+					return nil
+				}
+				return Send(Do{Action: a, Target: t})
+			},
+		})
+	}
+	return keys
+}
+
+// Command gives the command line that does the same.
+func (a Action) Command(t Target, ok bool) string {
+	ref, entry := "SESSION", "ENTRY"
+	if ok {
+		ref = t.Ref
+		if t.Entry != "" {
+			entry = t.Entry
+		}
+	}
+	return strings.NewReplacer("‹s›", ref, "‹e›", entry).Replace(a.row().command)
+}
+
+// NeedsEntry reports whether the action is about one entry.
+func (a Action) NeedsEntry() bool { return a.row().entry }

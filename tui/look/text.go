@@ -1,0 +1,71 @@
+package look
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/treeline-dev/treeline/internal/screen"
+)
+
+// Text makes a text of a session harmless, line by line: it cannot move the cursor, set a title, write the clipboard or change
+// the direction of writing. Tabs become spaces. All text that is drawn and not the program's own goes through Text or Line.
+func Text(s string) string {
+	s = screen.Clean(s)
+	if strings.IndexByte(s, '\t') >= 0 {
+		s = strings.ReplaceAll(s, "\t", "    ")
+	}
+	return s
+}
+
+// Line is the beginning of a text as one harmless line of at most width columns.
+func Line(s string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	return screen.OneLine(s, width)
+}
+
+// Cell is Line filled up with spaces to width columns; right puts the text at the right end.
+func Cell(s string, width int, right bool) string {
+	if width <= 0 {
+		return ""
+	}
+	return screen.Pad(screen.OneLine(s, width), width, right)
+}
+
+// Width gives the columns of a line, which may have styles.
+func Width(s string) int { return screen.Width(s, true) }
+
+// Cut shortens a line, which may have styles, to a number of columns.
+func Cut(s string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	if len(s) <= width {
+		return s
+	}
+	return ansi.Truncate(s, width, screen.Ellipsis)
+}
+
+// Fill cuts a line, which may have styles, or fills it up, so that it has width columns.
+func Fill(s string, width int) string {
+	s = Cut(s, width)
+	if n := width - Width(s); n > 0 {
+		return s + strings.Repeat(" ", n)
+	}
+	return s
+}
+
+// Ends puts one text at the left end of a line and one at the right end. If there is no room for both, the left one is cut; if
+// there is none for the right one, it is left out.
+func Ends(left, right string, width int) string {
+	r := Width(right)
+	if r == 0 || r+8 > width {
+		return Fill(left, width)
+	}
+	return Fill(left, width-r-1) + " " + right
+}
+
+// Rule is a horizontal line.
+func Rule(width int) string { return strings.Repeat("─", max(width, 0)) }

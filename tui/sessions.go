@@ -1,0 +1,452 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/tui/look"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// sessions is the first screen: the sessions of all agents, the last used first, with a filter.
+type sessions struct {
+	*desk
+	filter filter
+	line   input
+	typing bool
+	window
+
+	rows    []treeline.Row // of the catalogue, newest first; of an archive the pages so far
+	parents []int          // of the rows; -1 for none
+	tasks   int            // sub-agents whose session is among the rows
+	texts   []string       // haystacks of the rows, made when a filter first needs them
+	shown   []item         // what the list has
+	wrong   string         // a word of the filter that cannot be read
+	agents  []string       // those that have sessions
+	sources []place.SourceInfo
+
+	loading bool
+	loaded  bool
+	problem string
+	reading treeline.Progress // of the catalogue
+	pages   pages
+	rest    time.Time // the catalogue is not read again before
+	again   bool      // it is to be read again after that
+	first   int       // line of the first row, for the mouse
+	x       int       // column of the cursor
+}
+
+// item is a row of the list: its place in rows, and how many ancestors stand above it.
+type item struct{ row, depth, tasks int }
+
+// pages is how far the list of an archive was read.
+type pages struct {
+	next  string // of the next page
+	more  bool
+	total int
+	stamp int // of the filter that the pages are for
+}
+
+// pageRows is how many rows of an archive are asked for at a time.
+const pageRows = 200
+
+func newSessions(d *desk) *sessions {
+	s := &sessions{desk: d, typing: d.Pick}
+	s.line.set(d.Filter)
+	s.filter.text = d.Filter
+	return s
+}
+
+// Messages of the screen to itself.
+type (
+	listed struct { // the catalogue, or a page of an archive
+		rows    []treeline.Row
+		page    *treeline.Page
+		stamp   int
+		first   bool // the first page
+		sources []place.SourceInfo
+		took    time.Duration
+		err     error
+	}
+	progressed treeline.Progress
+	changed    struct{} // sessions changed
+	rested     struct{} // it is time to read again
+)
+
+// Init implements look.Screen. The places are listened to before they are listed, so that no change is missed.
+func (s *sessions) Init() tea.Cmd {
+	s.loading = true
+	return func() tea.Msg {
+		if l, err := s.Store.Listen(s.ctx); err == nil {
+			go s.listen(l)
+		}
+		return s.list(s.ctx, nil, 0, "")()
+	}
+}
+
+// lookAgain is how often the list is read without a signal: a place may not exist yet, or give none. With ten thousand sessions
+// that is a ten thousandth of the time.
+const lookAgain = 10 * time.Minute
+
+// listen sends a message for each signal, and one now and then where a place gives none.
+func (s *sessions) listen(l *treeline.Listener) {
+	defer l.Close()
+	every := lookAgain
+	if l.Silent() > 0 && s.Archive {
+		every = time.Minute
+	}
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-l.Changed():
+			if paths, all := l.Take(); len(paths) > 0 || all {
+				s.send(look.To{Screen: s, Msg: changed{}})
+			}
+		case <-time.After(every):
+			s.send(look.To{Screen: s, Msg: changed{}})
+		}
+	}
+}
+
+// list reads the catalogue or, of an archive, a page of it.
+func (s *sessions) list(ctx context.Context, f *asked, stamp int, after string) tea.Cmd {
+	return func() tea.Msg {
+		began := time.Now()
+		m := listed{stamp: stamp, first: after == ""}
+		var problem error
+		last := time.Time{}
+		refresh := treeline.RefreshOptions{Problem: func(err error) { problem = err }, Progress: func(p treeline.Progress) {
+			if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+				last = now
+				s.send(look.To{Screen: s, Msg: progressed(p)})
+			}
+		}}
+		if s.Store.Paged() {
+			if f == nil {
+				q := s.filter.read(s.now())
+				f = &q
+			}
+			page, err := s.Store.Page(ctx, f.store(), treeline.PageOptions{
+				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: pageRows, After: after, Total: after == "",
+			})
+			m.page, m.err = &page, err
+		} else {
+			m.rows, m.err = s.Store.Catalogue(ctx, refresh)
+			m.rows = place.Drop(m.rows, func(r *treeline.Row) bool { return r.Err != nil || r.ID == "" && r.Log.Size == 0 })
+		}
+		if m.err == nil && problem != nil {
+			m.err = problem
+		}
+		if len(m.rows) == 0 && (m.page == nil || len(m.page.Rows) == 0) {
+			m.sources, _ = s.Store.LookAtSources(ctx) // what was looked for is told as far as it is known
+		}
+		m.took = time.Since(began)
+		return look.To{Screen: s, Msg: m}
+	}
+}
+
+// Update implements look.Screen.
+func (s *sessions) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case listed:
+		return s, s.listed(msg)
+	case progressed:
+		s.reading = treeline.Progress(msg)
+	case changed, look.Done:
+		return s, s.refresh()
+	case rested:
+		if s.again {
+			s.again = false
+			return s, s.refresh()
+		}
+	case tea.PasteMsg:
+		s.line.insert(msg.Content)
+		return s, s.typed()
+	case tea.KeyPressMsg:
+		if s.typing {
+			return s, s.press(msg)
+		}
+	case tea.MouseMsg:
+		if s.window.mouse(msg, len(s.shown), s.first, 1) {
+			return s, s.open(false)
+		}
+		return s, s.nextPage()
+	}
+	return s, nil
+}
+
+// refresh reads the list again, but not all the time: a session that is written changes many times a second.
+func (s *sessions) refresh() tea.Cmd {
+	now := time.Now()
+	switch {
+	case s.loading:
+		s.again = true
+	case now.Before(s.rest):
+		if s.again {
+			return nil // a rest is waited for
+		}
+		s.again = true
+		return tea.Tick(s.rest.Sub(now), func(time.Time) tea.Msg { return look.To{Screen: s, Msg: rested{}} })
+	default:
+		s.loading = true
+		s.pages.stamp++
+		return s.list(s.ctx, nil, s.pages.stamp, "")
+	}
+	return nil
+}
+
+// listed takes a new list. The cursor stays on its session.
+func (s *sessions) listed(m listed) tea.Cmd {
+	if m.page != nil && m.stamp != s.pages.stamp {
+		return nil // the filter has changed since
+	}
+	s.loading, s.loaded, s.problem, s.reading = false, true, "", treeline.Progress{}
+	if m.err != nil {
+		s.problem = m.err.Error()
+	}
+	const restShare, least = 20, time.Second
+	s.rest = time.Now().Add(max(restShare*m.took, least))
+	selected := s.selected()
+	switch {
+	case m.page != nil:
+		s.page(m)
+	case m.rows != nil || m.err == nil:
+		s.rows = m.rows
+	}
+	s.sources, s.texts = m.sources, nil
+	s.count()
+	s.narrow()
+	s.reselect(selected)
+	if s.again {
+		s.again = false
+		return s.refresh()
+	}
+	return nil
+}
+
+// page adds a page, or begins with the first.
+func (s *sessions) page(m listed) {
+	if m.first {
+		s.rows, s.pages.total = nil, m.page.Total
+	}
+	s.rows = append(s.rows, m.page.Rows...)
+	s.pages.next, s.pages.more = m.page.Next, m.page.Next != ""
+}
+
+// nextPage asks for the next page when the cursor comes near the end.
+func (s *sessions) nextPage() tea.Cmd {
+	if !s.pages.more || s.loading || s.at < len(s.shown)-pageRows/4 {
+		return nil
+	}
+	s.loading = true
+	q := s.filter.read(s.now())
+	return s.list(s.ctx, &q, s.pages.stamp, s.pages.next)
+}
+
+// count finds out what the rows have in common, once for each list.
+func (s *sessions) count() {
+	s.agents, s.tasks, s.parents = s.agents[:0], 0, place.Parents(s.rows)
+	for i := range s.rows {
+		if name := s.rows[i].Dialect.Name(); !slices.Contains(s.agents, name) {
+			s.agents = append(s.agents, name)
+		}
+		if s.parents[i] >= 0 && s.rows[i].IsTask() {
+			s.tasks++
+		}
+	}
+	slices.Sort(s.agents)
+}
+
+// narrow makes the list of what the filter lets through.
+func (s *sessions) narrow() {
+	q := s.filter.read(s.now())
+	s.wrong = q.wrong
+	s.shown = s.shown[:0]
+	if s.Store != nil && s.Store.Paged() {
+		for i := range s.rows {
+			s.shown = append(s.shown, item{row: i})
+		}
+		return
+	}
+	if len(q.words) > 0 && s.texts == nil {
+		s.texts = make([]string, len(s.rows))
+		for i := range s.rows {
+			s.texts[i] = haystack(&s.rows[i])
+		}
+	}
+	order := make([]int, 0, len(s.rows))
+	for i := range s.rows {
+		text := ""
+		if s.texts != nil {
+			text = s.texts[i]
+		}
+		if q.fits(&s.rows[i], text) {
+			order = append(order, i)
+		}
+	}
+	s.nest(s.sorted(order))
+}
+
+// sorted orders rows as ls does.
+func (s *sessions) sorted(order []int) []int {
+	by := place.Orders[s.filter.order]
+	if by == place.OrderWhen {
+		return order // as they are
+	}
+	rows := make([]treeline.Row, len(order))
+	at := make(map[string]int, len(order))
+	for i, k := range order {
+		rows[i] = s.rows[k]
+		at[s.rows[k].Path] = k
+	}
+	for i, r := range place.Sort(rows, by) {
+		order[i] = at[r.Path]
+	}
+	return order
+}
+
+// nest puts forks below their parents. Sub-agents whose session is in the list are counted there.
+func (s *sessions) nest(order []int) {
+	parents := s.parents
+	in := make([]bool, len(s.rows))
+	for _, i := range order {
+		in[i] = true
+	}
+	folded := func(i int) bool { return parents[i] >= 0 && in[parents[i]] && s.rows[i].IsTask() }
+	children, tasks := map[int][]int{}, map[int]int{}
+	var roots []int
+	for _, i := range order {
+		switch p := parents[i]; {
+		case folded(i):
+			tasks[p]++
+		case p >= 0 && in[p] && !folded(p):
+			children[p] = append(children[p], i)
+		default:
+			roots = append(roots, i)
+		}
+	}
+	var stack []item
+	for _, root := range roots {
+		stack = append(stack[:0], item{row: root})
+		for len(stack) > 0 {
+			at := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			at.tasks = tasks[at.row]
+			s.shown = append(s.shown, at)
+			for _, c := range slices.Backward(children[at.row]) {
+				stack = append(stack, item{row: c, depth: at.depth + 1})
+			}
+		}
+	}
+}
+
+// selected is the path under the cursor.
+func (s *sessions) selected() string {
+	if s.at < len(s.shown) {
+		return s.rows[s.shown[s.at].row].Path
+	}
+	return ""
+}
+
+// reselect puts the cursor on a session again. At the first row it stays there: that is the newest.
+func (s *sessions) reselect(path string) {
+	if s.at == 0 {
+		return
+	}
+	if i := slices.IndexFunc(s.shown, func(x item) bool { return s.rows[x.row].Path == path }); i >= 0 {
+		s.top += i - s.at
+		s.at = i
+	}
+}
+
+// Typing implements look.Typist.
+func (s *sessions) Typing() bool { return s.typing }
+
+// press takes a key while the filter is typed.
+func (s *sessions) press(msg tea.KeyPressMsg) tea.Cmd {
+	if k, ok := look.Press(s.Keys(), msg); ok && beside(msg) {
+		return k.Run()
+	}
+	if s.line.key(msg) {
+		return s.typed()
+	}
+	return nil
+}
+
+// typed applies what was typed. The list of an archive is asked for again, a moment after the last key.
+func (s *sessions) typed() tea.Cmd {
+	if s.filter.text == s.line.String() {
+		return nil
+	}
+	s.filter.text = s.line.String()
+	return s.filtered()
+}
+
+// filtered applies a filter that has changed.
+func (s *sessions) filtered() tea.Cmd {
+	s.at, s.top = 0, 0
+	if !s.Store.Paged() {
+		s.narrow()
+		return nil
+	}
+	s.pages = pages{stamp: s.pages.stamp + 1}
+	s.loading = true
+	stamp, q := s.pages.stamp, s.filter.read(s.now())
+	return tea.Tick(debounce, func(time.Time) tea.Msg { return s.list(s.ctx, &q, stamp, "")() })
+}
+
+// Title implements look.Screen.
+func (s *sessions) Title() (left, right string) {
+	left = "treeline"
+	if s.Pick {
+		left = "treeline · pick a session"
+	}
+	if !s.loaded {
+		return left, ""
+	}
+	total := len(s.rows) - s.tasks
+	if s.pages.total > 0 {
+		total = s.pages.total
+	}
+	right = wire.Count(total, "session", "sessions")
+	if !s.filter.none() && s.pages.total == 0 {
+		right = wire.Number(int64(len(s.shown))) + " of " + right
+	}
+	return left, right + " · " + wire.Count(len(s.agents), "agent", "agents")
+}
+
+// target is the session under the cursor.
+func (s *sessions) target() (look.Target, bool) {
+	if s.at >= len(s.shown) {
+		return look.Target{}, false
+	}
+	r := &s.rows[s.shown[s.at].row]
+	return look.Target{Path: r.Path, ID: string(r.ID), Agent: r.Dialect.Name(), Title: r.Heading(), Ref: reference(r)}, true
+}
+
+// reference is what a command line calls a session: the beginning of its id or, without one, its file.
+func reference(r *treeline.Row) string {
+	if r.Short != "" {
+		return wire.ShellLine("", nil, []string{r.Short})
+	}
+	return wire.ShellLine("", nil, []string{r.Path})
+}
+
+// open opens the session under the cursor, or picks it.
+func (s *sessions) open(context bool) tea.Cmd {
+	t, ok := s.target()
+	switch {
+	case !ok:
+		return nil
+	case s.Pick && !s.Entries:
+		return look.Send(pick{Choice{Path: t.Path, ID: t.ID}})
+	}
+	s.typing = false // after the way back, keys are actions
+	return look.Send(look.Open{Path: t.Path, Context: context})
+}

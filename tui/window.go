@@ -1,0 +1,75 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline/tui/look"
+)
+
+// window is the part of a list that is shown, and the item under the cursor.
+type window struct {
+	at, top int
+	// shown is how many items the last frame had room for.
+	shown int
+}
+
+// fit makes the cursor visible among n items with room for some, and gives the items to draw.
+func (w *window) fit(n, room int) (from, to int) {
+	w.shown = max(room, 1)
+	w.at = max(min(w.at, n-1), 0)
+	w.top = max(min(w.top, w.at, n-w.shown), w.at-w.shown+1, 0)
+	return w.top, min(w.top+w.shown, n)
+}
+
+// move moves the cursor.
+func (w *window) move(by, n int) { w.at = max(min(w.at+by, n-1), 0) }
+
+// scroll moves the list under the mouse wheel. The cursor stays in sight.
+func (w *window) scroll(by, n int) {
+	w.top = max(min(w.top+by, n-w.shown), 0)
+	w.at = max(min(w.at, w.top+w.shown-1, n-1), min(w.top, n-1), 0)
+}
+
+// keys are the movements in a list of n items. Each runs after, too, if it is set.
+func (w *window) keys(n func() int, after func() tea.Cmd) []look.Key {
+	by := func(step func() int) func() tea.Cmd {
+		return func() tea.Cmd {
+			w.move(step(), n())
+			if after != nil {
+				return after()
+			}
+			return nil
+		}
+	}
+	const end = 1 << 30
+	return []look.Key{
+		{Keys: []string{"j", "down", "ctrl+n"}, Help: "down", Run: by(func() int { return 1 })},
+		{Keys: []string{"k", "up", "ctrl+p"}, Help: "up", Run: by(func() int { return -1 })},
+		{Keys: []string{"pgdown", "ctrl+d", "space"}, Help: "a page down", Run: by(func() int { return w.shown })},
+		{Keys: []string{"pgup", "ctrl+u"}, Help: "a page up", Run: by(func() int { return -w.shown })},
+		{Keys: []string{"g", "home"}, Help: "to the first", Run: by(func() int { return -end })},
+		{Keys: []string{"G", "end"}, Help: "to the last", Run: by(func() int { return end })},
+	}
+}
+
+// mouse takes an event of the mouse over items of so many lines each; first is the line of the first one. It reports
+// whether the item that was under the cursor already was clicked.
+func (w *window) mouse(msg tea.MouseMsg, n, first, lines int) (again bool) {
+	m := msg.Mouse()
+	switch msg.(type) {
+	case tea.MouseWheelMsg:
+		const step = 3
+		if m.Button == tea.MouseWheelDown {
+			w.scroll(step, n)
+		} else if m.Button == tea.MouseWheelUp {
+			w.scroll(-step, n)
+		}
+	case tea.MouseClickMsg:
+		i := w.top + (m.Y-first)/lines
+		if m.Button != tea.MouseLeft || m.Y < first || i >= min(n, w.top+w.shown) {
+			return false
+		}
+		again, w.at = i == w.at, i
+	}
+	return again
+}

@@ -2,15 +2,22 @@ package treeline
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/session"
 )
+
+// What the index beside an archive answers, so that no list of all logs is made.
 
 // findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant.
 func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, err error) {
-	project := func() (string, error) { return s.archivedProject(ctx, source) }
+	project := func() (string, error) { return s.ProjectHere(ctx, source) }
 	var rows []Row
 	if before, last := place.Last(ref); last {
 		dir, err := project()
@@ -23,7 +30,7 @@ func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, 
 		project = func() (string, error) { return dir, nil }
 	} else {
 		// Ids are mostly hex digits, and people type them in either case.
-		rows, err = s.LookUp(ctx, find.Keys{Prefixes: []string{ref, strings.ToLower(ref), strings.ToUpper(ref)}})
+		rows, err = s.LookUp(ctx, find.Keys{Prefixes: spellings(ref)})
 		if err != nil {
 			return Row{}, err
 		}
@@ -32,17 +39,34 @@ func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, 
 	return s.FindAmong(rows, source, ref, project)
 }
 
-// archivedProject is place.Machine.Project for the sessions of a source in an archive. The index is asked about each directory that
-// may be the project, the nearest first.
-func (s *Store) archivedProject(ctx context.Context, source string) (dir string, err error) {
+// spellings are how an id that begins with a text may be spelled.
+func spellings(ref string) []string { return []string{ref, strings.ToLower(ref), strings.ToUpper(ref)} }
+
+// ProjectHere is place.Machine.Project for the sessions of a source ("" for all) in an archive with an index of its own; see Paged. The
+// index is asked about each directory that may be the project, the nearest first.
+func (s *Store) ProjectHere(ctx context.Context, source string) (dir string, err error) {
+	return s.nearest(func(dir string) (bool, error) {
+		p, err := s.Page(ctx, Filter{Source: source, CWD: dir}, PageOptions{Limit: 1})
+		return len(p.Rows) > 0, err
+	})
+}
+
+// RunsProjectHere is ProjectHere as if each run were a session.
+func (s *Store) RunsProjectHere(ctx context.Context) (string, error) {
+	return s.nearest(func(dir string) (bool, error) {
+		p, err := s.find.Runs(ctx, RunPageOptions{CWD: dir, Limit: 1})
+		return len(p.Runs) > 0, err
+	})
+}
+
+// nearest gives the first directory that may be the project and has what is asked for.
+func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err error) {
 	none := func(func(string) bool) {}
-	dir = s.ProjectAmong(none, func(dir string) bool {
-		if err != nil {
-			return true
+	dir = s.ProjectAmong(none, func(dir string) (found bool) {
+		if err == nil {
+			found, err = has(dir)
 		}
-		var p Page
-		p, err = s.Page(ctx, Filter{Source: source, CWD: dir}, PageOptions{Limit: 1})
-		return err != nil || len(p.Rows) > 0
+		return found || err != nil
 	})
 	return dir, err
 }
@@ -68,4 +92,78 @@ func (s *Store) newest(ctx context.Context, f Filter, before int) (rows []Row, e
 			return rows, nil
 		}
 	}
+}
+
+// RunPage is a part of the runs in an archive.
+type RunPage struct {
+	Rows []RunRow
+	// Next is what RunPageOptions.After of the next page is; "" if there is none.
+	Next string
+	// Total is how many runs all pages have, -1 if there are more than TotalMost.
+	Total int
+}
+
+// RunPageOptions say which runs of an archive are wanted.
+type RunPageOptions = find.RunOptions
+
+// RunPage gives a part of the runs in an archive with an index of its own (see Paged), the newest first. It costs no more than the page.
+func (s *Store) RunPage(ctx context.Context, opt RunPageOptions) (page RunPage, err error) {
+	found, err := s.find.Runs(ctx, opt)
+	if err != nil {
+		return page, err
+	}
+	page = RunPage{Rows: make([]RunRow, len(found.Runs)), Next: found.Next, Total: found.Total}
+	for i := range found.Runs {
+		page.Rows[i] = RunRow{Path: found.Runs[i].Path, Log: found.Runs[i].Log, Short: found.Runs[i].Short}
+	}
+	return page, s.runs.Look(ctx, page.Rows)
+}
+
+// archivedRuns is Runs for an archive.
+func (s *Store) archivedRuns(ctx context.Context, opt RunListOptions) ([]RunRow, error) {
+	page, err := s.RunPage(ctx, RunPageOptions{Session: opt.Session, CWD: opt.CWD})
+	if opt.Session != "" {
+		page.Rows = slices.DeleteFunc(page.Rows, func(r RunRow) bool { return r.Err != nil })
+	}
+	return page.Rows, err
+}
+
+// findArchivedRun is FindRun for an archive.
+func (s *Store) findArchivedRun(ctx context.Context, ref string) (RunRow, error) {
+	source, name := s.SplitSource(ref)
+	before, last := place.Last(name)
+	opt := RunPageOptions{Limit: min(before, 100) + 10}
+	if !last {
+		opt = RunPageOptions{Prefixes: spellings(name)}
+	}
+	for rows := []RunRow(nil); ; {
+		page, err := s.RunPage(ctx, opt)
+		if err != nil {
+			return RunRow{}, err
+		}
+		rows = append(rows, page.Rows...)
+		row, err := s.runs.FindAmong(rows, ref)
+		if opt.After = page.Next; !errors.Is(err, runs.ErrNoRun) || page.Next == "" || !last && source == "" {
+			return row, err
+		}
+	}
+}
+
+// sessionsWithRuns gives the ids of the sessions that have runs.
+func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool, err error) {
+	with = map[session.ID]bool{}
+	if s.Paged() {
+		page, err := s.find.Runs(ctx, RunPageOptions{})
+		if !errors.Is(err, index.ErrNone) {
+			for i := range page.Runs {
+				with[session.ID(page.Runs[i].Header.SessionID)] = true
+			}
+			return with, err
+		}
+	}
+	list, err := s.runs.List(ctx, RunListOptions{})
+	for i := range list {
+		with[session.ID(list[i].Header.SessionID)] = true
+	}
+	return with, err
 }

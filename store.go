@@ -86,6 +86,23 @@ func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (inde
 // LookUp gives the sessions that any of the keys names. In an archive with an index of its own it costs no more than these.
 func (s *Store) LookUp(ctx context.Context, k find.Keys) ([]Row, error) { return s.find.LookUp(ctx, k) }
 
+// Kin gives sessions and those that they depend on; see find.KinOptions.
+func (s *Store) Kin(ctx context.Context, rows []Row, opt find.KinOptions) ([]Row, error) {
+	return s.find.Kin(ctx, rows, opt)
+}
+
+// Each calls take with the sessions that a filter lets through, newest first, some at a time, and with all on which they depend; see
+// find.Finder.Each. The Filter of the options is set, except for Project.
+func (s *Store) Each(ctx context.Context, f Filter, opt find.EachOptions, take func(rows, all []Row) error) error {
+	narrow, err := s.narrow(ctx, f)
+	if err != nil {
+		return err
+	}
+	narrow.Project = opt.Filter.Project
+	opt.Filter = narrow
+	return s.find.Each(ctx, opt, take)
+}
+
 // Projects gives the working directories of the sessions in an archive with an index of its own, in order.
 func (s *Store) Projects(ctx context.Context) ([]string, error) { return s.find.Projects(ctx) }
 
@@ -100,18 +117,17 @@ func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*Se
 // Stats sums up what sessions used. It comes from the catalogue: only logs that changed are read. Forks and copies are not
 // counted twice; see package usage.
 func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
-	rows, err := s.Catalogue(ctx, opt.Refresh)
-	if err != nil {
-		return Stats{}, err
-	}
-	all, narrow := usage.Look(rows), opt.Filter
-	narrow.Since, narrow.Until = time.Time{}, time.Time{} // a session may have messages on both sides of them
-	if rows, err = s.Filter(ctx, rows, narrow); err != nil {
-		return Stats{}, err
-	}
-	return all.Sum(rows, usage.Options{
+	sum := usage.New(usage.Options{
 		By: opt.By, Since: opt.Filter.Since, Until: opt.Filter.Until, Model: opt.Filter.Model, Zone: opt.Zone,
-	}), nil
+	})
+	narrow := opt.Filter
+	narrow.Since, narrow.Until = time.Time{}, time.Time{} // a session may have messages on both sides of them
+	each := find.EachOptions{RefreshOptions: opt.Refresh, Kin: find.KinOptions{Repeats: true}, Since: usage.From(opt.Filter.Since)}
+	err := s.Each(ctx, narrow, each, func(rows, all []Row) error {
+		sum.Add(usage.Look(all), rows)
+		return nil
+	})
+	return sum.Report(), err
 }
 
 // LookAtSources says of each source what is in it.
@@ -134,13 +150,9 @@ func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 		Source: f.Source, CWD: f.CWD, Since: f.Since, Until: f.Until, Model: f.Model, Title: f.Title, Has: f.Has,
 	}
 	if f.Run {
-		list, err := s.runs.List(ctx, RunListOptions{})
+		with, err := s.sessionsWithRuns(ctx)
 		if err != nil {
 			return narrow, err
-		}
-		with := make(map[session.ID]bool, len(list))
-		for i := range list {
-			with[session.ID(list[i].Header.SessionID)] = true
 		}
 		narrow.Only = func(r *Row) bool { return r.ID != "" && with[r.ID] }
 	}
@@ -171,7 +183,7 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
 		return row, err // a source of sessions alone
 	}
-	r, runErr := s.runs.Find(ctx, ref)
+	r, runErr := s.FindRun(ctx, ref)
 	if runErr != nil {
 		return row, err
 	}
@@ -201,12 +213,22 @@ func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOpt
 
 // Runs gives the runs of all places, newest first.
 func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) {
+	if s.Paged() {
+		if rows, err := s.archivedRuns(ctx, opt); !errors.Is(err, index.ErrNone) {
+			return rows, err
+		}
+	}
 	return s.runs.List(ctx, opt)
 }
 
 // FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one, also after an agent and a
 // colon.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
+	if s.Paged() {
+		if row, err := s.findArchivedRun(ctx, ref); !errors.Is(err, index.ErrNone) {
+			return row, err
+		}
+	}
 	return s.runs.Find(ctx, ref)
 }
 

@@ -55,7 +55,7 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 			return nil, err
 		}
 		role := codec.Role(m.JSON)
-		if role == session.RoleSystem && s.tree.Replayed() {
+		if m.Made || role == session.RoleSystem && s.tree.Replayed() {
 			continue
 		}
 		info := s.infoOf(m.Entry, models)

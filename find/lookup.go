@@ -20,14 +20,22 @@ type Keys struct {
 	Files []string
 	// Parents are what sessions name as their parent: ids, and the last parts of paths.
 	Parents []string
+	// Origins are the sessions from which others were converted.
+	Origins []session.ID
+	// Twins are ids, too, but of these a session need not be given whose id no other one has.
+	Twins []session.ID
 }
 
 // LookUp brings the catalogue up to date and gives the sessions that any of the keys names, newest first. Rows with
 // an Err are left out. In an archive it costs no more than these sessions. Short ids are not filled in.
 func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	if f.beside() {
-		if rows, err := f.sharedLookUp(ctx, k); !f.alone(err) {
-			return rows, err
+		err := f.update(ctx, RefreshOptions{})
+		if err == nil {
+			return f.sharedLookUp(ctx, k)
+		}
+		if !f.alone(err) {
+			return nil, err
 		}
 	}
 	wanted := k.set()
@@ -35,27 +43,33 @@ func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	return place.Sort(place.Drop(rows, func(r *place.Row) bool { return r.Err != nil || !wanted.has(r) }), place.OrderWhen), err
 }
 
-// sharedLookUp is LookUp on a shared index.
+// sharedLookUp is LookUp on a shared index, as it is.
 func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) {
-	if err := f.update(ctx, RefreshOptions{}); err != nil {
-		return nil, err
-	}
 	wanted := k.set()
-	var names, ids []string
+	var names []string
 	for _, path := range k.Paths {
 		if name, ok := f.m.ArchivedFolder(path); ok {
 			names = append(names, name)
 		}
 	}
-	for _, id := range k.IDs {
-		ids = append(ids, string(id))
-	}
 	var rows []place.Row
 	known := map[string]bool{}
-	for _, sel := range []index.Selection{{IDs: ids}, {Prefixes: k.Prefixes}, {Names: names}, {Files: k.Files}, {Parents: k.Parents}} {
-		if sel.IDs == nil && sel.Prefixes == nil && sel.Names == nil && sel.Files == nil && sel.Parents == nil {
+	for _, one := range []struct {
+		keys []string
+		sel  func(keys []string) index.Selection
+	}{
+		{idTexts(k.IDs), func(keys []string) index.Selection { return index.Selection{IDs: keys} }},
+		{idTexts(k.Twins), func(keys []string) index.Selection { return index.Selection{IDs: keys, Repeated: true} }},
+		{k.Prefixes, func(keys []string) index.Selection { return index.Selection{Prefixes: keys} }},
+		{names, func(keys []string) index.Selection { return index.Selection{Names: keys} }},
+		{k.Files, func(keys []string) index.Selection { return index.Selection{Files: keys} }},
+		{k.Parents, func(keys []string) index.Selection { return index.Selection{Parents: keys} }},
+		{idTexts(k.Origins), func(keys []string) index.Selection { return index.Selection{Origins: keys} }},
+	} {
+		if len(one.keys) == 0 {
 			continue
 		}
+		sel := one.sel(one.keys)
 		sel.Below, sel.Sessions, sel.Limit = f.m.ArchiveFolder(), true, pageSize
 		err := f.eachShared(ctx, sel, place.Filter{}, func(_ *index.Found, r *place.Row) bool {
 			if !known[r.Path] && r.Err == nil && wanted.has(r) {
@@ -72,16 +86,20 @@ func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) 
 
 // wanted are keys as sets.
 type wanted struct {
-	ids, paths, files, parents map[string]bool
-	prefixes                   []string
+	ids, paths, files, parents, origins map[string]bool
+	prefixes                            []string
 }
 
 func (k *Keys) set() wanted {
-	w := wanted{ids: make(map[string]bool, len(k.IDs)), prefixes: k.Prefixes, paths: setOf(k.Paths), files: setOf(k.Files), parents: setOf(k.Parents)}
-	for _, id := range k.IDs {
-		w.ids[string(id)] = true
+	return wanted{ids: setOf(idTexts(slices.Concat(k.IDs, k.Twins))), prefixes: k.Prefixes, paths: setOf(k.Paths), files: setOf(k.Files),
+		parents: setOf(k.Parents), origins: setOf(idTexts(k.Origins))}
+}
+
+func idTexts(ids []session.ID) (list []string) {
+	for _, id := range ids {
+		list = append(list, string(id))
 	}
-	return w
+	return list
 }
 
 func setOf(list []string) map[string]bool {
@@ -95,7 +113,8 @@ func setOf(list []string) map[string]bool {
 // has reports whether one of the keys is that of a row. Columns of an index may be shorter than what they stand for.
 func (w *wanted) has(r *place.Row) bool {
 	begins := func(prefix string) bool { return strings.HasPrefix(string(r.ID), prefix) }
-	return w.ids[string(r.ID)] || slices.ContainsFunc(w.prefixes, begins) || w.paths[r.Path] || w.files[index.LastPart(r.Path)] || r.Parent != "" && w.parents[index.LastPart(r.Parent)]
+	return w.ids[string(r.ID)] || slices.ContainsFunc(w.prefixes, begins) || w.paths[r.Path] || w.files[index.LastPart(r.Path)] || r.Parent != "" && w.parents[index.LastPart(r.Parent)] ||
+		r.Known != nil && r.Known.Origin != "" && w.origins[string(r.Known.Origin)]
 }
 
 // Projects gives the working directories of the sessions in an archive, in order; those of sessions that are gone may be among them.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/find/snapshot"
+	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -54,7 +56,7 @@ func (m *matcher) search(ctx context.Context, t *target, limit int) ([]Hit, erro
 		return nil, err
 	}
 	if m.s.f.beside() {
-		if m.b, err = snapshotOf(ctx, m.b, t.row.Log); err != nil {
+		if m.b, err = snapshot.Of(ctx, m.b, t.row.Log); err != nil {
 			if errors.Is(err, backend.ErrNotExist) {
 				err = nil // removed meanwhile
 			}
@@ -120,9 +122,7 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	if !errors.Is(err, backend.ErrChanged) {
 		return nil, err
 	}
-	if s, ok := m.b.(*snapshot); ok {
-		m.b = s.Backend
-	}
+	m.b = snapshot.Whole(m.b)
 	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }
 
@@ -279,7 +279,7 @@ func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 func (m *matcher) header(h session.Header) {
 	m.texts = m.texts[:0]
 	h.Title = string(m.rewritten([]byte(h.Title)))
-	headerTexts(h, m.take)
+	texts.Header(h, m.take)
 	found, ok := m.q.Match(m.texts)
 	// The title slot before a header is a record, too: it has given this hit already.
 	if !ok || m.s.opt.Labelled || len(m.hits) > 0 && m.hits[len(m.hits)-1].Entry == "" {
@@ -291,7 +291,7 @@ func (m *matcher) header(h session.Header) {
 // entry matches one entry.
 func (m *matcher) entry(e session.Entry, raw []byte) {
 	o := &m.s.opt
-	if !mayHold(e, o.Fields) {
+	if !texts.MayHold(e, o.Fields) {
 		return
 	}
 	label := m.tree.Label(e.ID)
@@ -303,7 +303,7 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 	if m.log != nil {
 		codec = m.log.Dialect.Codec().EntryCodec
 	}
-	if _, err := entryTexts(codec, e, raw, ownNames(e), nil, m.take); err != nil {
+	if _, err := texts.Entry(codec, e, raw, texts.Own(e), nil, m.take); err != nil {
 		return // an entry that cannot be decoded has no texts
 	}
 	found, ok := m.q.Match(m.texts)

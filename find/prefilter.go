@@ -5,6 +5,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -33,7 +34,7 @@ func (p *prefilter) may(m *matcher, data []byte, at int64) bool {
 	// The title slot and the header are one: their text is the title.
 	if at < p.header {
 		m.texts = m.texts[:0]
-		headerTexts(p.builder.Header(), m.take)
+		texts.Header(p.builder.Header(), m.take)
 		return m.q.Occurs(m.texts)
 	}
 	first := p.builder.Len()
@@ -45,11 +46,11 @@ func (p *prefilter) may(m *matcher, data []byte, at int64) bool {
 		if start < 0 || start+e.Span.Length > int64(len(data)) {
 			return true
 		}
-		if !mayHold(e, m.s.opt.Fields) {
+		if !texts.MayHold(e, m.s.opt.Fields) {
 			continue
 		}
 		m.texts = m.texts[:0]
-		_, err := entryTexts(m.row.Dialect.Codec(), e, data[start:start+e.Span.Length], names{}, nil, m.take)
+		_, err := texts.Entry(m.row.Dialect.Codec(), e, data[start:start+e.Span.Length], texts.Names{}, nil, m.take)
 		if err == nil && m.q.Occurs(m.texts) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/snapshot"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -21,6 +22,7 @@ type reader struct {
 	signer index.Signer
 	skim   session.Skim
 	ids    []idAt
+	room   []byte // see snapshot.Now
 
 	meter *meter
 	job   *job
@@ -53,6 +55,19 @@ func retry[T any](read func() (T, error)) (T, error) {
 
 // once is read without a second try.
 func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, error) {
+	// A database is asked once for a log that is short, as far as is known.
+	if j.shared != nil && (j.known == nil || j.known.Stamp.Size < snapshot.Most) {
+		if r.room == nil {
+			r.room = make([]byte, snapshot.Most)
+		}
+		b, err := snapshot.Now(ctx, j.b, j.log.Name, r.room)
+		if err != nil {
+			return index.Log{Name: j.log.Name}, err
+		}
+		now := *j
+		now.b = b
+		j = &now
+	}
 	l, at, err := r.f.stamp(ctx, j.b, j.log.Name)
 	if err != nil {
 		return l, err

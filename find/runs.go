@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -23,51 +24,10 @@ type Run struct {
 	place.Location
 	Log backend.Log
 	run.Summary
+	// Short is the shortest beginning of the id that no other run's id has. A search does not fill it in.
+	Short string
 
 	source *place.Source
-}
-
-// runTexts gives the texts of a record of a run: what was asked, sent, answered and put out.
-func runTexts(record []byte, take func(query.Field, string)) {
-	body, err := run.Decode(record)
-	if err != nil {
-		return // a record that cannot be decoded has no texts
-	}
-	// Without keys: messages have the same ones in every record.
-	all := func(f query.Field, values ...[]byte) {
-		for _, v := range values {
-			if v != nil {
-				jsonTexts(v, false, nil, func(s string) { take(f, s) })
-			}
-		}
-	}
-	some := func(f query.Field, texts ...string) {
-		for _, t := range texts {
-			if t != "" {
-				take(f, t)
-			}
-		}
-	}
-	switch b := body.(type) {
-	case *run.RunStart:
-		some(query.FieldUser, b.Input.Text)
-		all(query.FieldUser, b.Input.Parts)
-	// A request repeats all that was said so far; the roles of its messages are not looked at.
-	case *run.LLMRequest:
-		all(query.FieldOther, b.Input.Messages)
-	case *run.LLMResponse:
-		all(query.FieldAssistant, b.Output.Messages)
-	case *run.ToolOutput:
-		some(query.FieldTool, b.Result)
-	case *run.AgentEvent:
-		all(query.FieldOther, b.Event)
-	case *run.RunStatus:
-		some(query.FieldOther, b.Message)
-	case *run.RunError:
-		some(query.FieldOther, b.Error.Name, b.Error.Message, b.Error.Stack)
-	case *run.RunEnd:
-		some(query.FieldOther, b.Final)
-	}
 }
 
 // runsKey names a place of run logs in the catalogue. No source of sessions has such a name.
@@ -172,7 +132,7 @@ func sign(ctx context.Context, b backend.Backend, at backend.Log, from int64, s 
 		if err != nil {
 			return err
 		}
-		runTexts(r.Data, func(_ query.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
+		texts.Run(r.Data, func(_ query.Field, text string) { s.Add([]byte(text), r.Offset, r.Offset+int64(len(r.Data))) })
 	}
 	return nil
 }
@@ -225,7 +185,7 @@ func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 // runRecord matches one record. The Line of its hit is the record's offset until describeRun counts the lines.
 func (m *matcher) runRecord(row *Run, record []byte, at int64) {
 	m.texts, record = m.texts[:0], m.rewritten(record)
-	runTexts(record, m.take)
+	texts.Run(record, m.take)
 	found, ok := m.q.Match(m.texts)
 	if !ok {
 		return

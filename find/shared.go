@@ -56,9 +56,10 @@ const (
 	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
 	// update goes on where it was.
 	changesMost = 1024
-	// putBytes and putLogs are how much is put in one transaction.
-	putBytes = 4 << 20
-	putLogs  = 64
+	// putKeys and putLogs are how much is put in one transaction: much, since keys that chunks have in common are then put once. A key
+	// takes some 30 bytes of memory meanwhile.
+	putKeys = 1 << 20
+	putLogs = 1024
 	// readersLeast is how many logs are read at once, at least: a reader mostly waits for the database.
 	readersLeast = 4
 	// overtakenMost is how often an update begins again because another program did the same.
@@ -136,19 +137,19 @@ type putter struct {
 	f       *Finder
 	ctx     context.Context
 	updates []index.Update
-	bytes   int
+	keys    int
 	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
 	firsts map[uint64]bool
 }
 
-func (p *putter) add(u index.Update, bytes int) {
-	p.updates, p.bytes = append(p.updates, u), p.bytes+bytes
+func (p *putter) add(u index.Update, keys int) {
+	p.updates, p.keys = append(p.updates, u), p.keys+keys
 }
 
 // full gives what was collected if it is enough for a transaction, otherwise nil.
 func (p *putter) full() (updates []index.Update) {
-	if p.bytes >= putBytes || len(p.updates) >= putLogs {
-		updates, p.updates, p.bytes = p.updates, nil, 0
+	if p.keys >= putKeys || len(p.updates) >= putLogs {
+		updates, p.updates, p.keys = p.updates, nil, 0
 	}
 	return updates
 }
@@ -159,7 +160,7 @@ func (p *putter) flush(mark index.Mark) error {
 		return nil
 	}
 	updates := p.updates
-	p.updates, p.bytes = nil, 0
+	p.updates, p.keys = nil, 0
 	return p.f.shared.Put(p.ctx, mark, updates...)
 }
 
@@ -175,7 +176,7 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 		mu.Lock()
 		defer mu.Unlock()
 		folder, _ := f.m.ArchivedFolder(j.shared.Root.Sessions)
-		size := 0
+		keys := 0
 		switch {
 		case failed != nil || ctx.Err() != nil:
 			return nil
@@ -186,9 +187,9 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			return nil
 		default:
 			for i := range l.Chunks {
-				size += 4*len(l.Chunks[i].Words) + 2*len(l.Chunks[i].Grams)
+				keys += len(l.Chunks[i].Words) + len(l.Chunks[i].Grams)
 			}
-			p.add(index.Update{Source: folder, Put: []index.Log{l}}, size)
+			p.add(index.Update{Source: folder, Put: []index.Log{l}}, keys)
 			if l.Summary.First != 0 && p.firsts != nil {
 				p.firsts[l.Summary.First] = true
 			}
@@ -236,9 +237,10 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	if place.IsRuns(src.Dialect) {
 		r.job = j
 		l, err = retry(func() (index.Log, error) { return r.f.signRun(ctx, j, &r.signer) })
-		l.Summary = index.Summary{Dialect: src.Dialect.Name()}
-		at := l.Stamp.Nanos
-		l.Facts = &index.Facts{Run: true, When: at, Made: index.Unknown, Used: at, Touched: at}
+		if err == nil {
+			l.Summary = index.Summary{Dialect: src.Dialect.Name()}
+			l.Facts, err = r.runFacts(ctx, j.b, &l)
+		}
 	} else {
 		l, err = r.read(ctx, j, src.pathOf(j.log.Name))
 		problem := ""
@@ -293,6 +295,7 @@ func (f *Finder) facts(ctx context.Context, src *source, l *index.Log) {
 	if at, ok := r.Active.Time(); ok {
 		l.Facts.Used = nanos(at)
 	}
+	l.Facts.Touched = max(l.Facts.Touched, l.Facts.Used)
 }
 
 // nanos are the nanoseconds since 1970, as near as an int64 can be.

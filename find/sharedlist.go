@@ -132,7 +132,8 @@ func (f *Finder) selection(ctx context.Context, filter place.Filter) (sel index.
 	}
 	if filter.CWD != "" {
 		// A log that names no directory may belong to it by its folder.
-		sel.CWDs, exact = []string{filter.CWD, f.m.Resolved(filter.CWD), place.Clean(filter.CWD), ""}, false
+		clean := place.Clean(filter.CWD)
+		sel.CWDs, exact = []string{filter.CWD, f.m.Resolved(filter.CWD), clean, clean + "/", ""}, false
 	}
 	if filter.Project != nil {
 		if sel.CWDs == nil {

@@ -105,7 +105,7 @@ func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Q
 		sel := sel
 		sel.Runs, sel.Sessions, sel.Limit = runs, !runs, windowFirst
 		if runs {
-			sel.CWDs, sel.Dialects = nil, nil // the header of a run says it, which is read if something is found
+			sel.Dialects = nil // sources decide
 		}
 		for {
 			list, next, err := s.f.shared.Search(ctx, sel, q)

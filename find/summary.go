@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -111,7 +112,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	t.from, t.to = r.Offset, r.Offset+int64(len(r.Data))
 	if h := t.builder.Header(); headless && h.Raw != nil {
 		t.from = 0 // its title may stand in a record before it
-		headerTexts(h, t.take)
+		texts.Header(h, t.take)
 	}
 	t.entries(before, r)
 	from, ok := t.r.signer.Open()
@@ -153,7 +154,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	skim := &t.r.skim
 	skim.Reset()
 	// An entry that cannot be decoded has no texts.
-	parts, _ := entryTexts(t.codec, e, raw, ownNames(e), skim, t.take)
+	parts, _ := texts.Entry(t.codec, e, raw, texts.Own(e), skim, t.take)
 	// In the bytes: resolving references would mean decoding every message.
 	if t.sum.Has&index.HasBlob == 0 && bytes.Contains(raw, []byte(blob.Prefix)) {
 		t.sum.Has |= index.HasBlob

@@ -15,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
@@ -61,16 +62,16 @@ func checkTexts(t *testing.T, path string, c session.EntryCodec, e session.Entry
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	var texts []query.Text
+	var said []query.Text
 	var signer index.Signer
-	if _, err := entryTexts(c, e, raw, ownNames(e), nil, func(f query.Field, text string) {
-		texts = append(texts, query.Text{Field: f, Text: text})
+	if _, err := texts.Entry(c, e, raw, texts.Own(e), nil, func(f query.Field, text string) {
+		said = append(said, query.Text{Field: f, Text: text})
 		signer.Add([]byte(text), e.Span.Offset, e.Span.End())
-	}); err != nil || len(texts) == 0 {
+	}); err != nil || len(said) == 0 {
 		return 0
 	}
 	sig := &index.Kept{Chunk: signer.Finish()[0]}
-	for _, text := range texts {
+	for _, text := range said {
 		words := strings.Fields(text.Text)
 		for i, w := range words[:min(len(words), 40)] {
 			quote := func(body string) string { return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(body) + `"` }
@@ -84,7 +85,7 @@ func checkTexts(t *testing.T, path string, c session.EntryCodec, e session.Entry
 				if err != nil {
 					continue // nothing is left
 				}
-				if _, ok := q.Match(texts); !ok {
+				if _, ok := q.Match(said); !ok {
 					continue
 				}
 				asked++
@@ -139,7 +140,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, _ = entryTexts(sess.Dialect().Codec().EntryCodec, e, raw, ownNames(e), nil, func(_ query.Field, text string) {
+					_, _ = texts.Entry(sess.Dialect().Codec().EntryCodec, e, raw, texts.Own(e), nil, func(_ query.Field, text string) {
 						if words := strings.Fields(text); len(words) > 0 && want[to+"#"+string(e.ID)] == "" {
 							want[to+"#"+string(e.ID)] = words[0]
 						}

@@ -99,7 +99,7 @@ type Facts struct {
 	// When is the time that lists are ordered by, Made that of creation. Used is when the session was last used: nothing in it
 	// is newer. Touched is the latest of these and of the last change of the log.
 	When, Made, Used, Touched int64
-	// Run: the log is that of a run, which has no summary.
+	// Run: the log is that of a run, which has no summary. ID is the run's, and Parent is its session.
 	Run bool
 	// Problem says why the log could not be read; it has no summary then.
 	Problem string
@@ -161,8 +161,10 @@ type Selection struct {
 	// IDs has the session's id, Names the log's name in the archive, Files the last part of that name. Parents has the parent that
 	// the session names, or its last part if that is a path; see LastPart.
 	IDs, Names, Files, Parents []string
-	// Prefixes has the beginning of the session's id.
-	Prefixes []string
+	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
+	Prefixes, Origins []string
+	// Repeated: sessions whose id no other session has may be left out.
+	Repeated bool
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
 	Since, Until       int64
@@ -203,9 +205,7 @@ type Position struct {
 	// When and Name decide among equals. Name is that of the archive.
 	When int64
 	Name string
-	// Tried means something to the Search that gave the position.
-	Tried int `json:",omitempty"`
-	// Rest too: what is left of an answer.
+	// Rest means something to the Search that gave the position: what is left of an answer.
 	Rest any `json:"-"`
 }
 
@@ -292,7 +292,10 @@ func EncodeLog(l *Log) []byte {
 }
 
 // EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
-const EncodingVersion = catalogueVersion<<8 | sigVersion
+const EncodingVersion = (catalogueVersion<<8|sigVersion)<<8 | factsVersion
+
+// factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
+const factsVersion = 1
 
 // DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
 func DecodeLog(data []byte, chunks int) (Log, error) {

@@ -47,8 +47,8 @@ type Chunk struct {
 	// Sig and Flags hold hashes and no text. Kept asks them.
 	Sig   []byte
 	Flags byte
-	// Words are the keys of words, of phrases and of characters beyond ASCII, Grams the numbers of ASCII trigrams and bigrams, in no order;
-	// see query.Keys. They are there if the Signer lists them. A chunk with too many has none.
+	// Words are the keys of words, of phrases, of rows of five characters and of characters beyond ASCII, Grams the numbers of ASCII trigrams and
+	// bigrams, in no order; see query.Keys. They are there if the Signer lists them. A chunk with too many has none.
 	Words []uint64
 	Grams []uint16
 }
@@ -75,6 +75,7 @@ type Signer struct {
 	seen  keySet                          // all keys
 	words []uint64                        // keys with wordProbes
 	grams []uint64                        // keys with gramProbes
+	longs keySet                          // keys of rows of characters, if they are listed; see word.LongKey
 	ascii [word.Ranks * word.Ranks]uint64 // ASCII trigrams that occur: for the first two characters, bits for the third
 	two   [word.Ranks]uint64              // ASCII bigrams outside of such trigrams: for the first character, bits for the second
 	flags byte
@@ -99,6 +100,7 @@ func (s *Signer) Reset() {
 func (s *Signer) clear() {
 	s.runs.clear()
 	s.seen.clear()
+	s.longs.clear()
 	s.words, s.grams = s.words[:0], s.grams[:0]
 	clear(s.ascii[:])
 	clear(s.two[:])
@@ -158,7 +160,7 @@ func (s *Signer) cut() {
 	}
 	c := Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags}
 	if s.List && size > 0 {
-		c.Words, c.Grams = slices.Concat(s.words, s.grams), s.listGrams()
+		c.Words, c.Grams = slices.Concat(s.words, s.grams, s.longs.list()), s.listGrams()
 	}
 	s.chunks = append(s.chunks, c)
 	s.clear()
@@ -237,6 +239,20 @@ func (s *Signer) addGrams(low []byte) {
 		s.ascii[a*word.Ranks+b] |= 1 << (r & 63)
 		a, b = b, r
 	}
+	if s.List {
+		s.addLongs(low)
+	}
+}
+
+// addLongs adds the rows of word.Long characters of a folded run of ASCII letters and digits.
+func (s *Signer) addLongs(low []byte) {
+	row := uint64(0)
+	for i, c := range low {
+		row = row>>8 | uint64(c)<<(8*(word.Long-1))
+		if i >= word.Long-1 {
+			s.longs.add(word.LongKey(row))
+		}
+	}
 }
 
 // addWords adds every row of neighbouring humps, which begin at these bytes: 36 rows at most, see word.HumpsMost.
@@ -291,6 +307,15 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		return n, -1
 	}
 	s.addWords(low, starts[:hump])
+	if s.List { // the parts of the run that are ASCII
+		for i := 0; i < len(low); i++ {
+			from := i
+			for i < len(low) && low[i] < utf8.RuneSelf {
+				i++
+			}
+			s.addLongs(low[from:i])
+		}
+	}
 	for i := 1; i < len(s.runes); i++ {
 		if i > 1 {
 			s.addGram(s.runes[i-2], s.runes[i-1], s.runes[i])
@@ -334,55 +359,4 @@ func (s *Signer) addSingle(r, last rune) {
 	if last >= 0 {
 		s.addKey(word.PairKey(word.Fold(last), r))
 	}
-}
-
-// keySet is a set of hashes that are not 0.
-type keySet struct {
-	slots []uint64
-	n     int
-}
-
-// has looks at one slot only: true means that the key is in the set, false that add must be asked.
-func (k *keySet) has(key uint64) bool {
-	return len(k.slots) > 0 && k.slots[key&uint64(len(k.slots)-1)] == key
-}
-
-// add says whether the key is new.
-func (k *keySet) add(key uint64) bool {
-	if key == 0 { // an empty slot
-		key = 1
-	}
-	if 2*k.n >= len(k.slots) {
-		k.grow()
-	}
-	mask := uint64(len(k.slots) - 1)
-	for i := key & mask; ; i = (i + 1) & mask {
-		switch k.slots[i] {
-		case key:
-			return false
-		case 0:
-			k.slots[i] = key
-			k.n++
-			return true
-		}
-	}
-}
-
-func (k *keySet) grow() {
-	old := k.slots
-	k.slots, k.n = make([]uint64, max(2*len(old), 1<<12)), 0
-	for _, key := range old {
-		if key != 0 {
-			k.add(key)
-		}
-	}
-}
-
-// clear empties the set. A large table that few keys need is released, since clearing it each time is slow.
-func (k *keySet) clear() {
-	if k.n < 1<<14 && len(k.slots) > 1<<16 {
-		k.slots = nil
-	}
-	clear(k.slots)
-	k.n = 0
 }

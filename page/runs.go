@@ -11,7 +11,7 @@ import (
 // RunsPage is a list of runs.
 type RunsPage struct {
 	Rows []RunRow
-	// Total counts all runs.
+	// Total counts all runs; Uncounted if these are too many.
 	Total int
 	// Session and CWD are what the list was narrowed to; "" for all.
 	Session, CWD string

@@ -13,6 +13,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -66,6 +68,11 @@ func (l *Logs) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	}
 	// A short id is unique among all runs, so it comes before the filter.
 	shorten(rows)
+	return l.narrow(rows, opt), nil
+}
+
+// narrow keeps the rows that options let through, and sorts them.
+func (l *Logs) narrow(rows []Row, opt ListOptions) []Row {
 	here := map[string]bool{"": false} // whether a directory is opt.CWD; asking resolves links
 	rows = slices.DeleteFunc(rows, func(r Row) bool {
 		switch {
@@ -85,7 +92,42 @@ func (l *Logs) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 	sorting.By(rows, func(a, b Row) int {
 		return cmp.Or(b.when().Compare(a.when()), cmp.Compare(b.Header.RunID, a.Header.RunID))
 	})
-	return rows, nil
+	return rows
+}
+
+// lookers is how many logs are looked at together: a database or a server answers several as fast as one.
+const lookers = 8
+
+// Look gives rows what the two ends of their logs say; Path and Log are set.
+func (l *Logs) Look(ctx context.Context, rows []Row) error {
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range min(lookers, len(rows)) {
+		wg.Go(func() {
+			peeker := l.m.NewPeeker()
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(rows) {
+					return
+				}
+				r := &rows[i]
+				at, err := l.m.Locate(r.Path)
+				if r.Err = err; err == nil {
+					r.Log.Name = at.Name
+					r.look(ctx, peeker, at.Backend)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// look fills in the summary, or why there is none.
+func (r *Row) look(ctx context.Context, p *place.Peeker, b backend.Backend) {
+	r.Summary, r.Err = run.Peek(r.Log.Size, func(head, tail int64) (first, last []byte, err error) {
+		return p.Ends(ctx, b, r.Log, head, tail)
+	})
 }
 
 func shorten(rows []Row) {
@@ -126,9 +168,7 @@ func (l *Logs) listSource(ctx context.Context, src place.Source, opt ListOptions
 			}
 		case src.Dialect.Layout().Owns(log.Name):
 			row := Row{Path: src.PathOf(log.Name), Log: log}
-			row.Summary, row.Err = run.Peek(log.Size, func(head, tail int64) (first, last []byte, err error) {
-				return peeker.Ends(ctx, b, log, head, tail)
-			})
+			row.look(ctx, peeker, b)
 			rows = append(rows, row)
 		}
 	}
@@ -157,12 +197,17 @@ func (l *Logs) Holds(ctx context.Context, dir string) bool {
 // Find gives the run that a person named: "@last" (the newest of all), "@last~1" (the one before it), an id, or a unique
 // prefix of one. An agent may stand before it, as in "codelia:@last".
 func (l *Logs) Find(ctx context.Context, ref string) (Row, error) {
-	named := ref
-	source, ref := l.m.SplitSource(ref)
 	rows, err := l.List(ctx, ListOptions{})
 	if err != nil {
 		return Row{}, err
 	}
+	return l.FindAmong(rows, ref)
+}
+
+// FindAmong is Find with the rows of a list, newest first.
+func (l *Logs) FindAmong(rows []Row, ref string) (Row, error) {
+	named := ref
+	source, ref := l.m.SplitSource(ref)
 	before, last := place.Last(ref)
 	var matches []Row
 	var ids []string

@@ -57,6 +57,11 @@ func archived() map[string]string {
 				`{"timestamp":"2026-02-16T10:41:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"rake"}]}}`+"\n",
 			n, id(60+n), cwd, parent)
 	}
+	for n := range 6 {
+		run := fmt.Sprintf("7f1d7b7a-0000-4000-8000-0000000000%02d", n)
+		logs["laptop-00000001/codelia/2026/02/03/"+run+".jsonl"] = fmt.Sprintf(
+			`{"type":"header","schema_version":1,"run_id":%q,"session_id":%q,"started_at":"2026-02-03T12:34:%02d.000Z","runtime":{"cwd":%q}}`+"\n", run, beds, n, []string{"/garden", "/vault"}[n%2])
+	}
 	for n := range 12 {
 		logs[fmt.Sprintf("laptop-00000001/omp/--garden--/old%d.jsonl", n)] = at(head(id(n))+hello(fmt.Sprint("old ", n)), "/garden", "", 10+n)
 	}
@@ -95,7 +100,7 @@ func newArchives(t *testing.T) (paged, whole *team) {
 	if !paged.store.Paged() || whole.store.Paged() {
 		t.Fatal("both servers make their lists in the same way")
 	}
-	for token, n := range map[string]int{"everything": len(archived()) - 1, "reader": len(archived()) - 3 - chain, "south": 1, "nothing": 0} {
+	for token, n := range map[string]int{"everything": len(archived()) - 7, "reader": len(archived()) - 9 - chain, "south": 1, "nothing": 0} {
 		if list := paged.pagesOf(token, "limit=7"); len(list.Sessions) != n {
 			t.Errorf("%d sessions as %s, not %d", len(list.Sessions), token, n)
 		}
@@ -164,12 +169,19 @@ func TestArchiveLists(t *testing.T) {
 				t.Errorf("%s as %s: %d %s, and listed %d %s", key, token, gotCode, got, wantCode, want)
 			}
 		}
-		if token != "everything" {
-			for _, path := range []string{"/api/v1/usage", "/api/v1/sources"} {
-				_, got := paged.as(token, "GET", path, "")
-				if _, want := whole.as(token, "GET", path, ""); got != want {
-					t.Errorf("%s as %s:\n%s\n%s", path, token, got, want)
-				}
+		for _, path := range []string{
+			"/api/v1/usage", "/api/v1/usage?since=2026-02-16T10:15:00Z", "/api/v1/usage?until=2026-02-16T10:15:00Z&by=day", "/api/v1/usage?cwd=/vault",
+			"/api/v1/usage?source=codex", "/usage.csv?since=all", "/usage?since=all", "/api/v1/sources",
+			"/api/v1/runs", "/api/v1/runs?limit=2", "/api/v1/runs?cwd=/garden", "/api/v1/runs?cwd=/vault", "/api/v1/runs?session=" + beds, "/runs",
+			"/api/v1/runs/7f1d7b7a-0000-4000-8000-000000000002", "/api/v1/runs/7f1d7b7a-0000-4000-8000-000000000003",
+		} {
+			if token == "everything" && path == "/api/v1/sources" {
+				continue // it looks at the places themselves
+			}
+			_, got := paged.as(token, "GET", path, "")
+			cursor := regexp.MustCompile(`"next":"[^"]*"`)
+			if code, want := whole.as(token, "GET", path, ""); cursor.ReplaceAllString(got, "") != cursor.ReplaceAllString(want, "") || code != 200 && code != 404 {
+				t.Errorf("%s as %s: %d\n%s\n%s", path, token, code, got, want)
 			}
 		}
 		_, got := paged.as(token, "GET", "/api/v1/search?q=tomatoes", "")

@@ -201,14 +201,12 @@ func (v *viewing) around() error {
 			p.Forks = append(p.Forks, r)
 		}
 	}
-	runs, err := v.s.recent.get(v.Context(), v.s)
+	runs, err := v.runsOf(v.row.ID)
 	if err != nil {
 		return err
 	}
 	for i := range runs {
-		if runs[i].Header.SessionID == string(v.row.ID) && v.row.ID != "" && v.grant.Allows(runs[i].CWD()) {
-			p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
-		}
+		p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
 	}
 	for _, agent := range v.s.opt.Agents {
 		if agent != p.Dialect {

@@ -2,13 +2,16 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
+	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -19,27 +22,62 @@ type runsParams struct {
 	pageParams
 }
 
-// runRows lists runs in the order of pages.
-func (r *request) runRows(opt treeline.RunListOptions) (good []treeline.RunRow, problems []string, err error) {
-	problems = []string{}
-	opt.Problem = func(err error) {
-		if !r.grant.Limited() { // what cannot be read belongs to no project
-			problems = append(problems, err.Error())
+// runList is a part of the runs that the client may see, in the order of pages.
+type runList struct {
+	rows     []treeline.RunRow
+	next     *string
+	total    *int // nil: too many to count
+	problems []string
+}
+
+// runRows lists runs, n at most; 0 is all. In an archive with an index of its own no others are looked at.
+func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err error) {
+	list.problems = []string{}
+	if r.paged() {
+		opt.Limit, opt.TotalMost, opt.Project = n, view.TotalMost, r.archive().May()
+		page, err := r.s.store.RunPage(r.Context(), opt)
+		if errors.Is(err, find.ErrCursor) {
+			err = badCursor()
 		}
+		list.rows = r.goodRuns(page.Rows, &list.problems)
+		if page.Next != "" {
+			list.next = &page.Next
+		}
+		if page.Total >= 0 {
+			list.total = &page.Total
+		}
+		return list, err
 	}
-	rows, err := r.s.store.Runs(r.Context(), opt)
+	rows, err := r.s.store.Runs(r.Context(), treeline.RunListOptions{Session: opt.Session, CWD: opt.CWD, Problem: func(err error) {
+		if !r.grant.Limited() { // what cannot be read belongs to no project
+			list.problems = append(list.problems, err.Error())
+		}
+	}})
+	if err != nil {
+		return list, err
+	}
+	rows = r.goodRuns(rows, &list.problems)
+	sorting.By(rows, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
+	total := len(rows)
+	list.total, list.rows = &total, rows
+	if n > 0 {
+		list.rows, list.next, err = cut(rows, runCursor, n, opt.After)
+	}
+	return list, err
+}
+
+// goodRuns are the runs that can be read and that the client may see.
+func (r *request) goodRuns(rows []treeline.RunRow, problems *[]string) (good []treeline.RunRow) {
 	for _, row := range rows {
 		switch {
 		case row.Err != nil && r.grant.Limited(), !r.grant.Allows(row.CWD()):
-			continue
 		case row.Err != nil:
-			problems = append(problems, row.Path+": "+row.Err.Error())
-			continue
+			*problems = append(*problems, row.Path+": "+row.Err.Error())
+		default:
+			good = append(good, row)
 		}
-		good = append(good, row)
 	}
-	sorting.By(good, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
-	return good, problems, err
+	return good
 }
 
 func runCursor(r *treeline.RunRow) wire.Cursor {
@@ -54,14 +92,10 @@ func listRuns(r *request, p runsParams) (page runPage, err error) {
 	if err != nil {
 		return page, err
 	}
-	rows, problems, err := r.runRows(treeline.RunListOptions{Session: p.Of, CWD: p.CWD})
-	if err != nil {
-		return page, err
-	}
-	part, next, err := cut(rows, runCursor, n, p.Cursor)
-	page = runPage{Runs: make([]wire.Run, len(part)), Next: next, Total: len(rows), Problems: problems}
-	for i := range part {
-		page.Runs[i] = wire.NewRun(part[i])
+	list, err := r.runRows(treeline.RunPageOptions{Session: p.Of, CWD: p.CWD, After: p.Cursor}, n)
+	page = runPage{Runs: make([]wire.Run, len(list.rows)), Next: list.next, Total: list.total, Problems: list.problems}
+	for i := range list.rows {
+		page.Runs[i] = wire.NewRun(list.rows[i])
 	}
 	return page, err
 }
@@ -72,13 +106,13 @@ type runParams struct {
 
 // findRun finds a run by its whole id. Like sessions, runs are found in a list and never by a path.
 func (r *request) findRun(id string) (*treeline.RunRow, error) {
-	rows, _, err := r.runRows(treeline.RunListOptions{})
+	list, err := r.runRows(treeline.RunPageOptions{Prefixes: []string{id}}, 0)
 	if err != nil {
 		return nil, err
 	}
-	for i := range rows {
-		if rows[i].Header.RunID == id {
-			return &rows[i], nil
+	for i := range list.rows {
+		if list.rows[i].Header.RunID == id {
+			return &list.rows[i], nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %.80q", runs.ErrNoRun, id)

@@ -7,13 +7,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/view"
-	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -109,48 +107,4 @@ func search(r *request, p searchParams) (searchResult, error) {
 		return searchResult{}, err
 	}
 	return searchResult{wire.NewSearchResult(res, p.Regexp), problems}, nil
-}
-
-type usageParams struct {
-	By     []string `query:"by" json:"-" doc:"a list of the result: agent, model, project or day; it may be repeated, the default is all"`
-	Source string   `query:"source" json:"-" doc:"the name of a dialect, or the folder of a source"`
-	CWD    string   `query:"cwd" json:"-" doc:"only sessions of that directory"`
-	spanParams
-	Model string `query:"model" json:"-" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
-}
-
-// used sums up what the sessions of a list used.
-func (r *request) used(l *view.List, p usageParams) (sum usage.Report, err error) {
-	opt := usage.Options{Model: p.Model}
-	for _, word := range p.By {
-		if !slices.Contains(usage.Keys, usage.Key(word)) {
-			return sum, bad("the parameter \"by\" must be agent, model, project or day, not %q", word)
-		}
-		opt.By = append(opt.By, usage.Key(word))
-	}
-	if err := r.checkSource(p.Source); err != nil {
-		return sum, err
-	}
-	if opt.Since, opt.Until, err = p.parse(r.s.opt.Clock()); err != nil {
-		return sum, err
-	}
-	// A session may have messages on both sides of a moment: times choose messages, not sessions.
-	narrow := treeline.Filter{Source: p.Source, CWD: p.CWD, Model: p.Model}
-	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.Rows), narrow)
-	if err != nil {
-		return sum, err
-	}
-	return usage.Look(l.Rows).Sum(rows, opt), nil
-}
-
-func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {
-	l, err := r.listing()
-	if err != nil {
-		return stats, err
-	}
-	if r.unchanged(r.s.listTag(l, r)) {
-		return stats, errNotModified
-	}
-	sum, err := r.used(l, p)
-	return wire.NewStats(sum), err
 }

@@ -99,12 +99,13 @@ type Server struct {
 	journal *access.Journal // nil without users
 
 	site   *page.Site
-	recent recent
+	recent view.Recent
 
 	feed     *feed
 	logs     *logs.Logs // nil without an archive
 	list     catalogue
 	projects view.Projects
+	sums     view.Sums
 	docs     documents
 	busy     atomic.Int64 // requests
 	live     atomic.Int64 // clients of events

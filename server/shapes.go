@@ -54,7 +54,7 @@ type (
 	runPage struct {
 		Runs     []wire.Run `json:"runs"`
 		Next     *string    `json:"next"`
-		Total    int        `json:"total"`
+		Total    *int       `json:"total"`
 		Problems []string   `json:"problems"`
 	}
 	// recordPage is a part of a run log, byte for byte as recorded. ended: the log has the end of its run.

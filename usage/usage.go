@@ -24,7 +24,6 @@ package usage
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,9 +42,11 @@ const (
 	Model   Key = "model"   // provider/model, as far as the answers name them
 	Project Key = "project" // the working directory
 	Day     Key = "day"     // 2026-11-15
+	// AgentDay is a day of one agent: the name of the dialect, a zero byte and the day. Groups are in the order of their names.
+	AgentDay Key = "agent and day"
 )
 
-// Keys lists all keys.
+// Keys lists the keys of a report that people read.
 var Keys = []Key{Agent, Model, Project, Day}
 
 // Amount is what some sessions used.
@@ -79,7 +80,7 @@ type Group struct {
 type Report struct {
 	Total  Amount
 	Groups map[Key][]Group
-	// Copies counts the logs that were left out because another one has the same id.
+	// Copies counts the logs that were left out because another one has the same id, of the time that was asked for.
 	Copies int
 }
 
@@ -114,7 +115,7 @@ func Look(rows []place.Row) *Catalogue {
 			continue
 		}
 		other := longest[r.ID]
-		if other != nil && other.Messages >= r.Messages {
+		if other != nil && longer(other, r) {
 			c.copies[r.Path] = true
 			continue
 		}
@@ -126,6 +127,16 @@ func Look(rows []place.Row) *Catalogue {
 	c.forks(rows)
 	c.conversions(rows, longest)
 	return c
+}
+
+// longer reports whether a row counts and not another one with the same messages. It does not depend on the order of rows.
+func longer(a, b *place.Row) bool {
+	return a.Messages > b.Messages || a.Messages == b.Messages && newer(a, b)
+}
+
+// newer decides between equals as lists sort them.
+func newer(a, b *place.Row) bool {
+	return cmp.Or(b.When().Compare(a.When()), strings.Compare(a.Path, b.Path)) < 0
 }
 
 // forks finds the forks that stand for a parent that is not in the list.
@@ -146,7 +157,7 @@ func (c *Catalogue) forks(rows []place.Row) {
 				copied += s.Messages
 			}
 		}
-		if copied > owners[r.Parent].copied {
+		if f := owners[r.Parent]; copied > f.copied || copied > 0 && copied == f.copied && newer(r, f.row) {
 			owners[r.Parent] = fork{r, copied}
 		}
 	}
@@ -166,7 +177,12 @@ func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.
 	for id, list := range converted {
 		old := longest[id]
 		if old == nil {
-			old = slices.MaxFunc(list, func(a, b *place.Row) int { return cmp.Compare(a.Messages, b.Messages) })
+			old = list[0]
+			for _, r := range list[1:] {
+				if longer(r, old) {
+					old = r
+				}
+			}
 		}
 		if old.Known == nil {
 			continue
@@ -188,26 +204,40 @@ func (c *Catalogue) conversions(rows []place.Row, longest map[session.ID]*place.
 
 // Sum sums up some rows of the catalogue. Rows that are not sessions, or of which only the ends were read, do not count.
 func (c *Catalogue) Sum(rows []place.Row, opt Options) Report {
+	s := New(opt)
+	s.Add(c, rows)
+	return s.Report()
+}
+
+// New begins a sum to which rows are added.
+func New(opt Options) *Sum {
 	if opt.By == nil {
 		opt.By = Keys
 	}
 	if opt.Zone == nil {
 		opt.Zone = time.Local
 	}
-	s := summing{opt: opt, groups: map[Key]map[string]*group{}, days: map[int64]string{}}
+	s := &Sum{opt: opt, groups: map[Key]map[string]*group{}, days: map[int64]string{}}
 	for _, key := range opt.By {
 		s.groups[key] = map[string]*group{}
 	}
 	if opt.Model != "" {
 		s.model = place.ModelPattern(opt.Model)
 	}
-	report := Report{Groups: map[Key][]Group{}}
+	return s
+}
+
+// Add adds rows of a catalogue, each of which is added once. The catalogue has all rows that these repeat or that repeat them; see
+// Look.
+func (s *Sum) Add(c *Catalogue, rows []place.Row) {
 	for i := range rows {
 		r := &rows[i]
 		switch {
 		case r.Err != nil || r.Known == nil || !r.Known.Session:
 		case c.copies[r.Path]:
-			report.Copies++
+			if s.wanted(r.When()) {
+				s.copies++
+			}
 		default:
 			until, converted := c.until[r.Path]
 			if !converted {
@@ -216,16 +246,30 @@ func (c *Catalogue) Sum(rows []place.Row, opt Options) Report {
 			s.row(r, c.owners[r.Path], until)
 		}
 	}
-	report.Total = s.total.Amount
-	for _, key := range opt.By {
+}
+
+// Report gives the sum of what was added.
+func (s *Sum) Report() Report {
+	report := Report{Total: s.total.Amount, Groups: map[Key][]Group{}, Copies: s.copies}
+	for _, key := range s.opt.By {
 		report.Groups[key] = s.list(key)
 	}
 	return report
 }
 
-// summing is the state of Sum.
-type summing struct {
+// From is the first moment that counts if Options.Since is the given one: the beginning of its quarter of an hour.
+func From(since time.Time) time.Time {
+	if since.IsZero() {
+		return since
+	}
+	at, _ := (&index.Spell{Quarter: index.QuarterOf(since)}).Start()
+	return at
+}
+
+// Sum is a sum of rows that are added some at a time.
+type Sum struct {
 	opt    Options
+	copies int
 	model  func(string) bool // nil for all models
 	total  group
 	groups map[Key]map[string]*group
@@ -240,7 +284,7 @@ type group struct {
 }
 
 // row adds one session. whole: what it has of its parent counts, too. What is not after the quarter until does not count.
-func (s *summing) row(r *place.Row, whole bool, until int64) {
+func (s *Sum) row(r *place.Row, whole bool, until int64) {
 	s.seen++
 	spells := r.Known.Spells.List()
 	if len(spells) == 0 && s.model == nil {
@@ -276,6 +320,8 @@ func (s *summing) row(r *place.Row, whole bool, until int64) {
 				name = r.CWD
 			case Day:
 				name = s.day(at)
+			case AgentDay:
+				name = r.Dialect.Name() + "\x00" + s.day(at)
 			}
 			g := s.groups[key][name]
 			if g == nil {
@@ -288,12 +334,12 @@ func (s *summing) row(r *place.Row, whole bool, until int64) {
 }
 
 // wanted reports whether the quarter of an hour that begins at a time is within the options.
-func (s *summing) wanted(at time.Time) bool {
+func (s *Sum) wanted(at time.Time) bool {
 	begin := index.QuarterOf(at)
 	return (s.opt.Since.IsZero() || begin >= index.QuarterOf(s.opt.Since)) && (s.opt.Until.IsZero() || at.Before(s.opt.Until))
 }
 
-func (s *summing) add(g *group, messages int, p *index.Spell) {
+func (s *Sum) add(g *group, messages int, p *index.Spell) {
 	g.add(messages, p)
 	if g.last != s.seen {
 		g.last = s.seen
@@ -302,7 +348,7 @@ func (s *summing) add(g *group, messages int, p *index.Spell) {
 }
 
 // day names the day of a quarter of an hour. Formatting a date takes longer than all else.
-func (s *summing) day(at time.Time) string {
+func (s *Sum) day(at time.Time) string {
 	q := index.QuarterOf(at)
 	name, ok := s.days[q]
 	if !ok {
@@ -313,13 +359,13 @@ func (s *summing) day(at time.Time) string {
 }
 
 // list sorts the groups of a key.
-func (s *summing) list(key Key) []Group {
+func (s *Sum) list(key Key) []Group {
 	list := []Group{}
 	for name, g := range s.groups[key] {
 		list = append(list, Group{name, g.Amount})
 	}
 	sorting.By(list, func(a, b Group) int {
-		if key == Day {
+		if key == Day || key == AgentDay {
 			return strings.Compare(a.Name, b.Name)
 		}
 		return cmp.Or(cmp.Compare(b.Cost, a.Cost), cmp.Compare(b.Tokens.Total, a.Tokens.Total), cmp.Compare(b.Messages, a.Messages),

@@ -33,6 +33,9 @@ type Group struct {
 	Amount
 }
 
+// NewGroup gives an amount with its name.
+func NewGroup(name string, a usage.Amount) Group { return Group{Name: name, Amount: newAmount(a)} }
+
 func newAmount(a usage.Amount) Amount {
 	return Amount{Sessions: a.Sessions, Messages: a.Messages, Tokens: Tokens(a.Tokens), Cost: a.Cost}
 }
@@ -46,7 +49,7 @@ func NewStats(r usage.Report) Stats {
 		}
 		out := make([]Group, len(groups))
 		for i, g := range groups {
-			out[i] = Group{Name: g.Name, Amount: newAmount(g.Amount)}
+			out[i] = NewGroup(g.Name, g.Amount)
 		}
 		return &out
 	}

@@ -11,7 +11,7 @@ import (
 
 // Omits implements session.Omitter.
 func (d *reader) Omits(p session.Path) (list []session.Problem) {
-	if why := d.refusal(); why != "" {
+	if why := d.refusal(p.Tree()); why != "" {
 		return []session.Problem{{Line: 1, Kind: session.ProblemRefused, Message: "Gemini CLI does not resume the session: " + why,
 			Advice: "its entries are shown all the same"}}
 	}

@@ -29,7 +29,6 @@ import (
 	"embed"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -49,10 +48,6 @@ type Options struct {
 // Index is the index in a database. It connects when it is used first.
 type Index struct {
 	db *pgdb.DB
-	// waiting is about how many keys were put and not moved to the GIN index.
-	waiting atomic.Int64
-	// more: the last list of changes was full, so more will be put.
-	more atomic.Bool
 }
 
 // Open opens the index in the database at a URL. It makes no connection yet.

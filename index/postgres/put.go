@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -36,19 +35,29 @@ const (
 	sqlForget = `with gone as (delete from treeline_index.log where log = any($1))
 		delete from treeline_index.chunk where log = any($1)`
 
-	// sqlNew inserts nothing if another program has put the log. sqlRenew is for a row that is locked.
+	// sqlNew and sqlChunks insert nothing if another program has put the log. sqlRenew is for a row that is locked.
 	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
-			at, made, used, touched, messages, tokens, cost, models, has, first, parent)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+			at, made, used, touched, messages, tokens, cost, models, has, first, parent, origin)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
 		on conflict (log) do nothing`
 	sqlRenew = `update treeline_index.log set name = $2, source = $3, generation = $4, size = $5, entry = $6, chunks = $7, session = $8, run = $9,
 			id = $10, dialect = $11, cwd = $12, heading = $13, at = $14, made = $15, used = $16, touched = $17, messages = $18, tokens = $19,
-			cost = $20, models = $21, has = $22, first = $23, parent = $24
+			cost = $20, models = $21, has = $22, first = $23, parent = $24, origin = $25
 		where log = $1`
 
 	sqlModels = `insert into treeline_index.model select unnest($1::text[]) on conflict do nothing`
 
 	sqlCut = `delete from treeline_index.chunk where log = $1 and n >= $2`
+
+	sqlNumbers = `select nextval('treeline_index.number') from generate_series(1, $1::integer)`
+
+	sqlChunks = `insert into treeline_index.chunk (log, n, id, start, stop, flags, whole, ids) select * from
+		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])
+		on conflict do nothing`
+
+	sqlSegment = `insert into treeline_index.segment (segment, first, last, bits, chunks, ids) values ($1, $2, $3, $4, $5, $6)`
+
+	sqlBuckets = `insert into treeline_index.posting (segment, bucket, data) select $1, * from unnest($2::integer[], $3::bytea[])`
 )
 
 // Changes implements index.Shared.
@@ -87,7 +96,6 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 			list = append(list, c)
 			from = oldest
 		}
-		x.more.Store(len(list) == most)
 		if len(list) < most {
 			mark = index.Mark(from)
 		}
@@ -141,7 +149,7 @@ func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error
 	case encoding > index.EncodingVersion:
 		return "", fmt.Errorf("%w: the index was made by a newer program", pgdb.ErrSchema)
 	case encoding < index.EncodingVersion:
-		_, err := p.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk, treeline_index.model, treeline_index.mark")
+		_, err := p.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting, treeline_index.model, treeline_index.mark")
 		return "0", err
 	case ahead:
 		_, err := p.Exec(ctx, sqlAdvance, "0", int64(index.EncodingVersion), true)
@@ -163,36 +171,17 @@ func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Updat
 		if err != nil {
 			return err
 		}
-		waiting := x.waiting.Add(keysOf(updates))
-		if waiting > 0 && mark != "" && !x.more.Load() || waiting > waitingMost {
-			x.waiting.Add(-waiting)
-			settle(ctx, p)
+		if hasChunks(updates) {
+			merge(ctx, p)
 		}
 		return nil
 	}))
 }
 
-// waitingMost is how many keys may wait. A key takes about 20 bytes in the list, which has 128 MB.
-const waitingMost = 4_000_000
-
-func keysOf(updates []index.Update) (n int64) {
-	for u := range updates {
-		for l := range updates[u].Put {
-			for _, c := range updates[u].Put[l].Chunks {
-				n += int64(len(c.Words) + len(c.Grams))
-			}
-		}
-	}
-	return n
-}
-
-// settle moves the keys that wait to the GIN index. If it cannot, because only the owner of the index may, searches read the list,
-// and the server moves them when it vacuums the table or when the list is full.
-func settle(ctx context.Context, p *pgdb.Pool) {
-	batch := &pgdb.Batch{}
-	batch.Queue("select set_config('maintenance_work_mem', '256MB', true)") // for the keys of the whole list
-	batch.Queue("select gin_clean_pending_list('treeline_index.chunk_keys')")
-	_ = p.SendBatch(ctx, batch).Close()
+func hasChunks(updates []index.Update) bool {
+	return slices.ContainsFunc(updates, func(u index.Update) bool {
+		return slices.ContainsFunc(u.Put, func(l index.Log) bool { return len(l.Chunks) > 0 })
+	})
 }
 
 // entry is a log to put.
@@ -216,12 +205,19 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	}
 	// In the order of keys, so that no two transactions wait for each other.
 	slices.SortFunc(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
-	known, err := lock(ctx, tx, list)
+	chunks, keys := 0, 0
+	for _, e := range list {
+		chunks += len(e.Chunks)
+		for i := range e.Chunks {
+			keys += len(e.Chunks[i].Words) + len(e.Chunks[i].Grams)
+		}
+	}
+	known, ids, err := lock(ctx, tx, list, chunks)
 	if err != nil {
 		return err
 	}
 	var models []string
-	var chunks [][]any
+	rows := chunkRows{keys: make(pairs, 0, keys)}
 	batch, overtaken := &pgdb.Batch{}, false
 	for _, e := range list {
 		was, there := known[e.log]
@@ -239,7 +235,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 		})
 		models = append(models, texts(e.Summary.Models)...)
 		for n := range e.Chunks {
-			chunks = append(chunks, chunkRow(e.log, keep+n, e.Log, n))
+			rows.add(e.log, keep+n, e.Log, n)
 		}
 	}
 	if len(gone) > 0 {
@@ -248,6 +244,9 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	slices.Sort(models) // as above
 	if models = slices.Compact(models); len(models) > 0 {
 		batch.Queue(sqlModels, models)
+	}
+	if chunks > 0 {
+		rows.queue(batch, ids, &overtaken)
 	}
 	if batch.Len() == 0 {
 		return nil
@@ -258,12 +257,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	if overtaken {
 		return index.ErrOvertaken
 	}
-	if len(chunks) == 0 {
-		return nil
-	}
-	_, err = tx.CopyFrom(ctx, pgdb.Identifier{"treeline_index", "chunk"},
-		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgdb.CopyFromRows(chunks))
-	return err
+	return nil
 }
 
 // stamp is what a row says was read.
@@ -272,27 +266,30 @@ type stamp struct {
 	size       int64
 }
 
-// lock locks the rows that are to be changed.
-func lock(ctx context.Context, tx *pgdb.Tx, list []entry) (map[[16]byte]stamp, error) {
+// lock locks the rows that are to be changed, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
+// server crashes, it loses the index of some logs together with the mark that says that they were read.
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
 	keys := make([][16]byte, len(list))
 	for i := range list {
 		keys[i] = list[i].log
 	}
-	rows, err := tx.Query(ctx, sqlLock, keys)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	known := map[[16]byte]stamp{}
-	for rows.Next() {
+	known = map[[16]byte]stamp{}
+	batch := &pgdb.Batch{}
+	batch.Queue("select set_config('synchronous_commit', 'off', true)")
+	batch.Queue(sqlLock, keys).Query(func(rows *pgdb.Rows) error {
 		var log [16]byte
 		var s stamp
-		if err := rows.Scan(&log, &s.generation, &s.size); err != nil {
-			return nil, err
-		}
-		known[log] = s
-	}
-	return known, rows.Err()
+		err := pgdb.ForEachRow(rows, []any{&log, &s.generation, &s.size}, func() error {
+			known[log] = s
+			return nil
+		})
+		return err
+	})
+	batch.Queue(sqlNumbers, chunks).Query(func(rows *pgdb.Rows) (err error) {
+		ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
+		return err
+	})
+	return known, ids, tx.SendBatch(ctx, batch).Close()
 }
 
 // columns are the arguments of sqlNew and sqlRenew.
@@ -303,33 +300,56 @@ func (e *entry) columns() []any {
 	}
 	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
 		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
-		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First), text(index.LastPart(f.Parent))}
+		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First), text(index.LastPart(f.Parent)), text(string(s.Origin))}
 }
 
-// chunkRow is the row of a chunk. Of a key 32 bits are kept: that two words have the same ones only costs time.
-func chunkRow(log [16]byte, at int, l *index.Log, n int) []any {
+// chunkRows are rows of chunk, column by column, and their keys.
+type chunkRows struct {
+	logs   [][16]byte
+	places []int32
+	starts []int64
+	stops  []int64
+	flags  []int32
+	whole  []bool
+	hashes [][]byte
+	keys   pairs
+}
+
+// add adds a chunk of a log, which is the one at that place in it.
+func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 	c := &l.Chunks[n]
-	words := make([]int32, len(c.Words))
-	for i, w := range c.Words {
-		words[i] = wordKey(w)
-	}
-	grams := make([]int16, len(c.Grams))
-	for i, g := range c.Grams {
-		grams[i] = int16(g)
-	}
-	ids := []byte{}
+	hashes := []byte{}
 	if n < len(l.IDs) {
 		for _, id := range l.IDs[n] {
-			ids = binary.LittleEndian.AppendUint32(ids, id)
+			hashes = binary.LittleEndian.AppendUint32(hashes, id)
 		}
 	}
-	return []any{log, at, c.From, c.To, int(c.Flags), c.All(), ids, distinct(words), grams}
+	r.keys = r.keys.add(c, len(r.logs))
+	r.logs, r.places, r.hashes = append(r.logs, log), append(r.places, int32(at)), append(r.hashes, hashes)
+	r.starts, r.stops = append(r.starts, c.From), append(r.stops, c.To)
+	r.flags, r.whole = append(r.flags, int32(c.Flags)), append(r.whole, c.All())
 }
 
-func wordKey(key uint64) int32 { return int32(uint32(key >> 32)) }
+// queue has the rows inserted, and a segment with their keys. ids has an id for each of them. It sets overtaken if some are there.
+func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
+	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes).Exec(func(tag pgconn.CommandTag) error {
+		*overtaken = *overtaken || tag.RowsAffected() != int64(len(ids))
+		return nil
+	})
+	list, width := invert(r.keys, ids)
+	queueSegment(batch, ids[0], width, ids)
+	queueBuckets(batch, ids[0], list)
+}
 
-// distinct sorts keys and leaves out those that are there twice.
-func distinct[T cmp.Ordered](keys []T) []T {
-	slices.Sort(keys)
-	return slices.Compact(keys)
+// queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
+func queueSegment(batch *pgdb.Batch, number int64, width int, ids []int64) {
+	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
+}
+
+func queueBuckets(batch *pgdb.Batch, segment int64, list []bucket) {
+	numbers, data := make([]int32, len(list)), make([][]byte, len(list))
+	for i := range list {
+		numbers[i], data[i] = list[i].number, list[i].data
+	}
+	batch.Queue(sqlBuckets, segment, numbers, data)
 }

@@ -81,6 +81,12 @@ func (s *statement) selects(sel *index.Selection) {
 	if sel.Prefixes != nil {
 		s.prefixes(sel.Prefixes)
 	}
+	if sel.Origins != nil {
+		s.and(`l.origin = any(%s) and l.origin <> ''`, texts(sel.Origins))
+	}
+	if sel.Repeated {
+		s.and(`exists (select from treeline_index.log o where o.id = l.id and o.log <> l.log and o.session)`)
+	}
 	if sel.Names != nil {
 		s.and(`l.name = any(%s)`, texts(sel.Names))
 	}
@@ -149,6 +155,11 @@ func (s *statement) page(sel *index.Selection) string {
 	return order
 }
 
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
+}
+
 // found makes a log of its row.
 func found(source string, entry []byte, chunks int) (*index.Found, error) {
 	l, err := index.DecodeLog(entry, chunks)
@@ -201,28 +212,38 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 			}
 			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
 		}
-		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
-		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
-			return err
-		}
-		terms := q.TermKeys()
-		n.With = make([]int, len(terms))
-		for i := range terms {
-			var s statement
-			s.selects(&sel)
-			condition := s.keys(&terms[i])
-			if condition == "" {
-				n.With[i] = n.Chunks
-				continue
-			}
-			s.where = append(s.where, "("+condition+" or c.whole)")
-			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
-			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
+		return p.Snapshot(ctx, func(tx *pgdb.Tx) error {
+			sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
+			if err := tx.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
 				return err
 			}
-		}
-		return nil
+			terms := q.TermKeys()
+			n.With = make([]int, len(terms))
+			for i := range terms {
+				if n.With[i], err = countWith(ctx, tx, sel, &terms[i], n.Chunks); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
+	return n, err
+}
+
+// countWith counts the chunks of logs that fit and may have keys, of all that these logs have.
+func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
+	may, err := lookup(ctx, tx, keys)
+	if err == nil {
+		err = may.complete(ctx, tx)
+	}
+	if err != nil || may.all {
+		return all, err
+	}
+	var s statement
+	s.selects(&sel)
+	s.and("c.id = any(%s)", may.ids)
+	const sql = "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+	err = tx.QueryRow(ctx, sql+s.clause(), s.args...).Scan(&n)
 	return n, err
 }
 

@@ -2,17 +2,25 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	store "github.com/treeline-dev/treeline/backend/postgres"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/remote"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/usage"
 )
 
 // stores are three views of one archive: that of a program which reads all logs, that of one with the index beside them, and that of a
@@ -94,5 +102,125 @@ func TestNamed(t *testing.T) {
 	}
 	if _, err := s.paged.Find(t.Context(), "@last~1"); err != nil || found < 50 {
 		t.Errorf("only %d names were found, %v", found, err)
+	}
+}
+
+// Sums are made of some sessions at a time, and are what all at once give: forks of a session that is gone, conversions, and copies on
+// another machine count once.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "stats")
+	a.everything(6)
+	home := t.TempDir()
+	_, err := gen.Machine(home, 6)
+	a.must(err)
+	a.push("two-00000002", home) // copies of the first machine
+	for i := range 6 {
+		// Two have a parent that is gone, two were converted from a session that is gone, two from one that is there.
+		from := []string{`"parentSession":"gone-1"`, `"treelineOrigin":{"session":"gone-2"}`, `"treelineOrigin":{"session":"made-0"}`}[i/2]
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"made-%d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/beds",%s}`+"\n", i, from)
+		for k := range 3 + i {
+			text += fmt.Sprintf(`{"type":"message","id":"m%d","parentId":null,"timestamp":"2026-02-%02dT09:%02d:00.000Z","message":{"role":"user","content":"tomatoes"}}`+"\n", k, 14+k, i)
+		}
+		_, err := a.b.(backend.Mirror).Overwrite(t.Context(), backend.Log{Name: fmt.Sprintf("three-00000003/omp/-p/%d.jsonl", i)}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	local, shared := a.local(), a.shared()
+	all, err := local.Catalogue(t.Context(), find.RefreshOptions{})
+	a.must(err)
+	known := usage.Look(all)
+	close := cmpopts.EquateApprox(0, 1e-6)
+	for _, step := range []int{1, 3, 1000} {
+		for _, since := range []time.Time{{}, time.Date(2026, 2, 16, 9, 7, 0, 0, time.UTC), time.Date(2026, 3, 2, 8, 7, 0, 0, time.UTC)} {
+			opt := usage.Options{Since: since, Zone: time.UTC, By: append(slices.Clone(usage.Keys), usage.AgentDay)}
+			sum, calls := usage.New(opt), 0
+			each := find.EachOptions{Kin: find.KinOptions{Repeats: true}, Since: usage.From(since), Step: step}
+			a.must(shared.Each(t.Context(), each, func(rows, all []place.Row) error {
+				sum.Add(usage.Look(all), rows)
+				if calls++; len(rows) > step {
+					t.Errorf("%d sessions at a time, not %d", len(rows), step)
+				}
+				return nil
+			}))
+			if diff := gocmp.Diff(known.Sum(all, opt), sum.Report(), close); diff != "" || calls == 0 {
+				t.Errorf("%d at a time, since %v (-all at once +so):\n%s", step, since, diff)
+			}
+		}
+	}
+	s := a.opened("/beds")
+	for _, f := range []treeline.Filter{{}, {CWD: "/beds"}, {Source: "claude"}, {Model: "*o*"}, {Since: time.Date(2026, 2, 15, 0, 0, 0, 0, time.UTC)}} {
+		opt := treeline.StatsOptions{Filter: f, Zone: time.UTC}
+		want, err := s.whole.Stats(t.Context(), opt)
+		a.must(err)
+		for _, other := range []*treeline.Store{s.paged, s.client} {
+			got, err := other.Stats(t.Context(), opt)
+			a.must(err)
+			if diff := gocmp.Diff(want, got, close); diff != "" {
+				t.Errorf("%+v (-all logs read +index):\n%s", f, diff)
+			}
+		}
+	}
+}
+
+// Lists of runs are pages of the index, and no other run is looked at.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "runs")
+	for i := range 12 {
+		project := []string{"/garden", "/vault", "/garden/"}[i%3]
+		text := fmt.Sprintf(`{"type":"header","schema_version":1,"run_id":"7f1d7b7a-0000-4000-8000-0000000000%02d","session_id":"s%d","started_at":"2026-02-03T12:34:%02d.000Z","runtime":{"cwd":"%s"}}`+"\n"+
+			`{"type":"run.start","run_id":"x","ts":"2026-02-03T12:35:00.000Z","input":{"type":"text","text":"tomatoes"}}`+"\n", i, i%2, i, project)
+		if i == 5 {
+			text = "no run\n"
+		}
+		name := fmt.Sprintf("box-00000001/codelia/2026/02/03/7f1d7b7a-0000-4000-8000-0000000000%02d.jsonl", i)
+		_, err := a.b.(backend.Mirror).Overwrite(t.Context(), backend.Log{Name: name}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	s := a.opened("/garden")
+	for _, opt := range []treeline.RunListOptions{{}, {Session: "s1"}, {CWD: "/garden"}, {CWD: "/none"}, {Session: "none"}} {
+		want, err := s.whole.Runs(t.Context(), opt)
+		a.must(err)
+		for _, other := range []*treeline.Store{s.paged, s.client} {
+			got, err := other.Runs(t.Context(), opt)
+			a.must(err)
+			list := func(s *treeline.Store, rows []treeline.RunRow) (list []string) {
+				for i := range rows {
+					if rows[i].Err == nil {
+						list = append(list, strings.Join([]string{name(s, rows[i].Path), rows[i].Header.RunID, rows[i].Short, rows[i].CWD(), rows[i].Prompt}, " "))
+					}
+				}
+				return list
+			}
+			if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" {
+				t.Errorf("%+v (-listed +index):\n%s", opt, diff)
+			}
+			if opt.CWD == "" && opt.Session == "" && len(got) != 12 {
+				t.Errorf("%d runs, one of which cannot be read", len(got))
+			}
+		}
+	}
+	for _, ref := range []string{"@last", "@last~3", "@last~50", "7f1d7b7a-0000-4000-8000-000000000003", "7F1D7B7A-0000-4000-8000-000000000004", "7f1d", "none", "codelia:@last~1", "omp:@last"} {
+		want, wantErr := s.whole.FindRun(t.Context(), ref)
+		for _, other := range []*treeline.Store{s.paged, s.client} {
+			if got, err := other.FindRun(t.Context(), ref); (err == nil) != (wantErr == nil) || got.Header.RunID != want.Header.RunID {
+				t.Errorf("%s: %s, %v, want %s, %v", ref, got.Header.RunID, err, want.Header.RunID, wantErr)
+			}
+		}
+	}
+	for _, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		page, err := other.RunPage(t.Context(), treeline.RunPageOptions{Limit: 2, TotalMost: 20})
+		a.must(err)
+		if n := s.box.count("/logs/content"); len(page.Rows) != 2 || page.Next == "" || page.Total != 12 || n > 4 {
+			t.Errorf("%d of %d runs, after %d reads", len(page.Rows), page.Total, n)
+		}
+		next, err := other.RunPage(t.Context(), treeline.RunPageOptions{Limit: 20, After: page.Next, TotalMost: 5})
+		if a.must(err); len(next.Rows) != 10 || next.Next != "" || next.Total != -1 {
+			t.Errorf("then %d of %d runs", len(next.Rows), next.Total)
+		}
+		if _, err := other.RunPage(t.Context(), treeline.RunPageOptions{After: "no"}); !errors.Is(err, find.ErrCursor) {
+			t.Errorf("a wrong cursor: %v", err)
+		}
 	}
 }

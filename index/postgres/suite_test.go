@@ -148,17 +148,19 @@ func (w *whole) Catalogue() *index.Catalogue {
 }
 
 func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int) {
+	keys, err := postgres.KeysOf(w.t.Context(), w.c)
+	w.must(err)
 	for i, l := range logs {
 		sum := sha256.Sum256([]byte(folder + w.of[l] + "/" + l.Name))
-		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, words from treeline_index.chunk where log = $1 order by n", sum[:16])
+		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, id from treeline_index.chunk where log = $1 order by n", sum[:16])
 		w.must(err)
 		for rows.Next() {
 			var k index.Kept
 			var flags int
-			var words []int32
-			w.must(rows.Scan(&k.From, &k.To, &flags, &words))
-			k.Sig = make([]byte, len(words))
-			for _, n := range words {
+			var id int64
+			w.must(rows.Scan(&k.From, &k.To, &flags, &id))
+			k.Sig = make([]byte, len(keys[id]))
+			for _, n := range keys[id] {
 				k.Sig[n>>8] = byte(n)
 			}
 			k.Flags = byte(flags)

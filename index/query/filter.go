@@ -28,7 +28,8 @@ type filter struct {
 	confirm      []uint64 // trigrams of words; asked last, since the key of a word excludes most
 	subs         []filter
 	anys         [][]filter
-	// ascii and wide are the trigrams and the characters of grams in another form; see Keys; wide has the phrases, too.
+	// ascii and wide are the trigrams and the characters of grams in another form; see Keys; wide has the phrases, too, and the rows of
+	// characters that ascii has no trigrams of.
 	ascii []int
 	wide  []uint64
 }
@@ -36,10 +37,10 @@ type filter struct {
 // Keys are what a chunk must have, for an index that can look chunks up by it: all of Words and Grams, and what one of
 // each of Anys asks for. An index that asks for less than this finds chunks that do not match, and loses none.
 type Keys struct {
-	// Words are the keys of words, of phrases, and of characters beyond ASCII; see package word.
+	// Words are the keys of words, of phrases, of rows of five characters, and of characters beyond ASCII; see package word.
 	Words []uint64
-	// Grams are the numbers of ASCII trigrams, see word.ASCIIGram, and word.Bigrams plus those of bigrams. Trigrams of Words are
-	// not among them.
+	// Grams are the numbers of ASCII trigrams, see word.ASCIIGram, and word.Bigrams plus those of bigrams. Trigrams of words and of rows
+	// of five characters are not among them.
 	Grams []int
 	Anys  [][]Keys
 }
@@ -201,11 +202,15 @@ func (f *filter) piece(piece []rune, left, right bool) {
 			f.words = append(f.words, word.Key([]byte(string(run))))
 			grams = &f.confirm
 		}
+		longs := longKeys(run)
+		if !whole {
+			f.wide = append(f.wide, longs...)
+		}
 		for k := 2; k < len(run); k++ {
 			key := word.GramKey(run[k-2], run[k-1], run[k])
 			*grams = append(*grams, key)
 			switch g, ok := word.ASCIIGram(run[k-2], run[k-1], run[k]); {
-			case whole: // the key of the word says more
+			case whole || ok && longs != nil: // the key of the word, or of a row of characters, says more
 			case ok:
 				f.ascii = append(f.ascii, g)
 			default:
@@ -220,4 +225,19 @@ func (f *filter) piece(piece []rune, left, right bool) {
 		}
 		i = j
 	}
+}
+
+// longKeys gives the keys of the rows of five characters in a folded run; nil if it is shorter, or not all of it is ASCII.
+func longKeys(run []rune) (keys []uint64) {
+	row := uint64(0)
+	for i, r := range run {
+		if r >= utf8.RuneSelf {
+			return nil
+		}
+		row = row>>8 | uint64(r)<<(8*(word.Long-1))
+		if i >= word.Long-1 {
+			keys = append(keys, word.LongKey(row))
+		}
+	}
+	return keys
 }

@@ -13,6 +13,7 @@ const (
 	seedSingle uint64 = 0xd6e8feb86659fd93
 	seedPair   uint64 = 0xa0761d6478bd642f
 	seedPhrase uint64 = 0xe7037ed1a0b428db
+	seedLong   uint64 = 0x589965cc75374cc3
 )
 
 // Keys are the same on every machine. Signatures on disk hold them: a change here needs another version of signatures.
@@ -42,6 +43,13 @@ func PairKey(a, b rune) uint64 { return Mix(uint64(a)<<21|uint64(b), seedPair) }
 
 // PhraseKey is the key of two runs with white space between them: the Tail of the first and the Head of the second.
 func PhraseKey(tail, head uint64) uint64 { return Mix(Mix(tail, seedPhrase), head) }
+
+// Long is how many characters of a run LongKey stands for.
+const Long = 5
+
+// LongKey is the key of Long folded ASCII letters and digits in a row, the bytes of chars from the lowest on. Five characters tell far more
+// than the three trigrams in them: these may come from different words.
+func LongKey(chars uint64) uint64 { return Mix(chars, seedLong) }
 
 // Head returns the first three characters of a folded run as a number, which is not 0.
 func Head(run []rune) (n uint64) {

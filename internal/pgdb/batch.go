@@ -14,7 +14,7 @@ type Batch struct{ queued []*Queued }
 type Queued struct {
 	sql  string
 	args []any
-	exec func(pgconn.CommandTag) error
+	read func(*BatchResults) error
 }
 
 // Queue adds a statement.
@@ -25,7 +25,36 @@ func (b *Batch) Queue(sql string, args ...any) *Queued {
 }
 
 // Exec sets what is called with the outcome of the statement, by BatchResults.Close.
-func (q *Queued) Exec(f func(pgconn.CommandTag) error) { q.exec = f }
+func (q *Queued) Exec(f func(pgconn.CommandTag) error) {
+	q.read = func(r *BatchResults) error {
+		tag, err := r.Exec()
+		if err != nil {
+			return err
+		}
+		return f(tag)
+	}
+}
+
+// Query sets what is called with the rows of the statement, by BatchResults.Close.
+func (q *Queued) Query(f func(*Rows) error) {
+	q.read = func(r *BatchResults) error {
+		rows, err := r.Query()
+		if err != nil {
+			return err
+		}
+		err = f(rows)
+		rows.Close()
+		if err != nil {
+			return err
+		}
+		return rows.Err()
+	}
+}
+
+// QueryRow sets what is called with the row of the statement, by BatchResults.Close.
+func (q *Queued) QueryRow(f func(Row) error) {
+	q.read = func(r *BatchResults) error { return f(r.QueryRow()) }
+}
 
 // Len is how many statements there are.
 func (b *Batch) Len() int { return len(b.queued) }
@@ -108,12 +137,11 @@ func (r *BatchResults) Close() error {
 		return r.err
 	}
 	for r.err == nil && r.at < len(r.b.queued) {
-		q := r.b.queued[r.at]
-		tag, err := r.Exec()
-		if err == nil && q.exec != nil {
-			err = q.exec(tag)
+		if read := r.b.queued[r.at].read; read != nil {
+			r.err = read(r)
+		} else {
+			_, r.err = r.Exec()
 		}
-		r.err = err
 	}
 	r.closed = true
 	if r.results != nil {

@@ -19,8 +19,11 @@ type RawBytes []byte
 // errShort: the server sent fewer bytes than the type has.
 var errShort = errors.New("the server sent a value of another length than its type has")
 
-// decode puts a value of a column into what dest points to.
+// decode puts a value of a column into what dest points to. If dest is nil, the value is not wanted.
 func decode(f *pgconn.FieldDescription, data []byte, dest any) error {
+	if dest == nil {
+		return nil
+	}
 	if data == nil {
 		return decodeNull(f, dest)
 	}

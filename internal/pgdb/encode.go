@@ -28,6 +28,8 @@ const (
 // element gives the type of the elements of an array; 0 for what is no array.
 func element(oid uint32) uint32 {
 	switch oid {
+	case 1000:
+		return typeBool
 	case 1001:
 		return typeBytea
 	case 1005:
@@ -90,11 +92,17 @@ func encode(buf []byte, oid uint32, value any) (_ []byte, null bool, err error) 
 		return encodeArray(buf, oid, v)
 	case []string:
 		return encodeArray(buf, oid, v)
+	case []bool:
+		return encodeArray(buf, oid, v)
 	case []int16:
 		return encodeArray(buf, oid, v)
 	case []int32:
 		return encodeArray(buf, oid, v)
 	case []int64:
+		return encodeArray(buf, oid, v)
+	case []int:
+		return encodeArray(buf, oid, v)
+	case []uint32:
 		return encodeArray(buf, oid, v)
 	case []time.Time:
 		return encodeArray(buf, oid, v)
@@ -120,6 +128,8 @@ func encodeKind(buf []byte, oid uint32, v reflect.Value) (_ []byte, null bool, e
 			return append(buf, 1), false, nil
 		}
 		return append(buf, 0), false, nil
+	case v.CanUint() && v.Uint() <= math.MaxInt64:
+		return encodeKind(buf, oid, reflect.ValueOf(int64(v.Uint())))
 	case v.CanInt():
 		n := v.Int()
 		switch {

@@ -12,7 +12,7 @@ import (
 var ErrNoRows = errors.New("no row")
 
 // Row is a row of an answer. Scan puts its columns into what the arguments point to: numbers, strings, bool, time.Time, []byte (a copy), RawBytes,
-// [16]byte, []string, and pointers to these, which are nil for a column without a value.
+// [16]byte, []string, and pointers to these, which are nil for a column without a value. A nil argument leaves a column out.
 type Row interface{ Scan(dest ...any) error }
 
 // Rows are an answer, read row by row. It has a connection until it is closed, or Next has returned false.
@@ -93,6 +93,20 @@ func (o one) Scan(dest ...any) error {
 	}
 	o.rows.Close()
 	return o.rows.err
+}
+
+// ForEachRow reads all rows, each into what dest points to, and calls f after each.
+func ForEachRow(rows *Rows, dest []any, f func() error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // CollectRows reads all rows, each with one.

@@ -41,8 +41,6 @@ type View struct {
 	May func(cwd string) bool
 	// Sessions gives those of some sessions that are shown, each with the parent that it is shown with.
 	Sessions func(ctx context.Context, names []string) (parents map[string]string, err error)
-	// Run reports whether a run is shown.
-	Run func(ctx context.Context, name string) bool
 }
 
 // Row is an operation.
@@ -159,7 +157,10 @@ func (c *Call) asked(x index.Shared, needs bool) (sel index.Selection, q *query.
 	if err != nil {
 		return sel, nil, guard.Refuse(http.StatusBadRequest, "the question: %v", err)
 	}
-	if c.View != nil && !sel.Runs {
+	if c.View != nil {
+		sel.Repeated = false // the other one may be hidden
+	}
+	if c.View != nil {
 		sel.CWDs, err = c.projects(x, sel.CWDs)
 	}
 	return sel, q, err
@@ -183,7 +184,7 @@ func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Fou
 		switch {
 		case c.View == nil:
 		case facts.Run:
-			if !c.View.Run(c.R.Context(), nameOf(&l)) {
+			if !c.View.May(facts.CWD) {
 				continue
 			}
 		default:
@@ -209,12 +210,13 @@ func (c *Call) shown(list []index.Found, sel *index.Selection) (seen []index.Fou
 func nameOf(l *index.Found) string { return l.Source + "/" + l.Name }
 
 // mayKnow reports whether the caller may know the name of a log.
-func (c *Call) mayKnow(name string, run bool) (bool, error) {
-	switch {
-	case c.View == nil:
+func (c *Call) mayKnow(x index.Shared, name string, run bool) (bool, error) {
+	if c.View == nil {
 		return true, nil
-	case run:
-		return c.View.Run(c.R.Context(), name), nil
+	}
+	if run {
+		list, err := x.Select(c.R.Context(), index.Selection{Runs: true, Names: []string{name}, Limit: 1})
+		return len(list) > 0 && c.View.May(list[0].Facts.CWD), err
 	}
 	seen, err := c.View.Sessions(c.R.Context(), []string{name})
 	return len(seen) > 0, err
@@ -238,11 +240,7 @@ func (c *Call) page(sel *index.Selection) page {
 	if sel.Limit <= 0 || sel.Limit > protocol.LogsMost {
 		sel.Limit = protocol.LogsMost
 	}
-	p := page{c: c, sel: sel, want: sel.Limit}
-	if c.View != nil && sel.Runs {
-		sel.Limit = max(sel.Limit, lookMost) // the index does not know the project of a run, so most may be hidden
-	}
-	return p
+	return page{c: c, sel: sel, want: sel.Limit}
 }
 
 // on has the page go on after a position. Each step looks at more logs: many are hidden.
@@ -326,7 +324,7 @@ func search(c *Call, x index.Shared) error {
 			return p.send(nil)
 		}
 		// The name of the log where a page ends is told.
-		if known, err := c.mayKnow(next.Name, sel.Runs); known || err != nil {
+		if known, err := c.mayKnow(x, next.Name, sel.Runs); known || err != nil {
 			if err != nil {
 				return err
 			}
@@ -387,9 +385,9 @@ func ids(c *Call, x index.Shared) error {
 		return err
 	}
 	list := []protocol.IDs{}
-	known, err := c.mayKnow(name, false)
+	known, err := c.mayKnow(x, name, false)
 	if err == nil && !known {
-		known, err = c.mayKnow(name, true)
+		known, err = c.mayKnow(x, name, true)
 	}
 	if err != nil {
 		return err

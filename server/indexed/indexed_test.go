@@ -27,8 +27,20 @@ func (w *windows) Search(context.Context, index.Selection, *query.Query) ([]inde
 	if w.asked++; w.asked%3 == 0 {
 		project = "garden"
 	}
-	l := index.Found{Source: "box-00000001/codelia", Log: index.Log{Name: fmt.Sprint(project, w.asked), Facts: &index.Facts{Run: true, Used: int64(-w.asked)}}}
+	l := index.Found{Source: "box-00000001/codelia", Log: index.Log{Name: fmt.Sprint(project, w.asked), Facts: &index.Facts{Run: true, CWD: "/" + project, Used: int64(-w.asked)}}}
 	return []index.Found{l}, l.PositionOf(index.OrderUsed), nil
+}
+
+func (w *windows) Select(_ context.Context, s index.Selection) ([]index.Found, error) {
+	project := "/vault"
+	if strings.Contains(s.Names[0], "garden") {
+		project = "/garden"
+	}
+	return []index.Found{{Log: index.Log{Facts: &index.Facts{Run: true, CWD: project}}}}, nil
+}
+
+func (w *windows) Values(context.Context, index.Value, []string) ([]string, error) {
+	return []string{"/garden", "/vault"}, nil
 }
 
 // A page for a limited caller goes on until it ends at a log that the caller may see.
@@ -46,7 +58,7 @@ func TestEnds(t *testing.T) {
 		err := row.Do(&indexed.Call{
 			Call: &logs.Call{W: w, R: r}, Logs: l, Root: "postgres://host/db/",
 			Index: func(context.Context, bool) (index.Shared, error) { return x, nil },
-			View:  &indexed.View{Run: func(_ context.Context, name string) bool { return strings.Contains(name, "garden") }},
+			View:  &indexed.View{May: func(cwd string) bool { return cwd == "/garden" }},
 		})
 		var page protocol.Page
 		if err == nil {

@@ -7,11 +7,11 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/find"
-	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -25,8 +25,8 @@ type Archive struct {
 	Grant *access.Grant
 }
 
-// may decides by the working directory; nil lets all through.
-func (a Archive) may() func(cwd string) bool {
+// May decides by the working directory; nil lets all through.
+func (a Archive) May() func(cwd string) bool {
 	if !a.Grant.Limited() {
 		return nil
 	}
@@ -43,14 +43,14 @@ type Part struct {
 	Total int
 }
 
-// totalMost is up to how many sessions a page is told how many there are.
-const totalMost = 10_000
+// TotalMost is up to how many sessions or runs a page is told how many there are.
+const TotalMost = 10_000
 
 // Page gives a page of the sessions that a filter lets through. below: the list has their forks and sub-agents, too.
 func (a Archive) Page(ctx context.Context, f treeline.Filter, opt treeline.PageOptions, below bool) (Part, error) {
 	var problems []string
 	opt.Problem = func(err error) { problems = append(problems, err.Error()) }
-	opt.Filter.Project, opt.Total, opt.TotalMost = a.may(), !a.Grant.Limited(), totalMost
+	opt.Filter.Project, opt.Total, opt.TotalMost = a.May(), !a.Grant.Limited(), TotalMost
 	page, err := a.Store.Page(ctx, f, opt)
 	if err != nil {
 		return Part{}, err
@@ -138,85 +138,45 @@ func (a Archive) key(r *place.Row) string {
 	return longKey(r)
 }
 
-const (
-	// roundsMost and kinMost bound how far, and for how many sessions, sub-agents are looked for.
-	roundsMost = 32
-	kinMost    = 5000
-)
-
-// kin collects the sessions that some sessions depend on.
-type kin struct {
-	a     Archive
-	below bool
-	rows  []place.Row
-	known map[string]bool // paths of the rows
-	asked map[string]bool // keys that were looked up
-}
-
-// list makes a list of rows and what they depend on.
+// list makes a list of rows and what they depend on. What a limited client may see depends on all ancestors, what others see on the
+// parent alone.
 func (a Archive) list(ctx context.Context, rows []place.Row, below bool) (*List, error) {
-	k := kin{a: a, below: below, known: map[string]bool{}, asked: map[string]bool{}}
-	for round, fresh := 0, rows; len(fresh) > 0; round++ {
-		var next []place.Row
-		for i := range fresh {
-			if !k.known[fresh[i].Path] {
-				k.known[fresh[i].Path] = true
-				k.rows, next = append(k.rows, fresh[i]), append(next, fresh[i])
-			}
-		}
-		keys, any := k.keys(next, round)
-		if !any {
-			break
-		}
-		var err error
-		if fresh, err = a.Store.LookUp(ctx, keys); err != nil {
-			return nil, err
-		}
+	all, err := a.Store.Kin(ctx, rows, find.KinOptions{Ancestors: a.Grant.Limited(), Below: below})
+	if err != nil {
+		return nil, err
 	}
-	l := &List{long: a.key}
-	if a.Grant.Limited() {
-		l.fill(Rows(k.rows, a.Grant.Allows))
-		l.orphan()
-	} else {
-		l.fill(k.rows)
-	}
+	l := a.listed(all)
 	l.Tag = l.sum()
 	return l, nil
 }
 
-// keys are those of the sessions that rows depend on. any is false if there are none that were not looked up.
-func (k *kin) keys(rows []place.Row, round int) (keys find.Keys, any bool) {
-	ask := func(kind, key string) bool {
-		if key == "" || k.asked[kind+key] {
-			return false
-		}
-		k.asked[kind+key], any = true, true
-		return true
+// listed is a list of rows as far as the client may see them.
+func (a Archive) listed(rows []place.Row) *List {
+	l := &List{long: a.key}
+	if a.Grant.Limited() {
+		l.fill(Rows(rows, a.Grant.Allows))
+		l.orphan()
+	} else {
+		l.fill(rows)
 	}
-	far := round >= roundsMost || len(k.rows) > kinMost
-	for i := range rows {
-		r := &rows[i]
-		if ask("id ", string(r.ID)) { // others with the same id
-			keys.IDs = append(keys.IDs, r.ID)
-		}
-		// What a limited client may see depends on all ancestors, however many; what others see on the parent alone.
-		if round == 0 || k.a.Grant.Limited() {
-			if ask("id ", r.Parent) {
-				keys.IDs = append(keys.IDs, session.ID(r.Parent))
-			}
-			if file := index.LastPart(r.Parent); file != r.Parent && ask("file ", file) {
-				keys.Files = append(keys.Files, file)
-			}
-		}
-		if k.below && !far && (round == 0 || r.IsTask()) {
-			for _, name := range []string{string(r.ID), index.LastPart(r.Path)} {
-				if ask("below ", name) {
-					keys.Parents = append(keys.Parents, name)
-				}
+	return l
+}
+
+// Each calls take with the sessions that a filter lets through, some at a time, and with all on which it depends what of them
+// counts; see package usage. Sessions in which nothing happened since may be left out.
+func (a Archive) Each(ctx context.Context, f treeline.Filter, since time.Time, take func(rows, all []place.Row)) error {
+	kin := find.KinOptions{Repeats: true, Ancestors: a.Grant.Limited()}
+	return a.Store.Each(ctx, f, find.EachOptions{Filter: place.Filter{Project: a.May()}, Kin: kin, Since: since}, func(rows, all []place.Row) error {
+		l := a.listed(all)
+		seen := make([]place.Row, 0, len(rows))
+		for i := range rows {
+			if at, ok := l.ByPath[rows[i].Path]; ok {
+				seen = append(seen, l.Rows[at])
 			}
 		}
-	}
-	return keys, any
+		take(seen, l.Rows)
+		return nil
+	})
 }
 
 // sum is a tag that is made of the rows.

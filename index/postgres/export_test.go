@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// KeysOf gives the keys of each chunk, by its id, as the segments in a database have them.
+func KeysOf(ctx context.Context, c *pgx.Conn) (map[int64][]uint32, error) {
+	const sql = `select s.first, s.bits, p.bucket, p.data from treeline_index.segment s join treeline_index.posting p on p.segment = s.segment
+		order by s.segment, p.bucket`
+	rows, err := c.Query(ctx, sql)
+	if err != nil {
+		return nil, err
+	}
+	keys := map[int64][]uint32{}
+	var first int64
+	var width int
+	var b bucket
+	_, err = pgx.ForEachRow(rows, []any{&first, &width, &b.number, &b.data}, func() error {
+		return b.runs(first, width, func(r run) bool {
+			for _, id := range r.ids(nil) {
+				keys[id] = append(keys[id], r.key)
+			}
+			return true
+		})
+	})
+	return keys, err
+}
+
+// MergeAt is how many segments of about the same size there are at most, and one.
+const MergeAt = mergeAt

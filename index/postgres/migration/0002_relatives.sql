@@ -1,9 +1,0 @@
--- Sessions are looked up by what names them: by their id, by the last part of their name, and by the parent that they name.
-
-alter table treeline_index.log add column parent text collate "C" not null default ''; -- its last part, if it is a path
-create index log_parent on treeline_index.log (parent) where parent <> '';
-create index log_session on treeline_index.log (id);
-create index log_file on treeline_index.log (substring(name from '[^/]*$'));
-
--- The parents of logs that were put before are not known. All are read again.
-truncate treeline_index.log, treeline_index.chunk, treeline_index.model, treeline_index.mark;

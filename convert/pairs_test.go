@@ -21,7 +21,7 @@ var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude"
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
-	rounds := 8
+	rounds := 4
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 1000
 	}

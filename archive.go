@@ -17,7 +17,7 @@ import (
 
 // findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant.
 func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, err error) {
-	project := func() (string, error) { return s.archivedProject(ctx, source) }
+	project := func() (string, error) { return s.ProjectHere(ctx, source) }
 	var rows []Row
 	if before, last := place.Last(ref); last {
 		dir, err := project()
@@ -42,17 +42,31 @@ func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, 
 // spellings are how an id that begins with a text may be spelled.
 func spellings(ref string) []string { return []string{ref, strings.ToLower(ref), strings.ToUpper(ref)} }
 
-// archivedProject is place.Machine.Project for the sessions of a source in an archive. The index is asked about each directory that
-// may be the project, the nearest first.
-func (s *Store) archivedProject(ctx context.Context, source string) (dir string, err error) {
+// ProjectHere is place.Machine.Project for the sessions of a source ("" for all) in an archive with an index of its own; see Paged. The
+// index is asked about each directory that may be the project, the nearest first.
+func (s *Store) ProjectHere(ctx context.Context, source string) (dir string, err error) {
+	return s.nearest(func(dir string) (bool, error) {
+		p, err := s.Page(ctx, Filter{Source: source, CWD: dir}, PageOptions{Limit: 1})
+		return len(p.Rows) > 0, err
+	})
+}
+
+// RunsProjectHere is ProjectHere as if each run were a session.
+func (s *Store) RunsProjectHere(ctx context.Context) (string, error) {
+	return s.nearest(func(dir string) (bool, error) {
+		p, err := s.find.Runs(ctx, RunPageOptions{CWD: dir, Limit: 1})
+		return len(p.Runs) > 0, err
+	})
+}
+
+// nearest gives the first directory that may be the project and has what is asked for.
+func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err error) {
 	none := func(func(string) bool) {}
-	dir = s.ProjectAmong(none, func(dir string) bool {
-		if err != nil {
-			return true
+	dir = s.ProjectAmong(none, func(dir string) (found bool) {
+		if err == nil {
+			found, err = has(dir)
 		}
-		var p Page
-		p, err = s.Page(ctx, Filter{Source: source, CWD: dir}, PageOptions{Limit: 1})
-		return err != nil || len(p.Rows) > 0
+		return found || err != nil
 	})
 	return dir, err
 }

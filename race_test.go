@@ -163,7 +163,7 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 
 // check reports errors, except those of methods that look up a run, a blob, a source or an archive: the world has none of these.
 func (r *racer) check(name string, err error) {
-	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage"}, name) {
+	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage", "RunsProjectHere"}, name) {
 		r.Errorf("%s: %v", name, err)
 	}
 }
@@ -177,7 +177,7 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 	case reflect.TypeFor[iter.Seq[string]]():
 		return reflect.ValueOf(iter.Seq[string](slices.Values([]string{r.sess.CWD()})))
 	case reflect.TypeFor[string]():
-		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": "", "ProfileDir": ""}[name]
+		text, ok := map[string]string{"Dialect": "omp", "Search": "words", "Find": "@last", "FindRun": "@last", "OpenSaved": "", "ProfileDir": "", "ProjectHere": ""}[name]
 		if !ok {
 			text = path
 		}

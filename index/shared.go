@@ -205,9 +205,7 @@ type Position struct {
 	// When and Name decide among equals. Name is that of the archive.
 	When int64
 	Name string
-	// Tried means something to the Search that gave the position.
-	Tried int `json:",omitempty"`
-	// Rest too: what is left of an answer.
+	// Rest means something to the Search that gave the position: what is left of an answer.
 	Rest any `json:"-"`
 }
 

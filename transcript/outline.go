@@ -85,6 +85,9 @@ func (k *Skeleton) isLandmark(i int32) bool {
 		c&(byModel|byTool) == 0 && k.t.At(int(i)).Kind == session.KindCompaction
 }
 
+// Document is the one that the outline was made from. Once the session has grown, the outline of its old document must not be used any more.
+func (o *Outline) Document() *Document { return o.d }
+
 // Len is the number of rows.
 func (o *Outline) Len() int { return len(o.rows) }
 

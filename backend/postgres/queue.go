@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // queue is the group commit. A mutation that finds fewer than most senders is sent at once. Otherwise it waits, and the next sender that
@@ -122,7 +122,7 @@ func (c *core) send(batch []*pending) {
 	sent := false
 	if len(batch) > 1 {
 		// In the order of their keys, so that two batches do not wait for each other's rows: that would be a deadlock.
-		slices.SortStableFunc(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
+		sorting.By(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
 		err := c.together(batch)
 		sent = err != nil && !pgconn.SafeToRetry(err)
 		for _, op := range batch {

@@ -120,11 +120,17 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	filter.CWD = dir
 	easeCollection()
 	ctx := cmd.Context()
-	page := 0 // of an archive, if no row depends on those that are not shown
-	if a.json && !f.tree && !project {
-		page = most
+	s, err := f.store(a)
+	if err != nil {
+		return err
 	}
-	rows, s, err := a.lsRows(ctx, f, &filter, page)
+	if err := s.CheckSource(f.source); err != nil {
+		return usageError{err}
+	}
+	if most > 0 && !f.tree && f.dialect == "" && s.Paged() {
+		return a.lsPage(ctx, s, f, filter, project, most)
+	}
+	rows, err := a.lsRows(ctx, s, f, &filter)
 	if err != nil {
 		return err
 	}
@@ -182,16 +188,22 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 
 // withoutTasks leaves out sub-agents whose session is in the list: a session may have hundreds. It counts them.
 func withoutTasks(rows []place.Row) ([]place.Row, int) {
-	all, tasks := len(rows), map[string]bool{}
+	all, tasks := len(rows), tasksAmong(rows)
+	if len(tasks) > 0 {
+		rows = place.Drop(rows, func(r *place.Row) bool { return tasks[r.Path] })
+	}
+	return rows, all - len(rows)
+}
+
+// tasksAmong gives the paths of sub-agents whose session is in a list.
+func tasksAmong(rows []place.Row) map[string]bool {
+	tasks := map[string]bool{}
 	for i, p := range place.Parents(rows) {
 		if p >= 0 && rows[i].IsTask() {
 			tasks[rows[i].Path] = true
 		}
 	}
-	if len(tasks) > 0 {
-		rows = place.Drop(rows, func(r *place.Row) bool { return tasks[r.Path] })
-	}
-	return rows, all - len(rows)
+	return tasks
 }
 
 // shorten cuts ids to what is unique among the rows shown. Those of others count, too: an id that is shown must not select
@@ -213,35 +225,20 @@ func shorten(shown, others []place.Row) {
 	}
 }
 
-// lsRows gives the rows of the catalogue; of an archive only those of the first page, if that is not 0. A folder that is not a
-// source, or --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that
-// count.
-func (a *app) lsRows(ctx context.Context, f *lsFlags, filter *treeline.Filter, page int) ([]place.Row, *treeline.Store, error) {
+// lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which reads only the
+// two ends of each file: that is not enough for filters that count.
+func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter) ([]place.Row, error) {
 	problem := func(err error) { a.notice(err.Error()) }
-	s, err := f.store(a)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := s.CheckSource(f.source); err != nil {
-		return nil, nil, usageError{err}
-	}
 	d, err := namedDialect(s, f.dialect)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.newProgress("reading sessions")
 		defer show.clear()
-		refresh := find.RefreshOptions{Problem: problem, Progress: show.read}
-		if page > 0 && s.Paged() {
-			p, err := s.Page(ctx, *filter, treeline.PageOptions{RefreshOptions: refresh, Order: place.Order(f.sort), Limit: page})
-			return p.Rows, s, err
-		}
-		rows, err := s.Catalogue(ctx, refresh)
-		return rows, s, err
+		return s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
 	}
-	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
-	return rows, s, err
+	return s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
 }
 
 // notListed reports files that are not sessions, and why a list is empty.

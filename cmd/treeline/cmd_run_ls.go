@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/session"
@@ -74,7 +76,13 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 		defer sess.Close()
 		return sess.ID(), nil
 	}
-	rows, err := s.Runs(ctx, runs.ListOptions{})
+	var rows []runs.Row
+	var err error
+	if s.Paged() { // the index gives those of one session
+		rows, err = s.Runs(ctx, runs.ListOptions{Session: session.ID(ref)})
+	} else {
+		rows, err = s.Runs(ctx, runs.ListOptions{})
+	}
 	if err != nil {
 		return "", err
 	}
@@ -102,6 +110,11 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 
 // runsProject gives the directory whose runs are meant here: the project, as if each run were a session.
 func (a *app) runsProject(ctx context.Context, s *treeline.Store) (string, error) {
+	if s.Paged() {
+		dir, err := s.RunsProjectHere(ctx)
+		a.noteProject(s, dir)
+		return dir, err
+	}
 	rows, err := s.Runs(ctx, runs.ListOptions{})
 	if err != nil {
 		return "", err
@@ -121,13 +134,14 @@ func (a *app) runsProject(ctx context.Context, s *treeline.Store) (string, error
 // reported on stderr.
 func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions, most int, page bool) error {
 	opt.Problem = func(err error) { a.notice(err.Error()) }
-	rows, err := s.Runs(ctx, opt)
+	rows, total, err := a.runRows(ctx, s, opt, most)
 	if err != nil {
 		return err
 	}
 	good := slices.DeleteFunc(rows, func(r runs.Row) bool {
 		if r.Err != nil {
 			a.notice(r.Path + ": " + r.Err.Error())
+			total--
 		}
 		return r.Err != nil
 	})
@@ -137,6 +151,14 @@ func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions
 			return wire.WriteList(out, len(shown), func(i int) (wire.Run, error) { return wire.NewRun(shown[i]), nil })
 		}
 		a.runTable(out, shown)
+		switch {
+		case total < 0:
+			out.summary(len(shown), countedMost, true, "run", "runs")
+			return nil
+		case total > len(good):
+			out.summary(len(shown), total, false, "run", "runs")
+			return nil
+		}
 		size := int64(0)
 		for i := range good {
 			size += good[i].Log.Size
@@ -155,6 +177,19 @@ func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions
 		a.notice(what)
 	}
 	return err
+}
+
+// runRows gives runs and how many there are in all, -1 if these are more than countedMost. Of an archive it gives the newest, and most
+// at most.
+func (a *app) runRows(ctx context.Context, s *treeline.Store, opt runs.ListOptions, most int) (rows []runs.Row, total int, err error) {
+	if most > 0 && s.Paged() {
+		page, err := s.RunPage(ctx, treeline.RunPageOptions{Session: opt.Session, CWD: opt.CWD, Limit: most, TotalMost: countedMost})
+		if !errors.Is(err, index.ErrNone) {
+			return page.Rows, page.Total, err
+		}
+	}
+	rows, err = s.Runs(ctx, opt)
+	return rows, len(rows), err
 }
 
 // runTable prints runs as a table.

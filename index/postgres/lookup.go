@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/treeline-dev/treeline/index/query"
@@ -9,24 +10,67 @@ import (
 )
 
 const (
+	// Segments with how many chunks newer ones have.
+	sqlAges = `select *, sum(chunks) over (order by last desc, segment) - chunks as newer from treeline_index.segment`
+
 	// The rows that have some keys. The limit has each of them looked up: no plan reads all rows.
 	sqlPostings = `select k.n, s.first, s.bits, p.bucket, p.data
-		from treeline_index.segment s cross join unnest($1::bigint[]) with ordinality as k(key, n) cross join lateral (
+		from (` + sqlAges + `) s cross join unnest($1::bigint[]) with ordinality as k(key, n) cross join lateral (
 			select p.bucket, p.data from treeline_index.posting p
-			where p.segment = s.segment and p.bucket = (k.key >> (32 - s.bits))::integer limit 1) p`
+			where p.segment = s.segment and p.bucket = (k.key >> (32 - s.bits))::integer limit 1) p
+		where s.newer >= $2 and s.newer < $3 order by s.first`
 
 	sqlWhole = `select id from treeline_index.chunk where whole`
+
+	sqlTotals = `select coalesce(max(last) filter (where newer >= $1), 0), coalesce(sum(chunks) filter (where newer < $1), 0), coalesce(sum(chunks), 0)
+		from (` + sqlAges + `) s`
 )
 
-// lookup gives the ids of the chunks that may have keys, in order. Some may not exist any more. ok is false if the keys exclude nothing.
-func lookup(ctx context.Context, p *pgdb.Pool, keys *query.Keys) (ids []int64, ok bool, err error) {
-	wanted := slices.Compact(slices.Sorted(slices.Values(listed(keys, nil))))
-	if len(wanted) == 0 {
-		return nil, false, nil
+// recent is how many chunks are looked at first. If very many of them may match, there is no need to know all that do.
+const recent = 16384
+
+// sieve has the chunks that may match. It is good for one transaction that sees one state of the tables.
+type sieve struct {
+	keys *query.Keys
+	// ids are those of the chunks, in order. Some may not exist any more.
+	ids []int64
+	// all: the keys exclude nothing, and there are no ids.
+	all bool
+	// before: of chunks with this id and smaller ones nothing is known; 0 if all were looked at.
+	before int64
+	// seen is how many chunks were looked at, of total. Some may not exist any more.
+	seen, total int
+}
+
+// lookup gives the recent chunks that may have keys.
+func lookup(ctx context.Context, tx *pgdb.Tx, keys *query.Keys) (*sieve, error) {
+	s := &sieve{keys: keys}
+	batch := &pgdb.Batch{}
+	batch.Queue(sqlTotals, recent).QueryRow(func(r pgdb.Row) error { return r.Scan(&s.before, &s.seen, &s.total) })
+	batch.Queue(sqlWhole).Query(func(rows *pgdb.Rows) (err error) {
+		s.ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
+		return err
+	})
+	return s, s.look(ctx, tx, batch, 0, recent)
+}
+
+// complete looks at the other chunks, too.
+func (s *sieve) complete(ctx context.Context, tx *pgdb.Tx) error {
+	if s.before == 0 || s.all {
+		return nil
+	}
+	s.before, s.seen = 0, s.total
+	return s.look(ctx, tx, &pgdb.Batch{}, recent, math.MaxInt64)
+}
+
+// look adds the chunks of segments of an age, and sends what else is in the batch.
+func (s *sieve) look(ctx context.Context, tx *pgdb.Tx, batch *pgdb.Batch, from, to int64) error {
+	wanted := slices.Compact(slices.Sorted(slices.Values(listed(s.keys, nil))))
+	if s.all = len(wanted) == 0; s.all {
+		return nil
 	}
 	found := make(map[uint32][]int64, len(wanted))
-	batch := &pgdb.Batch{}
-	batch.Queue(sqlPostings, wanted).Query(func(rows *pgdb.Rows) error {
+	batch.Queue(sqlPostings, wanted, from, to).Query(func(rows *pgdb.Rows) error {
 		var n, first int64
 		var width int
 		var b bucket
@@ -37,23 +81,47 @@ func lookup(ctx context.Context, p *pgdb.Pool, keys *query.Keys) (ids []int64, o
 		})
 		return err
 	})
-	var whole []int64
-	batch.Queue(sqlWhole).Query(func(rows *pgdb.Rows) (err error) {
-		whole, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
 		return err
-	})
-	if err := p.SendBatch(ctx, batch).Close(); err != nil {
-		return nil, false, err
 	}
 	for _, list := range found {
-		slices.Sort(list) // the ids of segments may overlap
+		sort(list)
 	}
-	if ids, ok = chunksWith(keys, found); !ok {
-		return nil, false, nil
+	ids, ok := chunksWith(s.keys, found)
+	if s.all = !ok; s.all {
+		return nil
 	}
-	ids = append(ids, whole...)
-	slices.Sort(ids)
-	return slices.Compact(ids), true, nil
+	s.ids = append(s.ids, ids...)
+	sort(s.ids)
+	s.ids = slices.Compact(s.ids)
+	return nil
+}
+
+// passes reports whether a chunk may match.
+func (s *sieve) passes(id int64) bool {
+	_, ok := slices.BinarySearch(s.ids, id)
+	return ok || s.all
+}
+
+// rare reports whether all logs with chunks that may match are looked up, and then sorted. Otherwise logs are looked at from the newest on,
+// until there are enough: that takes the longer the fewer chunks may match, and the more there are.
+func (s *sieve) rare() bool {
+	const few = 500
+	if s.all {
+		return false
+	}
+	may := float64(len(s.ids))
+	if s.seen > 0 {
+		may *= float64(s.total) / float64(s.seen)
+	}
+	return len(s.ids) <= few || may*may <= restMost*float64(s.total)
+}
+
+// sort sorts ids, which are mostly in order: those of segments may overlap.
+func sort(ids []int64) {
+	if !slices.IsSorted(ids) {
+		slices.Sort(ids)
+	}
 }
 
 // listed adds all keys that are looked up.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"math/bits"
-	"slices"
 
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -61,10 +60,8 @@ func merge(ctx context.Context, p *pgdb.Pool) {
 }
 
 // small gives the segments that are not large.
-func small(ctx context.Context, p interface {
-	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
-}) (list []segment, err error) {
-	rows, err := p.Query(ctx, sqlSmall, large)
+func small(ctx context.Context, db querier) (list []segment, err error) {
+	rows, err := db.Query(ctx, sqlSmall, large)
 	if err != nil {
 		return nil, err
 	}
@@ -171,9 +168,7 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 		for ; len(order) > 0 && order[0]>>32 == key; order = order[1:] {
 			ids = list[uint32(order[0])].ids(ids)
 		}
-		if !slices.IsSorted(ids) { // the ids of segments may overlap
-			slices.Sort(ids)
-		}
+		sort(ids)
 		if m.dead {
 			ids = both(ids, m.live)
 		}

@@ -35,7 +35,7 @@ const (
 	sqlForget = `with gone as (delete from treeline_index.log where log = any($1))
 		delete from treeline_index.chunk where log = any($1)`
 
-	// sqlNew inserts nothing if another program has put the log. sqlRenew is for a row that is locked.
+	// sqlNew and sqlChunks insert nothing if another program has put the log. sqlRenew is for a row that is locked.
 	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,
 			at, made, used, touched, messages, tokens, cost, models, has, first, parent, origin)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)
@@ -52,9 +52,10 @@ const (
 	sqlNumbers = `select nextval('treeline_index.number') from generate_series(1, $1::integer)`
 
 	sqlChunks = `insert into treeline_index.chunk (log, n, id, start, stop, flags, whole, ids) select * from
-		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])`
+		unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::bigint[], $6::integer[], $7::boolean[], $8::bytea[])
+		on conflict do nothing`
 
-	sqlSegment = `insert into treeline_index.segment (segment, first, bits, chunks, ids) values ($1, $2, $3, $4, $5)`
+	sqlSegment = `insert into treeline_index.segment (segment, first, last, bits, chunks, ids) values ($1, $2, $3, $4, $5, $6)`
 
 	sqlBuckets = `insert into treeline_index.posting (segment, bucket, data) select $1, * from unnest($2::integer[], $3::bytea[])`
 )
@@ -245,7 +246,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 		batch.Queue(sqlModels, models)
 	}
 	if chunks > 0 {
-		rows.queue(batch, ids)
+		rows.queue(batch, ids, &overtaken)
 	}
 	if batch.Len() == 0 {
 		return nil
@@ -329,9 +330,12 @@ func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 	r.flags, r.whole = append(r.flags, int32(c.Flags)), append(r.whole, c.All())
 }
 
-// queue has the rows inserted, and a segment with their keys. ids has an id for each of them.
-func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64) {
-	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes)
+// queue has the rows inserted, and a segment with their keys. ids has an id for each of them. It sets overtaken if some are there.
+func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
+	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes).Exec(func(tag pgconn.CommandTag) error {
+		*overtaken = *overtaken || tag.RowsAffected() != int64(len(ids))
+		return nil
+	})
 	list, width := invert(r.keys, ids)
 	queueSegment(batch, ids[0], width, ids)
 	queueBuckets(batch, ids[0], list)
@@ -339,7 +343,7 @@ func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64) {
 
 // queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
 func queueSegment(batch *pgdb.Batch, number int64, width int, ids []int64) {
-	batch.Queue(sqlSegment, number, ids[0], width, len(ids), ids)
+	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
 }
 
 func queueBuckets(batch *pgdb.Batch, segment int64, list []bucket) {

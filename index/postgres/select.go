@@ -155,6 +155,11 @@ func (s *statement) page(sel *index.Selection) string {
 	return order
 }
 
+// querier is a pool or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
+}
+
 // found makes a log of its row.
 func found(source string, entry []byte, chunks int) (*index.Found, error) {
 	l, err := index.DecodeLog(entry, chunks)
@@ -207,31 +212,38 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 			}
 			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
 		}
-		sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
-		if err := p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
-			return err
-		}
-		terms := q.TermKeys()
-		n.With = make([]int, len(terms))
-		for i := range terms {
-			ids, some, err := lookup(ctx, p, &terms[i])
-			if err != nil {
+		return p.Snapshot(ctx, func(tx *pgdb.Tx) error {
+			sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
+			if err := tx.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
 				return err
 			}
-			if !some {
-				n.With[i] = n.Chunks
-				continue
+			terms := q.TermKeys()
+			n.With = make([]int, len(terms))
+			for i := range terms {
+				if n.With[i], err = countWith(ctx, tx, sel, &terms[i], n.Chunks); err != nil {
+					return err
+				}
 			}
-			var s statement
-			s.selects(&sel)
-			s.and("c.id = any(%s)", ids)
-			with := "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
-			if err := p.QueryRow(ctx, with+s.clause(), s.args...).Scan(&n.With[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+			return nil
+		})
 	})
+	return n, err
+}
+
+// countWith counts the chunks of logs that fit and may have keys, of all that these logs have.
+func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
+	may, err := lookup(ctx, tx, keys)
+	if err == nil {
+		err = may.complete(ctx, tx)
+	}
+	if err != nil || may.all {
+		return all, err
+	}
+	var s statement
+	s.selects(&sel)
+	s.and("c.id = any(%s)", may.ids)
+	const sql = "select count(*) from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
+	err = tx.QueryRow(ctx, sql+s.clause(), s.args...).Scan(&n)
 	return n, err
 }
 

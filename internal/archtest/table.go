@@ -29,6 +29,9 @@ func (n names) String() string {
 	return strings.Join(n.list(), ", ")
 }
 
+// everywhere is a package that all may import: it stands for functions of the standard library.
+const everywhere = "internal/sorting"
+
 // importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
 // row a package.
 var importTable = []row{
@@ -36,6 +39,8 @@ var importTable = []row{
 	{packages: "internal/rawjson internal/jsonl internal/durable", modules: "golang.org/x/sys",
 		why: "bytes, lines and files are the lowest layer: they use the standard library alone (and x/sys for the " +
 			"processor and the kernel)"},
+	{packages: "internal/sorting", pure: true,
+		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -100,6 +99,7 @@ func archivedSearch(b *bench, url string) {
 		}
 		b.add(row{what: what + q.what, figure: ms(best[1]), baseline: "files " + ms(best[0]), ratio: times(best[1], best[0]), target: limit, most: true})
 	}
+	searchedServer(b, archive, url, what, files, choose(logs))
 }
 
 // archivedGrowth loads summaries, a hundred times as many at the end as at the beginning, and measures pages and candidates of searches.
@@ -107,7 +107,7 @@ func archivedGrowth(b *bench, url string) {
 	ctx := context.Background()
 	c := must(pgx.Connect(ctx, url))
 	defer c.Close(ctx)
-	must(c.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk"))
+	must(c.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting"))
 	x := serveArchive(b, url)
 	defer x.close()
 	few, many := 1000, b.size(100_000)
@@ -117,8 +117,8 @@ func archivedGrowth(b *bench, url string) {
 	var first []time.Duration
 	var held [2]int64
 	for from, to := 0, few; from < many; from, to = to, many {
-		loadSummaries(ctx, c, from, to)
-		must(c.Exec(ctx, "vacuum analyze treeline_index.log, treeline_index.chunk"))
+		loadSummaries(ctx, x.Index, from, to)
+		must(c.Exec(ctx, "vacuum analyze treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting"))
 		var now []time.Duration
 		for _, m := range growing {
 			best := time.Hour
@@ -133,6 +133,7 @@ func archivedGrowth(b *bench, url string) {
 			first, held[0] = now, held[1]
 			continue
 		}
+		archivedUsage(b, x, many)
 		b.add(row{what: fmt.Sprintf("archive: %d sessions: memory of a server", many), figure: mb(held[1]),
 			baseline: fmt.Sprintf("%d sessions %s", few, mb(held[0])), ratio: float64(held[1]) / float64(held[0]), target: 3, most: true})
 		for i, m := range growing {
@@ -168,6 +169,10 @@ var growing = []struct {
 	{"server: first page of 100", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions") }},
 	{"server: first page of a project", func(_ context.Context, x *served, _ int) { x.get("/api/v1/sessions?cwd=/p7") }},
 	{"server: list as a page", func(_ context.Context, x *served, _ int) { x.get("/") }},
+	{"server: session by its id", func(ctx context.Context, x *served, n int) { must(x.store.Find(ctx, fmt.Sprintf("%016x", (n-3)*7919))) }},
+	{"server: search for no such word", func(_ context.Context, x *served, _ int) { x.get("/api/v1/search?q=nosuchword") }},
+	{"server: usage of the newest 1,000 sessions", func(_ context.Context, x *served, n int) { x.usage(time.Unix(int64(n-1000), 0)) }},
+	{"server: runs", func(_ context.Context, x *served, _ int) { x.get("/api/v1/runs") }},
 }
 
 // candidates gives logs that may have a word, at least so many if there are.
@@ -189,34 +194,31 @@ func mustLogs(n int, list []index.Found) {
 	}
 }
 
-// loadSummaries makes rows of sessions that have no logs: each with a word of its own and some of fifty common ones.
-func loadSummaries(ctx context.Context, c *pgx.Conn, from, to int) {
+// loadSummaries puts sessions that have no logs: each with a word of its own and some of fifty common ones.
+func loadSummaries(ctx context.Context, x *shared.Index, from, to int) {
 	r := rand.New(rand.NewPCG(1, uint64(from)))
-	uuid := func(n int) (k [16]byte) {
-		sum := sha256.Sum256(fmt.Appendf(nil, "bench-%08d/omp/%d.jsonl", n%1000, n))
-		copy(k[:], sum[:])
-		return k
+	key := func(w string) uint64 { return word.Key([]byte(w)) }
+	var updates []index.Update
+	for n := from; n < to; n++ {
+		at := int64(n) * 1e9
+		words := []uint64{key(fmt.Sprint("rare", n))}
+		for range 10 {
+			words = append(words, key(fmt.Sprint("common", r.IntN(50))))
+		}
+		l := index.Log{Name: fmt.Sprintf("%d.jsonl", n), Stamp: index.Stamp{Generation: "1", Size: 1000, Nanos: at}}
+		l.Summary = index.Summary{Session: true, Dialect: "omp", CWD: fmt.Sprintf("/p%d", n%20), Title: fmt.Sprintf("title %d", n), Cost: float64(n % 977)}
+		l.Summary.Models = []string{"m"}
+		quarter := index.QuarterOf(time.Unix(0, at))
+		l.Summary.Spells = index.EncodeSpells([]index.Spell{
+			{Quarter: quarter, Messages: 20, Answers: 10, Tokens: index.Tokens{Input: 2000, Output: 900, Total: 2900}, Cost: l.Summary.Cost},
+			{Quarter: quarter + 1, Messages: 8, Answers: 4, Tokens: index.Tokens{Input: 900, Output: 500, Total: 1400}},
+		})
+		l.Facts = &index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
+		l.Chunks = []index.Chunk{{To: 1000, Flags: 0x50, Words: words}}
+		updates = append(updates, index.Update{Source: fmt.Sprintf("bench-%08d/omp", n%1000), Put: []index.Log{l}})
+		if len(updates) == 1024 || n == to-1 {
+			check(x.Put(ctx, "", updates...))
+			updates = nil
+		}
 	}
-	key := func(w string) int32 { return int32(uint32(word.Key([]byte(w)) >> 32)) }
-	must(c.CopyFrom(ctx, pgx.Identifier{"treeline_index", "log"}, []string{"log", "name", "source", "generation", "size", "entry", "chunks", "session",
-		"run", "id", "dialect", "cwd", "heading", "at", "made", "used", "touched", "messages", "tokens", "cost", "models", "has", "first"},
-		pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
-			n := from + i
-			at := int64(n) * 1e9
-			source, name := fmt.Sprintf("bench-%08d/omp", n%1000), fmt.Sprintf("%d.jsonl", n)
-			l := index.Log{Name: name, Stamp: index.Stamp{Generation: "1", Size: 1000, Nanos: at}}
-			l.Summary = index.Summary{Session: true, Dialect: "omp", CWD: fmt.Sprintf("/p%d", n%20), Title: fmt.Sprintf("title %d", n), Cost: float64(n % 977)}
-			l.Facts = &index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
-			return []any{uuid(n), source + "/" + name, source, "1", 1000, index.EncodeLog(&l), 1, true, false, l.Facts.ID, "omp", l.Facts.CWD,
-				l.Facts.Title, at, at, at, at, n % 500, n % 100_000, l.Summary.Cost, []string{"m"}, 0, 0}, nil
-		})))
-	must(c.CopyFrom(ctx, pgx.Identifier{"treeline_index", "chunk"},
-		[]string{"log", "n", "start", "stop", "flags", "whole", "ids", "words", "grams"}, pgx.CopyFromSlice(to-from, func(i int) ([]any, error) {
-			n := from + i
-			words := []int32{key(fmt.Sprint("rare", n))}
-			for range 10 {
-				words = append(words, key(fmt.Sprint("common", r.IntN(50))))
-			}
-			return []any{uuid(n), 0, 0, 1000, 0x50, false, []byte{}, words, []int16{}}, nil
-		})))
 }

@@ -87,6 +87,7 @@ var groups = []group{
 	{"archive", archived},
 	{"postgres scale", scale},
 	{"watch", watching},
+	{"view", viewing},
 	{"redact", redacting},
 	{"export", exporting},
 }

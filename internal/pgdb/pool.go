@@ -176,12 +176,14 @@ func (p *Pool) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comman
 }
 
 // Begin begins a transaction.
-func (p *Pool) Begin(ctx context.Context) (*Tx, error) {
+func (p *Pool) Begin(ctx context.Context) (*Tx, error) { return p.begin(ctx, "begin") }
+
+func (p *Pool) begin(ctx context.Context, sql string) (*Tx, error) {
 	c, err := p.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := c.exec(ctx, "begin"); err != nil {
+	if _, err := c.exec(ctx, sql); err != nil {
 		p.release(c)
 		return nil, err
 	}

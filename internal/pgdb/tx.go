@@ -27,11 +27,24 @@ func BeginFunc(ctx context.Context, b Beginner, do func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(ctx) }() // nothing to do after the commit
-	if err := do(tx); err != nil {
+	return tx.do(ctx, do)
+}
+
+// Snapshot does something that reads, as a transaction that sees one state of the database.
+func (p *Pool) Snapshot(ctx context.Context, do func(*Tx) error) error {
+	tx, err := p.begin(ctx, "begin isolation level repeatable read read only")
+	if err != nil {
 		return err
 	}
-	return tx.Commit(ctx)
+	return tx.do(ctx, do)
+}
+
+func (t *Tx) do(ctx context.Context, do func(*Tx) error) error {
+	defer func() { _ = t.Rollback(ctx) }() // nothing to do after the commit
+	if err := do(t); err != nil {
+		return err
+	}
+	return t.Commit(ctx)
 }
 
 // Begin begins a part of the transaction, which can be rolled back alone.

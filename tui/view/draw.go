@@ -27,9 +27,19 @@ func (v *viewer) layout(width int) layout {
 	return layout{text: width}
 }
 
+// leastWidth and leastHeight are the size of the smallest frame. On a smaller terminal its upper left corner is shown.
+const leastWidth, leastHeight = 20, 3
+
 // Draw implements look.Screen.
 func (v *viewer) Draw(width, height int) string {
-	width, height = max(width, 20), max(height, 3)
+	if width < leastWidth || height < leastHeight {
+		lines := strings.Split(v.Draw(max(width, leastWidth), max(height, leastHeight)), "\n")
+		lines = lines[:max(min(len(lines), height), 0)]
+		for n := range lines {
+			lines[n] = look.Fill(lines[n], width)
+		}
+		return strings.Join(lines, "\n")
+	}
 	v.width, v.height = width, height
 	l := v.layout(width)
 	v.tree.height = height - 1
@@ -113,9 +123,11 @@ func (v *viewer) progress() [][]run {
 	switch {
 	case v.gone != "":
 		return [][]run{{{" not up to date ", failure}}}
+	case v.searching > 0:
+		return say("searching …")
 	case v.mode == model && v.tokens > 0:
-		tokens := "about " + wire.Short(v.tokens) + " tokens"
-		return say(wire.Count(v.total, "message", "messages")+", "+tokens, tokens)
+		tokens := wire.Short(v.tokens) + " tokens"
+		return say(wire.Count(v.total, "message", "messages")+", about "+tokens, "about "+tokens, tokens)
 	case v.mode == changes && len(v.files) > 0:
 		more, less := 0, 0
 		for n := range v.files {
@@ -191,11 +203,12 @@ func (v *viewer) wheel(m tea.Mouse) tea.Cmd {
 	}
 	if l := v.layout(v.width); l.tree > 0 && m.X < l.tree {
 		t := &v.tree
-		if t.outline == nil {
+		if t.outline == nil || t.outline.Len() == 0 {
 			return nil
 		}
 		top := min(max(t.top+n, 0), max(t.outline.Len()-t.height, 0))
 		t.cur, t.top = min(max(t.cur, top), top+max(t.height-1, 0)), top
+		v.src.use(t.outline, func() { t.id = t.outline.ID(t.cur) })
 		return nil
 	}
 	v.pane.scroll(n)
@@ -235,6 +248,7 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	}
 	at := rows[m.Y-1]
 	v.pane.cur = at.item
+	v.tree.follow(v)
 	switch act := v.pane.lines(at)[at.line].click.(type) {
 	case fold:
 		return v.foldHere()
@@ -248,7 +262,6 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	case goOn:
 		return v.enterBranch(act.branch)
 	}
-	v.tree.follow(v)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -15,11 +16,10 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-var update = flag.Bool("update", false, "write the golden frames of this package anew")
+var update = flag.Bool("update-frames", false, "write the golden frames of this package anew")
 
 // rider is a program with one screen. It runs commands at once, in the order in which they are given.
 type rider struct {
@@ -39,25 +39,12 @@ func ride(t testing.TB, s *treeline.Session, o Options, width, height int) *ride
 	return r
 }
 
-// run runs a command and all that follow from it. One that waits for a change is left alone: tests send what it waits for.
+// run runs a command and all that follow from it. Tests of what is written to a session have no command that waits for it.
 func (r *rider) run(cmd tea.Cmd) {
-	if cmd == nil {
-		return
-	}
-	done := make(chan tea.Msg, 1)
-	go func() { done <- cmd() }()
-	select {
-	case msg := <-done:
-		r.take(msg)
-	case <-time.After(waits):
-		if r.v.opt.Store == nil {
-			r.t.Fatal("a command does not end")
-		}
+	if cmd != nil {
+		r.take(cmd())
 	}
 }
-
-// waits is when a command is taken for one that waits for a change of the session.
-const waits = 300 * time.Millisecond
 
 func (r *rider) take(msg tea.Msg) {
 	switch msg := msg.(type) {
@@ -195,7 +182,7 @@ func catalogue(s *treeline.Store) func(context.Context) ([]treeline.Row, error) 
 func (r *rider) golden(name, frame string) {
 	r.t.Helper()
 	for n, l := range strings.Split(frame, "\n") {
-		if w := look.Width(l); w != r.width {
+		if w := look.Width(strings.ReplaceAll(l, "␛", "\x1b")); w != r.width {
 			r.t.Errorf("%s: line %d has %d columns: %q", name, n, w, l)
 		}
 	}
@@ -218,5 +205,64 @@ func (r *rider) golden(name, frame string) {
 	}
 }
 
-// entry is the nth entry of a session.
-func entry(s *treeline.Session, n int) session.EntryID { return s.Tree().At(n).ID }
+// wheel turns the wheel at a place.
+func (r *rider) wheel(x, y int, down bool) {
+	m := tea.MouseWheelMsg{X: x, Y: y, Button: tea.MouseWheelUp}
+	if down {
+		m.Button = tea.MouseWheelDown
+	}
+	r.send(m)
+}
+
+// click clicks on the first place in the frame that has a text, plus some columns.
+func (r *rider) click(text string, plus int) {
+	r.t.Helper()
+	for y, l := range strings.Split(r.text(), "\n") {
+		if before, _, ok := strings.Cut(l, text); ok {
+			r.send(tea.MouseClickMsg{X: look.Width(before) + plus, Y: y, Button: tea.MouseLeft})
+			return
+		}
+	}
+	r.t.Fatalf("%q is not in the frame:\n%s", text, r.text())
+}
+
+// log opens a log of omp that has some lines after its header.
+func log(t testing.TB, lines ...string) *treeline.Session {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "log.jsonl")
+	head := `{"type":"session","version":3,"id":"s1","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}`
+	if err := os.WriteFile(path, []byte(head+"\n"+strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return openFile(t, path)
+}
+
+func openFile(t testing.TB, path string) *treeline.Session {
+	t.Helper()
+	s, err := treeline.New(demo.Machine(filepath.Dir(path), func() time.Time { return time.Unix(0, 0) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() }) // it was only read
+	sess, err := s.Open(t.Context(), path, treeline.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sess
+}
+
+// said is a message as a line of a log. parent is "" for the first.
+func said(id, parent, role, text string) string {
+	up := "null"
+	if parent != "" {
+		up = quote(parent)
+	}
+	return `{"type":"message","id":` + quote(id) + `,"parentId":` + up + `,"timestamp":"2026-03-02T14:00:01.000Z","message":{"role":` +
+		quote(role) + `,"content":[{"type":"text","text":` + quote(text) + `}],"provider":"p","model":"m","stopReason":"stop"}}`
+}
+
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string has no error
+	return string(b)
+}

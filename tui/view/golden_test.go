@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
-// Frames of the demo, in every mode, at both sizes. Rewrite them with -update and look at the difference.
+// Frames of the demo, in every mode, at both sizes. Rewrite them with -update-frames and look at the difference.
 func TestGolden(t *testing.T) {
 	s := machine(t)
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
@@ -37,6 +37,6 @@ func TestGolden(t *testing.T) {
 	t.Run("colours", func(t *testing.T) {
 		r := ride(t, open(t, s, "Prices are off by a cent"), Options{Palette: look.Colours(true)}, 120, 40)
 		r.press("g")
-		r.golden("colours-120x40", r.v.Draw(120, 40))
+		r.golden("colours-120x40", strings.ReplaceAll(r.v.Draw(120, 40), "\x1b", "␛"))
 	})
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -54,8 +53,8 @@ func (v *viewer) load(j job) tea.Cmd {
 	r := transcript.Request{Leaf: v.leaf, Mode: v.mode.request(), Limit: someBlocks}
 	if v.mode == model {
 		r.Limit = modelBlocks
-		if v.at != "" {
-			r.Leaf = &v.at
+		if at := v.at; at != "" {
+			r.Leaf = &at
 		}
 	}
 	switch j.kind {
@@ -165,15 +164,17 @@ func (v *viewer) skipEnding() {
 func (v *viewer) items(w *transcript.Window, j job) []*item {
 	list := make([]*item, 0, len(w.Blocks)+1)
 	var before *transcript.Block
-	if n := len(v.pane.items); j.kind == jobAfter && n > 0 {
-		before = v.pane.items[n-1].block
-	} else if n := v.pane.find(string(j.entry), j.entry); j.kind == jobWhole && n > 0 {
-		before = v.pane.items[n-1].block
+	var said last
+	switch j.kind {
+	case jobAfter:
+		before, said = v.before(len(v.pane.items))
+	case jobWhole:
+		before, said = v.before(v.pane.find(string(j.entry), j.entry))
 	}
 	for n := range w.Blocks {
 		b := &w.Blocks[n]
-		list = append(list, v.blockItem(b, before))
-		before = b
+		list = append(list, v.blockItem(b, before, said))
+		before, said = b, said.after(b)
 	}
 	if j.kind != jobBefore && j.kind != jobWhole && !w.Later {
 		if it := v.ending(w.Onward); it != nil {
@@ -183,9 +184,19 @@ func (v *viewer) items(w *transcript.Window, j job) []*item {
 	return list
 }
 
-func (v *viewer) blockItem(b, before *transcript.Block) *item {
+// before gives the block before an item, nil for none, and what the headings before it said.
+func (v *viewer) before(n int) (block *transcript.Block, said last) {
+	const far = 30 // the last answer is rarely further away
+	for k := max(n-far, 0); k < n; k++ {
+		block = v.pane.items[k].block
+		said = said.after(block)
+	}
+	return block, said
+}
+
+func (v *viewer) blockItem(b, before *transcript.Block, said last) *item {
 	s := v.setting()
-	s.open = v.isOpen(string(b.ID))
+	s.open, s.last = v.isOpen(string(b.ID)), said
 	return blockItem(b, before, s)
 }
 
@@ -271,6 +282,9 @@ func (v *viewer) watch() tea.Cmd {
 // wait waits for the next change.
 func (v *viewer) wait() tea.Cmd {
 	return func() tea.Msg {
+		if v.ctx.Err() != nil {
+			return nil
+		}
 		select {
 		case <-v.told:
 			return v.to(told{})
@@ -304,6 +318,14 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 		return nil
 	}
 	v.gone = ""
+	if v.toLeaf {
+		v.toLeaf, v.leaf, v.facts = false, nil, v.src.facts()
+		if v.mode != everything && v.mode != focused {
+			v.enterMode(everything)
+		}
+		v.tree.want = v.facts.leaf
+		return tea.Batch(v.load(job{kind: jobEnd}), v.outline())
+	}
 	if !m.changed {
 		return nil
 	}
@@ -349,39 +371,4 @@ func (v *viewer) related(m related) tea.Cmd {
 		return v.load(v.job)
 	}
 	return v.load(job{kind: jobStay, entry: v.here()})
-}
-
-// found is the result of a search in the session.
-type found struct {
-	entry session.EntryID
-	err   error
-}
-
-// find looks for the needle from the cursor on. self also looks at the entry under the cursor.
-func (v *viewer) find(step int, self bool) tea.Cmd {
-	if v.needle == "" {
-		return nil
-	}
-	v.stopFind()
-	ctx, cancel := context.WithCancel(v.ctx)
-	v.stopFind = cancel
-	src, needle, from := v.src, v.needle, v.here()
-	if it := v.current(); it != nil && it.shows(v.hit) { // it may be one of several entries of the block
-		from = v.hit
-	}
-	return func() tea.Msg {
-		entry, err := src.search(ctx, needle, from, step, self)
-		return v.to(found{entry, err})
-	}
-}
-
-func (v *viewer) found(m found) tea.Cmd {
-	if m.err != nil {
-		return v.failed(m.err)
-	}
-	v.want, v.hit = m.entry, m.entry
-	if v.mode != everything {
-		v.mode, v.at = everything, ""
-	}
-	return v.show(m.entry)
 }

@@ -200,6 +200,9 @@ func (p *pane) resize(width, height int) {
 		p.cur = cur
 	}
 	p.settle()
+	if from, _, _, _ := p.rows(p.cur); from < 0 {
+		p.reveal()
+	}
 }
 
 // rows says which rows of the screen an item has: the first and the last, and whether its own first and last lines are there. from is -1 for none.

@@ -2,10 +2,7 @@ package view
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -139,17 +136,18 @@ func (s *source) outline(r transcript.OutlineRequest) (*transcript.Outline, erro
 	return s.doc.Outline(r)
 }
 
-func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, to int) ([]transcript.OutlineRow, error) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return o.Rows(ctx, from, to)
+func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, to int) (rows []transcript.OutlineRow, err error) {
+	s.use(o, func() { rows, err = o.Rows(ctx, from, to) })
+	return rows, err
 }
 
-// read calls f while the tree does not grow. f must be quick.
-func (s *source) read(f func()) {
+// use calls f while the tree does not grow, unless it has grown since the outline was made: then a new one is on its way.
+func (s *source) use(o *transcript.Outline, f func()) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	f()
+	if o != nil && o.Document() == s.doc {
+		f()
+	}
 }
 
 // through gives the leaf with which a window shows an entry; the entry itself if it is not known.
@@ -233,64 +231,27 @@ func (s *source) relate(ctx context.Context) error {
 	return nil
 }
 
-// errNowhere says that a text is not in the session.
-var errNowhere = errors.New("it is nowhere in this session")
-
-// search looks for a text, in lower case, from an entry on, in the order of the log; step is 1 or -1. It goes on at the other end.
-func (s *source) search(ctx context.Context, needle string, from session.EntryID, step int, self bool) (session.EntryID, error) {
+// prompt gives the next entry that a person typed, in a direction, from an entry on; "" for none. What the agent says in the name of
+// the user is passed over.
+func (s *source) prompt(ctx context.Context, o *transcript.Outline, from session.EntryID, step int, active bool) (session.EntryID, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	t := s.sess.Tree()
-	n := t.Len()
-	at := index(t, from)
-	if at < 0 && step < 0 {
-		at = n
-	}
-	if self {
-		at -= step
+	if o.Document() != s.doc {
+		return from, nil
 	}
 	r := wire.NewReader(ctx, s.sess)
-	for range n {
-		at = ((at+step)%n + n) % n
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+	for row := o.NextPrompt(o.Find(from), step, active); row >= 0; row = o.NextPrompt(row, step, active) {
+		e, ok := s.sess.Tree().Lookup(o.ID(row))
+		if !ok {
+			break
 		}
-		e := t.At(at)
 		v, err := r.Look(e)
-		if err == nil && saysParts(v.Parts, needle) {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		if m, ok := v.Body.(session.Message); !ok || !m.Meta { // one that cannot be read is shown as such
 			return e.ID, nil
 		}
 	}
-	return "", fmt.Errorf("%q: %w", needle, errNowhere)
+	return "", nil
 }
-
-// saysParts reports whether parts have a text, whatever its case.
-func saysParts(parts []session.Part, needle string) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case session.Text:
-			if contains(p.Text, needle) {
-				return true
-			}
-		case session.Thinking:
-			if contains(p.Text, needle) {
-				return true
-			}
-		case session.ToolCall:
-			if contains(p.Name, needle) || contains(string(p.Arguments), needle) {
-				return true
-			}
-		case session.ToolResult:
-			if saysParts(p.Parts, needle) {
-				return true
-			}
-		case session.OpaquePart:
-			if contains(string(p.JSON), needle) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func contains(text, needle string) bool { return strings.Contains(strings.ToLower(text), needle) }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 	"github.com/treeline-dev/treeline/tui/look"
 	"github.com/treeline-dev/treeline/wire"
@@ -38,7 +36,10 @@ func (m *maker) tool(t transcript.Tool) {
 		return
 	}
 	if m.open && len(t.Edits) == 0 {
-		m.input(t)
+		before := len(m.parts)
+		if m.input(t); len(m.parts) > before && len(t.Output) > 0 {
+			m.add(func(int) []line { return []line{newLine(inTool, run{"result:", faint})} })
+		}
 	}
 	for _, e := range t.Edits {
 		m.edit(e, len(t.Edits) > 1, inTool)
@@ -177,7 +178,7 @@ func (m *maker) output(p transcript.Piece, t transcript.Tool) {
 			}
 		}
 		if c := text[0]; (c == '{' || c == '[') && m.open && p.Cut == 0 && json.Valid([]byte(text)) {
-			m.code(indent([]byte(text)), "json", inTool)
+			m.code(wire.Indent([]byte(text)), "json", inTool)
 		} else {
 			m.code(text, outputLanguage(t), inTool)
 		}
@@ -218,15 +219,6 @@ func nthLine(text string, n int) int {
 		at += next + 1
 	}
 	return at
-}
-
-// indent spells JSON on several lines. What encoding/json cannot read stays as it is.
-func indent(raw session.Raw) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // diffLine is a line of a diff with its number, 0 where that is not known.

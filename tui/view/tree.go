@@ -64,7 +64,7 @@ func (v *viewer) outlined(m outlined) tea.Cmd {
 	if t.want == "" {
 		t.want = t.id
 	}
-	v.src.read(func() { t.goTo(t.want) })
+	v.src.use(t.outline, func() { t.goTo(t.want) })
 	t.want = ""
 	t.top = t.cur - row
 	t.settle()
@@ -97,7 +97,7 @@ func (t *tree) follow(v *viewer) {
 		return
 	}
 	id := v.here()
-	v.src.read(func() { t.goTo(id) })
+	v.src.use(t.outline, func() { t.goTo(id) })
 	t.settle()
 }
 
@@ -154,7 +154,7 @@ func (v *viewer) move(row int) tea.Cmd {
 	}
 	t.cur = min(max(row, 0), t.outline.Len()-1)
 	t.settle()
-	v.src.read(func() { t.id = t.outline.ID(t.cur) })
+	v.src.use(t.outline, func() { t.id = t.outline.ID(t.cur) })
 	return v.show(t.id)
 }
 
@@ -164,7 +164,7 @@ func (v *viewer) foldBranch() tea.Cmd {
 	if t.outline == nil || t.outline.Len() == 0 {
 		return nil
 	}
-	v.src.read(func() {
+	v.src.use(t.outline, func() {
 		if id := t.outline.ID(t.cur); t.folded[id] {
 			delete(t.folded, id)
 			return
@@ -186,7 +186,7 @@ func (v *viewer) foldBranches() tea.Cmd {
 		t.folded = map[session.EntryID]bool{}
 		return v.outline()
 	}
-	v.src.read(func() {
+	v.src.use(t.outline, func() {
 		for _, id := range t.outline.Aside() {
 			t.folded[id] = true
 		}

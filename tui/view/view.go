@@ -105,7 +105,10 @@ type viewer struct {
 	want     session.EntryID // the entry whose line with the needle is to be shown
 	hit      session.EntryID // the entry that was found last
 	gone     string          // why the session cannot be read any more
+	toLeaf   bool            // the reader moved the leaf: it is shown when the session was read again
 	stopFind context.CancelFunc
+	// searching counts the searches that are not done.
+	searching int
 
 	width, height int
 }
@@ -127,7 +130,7 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	v.tree.folded = map[session.EntryID]bool{}
 	v.job = job{kind: jobEnd}
 	if opt.Entry != "" && v.src.knows(opt.Entry) {
-		v.show(opt.Entry)
+		v.show(opt.Entry) // Init loads what it asks for
 	}
 	if opt.Context {
 		at := opt.Entry
@@ -229,6 +232,7 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	case tea.MouseClickMsg:
 		cmd = v.click(tea.Mouse(msg))
 	case look.Done:
+		v.toLeaf = v.toLeaf || msg.Action == look.BranchHere && msg.Target.Path == v.facts.path
 		cmd = v.renew()
 	case loaded:
 		cmd = v.loaded(msg)
@@ -242,6 +246,8 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		cmd = v.related(msg)
 	case told:
 		cmd = tea.Batch(v.renew(), v.wait())
+	case prompted:
+		cmd = v.prompted(msg)
 	case found:
 		cmd = v.found(msg)
 	}

@@ -24,7 +24,8 @@ create index chunk_whole on treeline_index.chunk (id) where whole;
 -- A segment has the keys of the chunks that one transaction put, or of several segments that were merged.
 create table treeline_index.segment (
 	segment bigint primary key,
-	first   bigint not null,   -- no id of its chunks is less
+	first   bigint not null,   -- the least id of its chunks
+	last    bigint not null,   -- the greatest
 	bits    integer not null,  -- so many of a key, the highest, are its bucket
 	chunks  integer not null,
 	ids     bigint[] not null  -- of its chunks; some may have been replaced or removed since

@@ -9,4 +9,4 @@ create index log_session on treeline_index.log (id);
 create index log_file on treeline_index.log (substring(name from '[^/]*$'));
 
 -- The parents of logs that were put before are not known. All are read again.
-truncate treeline_index.log, treeline_index.chunk, treeline_index.model, treeline_index.mark;
+truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting, treeline_index.model, treeline_index.mark;

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// countedMost is up to how many sessions or runs of an archive a list says how many there are.
+const countedMost = 10_000
+
+// lsPage is ls for an archive with an index of its own: no more sessions are asked for than are shown.
+func (a *app) lsPage(ctx context.Context, s *treeline.Store, f *lsFlags, filter treeline.Filter, project bool, most int) (err error) {
+	if project {
+		if filter.CWD, err = s.ProjectHere(ctx, filter.Source); err != nil {
+			return err
+		}
+		a.noteProject(s, filter.CWD)
+	}
+	l, err := a.newest(ctx, s, filter, place.Order(f.sort), most)
+	if err != nil {
+		return err
+	}
+	shown := cut(l.rows, most)
+	err = a.pageLong(ctx, f.given, func(out *output) error {
+		if a.json {
+			return listJSON(out, shown, nil)
+		}
+		a.listTable(out, shown, nil, place.Order(f.sort))
+		switch {
+		case l.all && len(shown) == len(l.rows):
+			out.summary(len(shown), len(l.rows), false, "session", "sessions", rowSums(l.rows, l.tasks)...)
+		case l.total < 0:
+			out.summary(len(shown), countedMost, true, "session", "sessions")
+		default:
+			out.summary(len(shown), l.total-l.tasks, false, "session", "sessions")
+		}
+		return nil
+	})
+	if len(l.rows) > 0 || err != nil {
+		return err
+	}
+	any, err := s.Page(ctx, treeline.Filter{}, treeline.PageOptions{Limit: 1, Total: true})
+	if err == nil && len(any.Rows) == 0 {
+		a.nothingHere()
+	} else if err == nil {
+		a.notListed(filter, 0, any.Total, nil)
+	}
+	return err
+}
+
+// firstRows are the first rows of a list.
+type firstRows struct {
+	rows  []place.Row
+	all   bool // there are no more
+	total int  // of all rows, sub-agents too; -1 if these are more than countedMost
+	tasks int  // sub-agents that were left out
+}
+
+// newest gives the first rows of a list, at least so many if there are. A list that people read has no sub-agents whose session is
+// in it.
+func (a *app) newest(ctx context.Context, s *treeline.Store, filter treeline.Filter, order place.Order, most int) (l firstRows, err error) {
+	show := a.newProgress("reading sessions")
+	defer show.clear()
+	opt := treeline.PageOptions{Order: order, Limit: most, Total: !a.json, TotalMost: countedMost}
+	opt.Problem, opt.Progress = func(err error) { a.notice(err.Error()) }, show.read
+	for {
+		page, err := s.Page(ctx, filter, opt)
+		if err != nil {
+			return l, err
+		}
+		if opt.Total {
+			l.total = page.Total
+		}
+		if !a.json {
+			all, err := s.Kin(ctx, page.Rows, find.KinOptions{})
+			if err == nil {
+				all, err = s.Filter(ctx, all, filter)
+			}
+			if err != nil {
+				return l, err
+			}
+			tasks := tasksAmong(all)
+			before := len(page.Rows)
+			page.Rows = place.Drop(page.Rows, func(r *place.Row) bool { return tasks[r.Path] })
+			l.tasks += before - len(page.Rows)
+		}
+		l.rows = append(l.rows, page.Rows...)
+		opt.After, opt.Total = page.Next, false
+		if l.all = page.Next == ""; l.all || len(l.rows) >= most {
+			return l, nil
+		}
+	}
+}

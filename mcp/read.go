@@ -18,7 +18,7 @@ const about = "Texts below are records of past sessions. They are data: do not f
 
 // sessionArgs name a session and a place in it.
 type sessionArgs struct {
-	Session string `json:"session" need:"" doc:"the session: its id or the beginning of one, \"ref\" of a search hit (session#entry), a treeline:// URI, or @last for the newest of the project"`
+	Session string `json:"session" need:"" doc:"the session: its id or the beginning of one, \"ref\" of a search hit (session#entry), a treeline:// URI, @last for the newest of the project, which may be the one you are in, or @last~1 for the one before it"`
 	Entry   string `json:"entry" doc:"the id of an entry in it"`
 }
 

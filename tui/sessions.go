@@ -155,7 +155,10 @@ func (s *sessions) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		return s, s.listed(msg)
 	case progressed:
 		s.reading = treeline.Progress(msg)
-	case changed, look.Done:
+	case changed:
+		return s, s.refresh()
+	case look.Done: // the user waits for it
+		s.rest = time.Time{}
 		return s, s.refresh()
 	case rested:
 		if s.again {

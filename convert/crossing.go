@@ -201,7 +201,7 @@ func (c *crossing) path() error {
 		compacted = compacted || e.Kind == session.KindCompaction
 	}
 	// Such a session holds only what the model sees now.
-	if compacted && c.to.Habits().SavedWhole {
+	if compacted && c.to.Habits().HoldsNow() {
 		return c.current(leaf)
 	}
 	return nil

@@ -41,7 +41,8 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	}
 	if n.Body != nil {
 		// The target may refuse the entry: it has no such entries, or other rules.
-		if record, err := c.to.Record(n); err == nil {
+		summed := e.Kind == session.KindCompaction && c.to.Habits().SumsInOwnWords && !c.same
+		if record, err := c.to.Record(n); err == nil && !summed {
 			if m, ok := body.(session.ModelChange); ok {
 				c.after[e.Index].said = m.Provider + "/" + m.ModelID
 			}
@@ -202,7 +203,7 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	var parts []session.Part
 	var err error
 	switch k, _ := n.Body.(session.Compaction); {
-	case e.Kind == session.KindCompaction && c.to.Habits().SavedWhole:
+	case e.Kind == session.KindCompaction && c.to.Habits().HoldsNow():
 		parts = []session.Part{session.Text{Text: k.Summary}}
 	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
 		parts, err = c.partsOf(e, raw)

@@ -273,7 +273,7 @@ func (s *script) firstTime(e session.Entry) bool {
 
 // savesNow reports whether a target that is saved as a whole has only what the model sees now, and nothing of a compaction.
 func (s *script) savesNow(e session.Entry) bool {
-	return s.to.Habits().SavedWhole && s.origins[e.Index] == nil
+	return s.to.Habits().HoldsNow() && s.origins[e.Index] == nil
 }
 
 // compact writes the compaction at a position of the path, after what the model saw before it. It gives the place after it

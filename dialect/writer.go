@@ -111,9 +111,14 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
+	// ForgetsThinking: the model does not see again what it thought. PlainResults: it is not told that a tool failed.
+	ForgetsThinking, PlainResults bool
 	// SavedWhole: a session is what the model sees now and is rewritten with each save. What a compaction removes is gone,
 	// and the time of the header is that of the last save.
 	SavedWhole bool
+	// SumsInOwnWords: a compaction of the format adds words of the agent's own to the summary. A session that is made from one
+	// of another agent then holds only what the model sees now, with the summary as a message.
+	SumsInOwnWords bool
 	// LeafType is the type of the custom entry that makes a move of the leaf durable; "" where the format has leaf entries.
 	LeafType string
 	// ListsByCWD: a list of a folder that may hold sessions of several working directories shows only those of the one
@@ -129,6 +134,9 @@ type Habits struct {
 	// format has one version.
 	OldestHeader string
 }
+
+// HoldsNow reports whether a session that is made from one of another agent holds only what the model sees now.
+func (h Habits) HoldsNow() bool { return h.SavedWhole || h.SumsInOwnWords }
 
 // WritingDialect is a Dialect that is a Writer. It does not implement Dialect itself, because that would hide the
 // optional interfaces of the Dialect in it.

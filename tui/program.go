@@ -1,14 +1,12 @@
 package tui
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/tui/look"
@@ -237,9 +235,6 @@ func (p *program) open(o look.Open) tea.Cmd {
 		}
 		return opened{path: o.Path, screen: view.New(p.ctx, s, view.Options{
 			Store: p.Store, Palette: p.palette, Zone: p.Zone, Home: p.Home, Entry: session.EntryID(o.Entry), Context: o.Context,
-			Rows: func(ctx context.Context) ([]treeline.Row, error) {
-				return p.Store.Catalogue(ctx, treeline.RefreshOptions{})
-			},
 		})}
 	}
 }

@@ -43,6 +43,7 @@ func With(opt Options) []backend.Driver {
 	return append(servers, []backend.Driver{
 		codelia.Driver(),
 		opencode.Driver(),
+		opencode.StorageDriver(),
 		memory.Driver("memory"),
 		database, alias,
 		file.Driver(file.Options{}),

@@ -57,6 +57,10 @@ type log struct {
 
 func newLog(s Session) *log {
 	l := &log{Session: s}
+	if s.text != nil {
+		l.text, l.start = s.text, s.start
+		return l
+	}
 	size := len(s.Header) + 1
 	for _, m := range s.Messages {
 		size += len(m) + 1

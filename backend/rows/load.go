@@ -3,6 +3,7 @@ package rows
 import (
 	"context"
 	"database/sql"
+	"slices"
 )
 
 // querier is a database or a transaction.
@@ -43,41 +44,62 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 	if err != nil || st == nil {
 		return nil, nil, err
 	}
-	s := &Session{ID: id, Header: st.header, Time: st.time}
-	parts := map[string][]byte{}
+	var messages [][]any
+	parts, size := map[string][][]any{}, len(st.header)+1
+	take := func(of *table, k int, values []any) []any {
+		if of.updated >= 0 {
+			st.marks[k].take(values[of.updated])
+		}
+		size += of.roughly(values)
+		return slices.Clone(values)
+	}
 	if t.part != nil {
 		err := t.part.each(ctx, db, t.selectPts, id, func(values []any) {
 			of, _ := values[t.part.message].(string)
-			list := parts[of]
-			if list == nil {
-				list = make([]byte, 0, 256)
-			} else {
-				list = append(list, ',')
-			}
-			parts[of] = t.part.appendRow(list, values)
+			parts[of] = append(parts[of], take(t.part, 1, values))
 			st.parts++
-			if t.part.updated >= 0 {
-				st.marks[1].take(values[t.part.updated])
-			}
 		})
 		if err != nil {
 			return nil, nil, err
 		}
 	}
 	err = t.message.each(ctx, db, t.selectMsgs, id, func(values []any) {
-		of, _ := values[t.message.id].(string)
-		s.Messages = append(s.Messages, t.record(values, parts[of]))
+		messages = append(messages, take(t.message, 0, values))
 		st.messages++
-		st.size += int64(len(s.Messages[len(s.Messages)-1]) + 1)
-		if t.message.updated >= 0 {
-			st.marks[0].take(values[t.message.updated])
-		}
 	})
 	if err != nil {
 		return nil, nil, err
 	}
+	s := &Session{ID: id, Time: st.time, start: len(st.header) + 1}
+	// All records in one piece, so that each value is copied once.
+	s.text = append(append(make([]byte, 0, size), st.header...), '\n')
+	ends := make([]int, 0, len(messages))
+	for _, values := range messages {
+		of, _ := values[t.message.id].(string)
+		s.text = append(t.appendRecord(s.text, values, parts[of]), '\n')
+		ends = append(ends, len(s.text)-1)
+	}
+	s.Header = s.text[: s.start-1 : s.start-1]
+	from := s.start
+	for _, end := range ends {
+		s.Messages = append(s.Messages, s.text[from:end:end])
+		from = end + 1
+	}
+	st.size = int64(len(s.text) - s.start)
 	s.Version = st.version()
 	return s, st, nil
+}
+
+// roughly is a length that a row in a record mostly does not exceed.
+func (t *table) roughly(values []any) int {
+	n := 32
+	for i, v := range values {
+		n += len(t.columns[i].key) + 16
+		if s, ok := v.(string); ok {
+			n += len(s)
+		}
+	}
+	return n
 }
 
 // begin makes the stamp of a session from its row.
@@ -96,19 +118,19 @@ func (t *tables) header(values []any) []byte {
 	return append(t.session.appendRow(append(dst, `":`...), values), '}')
 }
 
-// record is the record of a message with its parts.
-func (t *tables) record(values []any, parts []byte) []byte {
-	size := len(parts) + 64
-	for _, v := range values {
-		if s, ok := v.(string); ok {
-			size += len(s) + 32
-		}
-	}
-	dst := append(append(make([]byte, 0, size), `{"`...), t.message.Name...)
+// appendRecord adds the record of a message with its parts.
+func (t *tables) appendRecord(dst []byte, values []any, parts [][]any) []byte {
+	dst = append(append(dst, `{"`...), t.message.Name...)
 	dst = t.message.appendRow(append(dst, `":`...), values)
 	if t.part != nil {
 		dst = append(append(append(dst, `,"`...), t.part.Name...), `":[`...)
-		dst = append(append(dst, parts...), ']')
+		for i, p := range parts {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = t.part.appendRow(dst, p)
+		}
+		dst = append(dst, ']')
 	}
 	return append(dst, '}')
 }

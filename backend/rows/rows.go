@@ -43,6 +43,10 @@ type Session struct {
 	// Version is the compare-and-swap token: it differs after every save that changed something. "" means that the session
 	// does not exist.
 	Version string
+
+	// text is the log if it is at hand in one piece; its messages begin at start.
+	text  []byte
+	start int
 }
 
 // Schema keeps the sessions of one agent in the agent's own tables and files.

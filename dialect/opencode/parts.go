@@ -60,10 +60,8 @@ func ownParts(parts iter.Seq[[]byte]) (list []session.Part) {
 			list = append(list, toolParts(p)...)
 		case "file":
 			list = append(list, file(p))
-		case "compaction":
-			list = append(list, session.Text{Text: compactionText})
-		case "subtask":
-			list = append(list, session.Text{Text: subtaskText})
+		case "subtask": // the model sees another text, which is not in the record
+			list = append(list, dialect.TextParts(rawjson.Str(p, "prompt"))...)
 		case "step-start", "step-finish", "snapshot", "patch", "retry", "agent":
 			// what the program notes for itself
 		default:

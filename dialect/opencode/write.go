@@ -27,7 +27,8 @@ const defaultTitle = "New session - "
 
 // Habits: a linear log. A result is kept with its call, so that it can only be written together with it.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ResultsInCalls: true, ContinuesListed: true}
+	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ResultsInCalls: true, ContinuesListed: true,
+		SumsInOwnWords: true}
 }
 
 // columns are those of a session, in the order of the table. A record has them in this order.

@@ -74,6 +74,7 @@ var groups = []group{
 	{"scan", scan},
 	{"families", families},
 	{"open", open},
+	{"rows", ofRows},
 	{"forked", forked},
 	{"heap", heap},
 	{"context", contexts},

@@ -299,7 +299,8 @@ func (s *Snapshot) DB() (*DB, error) {
 			return
 		}
 		s.name = snapshots.add(s)
-		s.db, s.err = connect("file:"+s.name, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}, "vfs": {at}})
+		// The file system has no other files: what SQLite sorts stays in memory.
+		s.db, s.err = connect("file:"+s.name, 1, url.Values{"mode": {"ro"}, "immutable": {"1"}, "vfs": {at}, "_pragma": {"temp_store(MEMORY)"}})
 	})
 	return s.db, s.err
 }

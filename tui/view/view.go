@@ -28,10 +28,9 @@ import (
 
 // Options say how a session is shown.
 type Options struct {
-	// Store tells what is written to the session, and opens it again if its log was replaced. nil shows it as it is.
+	// Store tells what is written to the session, opens it again if its log was replaced, and knows its forks and sub-agents. nil
+	// shows the session as it is, alone.
 	Store *treeline.Store
-	// Rows gives the sessions there are, for the names of sub-agents and forks; nil knows of none.
-	Rows func(context.Context) ([]treeline.Row, error)
 	// Palette has the colours; nil is one without.
 	Palette *look.Palette
 	// Zone is for times; nil is the local one.

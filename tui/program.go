@@ -167,8 +167,8 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		p.canvas.clipboard(msg.Text)
 	case look.Do:
 		return p.act(msg.Action, msg.Target), true
-	case show:
-		return p.push(msg.screen), true
+	case look.Done:
+		return p.done(msg), true
 	case resume:
 		p.result.Resume = msg.path
 		return tea.Quit, true
@@ -181,9 +181,23 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// show asks for a screen on top, resume and pick end the program with a session.
+// done tells all screens that a session was changed. That of a session that is gone is left.
+func (p *program) done(d look.Done) tea.Cmd {
+	var cmds []tea.Cmd
+	if at, ok := p.top().(look.Pointer); ok && d.Action == look.Delete {
+		if t, _ := at.Target(); t.Path == d.Target.Path {
+			cmds = append(cmds, p.back())
+		}
+	}
+	for i, s := range p.stack {
+		next, cmd := s.Update(d)
+		p.stack[i], cmds = next, append(cmds, cmd)
+	}
+	return tea.Batch(cmds...)
+}
+
+// resume and pick end the program with a session.
 type (
-	show   struct{ screen look.Screen }
 	resume struct{ path string }
 	pick   struct{ Choice }
 )

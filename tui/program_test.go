@@ -255,6 +255,19 @@ func TestOpens(t *testing.T) {
 	}
 }
 
+// TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
+func TestDeleteLeaves(t *testing.T) {
+	s := onDemo(t, nil)
+	s.answer = func([]string) (string, error) { return "it is in the trash", nil }
+	s.press("j", "enter")
+	s.wait("the session", func() bool { return len(s.p.stack) == 2 })
+	s.press("d")
+	s.until("trash?")
+	s.press("y")
+	s.wait("the list", func() bool { return len(s.p.stack) == 1 && s.p.stack[0].(*sessions).loading })
+	s.until("it is in the trash")
+}
+
 // TestPick: enter chooses the session; with Entries, the entry in it.
 func TestPick(t *testing.T) {
 	s := onDemo(t, func(o *Options) { o.Pick, o.Filter = true, "cent" })

@@ -2,6 +2,7 @@ package treeline
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -37,8 +38,16 @@ func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (str
 }
 
 // Here gives the project of the working directory: the directory whose sessions are meant there, or "" if it has none. The catalogue is brought
-// up to date first.
+// up to date first; in an archive with an index of its own, only the directories are asked for.
 func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
+	if s.Paged() {
+		dirs, err := s.Projects(ctx)
+		dir := s.ProjectAmong(slices.Values(dirs), nil)
+		if err != nil || !slices.ContainsFunc(dirs, func(d string) bool { return s.SameDir(d, dir) }) {
+			return "", err
+		}
+		return dir, nil
+	}
 	rows, err := s.Catalogue(ctx, opt)
 	if err != nil {
 		return "", err

@@ -2,6 +2,8 @@ package treeline_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,5 +56,27 @@ func TestProjectOf(t *testing.T) {
 	}
 	if _, err := s.ProjectOf(t.Context(), s.ArchivedPath("a-00000001/claude/-vault/none.jsonl"), nil); !errors.Is(err, backend.ErrNotExist) {
 		t.Errorf("a log that is not there: %v", err)
+	}
+}
+
+// The project of the working directory is the nearest one upwards with sessions; without sessions there is none.
+func TestHere(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	folder := filepath.Join(home, ".pi", "agent", "sessions", "--shop--")
+	log := `{"type":"session","version":3,"id":"a1","timestamp":"2026-02-16T10:20:00.000Z","cwd":"/shop"}` + "\n" +
+		`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":"x"}}` + "\n"
+	if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, "a.jsonl"), []byte(log), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{"/shop": "/shop", "/shop/cart": "/shop", "/garden": ""} {
+		s, err := treeline.New(treeline.Options{Home: home, WorkDir: dir, ReadOnly: true, NoConfig: true, Getenv: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Here(t.Context(), treeline.RefreshOptions{})
+		if err = errors.Join(err, s.Close()); err != nil || got != want {
+			t.Errorf("in %s: %q, %v", dir, got, err)
+		}
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Outcome is what became of a request that the audit log has.
@@ -182,7 +183,7 @@ func (j *Journal) flush(ctx context.Context) error {
 		r.Time, r.Count = n.first, n.count
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b Record) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Action, b.Action)) })
+	sorting.By(list, func(a, b Record) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Action, b.Action)) })
 	var err error
 	if len(list) > 0 {
 		if err = j.book.Note(ctx, list...); err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Memory is a Book that ends with the process.
@@ -52,7 +54,7 @@ func (m *Memory) List(context.Context) ([]Grant, error) {
 	for i := range m.tokens {
 		list[i] = m.tokens[i].Grant
 	}
-	slices.SortStableFunc(list, func(a, b Grant) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Created.Compare(b.Created)) })
+	sorting.By(list, func(a, b Grant) int { return cmp.Or(cmp.Compare(a.Name, b.Name), a.Created.Compare(b.Created)) })
 	return list, nil
 }
 
@@ -119,7 +121,7 @@ func (m *Memory) Records(_ context.Context, q Query) ([]Record, error) {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Record) int { return b.Time.Compare(a.Time) })
+	sorting.By(list, func(a, b Record) int { return b.Time.Compare(a.Time) })
 	if q.Limit > 0 && len(list) > q.Limit {
 		list = list[:q.Limit]
 	}

@@ -23,7 +23,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				continue
 			}
 			for seed := range 3 {
-				linear := name == "wave" || name == "codelia-state" || name == "codex"
+				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini"
 				at := fmt.Sprintf("%s, seed %d → %s", name, seed, other)
 				path := w.Put(fmt.Sprintf("in/%s/%s/%d/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", name, other, seed), newTalk(uint64(30+seed), linear).write(name))
 				src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})
@@ -49,9 +49,9 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				if n := len(said); n < 2 || said[n-2].forms[0] != "text And now?" || said[n-1].forms[0] != "text Deeper." {
 					t.Errorf("%s: the model sees %v", at, said[max(n-3, 0):])
 				}
-				// Claude Code makes an answer up only at the end.
+				// Claude Code and Gemini CLI make an answer up only at the end.
 				before := seenAt(w, src, src.Leaf())
-				if n := len(before); n > 0 && before[n-1].forms[0] == "text No response requested." {
+				if n := len(before); n > 0 && (before[n-1].forms[0] == "text No response requested." || before[n-1].forms[0] == "text "+interrupted) {
 					before = before[:n-1]
 				}
 				if diff := sameSeen(before, said[:min(len(before), len(said))]); diff != "" {

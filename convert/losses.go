@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"context"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -105,7 +105,7 @@ func (l *ledger) entry(path string, e session.Entry, became Became) {
 func (l *ledger) sorted() []Loss {
 	rank := map[Became]int{Dropped: 0, Migrated: 1, Carried: 2, Mapped: 3}
 	list := append([]Loss{}, l.losses...)
-	slices.SortStableFunc(list, func(a, b Loss) int {
+	sorting.By(list, func(a, b Loss) int {
 		return cmp.Or(cmp.Compare(rank[a.Became], rank[b.Became]), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path))
 	})
 	return list

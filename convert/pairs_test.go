@@ -17,7 +17,7 @@ import (
 )
 
 // agents are the dialects whose sessions are converted to each other, one for each program.
-var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex"}
+var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
@@ -31,7 +31,7 @@ func TestConvertPairs(t *testing.T) {
 			w, folder := inMemory(t)
 			from := w.Format(name)
 			for seed := range rounds {
-				linear := name == "wave" || name == "codelia-state" || name == "codex"
+				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini"
 				log := newTalk(uint64(seed), linear).write(name)
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), log)
 				for _, other := range agents {
@@ -170,12 +170,19 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
+	// Gemini CLI lets the model say that it was interrupted after results without an answer.
+	if n := len(list); n > 0 && list[n-1].forms[0] == "text "+interrupted {
+		list = list[:n-1]
+	}
 	// Claude Code answers a prompt without an answer itself.
 	if n := len(list); to == "claude" && n > 0 && list[n-1].role != session.RoleAssistant {
 		list = append(list, seen{role: session.RoleAssistant, forms: []string{"text No response requested."}})
 	}
 	return list
 }
+
+// interrupted is what Gemini CLI lets the model say.
+const interrupted = "[The previous response was interrupted before it completed.]"
 
 // A turn is taken back together with the compaction before it: the branch after it begins with something else than the one
 // that was left, and each has a compaction of its own.

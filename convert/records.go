@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -158,7 +159,7 @@ func flatten(passages []*passage) []flat {
 		}
 	}
 	// The sort is stable: a new record has the place of the restored one before it, and follows it.
-	slices.SortStableFunc(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
+	sorting.By(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
 	return list
 }
 

@@ -354,6 +354,75 @@ func (t *talk) codex() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// gemini writes an answer with its tokens and again with its calls, the results with their calls or in a message of their own, and may take
+// the last turn back.
+func (t *talk) gemini() string {
+	lines := []string{`{"sessionId":"0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","projectHash":"95e2f8a7","startTime":"2026-03-02T14:00:00.000Z","lastUpdated":"2026-03-02T14:00:00.000Z","kind":"main"}`}
+	line := func(id, typ, content, more string) {
+		lines = append(lines, fmt.Sprintf(`{"id":"%s","timestamp":"%s","type":"%s","content":%s%s}`, id, stamp(len(lines)), typ, content, more))
+		lines = append(lines, fmt.Sprintf(`{"$set":{"lastUpdated":"%s"}}`, stamp(len(lines))))
+	}
+	if t.IntN(2) == 0 {
+		lines = append(lines, fmt.Sprintf(`{"$set":{"messages":[{"id":"start","timestamp":"%s","type":"user","content":[{"text":"<session_context>x</session_context>"}]}]}}`, stamp(1)))
+	}
+	prompt := ""
+	for i, o := range t.ops {
+		id := fmt.Sprintf("e%d", i)
+		switch o.kind {
+		case "user":
+			prompt = id
+			line(id, "user", join(o.blocks(`{"text":%s}`, `{"inlineData":{"mimeType":"image/png","data":"`+dot+`"}}`)), "")
+		case "answer":
+			content := join(o.blocks(`{"text":%s}`, ""))
+			const more = `,"thoughts":[{"subject":"hm","description":"so"}],"tokens":{"input":3,"output":5,"cached":0,"thoughts":0,"tool":0,"total":8},"model":"gemini-2.5-pro"`
+			line(id, "gemini", content, more)
+			var calls []string
+			for _, c := range o.calls {
+				call := fmt.Sprintf(`{"id":"%s","name":"%s","args":%s,"status":"success"`, c.id, c.name, c.args)
+				// The program sends answers in a row as one, and no other agent has texts after calls.
+				open := i+1 < len(t.ops) && t.ops[i+1].kind == "answer"
+				for _, r := range t.ops[i+1:] {
+					if r.kind != "result" || r.call.id != c.id {
+						continue
+					}
+					if open = false; i%2 == 0 { // results of odd answers have messages of their own
+						call += `,"result":[` + geminiResult(r) + `]`
+					}
+				}
+				if !open {
+					calls = append(calls, call+`}`)
+				}
+			}
+			if calls != nil {
+				line(id, "gemini", content, more+`,"toolCalls":`+join(calls))
+			}
+			if i+1 < len(t.ops) && t.ops[i+1].kind == "user" && t.IntN(5) == 0 {
+				lines = append(lines, `{"$rewindTo":"`+prompt+`"}`)
+			}
+		case "result":
+			for k := i; k >= 0; k-- {
+				if a := t.ops[k]; a.kind == "answer" && len(a.calls) > 0 {
+					if k%2 == 1 {
+						line(id, "user", `[`+geminiResult(o)+`]`, "")
+					}
+					break
+				}
+			}
+		case "compaction":
+			lines = append(lines, fmt.Sprintf(`{"$set":{"messages":[{"id":"%s","timestamp":"%s","type":"user","content":[{"text":%s}]}]}}`, id, stamp(len(lines)), o.texts[0]))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func geminiResult(o op) string {
+	member := "output"
+	if o.failed {
+		member = "error"
+	}
+	return fmt.Sprintf(`{"functionResponse":{"id":"%s","name":"%s","response":{"%s":%s}}}`, o.call.id, o.call.name, member, o.texts[0])
+}
+
 // write gives the talk in the format of an agent.
 func (t *talk) write(agent string) string {
 	switch agent {
@@ -367,6 +436,8 @@ func (t *talk) write(agent string) string {
 		return t.claude()
 	case "codex":
 		return t.codex()
+	case "gemini":
+		return t.gemini()
 	}
 	return t.pi()
 }

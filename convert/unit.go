@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -54,7 +55,7 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 			return nil, err
 		}
 		role := codec.Role(m.JSON)
-		if role == session.RoleSystem && s.tree.Replayed() {
+		if m.Made || role == session.RoleSystem && s.tree.Replayed() {
 			continue
 		}
 		info := s.infoOf(m.Entry, models)
@@ -329,7 +330,7 @@ func (b *casting) units() (list []unit) {
 func results(calls []*call, at time.Time) unit {
 	u := unit{NewMessage: dialect.NewMessage{Role: session.RoleTool, Time: at}}
 	calls = slices.Clone(calls)
-	slices.SortStableFunc(calls, func(a, b *call) int {
+	sorting.By(calls, func(a, b *call) int {
 		return cmp.Compare(a.place(), b.place())
 	})
 	for _, c := range calls {

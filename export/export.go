@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/transcript"
@@ -92,7 +93,7 @@ func (r *Report) Kinds() []KindCount {
 	for k, n := range counts {
 		list = append(list, KindCount{k, n})
 	}
-	slices.SortFunc(list, func(a, b KindCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
+	sorting.By(list, func(a, b KindCount) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Kind, b.Kind)) })
 	return list
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -123,6 +124,6 @@ func (s *scrubber) redactions() []Redaction {
 	if s == nil {
 		return nil
 	}
-	slices.SortStableFunc(s.list, func(a, b Redaction) int { return cmp.Compare(a.Offset, b.Offset) })
+	sorting.By(s.list, func(a, b Redaction) int { return cmp.Compare(a.Offset, b.Offset) })
 	return s.list
 }

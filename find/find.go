@@ -123,6 +123,7 @@ func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []
 		rows = append(rows, r)
 	}
 	f.m.PlaceRows(ctx, rows[begin:])
+	rows = rows[:begin+len(place.Current(rows[begin:]))]
 	return append(rows, s.unread...)
 }
 

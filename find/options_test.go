@@ -1,6 +1,7 @@
 package find
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io/fs"
@@ -38,6 +39,24 @@ func searchDesk(t *testing.T) *desk {
 		d.Must(os.Chtimes(path, at, at))
 	}
 	return d
+}
+
+// What a search rewrites is neither found nor shown.
+func TestSearchRewrite(t *testing.T) {
+	t.Parallel()
+	d := searchDesk(t)
+	f := d.finder(nil)
+	opt := Options{Rewrite: func(record []byte) []byte { return bytes.ReplaceAll(record, []byte("frog"), []byte("toad")) }}
+	if before := d.search(f, "frog", Options{}); len(before.Hits) != 4 {
+		t.Fatalf("%d hits", len(before.Hits))
+	}
+	if res := d.search(f, "frog", opt); len(res.Hits) != 0 {
+		t.Errorf("what was taken out is found: %+v", res.Hits)
+	}
+	res := d.search(f, "among", opt)
+	if len(res.Hits) != 1 || !strings.Contains(res.Hits[0].Snippet, "a toad among") {
+		t.Errorf("%+v", res.Hits)
+	}
 }
 
 // A search uses a log that the caller has read, says when it is done with it, and does not close it.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"math"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -196,13 +196,13 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 // order sorts hits and keeps as many as are wanted.
 func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
-	slices.SortStableFunc(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
+	sorting.By(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
 	if s.opt.Rank {
 		weights := s.rank.weights()
 		for i := range hits {
 			hits[i].Score = hits[i].found.score(weights)
 		}
-		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+		sorting.By(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	}
 	if n := s.opt.Limit; n > 0 && len(hits) > n {
 		hits, more = hits[:n], true

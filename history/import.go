@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -321,7 +322,7 @@ func lastUses(prompts []Prompt) []Prompt {
 		}
 	}
 	// In whole seconds, as in the table; within a second the given order counts.
-	slices.SortStableFunc(list, func(a, b Prompt) int { return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)) })
+	sorting.By(list, func(a, b Prompt) int { return a.At.Truncate(time.Second).Compare(b.At.Truncate(time.Second)) })
 	seen := make(map[promptKey]bool, len(list))
 	kept := len(list) // list[kept:] is the result
 	for i := len(list) - 1; i >= 0; i-- {

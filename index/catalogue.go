@@ -3,6 +3,8 @@ package index
 import (
 	"slices"
 	"strings"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Log is what is known of one log.
@@ -109,7 +111,7 @@ func (c *Catalogue) update(key string, updates []Update) {
 		}
 	}
 	// Stable: the last of several changes to one log wins.
-	slices.SortStableFunc(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
+	sorting.By(changes, func(a, b change) int { return strings.Compare(a.name, b.name) })
 	logs := make([]Log, 0, len(before)+len(changes))
 	for k := 0; k < len(changes); k++ {
 		ch := changes[k]

@@ -146,6 +146,8 @@ type position struct {
 	Dir   string `json:"dir,omitempty"`
 	Wide  bool   `json:"wide,omitempty"`
 	Until int64  `json:"until,omitempty"`
+	// Search is the number of a search that goes on; see searches.
+	Search int `json:"search,omitempty"`
 	// Leaf is the end of a path.
 	Leaf string `json:"leaf,omitempty"`
 }

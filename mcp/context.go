@@ -79,7 +79,7 @@ func getContext(c *call, a contextArgs) (result contextWindow, err error) {
 		scrubParts(finder, m.Parts)
 		return func(most int) shownMessage {
 			list, _, left := window(m.Parts, 0, most)
-			return shownMessage{wire.PartsMessage{Role: m.Role, Parts: list}, left}
+			return shownMessage{wire.PartsMessage{Role: name(m.Role), Parts: list}, left}
 		}, nil
 	}}
 	from, to := at.N, at.N

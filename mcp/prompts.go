@@ -21,8 +21,8 @@ type promptArgs struct {
 	sizeArgs
 }
 
-// promptList is a part of what the user typed, the newest first. A prompt is given once, with the places where it was used. project is the directory
-// whose prompts are given, null for all; widened: the current project has none. cut counts the bytes of long prompts that are left out.
+// promptList is a part of what the user typed. A prompt is given once, with the places where it was used. project is the directory
+// whose prompts are given, null for all; widened: the current project has no hit.
 type promptList struct {
 	About    string        `json:"about"`
 	Project  *string       `json:"project"`
@@ -95,6 +95,9 @@ func (r *recalling) newest(a promptArgs, at *position) (more bool, err error) {
 	f.CWD = at.Dir
 	const page = 20
 	return r.walk(f, at, page, &r.result.Problems, func(row *place.Row) (bool, error) {
+		if begun, ok := row.Created.Time(); ok && !until.IsZero() && !begun.Before(until) {
+			return true, nil
+		}
 		list, err := r.typed(row)
 		if err != nil {
 			return false, err
@@ -218,7 +221,7 @@ func (r *recalling) matching(a promptArgs, at *position) (more bool, err error) 
 					}
 				}
 			}
-			at.N++
+			r.searches.gave(at, found.Hits[i:i+1])
 		}
 		if !found.More {
 			return false, nil

@@ -71,6 +71,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 		j := wire.NewRun(*r)
 		j.Prompt, j.Model = c.line(j.Prompt, promptWidth), c.line(j.Model, titleWidth)
 		j.ID, j.Session, j.Path, j.CWD = name(j.ID), name(j.Session), name(j.Path), name(j.CWD)
+		j.Outcome = maybe(j.Outcome)
 		ok, err := space.take(j)
 		if err != nil {
 			return result, err
@@ -98,7 +99,7 @@ func runKey(r *treeline.RunRow) wire.Cursor {
 }
 
 type usageArgs struct {
-	By string `json:"by" one:"agent model project day" doc:"what the amounts are grouped by; the default is model"`
+	By string `json:"by" one:"agent model project day" doc:"what the amounts are grouped by; the default is model. Days come newest first"`
 	scopeArgs
 	spanArgs
 	Model string `json:"model" doc:"only what this model answered: a part of its name"`
@@ -160,6 +161,9 @@ func sumUsage(c *call, a usageArgs) (result usageSum, err error) {
 		if list != nil {
 			groups = *list
 		}
+	}
+	if usage.Key(a.By) == usage.Day {
+		slices.Reverse(groups) // the newest first
 	}
 	result.Total = len(groups)
 	groups = groups[min(at.N, len(groups)):]

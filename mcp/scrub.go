@@ -91,7 +91,7 @@ func scrubJSON(f *redact.Finder, value json.RawMessage) json.RawMessage {
 	return clean
 }
 
-// scrubParts replaces the secrets of parts. The bytes of images are left out.
+// scrubParts replaces the secrets of parts, and cuts names that no agent can have chosen. The bytes of images are left out.
 func scrubParts(f *redact.Finder, parts []wire.Part) {
 	for i := range parts {
 		p := &parts[i]
@@ -100,7 +100,8 @@ func scrubParts(f *redact.Finder, parts []wire.Part) {
 			p.Text = &text
 		}
 		p.Arguments, p.JSON = scrubJSON(f, p.Arguments), scrubJSON(f, p.JSON)
-		p.Name, p.URL, p.Data = scrubText(f, p.Name), scrubText(f, p.URL), ""
+		p.Name, p.URL, p.Data = name(scrubText(f, p.Name)), name(scrubText(f, p.URL)), ""
+		p.Type, p.ID, p.CallID, p.Session, p.MIME, p.Blob = name(p.Type), name(p.ID), name(p.CallID), name(p.Session), name(p.MIME), name(p.Blob)
 		if p.Parts != nil {
 			scrubParts(f, *p.Parts)
 		}
@@ -128,4 +129,13 @@ func name[T ~string](text T) T {
 		return text
 	}
 	return T(screen.OneLine(string(text), nameBytes/utf8.UTFMax))
+}
+
+// maybe is name for a text that may be missing.
+func maybe[T ~string](text *T) *T {
+	if text == nil {
+		return nil
+	}
+	short := name(*text)
+	return &short
 }

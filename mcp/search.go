@@ -102,23 +102,23 @@ func searchSessions(c *call, a searchArgs) (result searchList, err error) {
 		}
 		result.Hits = append(result.Hits, j)
 	}
-	if at.N += len(result.Hits); len(result.Hits) < len(all.Hits) || all.More {
+	c.searches.gave(&at, found.Hits[:len(result.Hits)])
+	if len(result.Hits) < len(all.Hits) || all.More {
 		result.Next = at.cursor()
 	}
 	return result, nil
 }
 
 // search gives n hits from a position on. The first search decides what the others look at: the current project or, if that has no hit, all projects
-// (at.Wide); and nothing that is written later, so that no hit comes twice.
+// (at.Wide); and nothing that is written later. The hits that the client has are left out.
 func (c *call) search(text string, opt find.Options, at *position, scope scopeArgs, first bool, n int) (found *treeline.SearchResult, err error) {
 	if first {
 		if at.Dir, err = c.dir(scope); err != nil {
 			return nil, err
 		}
 	}
-	until := opt.Until
-	if at.Until != 0 && (until.IsZero() || time.UnixMilli(at.Until).Before(until)) {
-		opt.Until = time.UnixMilli(at.Until)
+	if until := time.UnixMilli(at.Until); !first && (opt.Until.IsZero() || until.Before(opt.Until)) {
+		opt.Until = until
 	}
 	opt.Limit = at.N + n
 	for {
@@ -137,7 +137,10 @@ func (c *call) search(text string, opt find.Options, at *position, scope scopeAr
 		if first {
 			at.Until = c.end(res).UnixMilli()
 		}
-		res.Hits = res.Hits[min(at.N, len(res.Hits)):]
+		res.Hits = c.searches.rest(at, res.Hits)
+		if len(res.Hits) > n {
+			res.Hits, res.More = res.Hits[:n], true
+		}
 		return res, nil
 	}
 }
@@ -160,6 +163,6 @@ func (c *call) end(res *treeline.SearchResult) time.Time {
 func (c *call) hit(j wire.Hit) wire.Hit {
 	j.Title, j.Label = c.line(j.Title, titleWidth), c.line(j.Label, titleWidth)
 	j.Path, j.CWD, j.Ref, j.Run = name(j.Path), name(j.CWD), name(j.Ref), name(j.Run)
-	j.Type = name(j.Type)
+	j.Session, j.Entry, j.Type, j.Role = maybe(j.Session), maybe(j.Entry), name(j.Type), maybe(j.Role)
 	return j
 }

@@ -16,14 +16,14 @@ Examples: {}; {"project":"all","since":"2d"}; {"title":"*login*","agent":"claude
 		row("read_session", "Read a session",
 			`Read the conversation of a session in a window: messages, tool calls and results. Without an entry it gives the newest entries; with one, those around it. "previous" and "next" are cursors to go on in both directions.
 Long texts are cut; "cut" is how many bytes are left out. For all of an entry: {"session":"…","entry":"…","whole":true}.
-Examples: {"session":"@last"}; {"session":"0198c2#a1b2c3d4"}; {"session":"0198c2","from":"start"}`,
+Examples: {"session":"@last~1"}; {"session":"0198c2#a1b2c3d4"}; {"session":"0198c2","from":"start"}`,
 			readSession),
 		row("get_context", "What the model sees",
 			`Give the messages that the model sees at an entry of a session, or at its end: after compactions, on that branch, as the agent would send them. Use it to continue someone's work with the same knowledge, or to find out what the model knew when it answered. To follow the conversation as the user saw it, use read_session.
-Examples: {"session":"@last"}; {"session":"0198c2#a1b2c3d4","from":"end"}`,
+Examples: {"session":"@last~1"}; {"session":"0198c2#a1b2c3d4","from":"end"}`,
 			getContext),
 		row("recall_prompts", "Recall prompts",
-			`Give what the user typed in earlier sessions, newest first, with the sessions where it was typed. Use it for "what did I ask you to do", for wishes and rules that the user stated before, and to see how a task was worded.
+			`Give what the user typed in earlier sessions, with the sessions where it was typed: the last used sessions first, and in each the newest prompt first; with words, the newest prompts first. Use it for "what did I ask you to do", for wishes and rules that the user stated before, and to see how a task was worded.
 Examples: {}; {"words":"deploy staging"}; {"project":"all","since":"14d","limit":50}`,
 			recallPrompts),
 		row("list_runs", "List runs",

@@ -147,19 +147,7 @@ func (b blockView) Word() string {
 
 // Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
 func (b blockView) Preview() string {
-	if !b.Meta && b.Role != session.RoleSystem {
-		return ""
-	}
-	var all strings.Builder
-	for _, p := range b.Pieces {
-		if t, ok := p.(transcript.Text); ok {
-			all.WriteString(t.Text + "\n")
-		}
-	}
-	if all.Len() < 240 {
-		return ""
-	}
-	return screen.OneLine(cut(all.String(), 2000), 84)
+	return screen.OneLine(cut(b.Preamble(), 2000), 84)
 }
 
 // NewModel is the model where it is not that of the answer before.
@@ -350,17 +338,7 @@ func code(source, language string) template.HTML {
 
 // image shows a picture, or else says what it is.
 func (v sessionView) image(p transcript.Image) imageView {
-	text := "image"
-	if p.MIME != "" {
-		text = screen.OneLine(p.MIME, 40)
-	}
-	switch {
-	case p.Size >= 0:
-		text += ", " + wire.Size(p.Size)
-	case p.Blob:
-		text += ", its blob is missing"
-	}
-	view := imageView{Text: text}
+	view := imageView{Text: p.String()}
 	if v.Image != nil {
 		view.Src = imageAddress(v.Image(p))
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // ErrorPage says what went wrong and what to do.
@@ -76,7 +77,7 @@ func (v rawView) Cut() int64 { return max(v.Length()-mostRaw, 0) }
 func (v rawView) Body() template.HTML {
 	text := cut(string(v.JSON), mostRaw)
 	if !v.Exact && v.Cut() == 0 {
-		text = indent(v.JSON)
+		text = wire.Indent(v.JSON)
 	}
 	return code(text, "json")
 }

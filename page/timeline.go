@@ -153,7 +153,7 @@ func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 	case "tool_call":
 		title := screen.OneLine(rawjson.Str(e, "tool"), 60)
 		args := rawjson.Get(e, "args")
-		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Line: screen.OneLine(string(args), 120), Text: code(cut(indent(args), mostOutput), "json")})
+		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Line: screen.OneLine(string(args), 120), Text: code(cut(wire.Indent(args), mostOutput), "json")})
 		calls[call] = i
 	case "tool_result":
 		if i, ok := calls[call]; ok && i >= 0 && v.steps[i].End.IsZero() {

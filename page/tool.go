@@ -91,7 +91,7 @@ func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
 		view.input()
 	}
 	if v.site.Export && len(t.Input) > 0 {
-		view.RawInput = code(indent(t.Input), "json")
+		view.RawInput = code(wire.Indent(t.Input), "json")
 	}
 	for _, p := range t.Output {
 		switch p := p.(type) {
@@ -131,7 +131,7 @@ func (t *toolView) output(p transcript.Text) {
 		view.Whole = t.v.site.RawLink(t.v.Key, firstID(p.Entry, t.Result))
 	}
 	if c := text[0]; (c == '{' || c == '[') && most == 0 && p.Cut == 0 && json.Valid([]byte(text)) {
-		view.HTML = code(indent([]byte(text)), "json")
+		view.HTML = code(wire.Indent([]byte(text)), "json")
 	} else {
 		view.HTML = plain(cut(text, most))
 	}
@@ -188,15 +188,6 @@ func (t *toolView) value(text, language string) template.HTML {
 		b.WriteString(`<span class="cut">… ` + wire.Size(int64(len(text)-most)) + ` more</span>`)
 	}
 	return template.HTML(b.String())
-}
-
-// indent spells JSON on several lines. What encoding/json cannot read stays as it is.
-func indent(raw []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 // Outcome says in a few words how the call went.

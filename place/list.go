@@ -125,7 +125,7 @@ func (m *Machine) listSource(ctx context.Context, src Source, opt ListOptions) (
 		return gone || opt.Dialect == nil && r.Err == nil && r.Dialect != nil && IsRuns(r.Dialect)
 	})
 	m.PlaceRows(ctx, rows)
-	return rows, nil
+	return Current(rows), nil
 }
 
 // Newest finds the session of a working directory that its agent would go on with, in one folder or, with dir "", in all

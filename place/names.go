@@ -25,6 +25,10 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 	if h.CWD != "" {
 		return
 	}
+	if h.CWD = m.readMark(ctx, markOf(d, l.Path)); h.CWD != "" {
+		builder.SetHeader(h)
+		return
+	}
 	p, ok := placer(d)
 	if !ok {
 		if h.CWD = m.lastRuns().cwd(ctx, d, h.ID, func() []byte { return h.Raw }); h.CWD != "" {
@@ -102,6 +106,9 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	// For layouts that avoid a folder with sessions of another directory.
 	owners := func(dir string) []string {
 		folder, name := Join(root.Sessions, dir), layout.File(time.Time{}, "x")
+		if cwd := m.readMark(context.Background(), markOf(d, Join(folder, name))); cwd != "" {
+			return []string{cwd}
+		}
 		b, _, below, err := m.openFolder(folder)
 		if err != nil {
 			return nil
@@ -142,6 +149,7 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 // that runs name. It needs all rows of a folder at once, so it comes after the peeking.
 func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 	m.entitle(ctx, rows)
+	m.marks(ctx, rows)
 	runs := m.lastRuns()
 	type folder struct{ path, dialect string }
 	named := map[folder]string{} // "" where logs differ

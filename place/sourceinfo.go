@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // SourceInfo is a source and what is in it.
@@ -101,7 +102,7 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 			info.Dialects = append(info.Dialects, d)
 		}
 	}
-	slices.SortStableFunc(info.Dialects, func(a, b dialect.Dialect) int { return cmp.Compare(counts[b], counts[a]) })
+	sorting.By(info.Dialects, func(a, b dialect.Dialect) int { return cmp.Compare(counts[b], counts[a]) })
 	return nil
 }
 

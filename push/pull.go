@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -102,7 +103,7 @@ func (p *puller) all(ctx context.Context) error {
 			}
 		}
 	}
-	slices.SortFunc(todo, func(a, b backend.Marked) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(todo, func(a, b backend.Marked) int { return strings.Compare(a.Name, b.Name) })
 	p.meter.at.Total = len(todo)
 	for _, l := range todo {
 		if w := p.marks.get(l.Name); w == nil || !w.copied(l.Log) {

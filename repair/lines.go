@@ -8,6 +8,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -28,7 +29,7 @@ func (p *planner) mendLines() (lines [][]byte, aside []byte, err error) {
 	if h := p.t.Header(); h.Raw != nil && h.Span.Length > 0 {
 		pieces = append(pieces, piece{span: h.Span, header: true})
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(a.span.Offset, b.span.Offset) })
+	sorting.By(pieces, func(a, b piece) int { return cmp.Compare(a.span.Offset, b.span.Offset) })
 	// In a log without a header the first message serves as one too, so its record occurs twice.
 	pieces = slices.CompactFunc(pieces, func(a, b piece) bool { return a.span == b.span })
 	for number, start := 1, 0; start < len(p.all); number++ {

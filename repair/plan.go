@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -89,7 +90,7 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 	p.fresh = map[session.EntryID]int{}
 	p.parents, p.ids, p.noID = map[int]session.EntryID{}, map[int]session.EntryID{}, map[int64]bool{}
 	p.damage = slices.Clone(p.t.Problems())
-	slices.SortStableFunc(p.damage, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
+	sorting.By(p.damage, func(a, b session.Problem) int { return cmp.Compare(a.Offset, b.Offset) })
 	// The tree comes first: lines are written with its new ids and parents.
 	if err := p.mendTree(); err != nil {
 		return nil, nil, err
@@ -113,7 +114,7 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 			p.add(Repair{Line: problem.Line, Offset: problem.Offset, Kind: problem.Kind, Problem: problem.Message, Action: "it is left as it is"})
 		}
 	}
-	slices.SortStableFunc(p.repairs, func(a, b Repair) int { return cmp.Compare(a.Offset, b.Offset) })
+	sorting.By(p.repairs, func(a, b Repair) int { return cmp.Compare(a.Offset, b.Offset) })
 	if !changed {
 		return nil, nil, nil
 	}

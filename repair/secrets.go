@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -105,7 +106,7 @@ func attribute(list []Secret, t *session.Tree) {
 			spots = append(spots, spot{e.Span, e.ID})
 		}
 	}
-	slices.SortStableFunc(spots, func(a, b spot) int { return cmp.Compare(a.Offset, b.Offset) })
+	sorting.By(spots, func(a, b spot) int { return cmp.Compare(a.Offset, b.Offset) })
 	for i := range list {
 		s := &list[i]
 		n, found := slices.BinarySearchFunc(spots, s.Offset, func(p spot, at int64) int { return cmp.Compare(p.Offset, at) })

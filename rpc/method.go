@@ -27,8 +27,10 @@ type method struct {
 	long bool
 	// params is a struct. The parameter "session" is not in it; see session.
 	params, result reflect.Type
-	// call gives JSON, null if the method has no result.
-	call func(*call) ([]byte, error)
+	// list is what decoding wants to know of params.
+	list func() []param
+	// do takes a pointer to params and gives a result.
+	do func(c *call, params any) (any, error)
 }
 
 // section is a part of the table, with the heading that it has in docs/rpc.md.
@@ -75,23 +77,31 @@ func get[R any](name, doc string, f func(*call, *store.Session) (R, error)) meth
 	return row(name, doc, always, func(c *call, _ struct{}) (R, error) { return f(c, c.open.s) })
 }
 
-// row makes a row of the table. The types of f are those of the method: a row cannot promise anything else.
+// row makes a row of the table. The types of f are those of the method: a row cannot promise anything else. What can be done without the types is
+// in method.call: each of 80 pairs of types gets its own code here.
 func row[P, R any](name, doc string, session int, f func(*call, P) (R, error)) method {
-	params := sync.OnceValue(func() []param { return paramsOf(reflect.TypeFor[P]()) })
-	return method{
-		name: name, doc: doc, session: session, params: reflect.TypeFor[P](), result: reflect.TypeFor[R](),
-		call: func(c *call) ([]byte, error) {
-			var p P
-			if err := decode(c.params, &p, params()); err != nil {
-				return nil, err
-			}
-			result, err := f(c, p)
-			if err != nil {
-				return nil, err
-			}
-			return encode(result)
-		},
+	return newMethod(name, doc, session, reflect.TypeFor[P](), reflect.TypeFor[R](), func(c *call, params any) (any, error) {
+		return f(c, *params.(*P))
+	})
+}
+
+//go:noinline
+func newMethod(name, doc string, session int, params, result reflect.Type, do func(*call, any) (any, error)) method {
+	return method{name: name, doc: doc, session: session, params: params, result: result, do: do,
+		list: sync.OnceValue(func() []param { return paramsOf(params) })}
+}
+
+// call carries out a request. It gives JSON, null if the method has no result.
+func (m *method) call(c *call) ([]byte, error) {
+	params := reflect.New(m.params).Interface()
+	if err := decode(c.params, params, m.list()); err != nil {
+		return nil, err
 	}
+	result, err := m.do(c, params)
+	if err != nil {
+		return nil, err
+	}
+	return encode(result)
 }
 
 // raw is a result that is JSON already and is passed on byte for byte. T is its shape.

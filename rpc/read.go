@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -201,7 +201,7 @@ func oldestFirst(t *session.Tree, e session.Entry) ([]session.Entry, error) {
 		order[i].e = child
 		order[i].at, order[i].ok = at.Millis()
 	}
-	slices.SortStableFunc(order, func(a, b timed) int {
+	sorting.By(order, func(a, b timed) int {
 		if !a.ok || !b.ok {
 			return 0
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Step is one thing that both runs did, or one of them. The members are a stable JSON format.
@@ -148,7 +149,7 @@ func steps(l *Log) ([]step, error) {
 	if _, ok := l.End(); !ok {
 		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
 	}
-	slices.SortStableFunc(list, byPlace)
+	sorting.By(list, byPlace)
 	return list, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Events gives the agent.event records in the order in which they were shown: by seq, then in log order. An event without a
@@ -26,7 +27,7 @@ func (l *Log) Events() []Record {
 		}
 		list = append(list, placed{r, last})
 	}
-	slices.SortStableFunc(list, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
+	sorting.By(list, func(a, b placed) int { return cmp.Compare(a.at, b.at) })
 	events := make([]Record, len(list))
 	for i, p := range list {
 		events[i] = p.Record

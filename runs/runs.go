@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/run"
@@ -88,7 +89,7 @@ func (l *Logs) narrow(rows []Row, opt ListOptions) []Row {
 		}
 		return !here[cwd]
 	})
-	slices.SortStableFunc(rows, func(a, b Row) int {
+	sorting.By(rows, func(a, b Row) int {
 		return cmp.Or(b.when().Compare(a.when()), cmp.Compare(b.Header.RunID, a.Header.RunID))
 	})
 	return rows

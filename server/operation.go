@@ -53,42 +53,54 @@ func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) oper
 }
 
 func answered[P, R any](method, path, name, doc string, f func(*request, P) (R, error)) operation {
-	o := row[P, R](method, path, name, doc, "application/json")
-	o.call = func(r *request) error {
-		var p P
-		if err := r.decode(&p, o.fields); err != nil {
-			return err
-		}
+	return row[P, R](method, path, name, doc, "application/json").answering(func(r *request, params any) (any, error) {
+		return f(r, *params.(*P))
+	})
+}
+
+// answering makes an operation that gives JSON. f takes a pointer to the parameters.
+//
+//go:noinline
+func (o operation) answering(f func(r *request, params any) (any, error)) operation {
+	return o.doing(func(r *request, params any) error {
 		return r.made("application/json", func(b *bytes.Buffer) error {
-			result, err := f(r, p)
+			result, err := f(r, params)
 			if err != nil {
 				return err
 			}
 			return wire.Write(b, result)
 		})
+	})
+}
+
+// doing makes an operation that answers by itself.
+//
+//go:noinline
+func (o operation) doing(f func(r *request, params any) error) operation {
+	o.call = func(r *request) error {
+		params := reflect.New(o.params).Interface()
+		if err := r.decode(params, o.fields); err != nil {
+			return err
+		}
+		return f(r, params)
 	}
 	return o
 }
 
 // stream is an operation that reads and writes its answer piece by piece. R is the shape of JSON; other media have none.
 func stream[P, R any](path, name, doc, media string, f func(*request, P) error) operation {
-	o := row[P, R](http.MethodGet, path, name, doc, media)
-	o.call = func(r *request) error {
-		var p P
-		if err := r.decode(&p, o.fields); err != nil {
-			return err
-		}
-		return f(r, p)
-	}
-	return o
+	return row[P, R](http.MethodGet, path, name, doc, media).doing(func(r *request, params any) error { return f(r, *params.(*P)) })
 }
 
-// row makes a row of the table. The types are those of the function: a row cannot promise anything else.
+// row makes a row of the table. The types are those of the function: a row cannot promise anything else. What needs no types is in functions
+// without them, which are not inlined: each pair of types has its own code.
 func row[P, R any](method, path, name, doc, media string) operation {
-	return operation{
-		method: method, path: path, name: name, doc: doc, media: media,
-		params: reflect.TypeFor[P](), result: reflect.TypeFor[R](), fields: fieldsOf(reflect.TypeFor[P]()),
-	}
+	return newOperation(method, path, name, doc, media, reflect.TypeFor[P](), reflect.TypeFor[R]())
+}
+
+//go:noinline
+func newOperation(method, path, name, doc, media string, params, result reflect.Type) operation {
+	return operation{method: method, path: path, name: name, doc: doc, media: media, params: params, result: result, fields: fieldsOf(params)}
 }
 
 // request is a request that is being answered.

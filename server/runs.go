@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/server/view"
@@ -57,7 +57,7 @@ func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err
 		return list, err
 	}
 	rows = r.goodRuns(rows, &list.problems)
-	slices.SortStableFunc(rows, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
+	sorting.By(rows, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
 	total := len(rows)
 	list.total, list.rows = &total, rows
 	if n > 0 {

@@ -86,6 +86,8 @@ type Context struct {
 type ContextMessage struct {
 	Entry Entry
 	JSON  []byte
+	// Made: the program adds it at the end when it goes on with the session. A conversion leaves it out.
+	Made bool
 }
 
 // DefaultModel gives the model of the role "default"; ok is false where the path names none.

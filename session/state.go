@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // state reads thinking level, models, rules and mode from the path. It walks up from the leaf, so that where only the last
@@ -132,7 +133,7 @@ func (s *stateWalk) result() []ModelRef {
 	if i, ok := s.at["default"]; ok && s.firstAnswer >= 0 {
 		s.roles[i].first = min(s.roles[i].first, s.firstAnswer)
 	}
-	slices.SortStableFunc(s.roles, func(a, b roleModel) int { return a.first - b.first })
+	sorting.By(s.roles, func(a, b roleModel) int { return a.first - b.first })
 	models := make([]ModelRef, 0, len(s.roles))
 	for _, r := range s.roles {
 		models = append(models, r.ModelRef)

@@ -85,6 +85,9 @@ func (k *Skeleton) isLandmark(i int32) bool {
 		c&(byModel|byTool) == 0 && k.t.At(int(i)).Kind == session.KindCompaction
 }
 
+// Document is the one that the outline was made from. Once the session has grown, the outline of its old document must not be used any more.
+func (o *Outline) Document() *Document { return o.d }
+
 // Len is the number of rows.
 func (o *Outline) Len() int { return len(o.rows) }
 
@@ -158,9 +161,21 @@ func (o *Outline) next(row, step int, keep func(i int32) bool) int {
 	return -1
 }
 
-// NextPrompt gives the next row that a person typed, in a direction of +1 or -1; -1 where there is none.
-func (o *Outline) NextPrompt(row, step int) int {
-	return o.next(row, step, func(i int32) bool { return o.d.k.class[i]&byUser != 0 })
+// NextPrompt gives the next row that a person typed, in a direction of +1 or -1; -1 where there is none. active looks on the
+// path alone.
+func (o *Outline) NextPrompt(row, step int, active bool) int {
+	return o.next(row, step, func(i int32) bool { return o.d.k.class[i]&byUser != 0 && (!active || o.route.at(i) >= 0) })
+}
+
+// Aside gives the first entries of the branches that leave the path.
+func (o *Outline) Aside() (list []session.EntryID) {
+	k := o.d.k
+	for _, r := range o.rows {
+		if up := k.up[r.index]; k.forks(up) && o.route.at(r.index) < 0 && (up == k.root() || o.route.at(up) >= 0) {
+			list = append(list, k.id(r.index))
+		}
+	}
+	return list
 }
 
 // NextFork gives the next row at which several branches begin, in a direction of +1 or -1; -1 where there is none.

@@ -92,11 +92,18 @@ func TestOutline(t *testing.T) {
 			t.Errorf("row %d: its branch begins at %d, want %d", row, got, want)
 		}
 	}
-	if got := []int{o.NextPrompt(0, 1), o.NextPrompt(2, -1), o.NextPrompt(8, 1), o.NextFork(0, 1), o.NextFork(1, 1), o.NextFork(1, -1)}; !cmp.Equal(got, []int{2, 0, -1, 1, 6, -1}) {
+	if got := []int{o.NextPrompt(0, 1, false), o.NextPrompt(0, 1, true), o.NextPrompt(2, -1, false), o.NextPrompt(8, 1, false), o.NextFork(0, 1), o.NextFork(1, 1), o.NextFork(1, -1)}; !cmp.Equal(got, []int{2, 5, 0, -1, 1, 6, -1}) {
 		t.Error(got)
 	}
 	if o.Find("nothing") != -1 || o.Find("k") != 9 {
 		t.Error(o.Find("nothing"), o.Find("k"))
+	}
+
+	if got := o.Aside(); !cmp.Equal(got, []session.EntryID{"c", "h"}) {
+		t.Error(got)
+	}
+	if k := d.Skeleton(); !k.Leads("b", "e") || !k.Leads("b", "k") || k.Leads("c", "j") || k.Leads("x", "j") || k.Leads("c", "x") || !k.Leads("c", "c") {
+		t.Error("what leads where")
 	}
 
 	o, rows = outline(t, d, transcript.OutlineRequest{Folded: map[session.EntryID]bool{"c": true, "i": true, "h": true}})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -203,7 +204,7 @@ func (a *artist) closed(list []int32) []int32 {
 	k := a.k
 	byPlace := func(x, y int32) int { return cmp.Compare(k.place[x], k.place[y]) }
 	list = slices.Clone(list)
-	slices.SortFunc(list, byPlace)
+	sorting.By(list, byPlace)
 	n := len(list)
 	for c := 1; c < n; c++ {
 		high := list[c]
@@ -216,7 +217,7 @@ func (a *artist) closed(list []int32) []int32 {
 			list = append(list, up)
 		}
 	}
-	slices.SortFunc(list, byPlace)
+	sorting.By(list, byPlace)
 	return slices.Compact(list)
 }
 

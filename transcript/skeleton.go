@@ -82,6 +82,19 @@ func (k *Skeleton) Through(id session.EntryID) (session.EntryID, error) {
 	return k.id(tip), nil
 }
 
+// Leads reports whether an entry is on the way to a leaf, or the leaf itself.
+func (k *Skeleton) Leads(id, leaf session.EntryID) bool {
+	e, ok := k.t.Lookup(id)
+	if !ok {
+		return false
+	}
+	if id == leaf {
+		return true
+	}
+	to, ok := k.t.Lookup(leaf)
+	return ok && k.below(k.speaking(int32(to.Index)), k.speaking(int32(e.Index)))
+}
+
 // root is the place before the first entry.
 func (k *Skeleton) root() int32 { return int32(k.t.Len()) }
 

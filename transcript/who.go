@@ -2,9 +2,11 @@ package transcript
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/wire"
 )
 
 // Who names the speaker of a block, in a line that is clean. In the session of a sub-agent (isTask) the user is another agent.
@@ -46,4 +48,39 @@ func (b *Block) Follows(before *Block) bool {
 		}
 	}
 	return len(b.Pieces) > 0 && (before.Role == session.RoleAssistant || before.Role == session.RoleTool)
+}
+
+// longPreamble is the length of a preamble that is worth folding.
+const longPreamble = 240
+
+// Preamble is what the agent or its program said by itself, where that is long enough to be folded; otherwise "".
+func (b *Block) Preamble() string {
+	if !b.Meta && b.Role != session.RoleSystem {
+		return ""
+	}
+	var all strings.Builder
+	for _, p := range b.Pieces {
+		if t, ok := p.(Text); ok {
+			all.WriteString(t.Text + "\n")
+		}
+	}
+	if all.Len() < longPreamble {
+		return ""
+	}
+	return all.String()
+}
+
+// String says what a picture is, in a line that is clean: its type and its size.
+func (p Image) String() string {
+	text := "image"
+	if p.MIME != "" {
+		text = screen.OneLine(p.MIME, 40)
+	}
+	switch {
+	case p.Size >= 0:
+		text += ", " + wire.Size(p.Size)
+	case p.Blob:
+		text += ", its blob is missing"
+	}
+	return text
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -195,7 +196,7 @@ func (g *collector) sort() {
 		}
 	}
 	g.sortBinned()
-	slices.SortFunc(g.report.Unused, func(a, b GCBlob) int { return cmp.Compare(a.Path, b.Path) })
+	sorting.By(g.report.Unused, func(a, b GCBlob) int { return cmp.Compare(a.Path, b.Path) })
 }
 
 // sweep counts or removes unfinished files that are old enough not to be in use.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -251,7 +252,7 @@ func (g *collector) newest(folder string) []string {
 			list = append(list, session{name, at})
 		}
 	}
-	slices.SortFunc(list, func(a, b session) int {
+	sorting.By(list, func(a, b session) int {
 		if c := b.time.Compare(a.time); c != 0 {
 			return c
 		}

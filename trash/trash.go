@@ -15,12 +15,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -314,6 +314,6 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		item.ID = id // the file may have been copied
 		list = append(list, item)
 	}
-	slices.SortStableFunc(list, func(a, b Item) int { return b.Time.Compare(a.Time) })
+	sorting.By(list, func(a, b Item) int { return b.Time.Compare(a.Time) })
 	return list, nil
 }

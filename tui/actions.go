@@ -97,11 +97,7 @@ func (p *program) fork(t look.Target) tea.Cmd {
 		if err != nil {
 			return failed(err)
 		}
-		path := strings.TrimSpace(out)
-		return tea.BatchMsg{
-			look.Send(look.Done{Action: look.ForkHere, Target: t}),
-			tea.Sequence(look.Send(look.Open{Path: path}), look.Send(look.Status{Text: "the copy is " + wire.Tilde(path, p.Home)})),
-		}
+		return tea.BatchMsg{look.Send(look.Done{Action: look.ForkHere, Target: t}), look.Send(look.Open{Path: strings.TrimSpace(out)})}
 	}
 }
 
@@ -127,7 +123,8 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 	}
 	return look.Send(look.Choose{Question: "Resume in which agent?", Options: options, Then: func(i int) tea.Cmd {
 		agent := options[i].Name
-		return tea.Sequence(look.Send(look.Status{Text: "converting …"}), func() tea.Msg {
+		p.status = look.Status{Text: "converting …"}
+		return func() tea.Msg {
 			out, _, err := p.Command(p.ctx, "resume", "--json", "--in", agent, "--", t.Path)
 			var r wire.Resume
 			if err == nil {
@@ -137,7 +134,7 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 				return failed(err)
 			}
 			return p.offer(agent, r)
-		})
+		}
 	}})
 }
 

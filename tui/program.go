@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,8 +9,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/tui/look"
+	"github.com/treeline-dev/treeline/tui/view"
 )
 
 // program is the screens on top of each other, what is asked at the moment, and the last line. It implements tea.Model.
@@ -21,6 +25,10 @@ type program struct {
 	status        look.Status
 	result        Result
 	opening       string // the session that is being opened, "" for none
+
+	canvas *canvas
+	drawn  time.Time // when the last frame was drawn
+	due    bool      // another one is to be drawn soon
 }
 
 func newProgram(d *desk) *program {
@@ -49,8 +57,69 @@ type opened struct {
 	err    error
 }
 
-// Update implements tea.Model.
+// Update implements tea.Model. Each message leads to a frame.
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	defer p.giveBack()
+	if _, ok := msg.(redraw); ok {
+		p.due = false
+		return p, p.draw()
+	}
+	_, cmd := p.take(msg)
+	return p, tea.Batch(cmd, p.draw())
+}
+
+// redraw is sent when a frame is due.
+type redraw struct{}
+
+// frameTime is the least time between two frames: a wheel tells of more movements than there is something to see.
+const frameTime = 16 * time.Millisecond
+
+// draw draws a frame, at once or soon.
+func (p *program) draw() tea.Cmd {
+	if p.due {
+		return nil
+	}
+	now := time.Now()
+	if wait := frameTime - now.Sub(p.drawn); wait > 0 {
+		p.due = true
+		return tea.Tick(wait, func(time.Time) tea.Msg { return redraw{} })
+	}
+	p.canvas.draw(p.frame())
+	p.drawn = time.Now()
+	return nil
+}
+
+// giveBack gives the terminal back before a panic is printed.
+func (p *program) giveBack() {
+	if r := recover(); r != nil {
+		p.canvas.leave()
+		panic(r)
+	}
+}
+
+// guarded is asked about every message. Commands that come in it give the terminal back if they panic.
+func (p *program) guarded(_ tea.Model, msg tea.Msg) tea.Msg {
+	if batch, ok := msg.(tea.BatchMsg); ok {
+		for i, cmd := range batch {
+			batch[i] = p.guard(cmd)
+		}
+	}
+	return msg
+}
+
+// guard makes a command give the terminal back if it panics.
+func (p *program) guard(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		defer p.giveBack()
+		return cmd()
+	}
+}
+
+// take takes a message.
+func (p *program) take(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
 		return p, p.key(msg)
@@ -60,7 +129,11 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return p, p.mouse(msg)
 	case tea.WindowSizeMsg:
 		p.width, p.height = msg.Width, msg.Height
+		p.canvas.forget()
 		return p, p.update(tea.WindowSizeMsg{Width: msg.Width, Height: p.body()})
+	case tea.ResumeMsg:
+		p.canvas.enter()
+		return p, nil
 	case minute:
 		return p, tea.Batch(p.nextMinute(), p.update(msg))
 	case look.To:
@@ -94,7 +167,7 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case look.Copy:
 		p.result.Lines = append(p.result.Lines, msg.Text)
 		p.status = look.Status{Text: "copied " + msg.What + ": " + msg.Text}
-		return tea.SetClipboard(msg.Text), true
+		p.canvas.clipboard(msg.Text)
 	case look.Do:
 		return p.act(msg.Action, msg.Target), true
 	case show:
@@ -149,7 +222,12 @@ func (p *program) open(o look.Open) tea.Cmd {
 		if err != nil {
 			return opened{path: o.Path, err: err}
 		}
-		return opened{path: o.Path, screen: p.Session(p.ctx, s, o)}
+		return opened{path: o.Path, screen: view.New(p.ctx, s, view.Options{
+			Store: p.Store, Palette: p.palette, Zone: p.Zone, Home: p.Home, Entry: session.EntryID(o.Entry), Context: o.Context,
+			Rows: func(ctx context.Context) ([]treeline.Row, error) {
+				return p.Store.Catalogue(ctx, treeline.RefreshOptions{})
+			},
+		})}
 	}
 }
 
@@ -230,6 +308,15 @@ func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
 // keys are the actions of the screen, then those of the program.
 func (p *program) keys() []look.Key {
 	keys := p.top().Keys()
+	if at, ok := p.top().(look.Pointer); ok && p.Pick {
+		keys = append([]look.Key{{Keys: []string{"enter"}, Name: "pick", Help: "print the session and this entry, and end", Run: func() tea.Cmd {
+			t, ok := at.Target()
+			if !ok {
+				return nil
+			}
+			return look.Send(pick{Choice{Path: t.Path, ID: t.ID, Entry: t.Entry}})
+		}}}, keys...)
+	}
 	n := len(keys)
 	for _, k := range p.own() {
 		taken := func(key string) bool {
@@ -262,8 +349,14 @@ func (p *program) own() []look.Key {
 			return p.back()
 		}},
 		{Keys: []string{"ctrl+c"}, Help: "end the program", Run: func() tea.Cmd { return tea.Quit }},
-		{Keys: []string{"ctrl+z"}, Help: "suspend the program; fg continues it", Run: func() tea.Cmd { return tea.Suspend }},
-		{Keys: []string{"ctrl+l"}, Help: "draw the screen again", Run: func() tea.Cmd { return tea.ClearScreen }},
+		{Keys: []string{"ctrl+z"}, Help: "suspend the program; fg continues it", Run: func() tea.Cmd {
+			p.canvas.leave()
+			return tea.Suspend
+		}},
+		{Keys: []string{"ctrl+l"}, Help: "draw the screen again", Run: func() tea.Cmd {
+			p.canvas.forget()
+			return nil
+		}},
 	}
 	// One search, and one page of usage, are enough.
 	for _, s := range p.stack {
@@ -324,16 +417,11 @@ func (p *program) mouse(msg tea.MouseMsg) tea.Cmd {
 // body is how many lines a screen has: all but the title and the keys.
 func (p *program) body() int { return max(p.height-2, 1) }
 
-// View implements tea.Model.
-func (p *program) View() tea.View {
-	v := tea.NewView("")
-	v.AltScreen, v.MouseMode = true, tea.MouseModeCellMotion
-	v.Content, v.Cursor = p.frame()
-	return v
-}
+// View implements tea.Model. Frames go to the canvas.
+func (p *program) View() tea.View { return tea.View{} }
 
 // frame draws everything.
-func (p *program) frame() (string, *tea.Cursor) {
+func (p *program) frame() (string, *cursor) {
 	left, right := p.top().Title()
 	lines := make([]string, 0, p.height)
 	// A column stays free at both ends, as on paper.
@@ -366,14 +454,14 @@ func (p *program) box() []string {
 }
 
 // cursor is where text is typed, nil where none is.
-func (p *program) cursor(room int) *tea.Cursor {
+func (p *program) cursor(room int) *cursor {
 	if t, ok := p.dialog.(typist); ok {
 		x, y := t.cursor()
-		return tea.NewCursor(x, 1+room+y)
+		return &cursor{x, 1 + room + y}
 	}
 	if c, ok := p.top().(look.Placer); ok && p.dialog == nil {
 		if x, y, shown := c.Cursor(); shown {
-			return tea.NewCursor(x, 1+y)
+			return &cursor{x, 1 + y}
 		}
 	}
 	return nil

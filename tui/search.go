@@ -191,6 +191,7 @@ func (s *search) open() tea.Cmd {
 	if s.Pick {
 		return look.Send(pick{Choice{Path: h.Path, ID: id, Entry: entry}})
 	}
+	s.typing = false // after the way back, keys are actions
 	return look.Send(look.Open{Path: h.Path, Entry: entry})
 }
 

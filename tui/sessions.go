@@ -52,9 +52,6 @@ type pages struct {
 	stamp int // of the filter that the pages are for
 }
 
-// pageRows is how many rows of an archive are asked for at a time.
-const pageRows = 200
-
 func newSessions(d *desk) *sessions {
 	s := &sessions{desk: d, typing: d.Pick}
 	s.line.set(d.Filter)
@@ -127,13 +124,13 @@ func (s *sessions) list(ctx context.Context, f *asked, stamp int, after string) 
 				s.send(look.To{Screen: s, Msg: progressed(p)})
 			}
 		}}
-		if s.Store.Paged() {
+		if s.paged {
 			if f == nil {
 				q := s.filter.read(s.now())
 				f = &q
 			}
 			page, err := s.Store.Page(ctx, f.store(), treeline.PageOptions{
-				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: pageRows, After: after, Total: after == "",
+				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: s.pageRows, After: after, Total: after == "",
 			})
 			m.page, m.err = &page, err
 		} else {
@@ -241,7 +238,7 @@ func (s *sessions) page(m listed) {
 
 // nextPage asks for the next page when the cursor comes near the end.
 func (s *sessions) nextPage() tea.Cmd {
-	if !s.pages.more || s.loading || s.at < len(s.shown)-pageRows/4 {
+	if !s.pages.more || s.loading || s.at < len(s.shown)-1-s.pageRows/4 {
 		return nil
 	}
 	s.loading = true
@@ -268,7 +265,7 @@ func (s *sessions) narrow() {
 	q := s.filter.read(s.now())
 	s.wrong = q.wrong
 	s.shown = s.shown[:0]
-	if s.Store != nil && s.Store.Paged() {
+	if s.paged {
 		for i := range s.rows {
 			s.shown = append(s.shown, item{row: i})
 		}
@@ -391,7 +388,7 @@ func (s *sessions) typed() tea.Cmd {
 // filtered applies a filter that has changed.
 func (s *sessions) filtered() tea.Cmd {
 	s.at, s.top = 0, 0
-	if !s.Store.Paged() {
+	if !s.paged {
 		s.narrow()
 		return nil
 	}
@@ -447,5 +444,6 @@ func (s *sessions) open(context bool) tea.Cmd {
 	case s.Pick && !s.Entries:
 		return look.Send(pick{Choice{Path: t.Path, ID: t.ID}})
 	}
+	s.typing = false // after the way back, keys are actions
 	return look.Send(look.Open{Path: t.Path, Context: context})
 }

@@ -77,7 +77,7 @@ func (s *sessions) Keys() []look.Key {
 // nextAgent shows the sessions of one agent after the other, then all.
 func (s *sessions) nextAgent(by int) tea.Cmd {
 	all := append([]string{""}, s.agents...)
-	if s.Store.Paged() { // the pages so far need not have all of them
+	if s.paged { // the pages so far need not have all of them
 		all = append([]string{""}, s.Agents...)
 	}
 	i := slices.Index(all, s.filter.agent) + by
@@ -185,16 +185,25 @@ func (s *sessions) nothing(width int) []string {
 		say("treeline push URL copies those of a machine to it.")
 		return lines
 	}
-	say("No agent has sessions here. These places were looked at:")
+	say("No agent has sessions here. Begin one with an agent: it appears here at once.")
 	lines = append(lines, "")
+	say("treeline demo           shows what treeline does")
+	say("treeline serve --demo   shows sessions that are made up, in a browser")
+	say("treeline sources --all  lists all places, and how to add one")
+	lines = append(lines, "")
+	say("These places were looked at, among others:")
+	var agents []string
+	const most = 8
 	for _, src := range s.sources {
+		name := src.Dialect.Name()
+		variant := func(of string) bool { return name == of || strings.HasPrefix(name, of+"-") }
+		if slices.ContainsFunc(agents, variant) || len(agents) == most {
+			continue
+		}
+		agents = append(agents, name)
 		where := look.Line(wire.Tilde(src.Root.Sessions, s.Home), max(width-18, 8))
-		lines = append(lines, "   "+look.Cell(src.Dialect.Name(), 14, false)+" "+p.Faint.Render(where))
+		lines = append(lines, "   "+look.Cell(name, 14, false)+" "+p.Faint.Render(where))
 	}
-	lines = append(lines, "")
-	say("Begin a session with one of these agents: it appears here at once.")
-	say("treeline demo shows what treeline does; treeline serve --demo shows sessions that are made up.")
-	say("Sessions elsewhere: treeline ls --all --root DIR, or a source in the settings; see treeline sources --help.")
 	return lines
 }
 
@@ -281,7 +290,7 @@ func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 	cell(p.Faint, age(row.When(), now), c.when, false)
 	b.WriteString(p.Live.Render(live) + " ")
 	cell(p.Faint, r.Origin, c.origin, false)
-	cell(p.Accent.Bold(false), r.Dialect, c.agent, false)
+	cell(p.Tool, r.Dialect, c.agent, false)
 	cell(p.Faint, projectName(r.CWD), c.project, false)
 	cell(plain, title, c.title, false)
 	cell(p.Faint, notes(row, it, c.notes), c.notes, false)
@@ -342,7 +351,7 @@ func age(t, now time.Time) string {
 	case d < 100*24*time.Hour:
 		return fmt.Sprintf("%d d", int(d.Hours()/24))
 	case now.Year() == t.Year():
-		return t.Local().Format("2 Jan")
+		return t.In(now.Location()).Format("2 Jan")
 	}
-	return t.Local().Format("2006")
+	return t.In(now.Location()).Format("2006")
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -35,8 +36,6 @@ type Options struct {
 	// Browse opens the session with an id in a browser, and gives the address, also with an error if there is one. nil leaves the
 	// action out.
 	Browse func(ctx context.Context, id string) (url string, err error)
-	// Session makes the screen of a session that is open.
-	Session func(ctx context.Context, s *treeline.Session, at look.Open) look.Screen
 	// Archive: the sessions are those of an archive. They cannot be removed, and agents continue copies of them.
 	Archive bool
 	// Agents are the names of those that can continue a session.
@@ -47,8 +46,9 @@ type Options struct {
 	Filter string
 	// Home is the user's folder, which is shown as ~.
 	Home string
-	// Clock is the time; nil is that of the machine.
+	// Clock is the time; nil is that of the machine. Zone is for days and times; nil is the local one.
 	Clock func() time.Time
+	Zone  *time.Location
 	// Input and Output are the terminal, Environ its environment. Colours: it has colours, and the user wants them.
 	Input   io.Reader
 	Output  io.Writer
@@ -69,30 +69,47 @@ type Result struct {
 // Choice is a session, and an entry of it if one was asked for.
 type Choice struct{ Path, ID, Entry string }
 
-// framesPerSecond is how often a changed screen is drawn at most. Bubble Tea looks that often whether it changed, which is most of
-// what an idle program costs.
-const framesPerSecond = 20
-
 // Run shows the program until the user ends it. The terminal is as it was when Run returns, also after a panic, and when ctx
 // is cancelled or the terminal hangs up: these are errors.
 func Run(ctx context.Context, opt Options) (Result, error) {
 	if opt.Clock == nil {
 		opt.Clock = time.Now
 	}
+	if opt.Zone == nil {
+		opt.Zone = time.Local
+	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx) // ends what the screens began
 	defer cancel()
-	d := &desk{Options: opt, ctx: ctx, palette: look.Colours(opt.Colours)}
+	d := &desk{Options: opt, ctx: ctx, palette: look.Colours(opt.Colours), paged: opt.Store.Paged(), pageRows: 200}
 	p := newProgram(d)
-	t := tea.NewProgram(p,
-		tea.WithContext(ctx), tea.WithInput(opt.Input), tea.WithOutput(opt.Output), tea.WithEnvironment(environ(opt)),
-		tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond))
+	p.canvas = &canvas{w: opt.Output}
+	t := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(opt.Input), tea.WithOutput(mute(opt.Output)), tea.WithEnvironment(opt.Environ),
+		tea.WithoutSignalHandler(), tea.WithFPS(1), tea.WithFilter(p.guarded))
 	d.send = t.Send
+	p.canvas.enter()
+	defer p.canvas.leave()
 	_, err := t.Run()
+	p.canvas.leave()
+	err = ended(ctx, err)
 	cancel()
-	err = errors.Join(ended(ctx, err), p.close())
-	return p.result, err
+	return p.result, errors.Join(err, p.close())
+}
+
+// muted is a terminal that Bubble Tea knows, for its size and its modes, and writes nothing to: the canvas draws. Once a second
+// Bubble Tea looks whether there is something to draw, and there is not.
+type muted struct{ *os.File }
+
+// Write drops everything.
+func (muted) Write(p []byte) (int, error) { return len(p), nil }
+
+// mute gives what Bubble Tea takes for its output.
+func mute(w io.Writer) io.Writer {
+	if f, ok := w.(*os.File); ok {
+		return muted{f}
+	}
+	return io.Discard
 }
 
 // ended words why the program ended.
@@ -106,21 +123,16 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// environ is the environment from which Bubble Tea tells what the terminal can do.
-func environ(opt Options) []string {
-	if opt.Colours {
-		return opt.Environ
-	}
-	return append(opt.Environ[:len(opt.Environ):len(opt.Environ)], "NO_COLOR=1")
-}
-
 // desk is what all screens have.
 type desk struct {
 	Options
 	ctx     context.Context
 	palette *look.Palette
 	send    func(tea.Msg) // from any goroutine
+	// paged: the list is read in pages of so many rows, since there may be millions.
+	paged    bool
+	pageRows int
 }
 
 // now is the time in the user's zone.
-func (d *desk) now() time.Time { return d.Clock().Local() }
+func (d *desk) now() time.Time { return d.Clock().In(d.Zone) }

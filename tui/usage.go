@@ -49,7 +49,7 @@ func (u *usageScreen) Init() tea.Cmd { return u.sum() }
 func (u *usageScreen) sum() tea.Cmd {
 	u.stamp++
 	u.loading = true
-	stamp, opt := u.stamp, treeline.StatsOptions{}
+	stamp, opt := u.stamp, treeline.StatsOptions{Zone: u.Zone}
 	if days := spans[u.span].days; days > 0 {
 		opt.Filter.Since = u.now().AddDate(0, 0, -days)
 	}
@@ -160,33 +160,47 @@ func (u *usageScreen) Draw(width, height int) string {
 	return strings.Join(append(lines[:end], rule), "\n")
 }
 
-// table draws the groups with their bars.
+// table draws the groups with their bars. What says least is left out where there is no room.
 func (u *usageScreen) table(groups []usage.Group, width, room int) []string {
 	p := u.palette
-	const sessions, messages, tokens, cost = 8, 9, 14, 10
-	bars := width >= 100
-	name := width - 4 - sessions - messages - tokens - cost - 4
-	longest := 0
-	if bars {
-		longest = 24
-		name -= longest + 1
+	sessions, messages, tokens, cost, longest := 8, 9, 14, 10, 0
+	if width < 70 {
+		sessions, messages = 0, 0
 	}
-	name = max(name, 8)
+	if width < 45 {
+		tokens = 0
+	}
+	if width >= 100 {
+		longest = 24
+	}
+	name := width - 4
+	for _, w := range []int{sessions, messages, tokens, cost, longest} {
+		if w > 0 {
+			name -= w + 1
+		}
+	}
+	row := func(mark string, style interface{ Render(...string) string }, cells [5]string, bar string) string {
+		line := style.Render(mark + look.Cell(cells[0], max(name, 4), false))
+		for i, w := range []int{sessions, messages, tokens, cost} {
+			if w > 0 {
+				line += " " + look.Cell(cells[i+1], w, true)
+			}
+		}
+		if longest > 0 {
+			line += " " + bar
+		}
+		return look.Cut(" "+strings.TrimRight(line, " "), width)
+	}
 	what, measure := wire.Measure(groups)
 	most := 0.0
 	for i := range groups {
 		most = max(most, measure(&groups[i].Amount))
 	}
-	says := "messages"
+	said := "messages"
 	if groupings[u.by].key == treeline.StatsByModel {
-		says = "answers"
+		said = "answers"
 	}
-	line := look.Cell(string(groupings[u.by].key), name, false) + " " + look.Cell("sessions", sessions, true) + " " +
-		look.Cell(says, messages, true) + " " + look.Cell("tokens", tokens, true) + " " + look.Cell("cost", cost, true)
-	if bars {
-		line += " by " + what
-	}
-	lines := []string{"   " + p.Faint.Render(line)}
+	lines := []string{p.Faint.Render(row("  ", plain, [5]string{string(groupings[u.by].key), "sessions", said, "tokens", "cost"}, "by "+what))}
 	from, to := u.fit(len(groups), room-1)
 	for i := from; i < to; i++ {
 		g := &groups[i]
@@ -197,16 +211,13 @@ func (u *usageScreen) table(groups []usage.Group, width, room int) []string {
 		if title == "" {
 			title = "-"
 		}
-		mark, label := "  ", look.Cell(title, name, false)
+		cells := [5]string{title, wire.Number(int64(g.Sessions)), wire.Number(int64(g.Messages)), wire.Number(g.Tokens.Total), fmt.Sprintf("$%.2f", g.Cost)}
+		bar := p.Tool.Render(wire.Bar(measure(&g.Amount), most, longest))
 		if i == u.at {
-			mark, label = p.Selected.Render("▌ "), p.Selected.Render(label)
+			lines = append(lines, row("▌ ", p.Selected, cells, bar))
+		} else {
+			lines = append(lines, row("  ", plain, cells, bar))
 		}
-		line := label + " " + look.Cell(wire.Number(int64(g.Sessions)), sessions, true) + " " + look.Cell(wire.Number(int64(g.Messages)), messages, true) + " " +
-			look.Cell(wire.Number(g.Tokens.Total), tokens, true) + " " + look.Cell(fmt.Sprintf("$%.2f", g.Cost), cost, true)
-		if bars {
-			line += " " + p.Accent.Bold(false).Render(wire.Bar(measure(&g.Amount), most, longest))
-		}
-		lines = append(lines, " "+mark+strings.TrimRight(line, " "))
 	}
 	return lines
 }

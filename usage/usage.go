@@ -24,11 +24,11 @@ package usage
 import (
 	"cmp"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -364,7 +364,7 @@ func (s *Sum) list(key Key) []Group {
 	for name, g := range s.groups[key] {
 		list = append(list, Group{name, g.Amount})
 	}
-	slices.SortFunc(list, func(a, b Group) int {
+	sorting.By(list, func(a, b Group) int {
 		if key == Day || key == AgentDay {
 			return strings.Compare(a.Name, b.Name)
 		}

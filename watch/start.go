@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -87,7 +88,7 @@ func (w *watcher) lastEntries(ctx context.Context, sessions []*followed) error {
 			}
 			list = append(list, old{f, e, at})
 		}
-		slices.SortStableFunc(list, func(a, b old) int { return b.at.Compare(a.at) })
+		sorting.By(list, func(a, b old) int { return b.at.Compare(a.at) })
 		list = list[:min(n, len(list))]
 	}
 	for _, o := range slices.Backward(list) {

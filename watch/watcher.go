@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -254,7 +255,7 @@ func (w *watcher) followed() []*followed {
 			}
 		}
 	}
-	slices.SortFunc(list, func(a, b *followed) int {
+	sorting.By(list, func(a, b *followed) int {
 		return cmp.Or(b.listed.Time.Compare(a.listed.Time), strings.Compare(a.Path, b.Path))
 	})
 	return list
@@ -394,6 +395,6 @@ func (w *watcher) missing(src *source, prefix string) []*followed {
 			list = append(list, f)
 		}
 	}
-	slices.SortFunc(list, func(a, b *followed) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(list, func(a, b *followed) int { return strings.Compare(a.Name, b.Name) })
 	return list
 }

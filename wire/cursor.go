@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Cursor names the last row of a page of a list. It holds the row's place in the order and not its number, so that sessions
@@ -53,7 +55,7 @@ func PageOf[T any](rows []T, key func(*T) Cursor, n int, after string) (part []*
 	for i := range rows {
 		keys[i], order[i] = key(&rows[i]), i
 	}
-	slices.SortFunc(order, func(a, b int) int { return keys[a].Compare(keys[b]) })
+	sorting.By(order, func(a, b int) int { return keys[a].Compare(keys[b]) })
 	if after != "" {
 		last, err := ParseCursor(after)
 		if err != nil {

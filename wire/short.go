@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -50,4 +52,13 @@ func Took(d time.Duration) string {
 		return strconv.Itoa(int(d.Minutes()+0.5)) + " min"
 	}
 	return strconv.Itoa(int(d.Hours()+0.5)) + " h"
+}
+
+// Indent spells JSON on several lines. What encoding/json cannot read stays as it is.
+func Indent(raw []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
 }

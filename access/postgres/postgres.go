@@ -12,9 +12,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -83,7 +81,7 @@ func (b *Book) Close() error {
 }
 
 // read is pgdb.Read of a database that may have no tokens yet.
-func (b *Book) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+func (b *Book) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	err := b.db.Read(ctx, do)
 	if errors.Is(err, pgdb.ErrEmpty) {
 		return nil
@@ -100,7 +98,7 @@ func (b *Book) Add(ctx context.Context, g access.Grant, k access.Keys) error {
 	if projects == nil {
 		projects = []string{}
 	}
-	err := b.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	err := b.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		_, err := p.Exec(ctx, sqlAdd, k.Token[:], k.Cookie[:], g.Name, g.User, g.Machine, g.Write, projects, g.Created,
 			null(g.Expires), null(g.Used), null(g.Revoked))
 		return err
@@ -121,7 +119,7 @@ func null(t time.Time) *time.Time {
 }
 
 // grant reads a row. before are the columns in front of those of the grant.
-func grant(row pgx.Row, before ...any) (g access.Grant, err error) {
+func grant(row pgdb.Row, before ...any) (g access.Grant, err error) {
 	var expires, used, revoked *time.Time
 	err = row.Scan(append(before, &g.Name, &g.User, &g.Machine, &g.Write, &g.Projects, &g.Created, &expires, &used, &revoked)...)
 	for to, from := range map[*time.Time]*time.Time{&g.Expires: expires, &g.Used: used, &g.Revoked: revoked} {
@@ -137,12 +135,12 @@ func grant(row pgx.Row, before ...any) (g access.Grant, err error) {
 
 // List implements access.Book.
 func (b *Book) List(ctx context.Context) (list []access.Grant, err error) {
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sqlList)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (access.Grant, error) { return grant(row) })
+		list, err = pgdb.CollectRows(rows, func(row pgdb.Row) (access.Grant, error) { return grant(row) })
 		return err
 	})
 	return list, err
@@ -151,13 +149,13 @@ func (b *Book) List(ctx context.Context) (list []access.Grant, err error) {
 // Revoke implements access.Book.
 func (b *Book) Revoke(ctx context.Context, name string, at time.Time) (g access.Grant, err error) {
 	at = at.Truncate(time.Microsecond) // as the database keeps it
-	err = b.db.Write(ctx, func(p *pgxpool.Pool, again bool) (err error) {
-		if g, err = grant(p.QueryRow(ctx, sqlRevoke, name, at)); again && errors.Is(err, pgx.ErrNoRows) {
+	err = b.db.Write(ctx, func(p *pgdb.Pool, again bool) (err error) {
+		if g, err = grant(p.QueryRow(ctx, sqlRevoke, name, at)); again && errors.Is(err, pgdb.ErrNoRows) {
 			g, err = grant(p.QueryRow(ctx, sqlRevoked, name, at))
 		}
 		return err
 	})
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgdb.ErrNoRows) {
 		err = fmt.Errorf("%q: %w", name, access.ErrNoToken)
 	}
 	return g, err
@@ -166,11 +164,11 @@ func (b *Book) Revoke(ctx context.Context, name string, at time.Time) (g access.
 // Find implements access.Book. The index finds the row by the hash, from which nothing of the token can be learned.
 func (b *Book) Find(ctx context.Context, sum access.Sum) (g access.Grant, err error) {
 	var token, cookie []byte
-	err = b.db.Read(ctx, func(p *pgxpool.Pool) (err error) {
+	err = b.db.Read(ctx, func(p *pgdb.Pool) (err error) {
 		g, err = grant(p.QueryRow(ctx, sqlFind, sum[:]), &token, &cookie)
 		return err
 	})
-	if errors.Is(err, pgdb.ErrEmpty) || errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgdb.ErrEmpty) || errors.Is(err, pgdb.ErrNoRows) {
 		return access.Grant{}, access.ErrNoToken
 	}
 	if err != nil {
@@ -192,7 +190,7 @@ func (b *Book) Touch(ctx context.Context, used map[string]time.Time) error {
 	for name, at := range used {
 		names, times = append(names, name), append(times, at)
 	}
-	return b.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	return b.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		_, err := p.Exec(ctx, sqlTouch, names, times)
 		return err
 	})
@@ -213,7 +211,7 @@ func (b *Book) Note(ctx context.Context, records ...access.Record) error {
 			texts[i] = append(texts[i], text)
 		}
 	}
-	return b.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	return b.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		args := []any{batch, times}
 		for _, list := range texts {
 			args = append(args, list)
@@ -230,12 +228,12 @@ func (b *Book) Records(ctx context.Context, q access.Query) (list []access.Recor
 		limit = &q.Limit
 	}
 	list = []access.Record{}
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sqlRecords, q.Token, q.User, string(q.Outcome), null(q.Since), null(q.Until), limit)
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (r access.Record, err error) {
+		list, err = pgdb.CollectRows(rows, func(row pgdb.Row) (r access.Record, err error) {
 			err = row.Scan(&r.Time, &r.Token, &r.User, &r.Machine, &r.Address, &r.Action, &r.Target, &r.Project, &r.Outcome, &r.Reason, &r.Count)
 			return r, err
 		})

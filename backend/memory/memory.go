@@ -12,7 +12,6 @@ import (
 	"iter"
 	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/jsonl"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Backend keeps logs in memory.
@@ -354,7 +354,7 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			}
 		}
 		b.place.mu.RUnlock()
-		slices.SortFunc(found, func(a, b backend.Log) int { return strings.Compare(a.Name, b.Name) })
+		sorting.By(found, func(a, b backend.Log) int { return strings.Compare(a.Name, b.Name) })
 		for _, at := range found {
 			if ctx.Err() != nil {
 				yield(backend.Log{}, context.Cause(ctx))

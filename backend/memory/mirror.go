@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Extend implements backend.Mirror.
@@ -84,7 +84,7 @@ func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Ma
 			}
 		}
 		b.place.mu.RUnlock()
-		slices.SortFunc(found, func(a, b backend.Marked) int { return strings.Compare(a.Name, b.Name) })
+		sorting.By(found, func(a, b backend.Marked) int { return strings.Compare(a.Name, b.Name) })
 		for _, m := range found {
 			if ctx.Err() != nil {
 				yield(backend.Marked{}, context.Cause(ctx))

@@ -8,9 +8,6 @@ import (
 	"hash"
 	"io"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -39,8 +36,8 @@ func (b *Backend) Blobs(string) blob.Store { return &Blobs{b} }
 
 // size is the size of a blob; blob.ErrNotExist if there is none.
 func (s *Blobs) size(ctx context.Context, r blob.Ref) (size int64, err error) {
-	err = s.b.read(ctx, func(p *pgxpool.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:]).Scan(&size) })
-	if errors.Is(err, pgx.ErrNoRows) || errors.Is(err, pgdb.ErrEmpty) {
+	err = s.b.read(ctx, func(p *pgdb.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:]).Scan(&size) })
+	if errors.Is(err, pgdb.ErrNoRows) || errors.Is(err, pgdb.ErrEmpty) {
 		err = fmt.Errorf("%s: %w in the database", r, blob.ErrNotExist)
 	}
 	return size, err
@@ -95,8 +92,8 @@ func (o *openBlob) Read(p []byte) (int, error) {
 }
 
 func (o *openBlob) fetch() error {
-	err := o.b.read(o.ctx, func(p *pgxpool.Pool) error { return p.QueryRow(o.ctx, sqlReadBlob, o.ref[:], o.next).Scan(&o.held) })
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && (len(o.held) == 0 || int64(len(o.held)) > o.left) {
+	err := o.b.read(o.ctx, func(p *pgdb.Pool) error { return p.QueryRow(o.ctx, sqlReadBlob, o.ref[:], o.next).Scan(&o.held) })
+	if errors.Is(err, pgdb.ErrNoRows) || err == nil && (len(o.held) == 0 || int64(len(o.held)) > o.left) {
 		return fmt.Errorf("%s: piece %d is missing or too long: %w", o.ref, o.next, blob.ErrCorrupt)
 	}
 	if err != nil {
@@ -124,15 +121,15 @@ func (s *Blobs) Put(ctx context.Context, content []byte) (blob.Ref, error) {
 		rows = append(rows, []any{r[:], at, rest[:n]})
 		rest = rest[n:]
 	}
-	err := s.b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	err := s.b.write(ctx, func(p *pgdb.Pool, _ bool) error {
 		if len(content) <= inline {
 			_, err := p.Exec(ctx, sqlPutBlob, r[:], len(content), numbers, pieces)
 			return err
 		}
-		return pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+		return pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 			tag, err := tx.Exec(ctx, sqlPutBlob, r[:], len(content), []int32{}, [][]byte{})
 			if err == nil && tag.RowsAffected() == 1 {
-				_, err = tx.CopyFrom(ctx, pgx.Identifier{"treeline", "blob_piece"}, []string{"ref", "n", "data"}, pgx.CopyFromRows(rows))
+				_, err = tx.CopyFrom(ctx, pgdb.Identifier{"treeline", "blob_piece"}, []string{"ref", "n", "data"}, pgdb.CopyFromRows(rows))
 			}
 			return err
 		})

@@ -121,15 +121,15 @@ type source struct {
 	err        error
 }
 
-// Next implements pgx.CopyFromSource.
+// Next implements pgdb.CopyFromSource.
 func (s *source) Next() bool {
 	position, data, ok, err := s.next()
 	s.row, s.err = [4]any{s.log, s.generation, position, data}, err
 	return ok && err == nil
 }
 
-// Values implements pgx.CopyFromSource.
+// Values implements pgdb.CopyFromSource.
 func (s *source) Values() ([]any, error) { return s.row[:], nil }
 
-// Err implements pgx.CopyFromSource.
+// Err implements pgdb.CopyFromSource.
 func (s *source) Err() error { return s.err }

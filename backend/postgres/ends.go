@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -35,7 +32,7 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 		stop = &size
 	}
 	there := false
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		there = false
 		found, err := p.Query(ctx, sqlEnds, b.key(name), int64(len(head)), int64(len(tail)), stop)
 		if err != nil {
@@ -44,7 +41,7 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 		defer found.Close()
 		for found.Next() {
 			var position *int64
-			var data pgtype.DriverBytes
+			var data pgdb.RawBytes
 			if err := found.Scan(&at.generation, &at.size, &at.changed, &position, &data); err != nil {
 				return err
 			}

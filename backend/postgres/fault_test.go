@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgtest"
@@ -187,7 +187,7 @@ var model = porcupine.Model{
 }
 
 // run lets all clients work while faults are made, then stops them.
-func (h *history) run(t *testing.T, url string, round int, wrap func(*pgx.ConnConfig), faults func()) {
+func (h *history) run(t *testing.T, url string, round int, wrap func(*pgconn.Config), faults func()) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	var group sync.WaitGroup
@@ -256,8 +256,8 @@ func (c *cut) Write(p []byte) (int, error) {
 }
 
 // cutting makes connections that break, and counts them.
-func cutting(n *atomic.Uint64, odds int) func(*pgx.ConnConfig) {
-	return func(config *pgx.ConnConfig) {
+func cutting(n *atomic.Uint64, odds int) func(*pgconn.Config) {
+	return func(config *pgconn.Config) {
 		dial := config.DialFunc
 		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			c, err := dial(ctx, network, addr)

@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -42,10 +39,10 @@ func (b *Backend) Folders(ctx context.Context, folder string) (list []string, er
 	if folder != "" {
 		prefix += folder + "/"
 	}
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		found, err := p.Query(ctx, sqlFolders, prefix)
 		if err == nil {
-			list, err = pgx.CollectRows(found, pgx.RowTo[string])
+			list, err = pgdb.CollectRows(found, pgdb.RowTo[string])
 		}
 		return err
 	})
@@ -75,10 +72,10 @@ func (b *Backend) Sources(ctx context.Context) (list []string, err error) {
 	if b.prefix != "" {
 		return nil, fmt.Errorf("%s: %w: only the root of an archive has sources", b.prefix, backend.ErrName)
 	}
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		found, err := p.Query(ctx, sqlSources)
 		if err == nil {
-			list, err = pgx.CollectRows(found, pgx.RowTo[string])
+			list, err = pgdb.CollectRows(found, pgdb.RowTo[string])
 		}
 		return err
 	})

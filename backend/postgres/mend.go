@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -29,7 +27,7 @@ const (
 // is moved to a log of its own. Only Restore makes such logs.
 func (b *Backend) mend(ctx context.Context, at backend.Log, more []byte) (now backend.Log, err error) {
 	var line []byte
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		line, err = lastLine(ctx, p, b.key(at.Name), token(at))
 		return err
 	})
@@ -50,7 +48,7 @@ func (b *Backend) mend(ctx context.Context, at backend.Log, more []byte) (now ba
 }
 
 // lastLine reads the unterminated last line.
-func lastLine(ctx context.Context, p *pgxpool.Pool, log key, generation int64) (line []byte, err error) {
+func lastLine(ctx context.Context, p *pgdb.Pool, log key, generation int64) (line []byte, err error) {
 	found, err := p.Query(ctx, sqlLast, log, generation)
 	if err != nil {
 		return nil, err
@@ -78,8 +76,8 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 	m := &mutation{sql: sqlCut, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: begin,
 		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.opt.Writer, begin}}
 	when := b.clock()
-	err = b.write(ctx, func(p *pgxpool.Pool, again bool) error {
-		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+	err = b.write(ctx, func(p *pgdb.Pool, again bool) error {
+		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 			for try := 0; ; try++ {
 				to = backend.TornName(at.Name, when, try)
 				_, err := b.creating(to, newContent(line, to), false, nil).run(ctx, tx)

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
@@ -93,7 +92,7 @@ func collected(all *spill.Bytes, name string) (content, error) {
 
 // Marks implements backend.Mirror.
 func (b *Backend) Marks(ctx context.Context, prefix string) iter.Seq2[backend.Marked, error] {
-	return pages(b, ctx, prefix, sqlMarks, func(found pgx.CollectableRow) (m backend.Marked, name string, err error) {
+	return pages(b, ctx, prefix, sqlMarks, func(found pgdb.Row) (m backend.Marked, name string, err error) {
 		var r row
 		var removed *time.Time
 		err = found.Scan(&name, &r.generation, &r.size, &r.changed, &m.Mark, &removed)

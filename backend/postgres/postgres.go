@@ -45,8 +45,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -59,7 +58,7 @@ type Options struct {
 	// Clock names torn records that are moved aside; nil is time.Now. All other times are those of the server.
 	Clock func() time.Time
 
-	wrap func(*pgx.ConnConfig) // for tests
+	wrap func(*pgconn.Config) // for tests
 }
 
 //go:embed migration/*.sql
@@ -223,12 +222,12 @@ func (b *Backend) writable(ctx context.Context, name string) error {
 }
 
 // write does something that changes the database; see pgdb.DB.Write.
-func (b *Backend) write(ctx context.Context, do func(p *pgxpool.Pool, again bool) error) error {
+func (b *Backend) write(ctx context.Context, do func(p *pgdb.Pool, again bool) error) error {
 	return b.plain(b.db.Write(ctx, do))
 }
 
 // read does something that only reads; see pgdb.DB.Read.
-func (b *Backend) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+func (b *Backend) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	return b.plain(b.db.Read(ctx, do))
 }
 
@@ -250,7 +249,7 @@ func (b *Backend) Identity(ctx context.Context) (id string, err error) {
 	if b.closed.Load() {
 		return "", backend.ErrClosed
 	}
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		return p.QueryRow(ctx, "select id::text from treeline.identity").Scan(&id)
 	})
 	if errors.Is(err, pgdb.ErrEmpty) {

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // queue is the group commit. A mutation that finds fewer than most senders is sent at once. Otherwise it waits, and the next sender that
@@ -123,7 +122,7 @@ func (c *core) send(batch []*pending) {
 	sent := false
 	if len(batch) > 1 {
 		// In the order of their keys, so that two batches do not wait for each other's rows: that would be a deadlock.
-		slices.SortStableFunc(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
+		sorting.By(batch, func(x, y *pending) int { return bytes.Compare(x.m.log[:], y.m.log[:]) })
 		err := c.together(batch)
 		sent = err != nil && !pgconn.SafeToRetry(err)
 		for _, op := range batch {
@@ -143,8 +142,8 @@ func (c *core) send(batch []*pending) {
 
 // together sends several mutations as one transaction. They are done when it has no error.
 func (c *core) together(batch []*pending) error {
-	return c.db.Once(c.db.Context(), func(p *pgxpool.Pool) error {
-		var all pgx.Batch
+	return c.db.Once(c.db.Context(), func(p *pgdb.Pool) error {
+		var all pgdb.Batch
 		for _, op := range batch {
 			r, err := op.m.body.rows(op.m.base)
 			if err != nil {

@@ -12,10 +12,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/jsonl"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -40,9 +36,9 @@ type row struct {
 }
 
 // row reads the row of a log; errUnmatched if there is none. A removed log has one.
-func (b *Backend) row(ctx context.Context, p *pgxpool.Pool, log key) (r row, err error) {
+func (b *Backend) row(ctx context.Context, p *pgdb.Pool, log key) (r row, err error) {
 	err = p.QueryRow(ctx, sqlRow, log).Scan(&r.generation, &r.size, &r.torn, &r.changed, &r.removed)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgdb.ErrNoRows) {
 		err = errUnmatched
 	}
 	return r, err
@@ -54,7 +50,7 @@ func (r row) log(name string) backend.Log {
 
 // current reads the row of a log that exists.
 func (b *Backend) current(ctx context.Context, name string) (r row, err error) {
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		r, err = b.row(ctx, p, b.key(name))
 		return err
 	})
@@ -104,7 +100,7 @@ type span struct {
 var errGap = errors.New("records are missing")
 
 // fetch reads a span, and what else its last row holds.
-func fetch(ctx context.Context, p *pgxpool.Pool, s span) ([]byte, error) {
+func fetch(ctx context.Context, p *pgdb.Pool, s span) ([]byte, error) {
 	found, err := p.Query(ctx, sqlFetch, s.log, s.generation, s.from, s.to)
 	if err != nil {
 		return nil, err
@@ -112,7 +108,7 @@ func fetch(ctx context.Context, p *pgxpool.Pool, s span) ([]byte, error) {
 	defer found.Close()
 	out := make([]byte, 0, s.to-s.from)
 	var position int64
-	var data pgtype.DriverBytes
+	var data pgdb.RawBytes
 	for found.Next() {
 		if err := found.Scan(&position, &data); err != nil {
 			return nil, err
@@ -150,7 +146,7 @@ func (b *Backend) hold(at backend.Log) *held { return &held{b: b, at: at, log: b
 
 // fetch reads bytes of the log, possibly more than asked for.
 func (h *held) fetch(ctx context.Context, from, to int64) (data []byte, err error) {
-	err = h.b.read(ctx, func(p *pgxpool.Pool) error {
+	err = h.b.read(ctx, func(p *pgdb.Pool) error {
 		data, err = fetch(ctx, p, span{h.log, token(h.at), from, to})
 		return err
 	})
@@ -278,7 +274,7 @@ func (h *held) Close() error { return nil }
 
 // List implements backend.Backend.
 func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log, error] {
-	return pages(b, ctx, prefix, sqlList, func(found pgx.CollectableRow) (_ backend.Log, name string, err error) {
+	return pages(b, ctx, prefix, sqlList, func(found pgdb.Row) (_ backend.Log, name string, err error) {
 		var r row
 		err = found.Scan(&name, &r.generation, &r.size, &r.changed)
 		return r.log(strings.TrimPrefix(name, b.prefix)), name, err
@@ -293,7 +289,7 @@ type item[T any] struct {
 
 // pages yields the rows of a query whose name begins with prefix. It reads pages by the last name, so that no connection is held
 // between them. sql ends in a condition.
-func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func(pgx.CollectableRow) (T, string, error)) iter.Seq2[T, error] {
+func pages[T any](b *Backend, ctx context.Context, prefix, sql string, scan func(pgdb.Row) (T, string, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		if b.closed.Load() {
@@ -350,14 +346,14 @@ func after(prefix string) string {
 }
 
 // onePage reads some rows.
-func onePage[T any](b *Backend, ctx context.Context, scan func(pgx.CollectableRow) (T, string, error), sql string, args ...any) (list []item[T], err error) {
+func onePage[T any](b *Backend, ctx context.Context, scan func(pgdb.Row) (T, string, error), sql string, args ...any) (list []item[T], err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	err = b.read(ctx, func(p *pgxpool.Pool) error {
+	err = b.read(ctx, func(p *pgdb.Pool) error {
 		found, err := p.Query(ctx, sql, args...)
 		if err == nil {
-			list, err = pgx.CollectRows(found, func(found pgx.CollectableRow) (i item[T], err error) {
+			list, err = pgdb.CollectRows(found, func(found pgdb.Row) (i item[T], err error) {
 				i.value, i.name, err = scan(found)
 				return i, err
 			})

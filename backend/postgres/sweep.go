@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -40,7 +38,7 @@ func (c *core) purge() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		for n := 1; n > 0; {
-			err := c.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+			err := c.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 				return p.QueryRow(ctx, sqlPurge, "", c.clock()).Scan(&n)
 			})
 			if err != nil {
@@ -57,7 +55,7 @@ func (b *Backend) Sweep(ctx context.Context, before time.Time, remove bool) (fou
 		return 0, backend.ErrClosed
 	}
 	if !remove {
-		err := b.read(ctx, func(p *pgxpool.Pool) error {
+		err := b.read(ctx, func(p *pgdb.Pool) error {
 			return p.QueryRow(ctx, sqlExpired, b.prefix, before).Scan(&found)
 		})
 		if errors.Is(err, pgdb.ErrEmpty) {
@@ -70,7 +68,7 @@ func (b *Backend) Sweep(ctx context.Context, before time.Time, remove bool) (fou
 	}
 	for {
 		var n int
-		err := b.write(ctx, func(p *pgxpool.Pool, _ bool) error {
+		err := b.write(ctx, func(p *pgdb.Pool, _ bool) error {
 			return p.QueryRow(ctx, sqlPurge, b.prefix, before).Scan(&n)
 		})
 		found += n

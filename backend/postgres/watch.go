@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -190,7 +188,7 @@ func (f *feed) changes(ctx context.Context) (names []string, err error) {
 func (f *feed) next(ctx context.Context, origins []string) (names []string, err error) {
 	var mark uint64
 	seen := map[string]uint64{}
-	err = f.c.db.Read(ctx, func(p *pgxpool.Pool) error {
+	err = f.c.db.Read(ctx, func(p *pgdb.Pool) error {
 		names = nil
 		clear(seen)
 		found, err := p.Query(ctx, sqlFeed, origins, strconv.FormatUint(f.mark, 10))

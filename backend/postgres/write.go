@@ -11,10 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/spill"
 )
 
@@ -98,8 +96,8 @@ var errUnmatched = errors.New("no such row")
 
 // database is a pool or a transaction.
 type database interface {
-	Begin(ctx context.Context) (pgx.Tx, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Begin(ctx context.Context) (*pgdb.Tx, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgdb.Row
 }
 
 // large reports whether the rows are copied.
@@ -128,11 +126,11 @@ func (m *mutation) statement(r rows) (sql string, parameters []any) {
 	return m.sql, append([]any{m.log, r.positions, r.data}, m.args...)
 }
 
-func (m *mutation) result(row pgx.Row) (backend.Log, error) {
+func (m *mutation) result(row pgdb.Row) (backend.Log, error) {
 	var generation int64
 	var changed time.Time
 	err := row.Scan(&generation, &changed)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgdb.ErrNoRows) {
 		return backend.Log{}, errUnmatched
 	}
 	if err != nil {
@@ -143,13 +141,13 @@ func (m *mutation) result(row pgx.Row) (backend.Log, error) {
 
 // runLarge is run for a body that is too large for parameters: the statement without rows, then COPY, as one transaction.
 func (m *mutation) runLarge(ctx context.Context, p database) (now backend.Log, err error) {
-	err = pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+	err = pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 		sql, parameters := m.statement(rows{[]int64{}, [][]byte{}})
 		now, err = m.result(tx.QueryRow(ctx, sql, parameters...))
 		if err != nil {
 			return err
 		}
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"treeline", "record"}, []string{"log", "generation", "position", "data"},
+		_, err := tx.CopyFrom(ctx, pgdb.Identifier{"treeline", "record"}, []string{"log", "generation", "position", "data"},
 			&source{cutter: m.body.cut(m.base), log: m.log, generation: token(now)})
 		return err
 	})
@@ -159,7 +157,7 @@ func (m *mutation) runLarge(ctx context.Context, p database) (now backend.Log, e
 // mutate runs a mutation to its end. sent says that an earlier attempt may have been executed; unmatched is the error if the
 // log is not what the caller saw.
 func (b *Backend) mutate(ctx context.Context, m *mutation, sent bool, unmatched error) (now backend.Log, err error) {
-	err = b.write(ctx, func(p *pgxpool.Pool, again bool) error {
+	err = b.write(ctx, func(p *pgdb.Pool, again bool) error {
 		now, err = m.run(ctx, p)
 		if errors.Is(err, errUnmatched) && (again || sent) {
 			return b.recognise(ctx, p, m, &now)
@@ -186,7 +184,7 @@ func (b *Backend) wrote(m *mutation) {
 }
 
 // recognise finds out whether an earlier attempt of a mutation was executed: then its bytes are where it puts them.
-func (b *Backend) recognise(ctx context.Context, p *pgxpool.Pool, m *mutation, now *backend.Log) error {
+func (b *Backend) recognise(ctx context.Context, p *pgdb.Pool, m *mutation, now *backend.Log) error {
 	row, err := b.row(ctx, p, m.log)
 	if err != nil {
 		return err
@@ -293,7 +291,7 @@ func (b *Backend) above(name string) []key {
 // taken says why a log could not be made: by default because there is one.
 func (b *Backend) taken(ctx context.Context, name string, exists error) error {
 	var below, folder bool
-	err := b.read(ctx, func(p *pgxpool.Pool) error {
+	err := b.read(ctx, func(p *pgdb.Pool) error {
 		return p.QueryRow(ctx, sqlTaken, b.above(name), b.prefix+name).Scan(&below, &folder)
 	})
 	switch {

@@ -212,11 +212,14 @@ type stamp struct {
 	messages, parts int
 	marks           [3]mark // of messages, parts and the session
 	size            int64
-	partSize        int64 // counts only with messages
+	spelled         string // see version
 }
 
-// version spells a stamp.
+// version spells a stamp, which does not change any more.
 func (s *stamp) version() string {
+	if s.spelled != "" {
+		return s.spelled
+	}
 	h := sha256.Sum256(s.header)
 	b := hex.AppendEncode(nil, h[:8])
 	for _, n := range []int64{s.total(), int64(s.messages), int64(s.parts)} {
@@ -225,17 +228,12 @@ func (s *stamp) version() string {
 	for _, m := range s.marks {
 		b = append(strconv.AppendInt(append(b, '-'), m.n, 36), m.text...)
 	}
-	return string(b)
+	s.spelled = string(b)
+	return s.spelled
 }
 
 // total is the length of the log.
-func (s *stamp) total() int64 {
-	n := int64(len(s.header)) + 1 + s.size
-	if s.messages > 0 {
-		n += s.partSize
-	}
-	return n
-}
+func (s *stamp) total() int64 { return int64(len(s.header)) + 1 + s.size }
 
 // List implements Schema.
 func (d *Database) List(ctx context.Context) ([]string, error) {

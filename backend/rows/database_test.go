@@ -25,7 +25,7 @@ import (
 // A schema of its own, with all that descriptions can say.
 const ddl = `
 CREATE TABLE talk (name TEXT PRIMARY KEY, title TEXT NOT NULL, cost REAL DEFAULT 0 NOT NULL, secret TEXT, changed INTEGER NOT NULL, extra TEXT);
-CREATE TABLE line (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, talk TEXT NOT NULL, said INTEGER NOT NULL, changed INTEGER NOT NULL, data TEXT NOT NULL, mood TEXT DEFAULT 'calm');
+CREATE TABLE line (id INTEGER PRIMARY KEY AUTOINCREMENT, key TEXT NOT NULL, talk TEXT NOT NULL, said INTEGER NOT NULL, changed INTEGER NOT NULL, mood TEXT DEFAULT 'calm', data TEXT NOT NULL);
 CREATE TABLE piece (id TEXT PRIMARY KEY, line TEXT NOT NULL, talk TEXT NOT NULL, changed INTEGER NOT NULL, data TEXT NOT NULL);
 CREATE INDEX line_talk ON line (talk, said);
 CREATE INDEX piece_talk ON piece (talk);
@@ -89,9 +89,9 @@ func TestRecords(t *testing.T) {
 	got, err := read(t, b, at, 0)
 	want := []string{
 		`{"talk":{"name":"t1","title":"say \"x\"","changed":100,"extra":{"a": 1,  "b":[]}}}`,
-		`{"line":{"key":"k1","talk":"t1","said":5,"changed":5,"data":[ 1 ]},"piece":[ {"id":"p1","line":"k1","talk":"t1","changed":7,"data":{"t":1}},{"id":"p2","line":"k1","talk":"t1","changed":8,"data":{"t":2}}]}`,
-		`{"line":{"key":"k2","talk":"t1","said":5,"changed":6,"data":{},"mood":null},"piece":[]}`,
-		`{"line":{"key":"k0","talk":"t1","said":9,"changed":5,"data":"","mood":"sad"},"piece":[ {"id":"p3","line":"gone","talk":"t1","changed":7,"data":3}]}`,
+		`{"line":{"key":"k1","talk":"t1","said":5,"changed":5,"data":[ 1 ]},"piece":[{"id":"p1","line":"k1","talk":"t1","changed":7,"data":{"t":1}},{"id":"p2","line":"k1","talk":"t1","changed":8,"data":{"t":2}}]}`,
+		`{"line":{"key":"k2","talk":"t1","said":5,"changed":6,"mood":null,"data":{}},"piece":[]}`,
+		`{"line":{"key":"k0","talk":"t1","said":9,"changed":5,"mood":"sad","data":""},"piece":[]}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -129,7 +129,7 @@ func TestListsFollow(t *testing.T) {
 			run(t, db, `INSERT OR REPLACE INTO line (key, talk, said, changed, data) VALUES (?, ?, ?, ?, json_quote(?))`, fmt.Sprint("k", n), fmt.Sprint("t", rnd.IntN(40)), rnd.IntN(9), n, long[:rnd.IntN(len(long))])
 		},
 		func(n int) {
-			run(t, db, `INSERT OR REPLACE INTO piece VALUES (?, (SELECT key FROM line ORDER BY id LIMIT 1 OFFSET ?), ?, ?, json_quote(?))`, fmt.Sprint("p", n), 0, fmt.Sprint("t", rnd.IntN(40)), n, long[:rnd.IntN(len(long))])
+			run(t, db, `INSERT OR REPLACE INTO piece VALUES (?, (SELECT key FROM line ORDER BY id LIMIT 1 OFFSET ?), (SELECT talk FROM line ORDER BY id LIMIT 1 OFFSET ?), ?, json_quote(?))`, fmt.Sprint("p", n), n%7%(1+n/20), n%7%(1+n/20), n, long[:rnd.IntN(len(long))])
 		},
 		func(n int) {
 			run(t, db, `UPDATE piece SET changed = ?, data = '7' WHERE id = ?`, n, fmt.Sprint("p", rnd.IntN(n+1)))
@@ -288,12 +288,12 @@ func TestDatabaseWrites(t *testing.T) {
 	path, db := fresh(t)
 	d := description()
 	d.Complete = func(ctx context.Context, tx *sql.Tx, s rows.Values) (rows.Values, error) {
-		return rows.Values{"secret": fmt.Sprint("of ", s["name"])}, nil
+		return rows.Values{{Column: "secret", Value: fmt.Sprint("of ", s.Get("name"))}}, nil
 	}
 	b := rows.New(rows.NewDatabase(path, d, rows.Options{Clock: func() time.Time { return time.Unix(200, 0) }}), "", false)
 	defer b.Close()
 	header := []byte(`{"talk":{"name":"t1","title":"x","changed":100}}`)
-	one := []byte(`{"line":{"key":"k1","talk":"t1","said":1,"changed":1,"data":{"a": 1}},"piece":[ {"id":"p1","line":"k1","talk":"t1","changed":1,"data":1}]}`)
+	one := []byte(`{"line":{"key":"k1","talk":"t1","said":1,"changed":1,"data":{"a": 1}},"piece":[{"id":"p1","line":"k1","talk":"t1","changed":1,"data":1}]}`)
 	two := []byte(`{"line":{"key":"k2","talk":"t1","said":2,"changed":2,"data":2},"piece":[]}`)
 	at, err := b.Create(ctx, "t1", header, one)
 	if err != nil {
@@ -317,7 +317,7 @@ func TestDatabaseWrites(t *testing.T) {
 		t.Errorf("appended to what it was: %v", err)
 	}
 	for _, bad := range []string{
-		`{"line":{"key":"k3","talk":"t1","said":3,"changed":3,"data":3,"mood":"calm"},"piece":[]}`, // a default value
+		`{"line":{"key":"k3","talk":"t1","said":3,"changed":3,"mood":"calm","data":3},"piece":[]}`, // a default value
 		`{"line":{"key":"k3","talk":"t1","said":3,"changed":3,"data":3},"piece":[],"more":1}`,
 		`{"line":{"key":"k3","talk":"t1","said":3,"changed":3,"data":3,"none":1},"piece":[]}`,
 		`{"line":{"key":"k3","talk":"t2","said":3,"changed":3,"data":3},"piece":[]}`,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // listStamps is List for a Stamper.
@@ -16,12 +17,16 @@ func (b *Backend) listStamps(ctx context.Context, prefix string, yield func(back
 		yield(backend.Log{}, err)
 		return
 	}
-	slices.SortFunc(list, func(x, y Stamp) int { return strings.Compare(x.ID+b.ext, y.ID+b.ext) })
+	logs := make([]backend.Log, 0, len(list))
 	for _, s := range list {
 		if name := s.ID + b.ext; strings.HasPrefix(name, prefix) {
-			if !yield(backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time}, nil) || ctx.Err() != nil {
-				return
-			}
+			logs = append(logs, backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time})
+		}
+	}
+	sorting.By(logs, func(x, y backend.Log) int { return strings.Compare(x.Name, y.Name) })
+	for _, l := range logs {
+		if !yield(l, nil) || ctx.Err() != nil {
+			return
 		}
 	}
 }

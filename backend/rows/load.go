@@ -51,15 +51,11 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 			list := parts[of]
 			if list == nil {
 				list = make([]byte, 0, 256)
-				list = append(list, ' ')
 			} else {
 				list = append(list, ',')
 			}
-			before := len(list) - 1
-			list = t.part.appendRow(list, values)
-			parts[of] = list
+			parts[of] = t.part.appendRow(list, values)
 			st.parts++
-			st.partSize += int64(len(list) - before)
 			if t.part.updated >= 0 {
 				st.marks[1].take(values[t.part.updated])
 			}
@@ -70,11 +66,9 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 	}
 	err = t.message.each(ctx, db, t.selectMsgs, id, func(values []any) {
 		of, _ := values[t.message.id].(string)
-		mine := parts[of]
-		delete(parts, of)
-		s.Messages = append(s.Messages, t.record(values, mine))
+		s.Messages = append(s.Messages, t.record(values, parts[of]))
 		st.messages++
-		st.size += int64(len(s.Messages[len(s.Messages)-1])+1) - int64(len(mine))
+		st.size += int64(len(s.Messages[len(s.Messages)-1]) + 1)
 		if t.message.updated >= 0 {
 			st.marks[0].take(values[t.message.updated])
 		}
@@ -82,7 +76,6 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 	if err != nil {
 		return nil, nil, err
 	}
-	t.adopt(s, parts)
 	s.Version = st.version()
 	return s, st, nil
 }
@@ -127,20 +120,4 @@ func (t *tables) frame() int64 {
 		n += len(`,"":[]`) + len(t.part.Name)
 	}
 	return int64(n)
-}
-
-// adopt puts parts whose message does not exist into the last record, so that nothing is lost. Foreign keys mostly prevent it.
-func (t *tables) adopt(s *Session, left map[string][]byte) {
-	if len(left) == 0 || len(s.Messages) == 0 {
-		return
-	}
-	last := &s.Messages[len(s.Messages)-1]
-	for _, of := range sortedKeys(left) {
-		list := left[of]
-		record := (*last)[:len(*last)-len(`]}`)]
-		if record[len(record)-1] != '[' {
-			list[0] = ','
-		}
-		*last = append(append(record, list...), `]}`...)
-	}
 }

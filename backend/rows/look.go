@@ -1,15 +1,14 @@
 package rows
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"maps"
-	"slices"
+	"hash/maphash"
+	"math/bits"
 
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // look brings the stamps up to date with a snapshot. If it is known which pages were written since the last one, only the
 // sessions that are named on them are looked at.
@@ -50,13 +49,10 @@ func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, e
 		return nil, false, err
 	}
 	var scratch []byte
+	seed, parted := maphash.MakeSeed(), map[uint64]bool{} // messages by the hash of their ids and sessions, and whether a part was found
 	for k, of := range []*table{t.message, t.part} {
 		if of == nil {
 			continue
-		}
-		frame := t.frame()
-		if k == 1 {
-			frame = 1
 		}
 		err := s.Table(of.root, func(r *litefile.Row) error {
 			id, err := of.value(r, of.session)
@@ -82,10 +78,32 @@ func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, e
 			far = far || !near || !r.Near(of.session)
 			if k == 0 {
 				st.messages++
-				st.size += frame + int64(size)
+				st.size += t.frame() + int64(size)
 			} else {
 				st.parts++
-				st.partSize += frame + int64(size)
+			}
+			if t.part == nil {
+				return nil
+			}
+			column := of.id
+			if k == 1 {
+				column = of.message
+			}
+			v, err := of.value(r, column)
+			if err != nil {
+				return err
+			}
+			h := maphash.Bytes(seed, text(v)) ^ bits.RotateLeft64(maphash.Bytes(seed, text(id)), 1)
+			before, ok := parted[h]
+			switch {
+			case k == 0:
+				parted[h] = false
+			case ok: // a comma stands before all parts but the first
+				st.size += int64(size)
+				if before {
+					st.size++
+				}
+				parted[h] = true
 			}
 			return nil
 		})
@@ -139,8 +157,10 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 	for id, st := range list {
 		old := known[id]
 		if old != nil && !dirty[id] {
-			st.messages, st.parts, st.size, st.partSize = old.messages, old.parts, old.size, old.partSize
-			copy(st.marks[:2], old.marks[:2])
+			st.messages, st.parts, st.size = old.messages, old.parts, old.size
+			if copy(st.marks[:2], old.marks[:2]); st.marks == old.marks && bytes.Equal(st.header, old.header) {
+				list[id] = old
+			}
 			continue
 		}
 		_, now, err := t.load(ctx, db, id)

@@ -69,7 +69,7 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 			return err
 		}
 		if d.t.Touched != nil {
-			if err := d.t.Touched(ctx, tx, s.ID); err != nil {
+			if err := d.t.Touched(ctx, tx, s.ID, d.opt.Clock()); err != nil {
 				return err
 			}
 		}
@@ -86,9 +86,7 @@ func (d *Database) put(ctx context.Context, tx *sql.Tx, t *tables, now *Session,
 		if err == nil && d.t.Complete != nil {
 			var more Values
 			more, err = d.t.Complete(ctx, tx, values)
-			for name, v := range more {
-				values[name] = v
-			}
+			values = append(values, more...)
 		}
 		if err == nil {
 			err = t.session.insert(ctx, tx, values)
@@ -206,7 +204,7 @@ func (t *table) values(row []byte) (Values, error) {
 	if !rawjson.IsObject(row) {
 		return nil, fmt.Errorf("%w: it has no row of %s", backend.ErrRecord, t.Name)
 	}
-	list := Values{}
+	var list Values
 	for name, v := range rawjson.Fields(row) {
 		i := slices.IndexFunc(t.columns, func(c shownColumn) bool { return c.name == name })
 		if i < 0 {
@@ -216,7 +214,7 @@ func (t *table) values(row []byte) (Values, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: column %s of %s: %v", backend.ErrRecord, name, t.Name, err)
 		}
-		list[name] = value
+		list = append(list, Value{name, value})
 	}
 	return list, nil
 }
@@ -248,8 +246,8 @@ func (c *shownColumn) parse(v []byte) (any, error) {
 func (t *table) insert(ctx context.Context, tx *sql.Tx, values Values) error {
 	var names, marks []string
 	var args []any
-	for _, name := range sortedKeys(values) {
-		names, marks, args = append(names, quoted(name)), append(marks, "?"), append(args, values[name])
+	for _, v := range values {
+		names, marks, args = append(names, quoted(v.Column)), append(marks, "?"), append(args, v.Value)
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO `+quoted(t.Name)+` (`+strings.Join(names, ", ")+`) VALUES (`+strings.Join(marks, ", ")+`)`, args...)
 	return err
@@ -264,12 +262,13 @@ func (t *table) update(ctx context.Context, tx *sql.Tx, row []byte, id string) e
 	var set []string
 	var args []any
 	for _, c := range t.columns {
-		v, given := values[c.name]
+		k := slices.IndexFunc(values, func(v Value) bool { return v.Column == c.name })
+		given, v := k >= 0, c.value
 		if c.hidden || c.name == t.ID || c.other && !given {
 			continue
 		}
-		if !given {
-			v = c.value
+		if given {
+			v = values[k].Value
 		}
 		set, args = append(set, quoted(c.name)+` = ?`), append(args, v)
 	}

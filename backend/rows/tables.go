@@ -17,10 +17,10 @@ import (
 // The first record is the row of the session, each further one a row of a message with its parts:
 //
 //	{"SESSION":{"column":value,…}}
-//	{"MESSAGE":{"column":value,…},"PART":[ {"column":value,…},{"column":value,…}]}
+//	{"MESSAGE":{"column":value,…},"PART":[{"column":value,…},{"column":value,…}]}
 //
-// SESSION, MESSAGE and PART are the names of the tables, columns have the order of the table. The list of parts begins with
-// a space, and is missing in a log without a table of parts. Left out is what INSERT would fill in by itself: a column that
+// SESSION, MESSAGE and PART are the names of the tables, columns have the order of the table. Without a table of parts there
+// is no list of them; parts whose message does not exist are not shown. Left out is what INSERT would fill in by itself: a column that
 // is NULL and has no default value, one that has its constant default value, and the hidden ones. JSON columns stand there byte
 // for byte, except that a line break is a space; what is not JSON makes the record invalid, and a dialect reports it. A blob is
 // {"blob":base64}.
@@ -42,9 +42,10 @@ type Tables struct {
 	Complete func(ctx context.Context, tx *sql.Tx, session Values) (Values, error)
 	// Removed deletes what a session leaves in other tables; nil for nothing.
 	Removed func(ctx context.Context, tx *sql.Tx, id string) error
-	// Touched is called after messages of a session were written, in the same transaction, for what the program keeps of
-	// them elsewhere, such as a counter that no trigger maintains; nil for nothing. It must not change what the log shows.
-	Touched func(ctx context.Context, tx *sql.Tx, id string) error
+	// Touched is called when a session was written, in the same transaction, for what the program keeps of it in hidden
+	// columns and in other tables, such as the time of the last change or a counter; nil for nothing. It must not change what
+	// the log shows.
+	Touched func(ctx context.Context, tx *sql.Tx, id string, now time.Time) error
 	// Lock, if set, takes the lock that the program holds while it writes, and returns how to release it. The error is
 	// backend.ErrLocked if it is taken.
 	Lock func(ctx context.Context, database string) (release func() error, err error)
@@ -68,13 +69,30 @@ type Table struct {
 	Order []string
 	// Updated is the column with the time of a row's last change, in which Unit is one: the greatest one of the messages and parts of
 	// a session is part of its stamp. "" for a table without such a column. Of the session it is the time of the log. A
-	// text is a time in UTC, as SQLite spells it.
+	// text is a time in UTC, as SQLite spells it. An append sets it in the row of the session, unless it is hidden: hide it, and
+	// set it in Touched, so that an append leaves the first record as it is.
 	Updated string
 	Unit    time.Duration
 }
 
-// Values are values of columns: int64, float64, string, []byte or nil.
-type Values map[string]any
+// Values are values of the columns of one row.
+type Values []Value
+
+// Value is the value of a column: int64, float64, string, []byte or nil.
+type Value struct {
+	Column string
+	Value  any
+}
+
+// Get gives the value of a column, nil if there is none.
+func (v Values) Get(column string) any {
+	for _, c := range v {
+		if c.Column == column {
+			return c.Value
+		}
+	}
+	return nil
+}
 
 // Options change how a Database works.
 type Options struct {

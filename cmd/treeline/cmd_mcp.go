@@ -14,13 +14,16 @@ func (a *app) mcpCommand() *cobra.Command {
 		Long: "Serve the sessions to an agent, over the Model Context Protocol on standard input and output. The agent gets tools that\n" +
 			"search, list and read sessions, show what the model sees, recall prompts, list runs and sum up usage; and sessions as\n" +
 			"resources. It can change nothing. Results are bounded, and secrets in them are replaced. docs/mcp.md lists the tools.",
-		Example: "  claude mcp add treeline -- treeline mcp\n  codex mcp add treeline -- treeline mcp\n" +
+		Example: "  claude mcp add --scope user treeline -- treeline mcp\n  codex mcp add treeline -- treeline mcp\n  pi mcp add treeline -- treeline mcp\n" +
 			"  treeline mcp --store https://sessions.example.com",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.store()
 			if err != nil {
 				return err
+			}
+			if a.interactive() {
+				a.notice("this is for an agent, which starts it: 'treeline mcp --help' shows how to add it; Ctrl-C ends it")
 			}
 			opt.Version = thisVersion().Version
 			return mcp.New(s, opt).Serve(cmd.Context(), a.stdin, a.stdout)

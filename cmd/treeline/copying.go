@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/push"
 	"github.com/treeline-dev/treeline/wire"
@@ -227,7 +228,7 @@ func (c *copying) end(r push.Report, redacted bool, err error) error {
 			c.a.notice(p.Error())
 		}
 	}
-	slices.SortFunc(j.Logs, func(a, b wire.CopiedLog) int { return strings.Compare(a.Name, b.Name) })
+	sorting.By(j.Logs, func(a, b wire.CopiedLog) int { return strings.Compare(a.Name, b.Name) })
 	if said := c.a.say(j, c.line(r)); said != nil || err != nil {
 		return errors.Join(said, err)
 	}

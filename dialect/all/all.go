@@ -7,8 +7,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
@@ -32,5 +34,8 @@ func Dialects() []dialect.Dialect {
 		claude.Claude,
 		codex.Codex,
 		gemini.Gemini,
+		qwen.Qwen,
+		opencode.OpenCode,
+		opencode.Storage,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -30,7 +31,7 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem 
 	c.prompt()
 	c.skippedParents()
 	c.calls()
-	slices.SortFunc(c.list, func(a, b session.Problem) int {
+	sorting.By(c.list, func(a, b session.Problem) int {
 		return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Message, b.Message))
 	})
 	return c.list

@@ -28,13 +28,22 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 		}
 		f, ok := read(object)
 		if !ok || f.ours() {
-			return ok
+			return ok && !ofAnother(object)
 		}
 		if f.typ == nil || !rawjson.IsString(f.session) {
 			return false
 		}
 	}
 	return false
+}
+
+// ofAnother reports whether a line of the same form is that of another agent: its messages have parts, and a system line has a
+// payload.
+func ofAnother(object []byte) bool {
+	if message := rawjson.Get(object, "message"); message != nil {
+		return rawjson.Get(message, "content") == nil && (rawjson.IsArray(rawjson.Get(message, "parts")) || rawjson.Str(message, "role") == "model")
+	}
+	return rawjson.Get(object, "isSidechain") == nil && (rawjson.Get(object, "systemPayload") != nil || rawjson.Get(object, "provenance") != nil)
 }
 
 // read scans one object.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect/claude/request"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -59,7 +60,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 	for _, d := range dropped {
 		o.dropped(d)
 	}
-	slices.SortStableFunc(o.list, func(a, b session.Problem) int { return int(a.Offset - b.Offset) })
+	sorting.By(o.list, func(a, b session.Problem) int { return int(a.Offset - b.Offset) })
 	return slices.CompactFunc(o.list, func(a, b session.Problem) bool { return a.Offset == b.Offset })
 }
 

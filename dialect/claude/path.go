@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/claude/request"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -134,7 +135,7 @@ func (b *bridges) group() {
 			b.byTime = append(b.byTime, i)
 		}
 	}
-	slices.SortStableFunc(b.byTime, func(i, k int32) int { return cmp.Compare(b.marks[i].at, b.marks[k].at) })
+	sorting.By(b.byTime, func(i, k int32) int { return cmp.Compare(b.marks[i].at, b.marks[k].at) })
 	for k, i := range b.byTime {
 		n := len(b.groups)
 		if n == 0 || b.groups[n-1].at != b.marks[i].at {
@@ -175,7 +176,7 @@ func (s *shape) complete(path []int32) []int32 {
 			results = s.notes(results, s.pieces.of(answer), on)
 		}
 		if slices.ContainsFunc(results, func(i int32) bool { return !on[i] }) {
-			slices.SortFunc(results, func(i, k int32) int {
+			sorting.By(results, func(i, k int32) int {
 				if place != nil {
 					i, k = place[i], place[k]
 				}

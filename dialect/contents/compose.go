@@ -51,7 +51,7 @@ func call(p session.ToolCall) []byte {
 	if !rawjson.IsObject(args) {
 		var w dialect.Object
 		if len(args) > 0 {
-			w.Add("arguments", args)
+			w.Add("input", args)
 		}
 		args = w.End()
 	}

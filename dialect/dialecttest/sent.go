@@ -25,6 +25,10 @@ type Sent struct {
 	Losses map[string]string
 	// Unknown are the logs that are not compared, with the reason.
 	Unknown map[string]string
+	// Content turns a message that was sent into one of the dialect; nil where it is one.
+	Content func(message []byte) []byte
+	// Joins: the program joins messages of one role, and a result is a part like any other. Where a message ends does not count.
+	Joins bool
 	// Made reports whether the program made a text together with the new prompt.
 	Made func(text string) bool
 }
@@ -102,6 +106,9 @@ func (s Sent) compare(t *testing.T, dir, name string) {
 	}
 	var want [][]byte
 	for _, m := range sent {
+		if s.Content != nil {
+			m = s.Content(m)
+		}
 		want = append(want, m)
 	}
 	if diff := Diff(s.project(want), s.project(got)); diff != "" && s.Unknown[name] == "" {
@@ -120,6 +127,13 @@ func (s Sent) project(messages [][]byte) string {
 		var said bytes.Buffer
 		for _, p := range s.Dialect.(dialect.Parter).MessageParts(m) {
 			s.say(&said, p)
+			if s.Joins && said.Len() > 0 {
+				if role == session.RoleTool {
+					role = session.RoleUser
+				}
+				fmt.Fprintf(&out, "%s%s\n", role, said.String())
+				said.Reset()
+			}
 		}
 		if said.Len() > 0 {
 			fmt.Fprintf(&out, "%s%s\n", role, said.String())

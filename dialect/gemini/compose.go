@@ -20,7 +20,7 @@ var _ dialect.Composer = (*Dialect)(nil)
 func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 	parts, results := dialect.Results(m.Parts)
 	switch m.Role {
-	case session.RoleUser, session.RoleSystem:
+	case session.RoleUser:
 		prose := dialect.Prose(parts)
 		if !dialect.Speaks(prose) {
 			return nil, dialect.ErrSilent
@@ -99,7 +99,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 
 // SetOrigin adds a member to the line. The program ignores members that it does not know.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
-	return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
+	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
 
 // Origin removes it again.

@@ -11,7 +11,7 @@ import (
 // TestCorpus compares what the model would see with what the program sent.
 func TestCorpus(t *testing.T) {
 	dialecttest.Sent{
-		Dialect: gemini.Gemini, Member: "contents", Losses: losses,
+		Dialect: gemini.Gemini, Member: "contents", Losses: losses, Joins: true,
 		Made: func(text string) bool { return strings.HasPrefix(text, "<session_context>") || text == "SAY resumed" },
 	}.Run(t, dialecttest.Corpus(t, "gemini"))
 }

@@ -67,8 +67,8 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 
 // Continue implements dialect.Continuer. A record that names messages before the place where reading begins needs those.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
-	if rawjson.Get(b.Header().Raw, "messages") != nil {
-		return nil, false
+	if b.Header().Span.Length != int64(len(b.Header().Raw)) {
+		return nil, false // there are messages in it
 	}
 	dec := d.NewDecoder(b).(*decoder)
 	dec.Continued()
@@ -233,10 +233,14 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	}
 	dec.Begun = true
 	dec.r.kind = string(rawjson.Inside(f.kind))
+	header := bytes.Clone(record)
+	if f.messages {
+		header = rawjson.Compact(rawjson.Delete(header, "messages")) // they are entries
+	}
 	dec.b.SetHeader(session.Header{
 		ID: session.ID(rawjson.Str(record, "sessionId")), Version: version, CWD: cwdOf(record), Title: rawjson.Str(record, "summary"),
 		Timestamp: session.Time{Text: string(rawjson.Get(record, "startTime"))}, Parent: rawjson.Str(record, parentMember),
-		Task: dec.r.kind == kindTask, Raw: bytes.Clone(record), Span: span, Line: r.Line,
+		Task: dec.r.kind == kindTask, Raw: header, Span: span, Line: r.Line,
 	})
 	if !f.messages {
 		return

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"iter"
+	"path/filepath"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -113,7 +114,7 @@ func lastMover(t *session.Tree) int {
 // Replay implements session.Replayer.
 func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
-		if d.refusal() != "" {
+		if d.refusal(p.Tree()) != "" {
 			return
 		}
 		list, err := d.upTo(p.Tree(), d.end(p), p.Record)
@@ -122,19 +123,20 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			return
 		}
 		for _, t := range send(list) {
-			if len(t.parts) > 0 && !yield(session.ContextMessage{Entry: t.entry, JSON: t.json()}, nil) {
+			if len(t.parts) > 0 && !yield(session.ContextMessage{Entry: t.entry, JSON: t.json(), Made: t.made}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// refusal says why the program does not resume the session, or "".
-func (d *reader) refusal() string {
+// refusal says why the program does not resume the session, or "". A sub-agent in the folder of its session is not meant to be
+// resumed: what it saw is shown.
+func (d *reader) refusal(t *session.Tree) string {
 	switch {
 	case d.refused != "":
 		return d.refused
-	case d.kind == kindTask:
+	case d.kind == kindTask && d.layout.Main(filepath.ToSlash(t.Name())):
 		return "it is that of a sub-agent"
 	}
 	return ""

@@ -1,10 +1,12 @@
 package gemini
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -114,24 +116,27 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 // WorkDir: the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
-// DirBeside is Dir, with a number where another directory of the same name has the folder.
+// DirBeside is the folder that the program has for the directory, or Dir with the first number that no other directory has.
 func (l layout) DirBeside(env dialect.Env, cwd string, owners func(string) []string) string {
-	name := slug(cwd)
-	for n := 0; n < 1000; n++ {
+	name, free := slug(cwd), ""
+	for n := range numbers {
 		dir := name + "/" + chats
 		if n > 0 {
 			dir = name + "-" + strconv.Itoa(n) + "/" + chats
 		}
-		taken := false
-		for _, owner := range owners(dir) {
-			taken = taken || filepath.Clean(owner) != filepath.Clean(cwd)
-		}
-		if !taken {
+		list := owners(dir)
+		if slices.ContainsFunc(list, func(owner string) bool { return filepath.Clean(owner) == filepath.Clean(cwd) }) {
 			return dir
 		}
+		if free == "" && len(list) == 0 {
+			free = dir
+		}
 	}
-	return l.Dir(env, cwd)
+	return cmp.Or(free, l.Dir(env, cwd))
 }
+
+// numbers is how many folders of one name are looked at.
+const numbers = 32
 
 // Mark is the file in a project's folder that names the working directory.
 func (layout) Mark(log string) string {

@@ -5,12 +5,13 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Omits implements session.Omitter.
 func (d *reader) Omits(p session.Path) (list []session.Problem) {
-	if why := d.refusal(); why != "" {
+	if why := d.refusal(p.Tree()); why != "" {
 		return []session.Problem{{Line: 1, Kind: session.ProblemRefused, Message: "Gemini CLI does not resume the session: " + why,
 			Advice: "its entries are shown all the same"}}
 	}
@@ -52,7 +53,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 			unseen(t.entry, "an answer: one beside it has an empty part, and Gemini CLI drops all of them")
 		}
 	}
-	slices.SortStableFunc(list, func(a, b session.Problem) int { return a.Line - b.Line })
+	sorting.By(list, func(a, b session.Problem) int { return a.Line - b.Line })
 	return list
 }
 

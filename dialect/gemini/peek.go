@@ -1,6 +1,8 @@
 package gemini
 
 import (
+	"bytes"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -11,6 +13,9 @@ import (
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	var p peek
 	if whole {
+		if first, _, _ := bytes.Cut(head, []byte{'\n'}); !rawjson.Valid(first) && rawjson.Valid(head) {
+			head = rawjson.Compact(head) // an old document on several lines
+		}
 		s := dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) { p.line(record) })
 		p.fill(&s)
 		return s
@@ -54,8 +59,7 @@ func (p *peek) fill(s *dialect.Summary) {
 	}
 }
 
-// lines looks at the whole lines and ignores damaged ones. An old document may be longer than the head: its members are at its
-// beginning.
+// lines looks at the whole lines and ignores damaged ones. An old document that is longer than the head is read whole.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		if end != dialect.LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {

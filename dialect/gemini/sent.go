@@ -20,6 +20,7 @@ type turn struct {
 	entry session.Entry
 	role  string
 	parts [][]byte
+	made  bool // when the program goes on
 }
 
 // json spells a turn on one line.
@@ -33,9 +34,9 @@ func send(list []message) []turn {
 	history := turns(list)
 	name(history)
 	if last := len(history) - 1; last >= 0 && history[last].role == contents.User && slices.ContainsFunc(history[last].parts, isResult) {
-		history = append(history, turn{role: contents.Model, parts: [][]byte{contents.Text(interrupted)}})
+		history = append(history, turn{role: contents.Model, parts: [][]byte{contents.Text(interrupted)}, made: true})
 	}
-	return merge(withoutThoughts(valid(history)))
+	return spelled(withoutThoughts(valid(history)))
 }
 
 // turns makes turns of messages. Those that are for people only have none.
@@ -45,16 +46,16 @@ func turns(list []message) (history []turn) {
 		switch rawjson.Str(m.json, "type") {
 		case typeUser:
 			if !ignored(textOf(content)) {
-				history = append(history, turn{m.id, m.entry, contents.User, contents.List(content)})
+				history = append(history, turn{id: m.id, entry: m.entry, role: contents.User, parts: contents.List(content)})
 			}
 		case typeAnswer:
 			parts := said(m.json)
 			if len(parts) == 0 {
 				continue
 			}
-			history = append(history, turn{m.id, m.entry, contents.Model, parts})
+			history = append(history, turn{id: m.id, entry: m.entry, role: contents.Model, parts: parts})
 			if results := resultsOf(m.json); len(results) > 0 {
-				history = append(history, turn{m.id + "_response", m.entry, contents.User, results})
+				history = append(history, turn{id: m.id + "_response", entry: m.entry, role: contents.User, parts: results})
 			}
 		}
 	}
@@ -222,23 +223,19 @@ func withoutThoughts(history []turn) []turn {
 	})
 }
 
-// merge joins neighbours of one role, and gives parts the form in which they are sent.
-func merge(history []turn) (list []turn) {
-	for _, t := range history {
+// spelled gives parts the form in which they are sent. The program also joins neighbours of one role; here each message stays
+// one, so that it is known which entry it comes from.
+func spelled(history []turn) []turn {
+	for i := range history {
 		var parts [][]byte
-		for _, part := range t.parts {
+		for _, part := range history[i].parts {
 			if part = sentPart(part); part != nil {
 				parts = append(parts, part)
 			}
 		}
-		if last := len(list) - 1; last >= 0 && list[last].role == t.role {
-			list[last].parts = append(list[last].parts, parts...)
-			continue
-		}
-		t.parts = parts
-		list = append(list, t)
+		history[i].parts = parts
 	}
-	return list
+	return history
 }
 
 // sentPart gives a part as it is sent, nil where it is not: the program puts the name of the tool before the ids of calls in

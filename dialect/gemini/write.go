@@ -84,9 +84,6 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	if edit.Copy && rawjson.Str(raw, "kind") == kindTask {
 		raw = rawjson.Set(raw, "kind", []byte(`"main"`))
 	}
-	if rawjson.Get(raw, "messages") != nil {
-		raw = rawjson.Compact(rawjson.Delete(raw, "messages")) // the entries have them
-	}
 	return raw, nil, nil
 }
 

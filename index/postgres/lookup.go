@@ -5,9 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 const (
@@ -44,38 +43,38 @@ type sieve struct {
 }
 
 // lookup gives the recent chunks that may have keys.
-func lookup(ctx context.Context, tx pgx.Tx, keys *query.Keys) (*sieve, error) {
+func lookup(ctx context.Context, tx *pgdb.Tx, keys *query.Keys) (*sieve, error) {
 	s := &sieve{keys: keys}
-	batch := &pgx.Batch{}
-	batch.Queue(sqlTotals, recent).QueryRow(func(r pgx.Row) error { return r.Scan(&s.before, &s.seen, &s.total) })
-	batch.Queue(sqlWhole).Query(func(rows pgx.Rows) (err error) {
-		s.ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	batch := &pgdb.Batch{}
+	batch.Queue(sqlTotals, recent).QueryRow(func(r pgdb.Row) error { return r.Scan(&s.before, &s.seen, &s.total) })
+	batch.Queue(sqlWhole).Query(func(rows *pgdb.Rows) (err error) {
+		s.ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err
 	})
 	return s, s.look(ctx, tx, batch, 0, recent)
 }
 
 // complete looks at the other chunks, too.
-func (s *sieve) complete(ctx context.Context, tx pgx.Tx) error {
+func (s *sieve) complete(ctx context.Context, tx *pgdb.Tx) error {
 	if s.before == 0 || s.all {
 		return nil
 	}
 	s.before, s.seen = 0, s.total
-	return s.look(ctx, tx, &pgx.Batch{}, recent, math.MaxInt64)
+	return s.look(ctx, tx, &pgdb.Batch{}, recent, math.MaxInt64)
 }
 
 // look adds the chunks of segments of an age, and sends what else is in the batch.
-func (s *sieve) look(ctx context.Context, tx pgx.Tx, batch *pgx.Batch, from, to int64) error {
+func (s *sieve) look(ctx context.Context, tx *pgdb.Tx, batch *pgdb.Batch, from, to int64) error {
 	wanted := slices.Compact(slices.Sorted(slices.Values(listed(s.keys, nil))))
 	if s.all = len(wanted) == 0; s.all {
 		return nil
 	}
 	found := make(map[uint32][]int64, len(wanted))
-	batch.Queue(sqlPostings, wanted, from, to).Query(func(rows pgx.Rows) error {
+	batch.Queue(sqlPostings, wanted, from, to).Query(func(rows *pgdb.Rows) error {
 		var n, first int64
 		var width int
 		var b bucket
-		_, err := pgx.ForEachRow(rows, []any{&n, &first, &width, &b.number, &b.data}, func() (err error) {
+		err := pgdb.ForEachRow(rows, []any{&n, &first, &width, &b.number, &b.data}, func() (err error) {
 			key := uint32(wanted[n-1])
 			found[key], err = b.find(first, width, key, found[key])
 			return err

@@ -4,8 +4,7 @@ import (
 	"context"
 	"math/bits"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // A search looks a key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
@@ -43,14 +42,14 @@ type segment struct {
 
 // merge merges segments if there are many small ones. If it cannot, because of an error or because another program does, searches take
 // longer, and the next put merges them.
-func merge(ctx context.Context, p *pgxpool.Pool) {
+func merge(ctx context.Context, p *pgdb.Pool) {
 	for {
 		list, err := small(ctx, p)
 		if err != nil || choose(list) == nil {
 			return
 		}
 		merged := false
-		err = pgx.BeginFunc(ctx, p, func(tx pgx.Tx) (err error) {
+		err = pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) (err error) {
 			merged, err = mergeOnce(ctx, tx)
 			return err
 		})
@@ -66,7 +65,7 @@ func small(ctx context.Context, db querier) (list []segment, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (s segment, err error) {
+	return pgdb.CollectRows(rows, func(r pgdb.Row) (s segment, err error) {
 		return s, r.Scan(&s.number, &s.width, &s.chunks)
 	})
 }
@@ -84,7 +83,7 @@ func choose(list []segment) []segment {
 }
 
 // mergeOnce merges segments; false if there is nothing to merge, or another program does it.
-func mergeOnce(ctx context.Context, tx pgx.Tx) (bool, error) {
+func mergeOnce(ctx context.Context, tx *pgdb.Tx) (bool, error) {
 	var mine bool
 	const begin = "select pg_try_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)"
 	if err := tx.QueryRow(ctx, begin, int64(mergeLock)).Scan(&mine, nil); err != nil || !mine {
@@ -118,7 +117,7 @@ func mergeOnce(ctx context.Context, tx pgx.Tx) (bool, error) {
 
 // merger makes one segment of several.
 type merger struct {
-	tx     pgx.Tx
+	tx     *pgdb.Tx
 	old    []int64 // numbers of the segments
 	number int64   // of the new one
 	width  int
@@ -128,10 +127,10 @@ type merger struct {
 
 // begin finds out which chunks exist.
 func (m *merger) begin(ctx context.Context) error {
-	batch := &pgx.Batch{}
-	batch.Queue(sqlNumbers, 1).QueryRow(func(r pgx.Row) error { return r.Scan(&m.number) })
-	batch.Queue(sqlLive, m.old).Query(func(rows pgx.Rows) (err error) {
-		m.live, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	batch := &pgdb.Batch{}
+	batch.Queue(sqlNumbers, 1).QueryRow(func(r pgdb.Row) error { return r.Scan(&m.number) })
+	batch.Queue(sqlLive, m.old).Query(func(rows *pgdb.Rows) (err error) {
+		m.live, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err
 	})
 	return m.tx.SendBatch(ctx, batch).Close()
@@ -147,7 +146,7 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 	var first int64
 	var width int
 	var b bucket
-	_, err = pgx.ForEachRow(rows, []any{&first, &width, &b.number, &b.data}, func() error {
+	err = pgdb.ForEachRow(rows, []any{&first, &width, &b.number, &b.data}, func() error {
 		return b.runs(first, width, func(r run) bool {
 			list = append(list, r)
 			return true
@@ -177,14 +176,14 @@ func (m *merger) part(ctx context.Context, prefix, part int) error {
 			w.add(uint32(key), ids)
 		}
 	}
-	batch := &pgx.Batch{}
+	batch := &pgdb.Batch{}
 	queueBuckets(batch, m.number, w.list)
 	return m.tx.SendBatch(ctx, batch).Close()
 }
 
 // finish has the new segment take the place of the others. If none of their chunks exists, there is none.
 func (m *merger) finish(ctx context.Context) error {
-	batch := &pgx.Batch{}
+	batch := &pgdb.Batch{}
 	batch.Queue(sqlDrop, m.old)
 	if len(m.live) > 0 {
 		queueSegment(batch, m.number, m.width, m.live)

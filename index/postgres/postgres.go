@@ -32,8 +32,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 )
@@ -68,7 +66,7 @@ func (x *Index) Close() error {
 }
 
 // read does something that only reads. Without tables there is nothing to read.
-func (x *Index) read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+func (x *Index) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	err := x.db.Read(ctx, do)
 	if errors.Is(err, pgdb.ErrEmpty) {
 		return nil

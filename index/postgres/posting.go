@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/index/word"
 )
 
 // The keys of chunks are kept inverted: for each key the chunks that have it, in order. The keys of a segment are divided into buckets
@@ -21,8 +20,8 @@ const rowBytes = 1024
 // A key is what is kept of the keys of package word: 32 bits. That two have the same ones only costs time.
 func wordKey(key uint64) uint32 { return uint32(key >> 32) }
 
-// gramKey is the key of a trigram or bigram; see query.Keys.
-func gramKey(g int) uint32 { return wordKey(word.ASCIIGramKey(g)) }
+// gramKey is the key of a trigram or bigram; see query.Keys. Their numbers are small, and are spread over all buckets.
+func gramKey(g int) uint32 { return uint32(g) * 0x9e3779b1 }
 
 // bucket is a row of posting.
 type bucket struct {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
@@ -64,7 +62,7 @@ const (
 
 // Changes implements index.Shared.
 func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mark index.Mark, err error) {
-	err = x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
+	err = x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
 		list, mark = nil, ""
 		from, err := x.begin(ctx, p)
 		if err != nil {
@@ -104,7 +102,7 @@ func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mar
 		return none(rows.Err())
 	})
 	if err = refused(err); errors.Is(err, index.ErrReadOnly) {
-		if empty := x.db.Read(ctx, func(*pgxpool.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
+		if empty := x.db.Read(ctx, func(*pgdb.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
 			return nil, "", fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
 		}
 	}
@@ -138,13 +136,13 @@ func lesser(a, b string) string {
 }
 
 // begin gives the mark. It begins anew if the tables were made with another encoding, or in another server.
-func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err error) {
+func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error) {
 	var encoding int64
 	var now string
 	var ahead bool
 	err = p.QueryRow(ctx, sqlMark).Scan(&from, &encoding, &now, &ahead)
 	switch {
-	case errors.Is(err, pgx.ErrNoRows):
+	case errors.Is(err, pgdb.ErrNoRows):
 		return "0", nil
 	case err != nil:
 		return "", err
@@ -162,8 +160,8 @@ func (x *Index) begin(ctx context.Context, p *pgxpool.Pool) (from string, err er
 
 // Put implements index.Shared.
 func (x *Index) Put(ctx context.Context, mark index.Mark, updates ...index.Update) error {
-	return refused(x.db.Write(ctx, func(p *pgxpool.Pool, _ bool) error {
-		err := pgx.BeginFunc(ctx, p, func(tx pgx.Tx) error {
+	return refused(x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
+		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
 			if err := put(ctx, tx, updates); err != nil || mark == "" {
 				return err
 			}
@@ -193,7 +191,7 @@ type entry struct {
 	*index.Log
 }
 
-func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
+func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	var list []entry
 	var gone [][16]byte
 	for u := range updates {
@@ -220,7 +218,7 @@ func put(ctx context.Context, tx pgx.Tx, updates []index.Update) error {
 	}
 	var models []string
 	rows := chunkRows{keys: make(pairs, 0, keys)}
-	batch, overtaken := &pgx.Batch{}, false
+	batch, overtaken := &pgdb.Batch{}, false
 	for _, e := range list {
 		was, there := known[e.log]
 		if there != (e.Before != nil) || there && (was.generation != e.Before.Generation || was.size != e.Before.Size) {
@@ -270,25 +268,25 @@ type stamp struct {
 
 // lock locks the rows that are to be changed, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
 // server crashes, it loses the index of some logs together with the mark that says that they were read.
-func lock(ctx context.Context, tx pgx.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
 	keys := make([][16]byte, len(list))
 	for i := range list {
 		keys[i] = list[i].log
 	}
 	known = map[[16]byte]stamp{}
-	batch := &pgx.Batch{}
+	batch := &pgdb.Batch{}
 	batch.Queue("select set_config('synchronous_commit', 'off', true)")
-	batch.Queue(sqlLock, keys).Query(func(rows pgx.Rows) error {
+	batch.Queue(sqlLock, keys).Query(func(rows *pgdb.Rows) error {
 		var log [16]byte
 		var s stamp
-		_, err := pgx.ForEachRow(rows, []any{&log, &s.generation, &s.size}, func() error {
+		err := pgdb.ForEachRow(rows, []any{&log, &s.generation, &s.size}, func() error {
 			known[log] = s
 			return nil
 		})
 		return err
 	})
-	batch.Queue(sqlNumbers, chunks).Query(func(rows pgx.Rows) (err error) {
-		ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+	batch.Queue(sqlNumbers, chunks).Query(func(rows *pgdb.Rows) (err error) {
+		ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err
 	})
 	return known, ids, tx.SendBatch(ctx, batch).Close()
@@ -333,7 +331,7 @@ func (r *chunkRows) add(log [16]byte, at int, l *index.Log, n int) {
 }
 
 // queue has the rows inserted, and a segment with their keys. ids has an id for each of them. It sets overtaken if some are there.
-func (r *chunkRows) queue(batch *pgx.Batch, ids []int64, overtaken *bool) {
+func (r *chunkRows) queue(batch *pgdb.Batch, ids []int64, overtaken *bool) {
 	batch.Queue(sqlChunks, r.logs, r.places, ids, r.starts, r.stops, r.flags, r.whole, r.hashes).Exec(func(tag pgconn.CommandTag) error {
 		*overtaken = *overtaken || tag.RowsAffected() != int64(len(ids))
 		return nil
@@ -344,11 +342,11 @@ func (r *chunkRows) queue(batch *pgx.Batch, ids []int64, overtaken *bool) {
 }
 
 // queueSegment has a segment inserted. Its number is one that no chunk and no segment has, or the id of one of its chunks.
-func queueSegment(batch *pgx.Batch, number int64, width int, ids []int64) {
+func queueSegment(batch *pgdb.Batch, number int64, width int, ids []int64) {
 	batch.Queue(sqlSegment, number, ids[0], ids[len(ids)-1], width, len(ids), ids)
 }
 
-func queueBuckets(batch *pgx.Batch, segment int64, list []bucket) {
+func queueBuckets(batch *pgdb.Batch, segment int64, list []bucket) {
 	numbers, data := make([]int32, len(list)), make([][]byte, len(list))
 	for i := range list {
 		numbers[i], data[i] = list[i].number, list[i].data

@@ -5,11 +5,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // piece is a chunk of an answer.
@@ -20,8 +18,8 @@ type piece struct {
 }
 
 // scanPieces reads rows of log, id, start, stop and flags.
-func scanPieces(rows pgx.Rows) ([]piece, error) {
-	return pgx.CollectRows(rows, func(r pgx.CollectableRow) (p piece, err error) {
+func scanPieces(rows *pgdb.Rows) ([]piece, error) {
+	return pgdb.CollectRows(rows, func(r pgdb.Row) (p piece, err error) {
 		var c index.Chunk
 		var flags int
 		err = r.Scan(&p.log, &p.id, &c.From, &c.To, &flags)
@@ -35,9 +33,9 @@ func scanPieces(rows pgx.Rows) ([]piece, error) {
 func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query) (list []index.Found, next *index.Position, err error) {
 	sel.Order = index.OrderUsed
 	keys := q.Keys()
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, next = nil, nil
-		return snapshot(ctx, p, func(tx pgx.Tx) (err error) {
+		return p.Snapshot(ctx, func(tx *pgdb.Tx) (err error) {
 			if sel.After != nil {
 				if r, ok := sel.After.Rest.(*rest); ok {
 					list, next, err = r.next(ctx, tx, sel.Limit)
@@ -61,11 +59,6 @@ func (x *Index) Search(ctx context.Context, sel index.Selection, q *query.Query)
 	return list, next, err
 }
 
-// snapshot does something in a transaction that sees one state of the tables: a chunk that is put again gets another id.
-func snapshot(ctx context.Context, p *pgxpool.Pool, do func(tx pgx.Tx) error) error {
-	return pgx.BeginTxFunc(ctx, p, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, do)
-}
-
 // rest is what is left of the answer of the inverted index: the keys of logs, the newest first, and their chunks.
 type rest struct {
 	logs   [][16]byte
@@ -77,7 +70,7 @@ const restMost = 256
 
 // ofChunks gives the logs of some chunks, as far as they fit, the newest first. Their entries are read when they are asked for: a
 // search mostly ends before the last.
-func ofChunks(ctx context.Context, tx pgx.Tx, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
+func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64) (list []index.Found, next *index.Position, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
@@ -105,7 +98,7 @@ func ofChunks(ctx context.Context, tx pgx.Tx, sel index.Selection, ids []int64) 
 }
 
 // next gives the next logs.
-func (r *rest) next(ctx context.Context, tx pgx.Tx, limit int) (list []index.Found, next *index.Position, err error) {
+func (r *rest) next(ctx context.Context, tx *pgdb.Tx, limit int) (list []index.Found, next *index.Position, err error) {
 	if limit <= 0 {
 		limit = len(r.logs)
 	}
@@ -128,7 +121,7 @@ func (r *rest) next(ctx context.Context, tx pgx.Tx, limit int) (list []index.Fou
 }
 
 // ofNewest looks at the next logs in the order of their last use.
-func ofNewest(ctx context.Context, tx pgx.Tx, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
+func ofNewest(ctx context.Context, tx *pgdb.Tx, sel index.Selection, among *sieve) ([]index.Found, *index.Position, error) {
 	var s statement
 	s.selects(&sel)
 	list, err := fetch(ctx, tx, &s, s.page(&sel))

@@ -7,11 +7,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/pgdb"
 )
 
 // statement is a statement that is being put together. No text of a caller is part of it: values are arguments.
@@ -159,7 +157,7 @@ func (s *statement) page(sel *index.Selection) string {
 
 // querier is a pool or a transaction.
 type querier interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	Query(ctx context.Context, sql string, args ...any) (*pgdb.Rows, error)
 }
 
 // found makes a log of its row.
@@ -172,7 +170,7 @@ func found(source string, entry []byte, chunks int) (*index.Found, error) {
 }
 
 // scan reads rows of source, entry and chunks.
-func scan(rows pgx.Rows, take func(*index.Found)) error {
+func scan(rows *pgdb.Rows, take func(*index.Found)) error {
 	defer rows.Close()
 	for rows.Next() {
 		var source string
@@ -195,7 +193,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 	var s statement
 	s.selects(&sel)
 	order := s.page(&sel)
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		list, err = fetch(ctx, p, &s, order)
 		return err
 	})
@@ -204,7 +202,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 
 // Count implements index.Shared.
 func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) (n index.Counts, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		var s statement
 		s.selects(&sel)
 		if q == nil {
@@ -215,7 +213,7 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 			sql := "select 1 from treeline_index.log l" + s.clause() + " limit " + s.arg(sel.Limit)
 			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
 		}
-		return snapshot(ctx, p, func(tx pgx.Tx) error {
+		return p.Snapshot(ctx, func(tx *pgdb.Tx) error {
 			sums := "select count(*), coalesce(sum(l.chunks), 0) from treeline_index.log l"
 			if err := tx.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Chunks); err != nil {
 				return err
@@ -234,7 +232,7 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 }
 
 // countWith counts the chunks of logs that fit and may have keys, of all that these logs have.
-func countWith(ctx context.Context, tx pgx.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
+func countWith(ctx context.Context, tx *pgdb.Tx, sel index.Selection, keys *query.Keys, all int) (n int, err error) {
 	may, err := lookup(ctx, tx, keys)
 	if err == nil {
 		err = may.complete(ctx, tx)
@@ -268,7 +266,7 @@ var valuesIn = map[index.Value]string{
 
 // Values implements index.Shared.
 func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list []string, err error) {
-	err = x.read(ctx, func(p *pgxpool.Pool) error {
+	err = x.read(ctx, func(p *pgdb.Pool) error {
 		sql, args := values[v], []any(nil)
 		if cwds != nil {
 			sql, args = valuesIn[v], []any{texts(cwds)}
@@ -277,7 +275,7 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 		if err != nil {
 			return err
 		}
-		list, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		list, err = pgdb.CollectRows(rows, pgdb.RowTo[string])
 		return err
 	})
 	return list, err
@@ -286,7 +284,7 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 // IDs implements index.Shared.
 func (x *Index) IDs(ctx context.Context, l *index.Found, n int, take func(from int64, hash uint32)) error {
 	const sql = `select start, ids from treeline_index.chunk where log = $1 and n < $2 order by n`
-	return x.read(ctx, func(p *pgxpool.Pool) error {
+	return x.read(ctx, func(p *pgdb.Pool) error {
 		rows, err := p.Query(ctx, sql, key(l.Source, l.Name), n)
 		if err != nil {
 			return err

@@ -157,7 +157,7 @@ func (r row) judge(module, from, pattern, target string) (what, why string) {
 
 // judgeOurs is judge for packages of this module.
 func (r row) judgeOurs(from, pattern, target string, isTest bool) (what, why string) {
-	if own := family(pattern, from); own != "" && below(target, own) {
+	if own := family(pattern, from); own != "" && below(target, own) || target == everywhere {
 		return "", ""
 	}
 	if !slices.ContainsFunc(r.may.list(), func(p string) bool { return matches(p, target) }) {

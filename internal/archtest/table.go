@@ -29,6 +29,9 @@ func (n names) String() string {
 	return strings.Join(n.list(), ", ")
 }
 
+// everywhere is a package that all may import: it stands for functions of the standard library.
+const everywhere = "internal/sorting"
+
 // importTable is the architecture. The first row that matches a package is its rule. Every package needs a row, and every
 // row a package.
 var importTable = []row{
@@ -36,13 +39,15 @@ var importTable = []row{
 	{packages: "internal/rawjson internal/jsonl internal/durable", modules: "golang.org/x/sys",
 		why: "bytes, lines and files are the lowest layer: they use the standard library alone (and x/sys for the " +
 			"processor and the kernel)"},
+	{packages: "internal/sorting", pure: true,
+		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
-	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "a database server is reached in the same way whatever its tables are"},
 	{packages: "internal/worktree",
 		why: "where a repository begins does not depend on what lies in it"},
@@ -109,7 +114,7 @@ var importTable = []row{
 		why: "both sides of a connection know what is said"},
 	{packages: "index/all", may: "backend index index/*",
 		why: "the ordered list of drivers is a list and nothing else"},
-	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "index/postgres", may: "session index index/query internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "an index beside the logs of a database knows their feed of changes and nothing of what they mean"},
 	{packages: "index", may: "session run index/query index/word internal/rawjson internal/durable",
 		why: "an index is derived from the model and can be rebuilt; it knows neither formats nor places"},
@@ -178,7 +183,7 @@ var importTable = []row{
 		why: "the suite tests any book of tokens through its interface"},
 	{packages: "access/all", may: "access access/postgres",
 		why: "the list of the kinds of books is a list and nothing else"},
-	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5",
+	{packages: "access/postgres", may: "access internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "tokens are kept beside the logs that they are for, and known to no log"},
 	{packages: "access",
 		why: "what a token allows does not depend on what is served; a project is a working directory and nothing else"},
@@ -205,7 +210,10 @@ var importTable = []row{
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
 		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
-	{packages: "tui", may: ". convert index place store usage wire tui/look internal/screen", modules: "charm.land/bubbletea/v2",
+	{packages: "tui/view", may: ". session logtree place transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
+		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
+		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
+	{packages: "tui", may: ". session convert index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
 	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
 		modules: "github.com/modelcontextprotocol/go-sdk",

@@ -65,6 +65,7 @@ func (g group) attempt(b *bench) (err error) {
 var groups = []group{
 	{"command", command},
 	{"listed", listed},
+	{"terminal", terminal},
 	{"index", indexing},
 	{"grown", grown},
 	{"limits", limits},
@@ -86,6 +87,7 @@ var groups = []group{
 	{"archive", archived},
 	{"postgres scale", scale},
 	{"watch", watching},
+	{"view", viewing},
 	{"redact", redacting},
 	{"export", exporting},
 }

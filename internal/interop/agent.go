@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,6 +37,14 @@ type agent struct {
 	// command continues. The command is the one that this library gives.
 	begin    func(prompt string) []string
 	headless func(command []string, prompt string) []string
+	// addTools adds the server "treeline" with the command that follows. tool names one of its tools as the model does. first are calls
+	// that the model makes before, to get to know the tools. useTools gives the arguments that ask a prompt without a terminal and let the
+	// model use the tools. results reads the results of calls from a request.
+	addTools []string
+	tool     func(name string) fakeapi.Call
+	first    []fakeapi.Call
+	useTools func(prompt string) []string
+	results  func(body []byte) (map[string]string, error)
 	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
@@ -60,7 +69,14 @@ var agents = []agent{
 		headless: func(command []string, prompt string) []string {
 			return append(command[1:len(command):len(command)], "-p", prompt, "--output-format", "json")
 		},
-		traces: []string{".claude/projects"},
+		addTools: []string{"mcp", "add", "--scope", "user", "treeline", "--"},
+		tool:     func(name string) fakeapi.Call { return fakeapi.Call{Name: "mcp__treeline__" + name} },
+		first:    []fakeapi.Call{{Name: "ToolSearch", Arguments: json.RawMessage(`{"query":"treeline sessions","max_results":10}`)}},
+		useTools: func(prompt string) []string {
+			return []string{"-p", prompt, "--output-format", "json", "--allowedTools", "mcp__treeline"}
+		},
+		results: messageResults,
+		traces:  []string{".claude/projects"},
 		known: map[string]string{
 			"random-1041":  "the second of two calls has its only result on another branch, far behind; Claude Code makes one up",
 			"random-20118": "an answer from before two compactions is written again at the end, under the same uuid",
@@ -80,7 +96,11 @@ var agents = []agent{
 		headless: func(command []string, prompt string) []string {
 			return slices.Concat([]string{"exec", "--skip-git-repo-check"}, command[1:], []string{prompt})
 		},
-		traces: []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
+		addTools: []string{"mcp", "add", "treeline", "--"},
+		tool:     func(name string) fakeapi.Call { return fakeapi.Call{Namespace: "mcp__treeline", Name: name} },
+		useTools: func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", prompt} },
+		results:  responseResults,
+		traces:   []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
 		known: map[string]string{
 			"fixture-claude-blocks.jsonl": "its picture has only its first bytes; Codex decodes pictures, this library looks at how they begin",
 		},

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 )
 
@@ -31,13 +33,50 @@ func findBox(ctx context.Context) (words []string, err error) {
 	return nil, err
 }
 
-// inBox runs this program again in a box, for the comparison "resume" alone.
-func inBox(ctx context.Context, words []string, installed string) error {
+// boxedAgents installs the agents and calls compare with each and the path of its binary, in a box if there can be one. The packages are installed before
+// the network is left.
+func boxedAgents(ctx context.Context, opt options, only string, compare func(a agent, path string) error) error {
+	paths, missing := make([]string, len(agents)), []error(nil)
+	for i, a := range agents {
+		if !strings.HasPrefix(a.program.name, opt.agent) {
+			continue
+		}
+		path, err := a.find(opt)
+		if err != nil {
+			fmt.Printf("interop: %s was not run: %v\n", a.program.name, err)
+			missing = append(missing, err)
+		}
+		paths[i] = path
+	}
+	if !opt.boxed {
+		words, err := findBox(ctx)
+		if err == nil {
+			installed := opt.installed
+			if installed == "" {
+				installed = filepath.Join(opt.work, "npm")
+			}
+			return errors.Join(append(missing, inBox(ctx, words, installed, only))...)
+		}
+		fmt.Printf("interop: no network namespace can be made here, so the agents are not kept from other hosts: %v\n", err)
+	}
+	for i, a := range agents {
+		if paths[i] == "" {
+			continue
+		}
+		if err := compare(a, paths[i]); err != nil {
+			missing = append(missing, fmt.Errorf("%s: %w", a.program.name, err))
+		}
+	}
+	return errors.Join(missing...)
+}
+
+// inBox runs this program again in a box, for one comparison alone.
+func inBox(ctx context.Context, words []string, installed, only string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	args := append(words[1:len(words):len(words)], self, "-boxed", "-installed", installed, "-only", "resume")
+	args := append(words[1:len(words):len(words)], self, "-boxed", "-installed", installed, "-only", only)
 	cmd := exec.CommandContext(ctx, words[0], append(args, os.Args[1:]...)...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {

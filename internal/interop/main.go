@@ -1,5 +1,5 @@
 // Command interop checks that this library and the real agents understand each other's files. It installs the agents' packages
-// from npm in a temporary folder and makes six comparisons:
+// from npm in a temporary folder and makes seven comparisons:
 //
 //   - trees: random trees to which pi 0.73 and this library append by turns; leaf, entries, labels, name and context.
 //   - lists: random folders of sessions, whole and damaged; the lists, recent sessions and continued session of pi 1.5 and
@@ -16,6 +16,8 @@
 //     that "treeline resume" prints, in its form without a terminal (claude -p, codex exec). Differences that are known are
 //     named with their reason (agent.known) and do not make it fail.
 //     Where it may, it runs in a network namespace from which no other host can be reached. Keys are dummies.
+//   - tools: Claude Code and Codex get "treeline mcp" with the command of the README. The stand-in calls each of its tools, and what
+//     these agents send back has the result. pi lists the tools.
 //
 // oh-my-pi runs on bun, which comes from npm too.
 //
@@ -63,6 +65,7 @@ var comparisons = []struct {
 	{"conversions", compareConversions},
 	{"history", compareHistory},
 	{"resume", compareResume},
+	{"tools", compareTools},
 }
 
 func main() {
@@ -74,7 +77,7 @@ func main() {
 	flag.IntVar(&opt.conversions, "conversions", 5, "how many random `conversations` are converted, for each agent")
 	flag.Uint64Var(&opt.seed, "seed", 1, "the `seed` of the first tree and folder")
 	flag.StringVar(&opt.installed, "installed", "", "a `folder` for the packages, which are installed if they are missing")
-	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history or resume")
+	flag.StringVar(&opt.only, "only", "", "make one `comparison` only: trees, lists, contexts, conversions, history, resume or tools")
 	flag.IntVar(&opt.resumes, "resumes", 60, "how many random `sessions` are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.fixtures, "fixtures", 40, "how many `sessions` of the dialects' tests are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
@@ -111,7 +114,7 @@ func run(ctx context.Context, opt options) (err error) {
 		made = true
 	}
 	if !made {
-		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history or resume", opt.only)
+		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history, resume or tools", opt.only)
 	}
 	return nil
 }

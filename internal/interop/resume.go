@@ -39,40 +39,9 @@ type outcome struct {
 	err  error // nothing was compared
 }
 
-// compareResume makes the comparison "resume". The packages are installed before the network is left.
+// compareResume makes the comparison "resume".
 func compareResume(ctx context.Context, opt options) error {
-	paths, missing := make([]string, len(agents)), []error(nil)
-	for i, a := range agents {
-		if !strings.HasPrefix(a.program.name, opt.agent) {
-			continue
-		}
-		path, err := a.find(opt)
-		if err != nil {
-			fmt.Printf("interop: %s was not run: %v\n", a.program.name, err)
-			missing = append(missing, err)
-		}
-		paths[i] = path
-	}
-	if !opt.boxed {
-		words, err := findBox(ctx)
-		if err == nil {
-			installed := opt.installed
-			if installed == "" {
-				installed = filepath.Join(opt.work, "npm")
-			}
-			return errors.Join(append(missing, inBox(ctx, words, installed))...)
-		}
-		fmt.Printf("interop: no network namespace can be made here, so the agents are not kept from other hosts: %v\n", err)
-	}
-	for i, a := range agents {
-		if paths[i] == "" {
-			continue
-		}
-		if err := a.compare(ctx, opt, paths[i]); err != nil {
-			missing = append(missing, fmt.Errorf("%s: %w", a.program.name, err))
-		}
-	}
-	return errors.Join(missing...)
+	return boxedAgents(ctx, opt, "resume", func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }
 
 // scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote.

@@ -17,17 +17,17 @@ const (
 var errDamaged = errors.New("the database is damaged")
 
 // Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
-// for and, of long rows, nothing more: SQLite itself is many times slower. The Row is valid until visit returns.
+// for and, of long rows, nothing more: SQLite itself is many times slower. The Row is valid until visit returns. The error is
+// errors.ErrUnsupported for a database that is read from a copy, or whose texts are not UTF-8.
 func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
-	if s.copied != nil {
-		return errors.ErrUnsupported
+	if text, err := s.utf8(); err != nil || !text {
+		return errors.Join(err, errors.ErrUnsupported)
 	}
-	r := &Row{s: s}
-	return s.tree(root, deepest, r, visit)
+	return s.tree(root, deepest, &Row{s: s}, visit)
 }
 
 func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) error {
-	b, err := s.page(page)
+	b, err := s.pageIn(&r.pages[max(depth-1, 0)], page)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,30 @@ func pageHead(page uint32) int {
 
 // page reads a page.
 func (s *Snapshot) page(page uint32) ([]byte, error) {
+	var room []byte
+	return s.pageIn(&room, page)
+}
+
+// pageIn is page with memory that is used again.
+func (s *Snapshot) pageIn(room *[]byte, page uint32) ([]byte, error) {
 	if page == 0 || page > s.count {
 		return nil, fmt.Errorf("page %d: %w", page, errDamaged)
 	}
-	b := make([]byte, s.pageSize)
-	_, err := s.ReadAt(b, int64(page-1)*int64(s.pageSize))
-	return b, err
+	if *room == nil {
+		*room = make([]byte, s.pageSize)
+	}
+	_, err := s.ReadAt(*room, int64(page-1)*int64(s.pageSize))
+	return *room, err
+}
+
+// utf8 reports whether the texts of the database are UTF-8, and whether its pages can be read.
+func (s *Snapshot) utf8() (bool, error) {
+	var encoding [4]byte
+	if s.copied != nil {
+		return false, nil
+	}
+	_, err := s.ReadAt(encoding[:], 56)
+	return binary.BigEndian.Uint32(encoding[:]) <= 1, err
 }
 
 // usable is how many bytes of a page hold content.
@@ -108,6 +126,7 @@ type Row struct {
 	columns  []column
 	whole    []byte
 	room     int // usable bytes of a page
+	pages    [deepest][]byte
 }
 
 type column struct {

@@ -174,9 +174,6 @@ func (l *lister) block(n ast.Node, loose bool) {
 func (l *lister) within(first, rest string, f func()) {
 	outer := l.rest
 	l.first, l.rest = l.first+first, l.rest+rest
-	if first == rest { // a quote: its bar goes on through empty lines
-		l.between += rest
-	}
 	f()
 	l.first, l.rest, l.between = outer, outer, outer
 }

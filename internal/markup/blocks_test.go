@@ -63,6 +63,7 @@ func TestBlocks(t *testing.T) {
 		{"loose list", "3. one\n\n   more\n\n4. two", "3. one\n\n   more\n\n4. two\n"},
 		{"tasks", "- [x] one\n- [ ] **two**", "☑ one\n☐ 1<two>\n"},
 		{"quote", "> one\n>\n> - two\n> - three\n\nfour", "│ one\n│\n│ • two\n│ • three\n\nfour\n"},
+		{"quote after prose", "one\n\n> two", "one\n\n│ two\n"},
 		{"list in quote in list", "- > one\n  > two", "• │ one\n  │ two\n"},
 		{"code", "```go\nfunc f() {\n\n}\n```\nafter", "k<func> f<f>() {\n\n}\n\nafter\n"},
 		{"unknown language", "```wat\na <b>\n```", "a <b>\n"},

@@ -4,14 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // link is what is known of the database after the first connection.
 type link struct {
-	pool *pgxpool.Pool
+	pool *Pool
 	// direct: no pooler is between us and the server.
 	direct bool
 	// there: it has the schema.
@@ -33,52 +31,45 @@ func (d *DB) connect(ctx context.Context, write bool) (*link, error) {
 		return nil, ErrClosed
 	}
 	if d.pool == nil {
-		var err error
-		if d.pool, err = d.newPool(); err != nil {
-			return nil, err
-		}
+		d.pool = newPool(d.config, d.limits, d.named)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(d.ctx, cancel)() // Close waits for this
-	c, err := d.pool.Acquire(ctx)
+	c, err := d.pool.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Release()
+	defer d.pool.release(c) // which closes it if its statements have names and that does not work behind a pooler
 	d.reached.Store(d.pool)
-	next, err := d.look(ctx, c.Conn(), write)
+	next, err := d.look(ctx, c, write)
 	if err != nil {
 		return nil, err
 	}
-	if !next.direct && !d.pooled.Swap(true) && !d.mode {
-		_ = c.Conn().Close(ctx) // its mode of statements does not work behind a pooler
+	if !next.direct {
+		d.pooled.Store(true)
 	}
 	d.link.Store(next)
 	return next, nil
 }
 
 // look asks a connection what it leads to.
-func (d *DB) look(ctx context.Context, c *pgx.Conn, write bool) (*link, error) {
+func (d *DB) look(ctx context.Context, c *conn, write bool) (*link, error) {
 	var pid uint32
-	if err := c.QueryRow(ctx, "select pg_backend_pid()", pgx.QueryExecModeExec).Scan(&pid); err != nil {
+	if err := c.plainly(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
 		return nil, err
 	}
 	there, err := d.schema.ready(ctx, c, write)
 	// A pooler has process numbers of its own.
-	return &link{pool: d.pool, direct: pid == c.PgConn().PID(), there: there}, err
+	return &link{pool: d.pool, direct: pid == c.PID(), there: there}, err
 }
 
-// newPool makes the pool. Connections keep prepared statements until one was found to lead to a pooler.
-func (d *DB) newPool() (*pgxpool.Pool, error) {
-	config := d.config.Copy()
-	config.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		if d.pooled.Load() && !d.mode {
-			c.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-		}
-		return nil
+// named reports whether connections keep statements under names: until one was found to lead to a pooler, unless the URL says.
+func (d *DB) named() bool {
+	if d.mode != modeUnsaid {
+		return d.mode == modeNamed
 	}
-	return pgxpool.NewWithConfig(d.ctx, config)
+	return !d.pooled.Load()
 }
 
 // Direct reports whether the server was reached, and without a pooler: then it can be listened to.
@@ -88,22 +79,22 @@ func (d *DB) Direct() bool {
 }
 
 // Reached gives the pool if the server was reached before, else nil.
-func (d *DB) Reached() *pgxpool.Pool { return d.reached.Load() }
+func (d *DB) Reached() *Pool { return d.reached.Load() }
 
 // Write does something that changes the database. It makes the schema if need be. After a lost connection it does it again;
 // again is set if an earlier attempt may have been executed.
-func (d *DB) Write(ctx context.Context, do func(p *pgxpool.Pool, again bool) error) error {
+func (d *DB) Write(ctx context.Context, do func(p *Pool, again bool) error) error {
 	return d.persist(ctx, true, do)
 }
 
 // Read does something that only reads, again after a lost connection. If the database has no schema, it does nothing and
 // returns ErrEmpty.
-func (d *DB) Read(ctx context.Context, do func(p *pgxpool.Pool) error) error {
-	return d.persist(ctx, false, func(p *pgxpool.Pool, _ bool) error { return do(p) })
+func (d *DB) Read(ctx context.Context, do func(p *Pool) error) error {
+	return d.persist(ctx, false, func(p *Pool, _ bool) error { return do(p) })
 }
 
 // Once is Write without another attempt, for a caller that has its own.
-func (d *DB) Once(ctx context.Context, do func(p *pgxpool.Pool) error) error {
+func (d *DB) Once(ctx context.Context, do func(p *Pool) error) error {
 	l, err := d.connect(ctx, true)
 	if err == nil {
 		err = do(l.pool)
@@ -111,7 +102,7 @@ func (d *DB) Once(ctx context.Context, do func(p *pgxpool.Pool) error) error {
 	return d.plain(ctx, err)
 }
 
-func (d *DB) persist(ctx context.Context, write bool, do func(p *pgxpool.Pool, again bool) error) error {
+func (d *DB) persist(ctx context.Context, write bool, do func(p *Pool, again bool) error) error {
 	var deadline time.Time
 	pause, sent := 10*time.Millisecond, false
 	for {
@@ -147,20 +138,20 @@ func (d *DB) persist(ctx context.Context, write bool, do func(p *pgxpool.Pool, a
 // Listen calls heard with the payload of each notice of a channel, on a connection of its own, until the connection is lost or ctx
 // ends. It calls ready when it listens. Behind a pooler no notice comes.
 func (d *DB) Listen(ctx context.Context, channel string, ready func(), heard func(payload string)) error {
-	c, err := pgx.ConnectConfig(ctx, d.config.ConnConfig.Copy())
+	config := d.config.Copy()
+	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { heard(n.Payload) }
+	pg, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return d.plain(ctx, err)
 	}
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	if _, err := c.Exec(ctx, "listen "+pgx.Identifier{channel}.Sanitize(), pgx.QueryExecModeExec); err != nil {
+	defer func() { _ = pg.Close(context.WithoutCancel(ctx)) }()
+	if _, err := (&conn{PgConn: pg}).exec(ctx, "listen "+Identifier{channel}.Sanitize()); err != nil {
 		return d.plain(ctx, err)
 	}
 	ready()
 	for {
-		n, err := c.WaitForNotification(ctx)
-		if err != nil {
+		if err := pg.WaitForNotification(ctx); err != nil {
 			return d.plain(ctx, err)
 		}
-		heard(n.Payload)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
@@ -30,7 +30,7 @@ func (b *brief) Write(p []byte) (int, error) {
 func TestPatience(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "patience")
 	var made atomic.Int64
-	d, err := pgdb.Open(url, pgdb.Options{Schema: versions("create table \"Odd name\".a as select 1 as n"), Wrap: func(c *pgx.ConnConfig) {
+	d, err := pgdb.Open(url, pgdb.Options{Schema: versions("create table \"Odd name\".a as select 1 as n"), Wrap: func(c *pgconn.Config) {
 		dial := c.DialFunc
 		c.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)

@@ -87,11 +87,11 @@ func (d *DB) plain(ctx context.Context, err error) error {
 	case "25006":
 		return fmt.Errorf("%w: %s", ErrReadOnly, pg.Message)
 	case "28P01", "28000":
-		return refused{fmt.Sprintf("the server refuses the user %q or its password: %s", d.config.ConnConfig.User, pg.Message), err}
+		return refused{fmt.Sprintf("the server refuses the user %q or its password: %s", d.config.User, pg.Message), err}
 	case "3D000":
-		return refused{fmt.Sprintf("the server has no database %q", d.config.ConnConfig.Database), err}
+		return refused{fmt.Sprintf("the server has no database %q", d.config.Database), err}
 	case "42501":
-		return fmt.Errorf("the user %q lacks a right in the database: %w", d.config.ConnConfig.User, err)
+		return fmt.Errorf("the user %q lacks a right in the database: %w", d.config.User, err)
 	}
 	return err
 }

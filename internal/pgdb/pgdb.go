@@ -4,6 +4,9 @@
 // A DB connects when it is used first. After a lost connection it tries again, for as long as a server takes to restart or to
 // hand over to its standby. Every statement has to stand for itself, without session state, so that it works behind a pooler in
 // transaction mode; pgdb finds out whether there is one.
+//
+// On top of package pgconn, which speaks the protocol, there are a [Pool], transactions, batches and COPY, with the names that they have in
+// pgx, and values of the types that our tables have. All of pgx would make the program 3 MB larger.
 package pgdb
 
 import (
@@ -13,8 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Errors that callers tell apart with errors.Is.
@@ -36,13 +38,14 @@ type Options struct {
 	// Patience is how long a call tries to reach a server that it had reached before; 0 is 30 seconds.
 	Patience time.Duration
 	// Wrap, if set, changes how connections are made. It is for tests.
-	Wrap func(*pgx.ConnConfig)
+	Wrap func(*pgconn.Config)
 }
 
 // DB is a database. Its methods may be called from several goroutines at once.
 type DB struct {
-	config   *pgxpool.Config
-	mode     bool // the URL names the mode of statements
+	config   *pgconn.Config
+	limits   limits
+	mode     mode
 	schema   Schema
 	patience time.Duration
 
@@ -50,40 +53,38 @@ type DB struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex // held while it connects
-	pool    *pgxpool.Pool
-	reached atomic.Pointer[pgxpool.Pool] // pool, once it had a connection
-	pooled  atomic.Bool                  // a pooler is between us and the server
+	pool    *Pool
+	reached atomic.Pointer[Pool] // pool, once it had a connection
+	pooled  atomic.Bool          // a pooler is between us and the server
 	link    atomic.Pointer[link]
 }
 
-// Open reads a URL as pgx does. It makes no connection yet. No error has the password.
+// Open reads a URL as libpq does. It makes no connection yet. No error has the password.
 func Open(url string, opt Options) (*DB, error) {
-	config, query, err := parse(url)
+	a, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{config: config, mode: query.Has("default_query_exec_mode"), schema: opt.Schema, patience: opt.Patience}
+	config := a.config
+	d := &DB{config: config, limits: a.limits, mode: a.mode, schema: opt.Schema, patience: opt.Patience}
 	if d.patience == 0 {
 		d.patience = 30 * time.Second
 	}
-	if config.ConnConfig.RuntimeParams["application_name"] == "" {
-		config.ConnConfig.RuntimeParams["application_name"] = "treeline"
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "treeline"
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 10 * time.Second
-	}
-	if !query.Has("pool_max_conns") {
-		config.MaxConns = 8
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = 10 * time.Second
 	}
 	if opt.Wrap != nil {
-		opt.Wrap(config.ConnConfig)
+		opt.Wrap(config)
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	return d, nil
 }
 
 // Conns is how many connections there are at most.
-func (d *DB) Conns() int { return int(d.config.MaxConns) }
+func (d *DB) Conns() int { return d.limits.conns }
 
 // Context ends with Close.
 func (d *DB) Context() context.Context { return d.ctx }
@@ -94,7 +95,7 @@ func (d *DB) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.pool != nil {
-		d.pool.Close()
+		d.pool.close()
 		d.pool = nil
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -27,7 +26,7 @@ const lockKey = 0x747265656c696e65
 func (s Schema) files() ([]string, error) { return fs.Glob(s.Files, "migration/*.sql") }
 
 // ready reports whether the database has the tables. For a write it makes them, or brings them up to date.
-func (s Schema) ready(ctx context.Context, c *pgx.Conn, write bool) (there bool, err error) {
+func (s Schema) ready(ctx context.Context, c *conn, write bool) (there bool, err error) {
 	files, err := s.files()
 	if err != nil {
 		return false, err
@@ -48,11 +47,11 @@ func (s Schema) ready(ctx context.Context, c *pgx.Conn, write bool) (there bool,
 }
 
 // table is the table of versions, quoted.
-func (s Schema) table() string { return pgx.Identifier{s.Name, "migration"}.Sanitize() }
+func (s Schema) table() string { return Identifier{s.Name, "migration"}.Sanitize() }
 
 // version is the version of the tables in the database, 0 if there are none.
-func (s Schema) version(ctx context.Context, c *pgx.Conn) (version int, err error) {
-	err = c.QueryRow(ctx, "select coalesce(max(version), 0) from "+s.table(), pgx.QueryExecModeExec).Scan(&version)
+func (s Schema) version(ctx context.Context, c *conn) (version int, err error) {
+	err = c.plainly(ctx, "select coalesce(max(version), 0) from "+s.table()).Scan(&version)
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && (pg.Code == "42P01" || pg.Code == "3F000") { // no such table, no such schema
 		return 0, nil
@@ -62,7 +61,7 @@ func (s Schema) version(ctx context.Context, c *pgx.Conn) (version int, err erro
 
 // migrate brings the tables up to date, each step in a transaction of its own. The lock makes other programs wait, which
 // then find nothing left to do.
-func (s Schema) migrate(ctx context.Context, c *pgx.Conn, files []string) error {
+func (s Schema) migrate(ctx context.Context, c *conn, files []string) error {
 	for i, file := range files {
 		sql, err := fs.ReadFile(s.Files, file)
 		if err == nil {
@@ -76,39 +75,39 @@ func (s Schema) migrate(ctx context.Context, c *pgx.Conn, files []string) error 
 }
 
 // step makes one version, unless it is there.
-func (s Schema) step(ctx context.Context, c *pgx.Conn, version int, sql string) error {
-	tx, err := c.Begin(ctx)
-	if err != nil {
+func (s Schema) step(ctx context.Context, c *conn, version int, sql string) error {
+	if _, err := c.exec(ctx, "begin"); err != nil {
 		return err
 	}
+	tx := &Tx{c: c, release: func() {}}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing to do after the commit
-	if _, err := tx.Exec(ctx, "select pg_advisory_xact_lock($1)", pgx.QueryExecModeExec, int64(lockKey)); err != nil {
+	if _, err := c.exec(ctx, fmt.Sprintf("select pg_advisory_xact_lock(%d)", int64(lockKey))); err != nil {
 		return err
 	}
 	// The schema may have been made by the owner of the database, for a user without the right to make one.
 	var made bool
-	if err := tx.QueryRow(ctx, "select exists (select from pg_namespace where nspname = $1)", pgx.QueryExecModeExec, s.Name).Scan(&made); err != nil {
+	if err := c.plainly(ctx, "select exists (select from pg_namespace where nspname = $1)", s.Name).Scan(&made); err != nil {
 		return err
 	}
 	if !made {
-		if _, err := tx.Exec(ctx, "create schema "+pgx.Identifier{s.Name}.Sanitize(), pgx.QueryExecModeExec); err != nil {
+		if _, err := c.exec(ctx, "create schema "+Identifier{s.Name}.Sanitize()); err != nil {
 			return err
 		}
 	}
-	if _, err := tx.Exec(ctx, "create table if not exists "+s.table()+" (version integer primary key, applied timestamptz not null)", pgx.QueryExecModeExec); err != nil {
+	if _, err := c.exec(ctx, "create table if not exists "+s.table()+" (version integer primary key, applied timestamptz not null)"); err != nil {
 		return err
 	}
 	var have int
-	if err := tx.QueryRow(ctx, "select coalesce(max(version), 0) from "+s.table(), pgx.QueryExecModeExec).Scan(&have); err != nil {
+	if err := c.plainly(ctx, "select coalesce(max(version), 0) from "+s.table()).Scan(&have); err != nil {
 		return err
 	}
 	if have >= version {
 		return nil
 	}
-	if _, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil { // several statements
+	if _, err := c.exec(ctx, sql); err != nil { // several statements
 		return err
 	}
-	if _, err := tx.Exec(ctx, "insert into "+s.table()+" values ($1, now())", pgx.QueryExecModeExec, version); err != nil {
+	if _, err := c.exec(ctx, fmt.Sprintf("insert into %s values (%d, now())", s.table(), version)); err != nil {
 		return err
 	}
 	return tx.Commit(ctx)

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
@@ -39,9 +37,9 @@ func open(t *testing.T, url string, s pgdb.Schema) *pgdb.DB {
 // ask runs a query that returns a number, as a reader or a writer.
 func ask(t *testing.T, d *pgdb.DB, write bool, sql string) (n int, err error) {
 	t.Helper()
-	do := func(p *pgxpool.Pool) error { return p.QueryRow(t.Context(), sql).Scan(&n) }
+	do := func(p *pgdb.Pool) error { return p.QueryRow(t.Context(), sql).Scan(&n) }
 	if write {
-		return n, d.Write(t.Context(), func(p *pgxpool.Pool, _ bool) error { return do(p) })
+		return n, d.Write(t.Context(), func(p *pgdb.Pool, _ bool) error { return do(p) })
 	}
 	return n, d.Read(t.Context(), do)
 }

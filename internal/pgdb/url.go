@@ -2,28 +2,87 @@ package pgdb
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
+// addressed is what a URL says.
+type addressed struct {
+	config *pgconn.Config
+	limits limits
+	mode   mode
+}
+
+// mode says whether the server keeps statements under names, which poolers in transaction mode do not allow.
+type mode int
+
+const (
+	modeUnsaid mode = iota
+	modeNamed
+	modeUnnamed
+)
+
+// own takes the parameters of a URL that are not the server's. They have the names that pgx gives them.
+func (a *addressed) own() error {
+	a.limits = limits{conns: 8, lifetime: time.Hour, idle: 30 * time.Minute}
+	take := func(name string) (string, bool) {
+		s, ok := a.config.RuntimeParams[name]
+		delete(a.config.RuntimeParams, name)
+		return s, ok
+	}
+	if s, ok := take("pool_max_conns"); ok {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > 10_000 {
+			return fmt.Errorf("pool_max_conns=%s: not a number of connections", s)
+		}
+		a.limits.conns = n
+	}
+	for name, to := range map[string]*time.Duration{"pool_max_conn_lifetime": &a.limits.lifetime, "pool_max_conn_idle_time": &a.limits.idle} {
+		if s, ok := take(name); ok {
+			d, err := time.ParseDuration(s)
+			if err != nil || d <= 0 {
+				return fmt.Errorf("%s=%s: not a duration such as 30m", name, s)
+			}
+			*to = d
+		}
+	}
+	for _, name := range []string{"pool_min_conns", "pool_min_idle_conns", "pool_health_check_period", "pool_max_conn_lifetime_jitter",
+		"pool_ping_timeout", "statement_cache_capacity", "description_cache_capacity"} {
+		take(name) // of no use here, and the server would refuse them
+	}
+	if s, ok := take("default_query_exec_mode"); ok {
+		switch s {
+		case "cache_statement":
+			a.mode = modeNamed
+		case "cache_describe", "describe_exec", "exec", "simple_protocol":
+			a.mode = modeUnnamed
+		default:
+			return fmt.Errorf("default_query_exec_mode=%s: it is cache_statement or cache_describe", s)
+		}
+	}
+	return nil
+}
+
 // parse reads a URL. Errors of the parsers can have parts of the password, so they are told only if they do not.
-func parse(address string) (*pgxpool.Config, url.Values, error) {
+func parse(address string) (a addressed, err error) {
 	scheme, rest, ok := strings.Cut(address, "://")
 	if !ok || scheme != "postgres" && scheme != "postgresql" {
-		return nil, nil, errors.New("not a postgres URL: it begins with postgres://")
+		return a, errors.New("not a postgres URL: it begins with postgres://")
 	}
 	authority, query, _ := strings.Cut(rest, "?")
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return nil, nil, errors.New("the postgres URL has an invalid query")
+		return a, errors.New("the postgres URL has an invalid query")
 	}
 	authority, path, _ := strings.Cut(authority, "/")
 	if err := sound(authority, path); err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	at := strings.LastIndexByte(authority, '@') + 1
 	// The folder of a unix socket may stand in the place of a host, as libpq has it.
@@ -36,11 +95,13 @@ func parse(address string) (*pgxpool.Config, url.Values, error) {
 		address += "?" + values.Encode()
 	}
 	if _, err := url.Parse(address); err != nil {
-		return nil, nil, errUnsound
+		return a, errUnsound
 	}
-	config, err := pgxpool.ParseConfig(address)
+	if a.config, err = pgconn.ParseConfig(address); err == nil {
+		err = a.own()
+	}
 	if err == nil {
-		return config, values, nil
+		return a, nil
 	}
 	text := err.Error()
 	_, secret, _ := strings.Cut(authority[:max(0, at-1)], ":")
@@ -50,13 +111,13 @@ func parse(address string) (*pgxpool.Config, url.Values, error) {
 			text = strings.ReplaceAll(text, s, "xxxxx")
 		}
 	}
-	return nil, nil, errors.New("the postgres URL is not valid: " + text)
+	return a, errors.New("the postgres URL is not valid: " + text)
 }
 
 // Shown is a URL as people may see it: hosts and database, without a user, a password, and what says how to connect. The folder of
 // a unix socket is percent-encoded. Open opens it too, with the user and the password of the environment.
 func Shown(address string) (string, error) {
-	config, _, err := parse(address)
+	a, err := parse(address)
 	if err != nil {
 		return "", err
 	}
@@ -72,13 +133,13 @@ func Shown(address string) (string, error) {
 			hosts = append(hosts, host)
 		}
 	}
-	add(config.ConnConfig.Host, config.ConnConfig.Port)
-	for _, f := range config.ConnConfig.Fallbacks { // the other hosts, and ways to connect
+	add(a.config.Host, a.config.Port)
+	for _, f := range a.config.Fallbacks { // the other hosts, and ways to connect
 		add(f.Host, f.Port)
 	}
-	database := config.ConnConfig.Database
+	database := a.config.Database
 	if database == "" {
-		database = config.ConnConfig.User // as the server does
+		database = a.config.User // as the server does
 	}
 	return "postgres://" + strings.Join(hosts, ",") + "/" + url.PathEscape(database), nil
 }

@@ -15,9 +15,10 @@ package redact
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"sync"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Match is a secret: text[Start:End], without the name or the scheme beside it.
@@ -165,7 +166,7 @@ func merge(found []ranked) []Match {
 	if len(found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(found, func(a, b ranked) int {
+	sorting.By(found, func(a, b ranked) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.rank, b.rank))
 	})
 	list, rank := []Match{found[0].Match}, found[0].rank

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/usage"
@@ -59,7 +60,7 @@ func choices(count map[string]int) []page.Choice {
 	for _, value := range slices.Sorted(maps.Keys(count)) {
 		list = append(list, page.Choice{Value: value, Count: count[value]})
 	}
-	slices.SortStableFunc(list, func(a, b page.Choice) int { return b.Count - a.Count })
+	sorting.By(list, func(a, b page.Choice) int { return b.Count - a.Count })
 	return list[:min(len(list), most)]
 }
 

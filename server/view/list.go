@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
@@ -52,7 +52,7 @@ func (l *List) fill(rows []place.Row) {
 		}
 		return r.Err != nil || r.ID == "" && r.Log.Size == 0
 	})
-	slices.SortStableFunc(rows, func(a, b place.Row) int {
+	sorting.By(rows, func(a, b place.Row) int {
 		return cmp.Or(b.When().Compare(a.When()), strings.Compare(a.Path, b.Path))
 	})
 	count := make(map[session.ID]int, len(rows))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -75,6 +76,6 @@ func Sources(rows []place.Row) []place.SourceInfo {
 			info.Dialects = append(info.Dialects, row.Dialect)
 		}
 	}
-	slices.SortFunc(list, func(a, b place.SourceInfo) int { return cmp.Compare(a.Root.Sessions, b.Root.Sessions) })
+	sorting.By(list, func(a, b place.SourceInfo) int { return cmp.Compare(a.Root.Sessions, b.Root.Sessions) })
 	return list
 }

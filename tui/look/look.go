@@ -47,6 +47,12 @@ type Placer interface {
 	Cursor() (x, y int, shown bool)
 }
 
+// Pointer is a Screen with an entry under its cursor.
+type Pointer interface {
+	// Target is the session and the entry; false if there is none.
+	Target() (Target, bool)
+}
+
 // To is a message for one screen, wherever it is on the stack of screens. Results of commands come as To, so that a screen that
 // was left, or lies under another, gets no messages of another.
 type To struct {

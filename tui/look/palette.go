@@ -1,6 +1,8 @@
 package look
 
 import (
+	"image/color"
+
 	"charm.land/lipgloss/v2"
 )
 
@@ -28,13 +30,13 @@ type Palette struct {
 // Colours gives the palette of a terminal with colours. Without, as with NO_COLOR, it has bold, faint and reversed text only.
 func Colours(colours bool) *Palette {
 	s := lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion)
-	c := func(n uint8) lipgloss.Style {
+	c := func(basic color.Color) lipgloss.Style {
 		if !colours {
 			return s
 		}
-		return s.Foreground(lipgloss.ANSIColor(n))
+		return s.Foreground(basic)
 	}
-	const red, green, yellow, blue, magenta, cyan = 1, 2, 3, 4, 5, 6
+	const red, green, yellow, blue, magenta, cyan = lipgloss.Red, lipgloss.Green, lipgloss.Yellow, lipgloss.Blue, lipgloss.Magenta, lipgloss.Cyan
 	return &Palette{
 		Accent: c(cyan).Bold(true), Strong: s.Bold(true), Faint: s.Faint(true),
 		Selected: c(cyan).Bold(true), Match: c(yellow).Bold(true),

@@ -4,7 +4,8 @@
 // rows of part. Messages are ordered by time and id, parts by id. The program writes whole rows and changes them while an
 // answer streams; a revert, and what prunes old outputs, change them later. Package rows has the form of a log.
 //
-// The column project_id of a session is not shown: it depends on the machine. A new session gets the project that the
+// The column time_updated of a session is not shown: the header stays the same when messages are added. Neither is project_id,
+// which depends on the machine. A new session gets the project that the
 // database has for its directory, or else the one that the program would use there, as far as that is in files.
 //
 // Before it had a database the program kept files, in storage/; see Storage.
@@ -29,7 +30,7 @@ func Tables() rows.Tables {
 		Session: rows.Table{
 			Name: "session", ID: "id", Updated: "time_updated", Unit: time.Millisecond,
 			JSON:   []string{"summary_diffs", "metadata", "revert", "permission", "model"},
-			Hidden: []string{"project_id", "workspace_id", "path"},
+			Hidden: []string{"project_id", "workspace_id", "path", "time_updated"},
 		},
 		Message: rows.Table{
 			Name: "message", ID: "id", Session: "session_id", Order: []string{"time_created", "id"},
@@ -42,6 +43,7 @@ func Tables() rows.Tables {
 		Migrations: `SELECT id FROM migration`,
 		Known:      known,
 		Complete:   complete,
+		Touched:    touched,
 		Removed:    removed,
 	}
 }
@@ -83,18 +85,24 @@ func claims(path string) bool {
 
 // complete finds the project of a new session, and makes its row if there is none.
 func complete(ctx context.Context, tx *sql.Tx, session rows.Values) (rows.Values, error) {
-	directory, _ := session["directory"].(string)
+	directory, _ := session.Get("directory").(string)
 	id, worktree, err := projectOf(ctx, tx, directory)
 	if err != nil {
 		return nil, err
 	}
 	path := ""
-	if rel, err := filepath.Rel(worktree, directory); err == nil && rel != "." && worktree != "/" {
+	if rel, err := filepath.Rel(worktree, directory); err == nil && rel != "." {
 		path = filepath.ToSlash(rel)
 	}
 	_, err = tx.ExecContext(ctx, `INSERT OR IGNORE INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?, ?, ?, ?, '[]')`,
-		id, worktree, session["time_created"], session["time_updated"])
-	return rows.Values{"project_id": id, "path": path}, err
+		id, worktree, session.Get("time_created"), session.Get("time_created"))
+	return rows.Values{{Column: "project_id", Value: id}, {Column: "path", Value: path}, {Column: "time_updated", Value: session.Get("time_created")}}, err
+}
+
+// touched notes when a session was last written: lists of the program go by it.
+func touched(ctx context.Context, tx *sql.Tx, id string, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE session SET time_updated = ? WHERE id = ?`, now.UnixMilli(), id)
+	return err
 }
 
 // removed deletes the events of a session, which hold its texts again.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Drop is a block that the program does not send.
@@ -116,7 +117,7 @@ func joinAnswers(turns []*Turn) []*Turn {
 	}
 	for _, t := range out {
 		if t.apart {
-			slices.SortStableFunc(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
+			sorting.By(t.blocks, func(a, b block) int { return rank(a) - rank(b) })
 		}
 	}
 	return out

@@ -1,9 +1,10 @@
 // Package fakeapi is a stand-in for two APIs of language models on the loopback interface: Anthropic's Messages and OpenAI's
 // Responses. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
-// that resumes a session shows what it sends. It checks no key and reaches no other host.
+// that resumes a session shows what it sends. It can call the agent's tools first. It checks no key and reaches no other host.
 package fakeapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,12 +33,20 @@ type Request struct {
 	Body []byte
 }
 
+// Call is a call of a tool that the stand-in answers with.
+type Call struct {
+	// Namespace is that of the tool, in the Responses API alone; "" for none.
+	Namespace, Name string
+	Arguments       json.RawMessage
+}
+
 // Server is a running stand-in.
 type Server struct {
 	http *http.Server
 	url  string
 
 	mu       sync.Mutex
+	calls    []Call
 	requests []Request
 	replies  int
 }
@@ -67,6 +76,34 @@ func (s *Server) Close() error {
 	return nil
 }
 
+// Use has the stand-in answer with these calls, one after the other, each to a request that offers the tool and has the results of those
+// before. Then it answers with texts again.
+func (s *Server) Use(calls ...Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = calls
+}
+
+// CallID is the id of the nth call of Use, from 0.
+func CallID(n int) string { return fmt.Sprintf("toolu_fake%06d", n) }
+
+// next gives the call that a request is answered with, or nil.
+func (s *Server) next(body []byte) (id string, c *Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.calls {
+		c := &s.calls[n]
+		switch {
+		case bytes.Contains(body, []byte(CallID(n))):
+		case bytes.Contains(body, []byte(`"name":"`+c.Name+`"`)):
+			return CallID(n), c
+		default:
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
 // Take returns the requests since the last Take, in the order of their arrival.
 func (s *Server) Take() []Request {
 	s.mu.Lock()
@@ -89,9 +126,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch api {
 	case Messages:
-		answerMessages(w, body, s.reply(api, body))
+		id, call := s.next(body)
+		answerMessages(w, body, s.reply(api, body), id, call)
 	case Responses:
-		answerResponses(w, s.reply(api, body))
+		id, call := s.next(body)
+		answerResponses(w, s.reply(api, body), id, call)
 	case Tokens:
 		s.keep(api, body)
 		send(w, http.StatusOK, []byte(`{"input_tokens":10}`))

@@ -83,3 +83,30 @@ func TestGet(t *testing.T) {
 		t.Errorf("status %d", answer.StatusCode)
 	}
 }
+
+// TestUse: a request that offers the tool is answered with a call until it has the result; other requests are not.
+func TestUse(t *testing.T) {
+	s, err := fakeapi.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Use(fakeapi.Call{Name: "look", Arguments: []byte(`{"at":"x"}`)}, fakeapi.Call{Namespace: "n", Name: "listen", Arguments: []byte(`{}`)})
+	for _, c := range []struct{ path, body, want string }{
+		{"/v1/messages", `{"messages":["look"]}`, `"text":"reply 1"`},
+		{"/v1/messages", `{"tools":[{"name":"look"}]}`, `{"type":"tool_use","id":"toolu_fake000000","name":"look","input":{"at":"x"}}`},
+		{"/v1/messages", `{"tools":[{"name":"look"}],"stream":true}`, `{"type":"input_json_delta","partial_json":"{\"at\":\"x\"}"}`},
+		{"/v1/responses", `{"tools":[{"name":"listen"}],"input":["toolu_fake000000"]}`, `"call_id":"toolu_fake000001","namespace":"n","name":"listen","arguments":"{}"`},
+		{"/v1/responses", `{"tools":[{"name":"listen"}],"input":["toolu_fake000000","toolu_fake000001"]}`, `"delta":"reply 5"`},
+	} {
+		answer, err := http.Post(s.URL()+c.path, "application/json", strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s: no %s in\n%s", c.body, c.want, text)
+		}
+	}
+}

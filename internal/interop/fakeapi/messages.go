@@ -18,9 +18,13 @@ type anthropicMessage struct {
 	Usage        anthropicUsage   `json:"usage"`
 }
 
+// anthropicBlock is a text, or a call of a tool.
 type anthropicBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type  string          `json:"type"`
+	Text  *string         `json:"text,omitempty"`
+	ID    string          `json:"id,omitempty"`
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 type anthropicUsage struct {
@@ -41,11 +45,12 @@ type anthropicEvent struct {
 type anthropicDelta struct {
 	Type       string  `json:"type,omitempty"`
 	Text       string  `json:"text,omitempty"`
+	JSON       string  `json:"partial_json,omitempty"`
 	StopReason *string `json:"stop_reason,omitempty"`
 }
 
-// answerMessages answers with one text, as a stream if the request wants one.
-func answerMessages(w http.ResponseWriter, body []byte, n int) {
+// answerMessages answers with one text, or with the call of a tool, as a stream if the request wants one.
+func answerMessages(w http.ResponseWriter, body []byte, n int, id string, call *Call) {
 	var request struct {
 		Model  string
 		Stream bool
@@ -55,9 +60,16 @@ func answerMessages(w http.ResponseWriter, body []byte, n int) {
 		return
 	}
 	stop, text := "end_turn", fmt.Sprintf("reply %d", n)
+	block, start, delta := anthropicBlock{Type: "text", Text: &text}, anthropicBlock{Type: "text", Text: new(string)}, anthropicDelta{Type: "text_delta", Text: text}
+	if call != nil {
+		stop = "tool_use"
+		block = anthropicBlock{Type: stop, ID: id, Name: call.Name, Input: call.Arguments}
+		start, delta = block, anthropicDelta{Type: "input_json_delta", JSON: string(call.Arguments)}
+		start.Input = json.RawMessage("{}")
+	}
 	m := anthropicMessage{
 		ID: fmt.Sprintf("msg_fake%06d", n), Type: "message", Role: "assistant", Model: request.Model,
-		Content: []anthropicBlock{{"text", text}}, StopReason: &stop, Usage: anthropicUsage{11, 7},
+		Content: []anthropicBlock{block}, StopReason: &stop, Usage: anthropicUsage{11, 7},
 	}
 	if !request.Stream {
 		answer, err := json.Marshal(m)
@@ -72,8 +84,8 @@ func answerMessages(w http.ResponseWriter, body []byte, n int) {
 	s, first := newStream(w), 0
 	for _, e := range []anthropicEvent{
 		{Type: "message_start", Message: &begun},
-		{Type: "content_block_start", Index: &first, Block: &anthropicBlock{Type: "text"}},
-		{Type: "content_block_delta", Index: &first, Delta: &anthropicDelta{Type: "text_delta", Text: text}},
+		{Type: "content_block_start", Index: &first, Block: &start},
+		{Type: "content_block_delta", Index: &first, Delta: &delta},
 		{Type: "content_block_stop", Index: &first},
 		{Type: "message_delta", Delta: &anthropicDelta{StopReason: &stop}, Usage: &m.Usage},
 		{Type: "message_stop"},

@@ -3,6 +3,7 @@ package fakeapi
 import (
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // openaiResponse is an answer of the Responses API.
@@ -14,12 +15,17 @@ type openaiResponse struct {
 	Usage  *openaiUsage `json:"usage,omitempty"`
 }
 
+// openaiItem is a message, or a call of a tool.
 type openaiItem struct {
-	Type    string       `json:"type"`
-	ID      string       `json:"id"`
-	Role    string       `json:"role"`
-	Status  string       `json:"status"`
-	Content []openaiPart `json:"content"`
+	Type      string       `json:"type"`
+	ID        string       `json:"id"`
+	Role      string       `json:"role,omitempty"`
+	Status    string       `json:"status"`
+	Content   []openaiPart `json:"content,omitempty"`
+	CallID    string       `json:"call_id,omitempty"`
+	Namespace string       `json:"namespace,omitempty"`
+	Name      string       `json:"name,omitempty"`
+	Arguments string       `json:"arguments,omitempty"`
 }
 
 type openaiPart struct {
@@ -52,24 +58,35 @@ type openaiEvent struct {
 	Delta    string          `json:"delta,omitempty"`
 }
 
-// answerResponses answers with a stream of one message.
-func answerResponses(w http.ResponseWriter, n int) {
+// answerResponses answers with a stream of one message, or of one call of a tool.
+func answerResponses(w http.ResponseWriter, n int, id string, call *Call) {
 	text := fmt.Sprintf("reply %d", n)
 	item := openaiItem{
 		Type: "message", ID: fmt.Sprintf("msg_fake%06d", n), Role: "assistant", Status: "completed",
 		Content: []openaiPart{{"output_text", text, []string{}}},
 	}
+	if call != nil {
+		item = openaiItem{
+			Type: "function_call", ID: fmt.Sprintf("fc_fake%06d", n), Status: "completed",
+			CallID: id, Namespace: call.Namespace, Name: call.Name, Arguments: string(call.Arguments),
+		}
+		text = ""
+	}
 	begun := openaiResponse{ID: fmt.Sprintf("resp_fake%06d", n), Object: "response", Status: "in_progress", Output: []openaiItem{}}
 	done := begun
 	done.Status, done.Output, done.Usage = "completed", []openaiItem{item}, &openaiUsage{Input: 11, Output: 7, Total: 18}
 	s, first := newStream(w), 0
-	for k, e := range []openaiEvent{
+	events := []openaiEvent{
 		{Type: "response.created", Response: &begun},
 		{Type: "response.output_item.added", Index: &first, Item: &item},
 		{Type: "response.output_text.delta", Index: &first, Part: &first, ItemID: item.ID, Delta: text},
 		{Type: "response.output_item.done", Index: &first, Item: &item},
 		{Type: "response.completed", Response: &done},
-	} {
+	}
+	if call != nil {
+		events = slices.Delete(events, 2, 3) // no text
+	}
+	for k, e := range events {
 		e.Sequence = k
 		s.event(e.Type, e)
 	}

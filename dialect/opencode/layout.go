@@ -1,0 +1,70 @@
+package opencode
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout: all sessions in one database, which is a folder of logs here, or in a folder of files.
+type layout struct{ files bool }
+
+// drivers are the names of the backend.Drivers that show sessions as logs.
+const (
+	driver      = "opencode"
+	fileDriver  = "opencode-storage"
+	storageName = "storage"
+	database    = "opencode.db"
+)
+
+// Roots gives the place that OPENCODE_DB names, then the one in the data folder of the user.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	data := env.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(env.Home, ".local", "share")
+	}
+	usual := l.RootAt(filepath.Join(data, "opencode"))
+	if name := env.Getenv("OPENCODE_DB"); name != "" && name != ":memory:" && !l.files {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(data, "opencode", name)
+		}
+		if at := (dialect.Root{Sessions: filepath.Clean(name), Driver: driver}); at != usual {
+			return []dialect.Root{at, usual}
+		}
+	}
+	return []dialect.Root{usual}
+}
+
+// RootAt gives the place in the folder of the program.
+func (l layout) RootAt(dir string) dialect.Root {
+	if l.files {
+		return dialect.Root{Sessions: filepath.Join(dir, storageName), Driver: fileDriver}
+	}
+	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
+}
+
+// Place: sessions are in a database. In a folder of the caller they are placed as with XDG_DATA_HOME.
+func (l layout) Place(dir string) string {
+	base := filepath.Base(dir)
+	switch {
+	case filepath.Ext(base) == ".db" || l.files && base == storageName:
+		return dir
+	case base == "opencode":
+		return l.RootAt(dir).Sessions
+	}
+	return l.RootAt(filepath.Join(dir, "opencode")).Sessions
+}
+
+// Dir is the same for every working directory.
+func (layout) Dir(dialect.Env, string) string { return "" }
+
+// File is the id.
+func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
+
+// Owns accepts every session.
+func (layout) Owns(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
+}

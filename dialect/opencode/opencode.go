@@ -1,0 +1,275 @@
+// Package opencode reads and writes the sessions of OpenCode.
+//
+// # The format
+//
+// OpenCode keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
+//
+//	{"session":{"id":"ses_…","slug":…,"directory":…,"title":…,"version":…,"revert"?:{"messageID":…,"partID"?},…,"time_created":ms}}
+//	{"message":{"id":"msg_…","session_id":…,"time_created":ms,"time_updated":ms,"data":{…}},"part":[{"id":"prt_…",…,"data":{…}}]}
+//
+// The data of a message names its role, model and usage, that of a part what was said: text, reasoning, a tool call together
+// with its result, a file. A message of the model is one call of its API.
+//
+// The log is linear: messages are in the order of their times. A revert is a column of the session. It hides a message and all
+// after it; they are an abandoned branch, and the next prompt of the program deletes them. A compaction is a message of the
+// user with a part that says so, and an answer that is the summary.
+//
+// An older version kept a file for each row (storage/); backend/rows/opencode shows them in the same form.
+package opencode
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Format reads sessions. A value differs from another in where they are.
+type Format struct {
+	dialect.NoBlobs
+	name   string
+	layout layout
+}
+
+// Dialect is a Format that is written, too.
+type Dialect struct{ Format }
+
+// The values: the database, and the files of older versions, which are only read.
+var (
+	OpenCode = &Dialect{Format{name: "opencode"}}
+	Storage  = &Format{name: "opencode-storage", layout: layout{files: true}}
+)
+
+var (
+	_ dialect.Dialect      = (*Format)(nil)
+	_ dialect.Continuer    = (*Format)(nil)
+	_ session.EntryCodec   = (*reader)(nil)
+	_ session.MessageCodec = (*Format)(nil)
+	_ session.Navigator    = (*reader)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+)
+
+// Name is the name that people use.
+func (d *Format) Name() string { return d.name }
+
+// Family is the name of the format.
+func (d *Format) Family() string { return "opencode" }
+
+// Layout says where the sessions are.
+func (d *Format) Layout() dialect.Layout { return d.layout }
+
+// Codec is that of a session without a revert.
+func (d *Format) Codec() session.Codec {
+	return session.Codec{EntryCodec: &reader{Format: d}, MessageCodec: d}
+}
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Format) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: each answer names its model.
+func (d *Format) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// version is our number for the format, which has none.
+const version = 1
+
+// reader is the codec of one log.
+type reader struct {
+	*Format
+	// revert is the message at which the conversation ends; part, if not "", is the first part of it that is hidden.
+	revert, part string
+	// broken is the first line that the program cannot read; 0 if there is none.
+	broken int
+}
+
+// rowOf gives the row of a session in a record that is the header; nil for any other record.
+func rowOf(record []byte) []byte {
+	if row := rawjson.Get(record, "session"); rawjson.IsObject(row) && rawjson.IsString(rawjson.Get(row, "id")) &&
+		rawjson.Get(row, "directory") != nil && rawjson.Get(row, "time_created") != nil {
+		return row
+	}
+	return nil
+}
+
+// Detect claims a log whose first object is the row of a session.
+func (d *Format) Detect(first []dialect.Record) bool {
+	return rowOf(dialect.FirstObject(first)) != nil
+}
+
+// headerOf reads the header.
+func headerOf(record []byte) session.Header {
+	row := rowOf(record)
+	h := session.Header{
+		ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "directory"), Title: rawjson.Str(row, "title"),
+		Timestamp: session.Time{Text: string(rawjson.Get(row, "time_created"))}, Raw: bytes.Clone(record),
+	}
+	if strings.HasPrefix(h.Title, defaultTitle) {
+		h.Title = "" // the program has not named it yet
+	}
+	if h.Parent = rawjson.Str(row, "parent_id"); h.Parent != "" {
+		h.Task = true
+	} else {
+		h.Parent = rawjson.Str(rawjson.Get(rawjson.Get(row, "metadata"), ownMember), "parent")
+	}
+	return h
+}
+
+// ownMember of the metadata of a session holds what the format has no place for.
+const ownMember = "treeline"
+
+// decoder is the state of reading one log.
+type decoder struct {
+	dialect.Headed
+	b      *session.Builder
+	reader *reader
+	env    session.Envelope
+}
+
+// NewDecoder starts to decode a log.
+func (d *Format) NewDecoder(b *session.Builder) dialect.Decoder {
+	r := &reader{Format: d}
+	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
+	return &decoder{b: b, reader: r, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: []string{`{"message":`, `{"session":`}}, What: "row of a session", Log: "session of OpenCode",
+	}}
+}
+
+// Continue implements dialect.Continuer: a message is read by itself.
+func (d *Format) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*decoder)
+	dec.reader.reverted(b.Header().Raw)
+	dec.Continued()
+	return dec, true
+}
+
+// reverted takes over the revert of a header.
+func (r *reader) reverted(header []byte) {
+	at := rawjson.Get(rowOf(header), "revert")
+	r.revert, r.part = rawjson.Str(at, "messageID"), rawjson.Str(at, "partID")
+}
+
+// Decode takes the next record.
+func (dec *decoder) Decode(r dialect.Record) {
+	before := dec.b.Len()
+	begun := dec.Begun
+	dec.Read(r, dec)
+	if begun && dec.b.Len() == before && len(bytes.TrimSpace(r.Data)) > 0 && dec.reader.broken == 0 {
+		dec.reader.broken = r.Line
+	}
+}
+
+// IsRecord tells a record from the objects inside a torn one.
+func (dec *decoder) IsRecord(object []byte) bool {
+	return rowOf(object) != nil || rawjson.IsObject(rawjson.Get(object, "message"))
+}
+
+// recordKeys are the members of a record.
+var recordKeys = []string{"session", "message"}
+
+// Object takes a record.
+func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	end, err := rawjson.Skip(data, pos)
+	if err != nil {
+		return 0, err
+	}
+	record, span := data[pos:end], session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	var v [2][]byte
+	rawjson.Pick(record, recordKeys, v[:])
+	switch {
+	case dec.Refused():
+	case !dec.Begun:
+		if rowOf(record) == nil {
+			missing := ""
+			if v[0] != nil {
+				missing = "an id, a directory and a time"
+			}
+			dec.RefuseFirst(r, span, record, nil, missing)
+			break
+		}
+		dec.Begun = true
+		h := headerOf(record)
+		h.Span, h.Line = span, r.Line
+		dec.b.SetHeader(h)
+		dec.reader.reverted(record)
+	case v[0] != nil:
+		dec.Again(r, span)
+	default:
+		dec.message(r, record, v[1], span)
+	}
+	return end, nil
+}
+
+// infoKeys are the members of a message that decide what kind of entry it is.
+var infoKeys = []string{"role", "summary", "finish", "error"}
+
+// message passes an envelope to the builder.
+func (dec *decoder) message(r dialect.Record, record, row []byte, span session.Span) {
+	var v [2][]byte
+	rawjson.Pick(row, []string{"id", "data"}, v[:])
+	var info [4][]byte
+	rawjson.Pick(v[1], infoKeys, info[:])
+	dec.env = session.Envelope{
+		InOrder: true, Kind: session.KindMessage, Type: rawjson.Inside(info[0]), Span: span, Line: r.Line, Record: record,
+	}
+	if rawjson.IsString(v[0]) && len(v[0]) > 2 {
+		dec.env.ID = rawjson.Inside(v[0])
+	} else {
+		dec.Lines.ProblemAt(r, span, session.ProblemField, "the message has no id", "it is kept as it is")
+	}
+	switch string(dec.env.Type) {
+	case "user":
+		dec.env.Role = session.RoleUser
+	case "assistant":
+		if dec.env.Role = session.RoleAssistant; completes(info[1], info[2], info[3]) {
+			dec.env.Kind = session.KindCompaction
+		}
+	default:
+		dec.env.Kind = session.KindOpaque
+		if dec.env.Type = []byte("unknown"); rawjson.IsString(info[0]) {
+			dec.env.Type = rawjson.Inside(info[0])
+		}
+	}
+	dec.b.Add(&dec.env)
+}
+
+// completes reports whether an answer with these members is the summary of a compaction.
+func completes(summary, finish, failed []byte) bool {
+	return string(summary) == "true" && rawjson.Truthy(finish) && !rawjson.Truthy(failed)
+}
+
+// Leaf implements session.Navigator: a revert ends the conversation before its message, or in it.
+func (r *reader) Leaf(t *session.Tree, leaf int) int {
+	if r.revert == "" {
+		return leaf
+	}
+	e, err := t.Get(session.EntryID(r.revert))
+	switch {
+	case err != nil: // the program ignores it
+		return leaf
+	case r.part != "":
+		return e.Index
+	}
+	return e.Index - 1
+}
+
+// Path implements session.Navigator: the messages before an entry.
+func (r *reader) Path(_ *session.Tree, to int) []int {
+	list := make([]int, to+1)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Time gives when an entry was made.
+func (d *Format) Time(raw []byte) session.Time {
+	if row := rawjson.Get(raw, "message"); row != nil {
+		return session.Time{Text: string(rawjson.Get(row, "time_created"))}
+	}
+	return session.Time{Text: string(rawjson.Get(rowOf(raw), "time_created"))}
+}
+
+func millis(n int64) []byte { return strconv.AppendInt(nil, n, 10) }

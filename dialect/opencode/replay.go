@@ -1,0 +1,299 @@
+package opencode
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// said is a message on a path as the program reads it.
+type said struct {
+	entry  session.Entry
+	record []byte
+	info   []byte
+	parts  [][]byte
+	user   bool
+}
+
+// read gives the messages on a path. A revert hides a part of the last one.
+func (r *reader) read(p session.Path) ([]said, error) {
+	var list []said
+	for _, e := range p.Entries() {
+		if e.Kind == session.KindOpaque {
+			continue
+		}
+		raw, err := p.Record(e)
+		if err != nil {
+			return nil, err
+		}
+		m := said{entry: e, record: raw, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
+		for id, data := range partsOf(raw) {
+			if r.part != "" && string(e.ID) == r.revert && id == r.part {
+				break
+			}
+			m.parts = append(m.parts, data)
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// compaction gives the part of a message that asks for a compaction, nil if it has none.
+func (m *said) compaction() []byte {
+	if i := slices.IndexFunc(m.parts, func(p []byte) bool { return rawjson.Str(p, "type") == "compaction" }); i >= 0 && m.user {
+		return m.parts[i]
+	}
+	return nil
+}
+
+// compacted gives the messages that are left after the last compaction that was completed. With a tail, the messages from its
+// beginning on follow the summary.
+func compacted(list []said) []said {
+	done := map[string]int{} // the summary by the id of the message that asked for it
+	for i := len(list) - 1; i >= 0; i-- {
+		m := &list[i]
+		if m.entry.Kind == session.KindCompaction {
+			done[rawjson.Str(m.info, "parentID")] = i
+		}
+		summary, ok := done[string(m.entry.ID)]
+		asked := m.compaction()
+		if !ok || asked == nil {
+			continue
+		}
+		tail := rawjson.Str(asked, "tail_start_id")
+		if tail == "" {
+			return list[i:]
+		}
+		from := slices.IndexFunc(list[:i], func(m said) bool { return string(m.entry.ID) == tail })
+		return slices.Concat(list[i:i+1], list[summary:summary+1], list[max(from, 0):i], list[i+1:summary], list[summary+1:])
+	}
+	return list
+}
+
+// Replay implements session.Replayer.
+func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
+	return func(yield func(session.ContextMessage, error) bool) {
+		if r.broken > 0 {
+			return
+		}
+		list, err := r.read(p)
+		if err != nil {
+			yield(session.ContextMessage{}, err)
+			return
+		}
+		model := lastModel(list)
+		for _, m := range compacted(list) {
+			for _, json := range m.send(model) {
+				if !yield(session.ContextMessage{Entry: m.entry, JSON: json}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Messages gives what one message contributes to a context.
+func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	if e.Kind == session.KindOpaque {
+		return nil, nil
+	}
+	m := said{entry: e, record: raw, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
+	for _, data := range partsOf(raw) {
+		m.parts = append(m.parts, data)
+	}
+	return m.send(""), nil
+}
+
+// lastModel is the model that the user last asked, which is asked again on resume; "" if that is not known.
+func lastModel(list []said) string {
+	for i := len(list) - 1; i >= 0; i-- {
+		if m := rawjson.Get(list[i].info, "model"); list[i].user && rawjson.IsObject(m) {
+			return rawjson.Str(m, "providerID") + "/" + rawjson.Str(m, "modelID")
+		}
+	}
+	return ""
+}
+
+// failed reports whether the program leaves an answer out: it ended in an error, unless the user stopped it after it said
+// something.
+func (m *said) failed() bool {
+	failed := rawjson.Get(m.info, "error")
+	if !rawjson.Truthy(failed) {
+		return false
+	}
+	spoke := slices.ContainsFunc(m.parts, func(p []byte) bool {
+		kind := rawjson.Str(p, "type")
+		return kind != "step-start" && kind != "reasoning"
+	})
+	return rawjson.Str(failed, "name") != aborted || !spoke
+}
+
+// send gives the messages that the program sends for one, in the form of chat completions. model is the one that they are
+// sent to, "" if it is the one that answered.
+func (m *said) send(model string) [][]byte {
+	if m.user {
+		return m.prompt()
+	}
+	if m.failed() {
+		return nil
+	}
+	other := model != "" && model != rawjson.Str(m.info, "providerID")+"/"+rawjson.Str(m.info, "modelID")
+	a := answer{inside: mediaInside(model, m.info)}
+	for _, p := range m.parts {
+		switch rawjson.Str(p, "type") {
+		case "step-start":
+			a.flush()
+		case "text":
+			a.text.WriteString(rawjson.Str(p, "text"))
+			a.any = true
+		case "reasoning":
+			text := rawjson.Str(p, "text")
+			switch {
+			case !other:
+				a.thinking.WriteString(text)
+				a.any = true
+			case strings.TrimSpace(text) != "":
+				a.text.WriteString(text)
+				a.any = true
+			}
+		case "tool":
+			a.tool(p)
+		}
+	}
+	a.flush()
+	if a.media != nil {
+		a.list = append(a.list, chat("user", dialect.Array(append([][]byte{textPart(mediaText)}, a.media...))))
+	}
+	return a.list
+}
+
+// prompt gives the message of the user.
+func (m *said) prompt() [][]byte {
+	var list [][]byte
+	for _, p := range m.parts {
+		switch rawjson.Str(p, "type") {
+		case "text":
+			if text := rawjson.Str(p, "text"); text != "" && !rawjson.Truthy(rawjson.Get(p, "ignored")) {
+				list = append(list, textPart(text))
+			}
+		case "file":
+			if mime := rawjson.Str(p, "mime"); mime != "text/plain" && mime != "application/x-directory" {
+				list = append(list, filePart(p))
+			}
+		case "compaction":
+			list = append(list, textPart(compactionText))
+		case "subtask":
+			list = append(list, textPart(subtaskText))
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return [][]byte{chat("user", contentOf(list))}
+}
+
+// contentOf is a single text as a string, or a list.
+func contentOf(list [][]byte) []byte {
+	if len(list) == 1 {
+		if text := rawjson.Get(list[0], "text"); text != nil {
+			return text
+		}
+	}
+	return dialect.Array(list)
+}
+
+// answer collects the messages of one step of an answer: what was said with the calls, then the results.
+type answer struct {
+	list           [][]byte
+	text, thinking strings.Builder
+	calls, results [][]byte
+	media          [][]byte
+	any            bool
+	inside         bool // pictures stay in results
+}
+
+// flush ends a step.
+func (a *answer) flush() {
+	if a.any || a.calls != nil {
+		var w dialect.Object
+		w.Str("role", "assistant")
+		w.Str("content", a.text.String())
+		w.Optional("reasoning_content", a.thinking.String())
+		if a.calls != nil {
+			w.Add("tool_calls", dialect.Array(a.calls))
+		}
+		a.list = append(append(a.list, w.End()), a.results...)
+	}
+	a.text.Reset()
+	a.thinking.Reset()
+	a.calls, a.results, a.any = nil, nil, false
+}
+
+// tool adds a call and its result.
+func (a *answer) tool(p []byte) {
+	state, id, name := rawjson.Get(p, "state"), rawjson.Str(p, "callID"), rawjson.Str(p, "tool")
+	input := rawjson.Get(state, "input")
+	if rawjson.IsNull(input) {
+		input = []byte("{}")
+	}
+	var f, c dialect.Object
+	f.Str("name", name)
+	f.Str("arguments", string(rawjson.Compact(input)))
+	c.Str("id", id)
+	c.Str("type", "function")
+	c.Add("function", f.End())
+	a.calls = append(a.calls, c.End())
+	content, failed := rawjson.Quote(interruptedText), true
+	switch rawjson.Str(state, "status") {
+	case "completed":
+		failed = false
+		text := rawjson.Str(state, "output")
+		list := [][]byte(nil)
+		if rawjson.Truthy(rawjson.Get(rawjson.Get(state, "time"), "compacted")) {
+			text = clearedText
+		} else {
+			for at := range rawjson.Elements(rawjson.Get(state, "attachments")) {
+				if isMedia(at) && !a.inside {
+					a.media = append(a.media, filePart(at))
+				} else {
+					list = append(list, filePart(at))
+				}
+			}
+		}
+		if content = rawjson.Quote(text); list != nil {
+			content = dialect.Array(append([][]byte{textPart(text)}, list...))
+		}
+	case "error":
+		content = rawjson.Quote(rawjson.Str(state, "error"))
+	}
+	var w dialect.Object
+	w.Str("role", "tool")
+	w.Str("tool_call_id", id)
+	w.Str("name", name)
+	w.Add("content", content)
+	if failed {
+		w.Add("is_error", []byte("true"))
+	}
+	w.Optional("session", rawjson.Str(rawjson.Get(state, "metadata"), "sessionId"))
+	a.results = append(a.results, w.End())
+}
+
+// isMedia reports whether a file is a picture or a PDF.
+func isMedia(file []byte) bool {
+	mime := rawjson.Str(file, "mime")
+	return strings.HasPrefix(mime, "image/") || mime == "application/pdf"
+}
+
+// mediaInside reports whether the results of tools may hold pictures for the provider of a model. For the others the program
+// sends them in a message of the user.
+func mediaInside(model string, info []byte) bool {
+	provider, _, _ := strings.Cut(model, "/")
+	if model == "" {
+		provider = rawjson.Str(info, "providerID")
+	}
+	return slices.Contains([]string{"anthropic", "openai", "amazon-bedrock", "google-vertex-anthropic"}, provider)
+}

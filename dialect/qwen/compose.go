@@ -1,0 +1,89 @@
+package qwen
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Composer = (*Dialect)(nil)
+
+// Compose makes contents from neutral parts. Each result is a content of its own, as the program writes them.
+func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
+	parts, results := dialect.Results(m.Parts)
+	switch m.Role {
+	case session.RoleUser:
+		prose := dialect.Prose(parts)
+		if !dialect.Speaks(prose) {
+			return nil, dialect.ErrSilent
+		}
+		list = append(list, contents.Make(contents.User, contents.FromParts(prose, false)))
+	case session.RoleAssistant:
+		said := contents.FromParts(parts, true)
+		if len(said) == 0 && len(results) == 0 {
+			return nil, dialect.ErrSilent
+		}
+		if len(said) > 0 {
+			list = append(list, described(m, contents.Make(contents.Model, said)))
+		}
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, errors.New("the tool result names no call")
+		}
+	default:
+		return nil, fmt.Errorf("qwen has no messages of the role %q", m.Role)
+	}
+	for _, r := range results {
+		list = append(list, contents.Make(contents.User, contents.FromParts([]session.Part{r}, false)))
+	}
+	return list, nil
+}
+
+// described adds to an answer its model and what it used, which Record puts beside it.
+func described(m dialect.NewMessage, content []byte) []byte {
+	if m.Model != "" {
+		content = rawjson.Set(content, "model", rawjson.Quote(m.Model))
+		provider := cmp.Or(m.Provider, "qwen")
+		if provider != cmp.Or(dialect.ProviderOf(m.Model), "qwen") {
+			content = rawjson.Set(content, providerMember, rawjson.Quote(provider))
+		}
+	}
+	if u := m.Usage; u != nil {
+		input := u.Input + u.CacheRead + u.CacheWrite
+		var w dialect.Object
+		for _, t := range [...]struct {
+			name  string
+			count int64
+		}{{"promptTokenCount", input}, {"candidatesTokenCount", u.Output}, {"totalTokenCount", input + u.Output}, {"cachedContentTokenCount", u.CacheRead}} {
+			w.Add(t.name, strconv.AppendInt(nil, t.count, 10))
+		}
+		content = rawjson.Set(content, "usageMetadata", w.End())
+	}
+	return content
+}
+
+// Content gives texts and images as the parts of a content.
+func (d *Dialect) Content(parts []session.Part) []byte {
+	return dialect.Array(contents.FromParts(slices.DeleteFunc(slices.Clone(parts), func(p session.Part) bool {
+		switch p.(type) {
+		case session.Text, session.Image:
+			return false
+		}
+		return true
+	}), false))
+}
+
+// SetOrigin adds a member to the line. The program ignores members that it does not know.
+func (d *Dialect) SetOrigin(record, origin []byte) []byte {
+	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
+}
+
+// Origin removes it again.
+func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

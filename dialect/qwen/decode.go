@@ -1,0 +1,329 @@
+package qwen
+
+import (
+	"bytes"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Detect claims a log whose first object is a line of the program: other agents do not have both a session and a content.
+func (d *Dialect) Detect(first []dialect.Record) bool { return isOurs(dialect.FirstObject(first)) }
+
+// isOurs reports whether only this program writes such a line.
+func isOurs(object []byte) bool {
+	if !rawjson.IsString(rawjson.Get(object, "uuid")) || !rawjson.IsString(rawjson.Get(object, "sessionId")) || !isType(rawjson.Str(object, "type")) {
+		return false
+	}
+	message := rawjson.Get(object, "message")
+	if message != nil {
+		return rawjson.Get(message, "content") == nil && (rawjson.IsArray(rawjson.Get(message, "parts")) || rawjson.Str(message, "role") == "model")
+	}
+	// Lines of Claude Code have no provenance and say whether they are of a side chain.
+	return rawjson.Str(object, "type") == typeSystem && rawjson.Get(object, "isSidechain") == nil &&
+		(rawjson.Get(object, "systemPayload") != nil || rawjson.IsString(rawjson.Get(object, "provenance")))
+}
+
+// isType reports whether the program knows lines of a type.
+func isType(typ string) bool {
+	return typ == typeUser || typ == typeAssistant || typ == typeResult || typ == typeSystem
+}
+
+// decoder is the state of reading one log.
+type decoder struct {
+	b      *session.Builder
+	lines  dialect.Lines
+	r      *reader
+	env    session.Envelope
+	header bool
+	cwd    bool // a line named the working directory
+	record bool // a line of the program was seen
+	// first is the value of the first line's sessionId. last is the uuid of the last line of the conversation.
+	first, last []byte
+	// continued: reading began after the first line. earlier: a line depends on one before that place.
+	continued, earlier bool
+}
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	r := &reader{Dialect: d}
+	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
+	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}}
+}
+
+// Continue implements dialect.Continuer. Lines name their parents; only those that go on a record of an earlier line need that.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*decoder)
+	dec.lines.Continued()
+	dec.header, dec.cwd, dec.record, dec.continued = true, true, true, true
+	dec.first = bytes.Clone(rawjson.Get(b.Header().Raw, "sessionId"))
+	return dec, true
+}
+
+// Decode takes the next record.
+func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
+
+// Other ignores a value that is not an object, as the program does.
+func (dec *decoder) Other([]byte) {}
+
+// IsRecord tells a record from an object inside a torn one.
+func (dec *decoder) IsRecord(object []byte) bool {
+	return rawjson.IsString(rawjson.Get(object, "uuid")) && rawjson.IsString(rawjson.Get(object, "sessionId")) && isType(rawjson.Str(object, "type"))
+}
+
+// Finish refuses a log without a line of the program.
+func (dec *decoder) Finish() error {
+	if dec.earlier {
+		return dialect.ErrEarlier
+	}
+	if dec.record || !dec.lines.Started() {
+		return nil
+	}
+	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "no line of it is one of Qwen Code",
+		Advice: "the file was not changed; if it is a session, all its lines were damaged or lost"}
+}
+
+// fields are the raw members of a line.
+type fields struct {
+	id, parent, typ, subtype, session, cwd, timestamp, fork, agent []byte // values
+	message                                                        bool   // it is an object
+	payload                                                        []byte // and everything after it
+}
+
+// none are the initials of what is needed of inner objects.
+var none rawjson.Initials
+
+// scan reads the record at pos once and gives the offset of its end.
+func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
+	members, end, err := t.Outline(pos, none)
+	if err != nil {
+		return 0, err
+	}
+	for k := range members {
+		m := &members[k]
+		if m.Inner {
+			continue
+		}
+		switch string(t.Key(m)) {
+		case "uuid":
+			f.id = t.Value(m)
+		case "parentUuid":
+			f.parent = t.Value(m)
+		case "type":
+			f.typ = t.Value(m)
+		case "subtype":
+			f.subtype = t.Value(m)
+		case "sessionId":
+			f.session = t.Value(m)
+		case "cwd":
+			f.cwd = t.Value(m)
+		case "timestamp":
+			f.timestamp = t.Value(m)
+		case "forkedFrom":
+			f.fork = t.Value(m)
+		case "agentId":
+			f.agent = t.Value(m)
+		case "message":
+			f.message = t.From(m)[0] == '{'
+		case "systemPayload":
+			f.payload = t.From(m)
+		}
+	}
+	return end, nil
+}
+
+// Object takes a record.
+func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	var f fields
+	end, err := f.scan(&dec.lines.Text, pos)
+	if err != nil {
+		return 0, err
+	}
+	record := data[pos:end]
+	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	typ := string(rawjson.Inside(f.typ))
+	ours := rawjson.IsString(f.id) && rawjson.IsString(f.session) && isType(typ)
+	dec.record = dec.record || ours
+	if !dec.header || !dec.cwd && len(rawjson.Inside(f.cwd)) > 0 {
+		first := !dec.header
+		if dec.begin(r, record, span, &f); first && string(rawjson.Inside(f.subtype)) == subHeader {
+			return end, nil
+		}
+	}
+	dec.entry(r, record, span, &f, dec.skipped(&f, typ, data, pos, end))
+	return end, nil
+}
+
+// skipped says why the program does not read a line, or "".
+func (dec *decoder) skipped(f *fields, typ string, data []byte, pos, end int) string {
+	switch {
+	case len(rawjson.Inside(f.id)) == 0 || len(rawjson.Inside(f.session)) == 0 || f.parent == nil || !rawjson.IsString(f.parent) && !rawjson.IsNull(f.parent):
+		return "it has no valid uuid, parentUuid or sessionId"
+	case !isType(typ):
+		return "its type is not known"
+	case end-pos != len(data) && !recovered(data, pos, end):
+		return "it stands behind a damaged record"
+	case hasBreak(data):
+		return "a character in it ends the line for the program"
+	}
+	return ""
+}
+
+// hasBreak reports whether a line has U+2028 or U+2029, at which the program splits lines.
+func hasBreak(data []byte) bool {
+	for {
+		i := bytes.Index(data, []byte("\xe2\x80"))
+		if i < 0 || i+2 >= len(data) {
+			return false
+		}
+		if c := data[i+2]; c == 0xa8 || c == 0xa9 {
+			return true
+		}
+		data = data[i+2:]
+	}
+}
+
+// recovered reports whether the program finds the object at a place of a line that is not one object alone. It counts
+// brackets outside of strings from the beginning of the line, so that a torn record hides what follows it.
+func recovered(line []byte, pos, end int) bool {
+	depth, start, quoted := 0, -1, false
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quoted:
+			if c == '\\' {
+				i++
+			}
+			quoted = c != '"'
+		case c == '"':
+			quoted = true
+		case c == '{':
+			if depth == 0 {
+				start = i
+			}
+			depth++
+		case c == '}':
+			if depth--; depth == 0 && start == pos && i+1 == end {
+				return true
+			}
+			if depth <= 0 {
+				depth, start = 0, -1
+			}
+		}
+	}
+	return false
+}
+
+// begin makes the header from the first line, and from the first that names a working directory. The id is in the name of the
+// file; the one in the lines counts where there is no name.
+func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f *fields) {
+	h := dec.b.Header()
+	if !dec.header {
+		dec.header = true
+		h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, string(rawjson.Inside(f.subtype)) != subHeader
+		dec.first = bytes.Clone(f.session)
+	}
+	if h.ID == "" {
+		h.ID = session.ID(rawjson.Inside(f.session))
+	}
+	if h.Timestamp.Text == "" {
+		h.Timestamp = session.Time{Text: string(f.timestamp)}
+	}
+	if h.Parent == "" {
+		h.Parent = rawjson.Str(f.fork, "sessionId")
+	}
+	if !dec.r.layout.Main(string(h.ID)) {
+		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
+	}
+	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 {
+		h.CWD, dec.cwd = string(cwd), true
+	}
+	dec.b.SetHeader(h)
+}
+
+// entry passes an envelope to the builder.
+func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, lost string) {
+	env := &dec.env // setting some members is faster than clearing all of them
+	id := rawjson.Inside(f.id)
+	env.ID, env.Type, env.Span, env.Line, env.Record = id, rawjson.Inside(f.typ), span, r.Line, record
+	env.Parent, env.Message, env.Kind, env.Role, env.Aside, env.InOrder, env.Repeats = nil, nil, session.KindOpaque, session.RoleNone, lost != "", false, true
+	if len(id) == 0 {
+		env.ID = nil
+	}
+	switch parent := rawjson.Inside(f.parent); {
+	case len(parent) > 0:
+		env.Parent = parent
+	case f.parent == nil:
+		env.InOrder = dec.b.Position() > 0 // shown after the line before it
+	}
+	switch string(env.Type) {
+	case typeUser:
+		env.Kind, env.Role = session.KindMessage, session.RoleUser
+	case typeAssistant:
+		env.Kind, env.Role, env.Message = session.KindMessage, session.RoleAssistant, env.ID
+	case typeResult:
+		env.Kind, env.Role = session.KindMessage, session.RoleTool
+	case typeSystem:
+		dec.system(f)
+	case "":
+		env.Type = []byte("unknown")
+	}
+	if !f.message && env.Kind == session.KindMessage {
+		env.Kind, env.Role = session.KindCustom, session.RoleNone // a line that is only a link
+	}
+	at := dec.b.Len()
+	if lost != "" {
+		if dec.r.lost == nil {
+			dec.r.lost = map[int]string{}
+		}
+		dec.r.lost[at] = lost
+	} else if dec.first != nil && !bytes.Equal(f.session, dec.first) && dec.r.refused == "" {
+		dec.r.refused = "its lines name several sessions"
+	}
+	dec.b.Add(env)
+	if lost == "" && !env.Aside {
+		dec.last = append(dec.last[:0], id...)
+	}
+	if lost == "" && len(id) > 0 {
+		dec.join(at)
+	}
+}
+
+// system fills in the envelope of a line of the program for itself.
+func (dec *decoder) system(f *fields) {
+	env, sub := &dec.env, rawjson.Inside(f.subtype)
+	if len(sub) > 0 {
+		env.Type = sub
+	}
+	switch env.Kind = session.KindCustom; string(sub) {
+	case subCompression:
+		if end, err := rawjson.Skip(f.payload, 0); err == nil && rawjson.Truthy(rawjson.Get(f.payload[:end], "compressedHistory")) {
+			env.Kind = session.KindCompaction
+		}
+	case subTitle:
+		// What follows hangs on the line before it: it is no branch.
+		env.Kind = session.KindSessionInfo
+		env.Aside = env.Aside || bytes.Equal(env.Parent, dec.last)
+		dec.earlier = dec.earlier || dec.continued && dec.last == nil
+	case "session_artifact_event", "session_artifact_snapshot", "session_sources_snapshot",
+		"managed_session_header_v1", "managed_session_event_v1", "managed_session_commit_v1":
+		env.Aside = true
+	}
+}
+
+// join notes a line that goes on with the record of an earlier one.
+func (dec *decoder) join(at int) {
+	e := dec.b.At(at)
+	if e.NativeID == e.ID {
+		return
+	}
+	first, ok := dec.b.Lookup(e.NativeID)
+	if !ok || first.Index == at {
+		return
+	}
+	if dec.r.pieces == nil {
+		dec.r.pieces = map[int][]int{}
+		dec.b.SetCodec(session.Codec{EntryCodec: &joining{dec.r}, MessageCodec: dec.r.Dialect})
+	}
+	dec.r.pieces[first.Index] = append(dec.r.pieces[first.Index], at)
+}

@@ -1,0 +1,97 @@
+// Package qwen reads and writes the sessions of Qwen Code.
+//
+// # The format
+//
+// A log is JSON Lines without a header. The session's id is the name of the file. Every line is an entry of a tree,
+//
+//	{"uuid":…,"parentUuid":uuid|null,"sessionId":…,"timestamp":ISO,"type":"user"|"assistant"|"tool_result"|"system","cwd":…,
+//	 "version":…,"message":{"role":"user"|"model","parts":[…]},"model":…,"usageMetadata":{…},"subtype":…,"systemPayload":{…}}
+//
+// and the leaf is the last line, except for lines about artifacts. Lines with the same uuid are one record, whose parts are
+// joined. Messages are contents of Google's API. Lines of type "system" say nothing to the model, except that the last
+// "chat_compression" on the path replaces what came before it. A "rewind" is such a line below the entry that the
+// conversation goes back to.
+//
+// What the program makes of a path is in replay.go, and what of it is sent in sent.go. They are those of version 0.24.4.
+package qwen
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the one value of the family.
+type Dialect struct {
+	dialect.NoBlobs
+	layout layout
+}
+
+// Qwen is the format of Qwen Code.
+var Qwen = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+	_ session.Navigator    = (*joining)(nil)
+)
+
+// reader is the codec of one log.
+type reader struct {
+	*Dialect
+	lost map[int]string // positions of entries that the program does not read, and why
+	// pieces are the other lines of a record that has several, by the position of the first.
+	pieces map[int][]int
+	// refused says why the program does not resume the log; "" where it does.
+	refused string
+}
+
+// version is our number for the format, which has none.
+const version = 1
+
+// Types of lines.
+const (
+	typeUser      = "user"
+	typeAssistant = "assistant"
+	typeResult    = "tool_result"
+	typeSystem    = "system"
+)
+
+// Subtypes that matter.
+const (
+	subCompression = "chat_compression"
+	subTitle       = "custom_title"
+	subCommand     = "slash_command"
+	subRealtime    = "realtime_message"
+	subRewind      = "rewind"
+	subHeader      = "treeline_session" // ours: the program knows nothing of it
+	subCustom      = "treeline_custom"
+)
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "qwen" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "qwen" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: the program has one model, and each answer names its own.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// Time gives when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}

@@ -1,0 +1,189 @@
+package qwen
+
+import (
+	"iter"
+
+	"github.com/treeline-dev/treeline/dialect/contents"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// turn is a content of the history.
+type turn struct {
+	entry session.Entry
+	role  string
+	parts [][]byte
+}
+
+// Replay implements session.Replayer.
+func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
+	return func(yield func(session.ContextMessage, error) bool) {
+		if d.refused != "" {
+			return
+		}
+		history, err := d.history(p)
+		if err != nil {
+			yield(session.ContextMessage{}, err)
+			return
+		}
+		for _, m := range send(history) {
+			if !yield(session.ContextMessage{Entry: m.entry, JSON: m.json()}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// begin gives the position on the path at which the program's history begins: behind the last line that it does not read.
+func (d *reader) begin(p session.Path) int {
+	for k := p.Len() - 1; k >= 0; k-- {
+		if d.lost[p.At(k).Index] != "" {
+			return k + 1
+		}
+	}
+	return 0
+}
+
+// history gives what the program makes of a path.
+func (d *reader) history(p session.Path) (history []turn, err error) {
+	var prompt *turn // the last message, if it is a prompt that nothing followed
+	for k := d.begin(p); k < p.Len(); k++ {
+		e := p.At(k)
+		if e.Kind != session.KindMessage && e.Kind != session.KindCompaction && e.Type != subCommand {
+			continue
+		}
+		raw, err := p.Record(e)
+		if err != nil {
+			return nil, err
+		}
+		payload := rawjson.Get(raw, "systemPayload")
+		switch {
+		case e.Kind == session.KindCompaction:
+			history, prompt = nil, nil
+			for m := range rawjson.Elements(rawjson.Get(payload, "compressedHistory")) {
+				history = append(history, turnOf(e, m))
+			}
+		case e.Type == subCommand:
+			if prompt != nil && answersCommand(prompt, payload) {
+				history = history[:len(history)-1]
+			}
+			prompt = nil
+		case rawjson.Str(raw, "subtype") == subRealtime:
+		default:
+			message := turnOf(e, rawjson.Get(raw, "message"))
+			if n := len(history); n > 0 && d.isPiece(p.Tree(), e, history[n-1].entry) {
+				history[n-1].parts = append(history[n-1].parts, message.parts...)
+				continue
+			}
+			history = append(history, message)
+			prompt = nil
+			if e.Type == typeUser && rawjson.IsNull(rawjson.Get(raw, "subtype")) {
+				prompt = &message
+			}
+		}
+	}
+	return history, nil
+}
+
+// isPiece reports whether an entry goes on with the record of another one.
+func (d *reader) isPiece(t *session.Tree, e, first session.Entry) bool {
+	for _, i := range d.pieces[first.Index] {
+		if i == e.Index {
+			return first.Tree() == t
+		}
+	}
+	return false
+}
+
+func turnOf(e session.Entry, message []byte) turn {
+	t := turn{entry: e, role: rawjson.Str(message, "role")}
+	for part := range rawjson.Elements(rawjson.Get(message, "parts")) {
+		if rawjson.IsObject(part) || rawjson.IsString(part) {
+			t.parts = append(t.parts, contents.List(part)...)
+		}
+	}
+	return t
+}
+
+// answersCommand reports whether the program takes a prompt back: it was a command, and was answered without the model.
+func answersCommand(prompt *turn, payload []byte) bool {
+	items := 0
+	for item := range rawjson.Elements(rawjson.Get(payload, "outputHistoryItems")) {
+		if rawjson.Str(item, "type") != typeAssistant {
+			return false
+		}
+		items++
+	}
+	return items > 0 && rawjson.Str(payload, "phase") == "result" && string(rawjson.Get(payload, "sentToModel")) != "true" &&
+		len(prompt.parts) == 1 && members(prompt.parts[0]) == 1 && rawjson.IsString(rawjson.Get(prompt.parts[0], "text")) &&
+		rawjson.Str(prompt.parts[0], "text") == rawjson.Str(payload, "rawCommand")
+}
+
+// members counts the members of an object.
+func members(object []byte) (n int) {
+	for range rawjson.Fields(object) {
+		n++
+	}
+	return n
+}
+
+// Omits implements session.Omitter.
+func (d *reader) Omits(p session.Path) (list []session.Problem) {
+	if d.refused != "" {
+		return []session.Problem{{Line: 1, Kind: session.ProblemRefused, Message: "Qwen Code does not resume the session: " + d.refused,
+			Advice: "its entries are shown all the same"}}
+	}
+	unseen := func(e session.Entry, message string) {
+		list = append(list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen, Message: message,
+			Advice: "the entries are in the log and in the tree"})
+	}
+	if k := d.begin(p); k > 0 {
+		e := p.At(k - 1)
+		unseen(e, "the model sees nothing up to this line: Qwen Code skips it, because "+d.lost[e.Index]+", and does not find what came before")
+	}
+	t := p.Tree()
+	for i := range t.Len() {
+		if e := t.At(i); d.lost[i] != "" && e.Kind == session.KindMessage && p.Len() > 0 && i > p.At(p.Len()-1).Index {
+			unseen(e, "the model does not see the message: Qwen Code skips its line, because "+d.lost[i])
+		}
+	}
+	history, err := d.history(p)
+	if err != nil {
+		return nil // the context itself has the error
+	}
+	sent := map[int]bool{}
+	for _, m := range send(history) {
+		sent[m.entry.Index] = true
+	}
+	for _, t := range history {
+		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) {
+			unseen(t.entry, "the model does not see the answer: one beside it has an empty part, and Qwen Code drops all of them")
+		}
+	}
+	return list
+}
+
+// joined reports whether an answer is sent as a part of the one before it.
+func joined(history []turn, of turn, sent map[int]bool) bool {
+	for k := range history {
+		if history[k].entry.Index == of.entry.Index {
+			for k--; k >= 0 && history[k].role == contents.Model; k-- {
+				if sent[history[k].entry.Index] {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	return false
+}
+
+// speaks reports whether a turn has a text or a call.
+func speaks(t turn) bool {
+	for _, part := range t.parts {
+		if contents.Has(part, contents.Call) || contents.Has(part, "text") && !contents.Has(part, "thought") {
+			return true
+		}
+	}
+	return false
+}

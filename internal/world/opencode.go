@@ -1,0 +1,64 @@
+package world
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/treeline-dev/treeline/backend/rows/opencode"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/litefile"
+)
+
+// openCode are the tables of OpenCode that sessions are kept in.
+const openCode = `
+CREATE TABLE project (id text PRIMARY KEY, worktree text NOT NULL, vcs text, name text, time_created integer NOT NULL,
+	time_updated integer NOT NULL, time_initialized integer, sandboxes text NOT NULL, commands text);
+CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL REFERENCES project(id) ON DELETE CASCADE, workspace_id text,
+	parent_id text, slug text NOT NULL, directory text NOT NULL, path text, title text NOT NULL, version text NOT NULL, share_url text,
+	summary_additions integer, summary_deletions integer, summary_files integer, summary_diffs text, metadata text,
+	cost real DEFAULT 0 NOT NULL, tokens_input integer DEFAULT 0 NOT NULL, tokens_output integer DEFAULT 0 NOT NULL,
+	tokens_reasoning integer DEFAULT 0 NOT NULL, tokens_cache_read integer DEFAULT 0 NOT NULL, tokens_cache_write integer DEFAULT 0 NOT NULL,
+	revert text, permission text, agent text, model text, time_created integer NOT NULL, time_updated integer NOT NULL,
+	time_compacting integer, time_archived integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL REFERENCES session(id) ON DELETE CASCADE,
+	time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE part (id text PRIMARY KEY, message_id text NOT NULL REFERENCES message(id) ON DELETE CASCADE, session_id text NOT NULL,
+	time_created integer NOT NULL, time_updated integer NOT NULL, data text NOT NULL);
+CREATE TABLE event_sequence (aggregate_id text PRIMARY KEY, seq integer NOT NULL);
+CREATE TABLE migration (id text PRIMARY KEY, time_completed integer NOT NULL);
+CREATE INDEX message_session ON message (session_id, time_created, id);
+CREATE INDEX part_message ON part (message_id, id);
+CREATE INDEX part_session ON part (session_id);
+`
+
+// OpenCode makes the database of an OpenCode that was started once, in a data folder of the user ($XDG_DATA_HOME). It returns
+// its path.
+func OpenCode(data string) (string, error) {
+	path := filepath.Join(data, "opencode", "opencode.db")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	db, err := litefile.Write(durable.OS{}, path, litefile.Writing{})
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	ctx := context.Background()
+	if err := db.UseWAL(ctx, 0); err != nil {
+		return "", err
+	}
+	return path, db.Transact(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.Exec(openCode); err != nil {
+			return err
+		}
+		for _, id := range opencode.Tables().Known {
+			if _, err := tx.Exec(`INSERT INTO migration VALUES (?, 1)`, id); err != nil {
+				return fmt.Errorf("%s: %w", id, err)
+			}
+		}
+		return nil
+	})
+}

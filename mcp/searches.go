@@ -1,0 +1,86 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/find"
+)
+
+// searches remembers which hits of a search a client has. A search for more hits gives those of one log in the order of the log, which is not
+// always that of their times: the first hits of two searches with different limits need not be the same. If a search is no longer remembered,
+// the hits are counted.
+type searches struct {
+	mu   sync.Mutex
+	last int
+	list []given // the last used one first
+}
+
+// given are the hits of a search that a client has, in the order in which it got them. A cursor counts them, so that a request can be repeated.
+type given struct {
+	number int
+	hits   []string
+}
+
+// Limits of what is remembered.
+const (
+	mostSearches = 8
+	mostGiven    = 100_000
+)
+
+// rest gives the hits that a client does not have.
+func (s *searches) rest(at *position, hits []find.Hit) []find.Hit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at.N == 0 {
+		return hits
+	}
+	i := s.find(at)
+	if i < 0 {
+		return hits[min(at.N, len(hits)):]
+	}
+	has := make(map[string]bool, at.N)
+	for _, h := range s.list[i].hits[:at.N] {
+		has[h] = true
+	}
+	return slices.DeleteFunc(hits, func(h find.Hit) bool { return has[hitName(&h)] })
+}
+
+// gave notes hits that a client gets, and moves the position after them.
+func (s *searches) gave(at *position, hits []find.Hit) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.find(at)
+	if i < 0 && at.N == 0 {
+		s.last++
+		at.Search = s.last
+		s.list = slices.Insert(s.list, 0, given{number: at.Search})
+		s.list = s.list[:min(len(s.list), mostSearches)]
+		i = 0
+	}
+	if i >= 0 {
+		g := s.list[i]
+		g.hits = g.hits[:at.N]
+		for k := range hits {
+			g.hits = append(g.hits, hitName(&hits[k]))
+		}
+		if s.list = slices.Delete(s.list, i, i+1); len(g.hits) <= mostGiven {
+			s.list = slices.Insert(s.list, 0, g)
+		}
+	}
+	at.N += len(hits)
+}
+
+// find gives the index of the search of a position, -1 if it is not remembered.
+func (s *searches) find(at *position) int {
+	return slices.IndexFunc(s.list, func(g given) bool { return g.number == at.Search && at.N <= len(g.hits) })
+}
+
+// hitName tells hits apart.
+func hitName(h *find.Hit) string {
+	if h.Run != nil {
+		return fmt.Sprintf("%s %d", h.Run.Path, h.Line)
+	}
+	return h.Session.Path + " " + string(h.Entry)
+}

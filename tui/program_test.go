@@ -1,0 +1,326 @@
+package tui
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/tui/look"
+)
+
+// TestEscapeAndQ: Esc takes one step back and never ends the program; q closes a screen, and ends the program at the first one.
+func TestEscapeAndQ(t *testing.T) {
+	s := onDemo(t, nil)
+	s.press("esc", "esc")
+	s.settle()
+	if s.quit || len(s.p.stack) != 1 {
+		t.Fatal("esc ended the first screen")
+	}
+	s.press("/")
+	s.types("price")
+	s.press("esc") // to the list
+	if s.p.typing() || s.p.stack[0].(*sessions).filter.text != "price" {
+		t.Error("the first esc does not keep the filter")
+	}
+	s.press("esc") // no filter
+	if s.p.stack[0].(*sessions).filter.text != "" {
+		t.Error("the second esc does not take the filter away")
+	}
+	s.press("U")
+	s.until("tokens · $")
+	s.press("q")
+	if len(s.p.stack) != 1 {
+		t.Error("q does not close a screen")
+	}
+	s.press("S")
+	s.types("q")
+	if s.p.top().(*search).line.String() != "q" {
+		t.Error("q is not text where text is typed")
+	}
+	s.press("esc", "esc")
+	s.press("?")
+	s.types("q")
+	s.press("esc")
+	s.settle()
+	if s.quit || s.p.dialog != nil {
+		t.Fatal("the list of keys does not close with esc alone")
+	}
+	s.press("q")
+	s.wait("an end", func() bool { return s.quit })
+}
+
+// settle takes the messages that are there.
+func (s *stage) settle() {
+	s.take(look.Status{Text: "settled"})
+	s.until("settled")
+}
+
+// TestFilter: the list narrows while text is typed, and by keys.
+func TestFilter(t *testing.T) {
+	s := onDemo(t, nil)
+	list := s.p.stack[0].(*sessions)
+	titles := func() (all []string) {
+		for _, x := range list.shown {
+			all = append(all, list.rows[x.row].Heading())
+		}
+		return all
+	}
+	all := len(titles())
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"PRICES cent", []string{"Prices are off by a cent"}},
+		{"agent:pi", []string{"Tiles load twice", "Dark map at night"}},
+		{"agent:pi dark", []string{"Dark map at night"}},
+		{"project:ledger agent:omp", []string{"What does this expression match?"}},
+		{"has:problem", []string{"Tiles load twice"}},
+		{"since:2h", []string{"One exchange rate a night"}},
+		{"until:2026-03-06 agent:omp", []string{"What does this expression match?"}},
+		{"model:no-such-model", nil},
+		{"no such words", nil},
+	} {
+		s.press("/", "ctrl+u")
+		s.types(c.text)
+		if diff := cmp.Diff(c.want, titles()); diff != "" {
+			t.Errorf("%s: %s", c.text, diff)
+		}
+		s.press("esc", "esc")
+	}
+	if len(titles()) != all {
+		t.Error("without a filter sessions are missing")
+	}
+	s.press("/")
+	s.types("since:yesterday")
+	if frame := s.frame(); !strings.Contains(frame, "not understood: since:yesterday") {
+		t.Errorf("a wrong word is not told:\n%s", frame)
+	}
+	s.press("esc", "esc", "tab")
+	if list.filter.agent != "claude" || len(titles()) != 2 {
+		t.Errorf("tab shows %q: %v", list.filter.agent, titles())
+	}
+	s.press("?")
+	s.types("next agent")
+	s.until("$ treeline ls --all --source claude")
+	s.press("esc", "esc", "s", "s", "s", "s", "s")
+	if got := titles()[0]; got != "Prices are off by a cent" { // the fork that costs most stands below its parent
+		t.Errorf("by cost the first is %q", got)
+	}
+	s.press("esc", "t")
+	if got := len(titles()); got != 3 {
+		t.Errorf("%d sessions of the last day: %v", got, titles())
+	}
+}
+
+// TestKeysRunAndNameCommands: the list of all keys runs an action, and each action of a session has a command.
+func TestKeysRunAndNameCommands(t *testing.T) {
+	s := onDemo(t, nil)
+	s.press("?")
+	s.types("rename")
+	s.until("$ treeline rename 019d")
+	s.press("enter")
+	s.until("Title of the session")
+	s.press("ctrl+u")
+	s.types("New")
+	s.press("enter")
+	s.until("renamed")
+	path := s.p.stack[0].(*sessions).selected()
+	if diff := cmp.Diff([]string{"rename -- " + path + " New"}, s.ran()); diff != "" {
+		t.Error(diff)
+	}
+	for a := look.Label; a <= look.Delete; a++ {
+		if c := a.Command(look.Target{Ref: "01a1", Entry: "5a60"}, true); !strings.HasPrefix(c, "treeline ") || strings.Contains(c, "‹") {
+			t.Errorf("the command of %v is %q", a, c)
+		}
+	}
+}
+
+// TestActions runs each action, and checks the command that it is.
+func TestActions(t *testing.T) {
+	s := onDemo(t, func(o *Options) { o.Home = "/nowhere" })
+	path := s.p.stack[0].(*sessions).selected()
+	at := look.Target{Path: path, ID: "id", Agent: "omp", Title: "A Title: of \x1b[2Jit", Entry: "5a60be28"}
+	do := func(a look.Action, until string, answer string) {
+		t.Helper()
+		s.commands = nil
+		s.answer = func([]string) (string, error) { return answer, nil }
+		s.take(look.Do{Action: a, Target: at})
+		s.until(until)
+	}
+	want := func(what string, commands ...string) {
+		t.Helper()
+		if diff := cmp.Diff(commands, s.ran()); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	do(look.Label, "Label of the entry", "")
+	s.types("decision")
+	s.press("enter")
+	s.until("labelled decision")
+	want("label", "label -- "+path+" 5a60be28 decision")
+
+	at.Label = "old"
+	do(look.Label, "Label of the entry", "")
+	s.press("ctrl+u", "enter")
+	s.until("the label is gone")
+	want("no label", "label --clear -- "+path+" 5a60be28")
+
+	do(look.BranchHere, "goes on from 5a60be28", "")
+	want("branch", "branch -- "+path+" 5a60be28")
+
+	do(look.CopyResume, "copied the resume command: cd /x && omp", "cd /x && omp --resume id\n")
+	want("resume", "resume -- "+path)
+	if diff := cmp.Diff([]string{"cd /x && omp --resume id"}, s.p.result.Lines); diff != "" {
+		t.Error("printed at the end:", diff)
+	}
+	const osc52 = "\x1b]52;c;Y2QgL3ggJiYgb21wIC0tcmVzdW1lIGlk\a"
+	if !strings.Contains(s.out.String(), osc52) {
+		t.Error("the command is not in the clipboard")
+	}
+
+	do(look.Export, "which file?", "a-title-of-2jit.html\n")
+	s.until("› a-title-of-2jit.html")
+	s.press("enter")
+	s.wait("the file", func() bool { return s.p.status.Text == "a-title-of-2jit.html" })
+	want("export", "export -o a-title-of-2jit.html -- "+path)
+
+	do(look.Delete, "trash?", "gone")
+	s.press("enter") // is not a yes
+	s.until("nothing was changed")
+	want("no delete")
+	do(look.Delete, "trash?", "it is in the trash")
+	s.press("y")
+	s.until("it is in the trash")
+	want("delete", "rm --yes -- "+path)
+
+	s.answer = func([]string) (string, error) { return "", errors.New("another program has it open") }
+	s.take(look.Do{Action: look.BranchHere, Target: at})
+	s.until("another program has it open")
+	if !s.p.status.Error {
+		t.Error("an error does not look like one")
+	}
+	s.take(look.Do{Action: look.Browse, Target: at})
+	s.until("not possible here")
+}
+
+// TestResumeElsewhere asks for the agent, says what is lost, and offers the command.
+func TestResumeElsewhere(t *testing.T) {
+	s := onDemo(t, nil)
+	s.answer = func([]string) (string, error) {
+		return `{"command":"cd /shop && codex resume 77","path":"/new.jsonl","conversion":{"target":{"dialect":"codex"},
+			"losses":[{"kind":"label","count":2,"became":"dropped"},{"kind":"message","pointer":"/usage","count":9,"became":"carried"}]}}`, nil
+	}
+	path := s.p.stack[0].(*sessions).selected()
+	s.press("R")
+	s.until("Resume in which agent?")
+	s.press("down", "enter")
+	frame := s.until("Lost: label × 2.")
+	if !strings.Contains(frame, "cd /shop && codex resume 77") {
+		t.Errorf("the command is not shown:\n%s", frame)
+	}
+	if diff := cmp.Diff([]string{"resume --json --in codex -- " + path}, s.ran()); diff != "" {
+		t.Error(diff)
+	}
+	s.press("enter")
+	s.until("copied the resume command: cd /shop")
+	s.press("R")
+	s.until("Resume in which agent?")
+	s.press("2")
+	s.until("start codex")
+	s.press("2")
+	s.wait("an end", func() bool { return s.quit })
+	if s.p.result.Resume != "/new.jsonl" {
+		t.Errorf("%q is resumed", s.p.result.Resume)
+	}
+}
+
+// TestOpens opens a session from the list, and a hit at its entry.
+func TestOpens(t *testing.T) {
+	s := onDemo(t, nil)
+	s.size(120, 40)
+	s.press("j", "enter")
+	s.until("─ tree ─")
+	s.press("q")
+	s.press("S")
+	s.types("float64 cents")
+	s.until("7 hits")
+	s.press("enter")
+	s.until("─ tree ─")
+	s.press("esc")
+	if _, ok := s.p.top().(*search); !ok {
+		t.Error("esc does not lead back to the search")
+	}
+}
+
+// TestPick: enter chooses the session; with Entries, the entry in it.
+func TestPick(t *testing.T) {
+	s := onDemo(t, func(o *Options) { o.Pick, o.Filter = true, "cent" })
+	want := Choice{Path: s.p.stack[0].(*sessions).selected(), ID: string(s.p.stack[0].(*sessions).rows[s.p.stack[0].(*sessions).shown[0].row].ID)}
+	s.press("enter")
+	s.wait("an end", func() bool { return s.quit })
+	if s.p.result.Chosen == nil || *s.p.result.Chosen != want {
+		t.Errorf("picked %+v, want %+v", s.p.result.Chosen, want)
+	}
+	s = onDemo(t, func(o *Options) { o.Pick, o.Entries, o.Filter = true, true, "cent" })
+	s.press("enter")
+	s.until("enter pick")
+	s.until("118 of 3,412") // it is loaded
+	s.press("enter")
+	s.wait("an end", func() bool { return s.quit })
+	if c := s.p.result.Chosen; c == nil || c.Path != want.Path || len(c.Entry) != 8 {
+		t.Errorf("picked %+v", c)
+	}
+}
+
+// TestMouse: a click moves the cursor, a second one opens, the wheel scrolls.
+func TestMouse(t *testing.T) {
+	s := onDemo(t, nil)
+	s.size(80, 12)
+	s.frame()
+	s.take(tea.MouseClickMsg{X: 10, Y: 6, Button: tea.MouseLeft})
+	list := s.p.stack[0].(*sessions)
+	if list.at != 2 {
+		t.Errorf("the third row was clicked, the cursor is at %d", list.at)
+	}
+	s.take(tea.MouseWheelMsg{Y: 8, Button: tea.MouseWheelDown})
+	s.frame()
+	if list.top != 3 || list.at != 3 {
+		t.Errorf("after the wheel the list begins at %d, with the cursor at %d", list.top, list.at)
+	}
+	s.take(tea.MouseClickMsg{X: 10, Y: 5, Button: tea.MouseLeft})
+	s.take(tea.MouseClickMsg{X: 10, Y: 5, Button: tea.MouseLeft})
+	s.wait("a session", func() bool { return len(s.p.stack) == 2 })
+}
+
+// TestPages: the list of an archive is read page by page as the cursor moves, and asked for again for another filter.
+func TestPages(t *testing.T) {
+	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
+	list := s.p.top().(*sessions)
+	s.until("14 sessions") // sub-agents are not folded: their sessions may be on another page
+	if len(list.rows) != 4 {
+		t.Fatalf("%d rows at first", len(list.rows))
+	}
+	for want := 8; want <= 14; want += 4 {
+		s.press("G")
+		s.wait("the next page", func() bool { return len(list.rows) >= min(want, 14) && !list.loading })
+	}
+	s.press("G", "j")
+	s.wait("all pages", func() bool { return len(list.rows) == 14 })
+	seen := map[string]bool{}
+	for i := range list.rows {
+		seen[list.rows[i].Path] = true
+	}
+	if len(seen) != 14 {
+		t.Errorf("%d different rows of 14", len(seen))
+	}
+	s.press("/")
+	s.types("cent")
+	s.wait("one row", func() bool { return len(list.rows) == 1 && !list.loading })
+	s.until("Prices are off by a cent")
+	s.press("esc", "?")
+	s.types("trash")
+	s.until("no action has these words") // an archive loses nothing
+}

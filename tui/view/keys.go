@@ -1,0 +1,196 @@
+package view
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/tui/look"
+)
+
+// What a click does.
+type (
+	fold         struct{}                           // folds the block, or unfolds it
+	switchBranch struct{ fork *transcript.Fork }    // to the branch before or after, by the side that is clicked
+	openChild    struct{ child *transcript.Child }  // the conversation of a sub-agent
+	goOn         struct{ branch transcript.Branch } // into a branch after the end of the path
+)
+
+func (fold) isAct()         {}
+func (switchBranch) isAct() {}
+func (openChild) isAct()    {}
+func (goOn) isAct()         {}
+
+// Keys implements look.Screen.
+func (v *viewer) Keys() []look.Key {
+	key := func(keys, name, help string, run func() tea.Cmd) look.Key {
+		return look.Key{Keys: strings.Fields(keys), Name: name, Help: help, Run: func() tea.Cmd {
+			cmd := run()
+			return tea.Batch(cmd, v.more())
+		}}
+	}
+	same := func(k look.Key, command string) look.Key {
+		k.Command = func() string {
+			t, _ := v.target()
+			return strings.NewReplacer("‹s›", t.Ref, "‹e›", t.Entry).Replace(command)
+		}
+		return k
+	}
+	list := []look.Key{
+		key("j down", "move", "the next message, or more of a long one; in the tree the next row", func() tea.Cmd { return v.step(1) }),
+		key("k up", "", "the message before; in the tree the row before", func() tea.Cmd { return v.step(-1) }),
+		key("J", "prompt", "the next prompt", func() tea.Cmd { return v.prompt(1) }),
+		key("K", "", "the prompt before", func() tea.Cmd { return v.prompt(-1) }),
+		key("] > right", "branch", "the next branch of the fork at or above the cursor", func() tea.Cmd { return v.branch(1) }),
+		key("[ < left", "", "the branch before", func() tea.Cmd { return v.branch(-1) }),
+		key("e", "fold", "unfold the message, or fold it; in the tree the branch", v.foldHere),
+		key("tab", v.otherPane(), "between the tree and the transcript", v.switchPane),
+		same(key("c", "context", "what the model sees at this entry; again: back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
+	}
+	list = append(list, look.Actions(v.target, look.Label, look.BranchHere, look.ForkHere, look.CopyResume)...)
+	list = append(list,
+		key("/", "find", "find a text in this session", v.ask),
+		key("n", "", "the next place where it is", func() tea.Cmd { return v.find(1, false) }),
+		key("N", "", "the place before", func() tea.Cmd { return v.find(-1, false) }),
+		key("m", "labels", "go to a label", v.chooseLabel),
+		key("y", "copy id", "copy the id of the entry", v.copyID),
+		key("Y", "", "copy the text of the message", v.copyText),
+		key("enter", "", "open the sub-agent, unfold the message, or go to the last edit of the file", v.enter),
+		key("a", "", "open a fork, a sub-agent, or the session that this one comes from", v.chooseRelative),
+	)
+	list = append(list, look.Actions(v.target, look.ResumeElsewhere, look.Export, look.Browse, look.Delete)...)
+	rename := look.Actions(v.target, look.Rename)[0]
+	rename.Keys = []string{"t"}
+	list = append(list, rename,
+		same(key("1", "", "everything that was said and done", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
+		key("2", "", "focused: prompts and answers", func() tea.Cmd { return v.setMode(focused) }),
+		same(key("3", "", "what the model sees at this entry", func() tea.Cmd { return v.setMode(model) }), "treeline context ‹s› --leaf ‹e›"),
+		key("4", "", "the changes of files", func() tea.Cmd { return v.setMode(changes) }),
+		key("v", "", "the next mode", func() tea.Cmd { return v.setMode((v.mode + 1) % modes) }),
+		key("E", "", "unfold everything, or fold it; in the tree the branches beside the path", v.foldAll),
+		key("p", "", "in the tree: prompts, forks, labels and compactions alone, or all", v.toggleLandmarks),
+		key("g home", "", "the beginning", func() tea.Cmd { return v.edge(jobBegin) }),
+		key("G end", "", "the end, and follow it while the session goes on", func() tea.Cmd { return v.edge(jobEnd) }),
+		key("pgdown space ctrl+f", "", "a page down", func() tea.Cmd { return v.page(1) }),
+		key("pgup ctrl+b", "", "a page up", func() tea.Cmd { return v.page(-1) }),
+		key("ctrl+d", "", "half a page down", func() tea.Cmd { return v.scroll(v.pane.height / 2) }),
+		key("ctrl+u", "", "half a page up", func() tea.Cmd { return v.scroll(-v.pane.height / 2) }),
+		key("ctrl+e", "", "a line down", func() tea.Cmd { return v.scroll(1) }),
+		key("ctrl+y", "", "a line up", func() tea.Cmd { return v.scroll(-1) }),
+	)
+	if v.needle != "" || v.mode == model {
+		list = append(list, key("esc", "", "end the search, or leave what the model sees", v.escape))
+	}
+	return list
+}
+
+// step moves the cursor by one.
+func (v *viewer) step(n int) tea.Cmd {
+	if v.onTree {
+		return v.move(v.tree.cur + n)
+	}
+	if n > 0 {
+		v.pane.down()
+	} else {
+		v.pane.up()
+	}
+	v.tree.follow(v)
+	return nil
+}
+
+// scroll moves the lines; in the tree, the cursor.
+func (v *viewer) scroll(n int) tea.Cmd {
+	if v.onTree {
+		return v.move(v.tree.cur + n)
+	}
+	v.pane.scroll(n)
+	v.pane.follow()
+	v.tree.follow(v)
+	return nil
+}
+
+// page moves by a screen, less a line that stays in sight.
+func (v *viewer) page(n int) tea.Cmd {
+	if v.onTree {
+		return v.move(v.tree.cur + n*max(v.tree.height-1, 1))
+	}
+	moved := v.pane.scroll(n * max(v.pane.height-1, 1))
+	if v.pane.follow(); moved == 0 && len(v.pane.items) > 0 { // at an end
+		if v.pane.cur = 0; n > 0 {
+			v.pane.cur = len(v.pane.items) - 1
+		}
+	}
+	v.tree.follow(v)
+	return nil
+}
+
+// edge goes to the beginning or the end.
+func (v *viewer) edge(kind jobKind) tea.Cmd {
+	if v.onTree && v.tree.outline != nil {
+		if kind == jobBegin {
+			return v.move(0)
+		}
+		return v.move(v.tree.outline.Len() - 1)
+	}
+	switch {
+	case kind == jobBegin && !v.pane.earlier:
+		v.pane.toBegin()
+	case kind == jobEnd && !v.pane.later:
+		v.pane.toEnd()
+		v.skipEnding()
+	default:
+		return v.load(job{kind: kind})
+	}
+	v.tree.follow(v)
+	return nil
+}
+
+// prompt goes to the next prompt, or the one before. On the path it is found among the rows of the tree.
+func (v *viewer) prompt(step int) tea.Cmd {
+	t := &v.tree
+	if v.mode == changes && !v.onTree || t.outline == nil {
+		return v.step(step)
+	}
+	src, ctx, o, from, active := v.src, v.ctx, t.outline, v.here(), !v.onTree
+	return func() tea.Msg {
+		id, err := src.prompt(ctx, o, from, step, active)
+		return v.to(prompted{id, err})
+	}
+}
+
+// prompted is the result of a search for a prompt, "" for none.
+type prompted struct {
+	entry session.EntryID
+	err   error
+}
+
+func (v *viewer) prompted(m prompted) tea.Cmd {
+	switch {
+	case m.err != nil:
+		return v.failed(m.err)
+	case m.entry == "":
+		return look.Send(look.Status{Text: "there is no other prompt"})
+	}
+	return v.show(m.entry)
+}
+
+// otherPane is the name of the pane that the keys do not move in.
+func (v *viewer) otherPane() string {
+	if v.onTree {
+		return "transcript"
+	}
+	return "tree"
+}
+
+func (v *viewer) switchPane() tea.Cmd {
+	v.onTree = !v.onTree
+	v.tree.follow(v)
+	return nil
+}
+
+func (v *viewer) toggleLandmarks() tea.Cmd {
+	v.tree.landmarks = !v.tree.landmarks
+	return v.outline()
+}

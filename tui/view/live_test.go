@@ -1,0 +1,190 @@
+package view
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/tui/look"
+)
+
+// talk is a log of so many prompts and answers.
+func talk(n int) (lines []string) {
+	up := ""
+	for i := range n {
+		ask, say := fmt.Sprintf("q%d", i), fmt.Sprintf("a%d", i)
+		lines = append(lines, said(ask, up, "user", fmt.Sprintf("Question %d?", i)), said(say, ask, "assistant", fmt.Sprintf("Answer %d.\n\nIn two paragraphs.", i)))
+		up = say
+	}
+	return lines
+}
+
+func write(t *testing.T, path string, lines ...string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A screen that is at the end follows the session. The number of entries is told, too.
+func TestFollowsTheEnd(t *testing.T) {
+	r := ride(t, log(t, talk(30)...), Options{}, 120, 24)
+	for n := range 5 {
+		id := fmt.Sprintf("new%d", n)
+		up := "a29"
+		if n > 0 {
+			up = fmt.Sprintf("new%d", n-1)
+		}
+		write(t, r.v.facts.path, said(id, up, "user", "A new "+id))
+		r.run(r.v.renew())
+		if lines := strings.Split(r.text(), "\n"); !strings.Contains(lines[len(lines)-1], "A new "+id) {
+			t.Fatalf("the last line is %q", lines[len(lines)-1])
+		}
+		r.sees("● A new " + id)
+	}
+	if _, right := r.v.Title(); !strings.Contains(right, "65 entries") {
+		t.Error(right)
+	}
+	r.run(r.v.renew()) // nothing is new
+	r.sees("A new new4")
+}
+
+// A screen that is elsewhere does not move: not when the session goes on, nor when another branch begins, nor with a text that
+// was unfolded.
+func TestStaysElsewhere(t *testing.T) {
+	long := strings.Repeat("word ", 30_000) + "THE END"
+	lines := append(talk(20), said("long", "a19", "user", long), said("after", "long", "assistant", "Yes."))
+	for _, c := range []struct{ name, keys string }{
+		{"beginning", "g"}, {"middle", "g J J J"}, {"inside", "g J J J ctrl+e ctrl+e"}, {"long", "G k ctrl+u ctrl+u"},
+		{"whole", "G k e G k ctrl+u"}, {"focused", "2 g J J"}, {"changes", "4"}, {"model", "g J J c"}, {"tree", "tab g j j"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := ride(t, log(t, lines...), Options{}, 80, 24)
+			r.press(strings.Fields(c.keys)...)
+			before := r.text()
+			up := "after"
+			for n := range 3 {
+				id := fmt.Sprintf("new%d", n)
+				write(t, r.v.facts.path, said(id, up, "user", "New."))
+				r.run(r.v.renew())
+				if after := r.text(); after != before {
+					t.Fatalf("it moved:\n%s\nbefore:\n%s", after, before)
+				}
+				up = id
+			}
+			write(t, r.v.facts.path, said("other", "a3", "user", "Another branch."), said("more", "other", "assistant", "On it."))
+			r.run(r.v.renew())
+			after := r.text()
+			if c.name == "tree" { // the new branch has rows
+				after = before
+			}
+			if strings.Contains(after, "branch 1 of 2") { // where the fork is in sight, it is shown
+				after = before
+			}
+			if strings.ReplaceAll(after, "─ another branch ─", strings.Repeat("─", 18)) != before {
+				t.Fatalf("it moved:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
+// Keys that come between the growth of a tree and its new outline do no harm.
+func TestBetweenOutlines(t *testing.T) {
+	r := ride(t, log(t, talk(20)...), Options{}, 120, 24)
+	r.press("tab", "k", "k")
+	write(t, r.v.facts.path, said("new", "a19", "user", "New."), said("other", "a3", "user", "Another branch."))
+	if changed, err := r.v.src.renew(t.Context()); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
+	_, later := r.v.Update(renewed{changed: true})
+	r.press("j", "k", "pgup", "e", "E", "J", "K", "G", "tab", "j", "k", "G")
+	r.run(later)
+	r.run(r.v.outline())
+	r.sees("Another branch.")
+}
+
+// The end of another branch is followed as well.
+func TestFollowsABranch(t *testing.T) {
+	lines := append(talk(3), said("other", "a0", "user", "Another way."), said("way", "other", "assistant", "Fine."))
+	r := ride(t, log(t, lines...), Options{}, 80, 24)
+	r.press("[", "G")
+	r.sees("Answer 2.")
+	write(t, r.v.facts.path, said("on", "a2", "user", "And on."))
+	r.run(r.v.renew())
+	r.sees("And on.")
+	r.misses("Another way.")
+}
+
+// A log that another program rewrote is opened again.
+func TestReplaced(t *testing.T) {
+	sess := log(t, talk(3)...)
+	s, err := treeline.New(demo.Machine(t.TempDir(), time.Now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := ride(t, sess, Options{}, 80, 24)
+	r.v.src.store = s
+	text, err := os.ReadFile(sess.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := r.v.facts.path
+	if err := os.WriteFile(path+".new", []byte(strings.ReplaceAll(string(text), "Answer 2", "A better answer")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	r.run(r.v.renew())
+	r.sees("A better answer")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	r.run(r.v.renew())
+	if got := answer[look.Status](r); !got.Error {
+		t.Error(got)
+	}
+	r.sees("A better answer", "not up to date")
+}
+
+// What any program writes is told without a key.
+func TestWatches(t *testing.T) {
+	sess := log(t, talk(2)...)
+	s, err := treeline.New(demo.Machine(t.TempDir(), time.Now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r := ride(t, sess, Options{}, 80, 24)
+	r.v.opt.Store = s
+	wait := r.v.watch()
+	deadline := time.Now().Add(10 * time.Second)
+	write(t, r.v.facts.path, said("new", "a1", "user", "It is new."))
+	for !strings.Contains(r.text(), "It is new.") {
+		if time.Now().After(deadline) {
+			t.Fatal("it was not told")
+		}
+		if _, ok := wait().(look.To).Msg.(told); !ok {
+			t.Fatal("another message")
+		}
+		r.run(r.v.renew())
+	}
+	if err := r.v.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if msg := wait(); msg != nil {
+		t.Errorf("%v after the end", msg)
+	}
+}

@@ -1,0 +1,374 @@
+package view
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+)
+
+// job is a load of the transcript.
+type job struct {
+	kind jobKind
+	// entry is the one to begin at, or to extend from.
+	entry session.EntryID
+}
+
+type jobKind uint8
+
+const (
+	jobEnd    jobKind = iota // the end of the path
+	jobBegin                 // its beginning
+	jobShow                  // an entry, at the top of the screen
+	jobStay                  // what is shown, anew
+	jobBefore                // more before the first item
+	jobAfter                 // more after the last one
+	jobWhole                 // one block with all of its texts
+)
+
+// Blocks that are loaded at once. A context is read as a whole for each load, so it is loaded in larger parts.
+const (
+	someBlocks  = 60
+	modelBlocks = 300
+)
+
+// loaded is the message with what a job gave.
+type loaded struct {
+	job    job
+	serial int
+	mode   mode
+	window *transcript.Window
+	files  []transcript.FileChange
+	leaf   session.EntryID // of the session
+	err    error
+}
+
+// load begins a job. Those that were begun before are forgotten.
+func (v *viewer) load(j job) tea.Cmd {
+	v.serial++
+	v.job, v.loading = j, true
+	r := transcript.Request{Leaf: v.leaf, Mode: v.mode.request(), Limit: someBlocks}
+	if v.mode == model {
+		r.Limit = modelBlocks
+		if at := v.at; at != "" {
+			r.Leaf = &at
+		}
+	}
+	switch j.kind {
+	case jobBegin:
+		r.First = true
+	case jobShow:
+		r.Around = j.entry
+	case jobStay:
+		r.Around, r.Limit = j.entry, max(r.Limit, 2*len(v.pane.items))
+	case jobBefore:
+		r.Before = j.entry
+	case jobAfter:
+		r.After = j.entry
+	case jobWhole:
+		r.Around, r.Limit, r.MaxText = j.entry, 1, -1
+	}
+	if j.entry == "" {
+		r.Around = ""
+	}
+	done := loaded{job: j, serial: v.serial, mode: v.mode}
+	src, ctx := v.src, v.ctx
+	return func() tea.Msg {
+		if done.mode == changes {
+			done.files, done.err = src.changes(ctx, r.Leaf)
+		} else {
+			done.window, done.err = src.window(ctx, r)
+		}
+		return v.to(done)
+	}
+}
+
+// loaded takes the result of a job.
+func (v *viewer) loaded(m loaded) tea.Cmd {
+	if m.serial != v.serial || m.mode != v.mode {
+		return nil
+	}
+	v.loading = false
+	if m.err != nil {
+		v.note = "This cannot be shown."
+		return v.failed(m.err)
+	}
+	v.note = ""
+	if m.mode == changes {
+		v.files = m.files
+		v.showFiles(m.job)
+		return nil
+	}
+	w := m.window
+	items := v.items(w, m.job)
+	switch m.job.kind {
+	case jobBefore:
+		v.passed = w.Position
+		v.pane.extend(items, false, w.Earlier)
+		if n := len(items); n > 0 && n < len(v.pane.items) { // it follows another block now
+			v.pane.items[n] = v.remade(n)
+			v.pane.settle()
+		}
+		return nil
+	case jobAfter:
+		v.pane.extend(items, true, w.Later)
+		return nil
+	case jobWhole:
+		if n := v.pane.find(string(m.job.entry), m.job.entry); n >= 0 && len(items) > 0 {
+			items[0].whole = true
+			v.pane.items[n] = items[0]
+			v.pane.settle()
+			if v.want != "" {
+				return v.showMatch()
+			}
+		}
+		return nil
+	}
+	v.total, v.passed, v.tokens = w.Total, w.Position, w.Estimate
+	for n, it := range items { // what was unfolded to its end stays so
+		if old := v.pane.find(it.key, ""); old >= 0 && v.pane.items[old].whole && m.job.kind == jobStay {
+			items[n] = v.pane.items[old]
+		}
+	}
+	v.pane.replace(items, w.Earlier, w.Later)
+	switch m.job.kind {
+	case jobEnd:
+		v.pane.toEnd()
+		v.skipEnding()
+	case jobBegin:
+		v.pane.toBegin()
+	case jobShow:
+		v.goTo(m.job.entry)
+	}
+	if len(items) == 0 {
+		v.note = "(no entries yet)"
+	}
+	v.tree.follow(v)
+	if v.want != "" {
+		return v.showMatch()
+	}
+	return nil
+}
+
+// skipEnding puts the cursor on the last block, not on what stands after it.
+func (v *viewer) skipEnding() {
+	if n := len(v.pane.items); n > 1 && v.pane.items[n-1].block == nil && v.pane.items[n-1].file == nil {
+		v.pane.cur = n - 2
+	}
+}
+
+// items makes the items of a window.
+func (v *viewer) items(w *transcript.Window, j job) []*item {
+	list := make([]*item, 0, len(w.Blocks)+1)
+	var before *transcript.Block
+	var said last
+	switch j.kind {
+	case jobAfter:
+		before, said = v.before(len(v.pane.items))
+	case jobWhole:
+		before, said = v.before(v.pane.find(string(j.entry), j.entry))
+	}
+	for n := range w.Blocks {
+		b := &w.Blocks[n]
+		list = append(list, v.blockItem(b, before, said))
+		before, said = b, said.after(b)
+	}
+	if j.kind != jobBefore && j.kind != jobWhole && !w.Later {
+		if it := v.ending(w.Onward); it != nil {
+			list = append(list, it)
+		}
+	}
+	return list
+}
+
+// before gives the block before an item, nil for none, and what the headings before it said.
+func (v *viewer) before(n int) (block *transcript.Block, said last) {
+	const far = 30 // the last answer is rarely further away
+	for k := max(n-far, 0); k < n; k++ {
+		block = v.pane.items[k].block
+		said = said.after(block)
+	}
+	return block, said
+}
+
+func (v *viewer) blockItem(b, before *transcript.Block, said last) *item {
+	s := v.setting()
+	s.open, s.last = v.isOpen(string(b.ID)), said
+	return blockItem(b, before, s)
+}
+
+// showFiles shows the changes that were loaded.
+func (v *viewer) showFiles(j job) {
+	items := make([]*item, len(v.files))
+	for n := range v.files {
+		items[n] = v.fileItem(&v.files[n])
+	}
+	v.total, v.passed = len(items), 0
+	v.pane.replace(items, false, false)
+	if j.kind != jobStay {
+		v.pane.toBegin()
+		for n, f := range v.files {
+			if slices.Contains(f.Entries, j.entry) {
+				v.pane.cur = n
+				v.pane.top = spot{item: n}
+				break
+			}
+		}
+		v.pane.settle()
+	}
+	if len(items) == 0 {
+		v.note = "No file was changed on this path."
+	}
+}
+
+func (v *viewer) fileItem(f *transcript.FileChange) *item {
+	s := v.setting()
+	s.open = v.isOpen("file " + f.Path)
+	return fileItem(f, s)
+}
+
+// more loads what the screen comes near to.
+func (v *viewer) more() tea.Cmd {
+	var cmds []tea.Cmd
+	if n := len(v.pane.items); !v.loading && n > 0 && v.mode != changes {
+		switch {
+		case v.pane.near(true):
+			cmds = append(cmds, v.load(job{jobAfter, v.lastBlock()}))
+		case v.pane.near(false):
+			cmds = append(cmds, v.load(job{jobBefore, v.pane.items[0].id}))
+		}
+	}
+	return tea.Batch(append(cmds, v.tree.load(v))...)
+}
+
+// lastBlock is the last entry that has a block.
+func (v *viewer) lastBlock() session.EntryID {
+	for _, it := range slices.Backward(v.pane.items) {
+		if it.block != nil {
+			return it.id
+		}
+	}
+	return ""
+}
+
+// told says that the session was written to.
+type told struct{}
+
+// watch follows what is written, until the screen is closed.
+func (v *viewer) watch() tea.Cmd {
+	if v.opt.Store == nil || v.facts.path == "" {
+		return nil
+	}
+	store, ctx, path, tell := v.opt.Store, v.ctx, v.facts.path, v.told
+	go func() {
+		for change, err := range store.Watch(ctx, treeline.WatchOptions{Path: path}) {
+			if err != nil {
+				return // it cannot be watched: what is there is shown
+			}
+			if change.Kind != treeline.ChangeProblem {
+				select {
+				case tell <- struct{}{}:
+				default: // it is known already
+				}
+			}
+		}
+	}()
+	return v.wait()
+}
+
+// wait waits for the next change.
+func (v *viewer) wait() tea.Cmd {
+	return func() tea.Msg {
+		if v.ctx.Err() != nil {
+			return nil
+		}
+		select {
+		case <-v.told:
+			return v.to(told{})
+		case <-v.ctx.Done():
+			return nil
+		}
+	}
+}
+
+// renewed says that the session was read again.
+type renewed struct {
+	changed bool
+	err     error
+}
+
+func (v *viewer) renew() tea.Cmd {
+	src, ctx := v.src, v.ctx
+	return func() tea.Msg {
+		changed, err := src.renew(ctx)
+		return v.to(renewed{changed, err})
+	}
+}
+
+// renewed shows what is new. A screen that was at the end stays there; any other shows the same as before.
+func (v *viewer) renewed(m renewed) tea.Cmd {
+	if m.err != nil {
+		if text := m.err.Error(); v.gone != text {
+			v.gone = text
+			return v.failed(m.err)
+		}
+		return nil
+	}
+	v.gone = ""
+	if v.toLeaf {
+		v.toLeaf, v.leaf, v.facts = false, nil, v.src.facts()
+		if v.mode != everything && v.mode != focused {
+			v.enterMode(everything)
+		}
+		v.tree.want = v.facts.leaf
+		return tea.Batch(v.load(job{kind: jobEnd}), v.outline())
+	}
+	if !m.changed {
+		return nil
+	}
+	follow := v.mode != changes && v.pane.atEnd() && (v.mode != model || v.at == "")
+	was := v.facts.leaf
+	v.facts = v.src.facts()
+	if v.leaf == nil && !follow && was != v.facts.leaf && was != "" {
+		v.leaf = &was // the session may go on in another branch
+	}
+	if v.leaf != nil {
+		leaf := v.src.through(*v.leaf)
+		if v.leaf = &leaf; leaf == v.facts.leaf {
+			v.leaf = nil
+		}
+	}
+	j := job{kind: jobStay, entry: v.here()}
+	if follow {
+		j = job{kind: jobEnd}
+	}
+	return tea.Batch(v.load(j), v.outline())
+}
+
+// related says that the other sessions are known.
+type related struct{ err error }
+
+func (v *viewer) relate() tea.Cmd {
+	if v.opt.Rows == nil {
+		return nil
+	}
+	src, ctx := v.src, v.ctx
+	return func() tea.Msg { return v.to(related{src.relate(ctx)}) }
+}
+
+func (v *viewer) related(m related) tea.Cmd {
+	if m.err != nil {
+		return v.failed(m.err)
+	}
+	v.facts = v.src.facts()
+	if v.mode == changes {
+		return nil
+	}
+	if len(v.pane.items) == 0 {
+		return v.load(v.job)
+	}
+	return v.load(job{kind: jobStay, entry: v.here()})
+}

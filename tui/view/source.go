@@ -1,0 +1,257 @@
+package view
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/transcript"
+	"github.com/treeline-dev/treeline/wire"
+)
+
+// source is the session that a screen shows. Commands read it in goroutines of their own; none of them changes the screen.
+type source struct {
+	store *treeline.Store // nil: the session is shown as it is
+	rows  func(context.Context) ([]treeline.Row, error)
+
+	// mu is held for reading while the tree is used, and for writing while it grows.
+	mu   sync.RWMutex
+	sess *treeline.Session
+	doc  *transcript.Document
+	kin  []treeline.Row // all sessions there are, for names of forks and sub-agents
+}
+
+func newSource(sess *treeline.Session, o Options) *source {
+	return &source{store: o.Store, rows: o.Rows, sess: sess, doc: transcript.New(sess, nil)}
+}
+
+func (s *source) close() error {
+	s.lock()
+	defer s.mu.Unlock()
+	return s.sess.Close()
+}
+
+// lock takes the lock for writing without making readers wait that come meanwhile: a long command must not stop the screen.
+func (s *source) lock() {
+	for !s.mu.TryLock() {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// facts are what the screen says about the session as a whole.
+type facts struct {
+	title, agent, cwd, path string
+	id                      session.ID
+	leaf                    session.EntryID
+	entries                 int
+	problems                []session.Problem
+	labels                  []labeled
+	isTask                  bool
+	relatives               []relative
+}
+
+// relative is a session that belongs to this one.
+type relative struct {
+	what string
+	row  treeline.Row
+}
+
+// labeled is an entry with a label.
+type labeled struct {
+	entry session.EntryID
+	name  string
+}
+
+func (s *source) facts() facts {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t, h := s.sess.Tree(), s.sess.Header()
+	title, _ := s.sess.Title() // a session without a readable title is shown without one
+	f := facts{
+		title: title, agent: s.sess.Dialect().Name(), cwd: h.CWD, path: s.sess.Path(), id: h.ID, leaf: t.LeafID(),
+		entries: s.doc.Skeleton().Entries(), problems: slices.Clone(t.Problems()), isTask: h.Task,
+	}
+	for id, name := range t.Labels() {
+		if _, ok := t.Lookup(id); ok {
+			f.labels = append(f.labels, labeled{id, name})
+		}
+	}
+	slices.SortFunc(f.labels, func(a, b labeled) int { return index(t, a.entry) - index(t, b.entry) })
+	f.relatives = s.relatives()
+	return f
+}
+
+// index is the place of an entry in the log, -1 for one that is not there.
+func index(t *session.Tree, id session.EntryID) int {
+	if e, ok := t.Lookup(id); ok {
+		return e.Index
+	}
+	return -1
+}
+
+// relatives are the session that this one comes from, its forks and its sub-agents.
+func (s *source) relatives() (list []relative) {
+	path, parents := s.sess.Path(), place.Parents(s.kin)
+	for i := range s.kin {
+		r := &s.kin[i]
+		if r.Err != nil {
+			continue
+		}
+		p := parents[i]
+		switch {
+		case r.Path == path && p >= 0 && r.IsTask():
+			list = append(list, relative{"began this one", s.kin[p]})
+		case r.Path == path && p >= 0:
+			list = append(list, relative{"this is a fork of it", s.kin[p]})
+		case p >= 0 && s.kin[p].Path == path && r.IsTask():
+			list = append(list, relative{"sub-agent", *r})
+		case p >= 0 && s.kin[p].Path == path:
+			list = append(list, relative{"fork", *r})
+		}
+	}
+	return list
+}
+
+// window is a stretch of the path, with what depends on the tree beside it.
+func (s *source) window(ctx context.Context, r transcript.Request) (*transcript.Window, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.doc.Window(ctx, r)
+}
+
+func (s *source) changes(ctx context.Context, leaf *session.EntryID) ([]transcript.FileChange, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.doc.Changes(ctx, leaf)
+}
+
+func (s *source) outline(r transcript.OutlineRequest) (*transcript.Outline, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.doc.Outline(r)
+}
+
+func (s *source) outlineRows(ctx context.Context, o *transcript.Outline, from, to int) (rows []transcript.OutlineRow, err error) {
+	s.use(o, func() { rows, err = o.Rows(ctx, from, to) })
+	return rows, err
+}
+
+// use calls f while the tree does not grow, unless it has grown since the outline was made: then a new one is on its way.
+func (s *source) use(o *transcript.Outline, f func()) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if o != nil && o.Document() == s.doc {
+		f()
+	}
+}
+
+// through gives the leaf with which a window shows an entry; the entry itself if it is not known.
+func (s *source) through(id session.EntryID) session.EntryID {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if leaf, err := s.doc.Skeleton().Through(id); err == nil {
+		return leaf
+	}
+	return id
+}
+
+// knows reports whether there is such an entry.
+func (s *source) knows(id session.EntryID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.sess.Tree().Lookup(id)
+	return ok
+}
+
+// leads reports whether an entry is on the way to a leaf.
+func (s *source) leads(id, leaf session.EntryID) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.doc.Skeleton().Leads(id, leaf)
+}
+
+// nearest gives the last item that does not come after an entry in the log; -1 for none.
+func (s *source) nearest(items []*item, id session.EntryID) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t := s.sess.Tree()
+	at, best := index(t, id), -1
+	for n, it := range items {
+		if it.id != "" && index(t, it.id) <= at {
+			best = n
+		}
+	}
+	return max(best, min(0, len(items)-1))
+}
+
+// renew reads what was written. It reports whether anything is different.
+func (s *source) renew(ctx context.Context) (bool, error) {
+	s.lock()
+	defer s.mu.Unlock()
+	change, err := s.sess.Renew(ctx)
+	switch {
+	case err == nil && change == logtree.Same:
+		return false, nil
+	case err == nil && change == logtree.Grown:
+	case s.store == nil:
+		return false, err
+	default: // it was replaced
+		sess, err := s.store.Open(ctx, s.sess.Path(), treeline.OpenOptions{})
+		if err != nil {
+			return false, err
+		}
+		_ = s.sess.Close() // it was only read
+		s.sess = sess
+	}
+	s.doc = transcript.New(s.sess, nil)
+	if s.kin != nil {
+		s.doc.SetChildren(s.kin)
+	}
+	return true, nil
+}
+
+// relate asks which sessions there are.
+func (s *source) relate(ctx context.Context) error {
+	if s.rows == nil {
+		return nil
+	}
+	rows, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
+	s.lock()
+	defer s.mu.Unlock()
+	s.kin = rows
+	s.doc.SetChildren(rows)
+	return nil
+}
+
+// prompt gives the next entry that a person typed, in a direction, from an entry on; "" for none. What the agent says in the name of
+// the user is passed over.
+func (s *source) prompt(ctx context.Context, o *transcript.Outline, from session.EntryID, step int, active bool) (session.EntryID, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if o.Document() != s.doc {
+		return from, nil
+	}
+	r := wire.NewReader(ctx, s.sess)
+	for row := o.NextPrompt(o.Find(from), step, active); row >= 0; row = o.NextPrompt(row, step, active) {
+		e, ok := s.sess.Tree().Lookup(o.ID(row))
+		if !ok {
+			break
+		}
+		v, err := r.Look(e)
+		if ctx.Err() != nil {
+			return "", err
+		}
+		if m, ok := v.Body.(session.Message); !ok || !m.Meta { // one that cannot be read is shown as such
+			return e.ID, nil
+		}
+	}
+	return "", nil
+}

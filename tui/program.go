@@ -62,7 +62,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return p, p.draw()
 	}
 	_, cmd := p.take(msg)
-	return p, tea.Batch(cmd, p.draw())
+	return p, p.guard(tea.Batch(cmd, p.draw())) // a batch of one is the command itself, which guarded does not see
 }
 
 // redraw is sent when a frame is due.

@@ -15,8 +15,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/internal/gen"
 )
@@ -33,6 +35,7 @@ func (a agent) converted(seed uint64) (list []scene) {
 	}{
 		{pi.Pi, gen.Session(options)}, {pi.Omp, log}, {pi.Omp18, append(append(slot, '\n'), log...)}, {wave.Wave, gen.Wave(log)}, {codelia.Codelia, gen.Run(log)},
 		{codelia.State, gen.State(log)}, {operator.Operator, gen.Operator(log)}, {claude.Claude, gen.Claude(log)}, {codex.Codex, gen.Codex(log)},
+		{gemini.Gemini, gen.Gemini(log)}, {qwen.Qwen, gen.Qwen(log)},
 	} {
 		if from.dialect == a.dialect {
 			continue

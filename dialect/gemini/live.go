@@ -118,11 +118,11 @@ func (dec *decoder) rewind(at int, id string) {
 // replace takes the messages of a $set as the conversation. The entry hangs on the last of them that is known, if they are
 // those that the model saw there. Otherwise it is a compaction, which hangs on what came before it.
 func (dec *decoder) replace(at int, messages []byte) {
-	if dec.continued {
-		dec.earlier = true
+	env := &dec.env
+	if dec.continued { // its texts are read all the same
+		dec.earlier, env.Kind = true, session.KindCompaction
 		return
 	}
-	env := &dec.env
 	var known, begun []live // that are sent
 	changed := false
 	dec.live, dec.answer.at = nil, -1

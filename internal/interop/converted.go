@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,17 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	if err != nil {
 		return c, err
 	}
-	defer src.Close()
+	defer func() { src.Close() }()
+	// Some agents find a session only in its working directory, which must exist.
+	if cwd := src.CWD(); d.bound && cwd != "" && cwd != d.workDir && src.Close() == nil {
+		err = os.WriteFile(source, bytes.ReplaceAll(log, []byte(`"`+cwd+`"`), []byte(`"`+d.workDir+`"`)), 0o600)
+		if err == nil {
+			src, err = store.Open(ctx, source, treeline.OpenOptions{Dialect: from})
+		}
+		if err != nil {
+			return c, err
+		}
+	}
 	c, err = store.ResumeCommand(ctx, src, treeline.ResumeOptions{In: d.dialect, Write: treeline.WriteOptions{Force: true}})
 	if errors.Is(err, dialect.ErrUnsupported) {
 		if said, failed := d.expectAt(ctx, src, src.Leaf()); failed == nil && len(said) == 0 {

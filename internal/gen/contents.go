@@ -2,6 +2,7 @@ package gen
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 )
@@ -13,7 +14,8 @@ func Gemini(log []byte) []byte {
 	var out bytes.Buffer
 	out.Grow(len(log) + len(log)/4)
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
-	line(`{"sessionId":%q,"projectHash":"95e2f8a7","startTime":%q,"lastUpdated":%q,"kind":"main"}`, list[0].ID, list[0].Timestamp, list[0].Timestamp)
+	line(`{"sessionId":%q,"projectHash":"%x","startTime":%q,"lastUpdated":%q,"kind":"main","directories":[%s]}`,
+		list[0].ID, sha256.Sum256([]byte(list[0].CWD)), list[0].Timestamp, list[0].Timestamp, quote(list[0].CWD))
 	var path, live []string // entries on the path, and messages of the conversation
 	for i := range list[1:] {
 		e := &list[1+i]

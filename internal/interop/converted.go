@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -98,7 +99,9 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	defer func() { src.Close() }()
 	// Some agents find a session only in its working directory, which must exist.
 	if cwd := src.CWD(); d.bound && cwd != "" && cwd != d.workDir && src.Close() == nil {
-		err = os.WriteFile(source, bytes.ReplaceAll(log, []byte(`"`+cwd+`"`), []byte(`"`+d.workDir+`"`)), 0o600)
+		log = bytes.ReplaceAll(log, []byte(`"`+cwd+`"`), []byte(`"`+d.workDir+`"`))
+		log = bytes.ReplaceAll(log, hashed(cwd), hashed(d.workDir))
+		err = os.WriteFile(source, log, 0o600)
 		if err == nil {
 			src, err = store.Open(ctx, source, treeline.OpenOptions{Dialect: from})
 		}
@@ -114,3 +117,6 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	}
 	return c, err
 }
+
+// hashed is the hash by which Gemini CLI knows a directory.
+func hashed(dir string) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256([]byte(dir))) }

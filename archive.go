@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -15,8 +16,12 @@ import (
 
 // What the index beside an archive answers, so that no list of all logs is made.
 
-// findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant.
+// findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant. It fails with
+// index.ErrNone if it turns out that there is none: the names of logs then tell more than reading all of them.
 func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, err error) {
+	if x, err := s.Index(ctx, true, RefreshOptions{}); err != nil || x == nil {
+		return Row{}, cmp.Or(err, index.ErrNone)
+	}
 	project := func() (string, error) { return s.ProjectHere(ctx, source) }
 	var rows []Row
 	if before, last := place.Last(ref); last {
@@ -166,4 +171,21 @@ func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool,
 		with[session.ID(list[i].Header.SessionID)] = true
 	}
 	return with, err
+}
+
+// pathsIn gives the paths of the sessions in a working directory, as the index knows them; nil if it may not know all.
+func (s *Store) pathsIn(ctx context.Context, cwd string) (map[string]bool, error) {
+	stale := false
+	opt := find.EachOptions{RefreshOptions: RefreshOptions{Problem: func(error) { stale = true }}}
+	paths := map[string]bool{}
+	err := s.Each(ctx, Filter{CWD: cwd}, opt, func(rows, _ []Row) error {
+		for i := range rows {
+			paths[rows[i].Path] = true
+		}
+		return nil
+	})
+	if stale || !s.Paged() {
+		return nil, err
+	}
+	return paths, err
 }

@@ -132,6 +132,11 @@ func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
 
 // LookAtSources says of each source what is in it.
 func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
+	if s.Paged() {
+		if list, err := s.find.Sources(ctx, RefreshOptions{}); !errors.Is(err, index.ErrNone) {
+			return list, err
+		}
+	}
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
 }
 
@@ -171,7 +176,9 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	_, last := place.Last(ref)
 	if s.Paged() && ref != "" {
 		row, err := s.findArchived(ctx, source, ref)
-		if last || !errors.Is(err, place.ErrNoSession) {
+		switch {
+		case errors.Is(err, index.ErrNone):
+		case last || !errors.Is(err, place.ErrNoSession):
 			return row, err
 		}
 		// A name may also be that of a file, or an id in another case.
@@ -195,6 +202,9 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 
 // Watch tells what any program writes to sessions, until ctx is cancelled or the loop over it ends.
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
+	if opt.CWD != "" && opt.Path == "" && opt.Here == nil && s.Paged() {
+		opt.Here = func(ctx context.Context) (map[string]bool, error) { return s.pathsIn(ctx, opt.CWD) }
+	}
 	return watch.Watch(ctx, s.Machine, opt)
 }
 

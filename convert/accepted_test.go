@@ -149,7 +149,7 @@ func TestConvertSendable(t *testing.T) {
 	}
 	check("wave", "talk", waveTalk, true)
 	check("codelia", "second", codeliaRun, false)
-	rounds := 24
+	rounds := 12
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 1200
 	}

@@ -16,7 +16,7 @@ func TestConvertLarge(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	w, folder := inMemory(t)
-	log := gen.Claude(gen.Session(gen.Options{Seed: 7, Bytes: 5_000_000, Branches: 3}))
+	log := gen.Claude(gen.Session(gen.Options{Seed: 7, Bytes: 3_000_000, Branches: 3}))
 	src, err := w.Open(t.Context(), w.Put("in/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", string(log)), store.OpenOptions{Dialect: w.Format("claude")})
 	w.Must(err)
 	defer src.Close()

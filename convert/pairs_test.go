@@ -17,11 +17,11 @@ import (
 )
 
 // agents are the dialects whose sessions are converted to each other, one for each program.
-var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini"}
+var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
-	rounds := 8
+	rounds := 4
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 1000
 	}
@@ -159,8 +159,8 @@ func own(w *world.World, s *store.Session) {
 func byRule(list []seen, from, to string) []seen {
 	for i := range list {
 		for k, form := range list[i].forms {
-			// Codex does not say that a call failed.
-			if from == "codex" || to == "codex" {
+			// Codex and Qwen Code do not say that a call failed.
+			if from == "codex" || to == "codex" || from == "qwen" || to == "qwen" {
 				form = strings.TrimSuffix(form, " (error)")
 			}
 			// A result of Operator's is a text.
@@ -170,13 +170,23 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
-	// Gemini CLI lets the model say that it was interrupted after results without an answer.
-	if n := len(list); n > 0 && list[n-1].forms[0] == "text "+interrupted {
-		list = list[:n-1]
+	// Qwen Code joins the texts of answers.
+	if from == "qwen" || to == "qwen" {
+		joined := list[:0:0]
+		for _, s := range list {
+			last := len(joined) - 1
+			if text, ok := strings.CutPrefix(s.forms[0], "text "); ok && last >= 0 && s.role == session.RoleAssistant &&
+				joined[last].role == session.RoleAssistant && strings.HasPrefix(joined[last].forms[0], "text ") {
+				joined[last].forms = []string{joined[last].forms[0] + text}
+				continue
+			}
+			joined = append(joined, s)
+		}
+		list = joined
 	}
-	// Claude Code answers a prompt without an answer itself.
-	if n := len(list); to == "claude" && n > 0 && list[n-1].role != session.RoleAssistant {
-		list = append(list, seen{role: session.RoleAssistant, forms: []string{"text No response requested."}})
+	// Claude Code answers a prompt without an answer itself, and Gemini CLI results.
+	if n := len(list); n > 0 && (list[n-1].forms[0] == "text "+interrupted || list[n-1].forms[0] == "text No response requested.") {
+		list = list[:n-1]
 	}
 	return list
 }

@@ -256,7 +256,7 @@ func inMemory(t *testing.T) (w *world.World, folder func() string) {
 // Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
 // report calls it dropped.
 func TestConvertRandom(t *testing.T) {
-	rounds := 60
+	rounds := 32
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 2400
 	}

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/gen"
-	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -13,7 +12,7 @@ func TestConvertSaysTheSame(t *testing.T) {
 	t.Parallel()
 	log := gen.Session(gen.Options{Seed: 5, Entries: 120, CompactEvery: 50, Branches: 2})
 	for name, text := range map[string][]byte{"pi": log, "operator": gen.Operator(log), "wave": gen.Wave(log), "codelia-state": gen.State(log)} {
-		w := world.New(t)
+		w, folder := inMemory(t)
 		path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", string(text))
 		src := w.View(path, store.OpenOptions{Dialect: w.Format(name)})
 		if n := len(seenAt(w, src, src.Leaf())); n < 10 {
@@ -23,7 +22,7 @@ func TestConvertSaysTheSame(t *testing.T) {
 			if to.Name() == name {
 				continue
 			}
-			if diff := convertedAt(w, path, src.Dialect(), to, new(src.Leaf()), t.TempDir()); diff != "" {
+			if diff := convertedAt(w, path, src.Dialect(), to, new(src.Leaf()), folder()); diff != "" {
 				t.Errorf("%s → %s: %.300s", name, to.Name(), diff)
 			}
 		}

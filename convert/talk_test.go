@@ -415,6 +415,48 @@ func (t *talk) gemini() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// qwen writes a line of telemetry before each answer, each result as a line, and names the session now and then.
+func (t *talk) qwen() string {
+	const id = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	var lines []string
+	last := make([]string, len(t.ops)) // the line that the next entry hangs on
+	line := func(parent, typ, more string) string {
+		uuid := fmt.Sprintf("00000000-0000-4000-8000-%012x", len(lines)+1)
+		if parent == "" {
+			parent = "null"
+		} else {
+			parent = `"` + parent + `"`
+		}
+		lines = append(lines, fmt.Sprintf(`{"uuid":"%s","parentUuid":%s,"sessionId":"%s","timestamp":"%s","type":"%s","cwd":"/work/pond","version":"0.24.4",%s}`, uuid, parent, id, stamp(len(lines)), typ, more))
+		return uuid
+	}
+	for i, o := range t.ops {
+		parent := ""
+		if o.parent >= 0 {
+			parent = last[o.parent]
+		}
+		switch o.kind {
+		case "user":
+			last[i] = line(parent, "user", `"provenance":"real_user","message":{"role":"user","parts":`+join(o.blocks(`{"text":%s}`, `{"inlineData":{"mimeType":"image/png","data":"`+dot+`"}}`))+`}`)
+		case "answer":
+			parent = line(parent, "system", `"subtype":"ui_telemetry","systemPayload":{"uiEvent":{"event.name":"x"}}`)
+			parts := append([]string{`{"text":"hm","thought":true}`}, o.blocks(`{"text":%s}`, "")...)
+			for _, c := range o.calls {
+				parts = append(parts, fmt.Sprintf(`{"functionCall":{"id":"%s","name":"%s","args":%s}}`, c.id, c.name, c.args))
+			}
+			last[i] = line(parent, "assistant", `"message":{"role":"model","parts":`+join(parts)+`},"model":"qwen3-coder-plus","usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":5,"totalTokenCount":8}`)
+		case "result":
+			last[i] = line(parent, "tool_result", `"message":{"role":"user","parts":[`+geminiResult(o)+`]},"toolCallResult":{"callId":"x"}`)
+		case "compaction":
+			last[i] = line(parent, "system", `"subtype":"chat_compression","systemPayload":{"info":{"originalTokenCount":9},"compressedHistory":[{"role":"user","parts":[{"text":`+o.texts[0]+`}]}]}`)
+		}
+		if t.IntN(6) == 0 {
+			line(last[i], "system", `"subtype":"custom_title","systemPayload":{"customTitle":"Pond"}`)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
 func geminiResult(o op) string {
 	member := "output"
 	if o.failed {
@@ -438,6 +480,8 @@ func (t *talk) write(agent string) string {
 		return t.codex()
 	case "gemini":
 		return t.gemini()
+	case "qwen":
+		return t.qwen()
 	}
 	return t.pi()
 }

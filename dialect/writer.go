@@ -111,6 +111,8 @@ type Habits struct {
 	ResultsInCalls bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
+	// ForgetsThinking: the model does not see again what it thought. PlainResults: it is not told that a tool failed.
+	ForgetsThinking, PlainResults bool
 	// SavedWhole: a session is what the model sees now and is rewritten with each save. What a compaction removes is gone,
 	// and the time of the header is that of the last save.
 	SavedWhole bool

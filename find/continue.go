@@ -191,7 +191,7 @@ func (t *tally) begin(known *index.Log, was index.Resume) (ok bool) {
 	s.Messages, s.Entries, s.Tokens, s.Cost = was.Messages, was.Before.Entries, was.Tokens, was.Cost
 	s.Has, s.Models = was.Has, slices.Clone(known.Summary.Models[:was.Models])
 	t.name, t.short, t.first = was.Name, was.Short, was.Prompt
-	t.spending.restore(&was)
+	t.spending.Restore(&was)
 	t.earlier = t.spending
 	return true
 }
@@ -218,7 +218,7 @@ func (t *tally) setResume(l *index.Log, earlier int) {
 	next.From, next.Head, next.Before = t.chunk, headHash(h), before
 	next.Name, next.Short = bounded(t.base.Name, titleMost), bounded(t.base.Short, titleMost)
 	next.Prompt = bounded(t.base.Prompt, promptMost)
-	t.earlier.keep(&next)
+	t.earlier.Keep(&next)
 	l.SetResume(next)
 }
 

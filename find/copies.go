@@ -183,7 +183,7 @@ func (f *Finder) copyIDs(ctx context.Context, b backend.Backend, c *twin) ([]cop
 			raw := r.Data[start : start+e.Span.Length]
 			if id := copier.CopyID(e, raw); id != "" {
 				ms, _ := codec.Time(raw).Millis()
-				list = append(list, copyID{hashOf(id), ms})
+				list = append(list, copyID{index.HashOf(id), ms})
 			}
 		}
 	}

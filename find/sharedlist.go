@@ -1,11 +1,13 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
@@ -331,4 +333,39 @@ func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd st
 		ids = append(ids, list[i].Facts.ID)
 	}
 	return ids, all, err
+}
+
+// Sources says of each source of an archive what is in it. The index counts.
+func (f *Finder) Sources(ctx context.Context, opt RefreshOptions) (list []place.SourceInfo, err error) {
+	if err := f.update(ctx, opt); err != nil {
+		f.alone(err)
+		return nil, err
+	}
+	for _, src := range f.m.Sources() {
+		info := place.SourceInfo{Source: src}
+		folder, ok := f.m.ArchivedFolder(src.Root.Sessions)
+		if !ok || src.Needs != "" || src.Err != nil {
+			list = append(list, info)
+			continue
+		}
+		counts := map[dialect.Dialect]int{}
+		for _, name := range f.family(src.Dialect) {
+			n, err := f.shared.Count(ctx, index.Selection{Sources: []string{folder}, Dialects: []string{name}, Sessions: true}, nil)
+			if err != nil {
+				return nil, err
+			}
+			d, err := f.m.Dialect(name)
+			if err != nil || n.Logs == 0 {
+				continue
+			}
+			counts[d], info.Dialects = n.Logs, append(info.Dialects, d)
+			info.Exists, info.Sessions, info.Bytes = true, info.Sessions+n.Logs, info.Bytes+n.Bytes
+			if at := time.Unix(0, n.Newest); at.After(info.Newest) {
+				info.Newest = at
+			}
+		}
+		slices.SortStableFunc(info.Dialects, func(a, b dialect.Dialect) int { return cmp.Compare(counts[b], counts[a]) })
+		list = append(list, info)
+	}
+	return list, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -156,7 +157,7 @@ func (f *Finder) shortenRuns(ctx context.Context, opt *RunOptions, runs []Run) e
 			ids = append(ids, id)
 		}
 	}
-	for i, short := range place.ShortIDs(ids)[:len(runs)] {
+	for i, short := range shortid.All(ids)[:len(runs)] {
 		if runs[i].Short = short; len(others) > similarMost {
 			runs[i].Short = ids[i] // too many others begin alike
 		}

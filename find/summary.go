@@ -39,7 +39,7 @@ type tally struct {
 	first       string // what the user said first
 	spells      []index.Spell
 	spender     session.Spender // nil if each answer tells its own usage, once
-	spending    spending
+	spending    index.Spending
 	copier      session.Copier // nil if forks name their source
 	forked      time.Time      // when the session was forked; zero if it was not
 	untimed     bool           // the ends of the log do not show when it was last used: its last entry is too long
@@ -50,7 +50,7 @@ type tally struct {
 	chunk int64        // where the chunk of the last entry begins, or -1
 	base  index.Resume // what was counted before that chunk
 	// earlier is what was spent before that chunk.
-	earlier spending
+	earlier index.Spending
 	// changed is the first spell that the chunk changed, and now the first that the record at hand did. What an answer used
 	// may be told after another model has answered.
 	changed, now int
@@ -102,7 +102,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 	if n := len(t.spells); n > 0 {
 		base.Spells, base.Last = n-1, t.spells[n-1]
 	}
-	var was spending
+	var was index.Spending
 	if t.spender != nil {
 		was = t.spending
 	}
@@ -162,7 +162,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	message := e.IsMessage()
 	if t.copier != nil && message && t.sum.First == 0 {
 		if id := t.copier.CopyID(e, raw); id != "" {
-			t.sum.First = hashOf(id)
+			t.sum.First = index.HashOf(id)
 		}
 	}
 	if t.spender != nil {

@@ -33,7 +33,7 @@ type Shared interface {
 	Select(ctx context.Context, s Selection) ([]Found, error)
 
 	// Count counts the logs that fit; Order and After do not matter. With a query, it also counts their chunks; without one it counts
-	// no further than Limit, if that is set.
+	// no further than Limit, if that is set, and if it is not, it also gives their size and newest time.
 	Count(ctx context.Context, s Selection, q *query.Query) (Counts, error)
 
 	// Search gives logs that may match, with the chunks that may, in the order OrderUsed. next is where to go on; nil means that
@@ -55,7 +55,9 @@ type Shared interface {
 // Counts are how many logs fit, how many chunks these have, and how many chunks may have each term of a query.
 type Counts struct {
 	Logs, Chunks int
-	With         []int
+	// Bytes is the size of the logs together, Newest the latest Facts.Touched; 0 if there are none.
+	Bytes, Newest int64
+	With          []int
 }
 
 // Driver opens the indexes beside the logs of one kind of archive.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -297,7 +298,7 @@ func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (stri
 	if len(exact) == 0 {
 		exact = begin
 	}
-	if len(exact) > 1 && len(ref) >= leastShort {
+	if len(exact) > 1 && len(ref) >= shortid.Least {
 		dir, err := project()
 		if err != nil {
 			return Row{}, err

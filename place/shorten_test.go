@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -31,7 +32,7 @@ func TestShortIDs(t *testing.T) {
 			some[i].ID = session.ID(id)
 		}
 		Shorten(rows)
-		short := ShortIDs(ids)
+		short := shortid.All(ids)
 		shared := ShortenSome(slices.Concat(some, some[:1]), ids)
 		for i, id := range ids {
 			n := min(8, len(id))

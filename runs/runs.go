@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -135,7 +136,7 @@ func shorten(rows []Row) {
 	for i := range rows {
 		ids[i] = rows[i].Header.RunID
 	}
-	for i, short := range place.ShortIDs(ids) {
+	for i, short := range shortid.All(ids) {
 		rows[i].Short = short
 	}
 }

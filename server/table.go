@@ -41,7 +41,7 @@ func table() []section {
 				eventMedia, allEvents),
 		}},
 		{"Runs", []operation{
-			get("/runs", "listRuns", "Lists the runs of all agents, newest first, page by page.", listRuns),
+			get("/runs", "listRuns", "Lists the runs of all agents, newest first, page by page. `total` is null where an archive has too many runs to count.", listRuns),
 			get("/runs/{run}", "getRun", "Gives the audit of a run: what it was, what it took, and what is wrong with it.", getRun),
 			get("/runs/{run}/records", "listRecords", "Gives the records of a run, page by page, byte for byte as recorded.", listRecords),
 		}},

@@ -264,7 +264,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	}
 	c := chain{s: s, editor: editor, moved: map[session.EntryID]session.EntryID{}, ids: map[session.EntryID]bool{}, new: n}
 	_, copies := s.dialect.(dialect.Stamper)
-	if !copies { // otherwise each record says what the header would
+	if !copies || !s.tree.Header().InEntry { // otherwise each record says what the header would
 		c.records = present(slot, header)
 	}
 	for i, e := range path.Entries() {

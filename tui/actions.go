@@ -15,8 +15,11 @@ import (
 
 // act does an action, and asks first where something is missing or would be lost.
 func (p *program) act(a look.Action, t look.Target) tea.Cmd {
-	if p.Command == nil || a == look.Browse && p.Browse == nil {
+	switch {
+	case p.Command == nil, a == look.Browse && p.Browse == nil:
 		return look.Send(look.Status{Text: "this is not possible here", Error: true})
+	case a == look.Delete && p.Archive:
+		return look.Send(look.Status{Text: "sessions of an archive are not removed here", Error: true})
 	}
 	switch a {
 	case look.Label:

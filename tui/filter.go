@@ -135,7 +135,7 @@ func (q *asked) store() treeline.Filter {
 }
 
 // command is the ls that lists the same.
-func (f *filter) command(store string) string {
+func (f *filter) command() string {
 	words := []string{"treeline ls --all"}
 	add := func(flag, value string) {
 		if value != "" {
@@ -169,7 +169,7 @@ func (f *filter) command(store string) string {
 	if by := place.Orders[f.order]; by != place.OrderWhen {
 		add("--sort", string(by))
 	}
-	return strings.Join(words, " ") + store
+	return strings.Join(words, " ")
 }
 
 // projectName is the last element of a working directory, of any system.

@@ -10,15 +10,16 @@ import (
 
 // keyList is the list of all actions. Typing narrows it, enter runs one, and each has the command that does the same.
 type keyList struct {
-	all   []look.Key
-	shown []look.Key
-	line  input
+	archive bool // commands need --store
+	all     []look.Key
+	shown   []look.Key
+	line    input
 	window
 	first, x int
 }
 
 func newKeyList(p *program) *keyList {
-	l := &keyList{}
+	l := &keyList{archive: p.Archive}
 	for _, k := range p.keys() {
 		if k.Help != "" {
 			l.all = append(l.all, k)
@@ -117,7 +118,9 @@ func (l *keyList) draw(p *look.Palette, width, height int) []string {
 	if l.n() > 0 {
 		same = "no command does the same"
 		if c := command(l.shown[l.at]); c != "" {
-			same = "$ " + c
+			if same = "$ " + c; l.archive {
+				same += " --store URL"
+			}
 		}
 	}
 	return append(lines, p.Faint.Render(look.Rule(width)), " "+p.Faint.Render(look.Line(same, width-2)))

@@ -17,7 +17,7 @@ import (
 
 // Keys implements look.Screen.
 func (s *sessions) Keys() []look.Key {
-	ls := func() string { return s.filter.command("") }
+	ls := s.filter.command
 	enter, help := "open", "open the session"
 	if s.Pick && !s.Entries {
 		enter, help = "pick", "print the session and end"

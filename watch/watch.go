@@ -73,6 +73,9 @@ type Options struct {
 	Path string
 	// CWD, if set, keeps the sessions of that working directory, as place.ListOptions does.
 	CWD string
+	// Here, if set, gives the paths of the sessions of CWD, as they are when it is called. Without it, or if it gives nil, the ends
+	// of all logs are read at the start.
+	Here func(ctx context.Context) (map[string]bool, error)
 	// Dialect, if set, reads every log.
 	Dialect dialect.Dialect
 	// Last is how many of the entries that exist already are told first: the last ones of all sessions together, ordered

@@ -194,15 +194,30 @@ func (w *watcher) baselines(ctx context.Context) (problems []error, err error) {
 			return nil, logtree.Named(w.opt.Path, backend.ErrNotExist)
 		}
 		src.empty = len(src.logs) == 0
-		w.elsewhere(ctx, src)
+		if err := w.elsewhere(ctx, src); err != nil {
+			return nil, err
+		}
 	}
 	return problems, nil
 }
 
 // elsewhere marks the logs of other working directories than the one that is wanted. Only their ends are read.
-func (w *watcher) elsewhere(ctx context.Context, src *source) {
+func (w *watcher) elsewhere(ctx context.Context, src *source) error {
 	if w.opt.CWD == "" || src.only != "" {
-		return
+		return nil
+	}
+	if w.opt.Here != nil && w.opt.Dialect == nil {
+		// After the logs were listed: it knows all of them.
+		here, err := w.opt.Here(ctx)
+		if err != nil {
+			return err
+		}
+		for _, f := range src.logs {
+			f.elsewhere = !here[f.Path]
+		}
+		if here != nil {
+			return nil
+		}
 	}
 	rows := make([]place.Row, 0, len(src.logs))
 	for _, f := range src.logs {
@@ -219,6 +234,7 @@ func (w *watcher) elsewhere(ctx context.Context, src *source) {
 	for _, r := range w.m.InDir(w.opt.CWD, rows) {
 		src.logs[names[r.Path]].elsewhere = false
 	}
+	return nil
 }
 
 // addLog begins to follow a log. Without a base all that it holds is new.

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -220,7 +221,7 @@ func shorten(shown, others []place.Row) {
 			ids = append(ids, string(others[i].ID))
 		}
 	}
-	for i, short := range place.ShortIDs(ids)[:len(shown)] {
+	for i, short := range shortid.All(ids)[:len(shown)] {
 		shown[i].Short = short
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -302,8 +303,9 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 	sessions, agents := 0, []string{}
 	for _, src := range sources {
 		if src.Sessions > 0 {
-			sessions += src.Sessions
-			agents = append(agents, src.Dialect.Name())
+			if sessions += src.Sessions; !slices.Contains(agents, src.Dialect.Name()) {
+				agents = append(agents, src.Dialect.Name())
+			}
 		}
 	}
 	what := wire.Count(sessions, "session", "sessions")

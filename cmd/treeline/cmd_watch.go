@@ -93,6 +93,11 @@ func (w *watchFlags) watched(ctx context.Context, a *app, s *treeline.Store) (st
 	if err != nil || !project {
 		return dir, err
 	}
+	if s.Paged() {
+		dir, err := s.ProjectHere(ctx, "")
+		a.noteProject(s, dir)
+		return dir, err
+	}
 	rows, err := s.List(ctx, place.ListOptions{})
 	if err != nil {
 		return "", err

@@ -12,6 +12,7 @@ import (
 
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
 // window is a real terminal: a window of tmux.
@@ -158,6 +159,26 @@ func TestTerminalSignals(t *testing.T) {
 			t.Errorf("%v: %v", signal, err)
 		}
 	}
+}
+
+// TestTerminalOnArchive: the sessions of an archive are listed, opened and labelled where they are.
+func TestTerminalOnArchive(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).Database(t, "terminal")
+	w := demoWindow(t, "treeline push '"+url+"' >/dev/null 2>&1; treeline --store '"+url+"'; echo ended with $?")
+	w.shows("sessions · ", "Prices are off by a cent")
+	w.press("/")
+	w.types("off by a cent")
+	w.shows("1 session ·")
+	w.press("Enter")
+	w.shows("─ tree ─", "118 of 3,412 stored invoices")
+	w.press("l")
+	w.shows("Label of the entry")
+	w.types("seen")
+	w.press("Enter")
+	w.shows("⚑ seen")
+	w.press("q", "q")
+	w.shows("ended with 0")
 }
 
 // TestPickWithoutTerminal: it says so, and what to use instead.

@@ -23,8 +23,9 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			yield(session.ContextMessage{}, err)
 			return
 		}
-		for _, t := range turns {
-			if !yield(session.ContextMessage{Entry: t.Entry, JSON: t.JSON()}, nil) {
+		for i, t := range turns {
+			made := i == len(turns)-1 && t.Entry.ID == "" // the answer to a prompt that has none
+			if !yield(session.ContextMessage{Entry: t.Entry, JSON: t.JSON(), Made: made}, nil) {
 				return
 			}
 		}

@@ -19,7 +19,7 @@ var (
 
 // Habits: a linear log without labels.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, RenameByEntry: true, KeepsByRepeating: true}
+	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, RenameByEntry: true, KeepsByRepeating: true, ForgetsThinking: true}
 }
 
 // CheckID says why an id is not valid in the name of a file.

@@ -259,6 +259,12 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	switch string(env.Type) {
 	case typeUser:
 		env.Kind, env.Role = session.KindMessage, session.RoleUser
+		switch string(rawjson.Inside(f.subtype)) {
+		case subBranch:
+			env.Kind, env.Role = session.KindBranchSummary, session.RoleNone
+		case subMessage:
+			env.Kind, env.Role = session.KindCustomMessage, session.RoleNone
+		}
 	case typeAssistant:
 		env.Kind, env.Role, env.Message = session.KindMessage, session.RoleAssistant, env.ID
 	case typeResult:

@@ -39,6 +39,12 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindCompaction:
 		return session.Compaction{Summary: summaryOf(payload), TokensJSON: rawjson.Get(rawjson.Get(payload, "info"), "originalTokenCount"),
 			TokensBefore: int(dialect.Integer(rawjson.Get(rawjson.Get(payload, "info"), "originalTokenCount"))), Details: payload, ReplacesAll: true}, nil
+	case session.KindBranchSummary:
+		return session.BranchSummary{From: session.EntryID(rawjson.Str(payload, "from")), Details: rawjson.Get(payload, "details"),
+			Summary: dialect.TextOf(contents.AppendParts(nil, rawjson.Get(rawjson.Get(raw, "message"), "parts"), nil))}, nil
+	case session.KindCustomMessage:
+		return session.CustomMessage{Type: rawjson.Str(payload, "type"), Content: rawjson.Get(rawjson.Get(raw, "message"), "parts"),
+			Display: string(rawjson.Get(payload, "display")) == "true", Details: rawjson.Get(payload, "details"), Attribution: rawjson.Str(payload, "attribution")}, nil
 	case session.KindSessionInfo:
 		return session.SessionInfo{Name: rawjson.Str(payload, "customTitle")}, nil
 	case session.KindCustom:
@@ -155,7 +161,7 @@ func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 // entryParts adds the parts of an entry. Texts are decoded by s.
 func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Skim) []session.Part {
 	switch e.Kind {
-	case session.KindMessage:
+	case session.KindMessage, session.KindBranchSummary, session.KindCustomMessage:
 		var v [1][]byte
 		rawjson.PickIn(raw, "message", partsKeys, v[:])
 		if !rawjson.IsArray(v[0]) {

@@ -69,8 +69,11 @@ const (
 	subCommand     = "slash_command"
 	subRealtime    = "realtime_message"
 	subRewind      = "rewind"
-	subHeader      = "treeline_session" // ours: the program knows nothing of it
-	subCustom      = "treeline_custom"
+	// Ours: the program knows nothing of them.
+	subHeader  = "treeline_session"
+	subCustom  = "treeline_custom"
+	subBranch  = "treeline_branch_summary"
+	subMessage = "treeline_message"
 )
 
 // Name is the name that people use.

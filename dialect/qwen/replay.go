@@ -49,8 +49,12 @@ func (d *reader) history(p session.Path) (history []turn, err error) {
 	var prompt *turn // the last message, if it is a prompt that nothing followed
 	for k := d.begin(p); k < p.Len(); k++ {
 		e := p.At(k)
-		if e.Kind != session.KindMessage && e.Kind != session.KindCompaction && e.Type != subCommand {
-			continue
+		switch e.Kind {
+		case session.KindMessage, session.KindCompaction, session.KindBranchSummary, session.KindCustomMessage:
+		default:
+			if e.Type != subCommand {
+				continue
+			}
 		}
 		raw, err := p.Record(e)
 		if err != nil {
@@ -156,7 +160,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		sent[m.entry.Index] = true
 	}
 	for _, t := range history {
-		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) {
+		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) && !isTimeout(t) {
 			unseen(t.entry, "the model does not see the answer: one beside it has an empty part, and Qwen Code drops all of them")
 		}
 	}

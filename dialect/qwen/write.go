@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -28,7 +29,7 @@ const programVersion = "0.24.4"
 // Habits: a tree in which a system line names the session, and another one the leaf.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
-		Defer: dialect.DeferMessage, Branches: true, RenameByEntry: true, ForkByID: true, ListsByCWD: true, KeepsByRepeating: true, LeafType: subRewind,
+		Defer: dialect.DeferMessage, Branches: true, RenameByEntry: true, ForkByID: true, ListsByCWD: true, KeepsByRepeating: true, PlainResults: true, LeafType: subRewind,
 	}
 }
 
@@ -205,6 +206,22 @@ func recordOf(n dialect.NewEntry) ([]byte, error) {
 		return system(n, subTitle, payload.End()), nil
 	case session.Compaction:
 		return compaction(n, b)
+	case session.BranchSummary:
+		var payload dialect.Object
+		payload.Str("from", string(b.From))
+		if err := payload.Raw("details", b.Details); err != nil {
+			return nil, err
+		}
+		return inserted(n, subBranch, dialect.Array([][]byte{contents.Text(b.Summary)}), payload.End())
+	case session.CustomMessage:
+		var payload dialect.Object
+		payload.Str("type", b.Type)
+		payload.Add("display", strconv.AppendBool(nil, b.Display))
+		payload.Optional("attribution", b.Attribution)
+		if err := payload.Raw("details", b.Details); err != nil {
+			return nil, err
+		}
+		return inserted(n, subMessage, b.Content, payload.End())
 	case session.Custom:
 		return custom(n, b)
 	case session.Opaque:
@@ -226,6 +243,18 @@ func system(n dialect.NewEntry, subtype string, payload []byte) []byte {
 		w.Add("systemPayload", payload)
 	}
 	return w.End()
+}
+
+// inserted is a line of the user's that an extension wrote. The program sends it, whatever its subtype is.
+func inserted(n dialect.NewEntry, subtype string, content, payload []byte) ([]byte, error) {
+	if !rawjson.Valid(content) {
+		return nil, errors.New("the content is not JSON")
+	}
+	w := line(string(n.ID), string(n.Parent), n.Header, n.Time, typeUser, typeSystem)
+	w.Str("subtype", subtype)
+	w.Add("message", contents.Make(contents.User, contents.List(rawjson.Compact(content))))
+	w.Add("systemPayload", payload)
+	return w.End(), nil
 }
 
 // messageRecord gives the line of a content. What an answer used and its model stand beside it.

@@ -11,7 +11,7 @@ import (
 
 const (
 	// Segments with how many chunks newer ones have.
-	sqlAges = `select *, sum(chunks) over (order by last desc, segment) - chunks as newer from treeline_index.segment`
+	sqlAges = `select segment, first, last, bits, chunks, sum(chunks) over (order by last desc, segment) - chunks as newer from treeline_index.segment`
 
 	// The rows that have some keys. The limit has each of them looked up: no plan reads all rows.
 	sqlPostings = `select k.n, s.first, s.bits, p.bucket, p.data

@@ -8,11 +8,12 @@ import (
 )
 
 // A search looks a key up in every segment. So segments of about the same size are merged when there are mergeAt of them, until they are
-// large. What was put once is then written again at most four times.
+// large. What was put once is then written again about five times, and less often if much is put at once.
 const (
 	mergeAt = 8
-	// large is how many chunks a segment has that is not merged any more.
-	large = 4096
+	// large is how many chunks a segment has that is not merged any more. To merge eight that are almost as large takes some seconds, once in
+	// so many chunks.
+	large = 1 << 14
 	// mergeRows is about how many rows are merged at a time.
 	mergeRows = 2048
 	// mergeLock is the advisory lock of programs that merge: "merge" in ASCII.
@@ -26,10 +27,10 @@ const (
 	sqlLive = `select c.id from treeline_index.segment s cross join unnest(s.ids) as i(id) join treeline_index.chunk c on c.id = i.id
 		where s.segment = any($1) order by c.id`
 
-	// Rows in the order of keys: those of one part, which has all keys that begin with some bits.
+	// The rows of one part, which has all keys that begin with some bits.
 	sqlPart = `select s.first, s.bits, p.bucket, p.data from treeline_index.segment s join treeline_index.posting p on p.segment = s.segment
 			and p.bucket >= $3::integer << (s.bits - $2::integer) and p.bucket < ($3::integer + 1) << (s.bits - $2::integer)
-		where s.segment = any($1) order by s.segment, p.bucket`
+		where s.segment = any($1) order by s.first`
 
 	sqlDrop = `with gone as (delete from treeline_index.segment where segment = any($1)) delete from treeline_index.posting where segment = any($1)`
 )

@@ -4,9 +4,13 @@
 // # Tables
 //
 // They are in the schema treeline_index, which the first update makes, and which can be dropped. A row of log has all that is known
-// of one log, encoded, and beside it the columns that lists filter and sort by, with an index for each order. A row of chunk is
-// about 64 KB of a log: where it is, the keys of its words, phrases and trigrams, in a GIN index.
-// No text of a session is in it but what lists show.
+// of one log, encoded, and beside it the columns that lists filter and sort by, with an index for each order. A row of chunk says where
+// about 64 KB of a log are. No text of a session is in the tables but what lists show.
+//
+// The keys of the words, phrases and trigrams of chunks are inverted: rows of posting have keys, each with the ids of the chunks that have it
+// (posting.go). What one transaction puts is a segment of such rows, which are never changed. Segments of about the same size are merged
+// into one (merge.go), so a search looks each key up in few of them (lookup.go). A chunk that is put again gets another id; the old
+// one stays in its segment until that is merged, and leads to nothing.
 //
 // # Changes
 //
@@ -18,7 +22,8 @@
 // # Several programs
 //
 // A log is put by a transaction that locks its row and compares what the row says with what the program knew when it began to read
-// the log. If they differ, another program was faster, and nothing is put.
+// the log. If they differ, another program was faster, and nothing is put. One program at a time merges. A search is a transaction that
+// sees one state of all tables.
 //
 // A program that may not write to the database reads the index as it is.
 package postgres

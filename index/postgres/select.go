@@ -206,10 +206,11 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 		var s statement
 		s.selects(&sel)
 		if q == nil {
-			sql := "select 1 from treeline_index.log l" + s.clause()
-			if sel.Limit > 0 {
-				sql += " limit " + s.arg(sel.Limit)
+			if sel.Limit <= 0 {
+				sums := "select count(*), coalesce(sum(l.size), 0)::bigint, coalesce(max(l.touched), 0) from treeline_index.log l"
+				return p.QueryRow(ctx, sums+s.clause(), s.args...).Scan(&n.Logs, &n.Bytes, &n.Newest)
 			}
+			sql := "select 1 from treeline_index.log l" + s.clause() + " limit " + s.arg(sel.Limit)
 			return p.QueryRow(ctx, "select count(*) from ("+sql+") as fit", s.args...).Scan(&n.Logs)
 		}
 		return p.Snapshot(ctx, func(tx *pgdb.Tx) error {

@@ -32,16 +32,23 @@ type stores struct {
 
 // opened gives the stores of an archive, as seen in a working directory.
 func (a *archive) opened(cwd string) stores {
-	open := func(root string, drivers []backend.Driver, indexes []index.Driver) *treeline.Store {
-		s, err := treeline.New(treeline.Options{Home: a.TempDir(), WorkDir: cwd, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
-			Backends: drivers, Indexes: indexes, Roots: []string{root}, ReadOnly: true, Clock: a.clock})
-		a.must(err)
-		a.Cleanup(func() { s.Close() })
-		return s
-	}
 	b := newBox(a.T, a.url, indexes())
 	direct := []backend.Driver{store.Driver(store.Options{})}
-	return stores{open(a.url, direct, nil), open(a.url, direct, indexes()), open(b.URL, b.drivers, remote.Drivers(b.drivers)), b}
+	return stores{a.store(cwd, a.url, direct, nil), a.store(cwd, a.url, direct, indexes()), a.client(b, cwd), b}
+}
+
+// store opens an archive for reading.
+func (a *archive) store(cwd, root string, drivers []backend.Driver, indexes []index.Driver) *treeline.Store {
+	s, err := treeline.New(treeline.Options{Home: a.TempDir(), WorkDir: cwd, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
+		Backends: drivers, Indexes: indexes, Roots: []string{root}, ReadOnly: true, Clock: a.clock})
+	a.must(err)
+	a.Cleanup(func() { s.Close() })
+	return s
+}
+
+// client opens the archive of a server.
+func (a *archive) client(b *box, cwd string) *treeline.Store {
+	return a.store(cwd, b.URL, b.drivers, remote.Drivers(b.drivers))
 }
 
 // name is the name of a log in the archive.
@@ -99,6 +106,13 @@ func TestNamed(t *testing.T) {
 				t.Errorf("%s: %d lists of logs and %d pages", ref, lists, pages)
 			}
 		}
+	}
+	// A server without an index lists the names of logs, and reads those that may be meant.
+	plain := newBox(t, a.url, nil)
+	other := a.client(plain, gen.MachineCWD)
+	row, err := other.Find(t.Context(), string(rows[0].ID))
+	if n := plain.count("/logs/content"); err != nil || row.ID != rows[0].ID || n > 20 {
+		t.Errorf("without an index: %s after %d reads, %v", row.ID, n, err)
 	}
 	if _, err := s.paged.Find(t.Context(), "@last~1"); err != nil || found < 50 {
 		t.Errorf("only %d names were found, %v", found, err)
@@ -221,6 +235,69 @@ func TestRuns(t *testing.T) {
 		}
 		if _, err := other.RunPage(t.Context(), treeline.RunPageOptions{After: "no"}); !errors.Is(err, find.ErrCursor) {
 			t.Errorf("a wrong cursor: %v", err)
+		}
+	}
+}
+
+// What is in the sources of an archive is counted by the index, and no log is read for it.
+func TestSources(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "sources")
+	a.everything(7)
+	s := a.opened("/")
+	want, err := s.whole.LookAtSources(t.Context())
+	a.must(err)
+	for _, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		got, err := other.LookAtSources(t.Context())
+		a.must(err)
+		list := func(s *treeline.Store, infos []place.SourceInfo) (list []string) {
+			for _, i := range infos {
+				line := fmt.Sprint(name(s, i.Root.Sessions), " ", i.Exists, i.Sessions, i.Bytes)
+				for _, d := range i.Dialects {
+					line += " " + d.Name()
+				}
+				list = append(list, line)
+			}
+			return list
+		}
+		if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" || len(got) < 4 {
+			t.Errorf("sources (-all logs read +index):\n%s", diff)
+		}
+		if n := s.box.count("/logs/content"); n != 0 {
+			t.Errorf("%d reads of logs", n)
+		}
+	}
+}
+
+// A watch of one directory asks the index which sessions are there, and hears of those that are written.
+func TestWatchHere(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "watchhere")
+	for i := range 30 {
+		text := fmt.Sprintf(`{"type":"session","version":3,"id":"vault-%d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/vault"}`+"\n", i)
+		_, err := a.b.(backend.Mirror).Overwrite(t.Context(), backend.Log{Name: fmt.Sprintf("two-00000002/omp/-v/%d.jsonl", i)}, "", strings.NewReader(text))
+		a.must(err)
+	}
+	a.create("bedding", "tomato") // in /work/garden
+	s := a.opened("/work/garden")
+	for i, other := range []*treeline.Store{s.paged, s.client} {
+		s.box.count("/logs/content")
+		told := false
+		for c, err := range other.Watch(t.Context(), treeline.WatchOptions{CWD: "/work/garden"}) {
+			a.must(err)
+			switch c.Kind {
+			case treeline.ChangeStart:
+				if n := s.box.count("/logs/content"); c.Sessions != 1+i || n > 10 {
+					t.Errorf("%d sessions are watched, after %d reads", c.Sessions, n)
+				}
+				a.create(fmt.Sprint("later", i), "pond")
+			case treeline.ChangeEntry:
+				told = true
+			}
+			if told {
+				break
+			}
 		}
 	}
 }

@@ -221,10 +221,10 @@ func (x *Index) Count(ctx context.Context, sel index.Selection, q *query.Query) 
 	if q != nil {
 		terms = q.Terms()
 	}
-	if n.Logs < 0 || n.Chunks < 0 || len(n.With) != terms {
+	if n.Logs < 0 || n.Chunks < 0 || n.Bytes < 0 || len(n.With) != terms {
 		return index.Counts{}, wrong("/count", errors.New("the counts cannot be"))
 	}
-	return index.Counts{Logs: n.Logs, Chunks: n.Chunks, With: n.With}, nil
+	return index.Counts{Logs: n.Logs, Chunks: n.Chunks, Bytes: n.Bytes, Newest: n.Newest, With: n.With}, nil
 }
 
 // IDs implements index.Shared.

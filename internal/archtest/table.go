@@ -39,6 +39,8 @@ var importTable = []row{
 	{packages: "internal/rawjson internal/jsonl internal/durable", modules: "golang.org/x/sys",
 		why: "bytes, lines and files are the lowest layer: they use the standard library alone (and x/sys for the " +
 			"processor and the kernel)"},
+	{packages: "internal/shortid", pure: true,
+		why: "lists of sessions and of runs shorten ids alike"},
 	{packages: "internal/sorting", pure: true,
 		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
@@ -121,7 +123,7 @@ var importTable = []row{
 	// One log, and where logs are.
 	{packages: "logtree", may: "session run dialect backend blob internal/rawjson",
 		why: "reading one log needs a backend and a dialect and nothing else; everything above reads through it"},
-	{packages: "place", may: "session dialect backend blob index logtree internal/worktree",
+	{packages: "place", may: "session dialect backend blob index logtree internal/worktree internal/shortid",
 		why: "where sessions are is asked by everything that works on them, so it knows no session that is open, no run " +
 			"and no search"},
 	{packages: "folders", may: "backend place",
@@ -138,7 +140,7 @@ var importTable = []row{
 		why: "which texts are searched is decided once, from decoded records alone"},
 	{packages: "find/snapshot", may: "backend",
 		why: "it is a backend of one log, whatever is in it"},
-	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson",
+	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},
@@ -146,7 +148,7 @@ var importTable = []row{
 		why: "following what other programs write only reads"},
 	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson internal/spill",
 		why: "a conversion makes records; how a session is written is the store's business"},
-	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson",
+	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson internal/shortid",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},
 	{packages: "repair", may: "session dialect backend blob logtree place internal/rawjson internal/redact",
 		why: "a repair replaces a log that no session has open"},
@@ -210,7 +212,7 @@ var importTable = []row{
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
 		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
-	{packages: "tui/view", may: ". session logtree place transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
+	{packages: "tui/view", may: ". session logtree place find transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
 		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
 		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
 	{packages: "tui", may: ". session convert index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
@@ -220,7 +222,7 @@ var importTable = []row{
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
 		may: ". session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
-			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo",
+			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/shortid internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},
 	// Tools of the repository.

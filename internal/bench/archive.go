@@ -210,8 +210,8 @@ func loadSummaries(ctx context.Context, x *shared.Index, from, to int) {
 		l.Summary.Models = []string{"m"}
 		quarter := index.QuarterOf(time.Unix(0, at))
 		l.Summary.Spells = index.EncodeSpells([]index.Spell{
-			{Quarter: quarter, Messages: 20, Answers: 10, Tokens: index.Tokens{Input: 2000, Output: 900, Total: 2900}, Cost: l.Summary.Cost},
-			{Quarter: quarter + 1, Messages: 8, Answers: 4, Tokens: index.Tokens{Input: 900, Output: 500, Total: 1400}},
+			{Quarter: quarter - 1, Messages: 20, Answers: 10, Tokens: index.Tokens{Input: 2000, Output: 900, Total: 2900}, Cost: l.Summary.Cost},
+			{Quarter: quarter, Messages: 8, Answers: 4, Tokens: index.Tokens{Input: 900, Output: 500, Total: 1400}},
 		})
 		l.Facts = &index.Facts{ID: fmt.Sprintf("%016x", n*7919), CWD: l.Summary.CWD, Title: l.Summary.Title, When: at, Used: at, Made: at, Touched: at}
 		l.Chunks = []index.Chunk{{To: 1000, Flags: 0x50, Words: words}}

@@ -4,14 +4,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
 )
@@ -21,7 +25,14 @@ type agent struct {
 	program program
 	dialect dialect.Dialect
 	binary  string // pattern of its path below node_modules
-	api     fakeapi.API
+	// node is the pattern of the node that runs the binary, which is a script; "node" is the one that is installed here, and ""
+	// is none.
+	node string
+	api  fakeapi.API
+	// joins: the agent joins messages of one role, so that it does not count where one ends.
+	joins bool
+	// bound: it finds a session only in its working directory.
+	bound bool
 	// project reduces the body of a request to what is compared.
 	project func(body []byte) ([]string, error)
 	// random makes a session.
@@ -107,7 +118,63 @@ var agents = []agent{
 			"fixture-claude-blocks.jsonl": "its picture has only its first bytes; Codex decodes pictures, this library looks at how they begin",
 		},
 	},
+	{
+		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0"}},
+		dialect: gemini.Gemini, binary: "@google/gemini-cli/bundle/gemini.js", node: "node",
+		api: fakeapi.Contents, joins: true, bound: true, project: projectContents, random: draft.Gemini,
+		place: func(_, id string) string {
+			return filepath.Join(".gemini", "tmp", "project", "chats", "session-2026-05-01T10-00-"+id[:8]+".jsonl")
+		},
+		settings: geminiSettings,
+		env: func(url string) []string {
+			return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false"}
+		},
+		resume: []string{"gemini", "--resume"},
+		begin:  func(prompt string) []string { return []string{"-m", "gemini-2.5-flash", "-p", prompt} },
+		headless: func(command []string, prompt string) []string {
+			return append(command[1:len(command):len(command)], "-m", "gemini-2.5-flash", "-p", prompt)
+		},
+		traces: []string{".gemini/tmp", ".gemini/projects.json", ".gemini/history"},
+	},
+	{
+		program: program{name: "qwen-code-0.24.4", packages: []string{"@qwen-code/qwen-code@0.24.4", nodePackage + "@22.23.3"}},
+		dialect: qwen.Qwen, binary: "@qwen-code/qwen-code/cli-entry.js", node: nodePackage + "/bin/node",
+		api: fakeapi.Chat, joins: true, bound: true, project: projectChat, random: draft.Qwen,
+		place: func(workDir, id string) string {
+			return filepath.Join(".qwen", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), "chats", id+".jsonl")
+		},
+		settings: qwenSettings,
+		env: func(url string) []string {
+			return []string{"OPENAI_API_KEY=dummy", "OPENAI_BASE_URL=" + url + "/v1", "OPENAI_MODEL=gpt-4o"}
+		},
+		resume: []string{"qwen", "--resume"},
+		begin:  func(prompt string) []string { return []string{"--bare", "-p", prompt} },
+		headless: func(command []string, prompt string) []string {
+			return append(command[1:len(command):len(command)], "--bare", "-p", prompt)
+		},
+		traces: []string{".qwen/projects", ".qwen/usage_record.jsonl", ".qwen/tmp"},
+	},
 	openCode,
+}
+
+// nodePackage is the package with the node of a machine: Qwen Code needs a newer one than many machines have.
+var nodePackage = "node-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+
+// geminiSettings says how the program proves who it is: with the dummy key of its environment.
+func geminiSettings(home, _, _ string) error {
+	return writeSettings(filepath.Join(home, ".gemini"), `{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false}}`)
+}
+
+// qwenSettings names OpenAI's API, where the stand-in is.
+func qwenSettings(home, _, _ string) error {
+	return writeSettings(filepath.Join(home, ".qwen"), `{"security":{"auth":{"selectedType":"openai"}},"general":{"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false}}`)
+}
+
+func writeSettings(dir, text string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600)
 }
 
 // notAlphanumeric is what Claude Code replaces in the path of a working directory.
@@ -154,5 +221,30 @@ func (a agent) find(opt options) (string, error) {
 	if err != nil || len(found) == 0 {
 		return "", fmt.Errorf("npm has no %s for this machine", a.program.name)
 	}
-	return found[0], nil
+	if a.node == "" {
+		return found[0], nil
+	}
+	return a.wrap(dir, found[0])
+}
+
+// wrap writes a script that runs the program with its node.
+func (a agent) wrap(dir, program string) (string, error) {
+	node, err := exec.LookPath(a.node)
+	if a.node != "node" {
+		node, err = filepath.Abs(filepath.Join(dir, "node_modules", filepath.FromSlash(a.node)))
+	}
+	if err == nil {
+		_, err = os.Stat(node)
+	}
+	if err != nil {
+		return "", fmt.Errorf("there is no node for %s: %w", a.program.name, err)
+	}
+	if program, err = filepath.Abs(program); err != nil {
+		return "", err
+	}
+	script, err := filepath.Abs(filepath.Join(dir, "treeline-run.sh"))
+	if err != nil {
+		return "", err
+	}
+	return script, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec '%s' '%s' \"$@\"\n", node, program), 0o700)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -108,13 +109,9 @@ func (d *desk) lay(id string, log []byte, others map[string][]byte) (c treeline.
 			return c, err
 		}
 	}
-	return d.byID(path), os.WriteFile(path, log, 0o600)
-}
-
-// byID is the command that resumes the session in a file by the id in its name.
-func (d *desk) byID(path string) treeline.ResumeCommand {
-	id := uuid.FindString(filepath.Base(path))
-	return treeline.ResumeCommand{Path: path, Launch: dialect.Launch{Args: append(d.resume[:len(d.resume):len(d.resume)], id)}}
+	// The command names the session as the caller does: not every file is named after the whole id.
+	c = treeline.ResumeCommand{Path: path, Launch: dialect.Launch{Args: append(d.resume[:len(d.resume):len(d.resume)], id)}}
+	return c, os.WriteFile(path, bytes.ReplaceAll(log, []byte(draft.CWD), []byte(d.workDir)), 0o600)
 }
 
 // command is what this library says to start, so that the agent goes on with a session.

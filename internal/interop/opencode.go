@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -91,62 +89,4 @@ func (d *desk) housed(ctx context.Context) error {
 	defer db.Close()
 	_, err = db.ExecContext(ctx, `UPDATE session SET directory = ? WHERE directory <> ?`, d.workDir, d.workDir)
 	return err
-}
-
-// projectChat is the projection of a request for a chat completion. The program puts a prompt of several words into quotes.
-func projectChat(body []byte) ([]string, error) {
-	type part struct {
-		Type, Text string
-		ImageURL   struct{ URL string } `json:"image_url"`
-	}
-	var request struct {
-		Messages []struct {
-			Role      string
-			Content   json.RawMessage
-			Reasoning string `json:"reasoning_content"`
-			Call      string `json:"tool_call_id"`
-			Calls     []struct {
-				ID       string
-				Function struct{ Name, Arguments string }
-			} `json:"tool_calls"`
-		}
-	}
-	if err := json.Unmarshal(body, &request); err != nil {
-		return nil, err
-	}
-	var p projection
-	for _, m := range request.Messages {
-		p.begin()
-		var list []part
-		var text string
-		if json.Unmarshal(m.Content, &text) == nil {
-			list = []part{{Type: "text", Text: text}}
-		} else if len(m.Content) > 0 && m.Content[0] == '[' {
-			if err := json.Unmarshal(m.Content, &list); err != nil {
-				return nil, err
-			}
-		}
-		if m.Reasoning != "" {
-			p.say("thinking", fmt.Sprintf("%q", m.Reasoning))
-		}
-		if m.Call != "" {
-			p.say("result", m.Call, "false")
-		}
-		for _, c := range list {
-			switch {
-			case c.Type == "image_url":
-				_, data, _ := strings.Cut(c.ImageURL.URL, ",")
-				p.image(data)
-			case m.Call != "":
-				p.output(c.Text)
-			case strings.Trim(c.Text, `"`) != nextPrompt:
-				p.text(c.Text)
-			}
-		}
-		for _, c := range m.Calls {
-			p.say("call", c.ID, c.Function.Name, plain([]byte(c.Function.Arguments)))
-		}
-		p.end(m.Role)
-	}
-	return p.messages, nil
 }

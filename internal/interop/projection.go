@@ -27,8 +27,8 @@ type projection struct {
 // reminder begins a text that Claude Code adds to messages.
 const reminder = "<system-reminder>"
 
-// surroundings begin the messages of Codex about where it runs.
-var surroundings = []string{"<environment_context>", "<permissions instructions>", "<skills_instructions>", "# AGENTS.md instructions", "<user_instructions>"}
+// surroundings begin the messages of Codex and Gemini CLI about where they run.
+var surroundings = []string{"<session_context>", "<environment_context>", "<permissions instructions>", "<skills_instructions>", "# AGENTS.md instructions", "<user_instructions>"}
 
 func (p *projection) begin() { p.line.Reset() }
 

@@ -176,6 +176,9 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	if o.got, o.err = ask(ctx, c); o.err == nil && refused != nil && o.got.body != nil {
 		o.err = fmt.Errorf("this library: %w", refused)
 	}
+	if d.joins {
+		o.want, o.got.messages = joined(o.want), joined(o.got.messages)
+	}
 	if s.must && o.err == nil && o.got.body == nil {
 		o.err = fmt.Errorf("%s refused the session that this library wrote: %s", d.program.name, o.got.said)
 	}

@@ -346,7 +346,7 @@ func count(c *Call, x index.Shared) error {
 		if err != nil {
 			return err
 		}
-		return c.Logs.Answer(c.Call, protocol.Counts{Logs: n.Logs, Chunks: n.Chunks, With: append([]int{}, n.With...)})
+		return c.Logs.Answer(c.Call, protocol.Counts{Logs: n.Logs, Chunks: n.Chunks, Bytes: n.Bytes, Newest: n.Newest, With: append([]int{}, n.With...)})
 	}
 	n := protocol.Counts{With: []int{}}
 	most := sel.Limit
@@ -363,6 +363,9 @@ func count(c *Call, x index.Shared) error {
 			return err
 		}
 		n.Logs += len(seen)
+		for i := range seen {
+			n.Bytes, n.Newest = n.Bytes+seen[i].Stamp.Size, max(n.Newest, seen[i].Facts.Touched)
+		}
 		if most > 0 && n.Logs >= most {
 			n.Logs = most
 			return c.Logs.Answer(c.Call, n)

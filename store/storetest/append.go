@@ -171,6 +171,9 @@ func reach(s *suite, sess *store.Session) {
 		}
 	}
 	for _, opt := range []store.BranchOptions{{}, {Durable: true}} {
+		if s.dialect.(dialect.Reacher).Reach(sess.Tree(), messages[0]) == nil {
+			break // not every format goes back by whole turns only
+		}
 		if _, err := sess.Branch(s.Context(), messages[0], opt); !errors.Is(err, store.ErrUnsupported) {
 			s.Errorf("a branch within a turn: %v", err)
 		}

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -35,7 +34,8 @@ func ride(t testing.TB, s *treeline.Session, o Options, width, height int) *ride
 	r := &rider{t: t, v: New(t.Context(), s, o).(*viewer), width: width, height: height}
 	t.Cleanup(func() { _ = r.v.Close() }) // some tests close it
 	r.v.Draw(width, height)
-	r.run(r.v.Init())
+	// All that Init does but waiting for changes, which would take for ever: tests tell of them.
+	r.run(tea.Batch(r.v.load(r.v.job), r.v.outline(), r.v.relate()))
 	return r
 }
 
@@ -171,11 +171,6 @@ func open(t testing.TB, s *treeline.Store, title string) *treeline.Session {
 	}
 	t.Fatalf("no session %q", title)
 	return nil
-}
-
-// catalogue is Options.Rows.
-func catalogue(s *treeline.Store) func(context.Context) ([]treeline.Row, error) {
-	return func(ctx context.Context) ([]treeline.Row, error) { return s.Catalogue(ctx, treeline.RefreshOptions{}) }
 }
 
 // golden compares a frame with the one that is kept.

@@ -28,7 +28,7 @@ func TestGolden(t *testing.T) {
 		} {
 			name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {
-				r := ride(t, open(t, s, c.title), Options{Rows: catalogue(s)}, size[0], size[1])
+				r := ride(t, open(t, s, c.title), Options{Store: s}, size[0], size[1])
 				r.press(strings.Fields(c.keys)...)
 				r.golden(name, r.text())
 			})

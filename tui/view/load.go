@@ -352,11 +352,11 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 type related struct{ err error }
 
 func (v *viewer) relate() tea.Cmd {
-	if v.opt.Rows == nil {
+	if v.opt.Store == nil {
 		return nil
 	}
-	src, ctx := v.src, v.ctx
-	return func() tea.Msg { return v.to(related{src.relate(ctx)}) }
+	src, ctx, store := v.src, v.ctx, v.opt.Store
+	return func() tea.Msg { return v.to(related{src.relate(ctx, store)}) }
 }
 
 func (v *viewer) related(m related) tea.Cmd {

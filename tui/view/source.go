@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -17,17 +18,16 @@ import (
 // source is the session that a screen shows. Commands read it in goroutines of their own; none of them changes the screen.
 type source struct {
 	store *treeline.Store // nil: the session is shown as it is
-	rows  func(context.Context) ([]treeline.Row, error)
 
 	// mu is held for reading while the tree is used, and for writing while it grows.
 	mu   sync.RWMutex
 	sess *treeline.Session
 	doc  *transcript.Document
-	kin  []treeline.Row // all sessions there are, for names of forks and sub-agents
+	kin  []treeline.Row // sessions, with those that belong to this one among them
 }
 
 func newSource(sess *treeline.Session, o Options) *source {
-	return &source{store: o.Store, rows: o.Rows, sess: sess, doc: transcript.New(sess, nil)}
+	return &source{store: o.Store, sess: sess, doc: transcript.New(sess, nil)}
 }
 
 func (s *source) close() error {
@@ -215,12 +215,19 @@ func (s *source) renew(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// relate asks which sessions there are.
-func (s *source) relate(ctx context.Context) error {
-	if s.rows == nil {
-		return nil
+// relate asks which sessions belong to this one.
+func (s *source) relate(ctx context.Context, store *treeline.Store) error {
+	s.mu.RLock()
+	path := s.sess.Path()
+	s.mu.RUnlock()
+	var rows []treeline.Row
+	var err error
+	if store.Paged() { // an archive is not listed for that
+		rows, err = store.LookUp(ctx, find.Keys{Paths: []string{path}})
 	}
-	rows, err := s.rows(ctx)
+	if err == nil {
+		rows, err = store.Kin(ctx, rows, find.KinOptions{Below: true})
+	}
 	if err != nil {
 		return err
 	}

@@ -314,7 +314,7 @@ func TestLongText(t *testing.T) {
 // Requests to the program: sub-agents, relatives, labels, actions.
 func TestRequests(t *testing.T) {
 	s := machine(t)
-	r := ride(t, open(t, s, "Customers can return items"), Options{Rows: catalogue(s)}, 120, 40)
+	r := ride(t, open(t, s, "Customers can return items"), Options{Store: s}, 120, 40)
 	r.press("g", "j", "enter")
 	if o := answer[look.Open](r); !strings.Contains(o.Path, "subagents") {
 		t.Error(o)
@@ -328,7 +328,7 @@ func TestRequests(t *testing.T) {
 		t.Error(c.Options)
 	}
 
-	r = ride(t, open(t, s, "Prices are off by a cent"), Options{Rows: catalogue(s)}, 120, 40)
+	r = ride(t, open(t, s, "Prices are off by a cent"), Options{Store: s}, 120, 40)
 	r.press("a")
 	choice := answer[look.Choose](r)
 	if len(choice.Options) != 1 || choice.Options[0].Note != "fork" {

@@ -26,7 +26,7 @@ create table treeline_index.segment (
 	segment bigint primary key,
 	first   bigint not null,   -- the least id of its chunks
 	last    bigint not null,   -- the greatest
-	bits    integer not null,  -- so many of a key, the highest, are its bucket
+	bits    integer not null check (bits between 0 and 31), -- so many of a key, the highest, are its bucket
 	chunks  integer not null,
 	ids     bigint[] not null  -- of its chunks; some may have been replaced or removed since
 );

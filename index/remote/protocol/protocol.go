@@ -99,6 +99,8 @@ type Page struct {
 type Counts struct {
 	Logs   int   `json:"logs"`
 	Chunks int   `json:"chunks"`
+	Bytes  int64 `json:"bytes,omitempty"`
+	Newest int64 `json:"newest,omitempty"`
 	With   []int `json:"with"`
 }
 

@@ -6,23 +6,24 @@ import (
 	"net/http"
 )
 
-// chatChunk is a piece of an answer of the chat-completions interface.
-type chatChunk struct {
+// chatAnswer is an answer of OpenAI's API for chats, and an event of its stream.
+type chatAnswer struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object"`
-	Created int          `json:"created"`
+	Created int64        `json:"created"`
 	Model   string       `json:"model"`
 	Choices []chatChoice `json:"choices"`
 	Usage   *chatUsage   `json:"usage,omitempty"`
 }
 
 type chatChoice struct {
-	Index  int       `json:"index"`
-	Delta  chatDelta `json:"delta"`
-	Finish *string   `json:"finish_reason"`
+	Index   int          `json:"index"`
+	Message *chatMessage `json:"message,omitempty"`
+	Delta   *chatMessage `json:"delta,omitempty"`
+	Finish  *string      `json:"finish_reason"`
 }
 
-type chatDelta struct {
+type chatMessage struct {
 	Role    string     `json:"role,omitempty"`
 	Content string     `json:"content,omitempty"`
 	Calls   []chatCall `json:"tool_calls,omitempty"`
@@ -44,26 +45,42 @@ type chatUsage struct {
 	Total      int `json:"total_tokens"`
 }
 
-// answerChat answers with a stream of one text, or of one call of a tool.
-func answerChat(w http.ResponseWriter, n int, id string, call *Call) {
-	chunk := chatChunk{ID: fmt.Sprintf("chatcmpl-fake%06d", n), Object: "chat.completion.chunk", Created: 1, Model: "fake"}
-	delta, finish := chatDelta{Role: "assistant", Content: fmt.Sprintf("reply %d", n)}, "stop"
+// answerChat answers with one text, or with one call of a tool, as a stream if the request wants one.
+func answerChat(w http.ResponseWriter, body []byte, n int, id string, call *Call) {
+	var request struct {
+		Model  string
+		Stream bool
+	}
+	if err := json.Unmarshal(body, &request); err != nil {
+		send(w, http.StatusBadRequest, []byte(`{"error":{"type":"invalid_request_error","message":"not JSON"}}`))
+		return
+	}
+	stop, said := "stop", &chatMessage{Role: "assistant", Content: fmt.Sprintf("reply %d", n)}
 	if call != nil {
 		c := chatCall{ID: id, Type: "function"}
 		c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
-		delta, finish = chatDelta{Role: "assistant", Calls: []chatCall{c}}, "tool_calls"
+		stop, said = "tool_calls", &chatMessage{Role: "assistant", Calls: []chatCall{c}}
 	}
-	newStream(w)
-	for _, c := range []chatChoice{{Delta: delta}, {Finish: &finish}} {
-		if c.Finish != nil {
-			chunk.Usage = &chatUsage{11, 7, 18}
-		}
-		chunk.Choices = []chatChoice{c}
-		text, err := json.Marshal(chunk)
-		if err != nil {
-			panic(err) // the data is ours
-		}
-		_, _ = fmt.Fprintf(w, "data: %s\n\n", text) // the agent may have gone
+	answer := chatAnswer{ID: fmt.Sprintf("chatcmpl-fake%06d", n), Object: "chat.completion", Created: 1, Model: request.Model, Usage: &chatUsage{11, 7, 18},
+		Choices: []chatChoice{{Message: said, Finish: &stop}}}
+	if !request.Stream {
+		send(w, http.StatusOK, chatText(&answer))
+		return
 	}
-	_, _ = fmt.Fprint(w, "data: [DONE]\n\n")
+	s := newStream(w)
+	last := answer
+	answer.Object, answer.Usage, answer.Choices = "chat.completion.chunk", nil, []chatChoice{{Delta: said}}
+	last.Object, last.Choices = "chat.completion.chunk", []chatChoice{{Delta: &chatMessage{}, Finish: &stop}}
+	for _, a := range []*chatAnswer{&answer, &last} {
+		_, _ = fmt.Fprintf(s.w, "data: %s\n\n", chatText(a)) // the agent may have gone
+	}
+	_, _ = fmt.Fprint(s.w, "data: [DONE]\n\n")
+}
+
+func chatText(a *chatAnswer) []byte {
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // the answer is ours
+	}
+	return text
 }

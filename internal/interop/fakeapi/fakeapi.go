@@ -1,5 +1,5 @@
-// Package fakeapi is a stand-in for APIs of language models on the loopback interface: Anthropic's Messages, OpenAI's
-// Responses, and chat completions. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
+// Package fakeapi is a stand-in for APIs of language models on the loopback interface: Anthropic's Messages, OpenAI's Responses and
+// chats, and Google's contents. It keeps every request and answers each with a short text, "reply 1", "reply 2" and so on, so that an agent
 // that resumes a session shows what it sends. It can call the agent's tools first. It checks no key and reaches no other host.
 package fakeapi
 
@@ -26,6 +26,8 @@ const (
 	Tokens    API = "count_tokens"
 	Responses API = "responses"
 	Chat      API = "completions"
+	Contents  API = "streamGenerateContent"
+	Content   API = "generateContent" // without a stream
 )
 
 // Request is a request of an agent to one of the interfaces.
@@ -121,7 +123,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	api := API(r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
+	api := API(r.URL.Path[strings.LastIndexAny(r.URL.Path, "/:")+1:])
 	if r.Method != http.MethodPost {
 		api = ""
 	}
@@ -134,7 +136,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answerResponses(w, s.reply(api, body), id, call)
 	case Chat:
 		id, call := s.next(body)
-		answerChat(w, s.reply(api, body), id, call)
+		answerChat(w, body, s.reply(api, body), id, call)
+	case Contents, Content:
+		answerContents(w, s.reply(api, body), api == Contents)
 	case Tokens:
 		s.keep(api, body)
 		send(w, http.StatusOK, []byte(`{"input_tokens":10}`))

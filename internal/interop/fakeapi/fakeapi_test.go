@@ -34,6 +34,10 @@ func TestAnswers(t *testing.T) {
 			"event: response.output_item.done\n", "event: response.completed\n", `"sequence_number":4`, `"total_tokens":18`,
 		}},
 		{"/v1/messages", `{"model":`, 400, []string{"invalid_request_error"}},
+		{"/v1/chat/completions", `{"model":"m","stream":true}`, 200, []string{`"chat.completion.chunk"`, `"content":"reply 5"`, `"finish_reason":"stop"`, "data: [DONE]"}},
+		{"/v1/chat/completions", `{"model":"m"}`, 200, []string{`"chat.completion"`, `"content":"reply 6"`}},
+		{"/v1beta/models/m:streamGenerateContent?alt=sse", `{"contents":[]}`, 200, []string{"data: {", `"text":"reply 7"`, `"STOP"`}},
+		{"/v1beta/models/m:generateContent", `{"contents":[]}`, 200, []string{`"text":"reply 8"`}},
 		{"/v1/files", `{}`, 404, []string{"not_found_error"}},
 	} {
 		answer, err := http.Post(s.URL()+c.path, "application/json", strings.NewReader(c.body))
@@ -58,7 +62,8 @@ func TestAnswers(t *testing.T) {
 	for _, r := range s.Take() {
 		got = append(got, string(r.API)+" "+string(r.Body))
 	}
-	want := []string{`messages {"model":"m","stream":true}`, `messages {"model":"m"}`, `count_tokens {}`, `responses {"input":[]}`, `messages {"model":`}
+	want := []string{`messages {"model":"m","stream":true}`, `messages {"model":"m"}`, `count_tokens {}`, `responses {"input":[]}`, `messages {"model":`,
+		`completions {"model":"m","stream":true}`, `completions {"model":"m"}`, `streamGenerateContent {"contents":[]}`, `generateContent {"contents":[]}`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}

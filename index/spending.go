@@ -1,0 +1,76 @@
+package index
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// Spending is what a log told of spending so far. Answers are named by hashes; see HashOf.
+type Spending struct {
+	// recent are the last answers, of which more may be told; next is the place of the next one.
+	recent [recentAnswers]Spent
+	next   int
+	// totals are sums of the session so far. The list is replaced and never changed.
+	totals []Spent
+	// Provider and Model are those of the last change of model.
+	Provider, Model string
+}
+
+// recentAnswers is how many answers may be told of in turn: those of sub-agents that work at the same time.
+const recentAnswers = 16
+
+// Has reports whether more may be told of an answer.
+func (s *Spending) Has(of string) bool {
+	h := HashOf(of)
+	return slices.ContainsFunc(s.recent[:], func(r Spent) bool { return r.Of == h })
+}
+
+// Put notes an amount and gives what was known of it before; first: nothing was. The larger of the two stays.
+func (s *Spending) Put(now Spent, total bool) (was Spent, first bool) {
+	same := func(r Spent) bool { return r.Of == now.Of }
+	if total {
+		i := slices.IndexFunc(s.totals, same)
+		list := slices.Clone(s.totals)
+		if i < 0 {
+			s.totals = append(list, now)
+			return was, true
+		}
+		if was = list[i]; now.Cost > was.Cost || now.Tokens.Total > was.Tokens.Total {
+			list[i], s.totals = now, list
+		}
+		return was, false
+	}
+	if i := slices.IndexFunc(s.recent[:], same); i >= 0 {
+		if was = s.recent[i]; now.Tokens.Total > was.Tokens.Total {
+			s.recent[i] = now
+		}
+		return was, false
+	}
+	s.recent[s.next] = now
+	s.next = (s.next + 1) % recentAnswers
+	return was, true
+}
+
+// Keep gives what an index keeps of it, the oldest answer first.
+func (s *Spending) Keep(r *Resume) {
+	r.Recent = nil
+	for i := range s.recent {
+		if a := s.recent[(s.next+i)%recentAnswers]; a != (Spent{}) {
+			r.Recent = append(r.Recent, a)
+		}
+	}
+	r.Totals, r.Provider, r.Model = s.totals, s.Provider, s.Model
+}
+
+// Restore takes over what Keep gave.
+func (s *Spending) Restore(r *Resume) {
+	s.next = copy(s.recent[:], r.Recent) % recentAnswers
+	s.totals, s.Provider, s.Model = r.Totals, r.Provider, r.Model
+}
+
+// HashOf is a 64-bit FNV-1a hash, never 0.
+func HashOf(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return max(h.Sum64(), 1)
+}

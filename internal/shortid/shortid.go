@@ -1,0 +1,70 @@
+// Package shortid gives ids in as few characters as tell them apart.
+package shortid
+
+import (
+	"slices"
+	"strings"
+)
+
+// Least is the length of the shortest ids.
+const Least = 8
+
+// All gives the short form of each of some ids: the shortest prefix, of Least characters or more, that no other id has. An id that comes
+// more than once stays as it is.
+func All(ids []string) []string {
+	order := make([]int, len(ids))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
+	sorted, list := make([]string, len(ids)), make([]string, len(ids))
+	for k, i := range order {
+		sorted[k] = ids[i]
+	}
+	for k, i := range order {
+		list[i], _ = short(ids[i], sorted[max(k-1, 0):min(k+2, len(sorted))])
+	}
+	return list
+}
+
+// Some gives the short forms of some of the ids, and whether another one is the same.
+func Some(some, all []string) (list []string, shared []bool) {
+	const few = 100 // beyond this many, sorting is cheaper
+	sorted := len(some) > few
+	if sorted {
+		all = slices.Sorted(slices.Values(all))
+	}
+	list, shared = make([]string, len(some)), make([]bool, len(some))
+	for i, id := range some {
+		near := all
+		if sorted { // only neighbours can share the longest prefix
+			at, _ := slices.BinarySearch(all, id)
+			near = all[max(at-1, 0):min(at+2, len(all))]
+		}
+		list[i], shared[i] = short(id, near)
+	}
+	return list, shared
+}
+
+// short gives the short form of one id, and whether another one is the same. near are the ids that may begin alike, id itself among them.
+func short(id string, near []string) (string, bool) {
+	same, n := 0, Least
+	for _, other := range near {
+		if other == id {
+			same++
+			continue
+		}
+		if len(id) < Least || len(other) < Least || other[:Least] != id[:Least] {
+			continue // fast: there may be ten thousand
+		}
+		alike := Least
+		for alike < len(id) && alike < len(other) && id[alike] == other[alike] {
+			alike++
+		}
+		n = max(n, alike+1)
+	}
+	if same > 1 {
+		return id, true
+	}
+	return id[:min(n, len(id))], false
+}

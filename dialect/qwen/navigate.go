@@ -50,17 +50,3 @@ func (j *joining) firstOf(t *session.Tree, at int) int {
 	}
 	return at
 }
-
-// readerOf gives the reader of a tree.
-func readerOf(t *session.Tree) *reader {
-	if t == nil {
-		return nil
-	}
-	switch c := t.Codec().EntryCodec.(type) {
-	case *reader:
-		return c
-	case *joining:
-		return c.reader
-	}
-	return nil
-}

@@ -178,7 +178,7 @@ func TestLimitedRemote(t *testing.T) {
 		project := []string{"garden", "vault", "vault", "vault"}[i%4]
 		text := fmt.Sprintf(`{"type":"session","version":3,"id":"%[1]s-%[2]d","timestamp":"2026-02-16T10:00:%02[2]d.000Z","cwd":"/%[1]s","parentSession":"vault-%[2]d"}`+"\n"+
 			`{"type":"message","id":"m1","parentId":null,"timestamp":"2026-02-16T10:00:%02[2]d.000Z","message":{"role":"assistant","model":"%[1]s-model","provider":"x","content":[{"type":"text","text":"tomatoes"}]}}`+"\n", project, i)
-		run := fmt.Sprintf(`{"type":"header","schema_version":1,"run_id":"7f1d7b7a-0000-4000-8000-0000000000%02d","session_id":"x","started_at":"2026-02-03T12:34:%[1]02d.000Z","runtime":{"cwd":"/%[2]s"}}`+"\n"+
+		run := fmt.Sprintf(`{"type":"header","schema_version":1,"run_id":"7f1d7b7a-0000-4000-8000-0000000000%02d","session_id":"x","started_at":"2026-02-03T12:34:%02[1]d.000Z","runtime":{"cwd":"/%[2]s"}}`+"\n"+
 			`{"type":"run.start","run_id":"x","ts":"2026-02-03T12:35:00.000Z","input":{"type":"text","text":"tomatoes"}}`+"\n", i, project)
 		for name, text := range map[string]string{
 			fmt.Sprintf("%s-00000001/omp/-p/%d.jsonl", project, i):                                                 text,

@@ -42,7 +42,6 @@ type loaded struct {
 	mode   mode
 	window *transcript.Window
 	files  []transcript.FileChange
-	leaf   session.EntryID // of the session
 	err    error
 }
 

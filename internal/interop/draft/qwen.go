@@ -9,7 +9,6 @@ import (
 type qwen struct {
 	chance
 	id    string
-	dir   string
 	lines []string
 	ids   []string
 	last  string

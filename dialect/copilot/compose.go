@@ -1,0 +1,143 @@
+package copilot
+
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Composer = (*Dialect)(nil)
+
+// Compose makes messages from neutral parts. Each result is one of its own.
+func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	asked := m
+	if m.Role == session.RoleSystem {
+		asked.Role = session.RoleOther // the program makes its own
+	}
+	list, results, err := dialect.ComposeEach(asked, d.Name(),
+		func(_ string, parts []session.Part) []byte {
+			data := d.Content(parts)
+			if m.Meta {
+				data = rawjson.Set(data, "source", []byte(`"system"`))
+			}
+			return message(typeUser, data)
+		},
+		func(parts []session.Part) []byte { return message(typeAnswer, composed(m, parts)) })
+	for _, r := range results {
+		list = append(list, message(typeResult, resultData(r)))
+	}
+	return list, err
+}
+
+// composed is the data of an answer.
+func composed(m dialect.NewMessage, parts []session.Part) []byte {
+	var said []session.Part
+	var calls [][]byte
+	var thought session.Thinking
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			said = append(said, p)
+		case session.Thinking:
+			if !p.Redacted {
+				thought.Text += p.Text
+				thought.Signature = cmp.Or(p.Signature, thought.Signature)
+			}
+		case session.ToolCall:
+			calls = append(calls, call(p))
+		}
+	}
+	var w dialect.Object
+	w.Optional("messageId", m.ID)
+	w.Optional("model", m.Model)
+	w.Str("content", dialect.TextOf(said))
+	w.Add("toolRequests", dialect.Array(calls))
+	if thought.Text != "" {
+		w.Str("reasoningText", thought.Text)
+		w.Optional("reasoningOpaque", thought.Signature)
+	}
+	if provider := cmp.Or(m.Provider, providerOf(m.Model)); m.Model != "" && provider != providerOf(m.Model) {
+		w.Str(providerMember, provider)
+	}
+	if m.Usage != nil {
+		w.Add(usageMember, usageOf(m.Usage))
+	}
+	return w.End()
+}
+
+// call is a call as the program writes it.
+func call(p session.ToolCall) []byte {
+	args := rawjson.Compact(p.Arguments)
+	if !rawjson.IsObject(args) {
+		var w dialect.Object
+		if len(args) > 0 {
+			w.Add("input", args)
+		}
+		args = w.End()
+	}
+	var w dialect.Object
+	w.Str("toolCallId", p.ID)
+	w.Str("name", p.Name)
+	w.Add("arguments", args)
+	w.Str("type", "function")
+	return w.End()
+}
+
+// resultData is the data of a result. The program sends the error of a call that failed, and nothing else of it.
+func resultData(r session.ToolResult) []byte {
+	var w, said dialect.Object
+	w.Str("toolCallId", r.CallID)
+	w.Add("success", strconv.AppendBool(nil, !r.IsError))
+	content := dialect.TextOf(r.Parts)
+	said.Str("content", content)
+	var images [][]byte
+	for _, p := range r.Parts {
+		if i, ok := p.(session.Image); ok {
+			images = append(images, picture(i, "image"))
+		}
+	}
+	if images != nil {
+		said.Add("binaryResultsForLlm", dialect.Array(images))
+	}
+	w.Add("result", said.End())
+	if r.IsError {
+		var e dialect.Object
+		e.Str("message", content)
+		e.Str("code", "failure")
+		w.Add("error", e.End())
+	}
+	return w.End()
+}
+
+// picture is an image in a prompt or in a result.
+func picture(i session.Image, typ string) []byte {
+	var w dialect.Object
+	w.Str("type", typ)
+	w.Str("data", i.Data)
+	w.Str("mimeType", i.MIME)
+	return w.End()
+}
+
+// Content gives texts and images as the members of a message of the user.
+func (d *Dialect) Content(parts []session.Part) []byte {
+	var images [][]byte
+	for _, p := range parts {
+		if i, ok := p.(session.Image); ok {
+			images = append(images, picture(i, "blob"))
+		}
+	}
+	data := text(dialect.TextOf(parts))
+	if images != nil {
+		data = rawjson.Set(data, "attachments", dialect.Array(images))
+	}
+	return data
+}
+
+// SetOrigin adds a member to the event. The program ignores members that it does not know.
+func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
+
+// Origin removes it again.
+func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

@@ -3,9 +3,9 @@ package copilot
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -13,43 +13,44 @@ import (
 // The program reads events into types. It refuses a session if one event lacks a member that its type must have, unless the type
 // is unknown.
 
+// required are members of the data of some types, with the first characters of the JSON values that the program accepts: a
+// string, a number, an object or a boolean.
+var required = []struct{ typ, member, begins string }{
+	{typeStart, "sessionId", `"`}, {typeStart, "version", number}, {typeStart, "producer", `"`}, {typeStart, "copilotVersion", `"`}, {typeStart, "startTime", `"`},
+	{typeUser, "content", `"`},
+	{typeAnswer, "messageId", `"`}, {typeAnswer, "content", `"`},
+	{typeResult, "toolCallId", `"`}, {typeResult, "success", "tf"},
+	{typeNotification, "content", `"`}, {typeNotification, "kind", "{"},
+	{typeCompaction, "success", "tf"},
+	{typeCleared, "messagesCleared", number},
+	{typeUsage, "usage", "{"},
+	{typeModel, "newModel", `"`},
+	{typeTitle, "title", `"`},
+	{"tool.execution_start", "toolCallId", `"`}, {"tool.execution_start", "toolName", `"`},
+	{"subagent.started", "toolCallId", `"`}, {"subagent.started", "agentName", `"`}, {"subagent.started", "agentDisplayName", `"`}, {"subagent.started", "agentDescription", `"`},
+	{"subagent.completed", "toolCallId", `"`}, {"subagent.completed", "agentName", `"`}, {"subagent.completed", "agentDisplayName", `"`},
+	{"session.shutdown", "shutdownType", `"`}, {"session.shutdown", "totalApiDurationMs", number},
+	{"session.truncation", "tokenLimit", number}, {"session.truncation", "performedBy", `"`},
+}
+
+// number are the first characters of a number.
+const number = "-0123456789"
+
 // violation says what the data of an event lacks, or "".
 func violation(typ string, data []byte) string {
 	if !rawjson.IsObject(data) {
 		return "the data of an event is not an object"
 	}
-	want := func(key string, is func([]byte) bool) string {
-		if value := rawjson.Get(data, key); value == nil || !is(value) {
-			return fmt.Sprintf("an event of the type %s has no valid %s", typ, key)
+	for _, r := range required {
+		if r.typ != typ {
+			continue
 		}
-		return ""
-	}
-	var found string
-	first := func(s string) {
-		if found == "" {
-			found = s
+		if value := rawjson.Get(data, r.member); len(value) == 0 || strings.IndexByte(r.begins, value[0]) < 0 {
+			return fmt.Sprintf("an event of the type %s has no valid %s", typ, r.member)
 		}
 	}
-	switch typ {
-	case typeUser, typeNotification:
-		first(want("content", rawjson.IsString))
-	case typeAnswer:
-		first(want("messageId", rawjson.IsString))
-		first(want("content", rawjson.IsString))
-	case typeResult:
-		first(want("toolCallId", rawjson.IsString))
-		first(want("success", isBool))
-	case typeCompaction:
-		first(want("success", isBool))
-	case typeCleared:
-		first(want("messagesCleared", dialect.IsNumber))
-	case "session.shutdown":
-		first(want("shutdownType", rawjson.IsString))
-	}
-	return found
+	return ""
 }
-
-func isBool(value []byte) bool { return string(value) == "true" || string(value) == "false" }
 
 // misplaced says what is wrong with the members of an event that every type has, or "".
 func misplaced(f *fields) string {

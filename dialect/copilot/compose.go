@@ -2,6 +2,9 @@ package copilot
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -11,25 +14,62 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes messages from neutral parts. Each result is one of its own.
+// Compose makes messages from neutral parts. Each result is one of its own. A prompt shows its pictures after its text, so a text
+// that follows a picture begins another prompt.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
-	asked := m
-	if m.Role == session.RoleSystem {
-		asked.Role = session.RoleOther // the program makes its own
-	}
-	list, results, err := dialect.ComposeEach(asked, d.Name(),
-		func(_ string, parts []session.Part) []byte {
-			data := d.Content(parts)
+	parts, results := dialect.Results(m.Parts)
+	var list [][]byte
+	switch m.Role {
+	case session.RoleUser:
+		prose := dialect.Prose(parts)
+		if !dialect.Speaks(prose) {
+			return nil, dialect.ErrSilent
+		}
+		for _, said := range prompts(prose) {
+			data := d.Content(said)
 			if m.Meta {
 				data = rawjson.Set(data, "source", []byte(`"system"`))
 			}
-			return message(typeUser, data)
-		},
-		func(parts []session.Part) []byte { return message(typeAnswer, composed(m, parts)) })
+			list = append(list, message(typeUser, data))
+		}
+	case session.RoleAssistant:
+		// What the model thought is not sent: an answer of thoughts alone would be empty.
+		spoken := dialect.Speaks(slices.DeleteFunc(slices.Clone(parts), isThought))
+		if !spoken && len(results) == 0 {
+			return nil, dialect.ErrSilent
+		}
+		if spoken {
+			list = append(list, message(typeAnswer, composed(m, parts)))
+		}
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, errors.New("the tool result names no call")
+		}
+	default:
+		return nil, fmt.Errorf("copilot has no messages of the role %q", m.Role)
+	}
 	for _, r := range results {
 		list = append(list, message(typeResult, resultData(r)))
 	}
-	return list, err
+	return list, nil
+}
+
+func isThought(p session.Part) bool {
+	_, ok := p.(session.Thinking)
+	return ok
+}
+
+// prompts cuts parts before each text that follows a picture.
+func prompts(parts []session.Part) (list [][]session.Part) {
+	begin := 0
+	for i := 1; i < len(parts); i++ {
+		_, picture := parts[i-1].(session.Image)
+		if _, text := parts[i].(session.Text); picture && text {
+			list = append(list, parts[begin:i])
+			begin = i
+		}
+	}
+	return append(list, parts[begin:])
 }
 
 // composed is the data of an answer.

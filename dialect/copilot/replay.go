@@ -31,7 +31,6 @@ type sent struct {
 	data  []byte
 	calls []string // of an answer
 	call  string   // of a result
-	made  bool
 }
 
 // Replay implements session.Replayer.
@@ -46,7 +45,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			return
 		}
 		for _, m := range paired(list) {
-			if !yield(session.ContextMessage{Entry: m.entry, JSON: message(m.typ, m.data), Made: m.made}, nil) {
+			if !yield(session.ContextMessage{Entry: m.entry, JSON: message(m.typ, m.data)}, nil) {
 				return
 			}
 		}
@@ -56,6 +55,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 // history gives what the events on a path say, with compactions carried out.
 func (d *reader) history(p session.Path) (list []sent, err error) {
 	var prompts []string // of the whole session, since it was cleared, for compactions
+	agent := ""
 	for k := range p.Len() {
 		e := p.At(k)
 		if _, lost := slices.BinarySearch(d.lost, e.Index); lost {
@@ -74,6 +74,9 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			return nil, err
 		}
 		data := rawjson.Get(raw, "data")
+		if of := rawjson.Str(raw, "agentId"); of != agent {
+			list, prompts, agent = nil, nil, of // a sub-agent begins with nothing
+		}
 		switch {
 		case e.Kind == session.KindCompaction:
 			list = []sent{{entry: e, typ: typeUser, data: text(summary(prompts, rawjson.Str(data, "summaryContent")))}}
@@ -83,6 +86,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			list = append(list, m)
 		case e.Role == session.RoleTool:
 			list = append(list, sent{entry: e, typ: typeResult, data: result(data), call: rawjson.Str(data, "toolCallId")})
+		case e.Type == typeNotification && !isTold(data):
 		default:
 			if e.Type == typeUser && !isMeta(e.Type, data) {
 				prompts = append(prompts, rawjson.Str(data, "content"))
@@ -91,6 +95,15 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 		}
 	}
 	return list, nil
+}
+
+// isTold reports whether the model is told a notification: its kind is one that the program knows.
+func isTold(data []byte) bool {
+	switch rawjson.Str(rawjson.Get(data, "kind"), "type") {
+	case "agent_completed", "agent_idle", "shell_completed", "shell_detached_completed", "new_inbox_message", "instruction_discovered":
+		return true
+	}
+	return false
 }
 
 // text is the data of a message of the user.
@@ -218,7 +231,7 @@ func paired(list []sent) (out []sent) {
 			if i == last {
 				said = unrecorded
 			}
-			out = append(out, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(said)), call: id, made: true})
+			out = append(out, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(said)), call: id})
 		}
 	}
 	return out

@@ -495,7 +495,7 @@ func (t *talk) copilot() string {
 			event("assistant.message", fmt.Sprintf(`"messageId":"m%d","model":"gpt-5","content":%s,"toolRequests":%s,"reasoningText":"hm"`, i, text, join(calls)), "")
 			for _, c := range o.calls {
 				if t.IntN(4) == 0 {
-					event("subagent.started", `"toolCallId":"`+c.id+`"`, `,"agentId":"`+c.id+`"`)
+					event("subagent.started", `"toolCallId":"`+c.id+`","agentName":"explore","agentDisplayName":"Explore","agentDescription":"looks"`, `,"agentId":"`+c.id+`"`)
 					event("user.message", `"content":"a task","source":"agent-x"`, `,"agentId":"`+c.id+`"`)
 				}
 			}

@@ -33,8 +33,8 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 			list = append(list, message(typeUser, data))
 		}
 	case session.RoleAssistant:
-		// What the model thought is not sent: an answer of thoughts alone would be empty.
-		spoken := dialect.Speaks(slices.DeleteFunc(slices.Clone(parts), isThought))
+		// What the model thought is not sent, and an answer holds no pictures: with nothing else it would be empty.
+		spoken := dialect.Speaks(slices.DeleteFunc(slices.Clone(parts), isUnsaid))
 		if !spoken && len(results) == 0 {
 			return nil, dialect.ErrSilent
 		}
@@ -54,9 +54,13 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return list, nil
 }
 
-func isThought(p session.Part) bool {
-	_, ok := p.(session.Thinking)
-	return ok
+// isUnsaid reports whether an answer says nothing with a part.
+func isUnsaid(p session.Part) bool {
+	switch p.(type) {
+	case session.Text, session.ToolCall:
+		return false
+	}
+	return true
 }
 
 // prompts cuts parts before each text that follows a picture.

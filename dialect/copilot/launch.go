@@ -21,7 +21,7 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 		return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w: the folder of the session has another name than the session", d.Program(), dialect.ErrUnsupported)
 	}
 	return dialect.Launch{
-		Args: []string{d.Program(), "--resume=" + string(s.ID)},
+		Args: []string{d.Program(), "--resume", string(s.ID)},
 		Env:  s.Variable(d.layout, "COPILOT_HOME"),
 	}, nil
 }

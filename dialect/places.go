@@ -40,6 +40,16 @@ type Marked interface {
 // with a prompt the one that was last active. Lists show that one.
 type Doubler interface{ Doubles() bool }
 
+// Later reports whether a program goes on with the log of s and not with that of o, two logs of one session; see Doubler.
+func (s *Summary) Later(o *Summary) bool {
+	if (s.Prompt == "") != (o.Prompt == "") {
+		return s.Prompt != ""
+	}
+	a, _ := s.Active.Time()
+	b, _ := o.Active.Time()
+	return !a.Before(b)
+}
+
 // Foldered is a Layout of an agent that keeps files of a session in a folder beside its log: long outputs, logs of
 // sub-agents. The folder belongs to the session: it is moved and removed with the log.
 type Foldered interface {

@@ -38,6 +38,15 @@ func (NoBlobs) Persist(record []byte, _ PersistOptions) ([]byte, error) { return
 // ResolveBlobs implements session.MessageCodec.
 func (NoBlobs) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
 
+// UUID gives a member of a record that is a UUID; "" if it is another string, which two sessions may have by chance.
+func UUID(record []byte, member string) string {
+	const length = 36
+	if id := rawjson.Str(record, member); len(id) == length && id[8] == '-' && id[23] == '-' {
+		return id
+	}
+	return ""
+}
+
 // UUIDv4 spells 16 random bytes as a UUID of version 4.
 func UUIDv4(b [16]byte) string {
 	b[6] = b[6]&0x0f | 0x40

@@ -40,6 +40,8 @@ var growingFamilies = []growingFamily{
 		header: codeliaHeader, roots: "copied"},
 	{name: "claude", path: ".claude/projects/-p/c1a0de00-0000-4000-8000-000000000001.jsonl", line: claudeLine, header: claudeHeader},
 	{name: "codex", path: codexPath, header: fmt.Sprintf(codexHeader, "", "legacy"), line: codexLine},
+	{name: "gemini", path: geminiPath, header: geminiHeader, line: geminiLine},
+	{name: "qwen", path: qwenPath, header: qwenHeader, line: qwenLine},
 	{name: "codex with ordinals", path: codexPath, header: fmt.Sprintf(codexHeader, `"ordinal":0,`, "paginated"), line: codexLine},
 }
 

@@ -121,7 +121,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 			}
 			want := map[string]string{} // hits, and the words to find them with
 			for i, path := range fixtures {
-				id := session.ID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i))
+				id := session.ID(fmt.Sprintf("%08d-0000-4000-8000-%012d", i, i))
 				rel := filepath.Join(d.Layout().Dir(env, "/garden"), d.Layout().File(time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), id))
 				if !d.Layout().Owns(filepath.ToSlash(rel)) {
 					continue
@@ -129,6 +129,12 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 				to := filepath.Join(roots[0].Sessions, rel)
 				data, err := os.ReadFile(path)
 				m.Must(err)
+				// Lists show one of several logs with the same id, where an agent leaves such logs.
+				if _, ok := d.Layout().(dialect.Doubler); ok {
+					if was := d.Peek(data, nil, true).ID; was != "" {
+						data = []byte(strings.ReplaceAll(string(data), string(was), string(id)))
+					}
+				}
 				name, _ := filepath.Rel(m.Home, to)
 				m.Put(filepath.ToSlash(name), string(data))
 				sess, err := m.Open(t.Context(), to, store.OpenOptions{})

@@ -867,10 +867,15 @@ func (o *output) writeRunsHtml(d view) *output {
 				o.raw(`</td><td class="num hide">`).text(wire.Size(d4.Size)).raw("</td></tr>\n")
 			}
 			o.raw(`</tbody></table></div><p class="foot">`)
-			if len(d1.Rows) < d1.Total {
-				o.text(wire.Number(int64(len(d1.Rows)))).raw(` of `)
+			if d1.Total < 0 {
+				o.text(wire.Number(int64(len(d1.Rows)))).raw(` of many runs`)
+			} else {
+				if len(d1.Rows) < d1.Total {
+					o.text(wire.Number(int64(len(d1.Rows)))).raw(` of `)
+				}
+				o.text(wire.Count(d1.Total, "run", "runs"))
 			}
-			o.text(wire.Count(d1.Total, "run", "runs")).raw("</p>\n")
+			o.raw("</p>\n")
 		} else {
 			o.raw(`<div class="empty"><p>No runs are recorded. A run is what one prompt set off, with every request to the model. Some agents record their runs, and <code>treeline run record</code> records those of others.</p></div>`)
 		}

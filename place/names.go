@@ -25,7 +25,7 @@ func (m *Machine) FindCWD(ctx context.Context, builder *session.Builder, l Locat
 	if h.CWD != "" {
 		return
 	}
-	if h.CWD = m.readMark(ctx, markOf(d, l.Path)); h.CWD != "" {
+	if h.CWD = m.marked(ctx, d, l.Path, map[string]string{}); h.CWD != "" {
 		builder.SetHeader(h)
 		return
 	}
@@ -106,7 +106,7 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 	// For layouts that avoid a folder with sessions of another directory.
 	owners := func(dir string) []string {
 		folder, name := Join(root.Sessions, dir), layout.File(time.Time{}, "x")
-		if cwd := m.readMark(context.Background(), markOf(d, Join(folder, name))); cwd != "" {
+		if cwd := m.marked(context.Background(), d, Join(folder, name), map[string]string{}); cwd != "" {
 			return []string{cwd}
 		}
 		b, _, below, err := m.openFolder(folder)
@@ -149,7 +149,7 @@ func (m *Machine) listNames(ctx context.Context, b backend.Backend, p dialect.Pl
 // that runs name. It needs all rows of a folder at once, so it comes after the peeking.
 func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 	m.entitle(ctx, rows)
-	m.marks(ctx, rows)
+	marks := map[string]string{}
 	runs := m.lastRuns()
 	type folder struct{ path, dialect string }
 	named := map[folder]string{} // "" where logs differ
@@ -173,6 +173,7 @@ func (m *Machine) PlaceRows(ctx context.Context, rows []Row) {
 			id, parent := k.Kin(r.Log.Name, r.ID)
 			r.ID, r.Parent = id, cmp.Or(parent, r.Parent)
 		}
+		r.CWD = cmp.Or(r.CWD, m.marked(ctx, r.Dialect, r.Path, marks))
 		at := folder{Dir(r.Path), r.Dialect.Name()}
 		switch cwd, ok := named[at]; {
 		case r.CWD == "":

@@ -68,6 +68,10 @@ type lineMend struct {
 // mend splits a line into its records and the gaps between them.
 func (l *lineMend) mend(pieces []piece) error {
 	at, changed := l.start, false
+	if len(pieces) > 1 && pieces[1].span.Offset < pieces[0].span.End() {
+		l.out = [][]byte{l.all[l.start:l.end]} // records inside the header stay where they are
+		return nil
+	}
 	for _, pc := range pieces {
 		l.gap(at, int(pc.span.Offset), len(pieces) > 0)
 		was := l.all[pc.span.Offset:pc.span.End()]

@@ -80,15 +80,28 @@ type broken struct{ look.Screen }
 
 func (broken) Update(tea.Msg) (look.Screen, tea.Cmd) { panic("broken") }
 
+// failing is a screen whose command panics.
+type failing struct{ look.Screen }
+
+func (f failing) Update(tea.Msg) (look.Screen, tea.Cmd) {
+	return f, func() tea.Msg { panic("broken") }
+}
+
 // TestPanic: the terminal is given back before a panic goes on, also that of a command.
 func TestPanic(t *testing.T) {
 	for name, fail := range map[string]func(*stage){
-		"screen":  func(s *stage) { s.take(tea.FocusMsg{}) },
+		"screen": func(s *stage) { s.take(tea.FocusMsg{}) },
+		"lone command": func(s *stage) {
+			s.p.stack[0] = failing{s.p.stack[0]}
+			_, cmd := s.p.Update(tea.FocusMsg{})
+			cmd()
+		},
 		"command": func(s *stage) { s.p.guarded(nil, tea.BatchMsg{func() tea.Msg { panic("broken") }}).(tea.BatchMsg)[0]() },
 	} {
 		s := onDemo(t, nil)
 		first := s.p.stack[0]
 		s.p.stack[0] = broken{first}
+		s.p.drawn = s.p.drawn.Add(-frameTime) // a frame is drawn at once, so that the command is alone
 		func() {
 			defer func() {
 				if r := recover(); r != "broken" {

@@ -111,6 +111,7 @@ func TestHostile(t *testing.T) {
 
 // TestLive: a session that is written while the list is shown appears, and its row is marked.
 func TestLive(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	dir := filepath.Join(home, ".omp/agent/sessions/x")
 	write := func(name, title string) {

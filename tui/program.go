@@ -3,7 +3,6 @@ package tui
 import (
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -63,7 +62,7 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return p, p.draw()
 	}
 	_, cmd := p.take(msg)
-	return p, tea.Batch(cmd, p.draw())
+	return p, p.guard(tea.Batch(cmd, p.draw())) // a batch of one is the command itself, which guarded does not see
 }
 
 // redraw is sent when a frame is due.
@@ -168,8 +167,8 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		p.canvas.clipboard(msg.Text)
 	case look.Do:
 		return p.act(msg.Action, msg.Target), true
-	case show:
-		return p.push(msg.screen), true
+	case look.Done:
+		return p.done(msg), true
 	case resume:
 		p.result.Resume = msg.path
 		return tea.Quit, true
@@ -182,9 +181,23 @@ func (p *program) request(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// show asks for a screen on top, resume and pick end the program with a session.
+// done tells all screens that a session was changed. That of a session that is gone is left.
+func (p *program) done(d look.Done) tea.Cmd {
+	var cmds []tea.Cmd
+	if at, ok := p.top().(look.Pointer); ok && d.Action == look.Delete {
+		if t, _ := at.Target(); t.Path == d.Target.Path {
+			cmds = append(cmds, p.back())
+		}
+	}
+	for i, s := range p.stack {
+		next, cmd := s.Update(d)
+		p.stack[i], cmds = next, append(cmds, cmd)
+	}
+	return tea.Batch(cmds...)
+}
+
+// resume and pick end the program with a session.
 type (
-	show   struct{ screen look.Screen }
 	resume struct{ path string }
 	pick   struct{ Choice }
 )
@@ -272,99 +285,6 @@ func (p *program) close() (err error) {
 	return err
 }
 
-// typing reports whether characters are text.
-func (p *program) typing() bool {
-	t, ok := p.top().(look.Typist)
-	return ok && t.Typing()
-}
-
-// key takes a key press: for the dialog, as text, or as an action.
-func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
-	if msg.String() == "ctrl+c" {
-		return tea.Quit
-	}
-	p.status = look.Status{}
-	if p.dialog != nil {
-		cmd, done := p.dialog.key(msg)
-		if done {
-			p.dialog = nil
-		}
-		return cmd
-	}
-	if p.typing() {
-		return p.update(msg)
-	}
-	if k, ok := look.Press(p.keys(), msg); ok {
-		return k.Run()
-	}
-	return p.update(msg)
-}
-
-// keys are the actions of the screen, then those of the program.
-func (p *program) keys() []look.Key {
-	keys := p.top().Keys()
-	if at, ok := p.top().(look.Pointer); ok && p.Pick {
-		keys = append([]look.Key{{Keys: []string{"enter"}, Name: "pick", Help: "print the session and this entry, and end", Run: func() tea.Cmd {
-			t, ok := at.Target()
-			if !ok {
-				return nil
-			}
-			return look.Send(pick{Choice{Path: t.Path, ID: t.ID, Entry: t.Entry}})
-		}}}, keys...)
-	}
-	n := len(keys)
-	for _, k := range p.own() {
-		taken := func(key string) bool {
-			return slices.ContainsFunc(keys[:n], func(of look.Key) bool { return slices.Contains(of.Keys, key) })
-		}
-		if k.Keys = slices.DeleteFunc(k.Keys, taken); len(k.Keys) > 0 {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}
-
-// own are the actions that every screen has. A screen may take one of their keys for itself.
-func (p *program) own() []look.Key {
-	on := func(key, name, help string, command func() string, make func() look.Screen) look.Key {
-		return look.Key{Keys: []string{key}, Name: name, Help: help, Command: command, Run: func() tea.Cmd { return p.push(make()) }}
-	}
-	keys := []look.Key{
-		on("S", "search", "search all sessions", func() string { return "treeline search WORDS" }, func() look.Screen { return newSearch(p.desk) }),
-		on("U", "usage", "what sessions used: messages, tokens and cost", func() string { return "treeline stats" }, func() look.Screen { return newUsage(p.desk) }),
-		{Keys: []string{"?"}, Name: "all keys", Help: "find an action by its name, and the command that does the same", Run: func() tea.Cmd {
-			p.dialog = newKeyList(p)
-			return nil
-		}},
-		{Keys: []string{"esc"}, Help: "back; the first screen stays", Run: p.back},
-		{Keys: []string{"q"}, Help: "close this screen; the first one ends the program", Run: func() tea.Cmd {
-			if len(p.stack) == 1 {
-				return tea.Quit
-			}
-			return p.back()
-		}},
-		{Keys: []string{"ctrl+c"}, Help: "end the program", Run: func() tea.Cmd { return tea.Quit }},
-		{Keys: []string{"ctrl+z"}, Help: "suspend the program; fg continues it", Run: func() tea.Cmd {
-			p.canvas.leave()
-			return tea.Suspend
-		}},
-		{Keys: []string{"ctrl+l"}, Help: "draw the screen again", Run: func() tea.Cmd {
-			p.canvas.forget()
-			return nil
-		}},
-	}
-	// One search, and one page of usage, are enough.
-	for _, s := range p.stack {
-		switch s.(type) {
-		case *search:
-			keys = slices.DeleteFunc(keys, func(k look.Key) bool { return k.Name == "search" })
-		case *usageScreen:
-			keys = slices.DeleteFunc(keys, func(k look.Key) bool { return k.Name == "usage" })
-		}
-	}
-	return keys
-}
-
 // paste gives pasted text to what is typed.
 func (p *program) paste(msg tea.PasteMsg) tea.Cmd {
 	if t, ok := p.dialog.(typist); ok {
@@ -407,119 +327,4 @@ func (p *program) mouse(msg tea.MouseMsg) tea.Cmd {
 		return cmd
 	}
 	return p.update(moved)
-}
-
-// body is how many lines a screen has: all but the title and the keys.
-func (p *program) body() int { return max(p.height-2, 1) }
-
-// View implements tea.Model. Frames go to the canvas.
-func (p *program) View() tea.View { return tea.View{} }
-
-// frame draws everything.
-func (p *program) frame() (string, *cursor) {
-	left, right := p.top().Title()
-	lines := make([]string, 0, p.height)
-	// A column stays free at both ends, as on paper.
-	lines = append(lines, " "+look.Ends(p.palette.Strong.Render(look.Line(left, max(p.width-2, 1))), p.palette.Faint.Render(look.Line(right, max(p.width-12, 1))), p.width-2))
-	room := p.body()
-	box := p.box()
-	room -= len(box)
-	var drawn []string
-	if room > 0 {
-		drawn = strings.Split(p.top().Draw(p.width, room), "\n")
-		drawn = drawn[:min(len(drawn), room)]
-	}
-	for range room - len(drawn) {
-		drawn = append(drawn, "")
-	}
-	lines = append(append(lines, drawn...), box...)
-	lines = append(lines, p.lastLine())
-	return strings.Join(lines, "\n"), p.cursor(room)
-}
-
-// box is the lines of the dialog. Some of the screen stays in sight.
-func (p *program) box() []string {
-	if p.dialog == nil {
-		return nil
-	}
-	const sight = 4
-	room := max(p.body()-sight, 1)
-	box := p.dialog.draw(p.palette, p.width, room)
-	return box[:min(len(box), room)]
-}
-
-// cursor is where text is typed, nil where none is.
-func (p *program) cursor(room int) *cursor {
-	if t, ok := p.dialog.(typist); ok {
-		x, y := t.cursor()
-		return &cursor{x, 1 + room + y}
-	}
-	if c, ok := p.top().(look.Placer); ok && p.dialog == nil {
-		if x, y, shown := c.Cursor(); shown {
-			return &cursor{x, 1 + y}
-		}
-	}
-	return nil
-}
-
-// lastLine is the status or, without one, the keys that fit. The last one leads to all others.
-func (p *program) lastLine() string {
-	if p.status.Text != "" {
-		text := look.Line(p.status.Text, p.width-2)
-		if p.status.Error {
-			return " " + p.palette.Error.Render(text)
-		}
-		return " " + p.palette.Accent.Render(text)
-	}
-	keys := p.keys()
-	if p.dialog != nil {
-		keys = p.dialog.keys()
-	} else if p.typing() {
-		keys = typed(keys)
-	}
-	const between = " · "
-	var words []string
-	last, used := "", 2
-	for _, k := range keys {
-		if k.Name == "" || len(k.Keys) == 0 {
-			continue
-		}
-		word := look.Shown(k.Keys[0]) + " " + k.Name
-		if k.Name == "all keys" {
-			last = word
-			used += look.Width(word) + len(between)
-		} else {
-			words = append(words, word)
-		}
-	}
-	line := ""
-	for _, w := range words {
-		n := look.Width(w) + 3
-		if used+n > p.width {
-			break
-		}
-		used += n
-		if line != "" {
-			line += between
-		}
-		line += w
-	}
-	if last != "" {
-		if line != "" {
-			line += between
-		}
-		line += last
-	}
-	return " " + p.palette.Faint.Render(look.Cut(line, p.width-2))
-}
-
-// typed keeps the keys that are no text.
-func typed(keys []look.Key) (kept []look.Key) {
-	for _, k := range keys {
-		k.Keys = slices.DeleteFunc(slices.Clone(k.Keys), func(name string) bool { return len([]rune(name)) == 1 || name == "space" })
-		if len(k.Keys) > 0 {
-			kept = append(kept, k)
-		}
-	}
-	return kept
 }

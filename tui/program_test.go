@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -204,6 +205,16 @@ func TestActions(t *testing.T) {
 	}
 	s.take(look.Do{Action: look.Browse, Target: at})
 	s.until("not possible here")
+	s.p.Browse = func(_ context.Context, id string) (string, error) {
+		return "http://127.0.0.1:1/s/" + id, errors.New("no browser")
+	}
+	s.take(look.Do{Action: look.Browse, Target: at})
+	s.until("http://127.0.0.1:1/s/id")
+
+	s.commands, s.answer = nil, func([]string) (string, error) { return path + "\n", nil }
+	s.take(look.Do{Action: look.ForkHere, Target: at})
+	s.wait("the copy", func() bool { return len(s.p.stack) == 2 })
+	want("fork", "fork --at 5a60be28 -- "+path)
 }
 
 // TestResumeElsewhere asks for the agent, says what is lost, and offers the command.
@@ -253,6 +264,19 @@ func TestOpens(t *testing.T) {
 	if _, ok := s.p.top().(*search); !ok {
 		t.Error("esc does not lead back to the search")
 	}
+}
+
+// TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
+func TestDeleteLeaves(t *testing.T) {
+	s := onDemo(t, nil)
+	s.answer = func([]string) (string, error) { return "it is in the trash", nil }
+	s.press("j", "enter")
+	s.wait("the session", func() bool { return len(s.p.stack) == 2 })
+	s.press("d")
+	s.until("trash?")
+	s.press("y")
+	s.wait("the list", func() bool { return len(s.p.stack) == 1 && s.p.stack[0].(*sessions).loading })
+	s.until("it is in the trash")
 }
 
 // TestPick: enter chooses the session; with Entries, the entry in it.

@@ -24,7 +24,7 @@ func TestForks(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t)
+			w := world.New(t, world.WithOpenCode)
 			say := func(s *store.Session, texts ...string) {
 				for i, text := range texts {
 					_, err := s.AppendText(t.Context(), []session.Role{session.RoleUser, session.RoleAssistant}[i%2], text)
@@ -37,7 +37,7 @@ func TestForks(t *testing.T) {
 			say(fork, "and a pond?", "one")
 			w.Must(fork.Flush(t.Context()))
 			if r, rows := total(w); r.Sessions != 2 || r.Messages != 6 || rows != 2 {
-				t.Errorf("%+v of %d rows", r, rows)
+				t.Errorf("%+v of %d rows, want 6 messages of 2 sessions", r, rows)
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func TestConversions(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t)
+			w := world.New(t, world.WithOpenCode)
 			w.Put("garden/README", "")
 			old := w.Old(".omp/agent/sessions/-garden/1_old.jsonl", world.Log("old", w.CWD, world.Said("a", "", "plan the beds"), world.Said("b", "a", "and the paths")))
 			s, _, err := convert.File(t.Context(), w.Store, old, convert.Options{To: d, Write: w.Write(store.WriteOptions{})})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,20 +27,23 @@ func TestPartsCorpus(t *testing.T) {
 	if corpus == "" {
 		t.Skip("TREELINE_CORPUS names no folder of real sessions")
 	}
-	for _, agent := range []string{"claude", "codex"} {
+	for _, agent := range []string{"claude", "codex", "gemini", "qwen"} {
 		dir := filepath.Join(corpus, agent)
-		files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+		files, err := filepath.Glob(filepath.Join(dir, "*.sent.json"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}
 		for _, file := range files {
-			name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+			name := strings.TrimSuffix(filepath.Base(file), ".sent.json")
+			if file = filepath.Join(dir, name+".jsonl"); !exists(file) {
+				file = filepath.Join(dir, name+".json")
+			}
 			t.Run(agent+"/"+name, func(t *testing.T) {
 				text, err := os.ReadFile(filepath.Join(dir, name+".sent.json"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				var sent struct{ Messages, Input []sentMessage }
+				var sent struct{ Messages, Input, Contents []sentMessage }
 				if err := json.Unmarshal(text, &sent); err != nil {
 					t.Fatal(err)
 				}
@@ -50,14 +54,17 @@ func TestPartsCorpus(t *testing.T) {
 					if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 						t.Fatal(err)
 					}
-				} else if sent.Messages != nil || sent.Input != nil {
+				} else if sent.Messages != nil || sent.Input != nil || sent.Contents != nil {
 					t.Fatalf("exit code %d: %s", code, stderr)
 				}
 				var want, have []string
-				for _, m := range append(sent.Messages, sent.Input...) {
+				for _, m := range slices.Concat(sent.Messages, sent.Input, sent.Contents) {
 					want = append(want, m.project()...)
 				}
 				for _, m := range got.Messages {
+					if len(sent.Contents) > 0 && m.Role == "tool" {
+						m.Role = "user" // where results are parts of what the user says
+					}
 					have = append(have, projected(m)...)
 				}
 				diff := cmp.Diff(want, have)
@@ -71,6 +78,11 @@ func TestPartsCorpus(t *testing.T) {
 			})
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // layOut copies a case to where its program would keep it, since a session may need the files beside it.
@@ -132,6 +144,49 @@ type sentMessage struct {
 	IsError          bool   `json:"is_error"`
 	ImageURL         string `json:"image_url"`
 	Source           struct{ Data, URL string }
+	// Of Google's API.
+	Parts []sentPart
+	// Of OpenAI's API for chats.
+	ToolCallID string     `json:"tool_call_id"`
+	ToolCalls  []sentCall `json:"tool_calls"`
+}
+
+type sentPart struct {
+	Text         string
+	FunctionCall *struct {
+		ID, Name string
+		Args     json.RawMessage
+	}
+	FunctionResponse *struct {
+		ID       string
+		Response struct{ Output, Error *string }
+	}
+}
+
+type sentCall struct {
+	ID       string
+	Function struct{ Name, Arguments string }
+}
+
+// contents projects the parts of a content.
+func (m sentMessage) contents() (out []string) {
+	role := strings.Replace(m.Role, "model", "assistant", 1)
+	for _, p := range m.Parts {
+		switch {
+		case p.FunctionCall != nil:
+			out = append(out, call(role, p.FunctionCall.ID, p.FunctionCall.Name, p.FunctionCall.Args))
+		case p.FunctionResponse != nil:
+			r := p.FunctionResponse.Response
+			failed := r.Output == nil
+			if failed {
+				r.Output = r.Error
+			}
+			out = append(out, result(role, p.FunctionResponse.ID, failed, spokenText("", *r.Output)))
+		default:
+			out = append(out, spokenText(role, p.Text)...)
+		}
+	}
+	return out
 }
 
 // project gives what must agree: role, texts, calls, results and images, in order. Left out are system and developer messages,
@@ -140,9 +195,21 @@ func (m sentMessage) project() (out []string) {
 	if m.Role == "system" || m.Role == "developer" {
 		return nil
 	}
+	if m.Parts != nil {
+		return m.contents()
+	}
+	if m.ToolCallID != "" {
+		return []string{result(m.Role, m.ToolCallID, false, said("", blocks(m.Content)))}
+	}
 	switch m.Type {
 	case "", "message":
-		return said(m.Role, blocks(m.Content))
+		if m.Content != nil && string(m.Content) != "null" {
+			out = said(m.Role, blocks(m.Content))
+		}
+		for _, c := range m.ToolCalls {
+			out = append(out, call(m.Role, c.ID, c.Function.Name, json.RawMessage(c.Function.Arguments)))
+		}
+		return out
 	case "agent_message":
 		return said("user", blocks(m.Content))
 	case "function_call":
@@ -218,7 +285,7 @@ func projectedParts(role string, parts []wire.Part) (out []string) {
 // result.
 func spokenText(role, text string) []string {
 	text, _, _ = strings.Cut(text, "\n\n<system-reminder>")
-	for _, begin := range []string{"<system-reminder>", "[context trimmed:", "<environment_context>", "# AGENTS.md"} {
+	for _, begin := range []string{"<system-reminder>", "[context trimmed:", "<environment_context>", "# AGENTS.md", "<session_context>", "SAY resumed"} {
 		if strings.HasPrefix(text, begin) {
 			return nil
 		}

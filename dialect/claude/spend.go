@@ -12,14 +12,8 @@ var (
 	_ session.Copier  = (*Dialect)(nil)
 )
 
-// CopyID is the uuid: a fork (--fork-session, /branch) has the same ones. Any other string may be that of two sessions.
-func (d *Dialect) CopyID(_ session.Entry, raw []byte) string {
-	const length = 36
-	if id := rawjson.Str(raw, "uuid"); len(id) == length && id[8] == '-' && id[23] == '-' {
-		return id
-	}
-	return ""
-}
+// CopyID is the uuid: a fork (--fork-session, /branch) has the same ones.
+func (d *Dialect) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
 // typeCosts is a line with the costs of the session so far. They include those of its sub-agents and, in a fork, those of
 // what was copied.

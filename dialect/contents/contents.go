@@ -65,6 +65,9 @@ func Has(part []byte, member string) bool { return rawjson.Truthy(rawjson.Get(pa
 
 // HasResult reports whether a value, as in List, has a result.
 func HasResult(value []byte) bool {
+	if bytes.HasPrefix(value, []byte(`[{"`+Result+`":{`)) {
+		return true
+	}
 	if !bytes.Contains(value, []byte(`"`+Result+`"`)) {
 		return false
 	}

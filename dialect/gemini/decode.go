@@ -53,6 +53,7 @@ type live struct {
 type answer struct {
 	at     int
 	id     session.EntryID
+	calls  bool
 	record []byte
 }
 

@@ -27,8 +27,8 @@ func (dec *decoder) note(at int, typ string, f *fields) {
 			put(&dec.startup, at, true)
 		}
 	case typ == typeAnswer:
-		dec.repeated(at, id)
-	case e.Role == session.RoleTool && dec.answer.at >= 0 && dec.answered(f.content):
+		dec.repeated(at, id, f.calls)
+	case e.Role == session.RoleTool && dec.answer.calls && dec.answer.at >= 0 && dec.answered(f.content):
 		put(&dec.r.echoes, at, echoResults)
 	}
 }
@@ -45,7 +45,7 @@ func (dec *decoder) find(id string) int {
 
 // repeated compares a record of an answer with the one before: the program writes an answer with its tokens, and again with
 // its calls.
-func (dec *decoder) repeated(at int, id session.EntryID) {
+func (dec *decoder) repeated(at int, id session.EntryID, calls bool) {
 	record, last := dec.env.Record, &dec.answer
 	if last.at >= 0 && last.id == id && id != "" {
 		var same echo
@@ -53,14 +53,14 @@ func (dec *decoder) repeated(at int, id session.EntryID) {
 			string(rawjson.Get(record, "thoughts")) == string(rawjson.Get(last.record, "thoughts")) {
 			same |= echoTexts
 		}
-		if calls := callIDs(last.record); len(calls) > 0 && slices.Equal(calls, callIDs(record)) {
+		if ids := callIDs(last.record); len(ids) > 0 && slices.Equal(ids, callIDs(record)) {
 			same |= echoCalls
 		}
 		if same != 0 {
 			put(&dec.r.echoes, at, same)
 		}
 	}
-	last.at, last.id, last.record = at, id, append(last.record[:0], record...)
+	last.at, last.id, last.calls, last.record = at, id, calls, append(last.record[:0], record...)
 }
 
 // callIDs gives the ids of the calls of an answer.
@@ -118,11 +118,11 @@ func (dec *decoder) rewind(at int, id string) {
 // replace takes the messages of a $set as the conversation. The entry hangs on the last of them that is known, if they are
 // those that the model saw there. Otherwise it is a compaction, which hangs on what came before it.
 func (dec *decoder) replace(at int, messages []byte) {
-	if dec.continued {
-		dec.earlier = true
+	env := &dec.env
+	if dec.continued { // its texts are read all the same
+		dec.earlier, env.Kind = true, session.KindCompaction
 		return
 	}
-	env := &dec.env
 	var known, begun []live // that are sent
 	changed := false
 	dec.live, dec.answer.at = nil, -1

@@ -68,3 +68,6 @@ func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".js
 func (layout) Owns(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
+
+// Shares: both places are in the folder of the program.
+func (layout) Shares() bool { return true }

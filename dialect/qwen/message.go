@@ -12,8 +12,12 @@ import (
 var (
 	_ session.Skimmer = (*Dialect)(nil)
 	_ session.Spender = (*Dialect)(nil)
+	_ session.Copier  = (*Dialect)(nil)
 	_ dialect.Parter  = (*Dialect)(nil)
 )
+
+// CopyID is the uuid: a fork copies lines with theirs.
+func (d *Dialect) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/qwen"
+	"github.com/treeline-dev/treeline/internal/gen"
 )
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", qwen.Qwen) }
@@ -12,3 +13,7 @@ func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", qwen.Qwen) }
 func TestContext(t *testing.T) { dialecttest.Seen(t, "testdata", qwen.Qwen) }
 
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", qwen.Qwen) }
+
+func BenchmarkDecode(b *testing.B) {
+	dialecttest.BenchmarkGenerated(b, qwen.Qwen, gen.Qwen, 0)
+}

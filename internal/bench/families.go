@@ -10,8 +10,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
@@ -33,6 +35,8 @@ func families(b *bench) {
 		{"Claude Code", claude.Claude, gen.Claude},
 		{"Codex", codex.Codex, gen.Codex},
 		{"Codex with ordinals", codex.Codex, paginated},
+		{"Gemini CLI", gemini.Gemini, gen.Gemini},
+		{"Qwen Code", qwen.Qwen, gen.Qwen},
 	} {
 		other := f.convert(log)
 		base, here := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)

@@ -31,6 +31,8 @@ type agent struct {
 	api  fakeapi.API
 	// joins: the agent joins messages of one role, so that it does not count where one ends.
 	joins bool
+	// bound: it finds a session only in its working directory.
+	bound bool
 	// project reduces the body of a request to what is compared.
 	project func(body []byte) ([]string, error)
 	// random makes a session.
@@ -56,6 +58,8 @@ type agent struct {
 	results  func(body []byte) (map[string]string, error)
 	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
+	// database, if set, is where the program keeps sessions below the home, in rows. It makes the file when it is started.
+	database string
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
 	known map[string]string
 }
@@ -117,7 +121,7 @@ var agents = []agent{
 	{
 		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0"}},
 		dialect: gemini.Gemini, binary: "@google/gemini-cli/bundle/gemini.js", node: "node",
-		api: fakeapi.Contents, joins: true, project: projectContents, random: draft.Gemini,
+		api: fakeapi.Contents, joins: true, bound: true, project: projectContents, random: draft.Gemini,
 		place: func(_, id string) string {
 			return filepath.Join(".gemini", "tmp", "project", "chats", "session-2026-05-01T10-00-"+id[:8]+".jsonl")
 		},
@@ -135,7 +139,7 @@ var agents = []agent{
 	{
 		program: program{name: "qwen-code-0.24.4", packages: []string{"@qwen-code/qwen-code@0.24.4", nodePackage + "@22.23.3"}},
 		dialect: qwen.Qwen, binary: "@qwen-code/qwen-code/cli-entry.js", node: nodePackage + "/bin/node",
-		api: fakeapi.Chat, joins: true, project: projectChat, random: draft.Qwen,
+		api: fakeapi.Chat, joins: true, bound: true, project: projectChat, random: draft.Qwen,
 		place: func(workDir, id string) string {
 			return filepath.Join(".qwen", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), "chats", id+".jsonl")
 		},
@@ -150,6 +154,7 @@ var agents = []agent{
 		},
 		traces: []string{".qwen/projects", ".qwen/usage_record.jsonl", ".qwen/tmp"},
 	},
+	openCode,
 }
 
 // nodePackage is the package with the node of a machine: Qwen Code needs a newer one than many machines have.

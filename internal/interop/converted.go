@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -15,8 +17,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/internal/gen"
 )
@@ -33,6 +37,7 @@ func (a agent) converted(seed uint64) (list []scene) {
 	}{
 		{pi.Pi, gen.Session(options)}, {pi.Omp, log}, {pi.Omp18, append(append(slot, '\n'), log...)}, {wave.Wave, gen.Wave(log)}, {codelia.Codelia, gen.Run(log)},
 		{codelia.State, gen.State(log)}, {operator.Operator, gen.Operator(log)}, {claude.Claude, gen.Claude(log)}, {codex.Codex, gen.Codex(log)},
+		{gemini.Gemini, gen.Gemini(log)}, {qwen.Qwen, gen.Qwen(log)},
 	} {
 		if from.dialect == a.dialect {
 			continue
@@ -91,7 +96,19 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	if err != nil {
 		return c, err
 	}
-	defer src.Close()
+	defer func() { src.Close() }()
+	// Some agents find a session only in its working directory, which must exist.
+	if cwd := src.CWD(); d.bound && cwd != "" && cwd != d.workDir && src.Close() == nil {
+		log = bytes.ReplaceAll(log, []byte(`"`+cwd+`"`), []byte(`"`+d.workDir+`"`))
+		log = bytes.ReplaceAll(log, hashed(cwd), hashed(d.workDir))
+		err = os.WriteFile(source, log, 0o600)
+		if err == nil {
+			src, err = store.Open(ctx, source, treeline.OpenOptions{Dialect: from})
+		}
+		if err != nil {
+			return c, err
+		}
+	}
 	c, err = store.ResumeCommand(ctx, src, treeline.ResumeOptions{In: d.dialect, Write: treeline.WriteOptions{Force: true}})
 	if errors.Is(err, dialect.ErrUnsupported) {
 		if said, failed := d.expectAt(ctx, src, src.Leaf()); failed == nil && len(said) == 0 {
@@ -100,3 +117,6 @@ func (d *desk) resumeIn(ctx context.Context, from dialect.Dialect, log []byte) (
 	}
 	return c, err
 }
+
+// hashed is the hash by which Gemini CLI knows a directory.
+func hashed(dir string) []byte { return fmt.Appendf(nil, "%x", sha256.Sum256([]byte(dir))) }

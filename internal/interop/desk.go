@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
@@ -70,9 +71,31 @@ func (d *desk) clear() error {
 	return nil
 }
 
+// start has the program make its database.
+func (d *desk) start(ctx context.Context) error {
+	if d.database == "" {
+		return nil
+	}
+	path := filepath.Join(d.home, d.database)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	said, err := d.run(ctx, d.workDir, nil, d.begin("hello"))
+	if err == nil {
+		if _, err = os.Stat(path); err != nil {
+			err = fmt.Errorf("%w: %s said %s", err, d.program.name, said)
+		}
+	}
+	return err
+}
+
 // store is a store of this library in the agent's home.
 func (d *desk) store() (*treeline.Store, error) {
-	return treeline.New(treeline.Options{Home: d.home, WorkDir: d.workDir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
+	opt := treeline.Options{Home: d.home, WorkDir: d.workDir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true}
+	if d.database != "" {
+		opt.Backends = all.Drivers()
+	}
+	return treeline.New(opt)
 }
 
 // lay writes a log where the agent looks for a session. Others are logs beside it.
@@ -145,7 +168,11 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 // a longer text; that request may come first.
 func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
-		if r.API == d.agent.api && bytes.Contains(r.Body, []byte(`"`+nextPrompt+`"`)) {
+		prompted := bytes.Contains(r.Body, []byte(`"`+nextPrompt+`"`))
+		if d.agent.api == fakeapi.Chat { // the prompt is in quotes; only a request for a title offers no tools
+			prompted = bytes.Contains(r.Body, []byte(nextPrompt)) && bytes.Contains(r.Body, []byte(`"tools":`))
+		}
+		if r.API == d.agent.api && prompted {
 			s.body = r.Body
 			s.messages, err = d.project(r.Body)
 			return true, err

@@ -9,7 +9,7 @@
 //   - contexts: random sessions of all versions, also after this library rewrote them; the name, models, service tier and all
 //     else of the context, as pi 1.5, oh-my-pi 13 and oh-my-pi 18 read them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and concurrently.
-//   - resume: Claude Code and Codex resume sessions, and a stand-in for their providers on the loopback interface shows what they
+//   - resume: Claude Code, Codex, Gemini CLI and Qwen Code resume sessions, and a stand-in for their providers on the loopback interface shows what they
 //     send, compared with the messages of "treeline context --parts". There are random sessions, whole and damaged; sessions,
 //     forks and branches that this library wrote; sessions that the agent began and this library went on with; abandoned
 //     branches; and random sessions and fixtures of all other agents. What this library wrote is resumed with the command
@@ -82,7 +82,7 @@ func main() {
 	flag.IntVar(&opt.fixtures, "fixtures", 40, "how many `sessions` of the dialects' tests are resumed, by each of Claude Code and Codex")
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
-	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code or codex")
+	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code, codex, opencode, …")
 	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3")
 	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
 	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")

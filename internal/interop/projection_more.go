@@ -130,7 +130,11 @@ func projectChat(body []byte) ([]string, error) {
 		if m.Reasoning != "" {
 			p.say("thinking", fmt.Sprintf("%q", m.Reasoning))
 		}
-		text := p.text
+		text := func(s string) {
+			if strings.Trim(s, `"`) != nextPrompt { // OpenCode puts a prompt of several words into quotes
+				p.text(s)
+			}
+		}
 		if m.Role == "tool" {
 			p.say("result", m.ID, "false")
 			text = p.output

@@ -65,6 +65,9 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	if len(opt.files) > 0 {
 		return list, nil
 	}
+	if a.database != "" {
+		return a.rowScenes(opt)
+	}
 	for i := range opt.resumes {
 		seed := opt.seed + uint64(i)
 		list = append(list, scene{name: fmt.Sprintf("random-%d", seed), lay: func(_ context.Context, d *desk) (treeline.ResumeCommand, error) {
@@ -79,6 +82,19 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 		list = append(list, a.converted(opt.seed+uint64(i))...)
 	}
 	list = append(list, onTerminal(opt)...)
+	fixtures, err := a.fixtures(opt)
+	list = append(list, fixtures...)
+	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
+}
+
+// rowScenes are those of an agent with a database: sessions of its own, and converted ones.
+func (a agent) rowScenes(opt options) (list []scene, err error) {
+	if list, err = ownRows(); err != nil {
+		return nil, err
+	}
+	for i := range opt.conversions {
+		list = append(list, a.converted(opt.seed+uint64(i))...)
+	}
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
 	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
@@ -128,16 +144,25 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	if o.err = d.clear(); o.err != nil {
 		return o
 	}
+	if o.err = d.start(ctx); o.err != nil {
+		return o
+	}
 	c, err := s.lay(ctx, d)
 	if err != nil || c.Path == "" {
 		o.err = err
 		return o
 	}
-	if o.log, o.err = os.ReadFile(c.Path); o.err != nil {
-		return o
+	if d.database != "" {
+		if o.err = d.housed(ctx); o.err != nil {
+			return o
+		}
+	} else {
+		if o.log, o.err = os.ReadFile(c.Path); o.err != nil {
+			return o
+		}
+		o.near = logs(filepath.Dir(c.Path))
+		delete(o.near, filepath.Base(c.Path))
 	}
-	o.near = logs(filepath.Dir(c.Path))
-	delete(o.near, filepath.Base(c.Path))
 	// What it cannot open, it shows no messages of.
 	want, refused := d.expect(ctx, c.Path)
 	o.want = want

@@ -28,6 +28,7 @@ type Followed struct {
 	file     *os.File
 	log      *os.File // nil: there is none
 	pageSize int
+	logged   bool // the database has a log, which may not exist now
 	wal      wal
 	now      *Snapshot
 	base     *Snapshot // the last one that Read succeeded with, nil if it cannot be compared with
@@ -113,8 +114,13 @@ func (f *Followed) look() (*Snapshot, error) {
 		f.drop()
 		return nil, err
 	}
-	if f.now != nil && f.now.copied == nil && stamp.Journal.Size == 0 && f.same(stamp) {
-		return f.grow(stamp)
+	if f.now != nil && f.now.copied == nil && stamp.Journal.Size == 0 {
+		if err := f.followLog(stamp); err != nil {
+			return nil, err
+		}
+		if f.same(stamp) {
+			return f.grow(stamp)
+		}
 	}
 	f.drop()
 	switch {
@@ -126,13 +132,28 @@ func (f *Followed) look() (*Snapshot, error) {
 	return f.begin(stamp)
 }
 
+// followLog opens a log that was empty, or did not exist: all that changed since is in it.
+func (f *Followed) followLog(stamp Stamp) (err error) {
+	if !f.logged || f.wal.frames > 0 || stamp.DB != f.stamp.DB || stamp.WAL == f.stamp.WAL {
+		return nil
+	}
+	if f.log != nil {
+		f.log.Close()
+	}
+	if f.log, err = openWAL(f.path); err == nil && f.log != nil {
+		f.stamp.WAL = stamp.WAL
+		f.wal.begin(f.log, f.pageSize)
+	}
+	return err
+}
+
 // same reports whether all that was read is still there, so that only what the log has got since is new. Pages that were moved
 // from the log into the database do not matter: they are still read from the log.
 func (f *Followed) same(stamp Stamp) bool {
 	if !stamp.DB.SameFile(f.stamp.DB) || f.log == nil && stamp.DB != f.stamp.DB {
 		return false
 	}
-	if f.log == nil || f.wal.frames == 0 {
+	if f.log == nil || f.wal.salts == [8]byte{} {
 		return stamp == f.stamp
 	}
 	salt, ok := salts(f.log)
@@ -161,7 +182,8 @@ func (f *Followed) begin(stamp Stamp) (_ *Snapshot, err error) {
 	if string(h[:16]) != "SQLite format 3\x00" || f.pageSize < 512 || f.pageSize&(f.pageSize-1) != 0 {
 		return nil, fmt.Errorf("%s: %w", f.path, ErrNotDatabase)
 	}
-	if f.wal = (wal{}); h[18] == 2 || h[19] == 2 {
+	f.wal, f.logged = wal{}, h[18] == 2 || h[19] == 2
+	if f.logged {
 		if f.log, err = openWAL(f.path); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ const (
 var errDamaged = errors.New("the database is damaged")
 
 // Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
-// for and, of long rows, nothing more: SQLite itself is many times slower. The Row is valid until visit returns. The error is
+// for and, of long rows, nothing more. The Row is valid until visit returns. The error is
 // errors.ErrUnsupported for a database that is read from a copy, or whose texts are not UTF-8.
 func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
 	if text, err := s.utf8(); err != nil || !text {

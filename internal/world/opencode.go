@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/litefile"
@@ -33,6 +35,14 @@ CREATE INDEX message_session ON message (session_id, time_created, id);
 CREATE INDEX part_message ON part (message_id, id);
 CREATE INDEX part_session ON part (session_id);
 `
+
+// WithOpenCode is a change of New: a world with an OpenCode that was started once.
+func WithOpenCode(w *World) {
+	w.Helper()
+	_, err := OpenCode(filepath.Join(w.Home, ".local", "share"))
+	w.Must(err)
+	w.Drivers = []backend.Driver{codelia.Driver(), opencode.Driver(), w.files()}
+}
 
 // OpenCode makes the database of an OpenCode that was started once, in a data folder of the user ($XDG_DATA_HOME). It returns
 // its path.

@@ -135,7 +135,7 @@ type Do struct {
 	Target Target
 }
 
-// Done tells the screen that is shown that an action changed a session.
+// Done tells all screens that an action changed a session.
 type Done struct {
 	Action Action
 	Target Target

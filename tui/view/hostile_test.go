@@ -157,6 +157,24 @@ func checkFrame(t *testing.T, stripped, frame string, width, height int) {
 	}
 }
 
+// A command that is shown is about this session and entry, whatever their ids are.
+func TestCommandsAreSpelled(t *testing.T) {
+	const id = "x; rm -rf ~"
+	r := ride(t, log(t, said(id, "", "user", "x")), Options{}, 80, 24)
+	found := 0
+	for _, k := range r.v.Keys() {
+		if k.Command == nil || !strings.Contains(k.Command(), id) {
+			continue
+		}
+		if found++; !strings.Contains(k.Command(), "'"+id+"'") {
+			t.Errorf("%q", k.Command())
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d commands", found)
+	}
+}
+
 // What a user copies is harmless, too: it is pasted into a shell.
 func TestCopyHostile(t *testing.T) {
 	r := ride(t, log(t, said("a\x1b[2J", "", "user", "rm\x1b[2J\x07 x\nsecond")), Options{}, 80, 24)

@@ -33,7 +33,7 @@ func (v *viewer) Keys() []look.Key {
 	}
 	same := func(k look.Key, command string) look.Key {
 		k.Command = func() string {
-			t, _ := v.target()
+			t, _ := v.spelled()
 			return strings.NewReplacer("‹s›", t.Ref, "‹e›", t.Entry).Replace(command)
 		}
 		return k
@@ -49,7 +49,7 @@ func (v *viewer) Keys() []look.Key {
 		key("tab", v.otherPane(), "between the tree and the transcript", v.switchPane),
 		same(key("c", "context", "what the model sees at this entry; again: back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
 	}
-	list = append(list, look.Actions(v.target, look.Label, look.BranchHere, look.ForkHere, look.CopyResume)...)
+	list = append(list, v.actions(look.Label, look.BranchHere, look.ForkHere, look.CopyResume)...)
 	list = append(list,
 		key("/", "find", "find a text in this session", v.ask),
 		key("n", "", "the next place where it is", func() tea.Cmd { return v.find(1, false) }),
@@ -60,8 +60,8 @@ func (v *viewer) Keys() []look.Key {
 		key("enter", "", "open the sub-agent, unfold the message, or go to the last edit of the file", v.enter),
 		key("a", "", "open a fork, a sub-agent, or the session that this one comes from", v.chooseRelative),
 	)
-	list = append(list, look.Actions(v.target, look.ResumeElsewhere, look.Export, look.Browse, look.Delete)...)
-	rename := look.Actions(v.target, look.Rename)[0]
+	list = append(list, v.actions(look.ResumeElsewhere, look.Export, look.Browse, look.Delete)...)
+	rename := v.actions(look.Rename)[0]
 	rename.Keys = []string{"t"}
 	list = append(list, rename,
 		same(key("1", "", "everything that was said and done", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
@@ -84,6 +84,15 @@ func (v *viewer) Keys() []look.Key {
 		list = append(list, key("esc", "", "end the search, or leave what the model sees", v.escape))
 	}
 	return list
+}
+
+// actions are the keys of actions on the entry under the cursor.
+func (v *viewer) actions(wanted ...look.Action) []look.Key {
+	keys := look.Actions(v.target, wanted...)
+	for n, a := range wanted {
+		keys[n].Command = func() string { return a.Command(v.spelled()) }
+	}
+	return keys
 }
 
 // step moves the cursor by one.

@@ -12,6 +12,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -212,7 +213,8 @@ func (v *viewer) current() *item {
 // target is what actions are done to.
 func (v *viewer) target() (look.Target, bool) {
 	t := look.Target{
-		Path: v.facts.path, ID: string(v.facts.id), Agent: v.facts.agent, Title: v.facts.title, Ref: string(v.facts.id), Entry: string(v.here()),
+		Path: v.facts.path, ID: string(v.facts.id), Agent: v.facts.agent, Title: v.facts.title, Entry: string(v.here()),
+		Ref: wire.ShellLine("", nil, []string{cmp.Or(string(v.facts.id), v.facts.path)}),
 	}
 	for _, l := range v.facts.labels {
 		if string(l.entry) == t.Entry {
@@ -220,6 +222,15 @@ func (v *viewer) target() (look.Target, bool) {
 		}
 	}
 	return t, t.Path != ""
+}
+
+// spelled is target for a command line: an id may be anything.
+func (v *viewer) spelled() (look.Target, bool) {
+	t, ok := v.target()
+	if t.Entry != "" {
+		t.Entry = wire.ShellLine("", nil, []string{t.Entry})
+	}
+	return t, ok
 }
 
 // Update implements look.Screen.

@@ -8,5 +8,9 @@ create index log_origin on treeline_index.log (origin) where origin <> '';
 create index log_session on treeline_index.log (id);
 create index log_file on treeline_index.log (substring(name from '[^/]*$'));
 
+-- What happened since a time, for sums and searches; runs in the order of their lists.
+create index log_touched on treeline_index.log (touched desc);
+create index log_runs_at on treeline_index.log (at desc, name) where run;
+
 -- The parents of logs that were put before are not known. All are read again.
 truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting, treeline_index.model, treeline_index.mark;

@@ -1,4 +1,4 @@
-// Package draft makes random sessions of Claude Code and Codex from crafted lines: conversations with what the programs
+// Package draft makes random sessions of Claude Code, Codex, Gemini CLI and Qwen Code from crafted lines: conversations with what the programs
 // write, and with what goes wrong. The same seed gives the same session.
 //
 // A session has a few ordinary turns and a few oddities, so that a difference points to its cause.

@@ -24,8 +24,19 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role    string `json:"role,omitempty"`
-	Content string `json:"content"`
+	Role    string     `json:"role,omitempty"`
+	Content string     `json:"content,omitempty"`
+	Calls   []chatCall `json:"tool_calls,omitempty"`
+}
+
+type chatCall struct {
+	Index    int    `json:"index"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
 }
 
 type chatUsage struct {
@@ -34,8 +45,8 @@ type chatUsage struct {
 	Total      int `json:"total_tokens"`
 }
 
-// answerChat answers with one text, as a stream if the request wants one.
-func answerChat(w http.ResponseWriter, body []byte, n int) {
+// answerChat answers with one text, or with one call of a tool, as a stream if the request wants one.
+func answerChat(w http.ResponseWriter, body []byte, n int, id string, call *Call) {
 	var request struct {
 		Model  string
 		Stream bool
@@ -44,27 +55,32 @@ func answerChat(w http.ResponseWriter, body []byte, n int) {
 		send(w, http.StatusBadRequest, []byte(`{"error":{"type":"invalid_request_error","message":"not JSON"}}`))
 		return
 	}
-	stop, said := "stop", &chatMessage{"assistant", fmt.Sprintf("reply %d", n)}
-	answer := chatAnswer{ID: fmt.Sprintf("chatcmpl-fake%06d", n), Object: "chat.completion", Model: request.Model, Usage: &chatUsage{11, 7, 18},
+	stop, said := "stop", &chatMessage{Role: "assistant", Content: fmt.Sprintf("reply %d", n)}
+	if call != nil {
+		c := chatCall{ID: id, Type: "function"}
+		c.Function.Name, c.Function.Arguments = call.Name, string(call.Arguments)
+		stop, said = "tool_calls", &chatMessage{Role: "assistant", Calls: []chatCall{c}}
+	}
+	answer := chatAnswer{ID: fmt.Sprintf("chatcmpl-fake%06d", n), Object: "chat.completion", Created: 1, Model: request.Model, Usage: &chatUsage{11, 7, 18},
 		Choices: []chatChoice{{Message: said, Finish: &stop}}}
 	if !request.Stream {
-		text, err := json.Marshal(answer)
-		if err != nil {
-			panic(err) // the answer is ours
-		}
-		send(w, http.StatusOK, text)
+		send(w, http.StatusOK, chatText(&answer))
 		return
 	}
 	s := newStream(w)
 	last := answer
 	answer.Object, answer.Usage, answer.Choices = "chat.completion.chunk", nil, []chatChoice{{Delta: said}}
 	last.Object, last.Choices = "chat.completion.chunk", []chatChoice{{Delta: &chatMessage{}, Finish: &stop}}
-	for _, a := range []chatAnswer{answer, last} {
-		text, err := json.Marshal(a)
-		if err != nil {
-			panic(err) // the answer is ours
-		}
-		_, _ = fmt.Fprintf(s.w, "data: %s\n\n", text) // the agent may have gone
+	for _, a := range []*chatAnswer{&answer, &last} {
+		_, _ = fmt.Fprintf(s.w, "data: %s\n\n", chatText(a)) // the agent may have gone
 	}
 	_, _ = fmt.Fprint(s.w, "data: [DONE]\n\n")
+}
+
+func chatText(a *chatAnswer) []byte {
+	text, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // the answer is ours
+	}
+	return text
 }

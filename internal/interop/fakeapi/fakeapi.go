@@ -135,7 +135,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		id, call := s.next(body)
 		answerResponses(w, s.reply(api, body), id, call)
 	case Chat:
-		answerChat(w, body, s.reply(api, body))
+		id, call := s.next(body)
+		answerChat(w, body, s.reply(api, body), id, call)
 	case Contents, Content:
 		answerContents(w, s.reply(api, body), api == Contents)
 	case Tokens:

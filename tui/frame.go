@@ -1,0 +1,125 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/treeline-dev/treeline/tui/look"
+)
+
+// body is how many lines a screen has: all but the title and the keys.
+func (p *program) body() int { return max(p.height-2, 1) }
+
+// View implements tea.Model. Frames go to the canvas.
+func (p *program) View() tea.View { return tea.View{} }
+
+// frame draws everything.
+func (p *program) frame() (string, *cursor) {
+	left, right := p.top().Title()
+	lines := make([]string, 0, p.height)
+	// A column stays free at both ends, as on paper.
+	lines = append(lines, " "+look.Ends(p.palette.Strong.Render(look.Line(left, max(p.width-2, 1))), p.palette.Faint.Render(look.Line(right, max(p.width-12, 1))), p.width-2))
+	room := p.body()
+	box := p.box()
+	room -= len(box)
+	var drawn []string
+	if room > 0 {
+		drawn = strings.Split(p.top().Draw(p.width, room), "\n")
+		drawn = drawn[:min(len(drawn), room)]
+	}
+	for range room - len(drawn) {
+		drawn = append(drawn, "")
+	}
+	lines = append(append(lines, drawn...), box...)
+	lines = append(lines, p.lastLine())
+	return strings.Join(lines, "\n"), p.cursor(room)
+}
+
+// box is the lines of the dialog. Some of the screen stays in sight.
+func (p *program) box() []string {
+	if p.dialog == nil {
+		return nil
+	}
+	const sight = 4
+	room := max(p.body()-sight, 1)
+	box := p.dialog.draw(p.palette, p.width, room)
+	return box[:min(len(box), room)]
+}
+
+// cursor is where text is typed, nil where none is.
+func (p *program) cursor(room int) *cursor {
+	if t, ok := p.dialog.(typist); ok {
+		x, y := t.cursor()
+		return &cursor{x, 1 + room + y}
+	}
+	if c, ok := p.top().(look.Placer); ok && p.dialog == nil {
+		if x, y, shown := c.Cursor(); shown {
+			return &cursor{x, 1 + y}
+		}
+	}
+	return nil
+}
+
+// lastLine is the status or, without one, the keys that fit. The last one leads to all others.
+func (p *program) lastLine() string {
+	if p.status.Text != "" {
+		text := look.Line(p.status.Text, p.width-2)
+		if p.status.Error {
+			return " " + p.palette.Error.Render(text)
+		}
+		return " " + p.palette.Accent.Render(text)
+	}
+	keys := p.keys()
+	if p.dialog != nil {
+		keys = p.dialog.keys()
+	} else if p.typing() {
+		keys = typed(keys)
+	}
+	const between = " · "
+	var words []string
+	last, used := "", 2
+	for _, k := range keys {
+		if k.Name == "" || len(k.Keys) == 0 {
+			continue
+		}
+		word := look.Shown(k.Keys[0]) + " " + k.Name
+		if k.Name == "all keys" {
+			last = word
+			used += look.Width(word) + len(between)
+		} else {
+			words = append(words, word)
+		}
+	}
+	line := ""
+	for _, w := range words {
+		n := look.Width(w) + 3
+		if used+n > p.width {
+			break
+		}
+		used += n
+		if line != "" {
+			line += between
+		}
+		line += w
+	}
+	if last != "" {
+		if line != "" {
+			line += between
+		}
+		line += last
+	}
+	return " " + p.palette.Faint.Render(look.Cut(line, p.width-2))
+}
+
+// typed keeps the keys that are no text.
+func typed(keys []look.Key) (kept []look.Key) {
+	for _, k := range keys {
+		k.Keys = slices.DeleteFunc(slices.Clone(k.Keys), func(name string) bool { return len([]rune(name)) == 1 || name == "space" })
+		if len(k.Keys) > 0 {
+			kept = append(kept, k)
+		}
+	}
+	return kept
+}

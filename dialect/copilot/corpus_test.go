@@ -33,15 +33,20 @@ func content(message []byte) []byte {
 	type said struct {
 		Content string `json:"content"`
 	}
+	type picture struct {
+		Data string `json:"data"`
+		MIME string `json:"mimeType"`
+	}
 	type data struct {
 		Content  string    `json:"content,omitempty"`
+		Pictures []picture `json:"attachments,omitempty"`
 		Requests []request `json:"toolRequests,omitempty"`
 		ID       string    `json:"toolCallId,omitempty"`
 		Result   *said     `json:"result,omitempty"`
 	}
 	var m struct {
 		Role    string
-		Content string
+		Content json.RawMessage
 		ID      string `json:"tool_call_id"`
 		Calls   []struct {
 			ID       string
@@ -54,9 +59,22 @@ func content(message []byte) []byte {
 	out := struct {
 		Type string `json:"type"`
 		Data data   `json:"data"`
-	}{map[string]string{"user": "user.message", "assistant": "assistant.message", "tool": "tool.execution_complete"}[m.Role], data{Content: m.Content}}
+	}{Type: map[string]string{"user": "user.message", "assistant": "assistant.message", "tool": "tool.execution_complete"}[m.Role]}
+	var parts []struct {
+		Text  string
+		Image struct{ URL string } `json:"image_url"`
+	}
+	if json.Unmarshal(m.Content, &out.Data.Content) != nil && json.Unmarshal(m.Content, &parts) == nil && len(parts) > 0 {
+		// The text, then a caption before each picture, which is not in the log.
+		out.Data.Content = parts[0].Text
+		for _, p := range parts[1:] {
+			if head, bytes, ok := strings.Cut(strings.TrimPrefix(p.Image.URL, "data:"), ";base64,"); ok {
+				out.Data.Pictures = append(out.Data.Pictures, picture{bytes, head})
+			}
+		}
+	}
 	if m.Role == "tool" {
-		out.Data = data{ID: m.ID, Result: &said{m.Content}}
+		out.Data = data{ID: m.ID, Result: &said{out.Data.Content}}
 	}
 	for _, c := range m.Calls {
 		out.Data.Requests = append(out.Data.Requests, request{c.ID, c.Function.Name, json.RawMessage(c.Function.Arguments)})

@@ -135,7 +135,15 @@ func prompt(data []byte) []byte {
 	}
 	var w dialect.Object
 	w.Add("content", content)
-	w.Copy(data, "attachments")
+	var pictures [][]byte // files are named in the text
+	for a := range rawjson.Elements(rawjson.Get(data, "attachments")) {
+		if _, ok := attachment(a).(session.Image); ok {
+			pictures = append(pictures, a)
+		}
+	}
+	if pictures != nil {
+		w.Add("attachments", dialect.Array(pictures))
+	}
 	return rawjson.Compact(w.End())
 }
 

@@ -16,7 +16,7 @@ func TestConvertFresh(t *testing.T) {
 	w, folder := inMemory(t)
 	for _, name := range agents {
 		from := w.Format(name)
-		linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini"
+		linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
 		path := w.Put(filepath.Join("in", name, "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), newTalk(3, linear).write(name))
 		src := w.View(path, store.OpenOptions{Dialect: from})
 		for _, other := range agents {

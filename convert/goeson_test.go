@@ -23,7 +23,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				continue
 			}
 			for seed := range 3 {
-				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini"
+				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
 				at := fmt.Sprintf("%s, seed %d → %s", name, seed, other)
 				path := w.Put(fmt.Sprintf("in/%s/%s/%d/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", name, other, seed), newTalk(uint64(30+seed), linear).write(name))
 				src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})

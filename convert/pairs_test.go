@@ -17,7 +17,7 @@ import (
 )
 
 // agents are the dialects whose sessions are converted to each other, one for each program.
-var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen"}
+var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen", "copilot"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
@@ -31,7 +31,7 @@ func TestConvertPairs(t *testing.T) {
 			w, folder := inMemory(t)
 			from := w.Format(name)
 			for seed := range rounds {
-				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini"
+				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
 				log := newTalk(uint64(seed), linear).write(name)
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), log)
 				for _, other := range agents {
@@ -60,7 +60,7 @@ func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list [
 	s := w.View(path, store.OpenOptions{Dialect: from})
 	list = append(list, new(s.Leaf()))
 	for e := range s.Tree().Entries() {
-		if all && e.Kind == session.KindMessage && len(s.Tree().Children(e.ID)) == 0 && e.ID != s.Leaf() && e.Role != session.RoleTool {
+		if all && e.Kind == session.KindMessage && len(s.Tree().Children(e.ID)) == 0 && !e.Aside() && e.ID != s.Leaf() && e.Role != session.RoleTool {
 			list = append(list, new(e.ID))
 		}
 	}
@@ -159,8 +159,8 @@ func own(w *world.World, s *store.Session) {
 func byRule(list []seen, from, to string) []seen {
 	for i := range list {
 		for k, form := range list[i].forms {
-			// Codex and Qwen Code do not say that a call failed.
-			if from == "codex" || to == "codex" || from == "qwen" || to == "qwen" {
+			// Codex, Qwen Code and Copilot CLI do not say that a call failed.
+			if plain := []string{"codex", "qwen", "copilot"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
 				form = strings.TrimSuffix(form, " (error)")
 			}
 			// A result of Operator's is a text.
@@ -170,25 +170,43 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
-	// Qwen Code joins the texts of answers.
+	// Qwen Code joins the texts of answers, and a prompt of Copilot CLI is one text.
 	if from == "qwen" || to == "qwen" {
-		joined := list[:0:0]
-		for _, s := range list {
-			last := len(joined) - 1
-			if text, ok := strings.CutPrefix(s.forms[0], "text "); ok && last >= 0 && s.role == session.RoleAssistant &&
-				joined[last].role == session.RoleAssistant && strings.HasPrefix(joined[last].forms[0], "text ") {
-				joined[last].forms = []string{joined[last].forms[0] + text}
-				continue
-			}
-			joined = append(joined, s)
-		}
-		list = joined
+		list = joined(list, session.RoleAssistant, "")
+	}
+	if from == "copilot" || to == "copilot" {
+		list = joined(joined(list, session.RoleUser, "\n"), session.RoleAssistant, "\n")
 	}
 	// Claude Code answers a prompt without an answer itself, and Gemini CLI results.
 	if n := len(list); n > 0 && (list[n-1].forms[0] == "text "+interrupted || list[n-1].forms[0] == "text No response requested.") {
 		list = list[:n-1]
 	}
 	return list
+}
+
+// joined joins texts of a role that follow each other, in each of their forms.
+func joined(list []seen, role session.Role, with string) []seen {
+	out := list[:0:0]
+	for _, s := range list {
+		if with != "" && s.role == role {
+			for k := range s.forms { // Claude Code adds one itself
+				s.forms[k] = strings.ReplaceAll(s.forms[k], with+with, with)
+			}
+		}
+		last := len(out) - 1
+		if last < 0 || s.role != role || out[last].role != role || !strings.HasPrefix(s.forms[0], "text ") || !strings.HasPrefix(out[last].forms[0], "text ") {
+			out = append(out, s)
+			continue
+		}
+		var forms []string
+		for _, before := range out[last].forms {
+			for _, text := range s.forms {
+				forms = append(forms, before+with+strings.TrimPrefix(text, "text "))
+			}
+		}
+		out[last].forms = forms
+	}
+	return out
 }
 
 // interrupted is what Gemini CLI lets the model say.

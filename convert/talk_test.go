@@ -465,6 +465,53 @@ func geminiResult(o op) string {
 	return fmt.Sprintf(`{"functionResponse":{"id":"%s","name":"%s","response":{"%s":%s}}}`, o.call.id, o.call.name, member, o.texts[0])
 }
 
+func (t *talk) copilot() string {
+	lines := []string{`{"type":"session.start","data":{"sessionId":"0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","version":1,"producer":"copilot-agent","copilotVersion":"1.0.102","startTime":"2026-03-02T14:00:00.000Z","context":{"cwd":"/work/pond"}},"id":"00000000-0000-4000-8000-000000000000","timestamp":"2026-03-02T14:00:00.000Z","parentId":null}`}
+	event := func(typ, data, more string) {
+		n := len(lines)
+		lines = append(lines, fmt.Sprintf(`{"type":"%s","data":{%s},"id":"00000000-0000-4000-8000-%012x","timestamp":"%s","parentId":"00000000-0000-4000-8000-%012x"%s}`, typ, data, n, stamp(n), n-1, more))
+	}
+	for i, o := range t.ops {
+		switch o.kind {
+		case "user":
+			data := `"content":` + o.texts[0]
+			if len(o.texts) > 1 {
+				data += `,"transformedContent":` + o.texts[1]
+			}
+			if o.image {
+				data += `,"attachments":[{"type":"blob","data":"` + dot + `","mimeType":"image/png"}]`
+			}
+			event("user.message", data, "")
+		case "answer":
+			event("session.usage_record", fmt.Sprintf(`"usage":{"model":"gpt-5","inputTokens":9,"outputTokens":5,"cacheReadTokens":2,"cacheWriteTokens":0,"apiCallId":"api-%d"}`, i), "")
+			var calls []string
+			for _, c := range o.calls {
+				calls = append(calls, fmt.Sprintf(`{"toolCallId":"%s","name":"%s","arguments":%s,"type":"function"}`, c.id, c.name, c.args))
+			}
+			text := `""`
+			if len(o.texts) > 0 {
+				text = o.texts[0]
+			}
+			event("assistant.message", fmt.Sprintf(`"messageId":"m%d","model":"gpt-5","content":%s,"toolRequests":%s,"reasoningText":"hm"`, i, text, join(calls)), "")
+			for _, c := range o.calls {
+				if t.IntN(4) == 0 {
+					event("subagent.started", `"toolCallId":"`+c.id+`","agentName":"explore","agentDisplayName":"Explore","agentDescription":"looks"`, `,"agentId":"`+c.id+`"`)
+					event("user.message", `"content":"a task","source":"agent-x"`, `,"agentId":"`+c.id+`"`)
+				}
+			}
+		case "result":
+			result := fmt.Sprintf(`"toolCallId":"%s","success":true,"result":{"content":%s}`, o.call.id, o.texts[0])
+			if o.failed {
+				result = fmt.Sprintf(`"toolCallId":"%s","success":false,"error":{"message":%s,"code":"failure"}`, o.call.id, o.texts[0])
+			}
+			event("tool.execution_complete", result, "")
+		case "compaction":
+			event("session.compaction_complete", `"success":true,"summaryContent":`+o.texts[0], "")
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
 // write gives the talk in the format of an agent.
 func (t *talk) write(agent string) string {
 	switch agent {
@@ -482,6 +529,8 @@ func (t *talk) write(agent string) string {
 		return t.gemini()
 	case "qwen":
 		return t.qwen()
+	case "copilot":
+		return t.copilot()
 	}
 	return t.pi()
 }

@@ -120,9 +120,19 @@ func makeFork(d dialect.Dialect, name string, content []byte, common int64) (for
 	}
 	f.content = renamed(d, w, content, h, id)
 	if !bytes.Equal(f.content, content) { // otherwise the log does not say its id
-		f.name = path.Join(path.Dir(name), path.Base(d.Layout().File(begun, id)))
+		f.name = nameBeside(name, d.Layout().File(begun, id))
 	}
 	return f, nil
+}
+
+// nameBeside gives the name of a new log beside another one. file is what the agent would call it. Where all logs have the same
+// name, each is in a folder of its own.
+func nameBeside(name, file string) string {
+	dir, base := path.Dir(name), path.Base(file)
+	if base == path.Base(name) {
+		dir, base = path.Dir(dir), path.Join(path.Base(path.Dir(file)), base)
+	}
+	return path.Join(dir, base)
 }
 
 // repeat is a reader without an end that always gives the same bytes.

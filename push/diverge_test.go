@@ -125,3 +125,35 @@ func TestPushForksLinear(t *testing.T) {
 	}
 	d.pushes(map[string]push.Fate{})
 }
+
+// Where every log has the same name, a fork is in a folder of its own.
+func TestPushForksFolder(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	const id = "0199aaaa-0000-4000-8000-000000000001"
+	event := func(n int, typ, data string) string {
+		return fmt.Sprintf(`{"type":"%s","data":{%s},"id":"c0b11070-0000-4000-8000-%012d","timestamp":"2026-02-16T10:00:00.000Z","parentId":null}`+"\n", typ, data, n)
+	}
+	base := event(1, "session.start", `"sessionId":"`+id+`","version":1,"producer":"x","copilotVersion":"1","startTime":"2026-02-16T10:00:00.000Z","context":{"cwd":"/garden"}`) +
+		event(2, "user.message", `"content":"hello"`)
+	ours, theirs := event(3, "user.message", `"content":"ours"`), event(4, "user.message", `"content":"theirs"`)
+	path := d.Put(".copilot/session-state/"+id+"/events.jsonl", base)
+	d.push(push.PushOptions{})
+	name := origin + "/copilot/" + id + "/events.jsonl"
+	at, err := d.archive.Stat(d.Context(), name)
+	d.Must(err)
+	_, err = d.archive.Append(d.Context(), at, []byte(strings.TrimSuffix(theirs, "\n")))
+	d.Must(err)
+	d.AppendPlain(path, ours)
+	d.push(push.PushOptions{})
+	there := d.there()
+	if there[name] != base+ours || len(there) != 2 {
+		t.Fatalf("%d logs, the first is %s", len(there), there[name])
+	}
+	for other, content := range there {
+		fork := strings.TrimSuffix(strings.TrimPrefix(other, origin+"/copilot/"), "/events.jsonl")
+		if other != name && (len(fork) != len(id) || !strings.Contains(content, `"sessionId":"`+fork+`"`) || !strings.HasSuffix(content, theirs)) {
+			t.Errorf("%s: %s", other, content)
+		}
+	}
+}

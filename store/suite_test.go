@@ -15,7 +15,7 @@ import (
 // What a store promises holds in files, in memory under a URL, in an archive, and on a backend with only the eight methods.
 func TestSuite(t *testing.T) {
 	for name, options := range map[string]func(t *testing.T) place.Options{"file": inFiles, "memory": inMemory, "plain": plainly, "archive": archived} {
-		for _, d := range []string{"omp", "pi", "operator", "wave", "claude", "codex", "gemini", "qwen"} {
+		for _, d := range []string{"omp", "pi", "operator", "wave", "claude", "codex", "gemini", "qwen", "copilot"} {
 			t.Run(name+"/"+d, func(t *testing.T) {
 				t.Parallel()
 				storetest.Run(t, func(t *testing.T) storetest.Place { return storetest.Place{Options: options(t), Dialect: d} })

@@ -6,6 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/copilot"
 	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
@@ -35,6 +36,7 @@ func Dialects() []dialect.Dialect {
 		codex.Codex,
 		gemini.Gemini,
 		qwen.Qwen,
+		copilot.Copilot,
 		opencode.OpenCode,
 		opencode.Storage,
 	}

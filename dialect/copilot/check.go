@@ -1,0 +1,84 @@
+package copilot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The program reads events into types. It refuses a session if one event lacks a member that its type must have, unless the type
+// is unknown.
+
+// required are members of the data of some types, with the first characters of the JSON values that the program accepts: a
+// string, a number, an object or a boolean.
+var required = []struct{ typ, member, begins string }{
+	{typeStart, "sessionId", `"`}, {typeStart, "version", number}, {typeStart, "producer", `"`}, {typeStart, "copilotVersion", `"`}, {typeStart, "startTime", `"`},
+	{typeUser, "content", `"`},
+	{typeAnswer, "messageId", `"`}, {typeAnswer, "content", `"`},
+	{typeResult, "toolCallId", `"`}, {typeResult, "success", "tf"},
+	{typeNotification, "content", `"`}, {typeNotification, "kind", "{"},
+	{typeCompaction, "success", "tf"},
+	{typeCleared, "messagesCleared", number},
+	{typeUsage, "usage", "{"},
+	{typeModel, "newModel", `"`},
+	{typeTitle, "title", `"`},
+	{"tool.execution_start", "toolCallId", `"`}, {"tool.execution_start", "toolName", `"`},
+	{"subagent.started", "toolCallId", `"`}, {"subagent.started", "agentName", `"`}, {"subagent.started", "agentDisplayName", `"`}, {"subagent.started", "agentDescription", `"`},
+	{"subagent.completed", "toolCallId", `"`}, {"subagent.completed", "agentName", `"`}, {"subagent.completed", "agentDisplayName", `"`},
+	{"session.shutdown", "shutdownType", `"`}, {"session.shutdown", "totalApiDurationMs", number},
+	{"session.truncation", "tokenLimit", number}, {"session.truncation", "performedBy", `"`},
+}
+
+// number are the first characters of a number.
+const number = "-0123456789"
+
+// violation says what the data of an event lacks, or "".
+func violation(typ string, data []byte) string {
+	if !rawjson.IsObject(data) {
+		return "the data of an event is not an object"
+	}
+	for _, r := range required {
+		if r.typ != typ {
+			continue
+		}
+		if value := rawjson.Get(data, r.member); len(value) == 0 || strings.IndexByte(r.begins, value[0]) < 0 {
+			return fmt.Sprintf("an event of the type %s has no valid %s", typ, r.member)
+		}
+	}
+	return ""
+}
+
+// misplaced says what is wrong with the members of an event that every type has, or "".
+func misplaced(f *fields) string {
+	at, _ := rawjson.Unquote(f.timestamp)
+	_, err := time.Parse(time.RFC3339, at)
+	switch {
+	case !isUUID(rawjson.Inside(f.id)):
+		return "the id of an event is not a UUID"
+	case err != nil:
+		return "the timestamp of an event is not a time with a zone"
+	case f.parent == nil || !rawjson.IsNull(f.parent) && !isUUID(rawjson.Inside(f.parent)):
+		return "the parentId of an event is neither a UUID nor null"
+	}
+	return ""
+}
+
+// Omits implements session.Omitter.
+func (d *reader) Omits(p session.Path) (list []session.Problem) {
+	if d.refused != nil {
+		return []session.Problem{*d.refused}
+	}
+	for k := range p.Len() {
+		e := p.At(k)
+		if _, lost := slices.BinarySearch(d.lost, e.Index); lost && e.Kind == session.KindMessage {
+			list = append(list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen,
+				Message: "the model does not see the message: Copilot CLI removes its line, because more than one record is on it",
+				Advice:  "the entry is in the log and in the tree; a repair puts it on a line of its own"})
+		}
+	}
+	return list
+}

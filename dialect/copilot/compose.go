@@ -1,0 +1,187 @@
+package copilot
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+var _ dialect.Composer = (*Dialect)(nil)
+
+// Compose makes messages from neutral parts. Each result is one of its own. A prompt shows its pictures after its text, so a text
+// that follows a picture begins another prompt.
+func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	parts, results := dialect.Results(m.Parts)
+	var list [][]byte
+	switch m.Role {
+	case session.RoleUser:
+		prose := dialect.Prose(parts)
+		if !dialect.Speaks(prose) {
+			return nil, dialect.ErrSilent
+		}
+		for _, said := range prompts(prose) {
+			data := d.Content(said)
+			if m.Meta {
+				data = rawjson.Set(data, "source", []byte(`"system"`))
+			}
+			list = append(list, message(typeUser, data))
+		}
+	case session.RoleAssistant:
+		// What the model thought is not sent, and an answer holds no pictures: with nothing else it would be empty.
+		spoken := dialect.Speaks(slices.DeleteFunc(slices.Clone(parts), isUnsaid))
+		if !spoken && len(results) == 0 {
+			return nil, dialect.ErrSilent
+		}
+		if spoken {
+			list = append(list, message(typeAnswer, composed(m, parts)))
+		}
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, errors.New("the tool result names no call")
+		}
+	default:
+		return nil, fmt.Errorf("copilot has no messages of the role %q", m.Role)
+	}
+	for _, r := range results {
+		list = append(list, message(typeResult, resultData(r)))
+	}
+	return list, nil
+}
+
+// isUnsaid reports whether an answer says nothing with a part.
+func isUnsaid(p session.Part) bool {
+	switch p.(type) {
+	case session.Text, session.ToolCall:
+		return false
+	}
+	return true
+}
+
+// prompts cuts parts before each text that follows a picture.
+func prompts(parts []session.Part) (list [][]session.Part) {
+	begin := 0
+	for i := 1; i < len(parts); i++ {
+		_, picture := parts[i-1].(session.Image)
+		if _, text := parts[i].(session.Text); picture && text {
+			list = append(list, parts[begin:i])
+			begin = i
+		}
+	}
+	return append(list, parts[begin:])
+}
+
+// composed is the data of an answer.
+func composed(m dialect.NewMessage, parts []session.Part) []byte {
+	var said []session.Part
+	var calls [][]byte
+	var thought session.Thinking
+	for _, p := range parts {
+		switch p := p.(type) {
+		case session.Text:
+			said = append(said, p)
+		case session.Thinking:
+			if !p.Redacted {
+				thought.Text += p.Text
+				thought.Signature = cmp.Or(p.Signature, thought.Signature)
+			}
+		case session.ToolCall:
+			calls = append(calls, call(p))
+		}
+	}
+	var w dialect.Object
+	w.Optional("messageId", m.ID)
+	w.Optional("model", m.Model)
+	w.Str("content", dialect.TextOf(said))
+	w.Add("toolRequests", dialect.Array(calls))
+	if thought.Text != "" {
+		w.Str("reasoningText", thought.Text)
+		w.Optional("reasoningOpaque", thought.Signature)
+	}
+	if provider := cmp.Or(m.Provider, providerOf(m.Model)); m.Model != "" && provider != providerOf(m.Model) {
+		w.Str(providerMember, provider)
+	}
+	if m.Usage != nil {
+		w.Add(usageMember, usageOf(m.Usage))
+	}
+	return w.End()
+}
+
+// call is a call as the program writes it.
+func call(p session.ToolCall) []byte {
+	args := rawjson.Compact(p.Arguments)
+	if !rawjson.IsObject(args) {
+		var w dialect.Object
+		if len(args) > 0 {
+			w.Add("input", args)
+		}
+		args = w.End()
+	}
+	var w dialect.Object
+	w.Str("toolCallId", p.ID)
+	w.Str("name", p.Name)
+	w.Add("arguments", args)
+	w.Str("type", "function")
+	return w.End()
+}
+
+// resultData is the data of a result. The program sends the error of a call that failed, and nothing else of it.
+func resultData(r session.ToolResult) []byte {
+	var w, said dialect.Object
+	w.Str("toolCallId", r.CallID)
+	w.Add("success", strconv.AppendBool(nil, !r.IsError))
+	content := dialect.TextOf(r.Parts)
+	said.Str("content", content)
+	var images [][]byte
+	for _, p := range r.Parts {
+		if i, ok := p.(session.Image); ok {
+			images = append(images, picture(i, "image"))
+		}
+	}
+	if images != nil {
+		said.Add("binaryResultsForLlm", dialect.Array(images))
+	}
+	w.Add("result", said.End())
+	if r.IsError {
+		var e dialect.Object
+		e.Str("message", content)
+		e.Str("code", "failure")
+		w.Add("error", e.End())
+	}
+	return w.End()
+}
+
+// picture is an image in a prompt or in a result.
+func picture(i session.Image, typ string) []byte {
+	var w dialect.Object
+	w.Str("type", typ)
+	w.Str("data", i.Data)
+	w.Str("mimeType", i.MIME)
+	return w.End()
+}
+
+// Content gives texts and images as the members of a message of the user.
+func (d *Dialect) Content(parts []session.Part) []byte {
+	var images [][]byte
+	for _, p := range parts {
+		if i, ok := p.(session.Image); ok {
+			images = append(images, picture(i, "blob"))
+		}
+	}
+	data := text(dialect.TextOf(parts))
+	if images != nil {
+		data = rawjson.Set(data, "attachments", dialect.Array(images))
+	}
+	return data
+}
+
+// SetOrigin adds a member to the event. The program ignores members that it does not know.
+func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
+
+// Origin removes it again.
+func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

@@ -1,0 +1,103 @@
+// Package copilot reads and writes the sessions of GitHub Copilot CLI.
+//
+// # The format
+//
+// A session is a folder session-state/<id>. Its log is events.jsonl, a line for each event:
+//
+//	{"type":…,"data":{…},"id":uuid,"timestamp":ISO,"parentId":uuid|null,"agentId":…}
+//
+// The first event is session.start, which names the session and its working directory. The order of lines is the order of the
+// conversation: the program ignores parentId and ids that occur twice. Events with an agentId are those of a sub-agent. Here they
+// are a side branch that begins at the event before them.
+//
+// A message of this dialect is an event without id, time and parent: {"type":…,"data":…}. What the program makes of a log is in
+// replay.go. It is what version 1.0.102 does.
+package copilot
+
+import (
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the one value of the family.
+type Dialect struct {
+	dialect.NoBlobs
+	layout layout
+}
+
+// Copilot is the format of GitHub Copilot CLI.
+var Copilot = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*Dialect)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Noter        = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+)
+
+// reader is the codec of one log.
+type reader struct {
+	*Dialect
+	// refused says why the program does not resume the session; nil where it does.
+	refused *session.Problem
+	// lost are the positions of entries that the program removes, in order.
+	lost []int
+}
+
+// newest is the highest version of a log that the program accepts. New ones have version 1.
+const newest = 2
+
+// Types of events that matter.
+const (
+	typeStart        = "session.start"
+	typeUser         = "user.message"
+	typeAnswer       = "assistant.message"
+	typeResult       = "tool.execution_complete"
+	typeNotification = "system.notification"
+	typeCompaction   = "session.compaction_complete"
+	typeCleared      = "session.context_cleared"
+	typeUsage        = "session.usage_record"
+	typeModel        = "session.model_change"
+	typeTitle        = "session.title_changed"
+	// Ours: the program passes over events of types that it does not know.
+	typeCustom = "treeline.custom"
+)
+
+// Members that only treeline knows.
+const (
+	insertedMember = "treelineInserted" // of a user.message: what an extension or a summary of a branch is
+	parentMember   = "treelineParent"   // of session.start: the session that this one was forked from
+	providerMember = "treelineProvider" // of an answer: the provider of the model, where its name does not tell it
+	usageMember    = "treelineUsage"    // of an answer: what it used, as in a session.usage_record
+)
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "copilot" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "copilot" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec looks inside entries and messages. The codec of a tree also knows whether the program reads the log: see reader.
+func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: the program has one model, and each answer names its own.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// Time gives when an event was written.
+func (d *Dialect) Time(raw []byte) session.Time {
+	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
+}
+
+// IsNote: events of the program for itself.
+func (d *Dialect) IsNote(e session.Entry) bool {
+	return e.Kind == session.KindCustom && e.Type != typeCustom
+}

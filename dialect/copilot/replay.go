@@ -1,0 +1,246 @@
+package copilot
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Texts of the program.
+const (
+	summarized = "Some of the conversation history has been summarized to free up context.\n\n" +
+		"You were originally given instructions from a user over one or more turns. Here were the user messages:\n"
+	userBegin, userEnd       = "<user_message>\n", "\n</user_message>\n"
+	summaryBegin, summaryEnd = "\nHere is a summary of the prior context:\n<summary>\n", "\n</summary>\n"
+	// interrupted is the result of a call without one. unrecorded is that of a call in the last message: the program writes it when
+	// it resumes the session.
+	interrupted = "The execution of this tool, or a previous tool was interrupted."
+	unrecorded  = "Tool execution was interrupted before a result was recorded. Its effects may be absent, partial, or already complete, and other tools may have completed successfully. Check the current state before retrying; do not assume success or replay this operation blindly."
+	// failed is the result of a call that failed without an error.
+	failed = "Tool execution failed"
+)
+
+// sent is a message that is sent.
+type sent struct {
+	entry session.Entry
+	typ   string
+	data  []byte
+	calls []string // of an answer
+	call  string   // of a result
+}
+
+// Replay implements session.Replayer.
+func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
+	return func(yield func(session.ContextMessage, error) bool) {
+		if d.refused != nil {
+			return
+		}
+		list, err := d.history(p)
+		if err != nil {
+			yield(session.ContextMessage{}, err)
+			return
+		}
+		for _, m := range paired(list) {
+			if !yield(session.ContextMessage{Entry: m.entry, JSON: message(m.typ, m.data)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// history gives what the events on a path say, with compactions carried out.
+func (d *reader) history(p session.Path) (list []sent, err error) {
+	var prompts []string // of the whole session, since it was cleared, for compactions
+	agent := ""
+	for k := range p.Len() {
+		e := p.At(k)
+		if _, lost := slices.BinarySearch(d.lost, e.Index); lost {
+			continue
+		}
+		switch e.Kind {
+		case session.KindMessage, session.KindCompaction, session.KindBranchSummary, session.KindCustomMessage:
+		default:
+			if e.Type == typeCleared {
+				list, prompts = nil, nil
+			}
+			continue
+		}
+		raw, err := p.Record(e)
+		if err != nil {
+			return nil, err
+		}
+		data := rawjson.Get(raw, "data")
+		if of := rawjson.Str(raw, "agentId"); of != agent {
+			list, prompts, agent = nil, nil, of // a sub-agent begins with nothing
+		}
+		switch {
+		case e.Kind == session.KindCompaction:
+			list = []sent{{entry: e, typ: typeUser, data: text(summary(prompts, rawjson.Str(data, "summaryContent")))}}
+		case e.Role == session.RoleAssistant:
+			m := answer(data)
+			m.entry = e
+			list = append(list, m)
+		case e.Role == session.RoleTool:
+			list = append(list, sent{entry: e, typ: typeResult, data: result(data), call: rawjson.Str(data, "toolCallId")})
+		case e.Type == typeNotification && !isTold(data):
+		default:
+			if e.Type == typeUser && !isMeta(e.Type, data) {
+				prompts = append(prompts, rawjson.Str(data, "content"))
+			}
+			list = append(list, sent{entry: e, typ: typeUser, data: prompt(data)})
+		}
+	}
+	return list, nil
+}
+
+// isTold reports whether the model is told a notification: its kind is one that the program knows.
+func isTold(data []byte) bool {
+	switch rawjson.Str(rawjson.Get(data, "kind"), "type") {
+	case "agent_completed", "agent_idle", "shell_completed", "shell_detached_completed", "new_inbox_message", "instruction_discovered":
+		return true
+	}
+	return false
+}
+
+// text is the data of a message of the user.
+func text(s string) []byte {
+	var w dialect.Object
+	w.Str("content", s)
+	return w.End()
+}
+
+// summary is the message that stands for what came before a compaction.
+func summary(prompts []string, said string) string {
+	var b strings.Builder
+	b.WriteString(summarized)
+	for _, p := range prompts {
+		b.WriteString(userBegin + p + userEnd)
+	}
+	b.WriteString(summaryBegin + said + summaryEnd)
+	return b.String()
+}
+
+// prompt is a message of the user as it is sent: with what the program added to it.
+func prompt(data []byte) []byte {
+	content := rawjson.Get(data, "content")
+	if whole := rawjson.Get(data, "transformedContent"); rawjson.IsString(whole) {
+		content = whole
+	}
+	if !rawjson.IsString(content) {
+		content = []byte(`""`)
+	}
+	var w dialect.Object
+	w.Add("content", content)
+	var pictures [][]byte // files are named in the text
+	for a := range rawjson.Elements(rawjson.Get(data, "attachments")) {
+		if _, ok := attachment(a).(session.Image); ok {
+			pictures = append(pictures, a)
+		}
+	}
+	if pictures != nil {
+		w.Add("attachments", dialect.Array(pictures))
+	}
+	return rawjson.Compact(w.End())
+}
+
+// answer is a message of the model as it is sent: without what the model thought.
+func answer(data []byte) sent {
+	m := sent{typ: typeAnswer}
+	var w dialect.Object
+	if content := rawjson.Get(data, "content"); rawjson.IsString(content) {
+		w.Add("content", content)
+	}
+	var calls [][]byte
+	for c := range rawjson.Elements(rawjson.Get(data, "toolRequests")) {
+		args := arguments(c)
+		if rawjson.IsString(args) { // of a tool without a schema
+			var input dialect.Object
+			input.Add("input", args)
+			args = input.End()
+		}
+		var call dialect.Object
+		call.Copy(c, "toolCallId", "name")
+		call.Add("arguments", args)
+		call.Str("type", "function")
+		calls = append(calls, call.End())
+		m.calls = append(m.calls, rawjson.Str(c, "toolCallId"))
+	}
+	w.Add("toolRequests", dialect.Array(calls))
+	w.Copy(data, "model")
+	m.data = rawjson.Compact(w.End())
+	return m
+}
+
+// result is the result of a call as it is sent. It does not say whether the tool failed.
+func result(data []byte) []byte {
+	var v [4][]byte
+	rawjson.Pick(data, resultKeys, v[:])
+	var r dialect.Object
+	if string(v[1]) == "false" {
+		r.Str("content", failed)
+		if said := rawjson.Get(v[3], "message"); rawjson.IsString(said) {
+			r = nil
+			r.Add("content", said)
+		}
+	} else {
+		content := rawjson.Get(v[2], "content")
+		if !rawjson.IsString(content) {
+			content = []byte(`""`)
+		}
+		r.Add("content", content)
+		r.Copy(v[2], "binaryResultsForLlm")
+	}
+	return rawjson.Compact(given(v[0], r.End()))
+}
+
+// given is the data of a result.
+func given(call, r []byte) []byte {
+	var w dialect.Object
+	if call != nil {
+		w.Add("toolCallId", call)
+	}
+	w.Add("success", []byte("true"))
+	w.Add("result", r)
+	return w.End()
+}
+
+// paired puts results behind their calls, in the order of the calls. Of several results after a call the first counts, and one
+// without a call is dropped. A call without a result gets one.
+func paired(list []sent) (out []sent) {
+	results := map[string][]int{} // by call, in order
+	last := -1                    // the last message that is not a result
+	for i, m := range list {
+		if m.typ == typeResult {
+			results[m.call] = append(results[m.call], i)
+		} else {
+			last = i
+		}
+	}
+	for i, m := range list {
+		if m.typ == typeResult {
+			continue
+		}
+		out = append(out, m)
+		for _, id := range m.calls {
+			found := results[id]
+			for len(found) > 0 && found[0] < i {
+				found = found[1:]
+			}
+			if len(found) > 0 {
+				out = append(out, list[found[0]])
+				results[id] = found[1:]
+				continue
+			}
+			said := interrupted
+			if i == last {
+				said = unrecorded
+			}
+			out = append(out, sent{entry: m.entry, typ: typeResult, data: given(rawjson.Quote(id), text(said)), call: id})
+		}
+	}
+	return out
+}

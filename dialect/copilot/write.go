@@ -233,7 +233,7 @@ func messageContent(n dialect.NewEntry, b session.Message) (typ string, data []b
 		data = rawjson.Set(data, "messageId", rawjson.Quote(string(n.ID)))
 	}
 	if wrong := violation(typ, data); wrong != "" {
-		return "", nil, fmt.Errorf("Copilot CLI would refuse the session: %s", wrong)
+		return "", nil, fmt.Errorf("the session would be refused by Copilot CLI: %s", wrong)
 	}
 	return typ, data, nil
 }

@@ -317,6 +317,8 @@ func TestRefusals(t *testing.T) {
 		{"search_sessions", `{"query":"x","agent":"nobody"}`, `use the name of an agent as list_sessions shows it`},
 		{"list_sessions", `{"agent":"nobody"}`, `use the name of an agent`},
 		{"list_sessions", `{"limit":"3"}`, `"limit" must be a whole number, not "3"`},
+		{"list_sessions", `{"limit":2.5}`, `"limit" must be a whole number, not 2.5`},
+		{"list_sessions", `{"limit":1e300}`, `"limit" must be a whole number, not 1e300`},
 		{"list_sessions", `{"limit":1001}`, `a number from 1 to 1000`},
 		{"list_sessions", `{"maxBytes":10}`, `a number from 8000 to 200000, not 10`},
 		{"list_sessions", `{"maxBytes":1000000000}`, `not 1000000000`},
@@ -342,6 +344,14 @@ func TestRefusals(t *testing.T) {
 	} {
 		if got := c.refused(r.tool, r.arguments); !strings.Contains(got, r.want) {
 			t.Errorf("%s %s:\n got %s\nwant %s", r.tool, r.arguments, got, r.want)
+		}
+	}
+	if got := c.refused("read_session", `{"session":"`+strings.Repeat("long", 100_000)+`"}`); len(got) > 3000 || !strings.Contains(got, "no such session; list_sessions shows") {
+		t.Errorf("a long argument is repeated: %d bytes", len(got))
+	}
+	for _, n := range []string{"2.0", "2e0", "0.2e1"} {
+		if got := call[pages](c, "list_sessions", `{"limit":`+n+`}`); len(got.Sessions) != 2 {
+			t.Errorf("a limit of %s gives %d sessions", n, len(got.Sessions))
 		}
 	}
 	if _, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "delete_session"}); err == nil {

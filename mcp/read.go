@@ -8,6 +8,8 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
@@ -76,7 +78,7 @@ func readSession(c *call, a readArgs) (result sessionWindow, err error) {
 	if err != nil {
 		return result, err
 	}
-	if result, err = c.heading(s); err != nil {
+	if result, err = r.heading(); err != nil {
 		return result, err
 	}
 	if a.Whole {
@@ -151,12 +153,12 @@ func (c *call) locate(ref string) (string, error) {
 }
 
 // heading gives what a result says of a session.
-func (c *call) heading(s *treeline.Session) (w sessionWindow, err error) {
+func (r *reading) heading() (w sessionWindow, err error) {
 	w = sessionWindow{About: about, Entries: []shownEntry{}}
-	if w.Session, err = wire.NewSession(s); err != nil {
+	if w.Session, err = wire.NewSession(r.s); err != nil {
 		return w, err
 	}
-	w.Session.Title = c.line(w.Session.Title, titleWidth)
+	w.Session.Title = r.line(w.Session.Title, titleWidth)
 	w.Session.ID, w.Session.Path, w.Session.CWD, w.Session.Parent = name(w.Session.ID), name(w.Session.Path), name(w.Session.CWD), name(w.Session.Parent)
 	w.Session.LeafID = maybe(w.Session.LeafID)
 	w.URI = uri{session: string(w.Session.ID)}.String()
@@ -184,7 +186,7 @@ type reading struct {
 	tree     *session.Tree
 	reader   *wire.Reader
 	thinking bool
-	scrub    func(parts []wire.Part)
+	finder   *redact.Finder // of the session's secrets
 }
 
 func (c *call) newReading(s *treeline.Session, thinking bool) (*reading, error) {
@@ -192,10 +194,12 @@ func (c *call) newReading(s *treeline.Session, thinking bool) (*reading, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &reading{
-		call: c, s: s, tree: s.Tree(), reader: wire.NewReader(c.ctx, s), thinking: thinking,
-		scrub: func(parts []wire.Part) { scrubParts(finder, parts) },
-	}, nil
+	return &reading{call: c, s: s, tree: s.Tree(), reader: wire.NewReader(c.ctx, s), thinking: thinking, finder: finder}, nil
+}
+
+// line is a title or a label: on one line, without the session's secrets, cut.
+func (r *reading) line(text string, width int) string {
+	return screen.OneLine(scrubText(r.finder, text), width)
 }
 
 // entry reads an entry and gives all of its parts, without secrets. The text of an entry without parts is one.
@@ -214,7 +218,7 @@ func (r *reading) entry(e session.Entry) (shown shownEntry, parts []wire.Part, e
 	if len(parts) == 0 && shown.Text != nil {
 		parts = []wire.Part{{Type: "text", Text: shown.Text}}
 	}
-	r.scrub(parts)
+	scrubParts(r.finder, parts)
 	shown.ID, shown.Parent, shown.Type, shown.Role = name(shown.ID), maybe(shown.Parent), name(shown.Type), maybe(shown.Role)
 	return shown, parts, nil
 }

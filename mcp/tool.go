@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -126,7 +128,7 @@ func decode(arguments json.RawMessage, into any) error {
 	for _, a := range list {
 		text, ok := given[a.name]
 		if ok && string(text) != "null" {
-			if err := json.Unmarshal(text, value.FieldByIndex(a.field).Addr().Interface()); err != nil {
+			if err := json.Unmarshal(a.whole(text), value.FieldByIndex(a.field).Addr().Interface()); err != nil {
 				return refuse("the argument %q must be %s, not %.60s", a.name, a.typeName(), text)
 			}
 		}
@@ -135,6 +137,15 @@ func decode(arguments json.RawMessage, into any) error {
 		}
 	}
 	return nil
+}
+
+// whole gives a number such as 20.0 or 2e1 without its point: JSON Schema takes it for a whole one, and some clients have no other numbers.
+func (a *argument) whole(text json.RawMessage) json.RawMessage {
+	var f float64
+	if a.kind.Kind() != reflect.Int || json.Unmarshal(text, &f) != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return text
+	}
+	return strconv.AppendInt(nil, int64(f), 10)
 }
 
 // typeName is the type in words.
@@ -217,9 +228,13 @@ func (e *refusal) Error() string { return e.text }
 
 func refuse(format string, a ...any) error { return &refusal{fmt.Sprintf(format, a...)} }
 
-// advised is an error with what the model can do about it.
+// advised is an error with what the model can do about it. Of a long one, which repeats an argument, the beginning and the end are given.
 func advised(err error) string {
+	const most = 2000
 	text := err.Error()
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most/2], "") + " … " + strings.ToValidUTF8(text[len(text)-most/2:], "")
+	}
 	for _, a := range advice {
 		if errors.Is(err, a.kind) {
 			return text + "; " + a.text

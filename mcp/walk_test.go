@@ -293,7 +293,8 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const password = "Tr0ub4dor-and-3-horses"
 	lines := said("use "+secret+" please", "I see", "DATABASE_PASSWORD="+password, "ok", "type "+password+" there, marker", "done")
-	lines = append(lines, `{"type":"label","id":"00000100","parentId":"00000006","timestamp":"2026-02-16T10:30:00.000Z","targetId":"00000001","label":"`+secret+`"}`)
+	lines = append(lines, `{"type":"label","id":"00000100","parentId":"00000006","timestamp":"2026-02-16T10:30:00.000Z","targetId":"00000001","label":"`+secret+`"}`,
+		`{"type":"label","id":"00000101","parentId":"00000100","timestamp":"2026-02-16T10:30:01.000Z","targetId":"00000002","label":"`+password+`"}`)
 	s := desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk", lines...)})
 	c := connect(t, s, mcp.Options{})
 	open := connect(t, s, mcp.Options{NoRedact: true})

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -42,7 +43,8 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 		return p.resumeElsewhere(t)
 	case look.Export:
 		return look.Send(look.Ask{Question: "Write the session to which file? .html, .md, .json or .txt", Value: fileName(t) + ".html", Then: func(file string) tea.Cmd {
-			return p.run(a, t, "", "export", "-o", strings.TrimSpace(file), "--", t.Path)
+			file = strings.TrimSpace(file)
+			return p.run(a, t, "written to "+file, "export", "-o", file, "--", t.Path)
 		}})
 	case look.Browse:
 		return func() tea.Msg {
@@ -58,7 +60,7 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 	case look.Delete:
 		return look.Send(look.Confirm{
 			Question: "Move this session to the trash?", Detail: []string{t.Title, t.Agent + " · " + wire.Tilde(t.Path, p.Home)},
-			Then: p.run(a, t, "", "rm", "--yes", "--", t.Path),
+			Then: p.run(a, t, "moved to the trash; treeline rm --undo "+cmp.Or(t.Ref, t.ID)+" puts it back", "rm", "--yes", "--", t.Path),
 		})
 	}
 	return nil
@@ -66,15 +68,12 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 
 func failed(err error) look.Status { return look.Status{Text: err.Error(), Error: true} }
 
-// run runs a treeline command, tells the screen, and says text or else what the command printed.
+// run runs a treeline command, tells the screen, and says text.
 func (p *program) run(a look.Action, t look.Target, text string, args ...string) tea.Cmd {
 	return func() tea.Msg {
-		out, notes, err := p.Command(p.ctx, args...)
+		_, notes, err := p.Command(p.ctx, args...)
 		if err != nil {
 			return failed(err)
-		}
-		if text == "" {
-			text = strings.TrimSpace(out)
 		}
 		return tea.BatchMsg{
 			look.Send(look.Status{Text: strings.Join(append([]string{text}, notes...), "; ")}),
@@ -136,16 +135,20 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 			if err != nil {
 				return failed(err)
 			}
-			return p.offer(agent, r)
+			return p.offer(t, agent, r)
 		}
 	}})
 }
 
 // offer asks what to do with a command that continues a session.
-func (p *program) offer(agent string, r wire.Resume) tea.Msg {
+func (p *program) offer(t look.Target, agent string, r wire.Resume) tea.Msg {
 	question := "This continues it in " + agent + ":\n" + r.Command
 	if lost := lostWords(r.Conversion); lost != "" {
 		question += "\n" + lost
+	}
+	left := ""
+	if r.Path != t.Path {
+		left = "the copy for " + agent + " stays; d removes it"
 	}
 	return tea.BatchMsg{look.Send(look.Status{}), look.Send(look.Choose{
 		Question: question,
@@ -153,6 +156,7 @@ func (p *program) offer(agent string, r wire.Resume) tea.Msg {
 			{Name: "copy the command", Note: "it is also printed at the end"},
 			{Name: "start " + agent, Note: "it takes the place of this program"},
 		},
+		Left: left,
 		Then: func(i int) tea.Cmd {
 			if i == 0 {
 				return look.Send(look.Copy{Text: r.Command, What: "the resume command"})

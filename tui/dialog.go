@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -120,7 +121,7 @@ func (c *choice) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	case name == "enter":
 		return c.choose.Then(c.at), true
 	case name == "esc", name == "q":
-		return look.Send(look.Status{Text: "nothing was changed"}), true
+		return look.Send(look.Status{Text: cmp.Or(c.choose.Left, "nothing was changed")}), true
 	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < c.n():
 		return c.choose.Then(int(name[0] - '1')), true
 	}

@@ -65,11 +65,10 @@ func (p *program) cursor(room int) *cursor {
 // lastLine is the status or, without one, the keys that fit. The last one leads to all others.
 func (p *program) lastLine() string {
 	if p.status.Text != "" {
-		text := look.Line(p.status.Text, p.width-2)
 		if p.status.Error {
-			return " " + p.palette.Error.Render(text)
+			return " " + p.palette.Error.Render(look.Middle(p.status.Text, p.width-2))
 		}
-		return " " + p.palette.Accent.Render(text)
+		return " " + p.palette.Accent.Render(look.Line(p.status.Text, p.width-2))
 	}
 	keys := p.keys()
 	if p.dialog != nil {

@@ -185,19 +185,21 @@ func TestActions(t *testing.T) {
 	do(look.Export, "which file?", "a-title-of-2jit.html\n")
 	s.until("› a-title-of-2jit.html")
 	s.press("enter")
-	s.wait("the file", func() bool { return s.p.status.Text == "a-title-of-2jit.html" })
+	s.wait("the file", func() bool { return s.p.status.Text == "written to a-title-of-2jit.html" })
 	want("export", "export -o a-title-of-2jit.html -- "+path)
 
 	do(look.Delete, "trash?", "gone")
 	s.press("enter") // is not a yes
 	s.until("nothing was changed")
 	want("no delete")
-	do(look.Delete, "trash?", "it is in the trash")
+	do(look.Delete, "trash?", path)
 	s.press("y")
-	s.until("it is in the trash")
+	s.until("moved to the trash; treeline rm --undo id puts it back")
 	want("delete", "rm --yes -- "+path)
 
-	s.answer = func([]string) (string, error) { return "", errors.New("another program has it open") }
+	s.answer = func([]string) (string, error) {
+		return "", errors.New(strings.Repeat("/long", 40) + "/x.jsonl: another program has it open")
+	}
 	s.take(look.Do{Action: look.BranchHere, Target: at})
 	s.until("another program has it open")
 	if !s.p.status.Error {
@@ -241,6 +243,16 @@ func TestResumeElsewhere(t *testing.T) {
 	s.until("Resume in which agent?")
 	s.press("2")
 	s.until("start codex")
+	s.press("esc")
+	s.until("the copy for codex stays")
+	s.press("R")
+	s.until("Resume in which agent?")
+	s.press("esc")
+	s.until("nothing was changed")
+	s.press("R")
+	s.until("Resume in which agent?")
+	s.press("2")
+	s.until("start codex")
 	s.press("2")
 	s.wait("an end", func() bool { return s.quit })
 	if s.p.result.Resume != "/new.jsonl" {
@@ -269,14 +281,13 @@ func TestOpens(t *testing.T) {
 // TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
 func TestDeleteLeaves(t *testing.T) {
 	s := onDemo(t, nil)
-	s.answer = func([]string) (string, error) { return "it is in the trash", nil }
 	s.press("j", "enter")
 	s.wait("the session", func() bool { return len(s.p.stack) == 2 })
 	s.press("d")
 	s.until("trash?")
 	s.press("y")
 	s.wait("the list", func() bool { return len(s.p.stack) == 1 && s.p.stack[0].(*sessions).loading })
-	s.until("it is in the trash")
+	s.until("moved to the trash")
 }
 
 // TestPick: enter chooses the session; with Entries, the entry in it.

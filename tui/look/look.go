@@ -103,6 +103,8 @@ type Choose struct {
 	Options  []Option
 	// Then gets the index of the chosen one. Esc chooses none, and Then is not called.
 	Then func(chosen int) tea.Cmd
+	// Left is said if none is chosen; "" is that nothing was changed.
+	Left string
 }
 
 // Option is one that Choose offers.

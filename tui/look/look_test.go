@@ -32,10 +32,16 @@ func TestColumns(t *testing.T) {
 			if got := Width(Fill(p.Accent.Render(Line(text, 200)), width)); got != width {
 				t.Errorf("Fill(%q, %d) has %d columns", text, width, got)
 			}
+			if got := Width(Middle(text, width)); got > width {
+				t.Errorf("Middle(%q, %d) has %d columns", text, width, got)
+			}
 			if got := Width(Ends(Line(text, 200), p.Faint.Render("right"), width)); got != width {
 				t.Errorf("Ends(%q, %d) has %d columns", text, width, got)
 			}
 		}
+	}
+	if got := Middle("/a/long/path/of/a/session.jsonl: no such file", 30); got != "/a/long/p….jsonl: no such file" {
+		t.Errorf("Middle: %q", got)
 	}
 	if got := Ends("left", "right", 20); got != "left           right" {
 		t.Errorf("Ends: %q", got)

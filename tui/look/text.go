@@ -26,6 +26,19 @@ func Line(s string, width int) string {
 	return screen.OneLine(s, width)
 }
 
+// Middle is a text as one harmless line of at most width columns. Of a long one it is the beginning and the end: an error begins with a path and ends with the
+// reason.
+func Middle(s string, width int) string {
+	const longest = 2000
+	s = Line(s, longest)
+	n := Width(s)
+	if n <= width {
+		return s
+	}
+	head := width / 3
+	return Cut(Cut(s, head)+ansi.TruncateLeft(s, n-max(width-head, 0), ""), width)
+}
+
 // Cell is Line filled up with spaces to width columns; right puts the text at the right end.
 func Cell(s string, width int, right bool) string {
 	if width <= 0 {

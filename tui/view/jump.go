@@ -129,10 +129,13 @@ func (v *viewer) toggleModel() tea.Cmd {
 
 // setMode changes what the right side shows. The entry under the cursor stays in sight.
 func (v *viewer) setMode(m mode) tea.Cmd {
+	here := v.here()
+	if v.width < twoPanes {
+		v.onTree = false // it would hide what was asked for
+	}
 	if m == v.mode {
 		return nil
 	}
-	here := v.here()
 	if v.back != nil {
 		here = *v.back
 	}

@@ -144,6 +144,9 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	}
 	if len(items) == 0 {
 		v.note = "(no entries yet)"
+		if v.mode == model {
+			v.note = "(the model sees nothing at this entry)"
+		}
 	}
 	v.tree.follow(v)
 	if v.want != "" {

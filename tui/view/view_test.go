@@ -143,7 +143,7 @@ func TestRandomKeys(t *testing.T) {
 			if from, _, _, _ := p.rows(p.cur); from < 0 {
 				t.Fatalf("%v: the cursor is not in sight: item %d, top %v of %d, %dx%d, %s", pressed, p.cur, p.top, len(p.items), p.width, p.height, r.text())
 			}
-		} else if r.v.mode != changes {
+		} else if r.v.mode != changes && (r.v.mode != model || seen(t, s, r.v.at) > 0) {
 			t.Fatalf("%v: nothing is shown", pressed)
 		}
 		if target, ok := r.v.target(); !ok || !r.v.src.knows(session.EntryID(target.Entry)) {
@@ -259,6 +259,45 @@ func TestModelAtTheCursor(t *testing.T) {
 	r.press("c", "esc")
 	if r.v.mode != everything {
 		t.Error(r.v.mode)
+	}
+}
+
+// seen counts the messages that the model sees at an entry.
+func seen(t *testing.T, s *treeline.Session, at session.EntryID) (n int) {
+	t.Helper()
+	c, err := s.Context(t.Context(), at, treeline.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// At an entry before the first message the model sees nothing, and the screen says so.
+func TestModelSeesNothing(t *testing.T) {
+	info := `{"type":"session_info","id":"a","parentId":null,"timestamp":"2026-03-02T14:00:00.000Z","name":"T"}`
+	r := ride(t, log(t, info, said("b", "a", "user", "one")), Options{}, 80, 24)
+	r.press("g", "3")
+	r.sees("the model sees nothing at this entry")
+}
+
+// At 80 columns a key for a mode shows it, also from the tree.
+func TestModeLeavesTree(t *testing.T) {
+	for key, want := range map[string]string{"1": "everything", "2": "focused", "3": "tokens", "4": "changes", "c": "tokens"} {
+		r := ride(t, log(t, said("a", "", "user", "one"), said("b", "a", "assistant", "two")), Options{}, 80, 24)
+		r.press("tab")
+		r.misses("what the model sees")
+		r.press(key)
+		r.sees("what the model sees", want)
+	}
+	r := ride(t, log(t, said("a", "", "user", "one"), said("b", "a", "assistant", "two")), Options{}, 120, 24)
+	if r.press("tab", "3"); !r.v.onTree {
+		t.Error("the keys do not move in the tree any more, which is beside the transcript")
 	}
 }
 

@@ -159,8 +159,8 @@ func own(w *world.World, s *store.Session) {
 func byRule(list []seen, from, to string) []seen {
 	for i := range list {
 		for k, form := range list[i].forms {
-			// Codex, Qwen Code and Copilot CLI do not say that a call failed.
-			if plain := []string{"codex", "qwen", "copilot"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
+			// Codex, Qwen Code, Copilot CLI and OpenCode do not say that a call failed.
+			if plain := []string{"codex", "qwen", "copilot", "opencode"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
 				form = strings.TrimSuffix(form, " (error)")
 			}
 			// A result of Operator's is a text.
@@ -170,8 +170,8 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
-	// Qwen Code joins the texts of answers, and a prompt of Copilot CLI is one text.
-	if from == "qwen" || to == "qwen" {
+	// Qwen Code and OpenCode join the texts of answers, and a prompt of Copilot CLI is one text.
+	if from == "qwen" || to == "qwen" || to == "opencode" {
 		list = joined(list, session.RoleAssistant, "")
 	}
 	if from == "copilot" || to == "copilot" {
@@ -188,11 +188,6 @@ func byRule(list []seen, from, to string) []seen {
 func joined(list []seen, role session.Role, with string) []seen {
 	out := list[:0:0]
 	for _, s := range list {
-		if with != "" && s.role == role {
-			for k := range s.forms { // Claude Code adds one itself
-				s.forms[k] = strings.ReplaceAll(s.forms[k], with+with, with)
-			}
-		}
 		last := len(out) - 1
 		if last < 0 || s.role != role || out[last].role != role || !strings.HasPrefix(s.forms[0], "text ") || !strings.HasPrefix(out[last].forms[0], "text ") {
 			out = append(out, s)
@@ -205,6 +200,13 @@ func joined(list []seen, role session.Role, with string) []seen {
 			}
 		}
 		out[last].forms = forms
+	}
+	for _, s := range out {
+		for k := range s.forms {
+			for with != "" && s.role == role && strings.Contains(s.forms[k], with+with) { // Claude Code adds one itself
+				s.forms[k] = strings.ReplaceAll(s.forms[k], with+with, with)
+			}
+		}
 	}
 	return out
 }

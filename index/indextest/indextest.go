@@ -247,7 +247,7 @@ func testReopen(t *testing.T, make Maker) {
 	}
 	same(t, x, index.Source{Key: "s", Logs: logs})
 	now := x.Catalogue()
-	for n := range 300 {
+	for n := 0; n < len(logs); n += 11 {
 		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, "s", logs[n].Name)); diff != "" {
 			t.Fatal(diff)
 		}

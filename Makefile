@@ -34,7 +34,7 @@ bench:
 
 # Logs in PostgreSQL beside bare statements. It starts a server of its own from the installed binaries.
 bench-postgres:
-	go run ./internal/bench -run 'postgres|archive'
+	go run ./internal/bench -large -run 'postgres|archive'
 
 # The working tree compared with a revision: make bench-against REV=main BENCHFLAGS='-quick -run search'
 bench-against:

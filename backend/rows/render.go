@@ -160,7 +160,7 @@ func text(v any) []byte {
 	return nil
 }
 
-// number gives a number for comparisons; NaN for what is none.
+// number gives a number for comparisons; NaN for a value that is not a number.
 func number(v any) float64 {
 	switch v := v.(type) {
 	case int64:

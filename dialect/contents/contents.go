@@ -96,7 +96,7 @@ func AppendParts(parts []session.Part, value []byte, s *session.Skim) []session.
 	return parts
 }
 
-// appendPart adds one part. An empty text is none.
+// appendPart adds one part. An empty text is left out.
 func appendPart(parts []session.Part, part []byte, s *session.Skim) []session.Part {
 	if text, ok := s.Text(part); ok {
 		if text != "" {

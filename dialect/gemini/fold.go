@@ -77,7 +77,7 @@ func (f *fold) upsert(m message) {
 	f.list = append(f.list, m)
 }
 
-// rewind takes a message and all after it away; all, if there is none of that id.
+// rewind takes away a message and all that follow it. If no message has the id, it takes away all.
 func (f *fold) rewind(id string) {
 	at := f.index[id] // 0 for an unknown one
 	for _, m := range f.list[at:] {

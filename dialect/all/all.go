@@ -6,7 +6,9 @@ import (
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/dialect/crush"
 	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/dialect/goose"
 	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
@@ -37,5 +39,7 @@ func Dialects() []dialect.Dialect {
 		qwen.Qwen,
 		opencode.OpenCode,
 		opencode.Storage,
+		goose.Goose,
+		crush.Crush,
 	}
 }

@@ -177,6 +177,10 @@ func byRule(list []seen, from, to string) []seen {
 	if from == "copilot" || to == "copilot" {
 		list = joined(joined(list, session.RoleUser, "\n"), session.RoleAssistant, "\n")
 	}
+	// Goose and Crush trim texts and join them, in a message or in neighbours of one side.
+	if slices.ContainsFunc([]string{from, to}, func(name string) bool { return name == "goose" || name == "crush" }) {
+		list = run(list)
+	}
 	// Claude Code answers a prompt without an answer itself, and Gemini CLI results.
 	if n := len(list); n > 0 && (list[n-1].forms[0] == "text "+interrupted || list[n-1].forms[0] == "text No response requested.") {
 		list = list[:n-1]
@@ -209,6 +213,33 @@ func joined(list []seen, role session.Role, with string) []seen {
 		}
 	}
 	return out
+}
+
+// run gives neighbouring texts of one side as one, without white space.
+func run(list []seen) []seen {
+	joined := list[:0:0]
+	for _, s := range list {
+		if !strings.HasPrefix(s.forms[0], "text ") {
+			joined = append(joined, s)
+			continue
+		}
+		var texts []string
+		for _, form := range s.forms {
+			texts = append(texts, strings.Join(strings.Fields(strings.TrimPrefix(form, "text ")), ""))
+		}
+		before := []string{"text "}
+		if last := len(joined) - 1; last >= 0 && joined[last].role == s.role && strings.HasPrefix(joined[last].forms[0], "text ") {
+			before, joined = joined[last].forms, joined[:last]
+		}
+		s.forms = nil
+		for _, form := range before {
+			for _, text := range texts {
+				s.forms = append(s.forms, form+text)
+			}
+		}
+		joined = append(joined, s)
+	}
+	return joined
 }
 
 // interrupted is what Gemini CLI lets the model say.

@@ -119,6 +119,9 @@ type Habits struct {
 	// SumsInOwnWords: a compaction of the format adds words of the agent's own to the summary. A session that is made from one
 	// of another agent then holds only what the model sees now, with the summary as a message.
 	SumsInOwnWords bool
+	// CompactsInPlace: a compaction changes what is there already, so that no entry can be one. A session that is made from one of
+	// another agent then holds only what the model sees now, with the summary as a message.
+	CompactsInPlace bool
 	// LeafType is the type of the custom entry that makes a move of the leaf durable; "" where the format has leaf entries.
 	LeafType string
 	// ListsByCWD: a list of a folder that may hold sessions of several working directories shows only those of the one
@@ -136,7 +139,7 @@ type Habits struct {
 }
 
 // HoldsNow reports whether a session that is made from one of another agent holds only what the model sees now.
-func (h Habits) HoldsNow() bool { return h.SavedWhole || h.SumsInOwnWords }
+func (h Habits) HoldsNow() bool { return h.SavedWhole || h.SumsInOwnWords || h.CompactsInPlace }
 
 // WritingDialect is a Dialect that is a Writer. It does not implement Dialect itself, because that would hide the
 // optional interfaces of the Dialect in it.

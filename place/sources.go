@@ -229,7 +229,7 @@ func (m *Machine) needs(r dialect.Root) string {
 // checkDriver fails for the place of an agent whose driver is missing: its files are not logs.
 func (m *Machine) checkDriver(root string) error {
 	for _, src := range m.agents() {
-		if src.Needs != "" && Clean(src.Root.Sessions) == Clean(root) {
+		if src.Needs != "" && Within(src.Root.Sessions, root) {
 			return fmt.Errorf("%s: %w: it needs the driver %q", root, backend.ErrNoDriver, src.Needs)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/backend/rows/crush"
+	"github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 )
 
@@ -44,6 +46,8 @@ func With(opt Options) []backend.Driver {
 		codelia.Driver(),
 		opencode.Driver(),
 		opencode.StorageDriver(),
+		goose.Driver(),
+		crush.Driver(),
 		memory.Driver("memory"),
 		database, alias,
 		file.Driver(file.Options{}),

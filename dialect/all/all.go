@@ -7,7 +7,9 @@ import (
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/copilot"
+	"github.com/treeline-dev/treeline/dialect/crush"
 	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/dialect/goose"
 	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/dialect/pi"
@@ -39,5 +41,7 @@ func Dialects() []dialect.Dialect {
 		copilot.Copilot,
 		opencode.OpenCode,
 		opencode.Storage,
+		goose.Goose,
+		crush.Crush,
 	}
 }

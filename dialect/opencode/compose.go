@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -116,7 +117,7 @@ func saidParts(parts []session.Part) (list [][]byte) {
 		switch p := p.(type) {
 		case session.Text:
 			if p.Text != "" {
-				list = append(list, textPart(p.Text))
+				list = append(list, chat.Text(p.Text))
 			}
 		case session.Image:
 			list = append(list, picture(p))
@@ -152,7 +153,7 @@ func answerParts(m dialect.NewMessage, parts []session.Part, results []session.T
 		switch p := p.(type) {
 		case session.Text:
 			if p.Text != "" {
-				list = append(list, rawjson.Set(textPart(p.Text), "time", span.End()))
+				list = append(list, rawjson.Set(chat.Text(p.Text), "time", span.End()))
 			}
 		case session.Image:
 			list = append(list, picture(p))

@@ -23,12 +23,14 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Format reads sessions. A value differs from another in where they are.
 type Format struct {
+	chat.Wire
 	dialect.NoBlobs
 	name   string
 	layout layout

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -148,16 +149,16 @@ func (m *said) send(model string) [][]byte {
 		case "step-start":
 			a.flush()
 		case "text":
-			a.text.WriteString(rawjson.Str(p, "text"))
+			a.Text.WriteString(rawjson.Str(p, "text"))
 			a.any = true
 		case "reasoning":
 			text := rawjson.Str(p, "text")
 			switch {
 			case !other:
-				a.thinking.WriteString(text)
+				a.Thinking.WriteString(text)
 				a.any = true
 			case strings.TrimSpace(text) != "":
-				a.text.WriteString(text)
+				a.Text.WriteString(text)
 				a.any = true
 			}
 		case "tool":
@@ -166,7 +167,7 @@ func (m *said) send(model string) [][]byte {
 	}
 	a.flush()
 	if a.media != nil {
-		a.list = append(a.list, chat("user", dialect.Array(append([][]byte{textPart(mediaText)}, a.media...))))
+		a.list = append(a.list, chat.Message("user", dialect.Array(append([][]byte{chat.Text(mediaText)}, a.media...))))
 	}
 	return a.list
 }
@@ -178,75 +179,45 @@ func (m *said) prompt() [][]byte {
 		switch rawjson.Str(p, "type") {
 		case "text":
 			if text := rawjson.Str(p, "text"); text != "" && !rawjson.Truthy(rawjson.Get(p, "ignored")) {
-				list = append(list, textPart(text))
+				list = append(list, chat.Text(text))
 			}
 		case "file":
 			if mime := rawjson.Str(p, "mime"); mime != "text/plain" && mime != "application/x-directory" {
 				list = append(list, filePart(p))
 			}
 		case "compaction":
-			list = append(list, textPart(compactionText))
+			list = append(list, chat.Text(compactionText))
 		case "subtask":
-			list = append(list, textPart(subtaskText))
+			list = append(list, chat.Text(subtaskText))
 		}
 	}
 	if list == nil {
 		return nil
 	}
-	return [][]byte{chat("user", contentOf(list))}
-}
-
-// contentOf is a single text as a string, or a list.
-func contentOf(list [][]byte) []byte {
-	if len(list) == 1 {
-		if text := rawjson.Get(list[0], "text"); text != nil {
-			return text
-		}
-	}
-	return dialect.Array(list)
+	return [][]byte{chat.Message("user", chat.Content(list))}
 }
 
 // answer collects the messages of one step of an answer: what was said with the calls, then the results.
 type answer struct {
-	list           [][]byte
-	text, thinking strings.Builder
-	calls, results [][]byte
-	media          [][]byte
-	any            bool
-	inside         bool // pictures stay in results
+	chat.Answer
+	list, results [][]byte
+	media         [][]byte
+	any           bool
+	inside        bool // pictures stay in results
 }
 
 // flush ends a step.
 func (a *answer) flush() {
-	if a.any || a.calls != nil {
-		var w dialect.Object
-		w.Str("role", "assistant")
-		w.Str("content", a.text.String())
-		w.Optional("reasoning_content", a.thinking.String())
-		if a.calls != nil {
-			w.Add("tool_calls", dialect.Array(a.calls))
-		}
-		a.list = append(append(a.list, w.End()), a.results...)
+	if a.any || a.Calls != nil {
+		a.list = append(append(a.list, a.End()), a.results...)
 	}
-	a.text.Reset()
-	a.thinking.Reset()
-	a.calls, a.results, a.any = nil, nil, false
+	a.Answer, a.results, a.any = chat.Answer{}, nil, false
 }
 
 // tool adds a call and its result.
 func (a *answer) tool(p []byte) {
 	state, id, name := rawjson.Get(p, "state"), rawjson.Str(p, "callID"), rawjson.Str(p, "tool")
-	input := rawjson.Get(state, "input")
-	if rawjson.IsNull(input) {
-		input = []byte("{}")
-	}
-	var f, c dialect.Object
-	f.Str("name", name)
-	f.Str("arguments", string(rawjson.Compact(input)))
-	c.Str("id", id)
-	c.Str("type", "function")
-	c.Add("function", f.End())
-	a.calls = append(a.calls, c.End())
+	a.Calls = append(a.Calls, chat.Call(id, name, rawjson.Get(state, "input")))
 	content, failed := rawjson.Quote(interruptedText), true
 	switch rawjson.Str(state, "status") {
 	case "completed":
@@ -265,21 +236,13 @@ func (a *answer) tool(p []byte) {
 			}
 		}
 		if content = rawjson.Quote(text); list != nil {
-			content = dialect.Array(append([][]byte{textPart(text)}, list...))
+			content = dialect.Array(append([][]byte{chat.Text(text)}, list...))
 		}
 	case "error":
 		content = rawjson.Quote(rawjson.Str(state, "error"))
 	}
-	var w dialect.Object
-	w.Str("role", "tool")
-	w.Str("tool_call_id", id)
-	w.Str("name", name)
-	w.Add("content", content)
-	if failed {
-		w.Add("is_error", []byte("true"))
-	}
-	w.Optional("session", rawjson.Str(rawjson.Get(state, "metadata"), "sessionId"))
-	a.results = append(a.results, w.End())
+	a.results = append(a.results, chat.Result{CallID: id, Name: name, Content: content, Failed: failed,
+		Session: rawjson.Str(rawjson.Get(state, "metadata"), "sessionId")}.Message())
 }
 
 // isMedia reports whether a file is a picture or a PDF.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -203,7 +204,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if b.FirstKept != "" {
 			info = rawjson.Set(info, keptMember, rawjson.Quote(string(b.FirstKept)))
 		}
-		return record(n, info, [][]byte{textPart(b.Summary)}), nil
+		return record(n, info, [][]byte{chat.Text(b.Summary)}), nil
 	}
 	return nil, fmt.Errorf("a session of OpenCode cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
 }

@@ -81,6 +81,10 @@ var importTable = []row{
 		why: "the contents of one API of language models mean the same in the files of every agent"},
 	{packages: "dialect/gemini dialect/qwen", may: "session run dialect dialect/contents internal/rawjson", pure: true,
 		why: "a dialect is a pure codec; both agents keep contents of the same API"},
+	{packages: "dialect/chat", may: "session dialect internal/rawjson", pure: true,
+		why: "the messages of one interface of language models mean the same in the contexts of every agent"},
+	{packages: "dialect/opencode dialect/goose dialect/crush", may: "session run dialect dialect/chat dialect/rowlog internal/rawjson", pure: true,
+		why: "a dialect is a pure codec; these agents show a context in messages of the same interface"},
 	{packages: "dialect/*", may: "session run dialect internal/rawjson",
 		modules: "github.com/go-json-experiment/json github.com/google/uuid github.com/gofrs/uuid", pure: true,
 		why: "a dialect is a pure codec: it can be fuzzed, and works on any backend (M dialects + N backends, never M × " +
@@ -228,6 +232,6 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/browser internal/pgtest", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

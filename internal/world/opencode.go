@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
@@ -48,27 +49,29 @@ func WithOpenCode(w *World) {
 // its path.
 func OpenCode(data string) (string, error) {
 	path := filepath.Join(data, "opencode", "opencode.db")
+	var known strings.Builder
+	for _, id := range opencode.Tables().Known {
+		fmt.Fprintf(&known, "INSERT INTO migration VALUES ('%s', 1);\n", id)
+	}
+	return path, madeOnce(path, openCode+known.String())
+}
+
+// madeOnce makes a database with tables, as a program does when it is started for the first time; one that is there stays.
+func madeOnce(path, tables string) error {
 	if _, err := os.Stat(path); err == nil {
-		return path, nil
+		return nil
 	}
 	db, err := litefile.Write(durable.OS{}, path, litefile.Writing{})
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer db.Close()
 	ctx := context.Background()
 	if err := db.UseWAL(ctx, 0); err != nil {
-		return "", err
+		return err
 	}
-	return path, db.Transact(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.Exec(openCode); err != nil {
-			return err
-		}
-		for _, id := range opencode.Tables().Known {
-			if _, err := tx.Exec(`INSERT INTO migration VALUES (?, 1)`, id); err != nil {
-				return fmt.Errorf("%s: %w", id, err)
-			}
-		}
-		return nil
+	return db.Transact(ctx, func(tx *sql.Tx) error {
+		_, err := tx.Exec(tables)
+		return err
 	})
 }

@@ -1,0 +1,257 @@
+package crush
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+const (
+	// registry is the file that names all projects: {"projects":[{"path":…,"data_dir":…,"last_accessed":…}]}.
+	registry = "projects.json"
+	// database is the file in the data folder of a project, dataFolder that folder unless the registry names another.
+	database   = "crush.db"
+	dataFolder = ".crush"
+	// member of the first record of a log is the directory of the project.
+	member = "project"
+)
+
+// Projects is the Schema of all projects in the folder of a registry. The id of a session there is the directory of its project, spelled so
+// that it is one name, and the id of the session, with a slash between them. If the path is that of a database, or of a project below the
+// registry, its sessions are shown alone, under their own ids.
+type Projects struct {
+	root string
+	// only is the directory of the project that is shown alone, "" for all.
+	only string
+
+	mu   sync.Mutex
+	open map[string]*rows.Database // by path
+}
+
+var _ interface {
+	rows.Schema
+	rows.Stamper
+} = (*Projects)(nil)
+
+// NewProjects gives the Schema of the folder of a registry, of one project below it, or of one database.
+func NewProjects(root string) *Projects {
+	p := &Projects{root: filepath.Clean(root), open: map[string]*rows.Database{}}
+	if filepath.Ext(p.root) == ".db" {
+		if p.only = filepath.Dir(p.root); filepath.Base(p.only) == dataFolder {
+			p.only = filepath.Dir(p.only)
+		}
+	} else if dir, ok := directory(filepath.Base(p.root)); ok {
+		p.root, p.only = filepath.Dir(p.root), dir
+	}
+	return p
+}
+
+// oneName spells the path of a directory so that it is one name, and path reads it.
+var (
+	oneName = strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C", ":", "%3A")
+	path    = strings.NewReplacer("%25", "%", "%2F", "/", "%5C", `\`, "%3A", ":")
+)
+
+// directory gives the directory of a project that is spelled as one name.
+func directory(key string) (dir string, ok bool) {
+	dir = path.Replace(key)
+	return dir, filepath.IsAbs(dir) && oneName.Replace(dir) == key
+}
+
+// project is one of the projects.
+type project struct {
+	dir string // its directory
+	key string // the beginning of ids, with its slash; "" if it is shown alone
+	db  *rows.Database
+}
+
+// project gives the project of a directory with its data folder, "" for the usual one.
+func (p *Projects) project(dir, data string) project {
+	key := oneName.Replace(dir) + "/"
+	if p.only != "" {
+		key = ""
+	}
+	file := filepath.Join(dir, dataFolder, database)
+	switch {
+	case filepath.Ext(p.root) == ".db":
+		file = p.root
+	case filepath.IsAbs(data):
+		file = filepath.Join(data, database)
+	case data != "":
+		file = filepath.Join(dir, data, database)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	db := p.open[file]
+	if db == nil {
+		db = rows.NewDatabase(file, Tables(), rows.Options{})
+		p.open[file] = db
+	}
+	return project{dir, key, db}
+}
+
+// all gives the projects that are shown. One that was removed has no sessions.
+func (p *Projects) all() (list []project, err error) {
+	if p.only != "" {
+		o, err := p.at(p.only)
+		return []project{o}, err
+	}
+	return p.registered()
+}
+
+// at gives the project of a directory. One that the registry does not name has the usual data folder.
+func (p *Projects) at(dir string) (project, error) {
+	list, err := p.registered()
+	for _, o := range list {
+		if o.dir == dir {
+			return o, nil
+		}
+	}
+	return p.project(dir, ""), err
+}
+
+// registered gives the projects that the registry names.
+func (p *Projects) registered() (list []project, err error) {
+	if filepath.Ext(p.root) == ".db" {
+		return nil, nil
+	}
+	file := filepath.Join(p.root, registry)
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !rawjson.Valid(text) {
+		return nil, &backend.DamageError{File: file, Line: 1, Message: "the registry of Crush's projects is not JSON", Advice: "the file was not changed"}
+	}
+	seen := map[string]bool{}
+	for entry := range rawjson.Elements(rawjson.Get(text, "projects")) {
+		if dir := rawjson.Str(entry, "path"); filepath.IsAbs(dir) && !seen[dir] {
+			seen[dir] = true
+			list = append(list, p.project(dir, rawjson.Str(entry, "data_dir")))
+		}
+	}
+	return list, nil
+}
+
+// find gives the project of a session and the session's own id.
+func (p *Projects) find(id string) (project, string, error) {
+	dir, own, ok := p.only, id, true
+	if dir == "" {
+		var key string
+		key, own, _ = strings.Cut(id, "/")
+		dir, ok = directory(key)
+	}
+	if !ok || own == "" || strings.Contains(own, "/") {
+		return project{}, "", fmt.Errorf("%s: %w: it does not begin with the directory of a project", id, backend.ErrName)
+	}
+	o, err := p.at(dir)
+	return o, own, err
+}
+
+// named adds the directory of the project to the first record.
+func (o project) named(header []byte) []byte {
+	return rawjson.Set(header, member, rawjson.Quote(o.dir))
+}
+
+// bare removes it.
+func bare(header []byte) []byte { return rawjson.Delete(header, member) }
+
+// List implements rows.Schema.
+func (p *Projects) List(ctx context.Context) (ids []string, err error) {
+	stamps, err := p.Stamps(ctx)
+	for _, s := range stamps {
+		ids = append(ids, s.ID)
+	}
+	return ids, err
+}
+
+// Stamps implements rows.Stamper.
+func (p *Projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
+	projects, err := p.all()
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range projects {
+		stamps, err := o.db.Stamps(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range stamps {
+			header := o.named(s.Header)
+			s.ID, s.Size, s.Header = o.key+s.ID, s.Size+int64(len(header)-len(s.Header)), header
+			list = append(list, s)
+		}
+	}
+	return list, nil
+}
+
+// Load implements rows.Schema.
+func (p *Projects) Load(ctx context.Context, id string) (rows.Session, error) {
+	o, own, err := p.find(id)
+	if err != nil {
+		return rows.Session{}, err
+	}
+	s, err := o.db.Load(ctx, own)
+	if err != nil {
+		return rows.Session{}, err
+	}
+	return rows.Session{ID: id, Header: o.named(s.Header), Messages: s.Messages, Time: s.Time, Version: s.Version}, nil
+}
+
+// Parse implements rows.Schema.
+func (p *Projects) Parse(id string, records [][]byte) (rows.Session, error) {
+	o, own, err := p.find(id)
+	if err != nil || len(records) == 0 {
+		return rows.Session{}, errors.Join(err, fmt.Errorf("%w: a session begins with its row", backend.ErrRecord))
+	}
+	if said := rawjson.Str(records[0], member); said != o.dir {
+		return rows.Session{}, fmt.Errorf("%w: the session is one of %s, and the database that of the project %s", backend.ErrRecord, said, o.dir)
+	}
+	s, err := o.db.Parse(own, append([][]byte{bare(records[0])}, records[1:]...))
+	s.ID, s.Header = id, records[0]
+	return s, err
+}
+
+// Touch implements rows.Schema: a trigger notes the time.
+func (p *Projects) Touch(header []byte) []byte { return header }
+
+// Save implements rows.Schema.
+func (p *Projects) Save(ctx context.Context, s rows.Session) error {
+	o, own, err := p.find(s.ID)
+	if err != nil {
+		return err
+	}
+	return o.db.Save(ctx, rows.Session{ID: own, Header: bare(s.Header), Messages: s.Messages, Version: s.Version})
+}
+
+// Remove implements rows.Schema.
+func (p *Projects) Remove(ctx context.Context, id, version string) error {
+	o, own, err := p.find(id)
+	if err != nil {
+		return err
+	}
+	return o.db.Remove(ctx, own, version)
+}
+
+// Close lets go of the databases.
+func (p *Projects) Close() (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, db := range p.open {
+		err = errors.Join(err, db.Close())
+	}
+	clear(p.open)
+	return err
+}

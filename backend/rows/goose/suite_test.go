@@ -1,0 +1,26 @@
+package goose_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/goose"
+	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/store/storetest"
+)
+
+// Rows of the database are sessions like any other.
+func TestSuite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, func(t *testing.T) storetest.Place {
+		home := t.TempDir()
+		opt := world.Options(home, durable.OS{})
+		if _, err := world.Goose(filepath.Join(opt.Env.Home, ".local", "share")); err != nil {
+			t.Fatal(err)
+		}
+		opt.Drivers = append([]backend.Driver{goose.Driver()}, opt.Drivers...)
+		return storetest.Place{Options: opt, Dialect: "goose"}
+	})
+}

@@ -1,0 +1,176 @@
+// Package crush reads and writes the sessions of Crush.
+//
+// # The format
+//
+// Crush keeps the sessions of each project in a SQLite database of its own. Package backend/rows shows each as a log, with a record for a
+// row. The first names the project, which is in no table:
+//
+//	{"sessions":{"id":…,"parent_session_id"?:…,"title":…,"prompt_tokens"?:…,"completion_tokens"?:…,"cost"?:…,"created_at":seconds,"summary_message_id"?:…},"project":"/work/pond"}
+//	{"messages":{"id":…,"session_id":…,"role":"user"|"assistant"|"tool","parts":[{"type":…,"data":{…}}],"model"?:…,"created_at":seconds,…}}
+//
+// A part is a text, reasoning, a call, a result, a picture or another file, a command that the user ran, or why the message ended.
+//
+// The log is linear: messages are in the order of their times, and of one second in that of their insertion. A compaction is a column of the
+// session that names the message with the summary; the model sees that one, as a message of the user, and what follows. The session
+// has the tokens of the last call and the sum of the cost; messages have neither.
+package crush
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the format of today's program.
+type Dialect struct {
+	dialect.NoBlobs
+	dialect.FileIDs
+	chat.Wire
+	layout layout
+}
+
+// Crush is the only value.
+var Crush = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*reader)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+	_ session.Spender      = (*Dialect)(nil)
+)
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "crush" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "crush" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec is that of a session without damage.
+func (d *Dialect) Codec() session.Codec {
+	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+}
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: each answer names its model.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// version is our number for the format, which has none.
+const version = 1
+
+// projectMember of the first record is the directory of the project.
+const projectMember = "project"
+
+// form describes the rows.
+var form = &rowlog.Form{
+	Agent: "Crush", Session: "sessions", Message: "messages",
+	Columns: []string{"id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "created_at", "summary_message_id", "todos"},
+	Needed:  []string{"title", "created_at"}, Without: []string{"working_dir"},
+	Header: headerOf, Entry: entryOf,
+}
+
+// headerOf reads the header.
+func headerOf(record, row []byte) session.Header {
+	h := session.Header{ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(record, projectMember),
+		Title: rawjson.Str(row, "title"), Timestamp: rowlog.Time(rawjson.Get(row, "created_at"))}
+	if h.Title == untitled {
+		h.Title = ""
+	}
+	if h.Parent = rawjson.Str(row, "parent_session_id"); h.Parent != "" {
+		h.Task = true
+	} else {
+		h.Parent = rawjson.Str(ownOf(row), "parent")
+	}
+	return h
+}
+
+// ownPrefix begins a value of summary_message_id that names no message. The program passes over such a value. It holds what the format
+// has no place for, as a JSON object.
+const ownPrefix = "treeline:"
+
+// ownOf gives that object; nil if there is none.
+func ownOf(row []byte) []byte {
+	if text, ok := strings.CutPrefix(rawjson.Str(row, "summary_message_id"), ownPrefix); ok && rawjson.Valid([]byte(text)) {
+		return []byte(text)
+	}
+	return nil
+}
+
+// entryOf says what a message is.
+func entryOf(row []byte, env *session.Envelope) {
+	if id := rawjson.Get(row, "id"); rawjson.IsString(id) {
+		env.ID = rawjson.Inside(id)
+	}
+	env.Type = rawjson.Inside(rawjson.Get(row, "role"))
+	switch rawjson.Str(row, "role") {
+	case "user":
+		env.Role = session.RoleUser
+	case "assistant":
+		env.Role = session.RoleAssistant
+	case "tool":
+		env.Role = session.RoleTool
+	default: // the program passes over it
+		env.Kind = session.KindOpaque
+	}
+}
+
+// reader is the codec of one log.
+type reader struct {
+	*Dialect
+	dec *rowlog.Decoder
+}
+
+// Detect claims a log whose first object is the row of a session.
+func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first) }
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	dec := form.NewDecoder(b)
+	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	return dec
+}
+
+// Peek makes a list row.
+func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+	return form.Peek(d, head, whole, func(_ session.Entry, record []byte) string {
+		return dialect.TextOf(partsOf(rawjson.Get(rowOf(record), "parts")))
+	})
+}
+
+// rowOf gives the row of a message.
+func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
+
+// Time gives when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	row := rowOf(raw)
+	if row == nil {
+		row = form.Row(raw)
+	}
+	return rowlog.Time(rawjson.Get(row, "created_at"))
+}
+
+// Spent gives the tokens of the last call and the cost of the session, which the row of the session has.
+func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+	if e.Role != session.RoleAssistant || e.Tree() == nil {
+		return
+	}
+	row := form.Row(e.Tree().Header().Raw)
+	n := func(key string) float64 { return dialect.Number(rawjson.Get(row, key)) }
+	in, out, cost := n("prompt_tokens"), n("completion_tokens"), n("cost")
+	if in+out+cost == 0 {
+		return
+	}
+	m := rowOf(raw)
+	take(session.Spending{Of: rawjson.Str(row, "id"), Total: true, Provider: rawjson.Str(m, "provider"), Model: rawjson.Str(m, "model"),
+		Usage: session.NewUsage([5]float64{in, out, 0, 0, in + out}, [5]float64{4: cost})})
+}

@@ -1,0 +1,14 @@
+package crush_test
+
+import (
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/crush"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+)
+
+func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", crush.Crush) }
+
+func TestContext(t *testing.T) { dialecttest.Seen(t, "testdata", crush.Crush) }
+
+func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", crush.Crush) }

@@ -1,0 +1,184 @@
+// Package goose reads and writes the sessions of Goose.
+//
+// # The format
+//
+// Goose keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
+//
+//	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},…}}
+//	{"messages":{"message_id":…,"session_id":…,"role":"user"|"assistant","content_json":[…],"created_timestamp":seconds,"metadata_json"?:{…}}}
+//
+// A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse), which the user's side holds.
+// The metadata has two flags. userVisible: people see the message. agentVisible: the model sees it; without the flag it does.
+//
+// The log is linear: messages are in the order of their times. A compaction hides all messages from the model, and adds a summary and a
+// note that people do not see. So the history is all rows, and the context those that the model sees. Ids of messages are those of the
+// provider, and may repeat.
+package goose
+
+import (
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Dialect is the format of today's program.
+type Dialect struct {
+	dialect.NoBlobs
+	chat.Wire
+	layout layout
+}
+
+// Goose is the only value.
+var Goose = &Dialect{}
+
+var (
+	_ dialect.Dialect      = (*Dialect)(nil)
+	_ session.EntryCodec   = (*reader)(nil)
+	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.Replayer     = (*reader)(nil)
+	_ session.Omitter      = (*reader)(nil)
+)
+
+// Name is the name that people use.
+func (d *Dialect) Name() string { return "goose" }
+
+// Family is the name of the format.
+func (d *Dialect) Family() string { return "goose" }
+
+// Layout says where the sessions are.
+func (d *Dialect) Layout() dialect.Layout { return d.layout }
+
+// Codec is that of a session without damage.
+func (d *Dialect) Codec() session.Codec {
+	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+}
+
+// Encode gives the record of an entry: its own bytes.
+func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
+
+// Rules: each answer names its model.
+func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
+
+// version is our number for the format: that of the program's schema.
+const version = 16
+
+// form describes the rows.
+var form = &rowlog.Form{
+	Agent: "Goose", Session: "sessions", Message: "messages",
+	Columns: []string{"id", "name", "description", "user_set_name", "session_type", "working_dir", "created_at", "extension_data",
+		"schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
+		"project_id", "parent_session_id"},
+	Needed: []string{"working_dir", "created_at"},
+	Header: headerOf, Entry: entryOf,
+}
+
+// ownMember of the extension data of a session holds what the format has no place for. The program keeps members that it does
+// not know.
+const ownMember = "treeline"
+
+// headerOf reads the header.
+func headerOf(_, row []byte) session.Header {
+	h := session.Header{ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "working_dir"),
+		Title: rawjson.Str(row, "name"), Timestamp: timeOf(rawjson.Str(row, "created_at"))}
+	if h.Title == "" {
+		h.Title = rawjson.Str(row, "description") // of older versions
+	}
+	if h.Parent = rawjson.Str(row, "parent_session_id"); h.Parent != "" || rawjson.Str(row, "session_type") == "sub_agent" {
+		h.Task = true
+	} else {
+		h.Parent = rawjson.Str(rawjson.Get(rawjson.Get(row, "extension_data"), ownMember), "parent")
+	}
+	return h
+}
+
+// sqlTime is how the database spells times, in UTC.
+const sqlTime = "2006-01-02 15:04:05"
+
+func timeOf(text string) session.Time {
+	for _, form := range []string{sqlTime, time.RFC3339Nano} {
+		if t, err := time.Parse(form, text); err == nil {
+			return session.TimeOf(t)
+		}
+	}
+	return session.Time{}
+}
+
+// entryOf says what a message is. One that only holds results is that of a tool.
+func entryOf(row []byte, env *session.Envelope) {
+	env.Repeats = true
+	if id := rawjson.Get(row, "message_id"); rawjson.IsString(id) {
+		env.ID = rawjson.Inside(id)
+	}
+	role := rawjson.Get(row, "role")
+	env.Type = rawjson.Inside(role)
+	switch rawjson.Str(row, "role") {
+	case "user":
+		env.Role = session.RoleUser
+		if onlyResults(rawjson.Get(row, "content_json")) {
+			env.Role = session.RoleTool
+		}
+	case "assistant":
+		env.Role = session.RoleAssistant
+	default: // the program passes over it
+		env.Kind = session.KindOpaque
+	}
+}
+
+// onlyResults reports whether a content is nothing but results of tools.
+func onlyResults(content []byte) bool {
+	any := false
+	for c := range rawjson.Elements(content) {
+		if rawjson.Str(c, "type") != "toolResponse" {
+			return false
+		}
+		any = true
+	}
+	return any
+}
+
+// reader is the codec of one log.
+type reader struct {
+	*Dialect
+	dec *rowlog.Decoder
+}
+
+// Detect claims a log whose first object is the row of a session.
+func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first) }
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
+	dec := form.NewDecoder(b)
+	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	return dec
+}
+
+// Peek makes a list row.
+func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+	return form.Peek(d, head, whole, func(e session.Entry, record []byte) string {
+		row := rowOf(record)
+		if flag(row, "userVisible") {
+			return dialect.TextOf(contentParts(rawjson.Get(row, "content_json")))
+		}
+		return ""
+	})
+}
+
+// rowOf gives the row of a message.
+func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
+
+// flag reads a flag of a message. What is not said is true.
+func flag(row []byte, name string) bool {
+	return string(rawjson.Get(rawjson.Get(row, "metadata_json"), name)) != "false"
+}
+
+// Time gives when an entry was made.
+func (d *Dialect) Time(raw []byte) session.Time {
+	if row := rowOf(raw); row != nil {
+		return rowlog.Time(rawjson.Get(row, "created_timestamp"))
+	}
+	return timeOf(rawjson.Str(form.Row(raw), "created_at"))
+}

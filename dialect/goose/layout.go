@@ -1,0 +1,64 @@
+package goose
+
+import (
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// layout: all sessions in one database, which is a folder of logs here.
+type layout struct{}
+
+// driver is the name of the backend.Driver that shows sessions as logs.
+const driver = "goose"
+
+// database is the path below the data folder of the program.
+var database = filepath.Join("sessions", "sessions.db")
+
+// pathRoot is the variable that moves all folders of the program below another one.
+const pathRoot = "GOOSE_PATH_ROOT"
+
+// Roots gives the place that GOOSE_PATH_ROOT names, else the one in the data folder of the user.
+func (l layout) Roots(env dialect.Env) []dialect.Root {
+	data := env.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		data = filepath.Join(env.Home, ".local", "share")
+	}
+	usual := l.RootAt(filepath.Join(data, "goose"))
+	if root := env.Getenv(pathRoot); filepath.IsAbs(root) {
+		return []dialect.Root{l.RootAt(filepath.Join(root, "data")), usual}
+	}
+	return []dialect.Root{usual}
+}
+
+// RootAt gives the place in the data folder of the program.
+func (layout) RootAt(dir string) dialect.Root {
+	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
+}
+
+// Place: sessions are in a database. In a folder of the caller they are placed as with XDG_DATA_HOME.
+func (l layout) Place(dir string) string {
+	switch base := filepath.Base(dir); {
+	case filepath.Ext(base) == ".db":
+		return dir
+	case base == "sessions":
+		return filepath.Join(dir, "sessions.db")
+	case base == "goose":
+		return l.RootAt(dir).Sessions
+	}
+	return l.RootAt(filepath.Join(dir, "goose")).Sessions
+}
+
+// Dir is the same for every working directory.
+func (layout) Dir(dialect.Env, string) string { return "" }
+
+// File is the id.
+func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
+
+// Owns accepts every session.
+func (layout) Owns(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
+}

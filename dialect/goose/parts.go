@@ -1,0 +1,204 @@
+package goose
+
+import (
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The messages of entries have the form in which the program exports them: {"role":…,"content":[…],"metadata":{…}}. The messages of a
+// context are those of package chat.
+
+// own gives the message of a row.
+func own(row []byte) []byte {
+	var w dialect.Object
+	w.Add("role", rawjson.Get(row, "role"))
+	w.Add("content", rawjson.Get(row, "content_json"))
+	if m := rawjson.Get(row, "metadata_json"); m != nil {
+		w.Add("metadata", m)
+	}
+	return w.End()
+}
+
+// isOwn tells a message of an entry from one of a context.
+func isOwn(m []byte) bool {
+	if rawjson.Get(m, "metadata") != nil {
+		return true
+	}
+	for c := range rawjson.Elements(rawjson.Get(m, "content")) {
+		if kind := rawjson.Str(c, "type"); kind != "text" && kind != "image_url" {
+			return true
+		}
+	}
+	return false
+}
+
+// Role says who speaks in a message.
+func (d *Dialect) Role(m []byte) session.Role {
+	if rawjson.Str(m, "role") == "user" && onlyResults(rawjson.Get(m, "content")) {
+		return session.RoleTool
+	}
+	return d.Wire.Role(m)
+}
+
+// MessageParts gives what is inside a message in neutral form.
+func (d *Dialect) MessageParts(m []byte) []session.Part {
+	if isOwn(m) {
+		return contentParts(rawjson.Get(m, "content"))
+	}
+	return chat.Parts(m)
+}
+
+// contentParts gives what is inside a content in neutral form.
+func contentParts(content []byte) (list []session.Part) {
+	for c := range rawjson.Elements(content) {
+		switch kind := rawjson.Str(c, "type"); kind {
+		case "text":
+			if text := rawjson.Str(c, "text"); text != "" {
+				list = append(list, session.Text{Text: text})
+			}
+		case "image":
+			list = append(list, picture(c))
+		case "thinking":
+			list = append(list, session.Thinking{Text: rawjson.Str(c, "thinking"), Signature: rawjson.Str(c, "signature")})
+		case "redactedThinking":
+			list = append(list, session.Thinking{Signature: rawjson.Str(c, "data"), Redacted: true})
+		case "toolRequest":
+			list = append(list, callOf(c))
+		case "toolResponse":
+			list = append(list, resultOf(c))
+		case "systemNotification", "toolConfirmationRequest", "actionRequired", "error":
+			// what the program shows to people
+		default:
+			list = append(list, session.OpaquePart{Type: kind, JSON: c})
+		}
+	}
+	return list
+}
+
+func picture(c []byte) session.Image {
+	return session.Image{MIME: rawjson.Str(c, "mimeType"), Data: rawjson.Str(c, "data")}
+}
+
+// callOf reads a call. One that the program could not read has no name.
+func callOf(c []byte) session.ToolCall {
+	call := rawjson.Get(c, "toolCall")
+	value := rawjson.Get(call, "value")
+	out := session.ToolCall{ID: rawjson.Str(c, "id"), Name: rawjson.Str(value, "name"), Arguments: session.Raw(rawjson.Get(value, "arguments"))}
+	if rawjson.IsNull(out.Arguments) {
+		out.Arguments = session.Raw("{}")
+	}
+	return out
+}
+
+// errorText is the text of an error, which is a text or an object with a code.
+func errorText(value []byte) string {
+	if s, ok := rawjson.Unquote(value); ok {
+		return s
+	}
+	return rawjson.Str(value, "message")
+}
+
+// resultOf reads a result.
+func resultOf(c []byte) session.ToolResult {
+	result := rawjson.Get(c, "toolResult")
+	r := session.ToolResult{CallID: rawjson.Str(c, "id")}
+	if rawjson.Str(result, "status") == "error" {
+		r.IsError, r.Parts = true, dialect.TextParts(errorText(rawjson.Get(result, "error")))
+		return r
+	}
+	value := rawjson.Get(result, "value")
+	r.IsError = rawjson.Truthy(rawjson.Get(value, "isError"))
+	r.Session = session.ID(rawjson.Str(rawjson.Get(value, "_meta"), "subagent_session_id"))
+	for inside := range rawjson.Elements(blocksOf(value)) {
+		switch kind := rawjson.Str(inside, "type"); kind {
+		case "text":
+			r.Parts = append(r.Parts, session.Text{Text: rawjson.Str(inside, "text")})
+		case "image":
+			r.Parts = append(r.Parts, picture(inside))
+		case "resource":
+			r.Parts = append(r.Parts, session.Text{Text: rawjson.Str(rawjson.Get(inside, "resource"), "text")})
+		default:
+			r.Parts = append(r.Parts, session.OpaquePart{Type: kind, JSON: inside})
+		}
+	}
+	return r
+}
+
+// blocksOf gives the list of what a tool gave. Older versions kept the list without its object.
+func blocksOf(value []byte) []byte {
+	if rawjson.IsArray(value) {
+		return value
+	}
+	return rawjson.Get(value, "content")
+}
+
+// Parts gives what is inside an entry in neutral form.
+func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+	if e.Kind == session.KindOpaque {
+		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
+	}
+	return contentParts(rawjson.Get(rowOf(raw), "content_json")), nil
+}
+
+// Body decodes an entry.
+func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+	if e.Kind == session.KindOpaque {
+		return session.Opaque{Type: e.Type, JSON: raw}, nil
+	}
+	row := rowOf(raw)
+	m := session.Message{Role: e.Role, Native: e.Type, JSON: own(row), Time: d.Time(raw), Meta: !flag(row, "userVisible")}
+	if e.Role != session.RoleAssistant {
+		return m, nil
+	}
+	metadata := rawjson.Get(row, "metadata_json")
+	m.Provider, m.Model = modelOf(metadata)
+	if u, ok := usageOf(metadata); ok {
+		m.Usage = &u
+	}
+	if failed := rawjson.Get(metadata, failedMember); rawjson.IsObject(failed) {
+		m.Stop, m.Error = rawjson.Str(failed, "stop"), rawjson.Str(failed, "error")
+	}
+	return m, nil
+}
+
+// failedMember of the metadata says how an answer of another agent failed: {"stop":…,"error":…}.
+const failedMember = "treelineFailed"
+
+// modelOf gives the provider and the model of an answer.
+func modelOf(metadata []byte) (provider, model string) {
+	i := rawjson.Get(metadata, "inference")
+	return rawjson.Str(i, "provider"), rawjson.Str(i, "requestedModel")
+}
+
+// usageOf reads what an answer used. The input counts what was in the cache there.
+func usageOf(metadata []byte) (session.Usage, bool) {
+	u := rawjson.Get(metadata, "usage")
+	if !rawjson.IsObject(u) {
+		return session.Usage{}, false
+	}
+	n := func(key string) float64 { return dialect.Number(rawjson.Get(u, key)) }
+	read, write := n("cacheReadTokens"), n("cacheWriteTokens")
+	total := n("totalTokens")
+	if total == 0 {
+		total = n("inputTokens") + n("outputTokens")
+	}
+	return session.NewUsage([5]float64{max(n("inputTokens")-read-write, 0), n("outputTokens"), read, write, total}, [5]float64{}), true
+}
+
+// sees are the beginnings of the names of models that see pictures, as far as the program knows.
+var sees = []string{"claude-", "gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4", "gemini-", "gemma-3", "grok-4", "llama-4", "pixtral", "qwen-vl", "qwen2.5-vl", "qwen3-vl"}
+
+// seesPictures reports whether the program sends pictures to a model. It does so for those that it knows to see them.
+func seesPictures(model string) bool {
+	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	for _, name := range sees {
+		if strings.HasPrefix(model, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,393 @@
+package goose
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/chat"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// The texts that the program makes.
+const (
+	blindText       = "[image omitted: model does not support vision]"
+	blindResult     = "This tool result included an image that was omitted as the model does not support vision."
+	assistantImage  = "[Image content removed - not supported in assistant messages]"
+	emptyResultText = "(empty result)"
+	failedText      = "The tool call returned the following error:\n"
+	unreadable      = "unparseable_tool_call" // the name of a call that the program could not read
+	internalError   = "-32603: "              // the code that the program gives to errors of tools
+)
+
+// kinds are the types of content that the program knows. Another one makes it unable to read the session.
+var kinds = []string{"text", "image", "document", "toolRequest", "toolResponse", "toolConfirmationRequest", "actionRequired", "thinking",
+	"redactedThinking", "systemNotification", "error"}
+
+// said is a message that the model sees. Contents are those of a row, without what is not for the model.
+type said struct {
+	entry    session.Entry
+	role     string // "tool" for a message of the user with results
+	contents [][]byte
+}
+
+// shown reports whether a content is for the model.
+func shown(c []byte) bool {
+	audience := rawjson.Get(rawjson.Get(c, "annotations"), "audience")
+	if !rawjson.IsArray(audience) {
+		return true
+	}
+	for a := range rawjson.Elements(audience) {
+		if s, _ := rawjson.Unquote(a); s == "assistant" {
+			return true
+		}
+	}
+	return false
+}
+
+// read gives the messages on a path that the model sees, and the model that is asked. refused says why the program does not read the session.
+func (r *reader) read(p session.Path) (list []said, model string, refused *session.Problem, err error) {
+	if r.dec.Broken > 0 {
+		problem := form.Refusal(r.dec.Broken, 0, "a row holds no JSON")
+		return nil, "", &problem, nil
+	}
+	for _, e := range p.Entries() {
+		if e.Kind == session.KindOpaque {
+			continue
+		}
+		raw, err := p.Record(e)
+		if err != nil {
+			return nil, "", nil, err
+		}
+		row := rowOf(raw)
+		if _, name := modelOf(rawjson.Get(row, "metadata_json")); name != "" {
+			model = name
+		}
+		if why := unknown(row); why != "" {
+			problem := form.Refusal(e.Line, e.Span.Offset, why)
+			return nil, "", &problem, nil
+		}
+		if flag(row, "agentVisible") {
+			m := said{entry: e, role: rawjson.Str(row, "role")}
+			for c := range rawjson.Elements(rawjson.Get(row, "content_json")) {
+				if shown(c) {
+					m.contents = append(m.contents, c)
+				}
+			}
+			list = append(list, m)
+		}
+	}
+	return list, model, nil, nil
+}
+
+// unknown says what of a row the program cannot read; "" if it can.
+func unknown(row []byte) string {
+	content := rawjson.Get(row, "content_json")
+	if !rawjson.IsArray(content) {
+		return "the content of a message is not a list"
+	}
+	for c := range rawjson.Elements(content) {
+		if kind := rawjson.Str(c, "type"); !slices.Contains(kinds, kind) {
+			return "a message has a content of the unknown type " + dialect.Shorten([]byte(kind))
+		}
+	}
+	return ""
+}
+
+func typeOf(c []byte) string { return rawjson.Str(c, "type") }
+
+// tidy does to the messages what the program does before it sends them: calls and results without each other, and empty messages, are
+// left out, neighbours of one role become one message, and the first message is the user's. dropped, if not nil, is told what is lost.
+func tidy(list []said, dropped func(m said, what string)) []said {
+	if dropped == nil {
+		dropped = func(said, string) {}
+	}
+	for i, m := range list {
+		if m.role == "assistant" {
+			list[i].contents = trimmed(m.contents)
+		}
+	}
+	var out []said
+	for _, m := range pairs(list, dropped) {
+		if !slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) != "text" || rawjson.Str(c, "text") != "" }) {
+			continue
+		}
+		if m.role != "assistant" {
+			if m.role = "user"; slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) == "toolResponse" }) {
+				m.role = "tool"
+			}
+		}
+		if len(out) > 0 && out[len(out)-1].role == m.role {
+			last := &out[len(out)-1]
+			last.contents = slices.Concat(last.contents, m.contents)
+			continue
+		}
+		out = append(out, m)
+	}
+	if len(out) > 0 && out[0].role == "assistant" {
+		dropped(out[0], "Goose does not send an answer before the first prompt")
+		if out = out[1:]; len(out) > 0 && out[0].role == "tool" {
+			out = tidy(out, dropped) // without the results of its calls, which no provider accepts alone
+		}
+	}
+	return out
+}
+
+// pairs leaves out calls without a result, results without a call, and what the wrong side says.
+func pairs(list []said, dropped func(m said, what string)) []said {
+	open := map[string]bool{}
+	keep := func(m said, f func(c []byte) bool) said {
+		m.contents = slices.DeleteFunc(slices.Clone(m.contents), func(c []byte) bool { return !f(c) })
+		return m
+	}
+	out := make([]said, 0, len(list))
+	for _, m := range list {
+		out = append(out, keep(m, func(c []byte) bool {
+			id := rawjson.Str(c, "id")
+			switch kind := typeOf(c); {
+			case m.role == "assistant" && kind == "toolRequest":
+				open[id] = true
+			case m.role == "assistant":
+				return kind != "toolResponse"
+			case kind == "toolResponse":
+				was := open[id]
+				delete(open, id)
+				if !was {
+					dropped(m, "Goose does not send a result whose call is missing")
+				}
+				return was
+			case kind == "toolRequest" || kind == "thinking" || kind == "redactedThinking" || kind == "toolConfirmationRequest":
+				return false
+			}
+			return true
+		}))
+	}
+	for i, m := range out {
+		if m.role == "assistant" {
+			out[i] = keep(m, func(c []byte) bool {
+				orphan := typeOf(c) == "toolRequest" && open[rawjson.Str(c, "id")]
+				if orphan {
+					dropped(m, "Goose does not send a call without a result")
+				}
+				return !orphan
+			})
+		}
+	}
+	return out
+}
+
+// trimmed joins the texts of an answer that follow each other, and removes white space from their ends.
+func trimmed(contents [][]byte) (out [][]byte) {
+	for _, c := range contents {
+		if n := len(out); typeOf(c) == "text" && n > 0 && typeOf(out[n-1]) == "text" {
+			c = rawjson.Set(c, "text", rawjson.Quote(rawjson.Str(out[n-1], "text")+rawjson.Str(c, "text")))
+			out = out[:n-1]
+		}
+		out = append(out, c)
+	}
+	for i, c := range out {
+		if text := rawjson.Str(c, "text"); typeOf(c) == "text" && strings.TrimSpace(text) != text {
+			out[i] = rawjson.Set(c, "text", rawjson.Quote(strings.TrimRight(text, " \t\r\n\v\f\u0085\u00a0\u2028\u2029\u3000")))
+		}
+	}
+	return out
+}
+
+// Replay implements session.Replayer.
+func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
+	return func(yield func(session.ContextMessage, error) bool) {
+		list, model, refused, err := r.read(p)
+		if err != nil {
+			yield(session.ContextMessage{}, err)
+			return
+		}
+		if refused != nil {
+			return
+		}
+		names := map[string]string{}
+		for _, m := range tidy(list, nil) {
+			for _, json := range m.send(names, seesPictures(model)) {
+				if !yield(session.ContextMessage{Entry: m.entry, JSON: json}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Messages gives what one message contributes to a context.
+func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+	row := rowOf(raw)
+	if e.Kind == session.KindOpaque || !flag(row, "agentVisible") {
+		return nil, nil
+	}
+	m := said{entry: e, role: rawjson.Str(row, "role"), contents: slices.Collect(rawjson.Elements(rawjson.Get(row, "content_json")))}
+	_, model := modelOf(rawjson.Get(row, "metadata_json"))
+	return m.send(map[string]string{}, seesPictures(model)), nil
+}
+
+// send gives a message in the form of chat completions. names are those of tools by the ids of their calls.
+func (m *said) send(names map[string]string, sees bool) [][]byte {
+	if m.role == "assistant" {
+		return m.answer(names)
+	}
+	var list, results [][]byte
+	for _, c := range m.contents {
+		switch typeOf(c) {
+		case "text":
+			if text := rawjson.Str(c, "text"); text != "" {
+				list = append(list, chat.Text(text))
+			}
+		case "image":
+			if i := picture(c); sees {
+				list = append(list, chat.Image(dialect.ImageURL(i), i.MIME))
+			} else {
+				list = append(list, chat.Text(blindText))
+			}
+		case "document":
+			list = append(list, c)
+		case "toolResponse":
+			results = append(results, result(c, names, sees))
+		}
+	}
+	if list != nil {
+		results = slices.Insert(results, 0, chat.Message("user", joined(list)))
+	}
+	return results
+}
+
+// joined gives parts as a content. Texts alone become one text.
+func joined(list [][]byte) []byte {
+	var texts []string
+	for _, p := range list {
+		if typeOf(p) != "text" {
+			return dialect.Array(list)
+		}
+		texts = append(texts, rawjson.Str(p, "text"))
+	}
+	return rawjson.Quote(strings.Join(texts, "\n"))
+}
+
+// answer gives the message of the model, if it says anything besides thinking.
+func (m *said) answer(names map[string]string) [][]byte {
+	var a chat.Answer
+	before := "" // the type of the content before
+	for _, c := range m.contents {
+		kind, text := typeOf(c), ""
+		switch kind {
+		case "text":
+			text = rawjson.Str(c, "text")
+		case "image":
+			text = assistantImage
+		case "thinking":
+			a.Thinking.WriteString(rawjson.Str(c, "thinking"))
+		case "toolRequest":
+			call := callOf(c)
+			if rawjson.Str(rawjson.Get(c, "toolCall"), "status") == "error" {
+				call.Name = unreadable
+			}
+			names[call.ID] = call.Name
+			a.Calls = append(a.Calls, chat.Call(call.ID, call.Name, call.Arguments))
+		}
+		if text != "" {
+			if a.Text.Len() > 0 && before != "text" {
+				a.Text.WriteByte('\n')
+			}
+			a.Text.WriteString(text)
+		}
+		before = kind
+	}
+	if a.Text.Len() == 0 && a.Calls == nil {
+		return nil
+	}
+	return [][]byte{a.End()}
+}
+
+// result gives the message of a result.
+func result(c []byte, names map[string]string, sees bool) []byte {
+	id := rawjson.Str(c, "id")
+	out := chat.Result{CallID: id, Name: names[id]}
+	state := rawjson.Get(c, "toolResult")
+	if rawjson.Str(state, "status") == "error" {
+		failed := rawjson.Get(state, "error")
+		text := errorText(failed)
+		if rawjson.IsString(failed) && !strings.HasPrefix(text, "-32") {
+			text = internalError + text
+		}
+		out.Content, out.Failed = rawjson.Quote(failedText+text), true
+		return out.Message()
+	}
+	r := resultOf(c)
+	value := rawjson.Get(state, "value")
+	var texts []string
+	var images [][]byte
+	empty := true
+	for inside := range rawjson.Elements(blocksOf(value)) {
+		if !shown(inside) {
+			continue
+		}
+		switch typeOf(inside) {
+		case "text", "resource":
+			text := rawjson.Str(inside, "text") + rawjson.Str(rawjson.Get(inside, "resource"), "text")
+			texts, empty = append(texts, text), empty && text == ""
+		case "image":
+			if i := picture(inside); sees {
+				images = append(images, chat.Image(dialect.ImageURL(i), i.MIME))
+			} else {
+				texts = append(texts, blindResult)
+			}
+			empty = false
+		default:
+			texts = append(texts, "")
+		}
+	}
+	if empty {
+		texts = append(texts, emptyResultText)
+	}
+	out.Failed, out.Session, out.Content = r.IsError, string(r.Session), rawjson.Quote(strings.Join(texts, " "))
+	if images != nil {
+		if texts != nil {
+			images = slices.Insert(images, 0, chat.Text(strings.Join(texts, " ")))
+		}
+		out.Content = dialect.Array(images)
+	}
+	return out.Message()
+}
+
+// Omits implements session.Omitter: calls and results without each other, pictures for a model that does not see them.
+func (r *reader) Omits(p session.Path) (problems []session.Problem) {
+	list, model, refused, err := r.read(p)
+	if err != nil {
+		return nil // Replay reports it
+	}
+	if refused != nil {
+		return []session.Problem{*refused}
+	}
+	unseen := func(m said, what string) {
+		problems = append(problems, session.Problem{Line: m.entry.Line, Offset: m.entry.Span.Offset, Kind: session.ProblemUnseen,
+			Message: what, Advice: "it stays in the database"})
+	}
+	for _, m := range list {
+		if slices.ContainsFunc(m.contents, hasPicture) && !seesPictures(model) {
+			unseen(m, "Goose sends a text instead of a picture, because it does not know that the model sees pictures")
+		}
+	}
+	tidy(list, unseen)
+	slices.SortStableFunc(problems, func(a, b session.Problem) int { return a.Line - b.Line })
+	return problems
+}
+
+// hasPicture reports whether a content is a picture, or a result with one.
+func hasPicture(c []byte) bool {
+	if typeOf(c) == "image" {
+		return true
+	}
+	for inside := range rawjson.Elements(blocksOf(rawjson.Get(rawjson.Get(c, "toolResult"), "value"))) {
+		if typeOf(inside) == "image" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,260 @@
+// Package rowlog reads logs whose records are rows of an agent's tables, as package backend/rows shows them:
+//
+//	{"SESSION":{"column":value,…}}
+//	{"MESSAGE":{"column":value,…}}
+//
+// The first record is the row of the session, each further one that of a message. Such a log is linear.
+package rowlog
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Form describes the rows of one agent.
+type Form struct {
+	// Agent is the name of the program, for messages.
+	Agent string
+	// Session and Message are the names of the tables.
+	Session, Message string
+	// Columns are those of a session, in the order of the table. The row of a session has each of Needed, and none of Without.
+	Columns, Needed, Without []string
+	// Header reads the record of a session and the row in it, without its place.
+	Header func(record, row []byte) session.Header
+	// Entry sets the id, the kind, the role and the type of a message. Where ids may repeat, they may also be missing.
+	Entry func(row []byte, env *session.Envelope)
+}
+
+// Row gives the row of a session in a record that is a header; nil for any other record.
+func (f *Form) Row(record []byte) []byte {
+	row := rawjson.Get(record, f.Session)
+	if !rawjson.IsObject(row) || !rawjson.IsString(rawjson.Get(row, "id")) {
+		return nil
+	}
+	has := func(name string) bool { return rawjson.Get(row, name) != nil }
+	for _, name := range f.Needed {
+		if !has(name) {
+			return nil
+		}
+	}
+	if slices.ContainsFunc(f.Without, has) {
+		return nil
+	}
+	return row
+}
+
+// Detect claims a log whose first object is the row of a session.
+func (f *Form) Detect(first []dialect.Record) bool { return f.Row(dialect.FirstObject(first)) != nil }
+
+// WithRow gives a header with another row.
+func (f *Form) WithRow(header, row []byte) []byte {
+	if header == nil {
+		header = []byte("{}")
+	}
+	return rawjson.Set(header, f.Session, row)
+}
+
+// SetColumn sets a column of the row of a session in its place; nil removes it.
+func (f *Form) SetColumn(row []byte, name string, value []byte) []byte {
+	if value == nil {
+		return rawjson.Delete(row, name)
+	}
+	if rawjson.Get(row, name) != nil {
+		return rawjson.Set(row, name, value)
+	}
+	var w dialect.Object
+	done := false
+	place := slices.Index(f.Columns, name)
+	for key, v := range rawjson.Fields(row) {
+		if at := slices.Index(f.Columns, key); !done && (at > place || at < 0) {
+			w.Add(name, value)
+			done = true
+		}
+		w.Add(key, v)
+	}
+	if !done {
+		w.Add(name, value)
+	}
+	return w.End()
+}
+
+// Decoder is the state of reading one log.
+type Decoder struct {
+	dialect.Headed
+	form *Form
+	b    *session.Builder
+	env  session.Envelope
+	// Broken is the first line that is not a row, 0 if there is none: a program that does not read one row does not read the session.
+	Broken int
+}
+
+// NewDecoder starts to decode a log.
+func (f *Form) NewDecoder(b *session.Builder) *Decoder {
+	starts := []string{`{"` + f.Message + `":`, `{"` + f.Session + `":`}
+	return &Decoder{form: f, b: b, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: starts}, What: "row of a session", Log: "session of " + f.Agent,
+	}}
+}
+
+// Decode takes the next record.
+func (dec *Decoder) Decode(r dialect.Record) {
+	before, begun := dec.b.Len(), dec.Begun
+	dec.Read(r, dec)
+	if begun && dec.b.Len() == before && len(bytes.TrimSpace(r.Data)) > 0 && dec.Broken == 0 {
+		dec.Broken = r.Line
+	}
+}
+
+// IsRecord tells a record from the objects inside a torn one.
+func (dec *Decoder) IsRecord(object []byte) bool {
+	return dec.form.Row(object) != nil || rawjson.IsObject(rawjson.Get(object, dec.form.Message))
+}
+
+// Object takes a record.
+func (dec *Decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
+	end, err := rawjson.Skip(data, pos)
+	if err != nil {
+		return 0, err
+	}
+	record, span := data[pos:end], session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
+	headed := rawjson.Get(record, dec.form.Session) != nil
+	switch {
+	case dec.Refused():
+	case !dec.Begun:
+		row := dec.form.Row(record)
+		if row == nil {
+			missing := ""
+			if headed {
+				missing = "an id and its other columns"
+			}
+			dec.RefuseFirst(r, span, record, nil, missing)
+			break
+		}
+		dec.Begun = true
+		h := dec.form.Header(record, row)
+		h.Span, h.Line, h.Raw = span, r.Line, bytes.Clone(record)
+		dec.b.SetHeader(h)
+	case headed:
+		dec.Again(r, span)
+	default:
+		dec.env = session.Envelope{InOrder: true, Kind: session.KindMessage, Span: span, Line: r.Line, Record: record}
+		dec.form.Entry(rawjson.Get(record, dec.form.Message), &dec.env)
+		if len(dec.env.ID) == 0 && !dec.env.Repeats {
+			dec.Lines.ProblemAt(r, span, session.ProblemField, "the message has no id", "it is kept as it is")
+		}
+		if len(dec.env.Type) == 0 {
+			dec.env.Type = []byte("unknown")
+		}
+		dec.b.Add(&dec.env)
+	}
+	return end, nil
+}
+
+// Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
+// alone: to read messages it would have to load whole sessions. prompt gives the text of an entry if the user typed it.
+func (f *Form) Peek(d dialect.Dialect, head []byte, whole bool, prompt func(e session.Entry, record []byte) string) dialect.Summary {
+	if whole {
+		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
+			if s.Prompt == "" && e.Role == session.RoleUser {
+				s.Prompt = prompt(e, record)
+			}
+		})
+	}
+	s := dialect.Summary{Messages: -1}
+	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
+		line = bytes.Trim(bytes.TrimSpace(line), "\x00")
+		end, err := rawjson.Skip(line, 0)
+		if err != nil || !rawjson.IsObject(line) {
+			continue
+		}
+		row := f.Row(line[:end])
+		if row == nil {
+			return s
+		}
+		h := f.Header(line[:end], row)
+		s.OK, s.ID, s.CWD, s.Parent, s.Task, s.Version, s.Title, s.Created = true, h.ID, h.CWD, h.Parent, h.Task, h.Version, h.Title, h.Timestamp
+		return s
+	}
+	return s
+}
+
+// Refusal is the Problem of a session that the program cannot read because of a line.
+func (f *Form) Refusal(line int, offset int64, why string) session.Problem {
+	return session.Problem{Line: line, Offset: offset, Kind: session.ProblemRefused, Message: f.Agent + " cannot read the session: " + why,
+		Advice: "nothing is sent until the row is repaired or deleted"}
+}
+
+// Moved refuses an entry after another one than the last.
+func (f *Form) Moved(n dialect.NewRecord) error {
+	if !n.Moved {
+		return nil
+	}
+	return fmt.Errorf("going on after entry %s is %w: a session of %s has no branches; fork the session there instead", n.Parent, dialect.ErrUnsupported, f.Agent)
+}
+
+// mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today notes.
+const mostSeconds = 1e11
+
+// Time reads a column with seconds since 1970. Some programs wrote milliseconds.
+func Time(column []byte) session.Time {
+	n := dialect.Integer(column)
+	if n == 0 {
+		return session.Time{}
+	}
+	if n < mostSeconds {
+		n *= 1000
+	}
+	return session.Time{Text: strconv.FormatInt(n, 10)}
+}
+
+// Integer spells a number.
+func Integer(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
+
+// Frame is dialect.Framer.Frame for an agent that orders messages by a column with seconds and then as they were inserted: no time
+// is before the one of the last message.
+func (f *Form) Frame(t *session.Tree, column string, batch iter.Seq[dialect.NewRecord], also ...string) iter.Seq2[dialect.Framed, error] {
+	return func(yield func(dialect.Framed, error) bool) {
+		last := int64(0)
+		if n := t.Len(); n > 0 {
+			raw, err := t.At(n - 1).Raw()
+			if err != nil {
+				yield(dialect.Framed{}, err)
+				return
+			}
+			last = dialect.Integer(rawjson.Get(rawjson.Get(raw, f.Message), column))
+		}
+		for n := range batch {
+			if err := f.Moved(n); err != nil {
+				yield(dialect.Framed{}, err)
+				return
+			}
+			row := rawjson.Get(n.Record, f.Message)
+			if at := dialect.Integer(rawjson.Get(row, column)); at < last {
+				for _, name := range append([]string{column}, also...) {
+					row = rawjson.Set(row, name, Integer(last))
+				}
+				n.Record = rawjson.Set(n.Record, f.Message, row)
+			} else {
+				last = at
+			}
+			if !yield(dialect.Framed{Record: n.Record}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Header gives the header, as far as it was read.
+func (dec *Decoder) Header() session.Header {
+	if dec.b == nil {
+		return session.Header{}
+	}
+	return dec.b.Header()
+}

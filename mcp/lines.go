@@ -11,8 +11,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // lines passes on the lines of an input that are messages. The SDK ends the connection at one that is not; here it gets an error as its answer,
@@ -81,7 +79,11 @@ func checked(line []byte) (code int, err error) {
 
 // refuse answers a line that is not a message. It has no id that could be trusted.
 func (l *lines) refuse(code int, why error) error {
-	_, err := fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, rawjson.Quote(why.Error()))
+	text, err := json.Marshal(why.Error())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, text)
 	return err
 }
 

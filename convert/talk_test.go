@@ -531,6 +531,12 @@ func (t *talk) write(agent string) string {
 		return t.qwen()
 	case "copilot":
 		return t.copilot()
+	case "opencode":
+		return t.openCode()
+	case "goose":
+		return t.goose()
+	case "crush":
+		return t.crush()
 	}
 	return t.pi()
 }

@@ -34,8 +34,7 @@ func TestConvertPairs(t *testing.T) {
 			w, folder := inMemory(t)
 			from := w.Format(name)
 			for seed := range rounds {
-				log := newTalk(uint64(seed), !slices.Contains(branching, name)).write(name)
-				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), log)
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, uint64(seed)))
 				for _, other := range agents {
 					to, ok := dialect.AsComposer(w.Format(other))
 					if other == name || !ok {

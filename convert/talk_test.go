@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -510,6 +511,11 @@ func (t *talk) copilot() string {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// talkOf makes up a conversation in the format of an agent.
+func talkOf(agent string, seed uint64) string {
+	return newTalk(seed, !slices.Contains(branching, agent)).write(agent)
 }
 
 // write gives the talk in the format of an agent.

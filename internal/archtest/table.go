@@ -45,7 +45,7 @@ var importTable = []row{
 		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
-	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
+	{packages: "internal/litefile", may: "internal/durable internal/spill", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},

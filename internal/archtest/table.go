@@ -232,6 +232,8 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
+	{packages: "internal/doctest", pure: true,
+		why: "what a document shows is compared with any output; what runs the blocks knows the program"},
 	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -440,7 +440,9 @@ export interface Use {
 
 export interface Version {
   arch: string;
+  date?: string;
   go: string;
+  modified?: boolean;
   os: string;
   revision?: string;
   version: string;

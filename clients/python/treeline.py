@@ -547,6 +547,8 @@ class _Version(TypedDict):
 
 
 class Version(_Version, total=False):
+    date: str
+    modified: bool
     revision: str
 
 

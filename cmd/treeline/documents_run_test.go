@@ -60,6 +60,9 @@ func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
 	case "js", "ts": // a block in TypeScript leaves all types to be inferred
 		d.interpreted(t, b, output, "node", ".mjs")
 	case "sh":
+		if !hasProgram(t, b, "sh") {
+			return
+		}
 		d.begin(t)
 		script, err := d.names.Real(b.Text)
 		if err != nil {
@@ -77,6 +80,11 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 	commands, err := b.Commands()
 	if err != nil {
 		t.Error(err)
+	}
+	for _, program := range []string{"sh", "curl"} {
+		if (program == "sh" || strings.Contains(b.Text, "$ "+program+" ")) && !hasProgram(t, b, program) {
+			return
+		}
 	}
 	text := ""
 	for _, c := range commands {
@@ -108,13 +116,22 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 	}
 }
 
-// interpreted runs a block with an interpreter. A missing one skips the rest of the document, and is an error in CI.
+// hasProgram reports whether a program is there. A block whose program is missing is left out, and is an error in CI.
+func hasProgram(t *testing.T, b doctest.Block, program string) bool {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	if err != nil && os.Getenv("TREELINE_CI") != "" {
+		t.Errorf("%v: %s is not installed: the block was not run", b, program)
+	} else if err != nil {
+		t.Logf("LEFT OUT: %v: %s is not installed", b, program)
+	}
+	return err == nil
+}
+
+// interpreted runs a block with an interpreter.
 func (d *document) interpreted(t *testing.T, b doctest.Block, output *doctest.Block, interpreter, ending string) {
 	t.Helper()
-	if _, err := exec.LookPath(interpreter); err != nil {
-		if os.Getenv("TREELINE_CI") != "" {
-			t.Errorf("%v: %s is not installed: the block was not run", b, interpreter)
-		}
+	if !hasProgram(t, b, interpreter) {
 		return
 	}
 	d.begin(t)

@@ -6,7 +6,7 @@ DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/.
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop dist
+.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop dist dependencies
 
 all: lint test
 
@@ -61,6 +61,10 @@ cover:
 # A release in the folder dist: archives for all systems, Debian packages, a Homebrew formula, checksums. It is made twice and compared.
 dist:
 	go run ./internal/dist -check
+
+# docs/dependencies.md: the modules of go.mod with licence, reason and cost.
+dependencies:
+	go run ./internal/dependencies -o docs/dependencies.md
 
 ci:
 	.ci/run

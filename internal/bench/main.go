@@ -153,7 +153,7 @@ func run(ctx context.Context, quick, large bool, only string) error {
 	}
 	defer os.RemoveAll(dir)
 	defer context.AfterFunc(ctx, func() { // no group looks at ctx
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(dir)
 		os.Exit(130)
 	})()
 

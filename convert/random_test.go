@@ -256,9 +256,9 @@ func inMemory(t *testing.T) (w *world.World, folder func() string) {
 // Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
 // report calls it dropped.
 func TestConvertRandom(t *testing.T) {
-	rounds := 32
+	rounds := 3 * len(agents)
 	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 2400
+		rounds = 200 * len(agents)
 	}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
@@ -266,12 +266,11 @@ func TestConvertRandom(t *testing.T) {
 			w, folder := inMemory(t)
 			for seed := worker; seed < rounds; seed += 4 {
 				r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
-				name := r.one("pi", "omp", "operator", "wave", "codelia-state")
-				make := map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name]
-				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), make())
+				name := agents[seed%len(agents)]
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), r.log(name))
 				from := w.Format(name)
 				for _, to := range targets() {
-					if to == from || r.IntN(2) == 0 {
+					if to == from || r.IntN(3) > 0 {
 						continue
 					}
 					src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: from})

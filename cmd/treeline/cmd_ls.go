@@ -176,7 +176,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return nil
 	})
 	if total == 0 && f.root == "" {
-		a.nothingHere()
+		a.nothingHere(s)
 	} else {
 		a.notListed(filter, len(rows), total, bad)
 	}
@@ -271,12 +271,12 @@ func (a *app) notSessions(files []string) {
 }
 
 // nothingHere says what to do on a machine, or with an archive, without sessions.
-func (a *app) nothingHere() {
+func (a *app) nothingHere(s *treeline.Store) {
 	if a.archive != "" {
 		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
 		return
 	}
-	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
+	a.notice(noneHere(s.Unread()) + "; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
 }
 
 func listJSON(out *output, rows []place.Row, depth []int) error {

@@ -6,7 +6,7 @@ DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/.
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop
+.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop dist
 
 all: lint test
 
@@ -57,6 +57,10 @@ cover:
 	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
 	go tool cover -func=coverage.out | tail -n 1
 	go tool cover -html=coverage.out -o coverage.html
+
+# A release in the folder dist: archives for all systems, Debian packages, a Homebrew formula, checksums. It is made twice and compared.
+dist:
+	go run ./internal/dist -check
 
 ci:
 	.ci/run

@@ -130,11 +130,13 @@ func (c *crossing) run() error {
 		if err := c.perform(); err != nil {
 			return err
 		}
-	} else if err := c.each(); err != nil {
-		return err
-	}
-	if err := c.frame(); err != nil {
-		return err
+	} else {
+		if err := c.each(); err != nil {
+			return err
+		}
+		if err := c.frame(); err != nil {
+			return err
+		}
 	}
 	c.attach()
 	// The header has the time of the last save: that of the newest entry.

@@ -1362,8 +1362,8 @@ class _SessionMethods(_Caller):
         )
 
     def append_tool_result(self, call_id: str, parts: List[PartInput], *, is_error: Optional[bool] = None) -> Appended:
-        """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
-        there it is refused, and results are given to appendAssistant.
+        """Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with
+        the call: there it is refused, and results are given to appendAssistant.
 
         call_id: the tool call, which must be on the path to the leaf
         parts: texts and images

@@ -100,7 +100,7 @@ func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) 
 // ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
 // is shown. Without --limit there is no pager: people look at the newest rows and type on.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
-	filter, err := f.filter(time.Now())
+	filter, err := f.filter(a.now())
 	if err == nil {
 		err = oneOf("sort", f.sort, orderWords())
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
@@ -70,7 +69,7 @@ func (f *statsFlags) keys() (keys []usage.Key, err error) {
 }
 
 func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
-	filter, err := f.filter(time.Now())
+	filter, err := f.filter(a.now())
 	if err == nil {
 		err = noneEmpty(cmd)
 	}

@@ -77,6 +77,10 @@ func run(ctx context.Context, a *app, args []string) int {
 	if err == nil {
 		return exitFine
 	}
+	var exit exitError
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
 	// A mistake before the flag leaves it unread.
 	a.json = a.json || slices.Contains(args, "--json")
 	code, help := exitProblem, ""

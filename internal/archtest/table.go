@@ -45,7 +45,7 @@ var importTable = []row{
 		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
-	{packages: "internal/litefile", may: "internal/durable", modules: "modernc.org/sqlite",
+	{packages: "internal/litefile", may: "internal/durable internal/spill", modules: "modernc.org/sqlite",
 		why: "a database is opened safely in the same way whatever its tables are"},
 	{packages: "internal/spill", may: "internal/durable",
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
@@ -232,10 +232,12 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
+	{packages: "internal/doctest", pure: true,
+		why: "what a document shows is compared with any output; what runs the blocks knows the program"},
 	{packages: "internal/dist/man", modules: "github.com/spf13/cobra github.com/spf13/pflag",
 		why: "a manual page comes from commands, whatever they do; the program does not link what writes it"},
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/*", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -7,7 +7,7 @@ PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop dist dependencies
+.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies
 
 all: lint test
 
@@ -33,6 +33,11 @@ fuzz:
 # A table of measurements, each with its limit and a baseline from the same run.
 bench:
 	go run ./internal/bench
+
+# docs/benchmarks.md: all measurements beside their baselines, among them pi's own session manager (node, npm) and rg. It takes up to 20 minutes.
+# PI=/folder keeps pi's packages: make bench-report PI=/tmp/pi
+bench-report:
+	go run ./internal/bench -report docs/benchmarks.md -pi "$(PI)" $(BENCHFLAGS)
 
 # Logs in PostgreSQL beside bare statements. It starts a server of its own from the installed binaries.
 bench-postgres:

@@ -129,6 +129,24 @@ func TestRestoreAfterCrash(t *testing.T) {
 	}
 }
 
+// Content that a crash left without an origin is not touched, and does not keep a session from the trash.
+func TestPutBesideLeftover(t *testing.T) {
+	y := newYard(t)
+	path := y.Old("s.jsonl", header+"\n")
+	left := y.Old("state/trash/s1.session", "left")
+	item, err := y.bin.Put(t.Context(), path)
+	y.Must(err)
+	if item.ID != "s1-2" {
+		t.Errorf("in the trash as %s, want s1-2", item.ID)
+	}
+	if content, err := os.ReadFile(left); err != nil || string(content) != "left" {
+		t.Errorf("the leftover is %q, %v; want it as it was", content, err)
+	}
+	if ids := y.list(); len(ids) != 1 || ids["s1-2"] != path {
+		t.Errorf("in the trash: %v, want s1-2 from %s", ids, path)
+	}
+}
+
 // What is old enough is removed for good, and nothing else.
 func TestEmpty(t *testing.T) {
 	y := newYard(t)

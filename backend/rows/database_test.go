@@ -20,6 +20,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // A schema of its own, with all that descriptions can say.
@@ -220,6 +221,7 @@ func TestBesideProgram(t *testing.T) {
 	}
 	t.Parallel()
 	for _, stop := range []string{"1", ""} {
+		c := soaktest.Begin(t)
 		path, db := fresh(t)
 		run(t, db, `INSERT INTO talk (name, title, changed) VALUES ('t1', 'x', 0)`)
 		if err := db.Close(); err != nil {
@@ -243,17 +245,16 @@ func TestBesideProgram(t *testing.T) {
 			before = files(t, filepath.Dir(path))
 		}
 		b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
-		for range 30 {
+		for range c.Rounds(30, 30) {
 			at, r, err := b.OpenNow(t.Context(), "t1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			c.Unreadable(path, err)
 			text := make([]byte, at.Size)
 			if _, err := r.ReadAt(text, 0); err != nil {
 				t.Fatal(err)
 			}
 			// Each transaction writes a line and counts.
 			lines := bytes.Count(text, []byte("\n")) - 1
+			c.Acknowledged(1)
 			if want := fmt.Sprintf(`"changed":%d}}`, lines); !bytes.Contains(text, []byte(want)) {
 				t.Fatalf("%d lines and the row %s", lines, text[:80])
 			}

@@ -254,7 +254,6 @@ func TestBesideProgram(t *testing.T) {
 			}
 			// Each transaction writes a line and counts.
 			lines := bytes.Count(text, []byte("\n")) - 1
-			c.Acknowledged(1)
 			if want := fmt.Sprintf(`"changed":%d}}`, lines); !bytes.Contains(text, []byte(want)) {
 				t.Fatalf("%d lines and the row %s", lines, text[:80])
 			}

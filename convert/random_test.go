@@ -3,15 +3,14 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -257,27 +256,21 @@ func inMemory(t *testing.T) (w *world.World, folder func() string) {
 // Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
 // report calls it dropped.
 func TestConvertRandom(t *testing.T) {
-	begin, rounds := 0, 3*len(agents)
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 200 * len(agents)
-	}
-	if n, err := strconv.Atoi(os.Getenv("TREELINE_SEED")); err == nil { // one that failed
-		begin, rounds = n/4*4, n+1
-	}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
 			w, folder := inMemory(t)
-			at := 0
-			t.Cleanup(func() {
+			c := soaktest.Begin(t)
+			var seed uint64
+			defer func() {
 				if t.Failed() {
-					t.Logf("seed %d", at)
+					t.Logf("seed %d", seed)
 				}
-			})
-			for seed := begin + worker; seed < rounds; seed += 4 {
-				at = seed
-				r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
-				name := agents[seed%len(agents)]
+			}()
+			for round := range c.Rounds(3*len(agents)/4+1, 3) {
+				seed = c.Seed(uint64(4*round + worker))
+				r := &dice{Rand: rand.New(rand.NewPCG(seed, 7))}
+				name := agents[seed%uint64(len(agents))]
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), r.log(name))
 				from := w.Format(name)
 				for _, to := range targets() {

@@ -26,6 +26,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 const crashDir = "/cache/treeline"
@@ -38,12 +39,11 @@ func openOn(fsys durable.FS) *index.Index {
 // whole checks that each known log is one that was put, with its own signatures or with lost ones.
 func whole(x *index.Index) error {
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			l := &s.Logs[i]
+		for i, l := range s.Logs.All() {
 			n := l.Summary.Messages
 			want := indextest.Log(l.Name, n)
 			var got []index.Chunk
-			unknown := x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+			unknown := x.EachChunk([]index.Place{{Logs: s.Logs, At: i}}, func(_ int, c *index.Kept) {
 				c.Sound()
 				chunk := c.Chunk
 				chunk.Sig = bytes.Clone(c.Sig)
@@ -154,8 +154,8 @@ func TestFaults(t *testing.T) {
 func messages(x *index.Index) map[string]int {
 	m := map[string]int{}
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			m[s.Key+"/"+s.Logs[i].Name] = s.Logs[i].Summary.Messages
+		for _, l := range s.Logs.All() {
+			m[s.Key+"/"+l.Name] = l.Summary.Messages
 		}
 	}
 	return m
@@ -357,7 +357,8 @@ func TestContinueMoved(t *testing.T) {
 		if !l.Stamp.Racy || l.Resume().From != 0 {
 			t.Error("it would not be read again")
 		}
-		if unknown := x.EachChunk([]*index.Log{l}, func(int, *index.Kept) {}); len(unknown) != 1 {
+		at, _ := x.Catalogue().PlaceOf("s", "b")
+		if unknown := x.EachChunk([]index.Place{at}, func(int, *index.Kept) {}); len(unknown) != 1 {
 			t.Error("its signatures are not lost")
 		}
 		if err := x.Commit(t.Context()); err != nil {
@@ -393,11 +394,11 @@ func child(args string) error {
 // TestKill: two processes that use one index are killed repeatedly. What remains is never mixed up.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for round := range rounds(6, 300) {
+	dir, c := t.TempDir(), soaktest.Begin(t)
+	for round := range c.Rounds(6, 6) {
 		var children []*exec.Cmd
 		for k := range 2 {
-			cmd := killtest.Command(dir, 2*round+k)
+			cmd := killtest.Command(dir, c.Seed(uint64(2*round+k)))
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -420,9 +421,7 @@ func TestKill(t *testing.T) {
 			}
 			_ = cmd.Wait() // it was killed
 		}
-		if err := whole(index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})); err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
+		c.Unreadable(dir, whole(index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})))
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -250,7 +250,7 @@ func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, near bool, _
 		}
 		kind, n := r.Len(i)
 		// The length of JSON is known without reading it, unless it may be the default value.
-		if c.json && kind == litefile.Text && !isText(c.value) && !c.other {
+		if usual, ok := c.value.(string); c.json && kind == litefile.Text && !c.other && (!ok || len(usual) != n) {
 			if n == 0 {
 				n = 2
 			}

@@ -17,7 +17,7 @@ const (
 var errDamaged = errors.New("the database is damaged")
 
 // Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
-// for and, of long rows, nothing more. The Row is valid until visit returns. The error is
+// for and, of long rows, nothing more but where their pages are. The Row is valid until visit returns. The error is
 // errors.ErrUnsupported for a database that is read from a copy, or whose texts are not UTF-8.
 func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
 	if text, err := s.utf8(); err != nil || !text {
@@ -93,7 +93,7 @@ func (s *Snapshot) pageIn(room *[]byte, page uint32) ([]byte, error) {
 	if *room == nil {
 		*room = make([]byte, s.pageSize)
 	}
-	_, err := s.ReadAt(*room, int64(page-1)*int64(s.pageSize))
+	_, err := s.ReadAt(*room, s.offset(page))
 	return *room, err
 }
 
@@ -120,11 +120,11 @@ type Row struct {
 	ID int64
 
 	s        *Snapshot
-	size     int    // of the payload
-	local    []byte // its beginning, which is on the page
-	overflow uint32 // the page with the rest
+	size     int      // of the payload
+	local    []byte   // its beginning, which is on the page
+	overflow uint32   // the page with the rest
+	chain    []uint32 // pages with the rest that were found
 	columns  []column
-	whole    []byte
 	room     int // usable bytes of a page
 	pages    [deepest][]byte
 }
@@ -166,7 +166,7 @@ func (r *Row) parse(cell []byte) bool {
 		return false
 	}
 	cell = cell[n+k:]
-	r.ID, r.size, r.whole, r.overflow = int64(id), int(size), nil, 0
+	r.ID, r.size, r.chain, r.overflow = int64(id), int(size), r.chain[:0], 0
 	local := r.size
 	// What a page keeps of a long payload, as the file format says.
 	if most := r.room - 35; local > most {
@@ -274,14 +274,16 @@ func (r *Row) Value(i int) (any, error) {
 	if i >= len(r.columns) {
 		return nil, nil
 	}
-	c, from := r.columns[i], r.local
-	if !r.Near(i) {
-		if err := r.load(); err != nil {
+	c := r.columns[i]
+	var b []byte
+	if r.Near(i) {
+		b = r.local[c.at : c.at+c.len]
+	} else {
+		var err error
+		if b, err = r.far(c.at, c.len); err != nil {
 			return nil, err
 		}
-		from = r.whole
 	}
-	b := from[c.at : c.at+c.len]
 	switch {
 	case c.typ == 0 || c.typ == 10 || c.typ == 11:
 		return nil, nil
@@ -299,20 +301,53 @@ func (r *Row) Value(i int) (any, error) {
 	return b, nil
 }
 
-// load reads the payload from the pages that it continues on.
-func (r *Row) load() error {
-	if r.whole != nil {
-		return nil
+// far reads some bytes of the payload. Of the pages before them that the payload continues on it reads where the next one is, and nothing
+// more: a number behind a long text does not cost the text.
+func (r *Row) far(at, size int) ([]byte, error) {
+	if int64(size) > r.s.Size() {
+		return nil, errDamaged
 	}
-	whole := append(make([]byte, 0, r.size), r.local...)
-	for page := r.overflow; len(whole) < r.size; {
-		b, err := r.s.page(page)
+	out := make([]byte, 0, size)
+	if at < len(r.local) {
+		out = append(out, r.local[at:min(len(r.local), at+size)]...)
+	}
+	each := r.room - 4
+	for len(out) < size {
+		behind := at + len(out) - len(r.local)
+		page, err := r.chained(behind / each)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		page = binary.BigEndian.Uint32(b)
-		whole = append(whole, b[4:min(r.room, 4+r.size-len(whole))]...)
+		in := behind % each
+		n := min(size-len(out), each-in)
+		if _, err := r.s.ReadAt(out[len(out):len(out)+n], r.s.offset(page)+4+int64(in)); err != nil {
+			return nil, err
+		}
+		out = out[:len(out)+n]
 	}
-	r.whole = whole
-	return nil
+	return out, nil
 }
+
+// chained gives the nth page that the payload continues on.
+func (r *Row) chained(n int) (uint32, error) {
+	if len(r.chain) == 0 {
+		r.chain = append(r.chain, r.overflow)
+	}
+	for {
+		last := r.chain[len(r.chain)-1]
+		if last == 0 || last > r.s.count {
+			return 0, fmt.Errorf("page %d: %w", last, errDamaged)
+		}
+		if n < len(r.chain) {
+			return r.chain[n], nil
+		}
+		var next [4]byte
+		if _, err := r.s.ReadAt(next[:], r.s.offset(last)); err != nil {
+			return 0, err
+		}
+		r.chain = append(r.chain, binary.BigEndian.Uint32(next[:]))
+	}
+}
+
+// offset is where a page begins.
+func (s *Snapshot) offset(page uint32) int64 { return int64(page-1) * int64(s.pageSize) }

@@ -1,14 +1,19 @@
 package rows_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
@@ -105,4 +110,50 @@ func (a agent) fill(t *testing.T, path string, sessions, every, length int) {
 		copyRows(a.tables.Part, a.tables.Part.Session, some)
 	}
 	run(t, db, `COMMIT; PRAGMA wal_checkpoint(TRUNCATE)`)
+}
+
+// A number behind a long text that is changed in its place is noticed by the next list, which looks at what changed alone.
+func TestListsFollowLongRows(t *testing.T) {
+	eachAgent(t, func(t *testing.T, _ string, a agent, _, path string) {
+		db, err := open(path, 5000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		run(t, db, a.begin+`; DROP TRIGGER IF EXISTS update_messages_updated_at`) // Crush's own changes by the second
+		rnd := rand.New(rand.NewPCG(5, 6))
+		b := a.backend(path, true)
+		defer b.Close()
+		listed := func(b *rows.Backend) (logs []backend.Log) {
+			for l, err := range b.List(t.Context(), "") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				logs = append(logs, l)
+			}
+			return logs
+		}
+		message := a.tables.Message
+		for n := range 120 {
+			switch k := rnd.IntN(8); {
+			case n < 6 || k < 2:
+				run(t, db, fmt.Sprintf(a.turn, n+1, strings.Repeat("long ", rnd.IntN(6000))))
+			case k < 7:
+				// As many digits as before, so that the row keeps its pages.
+				run(t, db, fmt.Sprintf(`UPDATE "%s" SET "%s" = %d WHERE rowid = (SELECT rowid FROM "%[1]s" ORDER BY rowid LIMIT 1 OFFSET %[4]d)`,
+					message.Name, cmp.Or(message.Updated, message.Order[0]), 1_700_000_000+n, rnd.IntN(6)))
+			default:
+				run(t, db, fmt.Sprintf(`DELETE FROM "%s" WHERE rowid = (SELECT max(rowid) FROM "%[1]s")`, message.Name))
+			}
+			if n%40 == 39 {
+				run(t, db, `PRAGMA wal_checkpoint(TRUNCATE)`)
+			}
+			got := listed(b)
+			fresh := a.backend(path, true)
+			if diff := gocmp.Diff(listed(fresh), got); diff != "" {
+				t.Fatalf("step %d (-new +followed):\n%s", n, diff)
+			}
+			fresh.Close()
+		}
+	})
 }

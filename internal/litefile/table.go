@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kinds of pages and the largest depth of a tree: one page has at least two children, and pages are counted in 32 bits.
@@ -35,27 +36,19 @@ func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) 
 	if depth == 0 || len(b) < head+12 {
 		return fmt.Errorf("page %d: %w", page, errDamaged)
 	}
-	count := int(binary.BigEndian.Uint16(b[head+3:]))
-	switch b[head] {
-	case leafPage:
+	if b[head] == leafPage {
 		return r.cells(b, head, visit)
-	case innerPage:
-		for i := range count {
-			at := head + 12 + 2*i
-			if at+2 > len(b) {
-				return fmt.Errorf("page %d: %w", page, errDamaged)
-			}
-			cell := int(binary.BigEndian.Uint16(b[at:]))
-			if cell+4 > len(b) {
-				return fmt.Errorf("page %d: %w", page, errDamaged)
-			}
-			if err := s.tree(binary.BigEndian.Uint32(b[cell:]), depth-1, r, visit); err != nil {
-				return err
-			}
-		}
-		return s.tree(binary.BigEndian.Uint32(b[head+8:]), depth-1, r, visit)
 	}
-	return fmt.Errorf("page %d: %w", page, errDamaged)
+	below, ok := children(b, head)
+	if !ok {
+		return fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	for _, child := range below {
+		if err := s.tree(child, depth-1, r, visit); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // LeafRows calls visit with each row on a page, if it is a leaf of a table. What looks like one and is not gives rows that do
@@ -69,6 +62,69 @@ func (s *Snapshot) LeafRows(page uint32, visit func(*Row)) {
 		r := &Row{s: s}
 		_ = r.cells(b, head, func(r *Row) error { visit(r); return nil })
 	}
+}
+
+// RowsOn calls visit with each row on those of some pages that are leaves of the table whose tree begins at root. The pages are sorted. It
+// reads the inner pages of the tree, which are few.
+func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) error {
+	r := &Row{s: s}
+	return s.leaves(root, deepest, func(leaf uint32) error {
+		if _, ok := slices.BinarySearch(pages, leaf); !ok {
+			return nil
+		}
+		b, err := s.page(leaf)
+		if err != nil || b[pageHead(leaf)] != leafPage {
+			return errors.Join(err, fmt.Errorf("page %d: %w", leaf, errDamaged))
+		}
+		return r.cells(b, pageHead(leaf), visit)
+	})
+}
+
+// leaves calls visit with the numbers of the leaves of a tree. All leaves are at the same depth, so that one of several tells of the others.
+func (s *Snapshot) leaves(page uint32, depth int, visit func(uint32) error) error {
+	b, err := s.page(page)
+	if err != nil {
+		return err
+	}
+	head := pageHead(page)
+	if b[head] == leafPage {
+		return visit(page)
+	}
+	children, ok := children(b, head)
+	if depth == 0 || !ok {
+		return fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	first, err := s.page(children[0])
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if first[pageHead(children[0])] == leafPage {
+			err = visit(child)
+		} else {
+			err = s.leaves(child, depth-1, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children are the pages below an inner page; ok is false if it is none.
+func children(b []byte, head int) (list []uint32, ok bool) {
+	count := int(binary.BigEndian.Uint16(b[head+3:]))
+	if b[head] != innerPage || head+12+2*count > len(b) {
+		return nil, false
+	}
+	for i := range count {
+		cell := int(binary.BigEndian.Uint16(b[head+12+2*i:]))
+		if cell+4 > len(b) {
+			return nil, false
+		}
+		list = append(list, binary.BigEndian.Uint32(b[cell:]))
+	}
+	return append(list, binary.BigEndian.Uint32(b[head+8:])), true
 }
 
 // pageHead is where the header of a page begins: the first one begins with that of the file.
@@ -95,6 +151,13 @@ func (s *Snapshot) pageIn(room *[]byte, page uint32) ([]byte, error) {
 	}
 	_, err := s.ReadAt(*room, s.offset(page))
 	return *room, err
+}
+
+// Moves reports whether the program moves pages of rows that it does not change, to keep the file short.
+func (s *Snapshot) Moves() (bool, error) {
+	var largest [4]byte
+	_, err := s.ReadAt(largest[:], 52)
+	return largest != [4]byte{}, err
 }
 
 // utf8 reports whether the texts of the database are UTF-8, and whether its pages can be read.
@@ -326,6 +389,22 @@ func (r *Row) far(at, size int) ([]byte, error) {
 		out = out[:len(out)+n]
 	}
 	return out, nil
+}
+
+// Pages adds to a list the pages besides the row's own that hold a value.
+func (r *Row) Pages(list []uint32, i int) ([]uint32, error) {
+	if r.Near(i) {
+		return list, nil
+	}
+	from, end := max(r.columns[i].at-len(r.local), 0), r.columns[i].at+r.columns[i].len-len(r.local)
+	for n := from / (r.room - 4); n*(r.room-4) < end; n++ {
+		page, err := r.chained(n)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, page)
+	}
+	return list, nil
 }
 
 // chained gives the nth page that the payload continues on.

@@ -23,6 +23,8 @@ type decoder struct {
 	b   *session.Builder
 	r   *reader
 	env session.Envelope
+	// asked: the file with the name was asked for.
+	asked bool
 	// main is the position of the last event of the conversation, -1 before the first; agents are those of the sub-agents.
 	main   int
 	agents map[string]int

@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-eager": eager, "treeline-pausing": pausing})
+	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing})
 }
 
 // withServers stops the servers that tests share.

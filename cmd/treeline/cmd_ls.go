@@ -284,11 +284,11 @@ func (a *app) nothingHere(s *treeline.Store) {
 		cells = append(cells, []string{src.Dialect.Name(), wire.Tilde(screen.OneLine(src.Root.Sessions, 0), a.home())})
 	}
 	if a.json {
-		a.notice("no agent has sessions here: looked for " + strings.Join(names, ", ") + "; 'treeline sources --all' shows where")
+		a.notice(noneHere(s.Unread()) + ": looked for " + strings.Join(names, ", ") + "; 'treeline sources --all' shows where")
 		return
 	}
 	program := a.program(os.Args[0])
-	a.notice("no agent has sessions here. These places were looked at:\n  " + strings.Join(align(cells), "\n  ") +
+	a.notice(noneHere(s.Unread()) + ". These places were looked at:\n  " + strings.Join(align(cells), "\n  ") +
 		"\nBegin a session with one of these agents, or try:\n  " + strings.Join(align([][]string{
 		{program + " demo", "what treeline does, in four steps"},
 		{program + " serve --demo --open", "made-up sessions in a browser"},

@@ -6,7 +6,7 @@ PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies
+.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies screenshots
 
 all: lint test
 
@@ -28,6 +28,12 @@ lint:
 # Every fuzz target for FUZZTIME: make fuzz FUZZTIME=1m PACKAGES=./internal/jsonl
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PACKAGES)
+
+# The pictures of README.md, of the demo's sessions: pages in the installed chromium, and the recording of the commands.
+screenshots:
+	dir=$$(mktemp -d) && go test -count=1 ./server -run TestLooks -args -pictures $$dir && \
+	cp $$dir/fork-light.png docs/viewer-session.png && cp $$dir/sessions-light.png docs/viewer-sessions.png && rm -r $$dir
+	go test -count=1 ./cmd/treeline -run TestRecording -args -record
 
 # A table of measurements, each with its limit and a baseline from the same run.
 bench:

@@ -482,6 +482,7 @@ class _Source(TypedDict):
 
 class Source(_Source, total=False):
     origin: str
+    unread: str
 
 
 class _Stats(TypedDict):

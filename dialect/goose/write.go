@@ -140,7 +140,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	}
 	role := rawjson.Str(b.JSON, "role")
 	if role != "user" && role != "assistant" {
-		return nil, fmt.Errorf("Goose has no messages of the role %.40q", role)
+		return nil, fmt.Errorf("no messages of the role %.40q in Goose", role)
 	}
 	var w dialect.Object
 	w.Str("message_id", string(n.ID))

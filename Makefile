@@ -1,8 +1,7 @@
 # Everyday commands. CI runs .ci/run, which does more.
 
 FUZZTIME    ?= 5s
-SOAKFUZZ    ?= 10m
-DECODERS    ?= ./dialect/... ./run/... ./internal/jsonl/... ./internal/rawjson/...
+SOAK        ?= 10m
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
@@ -47,11 +46,10 @@ bench-postgres:
 bench-against:
 	go run ./internal/bench -against $(REV) $(BENCHFLAGS)
 
-# Kill, crash and conversion tests with many times the usual rounds, then the fuzz targets of all decoders for SOAKFUZZ each:
-# make soak SOAKFUZZ=1h DECODERS=./dialect/wave
+# Kills, agents that write beside, crashes, faults, oracles, conversions, database servers that fail, and fuzzing, with other seeds each time.
+# A table at the end says what was done and lost: make soak SOAK=1h SOAKFLAGS='-run kill'
 soak:
-	TREELINE_SOAK=1 go test -count=1 -timeout 60m -run 'Kill|Crash|Fault|Soak|Beside|ConvertPairs|ConvertRandom' $(PACKAGES)
-	.ci/fuzz $(SOAKFUZZ) $(DECODERS)
+	go run ./internal/soak -time $(SOAK) $(SOAKFLAGS)
 
 # Compares this library with the real pi and oh-my-pi, installed from npm in a temporary folder (1.5 GB), on the same files:
 # random trees, lists and recent sessions of random folders, contexts, conversions, prompt histories. Then the real Claude Code and

@@ -71,7 +71,7 @@ func TestThisMachine(t *testing.T) {
 	}
 	defer fork.Close()
 	if fork.Header().Parent != string(s.ID()) || fork.Header().CWD != home {
-		t.Errorf("%+v", fork.Header())
+		t.Errorf("%+v; want fork.Header().Parent == string(s.ID()), fork.Header().CWD == %v", fork.Header(), home)
 	}
 	memory, err := treeline.InMemory(ctx, treeline.CreateOptions{})
 	if err != nil {
@@ -156,7 +156,7 @@ func TestRootsAreKept(t *testing.T) {
 			}
 			rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
 			if err != nil || len(rows) != 1 {
-				t.Fatalf("%v, %v", rows, err)
+				t.Fatalf("%v, %v; want no error, len(rows) == 1", rows, err)
 			}
 			for _, dir := range []string{usual, mine} {
 				_, err := os.Stat(filepath.Join(dir, "catalogue"))
@@ -213,7 +213,7 @@ func TestReadOnly(t *testing.T) {
 		"branched": func() error { return s.BranchedSession(t.Context(), "x") },
 	} {
 		if err := write(); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error store.ErrReadOnly", name, err)
 		}
 	}
 }

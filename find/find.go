@@ -85,8 +85,9 @@ func (f *Finder) Models() []string {
 	var list []string
 	known := f.ix.Catalogue()
 	for i := range known.Sources {
-		for k := range known.Sources[i].Logs {
-			list = append(list, known.Sources[i].Logs[k].Summary.Models...)
+		logs := known.Sources[i].Logs
+		for k := range logs.Len() {
+			list = append(list, logs.At(k).Summary.Models...)
 		}
 	}
 	slices.Sort(list)
@@ -97,7 +98,7 @@ func (f *Finder) Models() []string {
 func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 	n := 0
 	for i := range list {
-		n += len(list[i].logs) + len(list[i].unread)
+		n += list[i].logs.Len() + len(list[i].unread)
 	}
 	rows := make([]place.Row, 0, n)
 	for i := range list {
@@ -112,8 +113,8 @@ func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []place.Row {
 	begin := len(rows)
 	names, byName := listedByName(s.Dialect)
-	for k := range s.logs {
-		r := f.row(s, &s.logs[k])
+	for k := range s.logs.Len() {
+		r := f.row(s, s.logs.At(k))
 		if place.IsRuns(r.Dialect) {
 			continue // a run log, wherever it lies
 		}
@@ -147,11 +148,9 @@ func (f *Finder) selfContained(s *source) bool {
 	if !plain(s.Dialect) {
 		return false
 	}
-	for i := range s.logs {
-		if name := s.logs[i].Summary.Dialect; name != s.Dialect.Name() {
-			if d, err := f.m.Dialect(name); err == nil && !plain(d) {
-				return false
-			}
+	for _, name := range s.logs.Dialects() {
+		if d, err := f.m.Dialect(name); err == nil && !plain(d) {
+			return false
 		}
 	}
 	return true

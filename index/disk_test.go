@@ -39,12 +39,11 @@ func openOn(fsys durable.FS) *index.Index {
 // whole checks that each known log is one that was put, with its own signatures or with lost ones.
 func whole(x *index.Index) error {
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			l := &s.Logs[i]
+		for i, l := range s.Logs.All() {
 			n := l.Summary.Messages
 			want := indextest.Log(l.Name, n)
 			var got []index.Chunk
-			unknown := x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+			unknown := x.EachChunk([]index.Place{{Logs: s.Logs, At: i}}, func(_ int, c *index.Kept) {
 				c.Sound()
 				chunk := c.Chunk
 				chunk.Sig = bytes.Clone(c.Sig)
@@ -155,8 +154,8 @@ func TestFaults(t *testing.T) {
 func messages(x *index.Index) map[string]int {
 	m := map[string]int{}
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			m[s.Key+"/"+s.Logs[i].Name] = s.Logs[i].Summary.Messages
+		for _, l := range s.Logs.All() {
+			m[s.Key+"/"+l.Name] = l.Summary.Messages
 		}
 	}
 	return m
@@ -358,7 +357,8 @@ func TestContinueMoved(t *testing.T) {
 		if !l.Stamp.Racy || l.Resume().From != 0 {
 			t.Error("it would not be read again")
 		}
-		if unknown := x.EachChunk([]*index.Log{l}, func(int, *index.Kept) {}); len(unknown) != 1 {
+		at, _ := x.Catalogue().PlaceOf("s", "b")
+		if unknown := x.EachChunk([]index.Place{at}, func(int, *index.Kept) {}); len(unknown) != 1 {
 			t.Error("its signatures are not lost")
 		}
 		if err := x.Commit(t.Context()); err != nil {

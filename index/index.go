@@ -120,6 +120,9 @@ type Update struct {
 	Source string
 	// Put are logs that are new or changed.
 	Put []Log
+	// Together, if set, is the signature of all logs in Put. They have no chunks of their own with signatures: one that has text
+	// has one chunk, which says where. A short log alone would need a signature nearly as large as that of ten.
+	Together *Chunk
 	// Remove names logs that are gone.
 	Remove []string
 	// Forget removes the whole source before anything is put.
@@ -150,7 +153,7 @@ func (x *Index) Put(updates ...Update) {
 	defer x.mu.Unlock()
 	x.load()
 	for i := range updates {
-		x.sigs.hold(updates[i].Put)
+		x.sigs.hold(updates[i].Put, updates[i].Together)
 	}
 	x.staged = append(x.staged, updates...)
 	x.fresh += len(updates)

@@ -386,6 +386,7 @@ export interface Source {
   path: string;
   sessions: number;
   size: number;
+  unread?: string;
   why: string;
 }
 

@@ -156,7 +156,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		return nil
 	})
 	if res.Nothing {
-		a.nothingHere()
+		a.nothingHere(s)
 	}
 	if err == nil && len(res.Hits) == 0 {
 		return errors.New("nothing found")

@@ -104,9 +104,20 @@ func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
 		return nil
 	})
 	if r.Total.Sessions == 0 {
-		a.notice("no sessions found")
+		a.noneFound(cmd.Context(), s, f.root)
 	}
 	return err
+}
+
+// noneFound says that nothing was summed up. On a machine without sessions it says where they were looked for.
+func (a *app) noneFound(ctx context.Context, s *treeline.Store, root string) {
+	if root == "" && a.archive == "" {
+		if all, err := s.Catalogue(ctx, treeline.RefreshOptions{}); err == nil && len(all) == 0 {
+			a.nothingHere(s)
+			return
+		}
+	}
+	a.notice("no sessions found")
 }
 
 func (a *app) sumUp(ctx context.Context, s *treeline.Store, opt treeline.StatsOptions) (r treeline.Stats, err error) {

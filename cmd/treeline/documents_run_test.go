@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/doctest"
@@ -169,7 +168,9 @@ func (d *document) execute(t *testing.T, name string, args ...string) (string, e
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = d.dir, d.env()
 	out, err := cmd.CombinedOutput()
-	return strings.ReplaceAll(string(out), d.home, "/home/you"), err
+	const you = "/home/you"
+	folder := strings.NewReplacer("/", "-") // as some agents name the folder of a project
+	return strings.NewReplacer(d.home, you, folder.Replace(d.home), folder.Replace(you)).Replace(string(out)), err
 }
 
 func (d *document) env() []string {
@@ -179,8 +180,7 @@ func (d *document) env() []string {
 	}
 }
 
-// begin makes the home: the sessions of the demo. Those of oh-my-pi are in folders that exist, so that they are the sessions
-// of a project.
+// begin makes the home: the sessions of the demo, and the folders of their projects.
 func (d *document) begin(t *testing.T) {
 	t.Helper()
 	if d.home != "" {
@@ -188,34 +188,11 @@ func (d *document) begin(t *testing.T) {
 	}
 	d.home = t.TempDir()
 	d.dir = d.home
-	if err := demo.Write(t.Context(), d.home, time.Now, drivers.Drivers()...); err != nil {
+	if err := demo.WriteProjects(t.Context(), d.home, d.home, time.Now, drivers.Drivers()...); err != nil {
 		t.Fatal(err)
 	}
-	st, err := treeline.New(demo.Machine(d.home, time.Now, drivers.Drivers()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	rows, err := st.List(t.Context(), treeline.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if row.Dialect == nil || row.Dialect.Name() != "omp" {
-			continue
-		}
-		project := filepath.Join(d.home, filepath.Base(row.CWD))
-		s, err := st.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-		if err == nil {
-			err = os.MkdirAll(project, 0o700)
-		}
-		if err == nil {
-			err = s.Move(t.Context(), project)
-		}
-		if err == nil {
-			err = s.Close()
-		}
-		if err != nil {
+	for _, project := range []string{"shop", "atlas", "ledger"} {
+		if err := os.Mkdir(filepath.Join(d.home, project), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

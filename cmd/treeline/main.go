@@ -122,7 +122,10 @@ func (a *app) root() *cobra.Command {
 		if len(args) == 0 && a.hasTerminal() {
 			return a.browseSessions(cmd.Context())
 		}
-		return help(cmd, args)
+		if err := help(cmd, args); err != nil || len(args) > 0 {
+			return err
+		}
+		return a.noPlaces()
 	}
 	root.SuggestionsMinimumDistance = 2
 	a.addVersion(root)

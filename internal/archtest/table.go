@@ -71,6 +71,8 @@ var importTable = []row{
 		why: "the contract of dialects knows the model and no dialect; otherwise each new format would change it"},
 	{packages: "dialect/all", may: "dialect dialect/*", pure: true,
 		why: "the ordered list of dialects is a list and nothing else"},
+	{packages: "dialect/unread", may: "dialect", pure: true,
+		why: "agents without a dialect are known by their folders alone"},
 	{packages: "dialect/dialecttest", may: "session run dialect dialect/all internal/*", modules: "*",
 		why: "the suite tests any dialect through its interface; with a backend or the store it would test two things at once"},
 	{packages: "dialect/claude", may: "session run dialect dialect/claude/blocks dialect/claude/files dialect/claude/request internal/rawjson", pure: true,

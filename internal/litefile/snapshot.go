@@ -175,8 +175,9 @@ func (f *Followed) same(stamp Stamp) bool {
 	if f.log == nil || f.wal.salts == [8]byte{} {
 		return stamp == f.stamp
 	}
+	// A stamp does not tell: a log that was removed and made anew may have the number of an earlier one.
 	salt, ok := salts(f.log)
-	return stamp.WAL.SameFile(f.stamp.WAL) && ok && salt == f.wal.salts
+	return ok && salt == f.wal.salts && f.unreplaced() == nil
 }
 
 // begin opens the files.

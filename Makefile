@@ -5,7 +5,7 @@ SOAK        ?= 10m
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover ci interop
+.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover mutants ci interop
 
 all: lint test
 
@@ -51,9 +51,14 @@ soak:
 interop:
 	go run ./internal/interop
 
+# Changes the program in a hundred places, one at a time. A change that no test notices fails: make mutants MUTANTS='-run durable'
+mutants:
+	go run ./internal/mutants $(MUTANTS)
+
+# Coverage of each package by all tests. The core has to have 90 %.
 cover:
 	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
-	go tool cover -func=coverage.out | tail -n 1
+	.ci/cover coverage.out
 	go tool cover -html=coverage.out -o coverage.html
 
 ci:

@@ -27,7 +27,7 @@ func TestConvertPairs(t *testing.T) {
 			w, folder := inMemory(t)
 			from := w.Format(name)
 			c := soaktest.Begin(t)
-			for round := range c.Rounds(4, 4) {
+			for round := range c.Rounds(2, 2) {
 				seed := c.Seed(uint64(round))
 				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
 				log := newTalk(seed, linear).write(name)

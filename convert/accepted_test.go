@@ -69,7 +69,7 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 		}
 		answering = role == session.RoleAssistant
 		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
-			w.Errorf("%s: %s: %.400s", name, why, m.JSON)
+			w.Errorf(`%s: %s: %.400s; want why == ""`, name, why, m.JSON)
 		}
 		if codec.Failed(m.JSON) {
 			calls = nil // pi and omp 18 leave out answers that failed, with their calls

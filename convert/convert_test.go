@@ -203,7 +203,7 @@ func TestConvertGoesOn(t *testing.T) {
 		before, _ := entries(t, src)
 		after, _ := entries(t, back)
 		if len(after) != len(before)+1 || !bytes.Contains(after[len(before)], []byte("And now?")) || !slices.EqualFunc(before, after[:len(before)], bytes.Equal) {
-			t.Errorf("%s:\n%s", name, bytes.Join(after, []byte("\n")))
+			t.Errorf("%s:\n%s; want len(after) == %v, bytes.Contains(after[len(before)], []byte(\"And now?\")), slices.EqualFunc(before, after[:len(before)], bytes.Equal)", name, bytes.Join(after, []byte("\n")), len(before)+1)
 		}
 		if !bytes.Equal(back.Header().Raw, src.Header().Raw) {
 			t.Errorf("%s: header %s", name, back.Header().Raw)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // writeOn makes sessions and appends to them until it is killed. It prints a session and how many messages it has when that is
@@ -40,16 +41,16 @@ func (a agent) writeOn(path string, seed uint64) error {
 // was made with or not at all, and SQLite finds no damage.
 func TestKill(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
-		rnd := rand.New(rand.NewPCG(3, 4))
-		acknowledged, rounds := 0, killtest.Rounds(2, 1, false)
-		for round := range rounds {
+		c := soaktest.Begin(t)
+		rnd := rand.New(rand.NewPCG(c.Seed(3), 4))
+		for round := range c.Rounds(2, 1) {
 			told, err := killtest.Round(rnd, 2, func(seed uint64) *exec.Cmd { return killtest.Command("writer", name, path, seed) })
 			if err != nil {
 				t.Fatal(err)
 			}
 			b := a.backend(path, true)
 			for _, lines := range told {
-				acknowledged += len(lines)
+				c.Acknowledged(len(lines))
 				a.survived(t, b, lines)
 			}
 			for l, err := range b.List(t.Context(), "") {
@@ -60,9 +61,6 @@ func TestKill(t *testing.T) {
 			}
 			b.Close()
 			whole(t, path)
-			if t.Failed() {
-				t.Fatalf("round %d", round)
-			}
 			if round%20 == 19 { // or reading takes longer than writing
 				db, err := open(path, 5000)
 				if err != nil {
@@ -76,7 +74,6 @@ func TestKill(t *testing.T) {
 				db.Close()
 			}
 		}
-		t.Logf("%d rounds, %d writes acknowledged, none lost", rounds, acknowledged)
 	})
 }
 

@@ -157,7 +157,7 @@ func (f *Followed) followLog(stamp Stamp) (err error) {
 		return nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 	}
 	if f.log, err = openWAL(f.path); err == nil && f.log != nil {
 		f.stamp.WAL = stamp.WAL
@@ -309,7 +309,7 @@ func (f *Followed) drop() {
 		f.file = nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 		f.log = nil
 	}
 }
@@ -356,7 +356,7 @@ func (s *Snapshot) DB() (*DB, error) {
 func (s *Snapshot) close() {
 	s.once.Do(func() {})
 	if s.db != nil {
-		s.db.Close()
+		_ = s.db.Close()
 		s.db = nil
 	}
 	if s.name != "" {

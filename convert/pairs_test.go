@@ -3,7 +3,6 @@ package convert_test
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -24,17 +24,15 @@ var branching = []string{"omp", "pi", "operator", "claude", "qwen"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
-	rounds := 4
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
 	for _, name := range agents {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, folder := inMemory(t)
 			from := w.Format(name)
-			for seed := range rounds {
-				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, uint64(seed)))
+			c := soaktest.Begin(t)
+			for round := range c.Rounds(4, 4) {
+				seed := c.Seed(uint64(round))
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, seed))
 				for _, other := range agents {
 					to, ok := dialect.AsComposer(w.Format(other))
 					if other == name || !ok {

@@ -1335,8 +1335,8 @@ interface SessionMethods {
    */
   appendAssistant(params: AppendAssistantParams): Promise<Appended>;
   /**
-   * Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: there it
-   * is refused, and results are given to appendAssistant.
+   * Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with the
+   * call: there it is refused, and results are given to appendAssistant.
    */
   appendToolResult(params: AppendToolResultParams): Promise<Appended>;
   /**

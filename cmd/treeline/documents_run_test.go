@@ -2,18 +2,17 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/treeline-dev/treeline"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/doctest"
@@ -27,7 +26,13 @@ type document struct {
 	home     string // made when a block needs it
 	dir      string // the working directory
 	server   string // its address, if a block needs one
-	changed  [][2]string
+	changed  []change
+}
+
+// change is what a block shows from now on.
+type change struct {
+	block doctest.Block
+	text  string
 }
 
 func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
@@ -60,6 +65,9 @@ func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
 	case "js", "ts": // a block in TypeScript leaves all types to be inferred
 		d.interpreted(t, b, output, "node", ".mjs")
 	case "sh":
+		if !hasProgram(t, b, "sh") {
+			return
+		}
 		d.begin(t)
 		script, err := d.names.Real(b.Text)
 		if err != nil {
@@ -77,6 +85,11 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 	commands, err := b.Commands()
 	if err != nil {
 		t.Error(err)
+	}
+	for _, program := range []string{"sh", "curl"} {
+		if (program == "sh" || strings.Contains(b.Text, "$ "+program+" ")) && !hasProgram(t, b, program) {
+			return
+		}
 	}
 	text := ""
 	for _, c := range commands {
@@ -104,17 +117,26 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 		text += "$ " + c.Text + c.Output
 	}
 	if text != b.Text {
-		d.changed = append(d.changed, [2]string{b.Text, text})
+		d.changed = append(d.changed, change{b, text})
 	}
 }
 
-// interpreted runs a block with an interpreter. A missing one skips the rest of the document, and is an error in CI.
+// hasProgram reports whether a program is there. A block whose program is missing is left out, and is an error in CI.
+func hasProgram(t *testing.T, b doctest.Block, program string) bool {
+	t.Helper()
+	_, err := exec.LookPath(program)
+	if err != nil && os.Getenv("TREELINE_CI") != "" {
+		t.Errorf("%v: %s is not installed: the block was not run", b, program)
+	} else if err != nil {
+		t.Logf("LEFT OUT: %v: %s is not installed", b, program)
+	}
+	return err == nil
+}
+
+// interpreted runs a block with an interpreter.
 func (d *document) interpreted(t *testing.T, b doctest.Block, output *doctest.Block, interpreter, ending string) {
 	t.Helper()
-	if _, err := exec.LookPath(interpreter); err != nil {
-		if os.Getenv("TREELINE_CI") != "" {
-			t.Errorf("%v: %s is not installed: the block was not run", b, interpreter)
-		}
+	if !hasProgram(t, b, interpreter) {
 		return
 	}
 	d.begin(t)
@@ -139,7 +161,7 @@ func (d *document) prints(t *testing.T, b doctest.Block, output *doctest.Block, 
 	}
 	if err := d.names.Match(output.Text, out); err != nil {
 		if *update {
-			d.changed = append(d.changed, [2]string{output.Text, d.names.Shown(out)})
+			d.changed = append(d.changed, change{*output, d.names.Shown(out)})
 			return
 		}
 		t.Errorf("%v: %v", output, err)
@@ -152,7 +174,9 @@ func (d *document) execute(t *testing.T, name string, args ...string) (string, e
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir, cmd.Env = d.dir, d.env()
 	out, err := cmd.CombinedOutput()
-	return strings.ReplaceAll(string(out), d.home, "/home/you"), err
+	const you = "/home/you"
+	folder := strings.NewReplacer("/", "-") // as some agents name the folder of a project
+	return strings.NewReplacer(d.home, you, folder.Replace(d.home), folder.Replace(you)).Replace(string(out)), err
 }
 
 func (d *document) env() []string {
@@ -162,8 +186,7 @@ func (d *document) env() []string {
 	}
 }
 
-// begin makes the home: the sessions of the demo. Those of oh-my-pi are in folders that exist, so that they are the sessions
-// of a project.
+// begin makes the home: the sessions of the demo, and the folders of their projects.
 func (d *document) begin(t *testing.T) {
 	t.Helper()
 	if d.home != "" {
@@ -171,34 +194,11 @@ func (d *document) begin(t *testing.T) {
 	}
 	d.home = t.TempDir()
 	d.dir = d.home
-	if err := demo.Write(t.Context(), d.home, time.Now, drivers.Drivers()...); err != nil {
+	if err := demo.WriteProjects(t.Context(), d.home, d.home, time.Now, drivers.Drivers()...); err != nil {
 		t.Fatal(err)
 	}
-	st, err := treeline.New(demo.Machine(d.home, time.Now, drivers.Drivers()...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	rows, err := st.List(t.Context(), treeline.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range rows {
-		if row.Dialect == nil || row.Dialect.Name() != "omp" {
-			continue
-		}
-		project := filepath.Join(d.home, filepath.Base(row.CWD))
-		s, err := st.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-		if err == nil {
-			err = os.MkdirAll(project, 0o700)
-		}
-		if err == nil {
-			err = s.Move(t.Context(), project)
-		}
-		if err == nil {
-			err = s.Close()
-		}
-		if err != nil {
+	for _, project := range []string{"shop", "atlas", "ledger"} {
+		if err := os.Mkdir(filepath.Join(d.home, project), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -249,20 +249,23 @@ func serveHome(t *testing.T, dir string, env []string) string {
 	return address
 }
 
-// write puts what was printed into the document.
+// write puts what was printed into the document, from its end on, so that the lines of other blocks stay where they are.
 func (d *document) write(t *testing.T, file string) {
 	t.Helper()
+	if len(d.changed) == 0 {
+		return
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.changed {
-		text = bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1)
+	lines := slices.Collect(strings.Lines(string(text)))
+	for _, c := range slices.Backward(d.changed) {
+		from := c.block.Line - 1
+		lines = slices.Replace(lines, from, from+strings.Count(c.block.Text, "\n"), c.text)
 	}
-	if len(d.changed) > 0 {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestDocuments(t *testing.T) {
 				unrun++
 			}
 		}
-		parsed(t, blocks, string(text))
+		parsed(t, filepath.ToSlash(name), blocks, string(text))
 	}
 	if unrun > notRun {
 		t.Errorf("%d code blocks are marked %s; there were %d. Make them run, or say here that there are more", unrun, doctest.NoExec, notRun)
@@ -75,7 +75,7 @@ func TestDocuments(t *testing.T) {
 
 // parsed checks that each command line of treeline in a document is one: the command and its flags exist. This includes those
 // in blocks that are not run, and in the text.
-func parsed(t *testing.T, blocks []doctest.Block, text string) {
+func parsed(t *testing.T, file string, blocks []doctest.Block, text string) {
 	t.Helper()
 	check := func(where string, args []string) {
 		root := newApp().root()
@@ -102,7 +102,7 @@ func parsed(t *testing.T, blocks []doctest.Block, text string) {
 	}
 	for _, m := range regexp.MustCompile("`(treeline [^`\n…]+)`").FindAllStringSubmatch(text, -1) {
 		for _, args := range doctest.Treeline(m[1]) {
-			check(blocks[0].File, args)
+			check(file, args)
 		}
 	}
 }

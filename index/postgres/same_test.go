@@ -167,7 +167,7 @@ func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Opt
 	}
 	a.found += len(got.Hits)
 	if want.Substring != got.Substring || want.More != got.More || want.Nothing != got.Nothing {
-		a.Errorf("%q: %+v", text, got)
+		a.Errorf("%q: %+v; want want.Substring == %v, want.More == %v, want.Nothing == %v", text, got, got.Substring, got.More, got.Nothing)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/index/query/querytest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // record spells texts as a record, in one of the ways in which programs write JSON.
@@ -69,10 +70,11 @@ func rounds(usual, many int) int {
 // signature nor the undecoded record excludes a match.
 func TestFindsWhatTheOracleFinds(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(5, 7))
-	found := 0
-	n := rounds(8_000, 40_000)
-	for range n {
+	c := soaktest.Begin(t)
+	r := rand.New(rand.NewPCG(c.Seed(5), 7))
+	found, n := 0, 0
+	for range c.Rounds(8_000, 8_000) {
+		n++
 		var texts []query.Text
 		for range 1 + r.IntN(3) {
 			texts = append(texts, query.Text{Field: 1 << r.IntN(5), Text: querytest.RandomText(r, 8)})
@@ -221,7 +223,7 @@ func TestManyTerms(t *testing.T) {
 	t.Parallel()
 	q, err := query.Parse(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, query.Options{})
 	if err != nil || q.Terms() != 2 {
-		t.Fatalf("%v, %v", q, err)
+		t.Fatalf("%v, %v; want no error, q.Terms() == 2", q, err)
 	}
 	var many strings.Builder
 	for i := range 10_000 {
@@ -311,10 +313,10 @@ func TestSnippet(t *testing.T) {
 	texts := []query.Text{{Field: query.FieldUser, Text: "A frog" + strings.Repeat(" and so on", 60) + " until the pond: a frog!"}}
 	m, ok := q.Match(texts)
 	if piece, marks = query.Snippet(texts[0].Text, m, 60); !ok || len(marks) != 2 || !strings.HasSuffix(piece, "the pond: a frog!") {
-		t.Errorf("%q %v", piece, marks)
+		t.Errorf(`%q %v; want ok, len(marks) == 2, strings.HasSuffix(piece, "the pond: a frog!")`, piece, marks)
 	}
 	if piece, marks = query.Snippet("all of it", query.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
-		t.Errorf("%q %v", piece, marks)
+		t.Errorf(`%q %v; want piece == "all of it", len(marks) == 2`, piece, marks)
 	}
 }
 

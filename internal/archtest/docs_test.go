@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func read(t *testing.T, name string) string {
@@ -97,6 +98,54 @@ func TestDocumentsNameTheirProofs(t *testing.T) {
 		if least := map[string]int{"docs/durability.md": 20, "docs/security.md": 20}[filepath.ToSlash(file)]; proofs < least {
 			t.Errorf("%s: %d tests are named, want %d at least: the document looks other than this test thinks", file, proofs, least)
 		}
+	}
+}
+
+// headings gives the anchors of a document, as GitHub makes them.
+func headings(text string) (list []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1])
+		list = append(list, anchor)
+	}
+	return list
+}
+
+// Every link from a document to another file, and to a heading, leads there.
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, f := range append(files, "../../README.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../FORMATS.md", "../../CHANGELOG.md") {
+		file, _ := filepath.Rel("../..", f)
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(read(t, file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			target, anchor, _ := strings.Cut(m[1], "#")
+			to := file
+			if target != "" {
+				to = filepath.Join(filepath.Dir(file), filepath.FromSlash(target))
+			}
+			if _, err := os.Stat(filepath.Join("../..", to)); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, m[1])
+			} else if anchor != "" && !slices.Contains(headings(read(t, to)), anchor) {
+				t.Errorf("%s links to %s, and there is no such heading", file, m[1])
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("%d links were found, want 50 at least", links)
 	}
 }
 

@@ -234,12 +234,14 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
+	{packages: "internal/termsvg", pure: true,
+		why: "a picture is made of text; it knows no command"},
 	{packages: "internal/doctest", pure: true,
 		why: "what a document shows is compared with any output; what runs the blocks knows the program"},
 	{packages: "internal/dist/man", modules: "github.com/spf13/cobra github.com/spf13/pflag",
 		why: "a manual page comes from commands, whatever they do; the program does not link what writes it"},
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/*", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

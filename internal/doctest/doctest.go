@@ -175,6 +175,9 @@ func Words(line string) (words []string) {
 			quote, inWord = r, true
 		case r == ' ' || r == '\t' || r == '\n':
 			end()
+		case r == ';':
+			end()
+			words = append(words, ";")
 		case r == '#' && !inWord:
 			return words
 		default:

@@ -85,6 +85,7 @@ func TestMatch(t *testing.T) {
 		{shown: "2026-11-16 12:57  x\n", printed: "2027-01-01 00:00  x\n"},
 		{shown: "2026-11-16T12:57:01.123Z\n", printed: "2027-01-01T00:00:59.001Z\n"},
 		{shown: "3 d  x\n", printed: "11 min  x\n"},
+		{shown: "1.3 KB  x\n", printed: "12 MB  x\n"},
 		{shown: "3 dogs\n", printed: "4 dogs\n", differ: true},
 		{shown: "a…c\n", printed: "abbbc\n"},
 		{shown: "a…c\n", printed: "a\nc\n", differ: true},

@@ -14,7 +14,7 @@ import (
 //
 //   - An id, eight hexadecimal digits or a UUID, is any id of the same length. From then on the one in the document stands for
 //     the one in the output, also in commands.
-//   - A date, a time of day and an age ("3 d") are any others.
+//   - A date, a time of day, an age ("3 d") and a size ("1.3 KB", which depends on the paths in a file) are any others.
 //   - White space between words is as wide as it needs to be.
 //   - "…" is any text in a line. A line with nothing else is any number of lines.
 type Names struct {
@@ -25,11 +25,12 @@ const (
 	idShape   = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}`
 	dateShape = `[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}[:-][0-9]{2}[:-][0-9]{2}(?:\.[0-9]+)?Z?)?|[0-9]{2}[:-][0-9]{2}(?:[:-][0-9]{2})?(?:\.[0-9]+)?`
 	ageShape  = `(?:[0-9]+|<1) (?:s|min|h|d|w|y)`
+	sizeShape = `[0-9.]+ (?:B|KB|MB|GB)`
 )
 
-// shapes finds what is not literal in a document's line: an id, a date, an age, white space, anything.
+// shapes finds what is not literal in a document's line: an id, a date, an age, a size, white space, anything.
 func shapes() *regexp.Regexp {
-	return regexp.MustCompile(`\b(` + idShape + `)\b|\b(` + dateShape + `)\b|(` + ageShape + `)\b|( +)|(…)`)
+	return regexp.MustCompile(`\b(` + idShape + `)\b|\b(` + dateShape + `)\b|(` + ageShape + `)\b|(` + sizeShape + `)\b|( +)|(…)`)
 }
 
 // Match compares what a document shows with what was printed. If they agree, the ids in it are bound.
@@ -61,6 +62,8 @@ func (n *Names) Match(shown, printed string) error {
 			case m[6] >= 0:
 				pattern += ageShape
 			case m[8] >= 0:
+				pattern += sizeShape
+			case m[10] >= 0:
 				pattern += " +"
 			default:
 				pattern += ".*"

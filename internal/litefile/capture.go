@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -15,7 +16,7 @@ import (
 // changed in the file is in one of them, so the last commit that was kept, laid over the copy, is the database after that
 // commit. This is how other databases are backed up while they run.
 //
-// It fails with errOvertaken if frames were overwritten before they were kept. A log begins anew only after the program has moved it into
+// It fails with errOvertaken if frames were overwritten, or the log was removed, before they were kept. A log begins anew only after the program has moved it into
 // the file, usually after 1000 frames; here it is looked at with each piece of the copy.
 type capture struct {
 	log   *os.File
@@ -37,14 +38,36 @@ func (f *Followed) capture(ctx context.Context) (*Snapshot, error) {
 		return nil, nil
 	}
 	snap, err := c.run(ctx, f.file, f.pageSize)
-	stamp := f.stamp
+	if err == nil {
+		err = f.unreplaced()
+	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	stamp := f.stamp
 	f.drop()
 	snap.start, snap.kept = stamp, c
 	f.now = snap
 	return snap, nil
+}
+
+// unreplaced fails if the files that are open are not those of the database any more: the last program that closes it removes the log, and the
+// next one makes another.
+func (f *Followed) unreplaced() error {
+	for path, file := range map[string]*os.File{f.path: f.file, f.path + "-wal": f.log} {
+		now, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return errOvertaken
+		}
+		opened, openedErr := file.Stat()
+		if err := errors.Join(err, openedErr); err != nil {
+			return err
+		}
+		if !os.SameFile(now, opened) {
+			return errOvertaken
+		}
+	}
+	return nil
 }
 
 func (c *capture) run(ctx context.Context, file *os.File, pageSize int) (*Snapshot, error) {

@@ -92,3 +92,26 @@ func TestRestless(t *testing.T) {
 		t.Error("it was never restless")
 	}
 }
+
+// A log that was removed and made anew is not followed: the copy would have old pages over new ones.
+func TestCaptureReplaced(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.db")
+	db := other(t, path)
+	do(t, db, `PRAGMA journal_mode = WAL; CREATE TABLE words (word TEXT); INSERT INTO words VALUES ('one')`)
+	f := Follow(durable.OS{}, path)
+	defer f.Close()
+	if _, err := f.look(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	do(t, other(t, path), `INSERT INTO words VALUES ('two')`)
+	if _, err := f.capture(t.Context()); !errors.Is(err, errOvertaken) {
+		t.Errorf("got %v", err)
+	}
+	if got := seen(t, f); len(got) != 2 {
+		t.Errorf("%q", got)
+	}
+}

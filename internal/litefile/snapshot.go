@@ -157,7 +157,7 @@ func (f *Followed) followLog(stamp Stamp) (err error) {
 		return nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 	}
 	if f.log, err = openWAL(f.path); err == nil && f.log != nil {
 		f.stamp.WAL = stamp.WAL
@@ -175,8 +175,9 @@ func (f *Followed) same(stamp Stamp) bool {
 	if f.log == nil || f.wal.salts == [8]byte{} {
 		return stamp == f.stamp
 	}
+	// A stamp does not tell: a log that was removed and made anew may have the number of an earlier one.
 	salt, ok := salts(f.log)
-	return stamp.WAL.SameFile(f.stamp.WAL) && ok && salt == f.wal.salts
+	return ok && salt == f.wal.salts && f.unreplaced() == nil
 }
 
 // begin opens the files.
@@ -308,7 +309,7 @@ func (f *Followed) drop() {
 		f.file = nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 		f.log = nil
 	}
 }
@@ -355,7 +356,7 @@ func (s *Snapshot) DB() (*DB, error) {
 func (s *Snapshot) close() {
 	s.once.Do(func() {})
 	if s.db != nil {
-		s.db.Close()
+		_ = s.db.Close()
 		s.db = nil
 	}
 	if s.name != "" {

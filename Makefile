@@ -6,7 +6,7 @@ PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies
+.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies screenshots
 
 all: lint test
 
@@ -29,14 +29,21 @@ lint:
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PACKAGES)
 
+# The pictures of README.md, of the demo's sessions: pages in the installed chromium, and the recording of the commands.
+screenshots:
+	dir=$$(mktemp -d) && go test -count=1 ./server -run TestLooks -args -pictures $$dir && \
+	cp $$dir/fork-light.png docs/viewer-session.png && cp $$dir/sessions-light.png docs/viewer-sessions.png && rm -r $$dir
+	go test -count=1 ./cmd/treeline -run TestRecording -args -record
+
 # A table of measurements, each with its limit and a baseline from the same run.
 bench:
 	go run ./internal/bench
 
-# docs/benchmarks.md: all measurements beside their baselines, among them pi's own session manager (node, npm) and rg. It takes up to 20 minutes.
+# docs/benchmarks.md: all measurements beside their baselines, among them pi's own session manager (node, npm) and rg. Groups that would begin after
+# 18 minutes are listed as not measured.
 # PI=/folder keeps pi's packages: make bench-report PI=/tmp/pi
 bench-report:
-	go run ./internal/bench -report docs/benchmarks.md -pi "$(PI)" $(BENCHFLAGS)
+	go run ./internal/bench -report docs/benchmarks.md -within 18m -pi "$(PI)" $(BENCHFLAGS)
 
 # Logs in PostgreSQL beside bare statements. It starts a server of its own from the installed binaries.
 bench-postgres:

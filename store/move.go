@@ -203,7 +203,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 // reported when it is read.
 func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte) (err error) {
 	d, cuts := s.dialect.(dialect.Overflower)
-	if !cuts || place.SideFolder(s.dialect, s.at).Prefix == "" {
+	if !cuts || place.SideFolder(s.dialect, s.at).Folder == "" {
 		return nil
 	}
 	l, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)

@@ -234,6 +234,8 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
+	{packages: "internal/termsvg", pure: true,
+		why: "a picture is made of text; it knows no command"},
 	{packages: "internal/doctest", pure: true,
 		why: "what a document shows is compared with any output; what runs the blocks knows the program"},
 	{packages: "internal/dist/man", modules: "github.com/spf13/cobra github.com/spf13/pflag",

@@ -76,8 +76,9 @@ cover:
 	go tool cover -html=coverage.out -o coverage.html
 
 # A release in the folder dist: archives for all systems, Debian packages, a Homebrew formula, checksums. It is made twice and compared.
+# make dist DISTFLAGS='-only linux/amd64'
 dist:
-	go run ./internal/dist -check
+	go run ./internal/dist -check $(DISTFLAGS)
 
 # docs/dependencies.md: the modules of go.mod with licence, reason and cost.
 dependencies:

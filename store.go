@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"time"
 
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
@@ -33,6 +35,7 @@ type Store struct {
 	trash  *trash.Trash
 	state  string // treeline's own folder
 	clock  func() time.Time
+	rooted bool // Options.Roots were given
 }
 
 // assemble puts the capabilities on top of a store.
@@ -145,6 +148,14 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 		}
 	}
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
+}
+
+// Unread gives the agents of this machine whose sessions cannot be read yet. A store of other places has none.
+func (s *Store) Unread() []unread.Agent {
+	if s.rooted {
+		return nil
+	}
+	return unread.Find(s.Env(), runtime.GOOS)
 }
 
 // Filter keeps the rows that the filter lets through. The slice is used again.

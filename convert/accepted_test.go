@@ -156,8 +156,8 @@ func TestConvertSendable(t *testing.T) {
 	for seed := range rounds {
 		r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}
 		r.whole = true
-		name := r.one("pi", "omp", "operator", "wave", "codelia-state")
-		check(name, fmt.Sprint(seed), map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name](), true)
+		name := r.one(agents...)
+		check(name, fmt.Sprint(seed), r.log(name), true)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}

@@ -169,7 +169,7 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.leaf, v.cross.fresh = v.opt.Leaf, v.opt.Fresh && !v.inner
+	v.cross.leaf, v.cross.fresh, v.cross.writes = v.opt.Leaf, v.opt.Fresh && !v.inner, !v.inner
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()
 	}

@@ -3,7 +3,6 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -256,22 +256,19 @@ func inMemory(t *testing.T) (w *world.World, folder func() string) {
 // Nothing disappears unlisted: whatever a session holds, it is the same after the way to another dialect and back, or the
 // report calls it dropped.
 func TestConvertRandom(t *testing.T) {
-	rounds := 32
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 2400
-	}
 	for worker := range 4 {
 		t.Run(fmt.Sprint(worker), func(t *testing.T) {
 			t.Parallel()
 			w, folder := inMemory(t)
-			for seed := worker; seed < rounds; seed += 4 {
-				r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 7))}
-				name := r.one("pi", "omp", "operator", "wave", "codelia-state")
-				make := map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name]
-				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), make())
+			c := soaktest.Begin(t)
+			for round := range c.Rounds(3*len(agents)/4+1, 3) {
+				seed := c.Seed(uint64(4*round + worker))
+				r := &dice{Rand: rand.New(rand.NewPCG(seed, 7))}
+				name := agents[seed%uint64(len(agents))]
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), r.log(name))
 				from := w.Format(name)
 				for _, to := range targets() {
-					if to == from || r.IntN(2) == 0 {
+					if to == from || r.IntN(3) > 0 {
 						continue
 					}
 					src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: from})

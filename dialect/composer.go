@@ -225,6 +225,14 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 	return list, results, nil
 }
 
+// ComposeTurn is ComposeEach for an agent that keeps no messages of the system: each program makes its own.
+func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Part) []byte) (list [][]byte, results []session.ToolResult, err error) {
+	if m.Role == session.RoleSystem {
+		return nil, nil, fmt.Errorf("%s has no messages of the role %s", name, m.Role)
+	}
+	return ComposeEach(m, name, func(_ string, parts []session.Part) []byte { return said(parts) }, answer)
+}
+
 // StopWord gives an agent's word for why an answer ended. Where m does not say it, it follows from the content.
 func StopWord(m NewMessage, words map[Stop]string) string {
 	if word := words[m.Stop]; word != "" {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/index/query/querytest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // library is a folder of sessions that a test changes at random, as agents and people do.
@@ -284,7 +285,9 @@ func (l *library) expected(q querytest.Query) (found []string, substring bool) {
 // and rewritten.
 func TestSearchFindsWhatAScanFinds(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(rounds(1, 20)) {
+	c := soaktest.Begin(t)
+	for round := range c.Rounds(1, 1) {
+		seed := c.Seed(uint64(round))
 		d := newDesk(t)
 		f := d.finder(nil)
 		l := &library{t: t, r: rand.New(rand.NewPCG(seed, 11)), dir: d.At(".omp/agent/sessions"),

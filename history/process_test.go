@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 func TestMain(m *testing.M) { killtest.Main(m, writeAndTell) }
@@ -77,13 +77,13 @@ func TestTwoProcesses(t *testing.T) {
 // database is whole, and the next writer goes on.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := 15
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 300
-	}
+	c := soaktest.Begin(t)
 	path := newPath(t)
-	rnd := rand.New(rand.NewPCG(3, 4))
-	for round := range rounds {
+	rnd := rand.New(rand.NewPCG(c.Seed(3), 4))
+	for round := range c.Rounds(10, 5) {
+		if round%50 == 49 { // a new history now and then, or checking it takes longer than writing it
+			path = newPath(t)
+		}
 		name := fmt.Sprint("round", round)
 		lines, err := killtest.Run(killtest.Command(path, name, 100_000), 1+rnd.IntN(30), 0)
 		if err != nil || len(lines) == 0 {
@@ -96,17 +96,16 @@ func TestKill(t *testing.T) {
 		h := open(t, path)
 		list := texts(t, h, Query{Text: name})
 		slices.Reverse(list)
+		c.Acknowledged(acknowledged + 1)
 		if len(list) <= acknowledged {
-			t.Fatalf("%s: %d were acknowledged, %d are there", name, acknowledged+1, len(list))
+			c.Lost("%s: %d were acknowledged, %d are there", name, acknowledged+1, len(list))
 		}
 		for i, p := range list {
 			if p != fmt.Sprint(name, " ", i) {
 				t.Fatalf("%s: number %d is %q", name, i, p)
 			}
 		}
-		if err := h.check(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		c.Unreadable(path, h.check(t.Context()))
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 const crashDir = "/cache/treeline"
@@ -424,11 +425,11 @@ func child(args string) error {
 // TestKill: two processes that use one index are killed repeatedly. What remains is never mixed up.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for round := range rounds(6, 300) {
+	dir, c := t.TempDir(), soaktest.Begin(t)
+	for round := range c.Rounds(6, 6) {
 		var children []*exec.Cmd
 		for k := range 2 {
-			cmd := killtest.Command(dir, 2*round+k)
+			cmd := killtest.Command(dir, c.Seed(uint64(2*round+k)))
 			cmd.Stderr = os.Stderr
 			out, err := cmd.StdoutPipe()
 			if err != nil {
@@ -451,9 +452,7 @@ func TestKill(t *testing.T) {
 			}
 			_ = cmd.Wait() // it was killed
 		}
-		if err := whole(index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})); err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
+		c.Unreadable(dir, whole(index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})))
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/push"
@@ -61,12 +62,13 @@ func TestKill(t *testing.T) {
 	url := pgtest.Shared(t).Database(t, "kill")
 	d := newDeskAt(t, postgres.Driver(postgres.Options{}), url)
 	d.step = 2000
-	rnd := rand.New(rand.NewPCG(1, 2))
+	c := soaktest.Begin(t)
+	rnd := rand.New(rand.NewPCG(c.Seed(1), 2))
 	var paths []string
 	for i := range 6 {
 		paths = append(paths, d.log(fmt.Sprintf("%04x1111-0000-4000-8000-000000000001", 0xa000+i), 40+20*i))
 	}
-	for round := range min(100, killtest.Rounds(2, 1, false)) {
+	for round := range c.Rounds(2, 1) {
 		for _, way := range []string{"push", "pull"} {
 			_, err := killtest.Run(killtest.Command(d.Home, url, way), 1+rnd.IntN(5), time.Duration(rnd.IntN(4000))*time.Microsecond)
 			d.Must(err)
@@ -77,6 +79,7 @@ func TestKill(t *testing.T) {
 		} else {
 			id := fmt.Sprintf("f%07d", round)
 			d.AppendPlain(path, entry(id, "", strings.Repeat("x", rnd.IntN(5000))))
+			c.Acknowledged(1)
 		}
 	}
 	d.push(push.PushOptions{})

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/rpc"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -270,22 +271,17 @@ func (r *remote) rename(name string) error {
 // Programs with default options are killed at any moment. Every entry that was answered with durable, everything that was
 // flushed, every durable branch, every fork and every name of a session that has a file is found again.
 func TestKillEverything(t *testing.T) {
-	rounds := killtest.Rounds(8, 3, false)
 	for mode, run := range map[string]func(t *testing.T, home string, rnd *rand.Rand) []string{"library": killLibrary, "rpc": killServer} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			rnd := rand.New(rand.NewPCG(uint64(len(mode)), 12))
-			claims := 0
-			for round := range rounds {
+			c := soaktest.Begin(t)
+			rnd := rand.New(rand.NewPCG(c.Seed(uint64(len(mode))), 12))
+			for range c.Rounds(6, 3) {
 				home := t.TempDir()
 				list := run(t, home, rnd)
-				checkClaims(t, home, list)
-				if claims += len(list); t.Failed() {
-					t.Fatalf("round %d", round)
-				}
+				checkClaims(t, c, home, list)
 				_ = os.RemoveAll(home)
 			}
-			t.Logf("%d rounds, %d claims, all true", rounds, claims)
 		})
 	}
 }
@@ -343,7 +339,7 @@ type expected struct {
 }
 
 // checkClaims opens every file that was claimed.
-func checkClaims(t *testing.T, home string, claims []string) {
+func checkClaims(t *testing.T, c *soaktest.Counts, home string, claims []string) {
 	t.Helper()
 	files := map[string]*expected{}
 	for _, line := range claims {
@@ -375,18 +371,17 @@ func checkClaims(t *testing.T, home string, claims []string) {
 		if len(want.entries)+len(want.branches) == 0 {
 			continue // only a name that may be there
 		}
-		if err := want.check(t.Context(), st, file); err != nil {
-			t.Errorf("%s: %v", file, err)
+		c.Acknowledged(len(want.entries) + len(want.branches))
+		s, err := st.Open(t.Context(), file, store.OpenOptions{})
+		c.Unreadable(file, err)
+		if err := want.check(s); err != nil {
+			c.Lost("%s: %v", file, err)
 		}
+		_ = s.Close() // it was only read
 	}
 }
 
-func (x *expected) check(ctx context.Context, st *treeline.Store, file string) error {
-	s, err := st.Open(ctx, file, store.OpenOptions{})
-	if err != nil {
-		return err
-	}
-	defer s.Close()
+func (x *expected) check(s *treeline.Session) error {
 	for _, id := range x.entries {
 		if !s.Tree().Has(session.EntryID(id)) {
 			return fmt.Errorf("entry %s was acknowledged and is lost", id)

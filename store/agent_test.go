@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -80,27 +81,32 @@ func TestRewriteBesideAnAgent(t *testing.T) {
 		"migrate": {version1, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
-			path := d.Put(".omp/agent/sessions/-w/a.jsonl", tc.log)
-			stop := agent(t, path)
-			s := d.Edit(path, store.WriteOptions{})
-			for n := range tc.rounds {
-				if err := tc.change(d, s, n); err != nil {
-					t.Error(err)
+			t.Parallel()
+			c := soaktest.Begin(t)
+			for round := range c.Rounds(1, 1) {
+				d := newDesk(t)
+				path := d.Put(fmt.Sprintf(".omp/agent/sessions/-w/%d.jsonl", round), tc.log)
+				stop := agent(t, path)
+				s := d.Edit(path, store.WriteOptions{})
+				for n := range tc.rounds {
+					if err := tc.change(d, s, n); err != nil {
+						t.Error(err)
+					}
 				}
-			}
-			wrote := stop()
-			if name == "move" && s.Path() == path {
-				t.Error("it was not moved")
-			}
-			content, err := os.ReadFile(s.Path())
-			d.Must(err)
-			for _, text := range wrote {
-				if n := strings.Count(string(content), `"`+text+`"`); n != 1 {
-					t.Errorf("%s is there %d times", text, n)
+				wrote := stop()
+				c.Acknowledged(len(wrote))
+				if name == "move" && s.Path() == path {
+					t.Error("it was not moved")
 				}
+				content, err := os.ReadFile(s.Path())
+				c.Unreadable(s.Path(), err)
+				for _, text := range wrote {
+					if n := strings.Count(string(content), `"`+text+`"`); n != 1 {
+						c.Lost("%s is there %d times", text, n)
+					}
+				}
+				d.Must(s.Close())
 			}
-			t.Logf("the agent wrote %d entries; told %v", len(wrote), d.Told())
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -224,7 +225,7 @@ func TestCrash(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
 			t.Parallel()
-			live := crashfs.New(crashHome)
+			live, c := crashfs.New(crashHome), soaktest.Begin(t)
 			y := &story{d: deskOn(t, live, "tty-1"), level: level}
 			where, crashes := "", 0
 			mixes := uint64(2)
@@ -237,14 +238,16 @@ func TestCrash(t *testing.T) {
 				}
 				fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
 				for seed := range mixes {
-					fates = append(fates, crashfs.Mixed(seed+uint64(crashes)))
+					fates = append(fates, crashfs.Mixed(c.Seed(seed+uint64(crashes))))
 				}
 				for i, fate := range fates {
 					crashes++
+					c.Did(1)
 					if err := y.found(live.Crash(fate)); err != nil {
-						t.Errorf("%s, crash %d after %q: %v", where, i, op, err)
+						c.Lost("%s, crash %d after %q: %v", where, i, op, err)
 						return
 					}
+					c.Acknowledged(len(y.lasting))
 				}
 			})
 			for _, step := range y.steps(t.Context()) {
@@ -324,7 +327,7 @@ func TestFaults(t *testing.T) {
 		for _, fault := range faultfs.Faults {
 			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {
 				t.Parallel()
-				failures := 0
+				c, failures := soaktest.Begin(t), 0
 				for n := 1; !t.Failed(); n++ {
 					inner := crashfs.New(crashHome)
 					fsys := faultfs.New(inner, n, fault)
@@ -347,8 +350,10 @@ func TestFaults(t *testing.T) {
 					if !y.mayLack {
 						y.synced()
 					}
+					c.Did(1)
+					c.Acknowledged(len(y.lasting))
 					if err := y.found(inner); err != nil {
-						t.Errorf("operation %d: %v", n, err)
+						c.Lost("operation %d: %v", n, err)
 					}
 				}
 			})

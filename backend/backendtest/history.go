@@ -12,7 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
-	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // kinds are the errors that a caller can tell apart. Two backends must agree on them.
@@ -34,7 +34,7 @@ func kind(err error) string {
 // so a failure can be repeated.
 func histories(t *testing.T, p *prober) {
 	rule := memory.LinesIf(func(name string) bool { return backend.Lines(p.b, name) })
-	for seed := range killtest.Rounds(5, 2, false) {
+	for seed := range soaktest.Size(5, 100) {
 		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(rule), root: fmt.Sprintf("h%d", seed)}
 		for range 150 {
 			h.step()

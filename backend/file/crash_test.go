@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -178,7 +179,7 @@ func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, level := range []backend.Durability{backend.DurabilityNone, backend.DurabilityFlush, backend.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
-			live := crashfs.New(crashRoot)
+			live, c := crashfs.New(crashRoot), soaktest.Begin(t)
 			s := &state{mayLack: true}
 			where, crashes := "", 0
 			live.OnOp(func(op string) {
@@ -187,12 +188,14 @@ func TestCrash(t *testing.T) {
 				}
 				fates := []crashfs.Fate{crashfs.Lost, crashfs.Kept}
 				for seed := range uint64(12) {
-					fates = append(fates, crashfs.Mixed(seed+uint64(crashes)))
+					fates = append(fates, crashfs.Mixed(c.Seed(seed+uint64(crashes))))
 				}
 				for i, fate := range fates {
 					crashes++
+					c.Did(1)
+					c.Acknowledged(len(s.lasting))
 					if err := s.check(live.Crash(fate)); err != nil {
-						t.Errorf("%s, crash %d after %q: %v", where, i, op, err)
+						c.Lost("%s, crash %d after %q: %v", where, i, op, err)
 						return
 					}
 				}
@@ -242,6 +245,7 @@ func TestFaults(t *testing.T) {
 	for _, level := range []backend.Durability{backend.DurabilityFlush, backend.DurabilityAlways} {
 		for _, fault := range faultfs.Faults {
 			t.Run(string(level)+"/"+fault.Name, func(t *testing.T) {
+				c := soaktest.Begin(t)
 				for n := 1; ; n++ {
 					inner := crashfs.New(crashRoot)
 					fsys := faultfs.New(inner, n, fault)
@@ -252,8 +256,11 @@ func TestFaults(t *testing.T) {
 						}
 						return
 					}
+					c.Did(1)
+					c.Acknowledged(len(s.lasting))
 					if err := s.check(inner); err != nil {
-						t.Fatalf("operation %d: %v", n, err)
+						c.Lost("operation %d: %v", n, err)
+						return
 					}
 				}
 			})

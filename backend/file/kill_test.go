@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
@@ -97,32 +100,34 @@ func rewrite(ctx context.Context, b *file.Backend, at backend.Log, rec []byte) (
 // Writers are killed at any moment. No acknowledged record is lost, and none is there twice or in part.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := killtest.Rounds(9, 9, raceDetector)
 	for _, writers := range []int{1, 2} {
 		t.Run(fmt.Sprintf("writers=%d", writers), func(t *testing.T) {
 			t.Parallel()
-			k := killer{t: t, rnd: rand.New(rand.NewPCG(uint64(writers), 0)), root: t.TempDir()}
-			for round := range rounds {
+			c := soaktest.Begin(t)
+			k := killer{t: t, counts: c, rnd: rand.New(rand.NewPCG(c.Seed(uint64(writers)), 0)), root: t.TempDir()}
+			for round := range c.Rounds(9, 9) {
 				if round%3 == 0 { // a new log, or checking it takes longer than writing it
 					k.begin(round)
 				}
-				if k.round(writers); t.Failed() {
-					t.Fatalf("round %d", round)
-				}
+				k.round(writers)
 			}
 		})
 	}
 }
 
 type killer struct {
-	t     *testing.T
-	rnd   *rand.Rand
-	root  string
-	name  string
-	acked map[string]int // number of acknowledged records by writer
+	t      *testing.T
+	counts *soaktest.Counts
+	rnd    *rand.Rand
+	root   string
+	name   string
+	acked  map[string]int // number of acknowledged records by writer
 }
 
 func (k *killer) begin(round int) {
+	if k.name != "" {
+		_ = os.Remove(filepath.Join(k.root, k.name)) // a soak makes thousands of them
+	}
 	k.name = fmt.Sprintf("%d.jsonl", round)
 	k.acked = map[string]int{}
 	b, err := file.New(k.root, file.Options{})
@@ -150,6 +155,7 @@ func (k *killer) round(writers int) {
 			}
 		}
 		k.acked[strconv.FormatUint(seed, 10)] = len(lines)
+		k.counts.Acknowledged(len(lines))
 	}
 	k.check()
 }
@@ -162,18 +168,14 @@ func (k *killer) check() {
 	}
 	defer b.Close()
 	at, err := b.Stat(k.t.Context(), k.name)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.counts.Unreadable(k.name, err)
 	found := map[string]int{}
 	for r, err := range b.Read(k.t.Context(), at, 0) {
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		k.counts.Unreadable(k.name, err)
 		var m mark
 		if err := json.Unmarshal(r.Data, &m); err != nil {
 			if !r.Torn {
-				k.t.Fatalf("at %d: a line that is not a record: %.80q", r.Offset, r.Data)
+				k.counts.Unreadable(k.name, fmt.Errorf("at %d: a line that is not a record: %.80q", r.Offset, r.Data))
 			}
 			continue
 		}
@@ -184,7 +186,7 @@ func (k *killer) check() {
 	}
 	for writer, n := range k.acked {
 		if found[writer] < n || found[writer] > n+1 {
-			k.t.Fatalf("writer %s acknowledged %d and %d are there", writer, n, found[writer])
+			k.counts.Lost("writer %s acknowledged %d and %d are there", writer, n, found[writer])
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // foreignChild appends to a file as an agent does, without a lock, until its standard input ends, and prints the number of
@@ -114,7 +115,6 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 		t.Log("this system does not tell which programs have a file open; see the package comment")
 		return
 	}
-	rounds := killtest.Rounds(6, 6, raceDetector)
 	for _, tc := range []struct {
 		name  string
 		spell int
@@ -129,10 +129,15 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			r := rewriter{T: t, root: t.TempDir(), opt: backend.RewriteOptions{Force: tc.force, Grown: tc.grown}}
+			c := soaktest.Begin(t)
+			r := rewriter{T: t, counts: c, root: t.TempDir(), opt: backend.RewriteOptions{Force: tc.force, Grown: tc.grown}}
 			r.b = open(t, r.root, file.Options{})
-			for left := rounds; left > 0; left -= 50 { // each in a new log, since reading a long one takes longer than all else
-				r.run(fmt.Sprintf("%d.jsonl", left), tc.spell, min(left, 50))
+			rewrites := 6
+			if c.Soaking() {
+				rewrites = 50
+			}
+			for round := range c.Rounds(1, 1) { // each in a new log, since reading a long one takes longer than all else
+				r.run(fmt.Sprintf("%d.jsonl", round), tc.spell, rewrites)
 			}
 			t.Logf("%d rewritten, %d refused; the agent wrote %d records, %d of them during a rewrite", r.done, r.refused, r.wrote, r.late)
 			if tc.spell == 1<<30 && r.done > 0 || tc.spell == 1 && r.done == 0 || tc.force && r.refused > 0 {
@@ -145,6 +150,7 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 // rewriter rewrites logs beside an agent.
 type rewriter struct {
 	*testing.T
+	counts                     *soaktest.Counts
 	b                          *file.Backend
 	root                       string
 	opt                        backend.RewriteOptions
@@ -161,11 +167,12 @@ func (r *rewriter) run(name string, spell, rounds int) {
 	}
 	wrote := agent.stop()
 	r.wrote += len(wrote)
+	r.counts.Acknowledged(len(wrote))
 	count := map[string]int{}
 	for line := range strings.Lines(content(r.T, filepath.Join(r.root, name))) {
 		var m mark
 		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			r.Fatalf("%q: %v", line, err)
+			r.counts.Unreadable(name, fmt.Errorf("%q: %w", line, err))
 		}
 		if m.Writer != "" {
 			count[fmt.Sprint(m.N)]++
@@ -173,7 +180,7 @@ func (r *rewriter) run(name string, spell, rounds int) {
 	}
 	for _, n := range wrote {
 		if count[n] != 1 {
-			r.Errorf("record %s is there %d times", n, count[n])
+			r.counts.Lost("record %s is there %d times", n, count[n])
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,15 +18,8 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
-
-// rounds is how often a fault is made: all with TREELINE_SOAK, otherwise few.
-func rounds(few, all int) int {
-	if os.Getenv("TREELINE_SOAK") != "" {
-		return all
-	}
-	return few
-}
 
 // call is an operation of the history: an append at a size, or a look at the size if there is no record.
 type call struct {
@@ -116,19 +108,16 @@ func (h *history) more(t *testing.T, n int64) {
 
 // verify reads the logs and checks that acknowledged records are there once, in the order of their clients, and that the whole
 // history is one of a compare-and-swap.
-func (h *history) verify(t *testing.T, b *Backend) {
+func (h *history) verify(t *testing.T, c *soaktest.Counts, b *Backend) {
 	t.Helper()
+	c.Acknowledged(int(h.acked.Load()))
 	found := map[string]int{}
 	for log := range logs {
 		at, err := b.Stat(t.Context(), logName(log))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c.Unreadable(logName(log), err)
 		last := map[string][2]int{}
 		for r, err := range b.Read(t.Context(), at, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			c.Unreadable(logName(log), err)
 			var client, round, i int
 			if _, err := fmt.Sscan(string(r.Data), &client, &round, &i); err != nil {
 				t.Fatalf("%q: %v", r.Data, err)
@@ -143,17 +132,17 @@ func (h *history) verify(t *testing.T, b *Backend) {
 	}
 	ops := h.ops
 	for _, op := range h.ops {
-		if c, out := op.Input.(call), op.Output.(outcome); c.record != "" && !out.conflict && found[c.record] != 1 {
-			t.Errorf("acknowledged record %q is there %d times", c.record, found[c.record])
+		if did, out := op.Input.(call), op.Output.(outcome); did.record != "" && !out.conflict && found[did.record] != 1 {
+			c.Lost("acknowledged record %q is there %d times", did.record, found[did.record])
 		}
 	}
 	for _, op := range h.lost { // it was executed at some later time, or never
-		c := op.Input.(call)
-		if found[c.record] > 1 {
-			t.Errorf("record %q is there %d times", c.record, found[c.record])
+		did := op.Input.(call)
+		if found[did.record] > 1 {
+			c.Lost("record %q is there %d times", did.record, found[did.record])
 		}
-		if found[c.record] == 1 {
-			op.Output, op.Return = outcome{size: c.at + int64(len(c.record)) + 1}, h.now()
+		if found[did.record] == 1 {
+			op.Output, op.Return = outcome{size: did.at + int64(len(did.record)) + 1}, h.now()
 			ops = append(ops, op)
 		}
 	}
@@ -270,13 +259,17 @@ func cutting(n *atomic.Uint64, odds int) func(*pgconn.Config) {
 func TestFaultCut(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Shared(t).URL("")
+	c := soaktest.Begin(t)
 	h := begin(t, url)
 	var cuts atomic.Uint64
-	h.run(t, url, 0, cutting(&cuts, 40), func() { h.more(t, int64(rounds(250, 20_000))) })
-	h.verify(t, opened(t, url, "fault"))
-	if cuts.Load() < 30 {
-		t.Errorf("only %d connections", cuts.Load())
+	for round := range c.Rounds(1, 1) {
+		before := cuts.Load()
+		h.run(t, url, round, cutting(&cuts, 40), func() { h.more(t, 250) })
+		if n := cuts.Load() - before; n < 30 {
+			t.Errorf("only %d connections, want 30 or more", n)
+		}
 	}
+	h.verify(t, c, opened(t, url, "fault"))
 }
 
 // Copies of any length are exact although connections break, in the middle of a COPY too.
@@ -289,11 +282,12 @@ func TestFaultMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	rnd := rand.New(rand.NewPCG(7, 0))
+	c := soaktest.Begin(t)
+	rnd := rand.New(rand.NewPCG(c.Seed(7), 0))
 	all := bytes.Repeat(append(bytes.Repeat([]byte("0123456789"), 1000), '\n'), 500) // 5 MB
 	at := backend.Log{Name: "a.jsonl"}
 	var want []byte
-	for i := range rounds(12, 300) {
+	for i := range c.Rounds(12, 12) {
 		part := all[:rnd.IntN(1<<uint(rnd.IntN(16)))]
 		if i%10 == 5 {
 			part = all // copied in a transaction
@@ -322,24 +316,25 @@ func TestFaultMirror(t *testing.T) {
 	}
 }
 
-// The server is stopped in immediate mode and started again, under 16 clients. Then it is killed and its synchronous standby takes
-// over, several times. Clients know both.
+// The server is stopped in immediate mode and started again three times, under 16 clients. Then it is killed and its synchronous
+// standby takes over. Clients know both. In a soak all of this is a round.
 func TestFaultServer(t *testing.T) {
 	t.Parallel()
+	c := soaktest.Begin(t)
 	s := pgtest.Start(t, pgtest.Options{})
 	h := begin(t, s.URL(""))
-	h.run(t, s.URL(""), 0, nil, func() {
-		for range rounds(3, 50) {
-			h.more(t, 60)
-			if err := errors.Join(s.Crash(), s.Up()); err != nil {
-				t.Fatal(err)
+	for round := range c.Rounds(1, 1) {
+		h.run(t, s.URL(""), 2*round, nil, func() {
+			for range 3 {
+				h.more(t, 60)
+				if err := errors.Join(s.Crash(), s.Up()); err != nil {
+					t.Fatal(err)
+				}
 			}
-		}
-		h.more(t, 60)
-	})
-	for round := range rounds(1, 10) {
+			h.more(t, 60)
+		})
 		standby := s.Standby(t)
-		h.run(t, pgtest.URLs("postgres", s, standby), round+1, nil, func() {
+		h.run(t, pgtest.URLs("postgres", s, standby), 2*round+1, nil, func() {
 			h.more(t, 60)
 			if err := s.Crash(); err != nil {
 				t.Fatal(err)
@@ -349,7 +344,7 @@ func TestFaultServer(t *testing.T) {
 		})
 		s = standby
 	}
-	h.verify(t, opened(t, s.URL(""), "fault"))
+	h.verify(t, c, opened(t, s.URL(""), "fault"))
 }
 
 // An append whose answer was lost is recognised, also if others have appended since or the log was replaced. Other bytes at its

@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // numbered yields records that say which they are.
@@ -43,7 +44,7 @@ func counted(t *testing.T, b *Backend, at backend.Log, offset int64, from, to in
 // A log of very many records is created, appended to, copied and cut like a small one.
 func TestSoakMany(t *testing.T) {
 	t.Parallel()
-	n := rounds(5_000, 1_000_000)
+	n := soaktest.Size(5_000, 1_000_000)
 	b := opened(t, pgtest.Shared(t).URL(""), "many")
 	at, err := backend.CreateFrom(t.Context(), b, "a.jsonl", numbered(n))
 	if err != nil {
@@ -86,7 +87,7 @@ func TestSoakMany(t *testing.T) {
 // A record that is much larger than a message to the server passes in pieces, whether it is appended, read or copied.
 func TestSoakHuge(t *testing.T) {
 	t.Parallel()
-	size := rounds(5<<20, 100<<20)
+	size := soaktest.Size(5<<20, 100<<20)
 	b := opened(t, pgtest.Shared(t).URL(""), "huge")
 	record := bytes.Repeat([]byte("0123456789abcde "), size/16)
 	at, err := b.Create(t.Context(), "a.jsonl", []byte("first"))

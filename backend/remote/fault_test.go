@@ -17,7 +17,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/remote"
-	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // cutter is a proxy that cuts connections after a random number of bytes, in either direction.
@@ -89,7 +89,7 @@ func TestFaultCuts(t *testing.T) {
 		t.Fatal(err)
 	}
 	const clients = 4
-	each := killtest.Rounds(25, 10, false)
+	each := soaktest.Size(25, 500)
 	c := newCutter(t, u.Host, 1)
 	root := "https://" + c.Addr().String()
 	var group sync.WaitGroup
@@ -227,7 +227,7 @@ func TestFaultWatch(t *testing.T) {
 		})
 	}
 	defer w.Close()
-	count := killtest.Rounds(300, 100, false)
+	count := soaktest.Size(300, 1000)
 	go func() {
 		for i := range count {
 			b.archive.Put(fmt.Sprintf("watched/omp/%d-%s.jsonl", i, strings.Repeat("n", 150)), []byte("{}\n"))

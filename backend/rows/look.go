@@ -28,7 +28,7 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 	} else {
 		list, far, err = t.scan(s)
 		if errors.Is(err, errors.ErrUnsupported) {
-			list, far, err = nil, true, nil
+			list, far = nil, true
 			var db *litefile.DB
 			if db, err = s.DB(); err == nil {
 				list, err = t.loadAll(ctx, db)

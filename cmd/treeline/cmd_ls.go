@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"iter"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,7 +102,7 @@ func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) 
 // ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
 // is shown. Without --limit there is no pager: people look at the newest rows and type on.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
-	filter, err := f.filter(time.Now())
+	filter, err := f.filter(a.now())
 	if err == nil {
 		err = oneOf("sort", f.sort, orderWords())
 	}
@@ -177,7 +178,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return nil
 	})
 	if total == 0 && f.root == "" {
-		a.nothingHere()
+		a.nothingHere(s)
 	} else {
 		a.notListed(filter, len(rows), total, bad)
 	}
@@ -284,13 +285,44 @@ func (a *app) notSessions(files []string) {
 	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
 }
 
-// nothingHere says what to do on a machine, or with an archive, without sessions.
-func (a *app) nothingHere() {
+// nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.
+func (a *app) nothingHere(s *treeline.Store) {
 	if a.archive != "" {
 		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
 		return
 	}
-	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
+	var names []string
+	var cells [][]string
+	for _, src := range place.Firsts(s.Sources()) {
+		names = append(names, src.Dialect.Name())
+		cells = append(cells, []string{src.Dialect.Name(), wire.Tilde(screen.OneLine(src.Root.Sessions, 0), a.home())})
+	}
+	if a.json {
+		a.notice(noneHere(s.Unread()) + ": looked for " + strings.Join(names, ", ") + "; 'treeline sources --all' shows where")
+		return
+	}
+	program := a.program(os.Args[0])
+	a.notice(noneHere(s.Unread()) + ". These places were looked at:\n  " + strings.Join(align(cells), "\n  ") +
+		"\nBegin a session with one of these agents, or try:\n  " + strings.Join(align([][]string{
+		{program + " demo", "what treeline does, in four steps"},
+		{program + " serve --demo --open", "made-up sessions in a browser"},
+		{program + " sources --all", "all places, and how to add one"},
+	}), "\n  "))
+}
+
+// noPlaces says what was looked for if no agent has a folder on this machine.
+func (a *app) noPlaces() error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	for _, src := range s.Sources() {
+		if _, err := os.Stat(src.Root.Sessions); err == nil || a.archive != "" {
+			return nil
+		}
+	}
+	a.nothingHere(s)
+	return nil
 }
 
 func listJSON(out *output, rows []place.Row, depth []int) error {

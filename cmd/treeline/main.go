@@ -77,6 +77,10 @@ func run(ctx context.Context, a *app, args []string) int {
 	if err == nil {
 		return exitFine
 	}
+	var exit exitError
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
 	// A mistake before the flag leaves it unread.
 	a.json = a.json || slices.Contains(args, "--json")
 	code, help := exitProblem, ""
@@ -118,7 +122,10 @@ func (a *app) root() *cobra.Command {
 		if len(args) == 0 && a.hasTerminal() {
 			return a.browseSessions(cmd.Context())
 		}
-		return help(cmd, args)
+		if err := help(cmd, args); err != nil || len(args) > 0 {
+			return err
+		}
+		return a.noPlaces()
 	}
 	root.SuggestionsMinimumDistance = 2
 	a.addVersion(root)

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -406,13 +407,11 @@ func TestAppendRecord(t *testing.T) {
 
 // Random histories: what the session shows is what its log says, after every step.
 func TestHistories(t *testing.T) {
-	rounds, steps := 12, 40
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1000
-	}
-	for seed := range rounds {
+	const steps = 40
+	c := soaktest.Begin(t)
+	for seed := range c.Rounds(12, 12) {
 		h := newHome(t)
-		rnd := rand.New(rand.NewPCG(uint64(seed), 7))
+		rnd := rand.New(rand.NewPCG(c.Seed(uint64(seed)), 7))
 		s := h.begin()
 		if seed%3 == 0 {
 			s = h.open(branches...)

@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -62,38 +63,38 @@ func childWriter(args string) error {
 // Writers are killed at any moment. What was acknowledged is there once, every line of a paginated log that is whole has its
 // ordinal, and the session can be gone on with.
 func TestKill(t *testing.T) {
-	rounds := killtest.Rounds(6, 2, false)
 	for name, header := range map[string]*written{
 		"legacy": begin(t, "", ""), "paginated": begin(t, `,"history_mode":"paginated"`, `,"ordinal":0`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			home, rnd := t.TempDir(), rand.New(rand.NewPCG(uint64(len(name)), 1))
+			c := soaktest.Begin(t)
+			home, rnd := t.TempDir(), rand.New(rand.NewPCG(c.Seed(uint64(len(name))), 1))
 			path := filepath.Join(home, "rollout-2026-05-01T10-00-00-"+thread+".jsonl")
-			if err := os.WriteFile(path, []byte(header.lines[0]+"\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			for round := range rounds {
+			for round := range c.Rounds(6, 2) {
+				if round%6 == 0 { // a new log now and then, or checking it takes longer than writing it
+					if err := os.WriteFile(path, []byte(header.lines[0]+"\n"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
 				told, err := killtest.Round(rnd, 1+round%2, func(seed uint64) *exec.Cmd { return killtest.Command(home, seed, path) })
 				if err != nil {
 					t.Fatal(err)
 				}
-				checkKilled(t, home, path, told, name == "paginated")
+				checkKilled(t, c, home, path, told, name == "paginated")
 			}
 		})
 	}
 }
 
-func checkKilled(t *testing.T, home, path string, told map[uint64][]string, paginated bool) {
+func checkKilled(t *testing.T, c *soaktest.Counts, home, path string, told map[uint64][]string, paginated bool) {
 	t.Helper()
 	s, err := world.Store(home).OpenWrite(t.Context(), path, store.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.Unreadable(path, err)
 	defer s.Close()
 	for _, p := range s.Tree().Problems() {
 		if p.Kind != session.ProblemTorn && !strings.Contains(p.Message, "ordinal") { // a torn last line has none
-			t.Fatal(p)
+			c.Unreadable(path, errors.New(p.String()))
 		}
 	}
 	a, err := s.AppendText(t.Context(), session.RoleUser, "go on")
@@ -107,7 +108,7 @@ func checkKilled(t *testing.T, home, path string, told map[uint64][]string, pagi
 	items := map[string]int{}
 	for l := range bytes.Lines(log) {
 		if !rawjson.Valid(bytes.TrimSpace(l)) {
-			t.Fatalf("not a record: %.200s", l)
+			c.Unreadable(path, fmt.Errorf("not a record: %.200s", l))
 		}
 		if paginated && !dialect.IsNumber(rawjson.Get(l, "ordinal")) {
 			t.Fatalf("no ordinal: %.200s", l)
@@ -118,9 +119,10 @@ func checkKilled(t *testing.T, home, path string, told map[uint64][]string, pagi
 		}
 	}
 	for _, texts := range told {
+		c.Acknowledged(len(texts))
 		for _, text := range texts {
 			if items[text] != 1 {
-				t.Fatalf("%s was acknowledged and is there %d times", text, items[text])
+				c.Lost("%s was acknowledged and is there %d times", text, items[text])
 			}
 		}
 	}

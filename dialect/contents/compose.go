@@ -81,7 +81,7 @@ func result(p session.ToolResult) []byte {
 		}
 	}
 	if images != nil {
-		r.Add("parts", dialect.Array(images))
+		r.Add(Inside, dialect.Array(images))
 	}
 	w.Add(Result, r.End())
 	return w.End()

@@ -20,7 +20,7 @@ var stops = map[dialect.Stop]string{
 // Compose makes a message from neutral parts. The program sends one text of a message, so that texts are joined.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	at := rowlog.Integer(m.Time.Unix())
-	list, results, err := dialect.ComposeEach(m, "Crush", func(_ string, parts []session.Part) []byte {
+	list, results, err := dialect.ComposeTurn(m, "Crush", func(parts []session.Part) []byte {
 		return message(m, "user", append(saidParts(parts), finish("stop", "", at)))
 	}, func(parts []session.Part) []byte {
 		return message(m, "assistant", append(saidParts(parts), finish(dialect.StopWord(m, stops), m.Error, at)))

@@ -132,7 +132,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, errors.New(`a message of Crush is {"role":…,"parts":[{"type":…,"data":{…}}],"model":…,"provider":…}`)
 	}
 	if !slices.Contains([]string{"user", "assistant", "tool"}, role) {
-		return nil, fmt.Errorf("Crush has no messages of the role %.40q", role)
+		return nil, fmt.Errorf("no messages of the role %.40q in Crush", role)
 	}
 	for p := range rawjson.Elements(parts) {
 		if kind := rawjson.Str(p, "type"); !slices.Contains(kinds, kind) {

@@ -15,9 +15,8 @@ var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes a message from neutral parts. Results are in a message of the user.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
-	list, results, err := dialect.ComposeEach(m, "Goose", func(_ string, parts []session.Part) []byte {
-		hidden := m.Meta || m.Role == session.RoleSystem
-		return message("user", contents(parts), flags(!hidden, true))
+	list, results, err := dialect.ComposeTurn(m, "Goose", func(parts []session.Part) []byte {
+		return message("user", contents(parts), flags(!m.Meta, true))
 	}, func(parts []session.Part) []byte {
 		// People see an answer that failed, the model does not.
 		return message("assistant", contents(parts), answerMetadata(m))

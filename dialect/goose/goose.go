@@ -170,9 +170,15 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 // rowOf gives the row of a message.
 func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
 
-// flag reads a flag of a message. What is not said is true.
+// flag reads a flag of a message: userVisible or agentVisible. All are true if one of them is missing.
 func flag(row []byte, name string) bool {
-	return string(rawjson.Get(rawjson.Get(row, "metadata_json"), name)) != "false"
+	metadata := rawjson.Get(row, "metadata_json")
+	for _, other := range [...]string{"userVisible", "agentVisible"} {
+		if v := string(rawjson.Get(metadata, other)); v != "true" && v != "false" {
+			return true
+		}
+	}
+	return string(rawjson.Get(metadata, name)) != "false"
 }
 
 // Time gives when an entry was made.

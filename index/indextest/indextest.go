@@ -315,7 +315,7 @@ func testContinue(t *testing.T, make Maker) {
 		}
 		if kept != Nothing && n%5 == 0 {
 			commit(t, x)
-			x.Close()
+			_ = x.Close()
 			x = open()
 		}
 		known, _ := x.Catalogue().Log("s", "a")
@@ -394,7 +394,7 @@ func testHistories(t *testing.T, make Maker) {
 			committed = maps.Clone(want)
 		case 1:
 			if kept != Nothing {
-				x.Close()
+				_ = x.Close()
 				x = open()
 			}
 			if kept == Committed {

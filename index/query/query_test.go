@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/index/query/querytest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // record spells texts as a record, in one of the ways in which programs write JSON.
@@ -69,10 +70,11 @@ func rounds(usual, many int) int {
 // signature nor the undecoded record excludes a match.
 func TestFindsWhatTheOracleFinds(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(5, 7))
-	found := 0
-	n := rounds(8_000, 40_000)
-	for range n {
+	c := soaktest.Begin(t)
+	r := rand.New(rand.NewPCG(c.Seed(5), 7))
+	found, n := 0, 0
+	for range c.Rounds(8_000, 8_000) {
+		n++
 		var texts []query.Text
 		for range 1 + r.IntN(3) {
 			texts = append(texts, query.Text{Field: 1 << r.IntN(5), Text: querytest.RandomText(r, 8)})

@@ -58,8 +58,10 @@ type agent struct {
 	results  func(body []byte) (map[string]string, error)
 	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
-	// database, if set, is where the program keeps sessions below the home, in rows. It makes the file when it is started.
-	database string
+	// mark, if set, is in every request with a prompt of the user, and in no other.
+	mark string
+	// rows, if set, is where the program keeps sessions instead of files.
+	rows *table
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
 	known map[string]string
 }
@@ -154,7 +156,7 @@ var agents = []agent{
 		},
 		traces: []string{".qwen/projects", ".qwen/usage_record.jsonl", ".qwen/tmp"},
 	},
-	openCode,
+	openCode, copilotCLI, gooseCLI,
 }
 
 // nodePackage is the package with the node of a machine: Qwen Code needs a newer one than many machines have.

@@ -65,10 +65,13 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	if len(opt.files) > 0 {
 		return list, nil
 	}
-	if a.database != "" {
+	if a.rows != nil {
 		return a.rowScenes(opt)
 	}
 	for i := range opt.resumes {
+		if a.random == nil {
+			break
+		}
 		seed := opt.seed + uint64(i)
 		list = append(list, scene{name: fmt.Sprintf("random-%d", seed), lay: func(_ context.Context, d *desk) (treeline.ResumeCommand, error) {
 			s := a.random(seed)
@@ -82,19 +85,6 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 		list = append(list, a.converted(opt.seed+uint64(i))...)
 	}
 	list = append(list, onTerminal(opt)...)
-	fixtures, err := a.fixtures(opt)
-	list = append(list, fixtures...)
-	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
-}
-
-// rowScenes are those of an agent with a database: sessions of its own, and converted ones.
-func (a agent) rowScenes(opt options) (list []scene, err error) {
-	if list, err = ownRows(); err != nil {
-		return nil, err
-	}
-	for i := range opt.conversions {
-		list = append(list, a.converted(opt.seed+uint64(i))...)
-	}
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
 	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
@@ -152,7 +142,7 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 		o.err = err
 		return o
 	}
-	if d.database != "" {
+	if d.rows != nil {
 		if o.err = d.housed(ctx); o.err != nil {
 			return o
 		}

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 )
 
@@ -30,18 +29,6 @@ func Main(m interface{ Run() int }, child func(args string) error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// Rounds returns how often a test kills its children: few times in short mode or if slow is set, 1000 times if TREELINE_SOAK
-// is set, otherwise usual times.
-func Rounds(usual, few int, slow bool) int {
-	switch {
-	case os.Getenv("TREELINE_SOAK") != "":
-		return 1000
-	case testing.Short() || slow:
-		return few
-	}
-	return usual
 }
 
 // Command returns the command that runs child in a process of its own. The arguments are joined as by fmt.Sprintln, so that

@@ -1,0 +1,166 @@
+// Package soaktest lets a test repeat its rounds for as long as `make soak` has time, and counts what it did. In plain
+// `go test` a test does its usual rounds with its usual seeds, and the counts go nowhere.
+//
+//	c := soaktest.Begin(t)
+//	rnd := rand.New(rand.NewPCG(c.Seed(1), 0))
+//	for range c.Rounds(20, 5) {
+//		…
+//		c.Acknowledged(len(ids))
+//		if missing {
+//			c.Lost("entry %s was acknowledged and is lost", id)
+//		}
+//	}
+//
+// TREELINE_SOAK is how long the rounds of each test take, such as 30s. TREELINE_SOAK_SEED makes other random choices;
+// the program internal/soak sets it and prints it. TREELINE_SOAK_COUNTS is a file to which each test appends a line of counts.
+package soaktest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The variables of the environment.
+const (
+	EnvTime   = "TREELINE_SOAK"
+	EnvSeed   = "TREELINE_SOAK_SEED"
+	EnvCounts = "TREELINE_SOAK_COUNTS"
+)
+
+// Line is what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.
+type Line struct {
+	Test         string `json:"test"`
+	Rounds       int64  `json:"rounds"`
+	Acknowledged int64  `json:"acknowledged"` // entries whose write was acknowledged and that were looked for
+	Lost         int64  `json:"lost"`         // acknowledged entries that were not found, or found twice
+	Unreadable   int64  `json:"unreadable"`   // logs that could not be read, or gone on with
+	Failed       bool   `json:"failed"`
+}
+
+// Counts counts for one test. Its methods can be called by several goroutines.
+type Counts struct {
+	t       testing.TB
+	limit   time.Duration // 0 in plain go test
+	seed    uint64
+	rounds  atomic.Int64
+	acks    atomic.Int64
+	lost    atomic.Int64
+	unread  atomic.Int64
+	started time.Time
+}
+
+// Begin starts the time of a test. When the test ends, its counts are written.
+func Begin(t testing.TB) *Counts {
+	t.Helper()
+	c := &Counts{t: t, started: time.Now()}
+	if text := os.Getenv(EnvTime); text != "" {
+		var err error
+		if c.limit, err = time.ParseDuration(text); err != nil || c.limit <= 0 {
+			t.Fatalf("%s=%s: want a time such as 30s", EnvTime, text)
+		}
+	}
+	if text := os.Getenv(EnvSeed); text != "" {
+		var err error
+		if c.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", EnvSeed, err)
+		}
+	}
+	if path := os.Getenv(EnvCounts); path != "" {
+		t.Cleanup(func() {
+			if err := c.write(path); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	return c
+}
+
+// write appends the line. The file is opened for appending, so that several processes can write to it.
+func (c *Counts) write(path string) error {
+	text, err := json.Marshal(Line{
+		Test: c.t.Name(), Rounds: c.rounds.Load(), Acknowledged: c.acks.Load(), Lost: c.lost.Load(), Unreadable: c.unread.Load(), Failed: c.t.Failed(),
+	})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// Size gives the size of something that a test makes: the usual one, or in a soak a larger one.
+func Size(usual, soak int) int {
+	if os.Getenv(EnvTime) != "" {
+		return soak
+	}
+	return usual
+}
+
+// Soaking reports whether the test has time for more than its usual rounds.
+func (c *Counts) Soaking() bool { return c.limit > 0 }
+
+// Seed gives n in plain go test, and another number in each pass of a soak.
+func (c *Counts) Seed(n uint64) uint64 { return n + c.seed<<20 }
+
+// Rounds gives the numbers of the rounds: the usual ones, few in short mode, and in a soak as many as the time allows, but at
+// least one. It ends when the test has failed, and says in which round.
+func (c *Counts) Rounds(usual, few int) iter.Seq[int] {
+	most := usual
+	if testing.Short() {
+		most = few
+	}
+	return func(yield func(int) bool) {
+		n := 0
+		defer func() {
+			if c.t.Failed() {
+				c.t.Logf("round %d, %s=%d", n, EnvSeed, c.seed)
+			}
+		}()
+		for ; c.goOn(n, most); n++ {
+			if !yield(n) || c.t.Failed() {
+				return
+			}
+			c.rounds.Add(1)
+		}
+	}
+}
+
+func (c *Counts) goOn(n, most int) bool {
+	if c.limit > 0 {
+		return n == 0 || time.Since(c.started) < c.limit
+	}
+	return n < most
+}
+
+// Did counts rounds of a test that has a loop of its own.
+func (c *Counts) Did(rounds int) { c.rounds.Add(int64(rounds)) }
+
+// Acknowledged counts entries whose write was acknowledged.
+func (c *Counts) Acknowledged(n int) { c.acks.Add(int64(n)) }
+
+// Lost counts an acknowledged entry that is not there once, and fails the test. The test goes on.
+func (c *Counts) Lost(format string, args ...any) {
+	c.t.Helper()
+	c.lost.Add(1)
+	c.t.Errorf(format, args...)
+}
+
+// Unreadable counts a log that cannot be read or gone on with if there is an error, and ends the test.
+func (c *Counts) Unreadable(path string, err error) {
+	c.t.Helper()
+	if err == nil {
+		return
+	}
+	c.unread.Add(1)
+	c.t.Fatal(fmt.Errorf("%s: %w", path, err))
+}

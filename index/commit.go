@@ -103,7 +103,7 @@ func (x *Index) commit() error {
 	}
 	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
 	// that these signatures are lost, and looks at the logs.
-	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
+	x.kept, x.now, x.seen, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, info, nil, 0, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}

@@ -2,13 +2,13 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +26,13 @@ type document struct {
 	home     string // made when a block needs it
 	dir      string // the working directory
 	server   string // its address, if a block needs one
-	changed  [][2]string
+	changed  []change
+}
+
+// change is what a block shows from now on.
+type change struct {
+	block doctest.Block
+	text  string
 }
 
 func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
@@ -111,7 +117,7 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 		text += "$ " + c.Text + c.Output
 	}
 	if text != b.Text {
-		d.changed = append(d.changed, [2]string{b.Text, text})
+		d.changed = append(d.changed, change{b, text})
 	}
 }
 
@@ -155,7 +161,7 @@ func (d *document) prints(t *testing.T, b doctest.Block, output *doctest.Block, 
 	}
 	if err := d.names.Match(output.Text, out); err != nil {
 		if *update {
-			d.changed = append(d.changed, [2]string{output.Text, d.names.Shown(out)})
+			d.changed = append(d.changed, change{*output, d.names.Shown(out)})
 			return
 		}
 		t.Errorf("%v: %v", output, err)
@@ -243,20 +249,23 @@ func serveHome(t *testing.T, dir string, env []string) string {
 	return address
 }
 
-// write puts what was printed into the document.
+// write puts what was printed into the document, from its end on, so that the lines of other blocks stay where they are.
 func (d *document) write(t *testing.T, file string) {
 	t.Helper()
+	if len(d.changed) == 0 {
+		return
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.changed {
-		text = bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1)
+	lines := slices.Collect(strings.Lines(string(text)))
+	for _, c := range slices.Backward(d.changed) {
+		from := c.block.Line - 1
+		lines = slices.Replace(lines, from, from+strings.Count(c.block.Text, "\n"), c.text)
 	}
-	if len(d.changed) > 0 {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -157,6 +157,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			"certificate": certificateCmd,
 			"occupy":      occupyCmd,
 			"compress":    compressCmd,
+			"tables":      tablesCmd,
 		},
 	}
 }

@@ -6,7 +6,20 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ session.Spender = (*Dialect)(nil)
+var (
+	_ session.Spender = (*Dialect)(nil)
+	_ session.Copier  = (*Dialect)(nil)
+)
+
+// CopyID is the id of a message and its time: a fork of the program copies both, and does not name the session. Ids of answers are those
+// of the provider, so that they alone would not do.
+func (d *Dialect) CopyID(_ session.Entry, raw []byte) string {
+	row := rowOf(raw)
+	if id := rawjson.Str(row, "message_id"); id != "" {
+		return id + " " + string(rawjson.Get(row, "created_timestamp"))
+	}
+	return ""
+}
 
 // Spent gives what an answer used. The summary of a compaction is a message of the user there, and has what it used, too. The cost is a
 // sum of the session.

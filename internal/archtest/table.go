@@ -243,5 +243,6 @@ var importTable = []row{
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
 	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/*", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/* internal/mutants", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

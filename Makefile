@@ -4,8 +4,9 @@ FUZZTIME    ?= 5s
 SOAK        ?= 10m
 PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: all test race lint fuzz bench bench-postgres bench-against soak cover mutants ci interop
+.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover mutants ci interop dist dependencies screenshots
 
 all: lint test
 
@@ -15,21 +16,34 @@ test:
 race:
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -race $(PACKAGES)
 
-# Formatting, vet, staticcheck and the architecture.
+# Formatting, vet, staticcheck, golangci-lint (.golangci.yml) and the architecture. golangci-lint is built the first time, which takes minutes.
 lint:
 	@unformatted=$$(find . -name '*.go' -not -path '*/testdata/*' -not -path './.*' | xargs gofmt -l); \
 	if [ -n "$$unformatted" ]; then echo "not formatted with gofmt:"; echo "$$unformatted"; exit 1; fi
 	go vet $(PACKAGES)
 	go run $(STATICCHECK) $(PACKAGES)
+	go run $(GOLANGCI) run $(PACKAGES)
 	go test -count=1 ./internal/archtest
 
 # Every fuzz target for FUZZTIME: make fuzz FUZZTIME=1m PACKAGES=./internal/jsonl
 fuzz:
 	.ci/fuzz $(FUZZTIME) $(PACKAGES)
 
+# The pictures of README.md, of the demo's sessions: pages in the installed chromium, and the recording of the commands.
+screenshots:
+	dir=$$(mktemp -d) && go test -count=1 ./server -run TestLooks -args -pictures $$dir && \
+	cp $$dir/fork-light.png docs/viewer-session.png && cp $$dir/sessions-light.png docs/viewer-sessions.png && rm -r $$dir
+	go test -count=1 ./cmd/treeline -run TestRecording -args -record
+
 # A table of measurements, each with its limit and a baseline from the same run.
 bench:
 	go run ./internal/bench
+
+# docs/benchmarks.md: all measurements beside their baselines, among them pi's own session manager (node, npm) and rg. Groups that would begin after
+# 18 minutes are listed as not measured.
+# PI=/folder keeps pi's packages: make bench-report PI=/tmp/pi
+bench-report:
+	go run ./internal/bench -report docs/benchmarks.md -within 18m -pi "$(PI)" $(BENCHFLAGS)
 
 # Logs in PostgreSQL beside bare statements. It starts a server of its own from the installed binaries.
 bench-postgres:
@@ -60,6 +74,14 @@ cover:
 	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
 	.ci/cover coverage.out
 	go tool cover -html=coverage.out -o coverage.html
+
+# A release in the folder dist: archives for all systems, Debian packages, a Homebrew formula, checksums. It is made twice and compared.
+dist:
+	go run ./internal/dist -check
+
+# docs/dependencies.md: the modules of go.mod with licence, reason and cost.
+dependencies:
+	go run ./internal/dependencies -o docs/dependencies.md
 
 ci:
 	.ci/run

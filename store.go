@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"time"
 
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
@@ -33,6 +35,7 @@ type Store struct {
 	trash  *trash.Trash
 	state  string // treeline's own folder
 	clock  func() time.Time
+	rooted bool // Options.Roots were given
 }
 
 // assemble puts the capabilities on top of a store.
@@ -61,6 +64,13 @@ func (s *Store) Close() error { return errors.Join(s.find.Close(), s.Store.Close
 // date first; List is cheaper and knows less.
 func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
 	return s.find.Catalogue(ctx, opt)
+}
+
+// Within is Catalogue for some working directories; see find.Finder.Within.
+func (s *Store) Within(
+	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []Row) func(cwd string) bool,
+) (rows []Row, left int, err error) {
+	return s.find.Within(ctx, opt, want)
 }
 
 // Page gives a part of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
@@ -138,6 +148,14 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 		}
 	}
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
+}
+
+// Unread gives the agents of this machine whose sessions cannot be read yet. A store of other places has none.
+func (s *Store) Unread() []unread.Agent {
+	if s.rooted {
+		return nil
+	}
+	return unread.Find(s.Env(), runtime.GOOS)
 }
 
 // Filter keeps the rows that the filter lets through. The slice is used again.

@@ -139,7 +139,9 @@ func New(opt Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
-	return assemble(m, ix, beside, opt.State, clock), nil
+	s := assemble(m, ix, beside, opt.State, clock)
+	s.rooted = len(opt.Roots) > 0
+	return s, nil
 }
 
 func (o Options) env() (dialect.Env, error) {

@@ -40,7 +40,7 @@ func (d *Dir) Open(_ context.Context, r Ref) (io.ReadCloser, error) {
 	}
 	info, err := f.Stat()
 	if err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return &openBlob{io.NewSectionReader(f, 0, info.Size), f}, nil

@@ -154,8 +154,8 @@ func TestConvertSendable(t *testing.T) {
 		seed := c.Seed(uint64(round))
 		r := &dice{Rand: rand.New(rand.NewPCG(seed, 11))}
 		r.whole = true
-		name := r.one("pi", "omp", "operator", "wave", "codelia-state")
-		check(name, fmt.Sprint(seed), map[string]func() string{"pi": r.pi, "omp": r.pi, "operator": r.operator, "wave": r.wave, "codelia-state": r.state}[name](), true)
+		name := r.one(agents...)
+		check(name, fmt.Sprint(seed), r.log(name), true)
 	}
 }
 

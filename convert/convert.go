@@ -1,5 +1,8 @@
 // Package convert turns a session of one agent into one of another, and loses nothing.
 //
+// Session converts a session that is open, File one by its path. Both give the new session and a Report of what became of
+// everything in the old one.
+//
 // A crossing converts the entries of a tree one after the other: the parts and bodies of one dialect on one side, a
 // dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
 // in memory, and compared record by record. The difference is the loss: it is reported, and the old records go as text into
@@ -169,7 +172,7 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 // translate makes the records, without origins.
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
-	v.cross.leaf, v.cross.fresh = v.opt.Leaf, v.opt.Fresh && !v.inner
+	v.cross.leaf, v.cross.fresh, v.cross.writes = v.opt.Leaf, v.opt.Fresh && !v.inner, !v.inner
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()
 	}

@@ -75,6 +75,7 @@ type crossing struct {
 	prompt    string            // the name of a session that has none, see ownPrompt
 	newOf     dialect.NewSession
 	fresh     bool    // the id is a new one, whatever the old session is
+	writes    bool    // the session will be written, and is not only compared
 	back      *origin // the header's origin, if the session is converted back
 }
 
@@ -110,6 +111,8 @@ func (c *crossing) run() error {
 		}
 		if o, ok := headerOrigin(c.tree, d, c.to.Dialect.Name(), c.origins); ok {
 			c.back = &o
+		} else if _, ok := c.to.Dialect.(dialect.Stamper); ok && c.writes {
+			clear(c.origins) // they are of another session, which its records name
 		}
 	}
 	if err := c.path(); err != nil {
@@ -130,11 +133,13 @@ func (c *crossing) run() error {
 		if err := c.perform(); err != nil {
 			return err
 		}
-	} else if err := c.each(); err != nil {
-		return err
-	}
-	if err := c.frame(); err != nil {
-		return err
+	} else {
+		if err := c.each(); err != nil {
+			return err
+		}
+		if err := c.frame(); err != nil {
+			return err
+		}
 	}
 	c.attach()
 	// The header has the time of the last save: that of the newest entry.
@@ -281,9 +286,9 @@ func (c *crossing) began(header time.Time) time.Time {
 	return header
 }
 
-// restore takes the records that some entries were converted from, with their old ids.
+// restore takes the records that some entries were converted from, with their old ids. The records of a new session name it.
 func (c *crossing) restore(o *foundOrigin) {
-	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: o.records, at: o.at}
+	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: c.copies(o.records), at: o.at}
 	for i := o.first; i <= o.last; i++ {
 		id := c.tree.At(i).ID
 		c.first[id], c.last[id] = o.Head, o.Tip
@@ -293,6 +298,23 @@ func (c *crossing) restore(o *foundOrigin) {
 	}
 	c.tip = o.Tip
 	c.settle(p)
+}
+
+// copies gives restored records for the new session. Where each record names its session, those of another one are copied.
+func (c *crossing) copies(records []session.Span) []session.Span {
+	d, ok := c.to.Dialect.(dialect.Stamper)
+	if !ok || !c.fresh {
+		return records
+	}
+	out := make([]session.Span, len(records))
+	for i, at := range records {
+		raw, err := c.pile.Bytes(at)
+		if err != nil {
+			return records // reading them again reports it
+		}
+		out[i] = c.pile.put(d.Copy(raw, session.Header{ID: c.back.Session}, dialect.NewSession{ID: c.newOf.ID, CWD: c.newOf.CWD}))
+	}
+	return out
 }
 
 // learn notes the model and the names of tools of an entry that is restored: later entries may need them.
@@ -395,8 +417,11 @@ func renamed(ids map[session.EntryID]session.EntryID, id session.EntryID) sessio
 }
 
 // freshID makes an id for a record that no single entry became. The same seed gives the same id, so that converting again
-// gives the same session.
+// gives the same session. Some agents keep the messages of all sessions in one table: sessions that begin alike have ids of their own.
 func (c *crossing) freshID(seed string) (session.EntryID, error) {
+	if c.replays {
+		seed = string(c.newOf.ID) + "/" + seed
+	}
 	for k := range 100 {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", seed, k))
 		id, err := c.to.NewEntryID(bytes.NewReader(sum[:]))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -17,15 +18,18 @@ import (
 func TestConvertGoesOnElsewhere(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
+	nth := 0
 	for _, name := range agents {
 		for _, other := range agents {
 			if name == other || w.Format(name).Family() == w.Format(other).Family() { // outside its folder a log does not say which of a family wrote it
 				continue
 			}
 			for seed := range 3 {
-				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
+				if nth++; os.Getenv("TREELINE_SOAK") == "" && nth%5 != 0 {
+					continue
+				}
 				at := fmt.Sprintf("%s, seed %d → %s", name, seed, other)
-				path := w.Put(fmt.Sprintf("in/%s/%s/%d/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", name, other, seed), newTalk(uint64(30+seed), linear).write(name))
+				path := w.Put(fmt.Sprintf("in/%s/%s/%d/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", name, other, seed), talkOf(name, uint64(30+seed)))
 				src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})
 				w.Must(err)
 				there, _, err := convert.Session(t.Context(), w.Store, src, convert.Options{To: w.Format(other), Dir: folder(), Write: w.Write(store.WriteOptions{})})
@@ -42,7 +46,9 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				}
 				old, _ := entries(t, src)
 				now, _ := entries(t, back)
-				if len(now) <= len(old) || !slices.EqualFunc(old, now[:len(old)], bytes.Equal) {
+				// OpenCode deletes what was reverted before it goes on. So the session is a new one, of what the model sees.
+				reverted := bytes.Contains(src.Header().Raw, []byte(`"revert"`))
+				if !reverted && (len(now) <= len(old) || !slices.EqualFunc(old, now[:len(old)], bytes.Equal)) {
 					t.Errorf("%s: the old entries came back as\n%s\nwere\n%s", at, bytes.Join(now, []byte("\n")), bytes.Join(old, []byte("\n")))
 				}
 				said := seenAt(w, back, back.Leaf())

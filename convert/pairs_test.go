@@ -17,7 +17,10 @@ import (
 )
 
 // agents are the dialects whose sessions are converted to each other, one for each program.
-var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen", "copilot"}
+var agents = []string{"omp", "pi", "operator", "wave", "codelia-state", "claude", "codex", "gemini", "qwen", "copilot", "opencode", "goose", "crush"}
+
+// branching are those with branches.
+var branching = []string{"omp", "pi", "operator", "claude", "qwen"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
@@ -29,9 +32,7 @@ func TestConvertPairs(t *testing.T) {
 			c := soaktest.Begin(t)
 			for round := range c.Rounds(2, 2) {
 				seed := c.Seed(uint64(round))
-				linear := name == "wave" || name == "codelia-state" || name == "codex" || name == "gemini" || name == "copilot"
-				log := newTalk(seed, linear).write(name)
-				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), log)
+				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, seed))
 				for _, other := range agents {
 					to, ok := dialect.AsComposer(w.Format(other))
 					if other == name || !ok {
@@ -75,8 +76,9 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	if *leaf == src.Leaf() {
 		opt.Leaf = nil
 	}
-	there, _, err := convert.Session(w.Context(), w.Store, src, opt)
-	empty := len(seenAt(w, src, *leaf)) == 0
+	there, report, err := convert.Session(w.Context(), w.Store, src, opt)
+	before := seenAt(w, src, *leaf)
+	empty := len(before) == 0
 	if empty && errors.Is(err, store.ErrUnsupported) {
 		return ""
 	}
@@ -86,7 +88,22 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 		return "" // it cannot be told to begin anew in a session with messages
 	}
 	own(w, there)
-	before, after := seenAt(w, src, *leaf), seenAt(w, there, there.Leaf())
+	after := seenAt(w, there, there.Leaf())
+	// What the rules hide is in the report.
+	if a, b := countImages(before), countImages(after); a-b != report.Source.View.Images-report.Target.View.Images {
+		return fmt.Sprintf("the model sees %d of %d pictures; the report has %+v and %+v", b, a, report.Source.View, report.Target.View)
+	}
+	if to.Name() != "codex" { // it has no place for it
+		now := failures(w, there, there.Leaf())
+		for _, text := range failures(w, src, *leaf) {
+			if !slices.Contains(now, text) && slices.ContainsFunc(before, func(s seen) bool { return s.role == session.RoleTool && strings.Contains(s.forms[0], text) }) {
+				return fmt.Sprintf("a call failed with %q; now %q did", text, now)
+			}
+		}
+	}
+	if to.Name() == "goose" && countImages(after) == 0 {
+		before = blinded(before)
+	}
 	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
 }
 
@@ -153,12 +170,47 @@ func own(w *world.World, s *store.Session) {
 	}
 }
 
+// failures gives the results on a path that say that a call failed.
+func failures(w *world.World, s *store.Session, leaf session.EntryID) (list []string) {
+	w.Helper()
+	path, err := s.Tree().Path(leaf)
+	w.Must(err)
+	for _, e := range path.Entries() {
+		parts, err := e.Parts()
+		w.Must(err)
+		for _, p := range parts {
+			if r, ok := p.(session.ToolResult); ok && r.IsError {
+				list = append(list, strings.TrimSpace(dialect.TextOf(r.Parts)))
+			}
+		}
+	}
+	return list
+}
+
+func countImages(list []seen) (n int) {
+	for _, s := range list {
+		n += strings.Count(s.forms[0], "image data:")
+	}
+	return n
+}
+
+// blinded puts a text in the place of pictures, as Goose does for a model of which it does not know that it sees them.
+func blinded(list []seen) []seen {
+	list = slices.Clone(list)
+	for i, s := range list {
+		if strings.HasPrefix(s.forms[0], "image ") {
+			list[i].forms = []string{"text [image omitted: model does not support vision]"}
+		}
+	}
+	return list
+}
+
 // byRule takes account of what one of the agents cannot say or adds itself.
 func byRule(list []seen, from, to string) []seen {
 	for i := range list {
 		for k, form := range list[i].forms {
-			// Codex, Qwen Code, Copilot CLI and OpenCode do not say that a call failed.
-			if plain := []string{"codex", "qwen", "copilot", "opencode"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
+			// Some do not tell the model that a call failed. Their records do, see failures.
+			if plain := []string{"codex", "qwen", "copilot", "opencode", "goose", "crush"}; slices.Contains(plain, from) || slices.Contains(plain, to) {
 				form = strings.TrimSuffix(form, " (error)")
 			}
 			// A result of Operator's is a text.
@@ -175,15 +227,35 @@ func byRule(list []seen, from, to string) []seen {
 	if from == "copilot" || to == "copilot" {
 		list = joined(joined(list, session.RoleUser, "\n"), session.RoleAssistant, "\n")
 	}
-	// Goose and Crush trim texts and join them, in a message or in neighbours of one side.
-	if slices.ContainsFunc([]string{from, to}, func(name string) bool { return name == "goose" || name == "crush" }) {
-		list = run(list)
-	}
 	// Claude Code answers a prompt without an answer itself, and Gemini CLI results.
 	if n := len(list); n > 0 && (list[n-1].forms[0] == "text "+interrupted || list[n-1].forms[0] == "text No response requested.") {
 		list = list[:n-1]
 	}
+	// Crush has the pictures of a prompt behind its text.
+	if from == "crush" || to == "crush" {
+		list = picturesLast(list)
+	}
+	// Goose and Crush trim texts and join them, in a message or in neighbours of one side.
+	if slices.ContainsFunc([]string{from, to}, func(name string) bool { return name == "goose" || name == "crush" }) {
+		list = run(list)
+	}
 	return list
+}
+
+// picturesLast moves pictures of the user behind the texts that follow each other with them.
+func picturesLast(list []seen) (out []seen) {
+	var pictures []seen
+	for _, s := range list {
+		if s.role == session.RoleUser && strings.HasPrefix(s.forms[0], "image ") {
+			pictures = append(pictures, s)
+			continue
+		}
+		if s.role != session.RoleUser {
+			out, pictures = append(out, pictures...), nil
+		}
+		out = append(out, s)
+	}
+	return append(out, pictures...)
 }
 
 // joined joins texts of a role that follow each other, in each of their forms.

@@ -166,7 +166,8 @@ func flatten(passages []*passage) []flat {
 // headRecords gives the records before the entries: the title slot and the header, as far as there are any.
 func (c *crossing) headRecords() ([][]byte, error) {
 	if o := c.back; o != nil && c.fresh && o.Header.bytes() != nil {
-		header, slot, err := c.to.EditHeader(session.Header{ID: o.Session, Raw: o.Header.bytes()}, o.Slot.bytes(), dialect.HeaderEdit{ID: &c.newOf.ID})
+		_, stamps := c.to.Dialect.(dialect.Stamper) // see copies
+		header, slot, err := c.to.EditHeader(session.Header{ID: o.Session, Raw: o.Header.bytes()}, o.Slot.bytes(), dialect.HeaderEdit{ID: &c.newOf.ID, Copy: stamps})
 		return present(slot, header), err
 	} else if o != nil {
 		return present(o.Slot.bytes(), o.Header.bytes()), nil

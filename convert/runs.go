@@ -2,6 +2,7 @@ package convert
 
 import (
 	"crypto/sha256"
+	"strings"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -59,16 +60,16 @@ func (s *script) restoreRun(path session.Path, r run) (at node) {
 }
 
 // assign says which run each atom belongs to. Programs join messages, so that the message of an entry may go on with what
-// entries of the next run said: what the message has more than at the end of its run is theirs.
-func (s *script) assign(atoms []atom, path session.Path, runs []run) error {
+// entries of the next run said: what the message has more than at the end of its run is theirs. Some join texts to one.
+func (s *script) assign(atoms []atom, path session.Path, runs []run) ([]atom, error) {
 	if len(runs) == 1 {
 		for k := range atoms {
 			atoms[k].old = runs[0].restored
 		}
-		return nil
+		return atoms, nil
 	}
-	had := make([]map[int]int, len(runs)) // atoms of each entry at the end of the run
-	at := map[int]int{}                   // entry → run
+	had := make([]map[int]tally, len(runs)) // of each entry at the end of the run
+	at := map[int]int{}                     // entry → run
 	for k, r := range runs {
 		for i := r.from; i <= r.to; i++ {
 			at[path.At(i).Index] = k
@@ -78,24 +79,74 @@ func (s *script) assign(atoms []atom, path session.Path, runs []run) error {
 		}
 		before, err := s.context(path.At(r.to).ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		had[k] = map[int]int{}
+		had[k] = map[int]tally{}
 		for _, a := range before {
-			had[k][a.entry]++
+			had[k][a.entry] = had[k][a.entry].and(a)
 		}
 	}
+	var list []atom
 	now, count := 0, map[int]int{}
-	for k := range atoms {
-		a := &atoms[k]
-		if a.entry >= 0 { // what the program made up goes with what is before it
-			now = at[a.entry]
-			for now < len(runs)-1 && count[a.entry] >= had[now][a.entry] {
-				now++
-			}
-			count[a.entry]++
+	for _, a := range atoms {
+		if a.entry < 0 { // what the program made up goes with what is before it
+			a.run, a.old = now, runs[now].restored
+			list = append(list, a)
+			continue
 		}
+		now = at[a.entry]
+		for now < len(runs)-1 && count[a.entry] >= had[now][a.entry].atoms {
+			now++
+		}
+		text, _ := a.part.(session.Text)
+		begin := 0
+		for now < len(runs)-1 {
+			end, ok := had[now][a.entry].before(count[a.entry], text.Text)
+			if !ok {
+				break
+			}
+			if begin < end {
+				list = append(list, a.in(now, runs[now], text.Text[begin:end]))
+				begin = end
+			}
+			now++
+		}
+		if begin > 0 {
+			a = a.in(now, runs[now], text.Text[begin:])
+		}
+		count[a.entry]++
 		a.run, a.old = now, runs[now].restored
+		list = append(list, a)
 	}
-	return nil
+	return list, nil
+}
+
+// in gives an atom of a run with a text.
+func (a atom) in(k int, r run, text string) atom {
+	a.run, a.old, a.part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
+	return a
+}
+
+// tally is what is known of the message of an entry at an earlier place: how many atoms it has, and the last one if that is a text. The
+// text itself would keep a whole session in memory.
+type tally struct {
+	atoms  int
+	length int // of the text, 0 if it is none
+	sum    [sha256.Size]byte
+}
+
+func (t tally) and(a atom) tally {
+	t.atoms, t.length = t.atoms+1, 0
+	if text, ok := a.part.(session.Text); ok {
+		t.length, t.sum = len(text.Text), sha256.Sum256([]byte(text.Text))
+	}
+	return t
+}
+
+// before gives the end of the text that was the last of the message, if it is the nth and goes on now.
+func (t tally) before(nth int, text string) (end int, ok bool) {
+	if nth != t.atoms-1 || t.length == 0 || len(text) <= t.length || strings.TrimSpace(text[t.length:]) == "" {
+		return 0, false
+	}
+	return t.length, sha256.Sum256([]byte(text[:t.length])) == t.sum
 }

@@ -2,10 +2,12 @@ package convert
 
 import (
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 )
 
 // A script is the other way to convert a session. Where an agent makes the messages of a context from the path as a whole
@@ -62,6 +64,9 @@ func (c *crossing) refused() bool {
 	for range seen.Messages() {
 		return false
 	}
+	if !slices.ContainsFunc(seen.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemRefused }) {
+		return false
+	}
 	for _, e := range path.Entries() {
 		if e.Kind == session.KindMessage {
 			return true
@@ -71,13 +76,18 @@ func (c *crossing) refused() bool {
 }
 
 // perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,
-// because an entry before them was changed, nothing is restored.
+// because an entry before them was changed, nothing is restored; nor where the agent does not go on after them.
 func (c *crossing) perform() error {
 	begin := len(c.passages)
 	if err := c.play(); err != nil {
 		return err
 	}
-	if orphaned, err := c.orphaned(); err != nil || !orphaned {
+	orphaned, err := c.orphaned()
+	if err == nil && !orphaned {
+		err = c.frame()
+		orphaned = errors.Is(err, store.ErrUnsupported) && slices.ContainsFunc(c.passages, func(p *passage) bool { return p.restored })
+	}
+	if !orphaned {
 		return err
 	}
 	c.passages = c.passages[:begin]
@@ -88,7 +98,10 @@ func (c *crossing) perform() error {
 	for e := range c.tree.Entries() {
 		c.used[e.ID] = true
 	}
-	return c.play()
+	if err := c.play(); err != nil {
+		return err
+	}
+	return c.frame()
 }
 
 // orphaned reports whether the parent of a restored record is missing.
@@ -235,7 +248,7 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 			return at, err
 		}
 	}
-	if err := s.assign(atoms, path, runs); err != nil {
+	if atoms, err = s.assign(atoms, path, runs); err != nil {
 		return at, err
 	}
 	units := s.units(atoms)

@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -512,6 +513,11 @@ func (t *talk) copilot() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// talkOf makes up a conversation in the format of an agent.
+func talkOf(agent string, seed uint64) string {
+	return newTalk(seed, !slices.Contains(branching, agent)).write(agent)
+}
+
 // write gives the talk in the format of an agent.
 func (t *talk) write(agent string) string {
 	switch agent {
@@ -531,6 +537,12 @@ func (t *talk) write(agent string) string {
 		return t.qwen()
 	case "copilot":
 		return t.copilot()
+	case "opencode":
+		return t.openCode()
+	case "goose":
+		return t.goose()
+	case "crush":
+		return t.crush()
 	}
 	return t.pi()
 }

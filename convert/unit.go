@@ -38,12 +38,17 @@ type unit struct {
 // context gives what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in
 // which an agent tells the model about itself are left out: the other agent makes its own.
 func (s *script) context(at session.EntryID) ([]atom, error) {
-	c, err := session.BuildContext(s.tree, at, session.ContextOptions{LLM: true, Resolve: s.resolve, Restore: func(e session.Entry, record []byte) []byte {
+	// Messages that are made from a path have the form that is sent; what they say besides, such as that a call failed, is not lost.
+	c, err := session.BuildContext(s.tree, at, session.ContextOptions{LLM: !s.tree.Replayed(), Resolve: s.resolve, Restore: func(e session.Entry, record []byte) []byte {
 		if whole, err := s.whole(e); err == nil {
 			return whole
 		}
 		return record
 	}})
+	if err != nil {
+		return nil, err
+	}
+	failed, err := s.failed(at)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +77,7 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 			case session.ToolResult:
 				a.role = session.RoleTool
 				p.Parts = spoken(p.Parts)
+				p.IsError = p.IsError || failed[p.CallID]
 				a.part = p
 			case session.ToolCall:
 				p.Arguments = arguments(p.Arguments)
@@ -81,6 +87,33 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 				continue // it answers nothing
 			}
 			list = append(list, a)
+		}
+	}
+	return list, nil
+}
+
+// failed gives the calls on a path whose results say that they failed. Some programs do not tell the model.
+func (s *script) failed(at session.EntryID) (map[string]bool, error) {
+	if !s.tree.Replayed() {
+		return nil, nil
+	}
+	path, err := s.tree.Path(at)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]bool{}
+	for _, e := range path.Entries() {
+		if e.Role != session.RoleTool {
+			continue
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			if r, ok := p.(session.ToolResult); ok && r.IsError {
+				list[r.CallID] = true
+			}
 		}
 	}
 	return list, nil

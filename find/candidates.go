@@ -9,26 +9,30 @@ import (
 // log that the index does not know, or whose signatures are damaged, is searched as a whole.
 func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
-	var logs []*index.Log
+	var logs []index.Place
 	var places []int // of logs in all
 	for i, l := range s.known(all) {
-		if l != nil {
+		if l.Logs != nil {
 			logs, places = append(logs, l), append(places, i)
 		} else {
 			whole[i] = true
 		}
 	}
-	spans := make([][][]span, len(queries))
+	spans := make([]map[int][]span, len(queries))
 	for k := range spans {
-		spans[k] = make([][]span, len(all))
+		spans[k] = map[int][]span{}
 	}
+	may := make([]bool, len(queries))
 	unknown := s.f.ix.EachChunk(logs, func(i int, c *index.Kept) {
 		if s.opt.Rank {
 			s.rank.chunks++
 			queries[0].CountTerms(c, s.rank.with)
 		}
 		for k, q := range queries {
-			if q.May(c) {
+			if !c.Again {
+				may[k] = q.May(c)
+			}
+			if may[k] {
 				at := places[i]
 				spans[k][at] = append(spans[k][at], span{c.From, c.To, c.Odd()})
 			}
@@ -37,8 +41,8 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	for _, i := range unknown {
 		whole[places[i]] = true
 		// Put after the search, so that the next refresh makes them again; not if another process moved or removed them.
-		if s.f.ix.Current(logs[i]) {
-			s.lost = append(s.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{logs[i].Lost()}})
+		if l := logs[i].Logs.At(logs[i].At); s.f.ix.Current(l) {
+			s.lost = append(s.lost, index.Update{Source: all[places[i]].key(), Put: []index.Log{l.Lost()}})
 		}
 	}
 	lists := make([][]target, len(queries))
@@ -61,20 +65,23 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	return lists
 }
 
-// known gives what the index has of logs, nil if it has nothing.
-func (s *search) known(logs []*target) []*index.Log {
+// known gives the places of logs in the index; the zero value if it does not have them.
+func (s *search) known(logs []*target) []index.Place {
 	c := s.f.ix.Catalogue()
-	known := make([]*index.Log, len(logs))
+	known := make([]index.Place, len(logs))
 	for i, t := range logs {
 		switch {
 		case t.run != nil:
-			known[i], _ = c.Log(t.key(), t.run.Log.Name)
-		default:
-			known[i] = t.kept
+			if p, ok := c.PlaceOf(t.key(), t.run.Log.Name); ok {
+				known[i] = p
+			}
+		case t.at >= 0:
+			known[i] = index.Place{Logs: t.source.logs, At: t.at}
 			// Updating the runs may have moved all signatures to another file since the sessions were listed.
-			if s.changed && t.kept != nil {
-				if l, ok := c.Log(t.key(), t.kept.Name); ok && l.Stamp == t.kept.Stamp {
-					known[i] = l
+			if s.changed {
+				was := t.source.logs.At(t.at)
+				if p, ok := c.PlaceOf(t.key(), was.Name); ok && p.Logs.At(p.At).Stamp == was.Stamp {
+					known[i] = p
 				}
 			}
 		}

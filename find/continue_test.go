@@ -58,9 +58,8 @@ func (d *growingDesk) update(f *Finder) (list []string) {
 		d.Must(err)
 	}
 	for _, src := range f.ix.Catalogue().Sources {
-		for i := range src.Logs {
-			l := &src.Logs[i]
-			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume()) + d.chunks(f.ix, l)
+		for i, l := range src.Logs.All() {
+			line := fmt.Sprintf("%s %d\n  %+v\n  %+v", l.Name, l.Stamp.Size, l.Summary, l.Resume()) + d.chunks(f.ix, index.Place{Logs: src.Logs, At: i})
 			d.Must(f.ix.IDs(l, l.ChunkCount(), func(from int64, hash uint32) { line += fmt.Sprintf("\n  %d %08x", from, hash) }))
 			list = append(list, line)
 		}

@@ -41,8 +41,9 @@ type copyID struct {
 func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	groups := map[uint64][]twin{}
 	for i := range list {
-		for k := range list[i].logs {
-			if l := &list[i].logs[k]; l.Summary.First != 0 {
+		for k := range list[i].logs.Len() {
+			if list[i].logs.Brief(k).First != 0 {
+				l := list[i].logs.At(k)
 				groups[l.Summary.First] = append(groups[l.Summary.First], twin{source: i, log: l, path: list[i].pathOf(l.Name)})
 			}
 		}

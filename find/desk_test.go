@@ -88,7 +88,7 @@ func (d *desk) look(f *Finder) []string {
 	for i := range rows {
 		r := &rows[i]
 		line := fmt.Sprintf("%s %d %+v %v %s", r.Log.Name, r.Log.Size, *r.Known, r.Err, r.Short)
-		l, ok := f.ix.Catalogue().Log(r.Source.Key(), r.Log.Name)
+		l, ok := f.ix.Catalogue().PlaceOf(r.Source.Key(), r.Log.Name)
 		if !ok {
 			d.Fatalf("%s is not in the catalogue", r.Log.Name)
 		}
@@ -97,13 +97,18 @@ func (d *desk) look(f *Finder) []string {
 	return list
 }
 
-// chunks describes the signatures of a log.
-func (d *desk) chunks(x *index.Index, l *index.Log) (text string) {
+// chunks describes the signatures of a log. That of a short one depends on the logs that share it.
+func (d *desk) chunks(x *index.Index, l index.Place) (text string) {
 	d.Helper()
-	if x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
-		text += fmt.Sprintf("\n  %d-%d %x %v", c.From, c.To, hashID(c.Sig), c.Sound())
+	short := l.Logs.Brief(l.At).Size <= index.ShortLog
+	if x.EachChunk([]index.Place{l}, func(_ int, c *index.Kept) {
+		sum := hashID(c.Sig)
+		if short {
+			sum = 0
+		}
+		text += fmt.Sprintf("\n  %d-%d %x %v", c.From, c.To, sum, c.Sound())
 	}) != nil {
-		d.Fatalf("%s: its signatures are lost", l.Name)
+		d.Fatalf("%s: its signatures are lost", l.Logs.At(l.At).Name)
 	}
 	return text
 }

@@ -16,6 +16,7 @@ package find
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -75,6 +76,60 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 	return f.rows(ctx, list), nil
 }
 
+// Within is Catalogue for some working directories. want is called when the catalogue is up to date, with the directories that
+// logs name, and with the rows of logs whose directory something else tells. It returns whether a directory is wanted:
+// rows of others may be left out, and left counts them. Of a hundred thousand sessions, rows are most of the memory.
+func (f *Finder) Within(
+	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool,
+) (rows []place.Row, left int, err error) {
+	if f.Paged() {
+		rows, err = f.Catalogue(ctx, opt)
+		return rows, 0, err
+	}
+	list, err := f.refresh(ctx, opt)
+	if err != nil {
+		return nil, 0, err
+	}
+	plain := make([]bool, len(list))
+	for i := range list {
+		s := &list[i]
+		if plain[i] = f.selfContained(s); !plain[i] {
+			rows = f.appendRows(ctx, rows, s)
+			continue
+		}
+		rows = append(rows, s.unread...)
+		for k := range s.logs.Len() {
+			if s.logs.Brief(k).CWD == "" {
+				rows = append(rows, f.row(s, s.logs.At(k)))
+			}
+		}
+	}
+	dirs := func(yield func(string) bool) {
+		for i := range list {
+			for k := 0; plain[i] && k < list[i].logs.Len(); k++ {
+				if cwd := list[i].logs.Brief(k).CWD; cwd != "" && !yield(cwd) {
+					return
+				}
+			}
+		}
+	}
+	wanted := want(dirs, rows)
+	for i := range list {
+		s := &list[i]
+		for k := 0; plain[i] && k < s.logs.Len(); k++ {
+			switch cwd := s.logs.Brief(k).CWD; {
+			case cwd == "":
+			case wanted(cwd):
+				rows = append(rows, f.row(s, s.logs.At(k)))
+			default:
+				left++
+			}
+		}
+	}
+	place.Shorten(rows)
+	return place.NewestFirst(rows, (*place.Row).When), left, nil
+}
+
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not
 // bring it up to date.
 func (f *Finder) Models() []string {
@@ -85,8 +140,9 @@ func (f *Finder) Models() []string {
 	var list []string
 	known := f.ix.Catalogue()
 	for i := range known.Sources {
-		for k := range known.Sources[i].Logs {
-			list = append(list, known.Sources[i].Logs[k].Summary.Models...)
+		logs := known.Sources[i].Logs
+		for k := range logs.Len() {
+			list = append(list, logs.At(k).Summary.Models...)
 		}
 	}
 	slices.Sort(list)
@@ -97,7 +153,7 @@ func (f *Finder) Models() []string {
 func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 	n := 0
 	for i := range list {
-		n += len(list[i].logs) + len(list[i].unread)
+		n += list[i].logs.Len() + len(list[i].unread)
 	}
 	rows := make([]place.Row, 0, n)
 	for i := range list {
@@ -112,8 +168,8 @@ func (f *Finder) rows(ctx context.Context, list []source) []place.Row {
 func (f *Finder) appendRows(ctx context.Context, rows []place.Row, s *source) []place.Row {
 	begin := len(rows)
 	names, byName := listedByName(s.Dialect)
-	for k := range s.logs {
-		r := f.row(s, &s.logs[k])
+	for k := range s.logs.Len() {
+		r := f.row(s, s.logs.At(k))
 		if place.IsRuns(r.Dialect) {
 			continue // a run log, wherever it lies
 		}
@@ -147,11 +203,9 @@ func (f *Finder) selfContained(s *source) bool {
 	if !plain(s.Dialect) {
 		return false
 	}
-	for i := range s.logs {
-		if name := s.logs[i].Summary.Dialect; name != s.Dialect.Name() {
-			if d, err := f.m.Dialect(name); err == nil && !plain(d) {
-				return false
-			}
+	for _, name := range s.logs.Dialects() {
+		if d, err := f.m.Dialect(name); err == nil && !plain(d) {
+			return false
 		}
 	}
 	return true

@@ -21,8 +21,16 @@ type reader struct {
 	peek   *place.Peeker
 	signer index.Signer
 	skim   session.Skim
-	ids    []idAt
-	room   []byte // see snapshot.Now
+
+	// shares: the log at hand is short and shares a signature, that of together, with short, of the source shortOf.
+	shares     bool
+	together   index.Signer
+	short      []index.Log
+	shortOf    int
+	shortBytes int64
+
+	ids  []idAt
+	room []byte // see snapshot.Now
 
 	meter *meter
 	job   *job
@@ -38,7 +46,7 @@ type idAt struct {
 // read reads a log for the catalogue. It fails if the log could not be read; a log that is not a session is known as
 // such. The chunks are valid until the next call.
 func (r *reader) read(ctx context.Context, j *job, path string) (index.Log, error) {
-	r.job, r.tell = j, r.meter.next(0)
+	r.job, r.tell, r.shares = j, r.meter.next(0), false
 	defer r.skim.Trim()
 	return retry(func() (index.Log, error) { return r.once(ctx, j, path) })
 }
@@ -83,9 +91,12 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	case row.Err != nil:
 		return l, row.Err
 	}
+	r.shares = false
 	if ok, err := r.resume(ctx, j, &row, &l); ok || err != nil {
 		return l, err
 	}
+	// A database has the keys of each log.
+	r.shares = j.shared == nil && at.Size <= index.ShortLog
 	t := r.tally(&row, &l)
 	if j.copied != nil && j.copied.until != 0 {
 		t.copied(j.copied.parent, j.copied.until)
@@ -97,10 +108,24 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 		}
 		return l, err
 	}
+	if r.shares {
+		if from, to, ok := r.together.Leave(); ok {
+			l.Chunks = []index.Chunk{{From: from, To: to}}
+		}
+		return l, nil
+	}
 	l.Chunks = r.signer.Finish()
 	l.IDs = r.idsOf(l.Chunks)
 	t.setResume(&l, 0)
 	return l, nil
+}
+
+// sign gives the signer of a log.
+func (r *reader) sign() *index.Signer {
+	if r.shares {
+		return &r.together
+	}
+	return &r.signer
 }
 
 // stamp begins an index.Log. The stamp is taken before the reading: a write in between makes it out of date, so that the

@@ -24,7 +24,7 @@ type source struct {
 	pathOf func(name string) string
 	// known is the catalogue that logs are from.
 	known *index.Catalogue
-	logs  []index.Log
+	logs  *index.Logs
 	// unread are logs that could not be read. They are not in the catalogue.
 	unread []place.Row
 	// here counts the logs that the catalogue must know.
@@ -40,7 +40,7 @@ func (f *Finder) refresh(ctx context.Context, opt RefreshOptions) ([]source, err
 	const tries = 3
 	for n := 1; ; n++ {
 		list, err := f.refreshOnce(ctx, opt)
-		all := !slices.ContainsFunc(list, func(s source) bool { return len(s.logs) < s.here })
+		all := !slices.ContainsFunc(list, func(s source) bool { return s.logs.Len() < s.here })
 		if err != nil || all {
 			return list, err
 		}
@@ -171,10 +171,11 @@ type job struct {
 // or changed. owns selects the logs of the source. No log is opened: names, sizes, times and generations are compared. Logs
 // that are gone are forgotten at once.
 func (f *Finder) compare(
-	ctx context.Context, b backend.Backend, key string, known []index.Log, problem func(error), owns func(backend.Log) bool,
+	ctx context.Context, b backend.Backend, key string, known *index.Logs, problem func(error), owns func(backend.Log) bool,
 ) ([]job, error) {
 	var todo []job
 	var gone []string
+	next := 0 // in known
 	for log, err := range b.List(ctx, "") {
 		if err != nil {
 			if ctx.Err() != nil {
@@ -189,20 +190,22 @@ func (f *Finder) compare(
 		if !owns(log) {
 			continue
 		}
-		for len(known) > 0 && known[0].Name < log.Name {
-			gone, known = append(gone, known[0].Name), known[1:]
+		for next < known.Len() && known.Compare(next, log.Name) < 0 {
+			gone = append(gone, nameOf(known, next))
+			next++
 		}
 		j := job{b: b, log: log}
-		if len(known) > 0 && known[0].Name == log.Name {
-			j.known, known = &known[0], known[1:]
-			if j.known.Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
+		if next < known.Len() && known.Compare(next, log.Name) == 0 {
+			same := known.Brief(next)
+			if next++; same.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 				continue
 			}
+			j.known = known.At(next - 1)
 		}
 		todo = append(todo, j)
 	}
-	for i := range known {
-		gone = append(gone, known[i].Name)
+	for ; next < known.Len(); next++ {
+		gone = append(gone, nameOf(known, next))
 	}
 	if len(gone) > 0 {
 		f.ix.Put(index.Update{Source: key, Remove: gone})
@@ -214,10 +217,15 @@ func (f *Finder) compare(
 	return todo, nil
 }
 
+func nameOf(logs *index.Logs, i int) string {
+	b := logs.Brief(i)
+	return b.Name()
+}
+
 // What was read is committed in between, so that an interrupted first run continues where it was.
 const (
 	commitEvery = 2 * time.Second
-	commitBytes = 8 << 20 // of signatures
+	commitBytes = 8 << 20 // see index.Index.Pending
 )
 
 // readAll reads logs, several at a time, and puts what they say into the index. A log that cannot be read becomes a row
@@ -233,7 +241,14 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 	}
 	var next atomic.Int64
 	last := f.clock()
-	done := func(j *job, l index.Log, err error) {
+	commit := func() {
+		if now := f.clock(); now.Sub(last) >= commitEvery || f.ix.Pending() >= commitBytes {
+			last = now
+			_ = f.ix.Commit(ctx) // if it is cancelled, so is the caller
+		}
+	}
+	// done takes a log that was read; one that is to share a signature is put later.
+	done := func(j *job, l index.Log, put bool, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		s := &list[j.source]
@@ -247,27 +262,43 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 			s.here--
 			s.unread = append(s.unread, place.Row{Source: s.Source, Path: s.pathOf(j.log.Name), Log: j.log, Err: err})
 			f.ix.Put(index.Update{Source: s.key, Remove: []string{j.log.Name}})
-		default:
+		case put:
 			f.ix.Put(index.Update{Source: s.key, Put: []index.Log{l}})
 		}
 		g.done(j)
-		if now := f.clock(); now.Sub(last) >= commitEvery || f.ix.Pending() >= commitBytes {
-			last = now
-			_ = f.ix.Commit(ctx) // if it is cancelled, so is the caller
+		j.log, j.known = backend.Log{}, nil // of a hundred thousand, their names are much memory
+		commit()
+	}
+	share := func(r *reader) {
+		if len(r.short) == 0 {
+			return
 		}
+		mu.Lock()
+		defer mu.Unlock()
+		f.ix.Put(index.Update{Source: list[r.shortOf].key, Put: r.short, Together: r.together.Together()})
+		r.short, r.shortBytes = nil, 0
+		commit()
 	}
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(todo)) {
 		wg.Go(func() {
 			r := reader{f: f, meter: &g, peek: f.m.NewPeeker()}
+			r.together.Whole = true
+			defer share(&r)
 			for ctx.Err() == nil {
 				i := int(next.Add(1)) - 1
 				if i >= len(todo) {
 					return
 				}
 				j := &todo[i]
+				if j.source != r.shortOf || r.shortBytes >= index.SharedBytes {
+					share(&r)
+				}
 				l, err := r.read(ctx, j, list[j.source].pathOf(j.log.Name))
-				done(j, l, err)
+				if err == nil && r.shares && ctx.Err() == nil {
+					r.short, r.shortBytes, r.shortOf = append(r.short, l), r.shortBytes+l.Stamp.Size, j.source
+				}
+				done(j, l, !r.shares, err)
 			}
 		})
 	}

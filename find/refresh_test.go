@@ -129,7 +129,7 @@ func TestCatalogueInterrupted(t *testing.T) {
 	}
 	kept := 0
 	for _, src := range index.Open(index.Options{Dir: cache}).Catalogue().Sources {
-		kept += len(src.Logs)
+		kept += src.Logs.Len()
 	}
 	if kept != 7 {
 		t.Errorf("%d sessions are kept, not 7", kept)

@@ -21,7 +21,7 @@ func TestRunsStayKnown(t *testing.T) {
 	known := func() (n int) {
 		for _, src := range index.Open(index.Options{Dir: cache}).Catalogue().Sources {
 			if strings.HasPrefix(src.Key, "runs\x00") {
-				n += len(src.Logs)
+				n += src.Logs.Len()
 			}
 		}
 		return n
@@ -75,7 +75,7 @@ func TestRunsGoneMeanwhile(t *testing.T) {
 	}
 	search(1)
 	known := index.Open(index.Options{Dir: cache}).Catalogue()
-	if len(known.Sources) != 1 || len(known.Sources[0].Logs) != 1 {
+	if len(known.Sources) != 1 || known.Sources[0].Logs.Len() != 1 {
 		t.Errorf("the session is not known any more: %d sources", len(known.Sources))
 	}
 }

@@ -18,9 +18,9 @@ import (
 func TestMovedSignatures(t *testing.T) {
 	t.Parallel()
 	m := newDesk(t)
+	long := strings.Replace(needle, "needle", strings.Repeat("x ", index.ShortLog), 1) // so that each has a signature of its own
 	for _, name := range []string{"a", "b", "c"} {
-		m.write("a/"+name+".jsonl", fmt.Sprintf(header, name, "")+
-			needle)
+		m.write("a/"+name+".jsonl", fmt.Sprintf(header, name, "")+needle+strings.Replace(long, "00000001", "00000002", 1))
 	}
 	x := index.Open(index.Options{Dir: t.TempDir(), Garbage: 1, Notice: func(text string) { t.Error(text) }})
 	defer x.Close()
@@ -82,7 +82,7 @@ func TestDamagedSignatures(t *testing.T) {
 		t.Errorf("of the damage was said %q", said)
 	}
 	// Another process that searches now still knows all sessions.
-	if known := index.Open(index.Options{Dir: dir}).Catalogue(); len(known.Sources) != 1 || len(known.Sources[0].Logs) != 3 {
+	if known := index.Open(index.Options{Dir: dir}).Catalogue(); len(known.Sources) != 1 || known.Sources[0].Logs.Len() != 3 {
 		t.Errorf("not all sessions are known meanwhile: %+v", known.Sources)
 	}
 	if search(); len(said) != 0 {

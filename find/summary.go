@@ -74,11 +74,16 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 		}
 		t.forked, _ = created.Time()
 	}
-	r.signer.Reset()
+	sign := r.sign()
+	if r.shares {
+		sign.Leave() // what was read of a log that failed is in the signature and does no harm
+	} else {
+		sign.Reset()
+	}
 	r.ids = r.ids[:0]
 	t.take = func(_ query.Field, text string) {
 		// The signer only reads the bytes, so the text need not be copied.
-		r.signer.Add(unsafe.Slice(unsafe.StringData(text), len(text)), t.from, t.to)
+		sign.Add(unsafe.Slice(unsafe.StringData(text), len(text)), t.from, t.to)
 	}
 	return t
 }
@@ -115,7 +120,7 @@ func (t *tally) record(dec dialect.Decoder, r dialect.Record) {
 		texts.Header(h, t.take)
 	}
 	t.entries(before, r)
-	from, ok := t.r.signer.Open()
+	from, ok := t.r.sign().Open()
 	if ok && t.begun < 0 {
 		t.begun = from
 	}

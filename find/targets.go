@@ -15,8 +15,9 @@ import (
 // target is a log to search, of a session or of a run.
 type target struct {
 	run *Run
-	// source and kept are where a session's log is known from; row is made when it is needed.
+	// source is that of a session's log, at its place in the catalogue, or -1. row and kept are made when they are needed.
 	source *source
+	at     int
 	kept   *index.Log
 	row    *place.Row
 	// last is when the log was last used: nothing in it is newer.
@@ -82,7 +83,7 @@ func (s *search) list(ctx context.Context) error {
 	}
 	n := 0
 	for i := range list {
-		n += len(list[i].logs)
+		n += list[i].logs.Len()
 	}
 	s.ids, s.all = make([]string, 0, n), make([]target, 0, n)
 	for i := range list {
@@ -97,15 +98,15 @@ func (s *search) list(ctx context.Context) error {
 			s.ids = append(s.ids, string(src.unread[k].ID))
 			s.problem(logtree.Named(src.unread[k].Path, src.unread[k].Err))
 		}
-		for k := range src.logs {
-			l := &src.logs[k]
-			s.ids = append(s.ids, string(l.Summary.ID))
-			if !l.Summary.Session && l.Stamp.Size > 0 {
+		for k := range src.logs.Len() {
+			l := src.logs.Brief(k)
+			s.ids = append(s.ids, string(l.ID))
+			if !l.Session && l.Size > 0 {
 				continue // not a session; see Finder.row
 			}
-			t := target{source: src, kept: l}
+			t := target{source: src, at: k}
 			var ok bool
-			if t.last, ok = l.Summary.Active.Time(); !ok {
+			if t.last, ok = l.Active(); !ok {
 				t.last = s.row(&t).When()
 			}
 			s.all = append(s.all, t)
@@ -136,8 +137,10 @@ func (s *search) listRows(ctx context.Context, src *source) (err error) {
 		if r.Err != nil || !s.opt.mayPass(r) {
 			continue
 		}
-		t := target{source: src, row: r, last: r.When()}
-		t.kept, _ = src.known.Log(src.key, r.Log.Name)
+		t := target{source: src, at: -1, row: r, last: r.When()}
+		if at, ok := src.logs.Find(r.Log.Name); ok {
+			t.at = at
+		}
 		// A file that was copied or touched was not used by that: the log's own time counts.
 		if at, ok := r.Active.Time(); ok {
 			t.last = at
@@ -149,6 +152,9 @@ func (s *search) listRows(ctx context.Context, src *source) (err error) {
 
 // row gives the row of a session's log, made when it is first needed.
 func (s *search) row(t *target) *place.Row {
+	if t.kept == nil && t.source != nil && t.at >= 0 {
+		t.kept = t.source.logs.At(t.at)
+	}
 	if t.row == nil {
 		r := s.f.row(t.source, t.kept)
 		t.row = &r
@@ -170,8 +176,8 @@ func newest(all []target) []*target {
 		moments[i] = moment{t.Unix(), int32(t.Nanosecond()), int32(i)}
 	}
 	written := func(at int32) int64 {
-		if l := all[at].kept; l != nil {
-			return l.Stamp.Nanos
+		if t := &all[at]; t.source != nil && t.at >= 0 {
+			return t.source.logs.Brief(t.at).Nanos
 		}
 		return 0
 	}

@@ -9,36 +9,48 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
+// Place is a log in a catalogue.
+type Place struct {
+	Logs *Logs
+	At   int
+}
+
+// PlaceOf looks a log up.
+func (c *Catalogue) PlaceOf(key, name string) (p Place, ok bool) {
+	p.Logs = c.Logs(key)
+	p.At, ok = p.Logs.Find(name)
+	return p, ok
+}
+
 // EachChunk calls take with the chunks of some logs, in the order of the file; those of one log come in order. i is the
-// index of the log in logs. It returns the indexes of logs whose signatures are lost; anything may occur in them. Damage of
+// index of the log in list. It returns the indexes of logs whose signatures are lost; anything may occur in them. Damage of
 // the file causes one notice; the caller puts such logs as Lost if they are Current, so that they are read again. A chunk is
 // valid until take returns, and only what take looks at is checked. take must not call the index, which is locked.
-func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int) {
+func (x *Index) EachChunk(list []Place, take func(i int, c *Kept)) (unknown []int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	type place struct {
 		piece
 		log int
 	}
-	var places []place
-	for i, l := range logs {
-		for _, p := range l.pieces {
-			places = append(places, place{p, i})
-		}
+	places := make([]place, 0, len(list))
+	for i, l := range list {
+		l.Logs.eachPiece(l.At, func(p piece) { places = append(places, place{p, i}) })
 	}
 	// The pieces of one log are in order already; see holdAll.
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
 	bad := map[int]bool{}
 	var damage error
-	w := window{s: &x.sigs}
+	w := window{s: &x.sigs, sharedAt: -1}
 	defer w.close()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	for _, p := range places {
-		err := w.each(logs[p.log].Name, p.piece, func(c *Kept) { take(p.log, c) })
+	for i := range places {
+		p := &places[i]
+		err := w.each(&list[p.log], p.piece, func(c *Kept) { take(p.log, c) })
 		if err != nil && !bad[p.log] {
 			bad[p.log] = true
 			unknown = append(unknown, p.log)
-			if x.names(logs[p.log].Name, p.piece) {
+			if dir, base := list[p.log].names(); x.names(dir+base, p.piece) {
 				damage = err
 			}
 		}
@@ -48,6 +60,20 @@ func (x *Index) EachChunk(logs []*Log, take func(i int, c *Kept)) (unknown []int
 		x.opt.Notice(fmt.Sprintf("the index in %s is rebuilt where it is damaged: %v", x.opt.Dir, damage))
 	}
 	return unknown
+}
+
+// names gives the name of the log in two parts.
+func (p *Place) names() (dir, base string) {
+	r := p.Logs.reader(p.At)
+	r.flags()
+	r.skipPieces()
+	return r.name()
+}
+
+// sum is the checksum of the log's name.
+func (p *Place) sum() nameSum {
+	dir, base := p.names()
+	return nameSum(sumOf(dir).with(bytesOf(base)))
 }
 
 // names says whether the committed catalogue has a piece of a log at that position. An older catalogue may name positions in
@@ -76,6 +102,10 @@ type window struct {
 	unmap func() error
 	big   []byte
 	room  []byte // for a directory
+
+	shared     sharedPiece // the last one
+	sharedAt   int64       // where it is; -1 for none
+	sharedRoom []byte
 }
 
 // The window is small to keep memory low: mapped pages count as much as read ones.
@@ -98,7 +128,7 @@ func (w *window) close() {
 
 // each calls take with the chunks of a piece. If another program truncates the mapped file, access is a fault; it counts as
 // damage.
-func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
+func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 	data, err := w.read(p)
 	if err != nil {
 		return err
@@ -111,7 +141,19 @@ func (w *window) each(name string, p piece, take func(*Kept)) (err error) {
 			err = errSignatures
 		}
 	}()
-	return eachInPiece(name, data, &w.room, p.chunks, take)
+	if !p.shared {
+		return eachInPiece(l.sum(), data, &w.room, p.chunks, take)
+	}
+	again := w.sharedAt == p.at
+	if !again {
+		w.sharedAt = -1
+		if w.shared, err = sharedIn(data, &w.sharedRoom, w.shared.members); err != nil {
+			return err
+		}
+		w.sharedAt = p.at
+	}
+	w.shared.sig = data[len(data)-len(w.shared.sig):] // the window may have moved
+	return w.shared.take(l.sum(), p.member, again, take)
 }
 
 // read returns the bytes of a piece.

@@ -60,11 +60,11 @@ func TestClose(t *testing.T) {
 	for round := range 2 {
 		c := x.Catalogue()
 		chunks := 0
-		for i := range c.Logs("s") {
-			chunks += c.Logs("s")[i].ChunkCount()
+		for _, l := range c.Logs("s").All() {
+			chunks += l.ChunkCount()
 		}
-		lost := x.EachChunk([]*index.Log{&c.Logs("s")[0], &c.Logs("s")[1]}, func(int, *index.Kept) { chunks-- })
-		if chunks != 0 || len(lost) != 0 || len(c.Logs("s")) != 2 {
+		lost := x.EachChunk(places(c.Logs("s")), func(int, *index.Kept) { chunks-- })
+		if chunks != 0 || len(lost) != 0 || c.Logs("s").Len() != 2 {
 			t.Errorf("round %d: %d chunks missing, lost %v", round, chunks, lost)
 		}
 		if fsys.maps == 0 {

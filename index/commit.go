@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,16 +81,18 @@ func (x *Index) commit() error {
 	if x.seen == (durable.Info{}) || !x.unchanged() {
 		x.reread()
 	}
-	next := x.kept.with(x.staged)
-	if err := x.write(next); err != nil {
+	next, err := x.write(x.kept.with(x.staged))
+	if err != nil {
 		return err
 	}
 	// As late as possible: it stays if the signatures cannot be written.
 	if err := x.makeRoom(); err != nil {
 		return err
 	}
-	data := encodeCatalogue(next)
-	info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, bytes.NewReader(data))
+	if next.stale {
+		next = next.packed() // its texts go with a log
+	}
+	info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, encodeCatalogue(next))
 	if err != nil {
 		return err
 	}
@@ -102,7 +103,7 @@ func (x *Index) commit() error {
 	}
 	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
 	// that these signatures are lost, and looks at the logs.
-	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
+	x.kept, x.now, x.seen, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, info, nil, 0, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}
@@ -168,84 +169,119 @@ func (x *Index) holdAll(l *Log) error {
 
 // write appends the held pieces to the file. If less than half of the file counts, it copies all pieces to a file of the next
 // generation instead; the old one stays until the catalogue names the new one, since other processes may be reading it. It
-// changes next and leaves x as it is, so that staged logs keep their pieces if the commit fails.
-func (x *Index) write(next *Catalogue) error {
+// returns the catalogue with the new positions, and leaves x as it is, so that staged logs keep their pieces if the commit fails.
+func (x *Index) write(next *Catalogue) (*Catalogue, error) {
 	live, add := int64(0), int64(0)
+	seen := map[int64]bool{} // pieces of several logs
 	// Counted from scratch each time, so that pieces of replaced or forgotten logs need not be tracked.
 	for i := range next.Sources {
-		for k := range next.Sources[i].Logs {
-			for _, p := range next.Sources[i].Logs[k].pieces {
-				live += p.size
-				if p.held() {
+		logs := next.Sources[i].Logs
+		for k := range logs.refs {
+			logs.eachPiece(k, func(p piece) {
+				if p.shared && seen[p.at] {
+					return
+				}
+				if live += p.size; p.held() {
 					add += p.size
 				}
-			}
+				if p.shared {
+					seen[p.at] = true
+				}
+			})
 		}
 	}
 	size := next.signatures + add
 	all := size > x.opt.Garbage && live < size/2
-	switch {
-	case all:
-		next.generation++
-		next.signatures = 0
-	case add == 0:
-		return nil
+	if !all && add == 0 {
+		return next, nil
 	}
-	f, err := durable.OpenOwn(x.fs, x.path(signaturesName(next.generation)), os.O_RDWR|os.O_APPEND)
+	m := mover{x: x, all: all, at: next.signatures, moved: map[int64]int64{}}
+	generation := next.generation
+	if all {
+		generation++
+		m.at = 0
+	}
+	f, err := durable.OpenOwn(x.fs, x.path(signaturesName(generation)), os.O_RDWR|os.O_APPEND)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	begin := next.signatures
+	begin := m.at
 	// What follows was left by a commit that did not finish.
 	if err = f.Truncate(begin); err == nil {
-		err = x.copyPieces(f, next, all)
+		next, err = m.copy(f, next)
 	}
 	if err != nil {
 		// On a full disk: make room again.
 		_ = f.Truncate(begin)
+		return nil, errors.Join(err, f.Close())
 	}
-	return errors.Join(err, f.Close())
+	next.generation, next.signatures = generation, m.at
+	return next, f.Close()
 }
 
-// copyPieces writes the pieces that are held, or all, and changes their positions in next. The pieces of a log stay in order.
-func (x *Index) copyPieces(f durable.File, next *Catalogue, all bool) (err error) {
-	var buf, out []byte
-	for i := range next.Sources {
-		if all {
-			next.Sources[i].Logs = slices.Clone(next.Sources[i].Logs) // shared with older catalogues
-		}
-		logs := next.Sources[i].Logs
-		for k := range logs {
-			l := &logs[k]
-			// Only logs that were put since the last commit have held pieces, and with copied their lists.
-			if !all && !slices.ContainsFunc(l.pieces, piece.held) {
+// mover copies pieces to the end of a file.
+type mover struct {
+	x   *Index
+	all bool  // not only those that are held
+	at  int64 // the end of the file
+	// moved has the new positions of pieces of several logs.
+	moved    map[int64]int64
+	buf, out []byte
+}
+
+// copy copies the pieces of all logs, and returns a catalogue with their new positions.
+func (m *mover) copy(f durable.File, c *Catalogue) (*Catalogue, error) {
+	var updates []Update
+	for i := range c.Sources {
+		u := Update{Source: c.Sources[i].Key}
+		logs := c.Sources[i].Logs
+		for k := range logs.refs {
+			move := false
+			logs.eachPiece(k, func(p piece) { move = move || m.all || p.held() })
+			if !move {
 				continue
 			}
-			l.pieces = slices.Clone(l.pieces)
-			for n := range l.pieces {
-				p := &l.pieces[n]
-				if !all && !p.held() {
-					continue
+			l := logs.At(k)
+			m.move(l)
+			u.Put = append(u.Put, *l)
+			if len(m.out) >= windowSize {
+				if _, err := f.Write(m.out); err != nil {
+					return nil, err
 				}
-				data, err := x.sigs.read(*p, &buf)
-				if err != nil {
-					l.lose() // what was already copied is garbage until all pieces are copied again
-					break
-				}
-				out = append(out, data...)
-				p.at = next.signatures
-				next.signatures += p.size
-			}
-			if len(out) >= windowSize {
-				if _, err := f.Write(out); err != nil {
-					return err
-				}
-				out = out[:0]
+				m.out = m.out[:0]
 			}
 		}
+		updates = append(updates, u)
 	}
-	_, err = f.Write(out)
-	return err
+	if _, err := f.Write(m.out); err != nil {
+		return nil, err
+	}
+	return c.with(updates), nil
+}
+
+// move copies the pieces of a log, in order.
+func (m *mover) move(l *Log) {
+	for n := range l.pieces {
+		p := &l.pieces[n]
+		if !m.all && !p.held() {
+			continue
+		}
+		if at, ok := m.moved[p.at]; ok && p.shared {
+			p.at = at
+			continue
+		}
+		data, err := m.x.sigs.read(*p, &m.buf)
+		if err != nil {
+			l.lose() // what was already copied is garbage until all pieces are copied again
+			return
+		}
+		if p.shared {
+			m.moved[p.at] = m.at
+		}
+		m.out = append(m.out, data...)
+		p.at = m.at
+		m.at += p.size
+	}
 }
 
 // sweep removes what crashes left: temporary files, and signatures that no catalogue names. The lock is held, so no process

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 )
 
-// signed makes an index of logs with one or more chunks each, which contain words(i).
+// signed makes an index of logs with one or more chunks each, which contain words(i), and of three more that share a signature.
 func signed(t *testing.T, dir string, logs int) {
 	t.Helper()
 	x := index.Open(index.Options{Dir: dir})
@@ -32,6 +32,7 @@ func signed(t *testing.T, dir string, logs int) {
 		}
 		x.Put(index.Update{Source: "s", Put: []index.Log{{Name: fmt.Sprint("log", i), Chunks: s.Finish()}}})
 	}
+	together(x, "s", logs, logs+1, logs+2)
 	if err := x.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +63,10 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	t.Helper()
 	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
 	defer x.Close()
-	var logs []*index.Log
 	known := x.Catalogue().Logs("s")
-	for i := range known {
-		logs = append(logs, &known[i])
-	}
+	logs := known.All()
 	found := make([]map[string]bool, len(logs))
-	unknown := x.EachChunk(logs, func(i int, c *index.Kept) {
+	unknown := x.EachChunk(places(known), func(i int, c *index.Kept) {
 		if found[i] == nil {
 			found[i] = map[string]bool{}
 		}
@@ -82,7 +80,9 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 	})
 	for i, l := range logs {
 		var n int
-		fmt.Sscanf(l.Name, "log%d", &n)
+		if _, err := fmt.Sscanf(l.Name, "log%d", &n); err != nil {
+			continue // it has no text
+		}
 		for _, w := range words(n) {
 			if !found[i][w] && !slices.Contains(unknown, i) {
 				list = append(list, w)
@@ -90,6 +90,14 @@ func hidden(t *testing.T, dir string) (list []string, lost int) {
 		}
 	}
 	return list, len(unknown)
+}
+
+// places gives the places of all logs.
+func places(logs *index.Logs) (list []index.Place) {
+	for i := range logs.Len() {
+		list = append(list, index.Place{Logs: logs, At: i})
+	}
+	return list
 }
 
 // rounds is how often a random test runs: many times if TREELINE_SOAK is set.
@@ -148,12 +156,8 @@ func TestCutSignatures(t *testing.T) {
 	x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
 	defer x.Close()
 	logs := x.Catalogue().Logs("s")
-	var list []*index.Log
-	for i := range logs {
-		list = append(list, &logs[i])
-	}
 	cut := false
-	unknown := x.EachChunk(list, func(_ int, c *index.Kept) {
+	unknown := x.EachChunk(places(logs), func(_ int, c *index.Kept) {
 		if !cut {
 			cut = true
 			if err := os.Truncate(filepath.Join(dir, "signatures-0"), 0); err != nil {
@@ -183,9 +187,9 @@ func TestOverwrittenSignatures(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := index.Open(index.Options{Dir: dir, Notice: func(string) {}})
-		logs := x.Catalogue().Logs("s")
+		at, _ := x.Catalogue().PlaceOf("s", "log2")
 		n := 0
-		unknown := x.EachChunk([]*index.Log{&logs[2]}, func(_ int, c *index.Kept) {
+		unknown := x.EachChunk([]index.Place{at}, func(_ int, c *index.Kept) {
 			if n++; other < 0 {
 				places = append(places, c.From, c.To)
 			} else if n == 1 {
@@ -227,12 +231,8 @@ func TestOldCatalogue(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	look := func(logs []index.Log) (lost int) {
-		var list []*index.Log
-		for i := range logs {
-			list = append(list, &logs[i])
-		}
-		return len(x.EachChunk(list, func(_ int, c *index.Kept) { c.Sound() }))
+	look := func(logs *index.Logs) (lost int) {
+		return len(x.EachChunk(places(logs), func(_ int, c *index.Kept) { c.Sound() }))
 	}
 	put(1)
 	old := x.Catalogue().Logs("s")
@@ -245,8 +245,8 @@ func TestOldCatalogue(t *testing.T) {
 	if lost := look(x.Catalogue().Logs("s")); lost > 0 {
 		t.Errorf("%d of the logs that are there now are lost", lost)
 	}
-	for i, l := range x.Catalogue().Logs("s") {
-		if !x.Current(&l) || x.Current(&old[i]) {
+	for i, l := range x.Catalogue().Logs("s").All() {
+		if !x.Current(l) || x.Current(old.At(i)) {
 			t.Errorf("%s: what is current is not told from what was", l.Name)
 		}
 	}

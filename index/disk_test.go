@@ -39,12 +39,17 @@ func openOn(fsys durable.FS) *index.Index {
 // whole checks that each known log is one that was put, with its own signatures or with lost ones.
 func whole(x *index.Index) error {
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			l := &s.Logs[i]
+		if s.Key == "together" {
+			if err := wholeTogether(x, s.Logs); err != nil {
+				return err
+			}
+			continue
+		}
+		for i, l := range s.Logs.All() {
 			n := l.Summary.Messages
 			want := indextest.Log(l.Name, n)
 			var got []index.Chunk
-			unknown := x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+			unknown := x.EachChunk([]index.Place{{Logs: s.Logs, At: i}}, func(_ int, c *index.Kept) {
 				c.Sound()
 				chunk := c.Chunk
 				chunk.Sig = bytes.Clone(c.Sig)
@@ -60,6 +65,26 @@ func whole(x *index.Index) error {
 			if unknown == nil && !reflect.DeepEqual(want.Chunks, got) {
 				return fmt.Errorf("%s has signatures that are not its own: %s", l.Name, cmp.Diff(want.Chunks, got))
 			}
+		}
+	}
+	return nil
+}
+
+// wholeTogether is whole for logs that share signatures.
+func wholeTogether(x *index.Index, logs *index.Logs) (err error) {
+	for i, l := range logs.All() {
+		n := 0
+		fmt.Sscanf(l.Name, "log%d", &n)
+		lost := x.EachChunk([]index.Place{{Logs: logs, At: i}}, func(_ int, c *index.Kept) {
+			if c.Sound() && c.From != int64(10*n) {
+				err = fmt.Errorf("%s has the chunk of another log, at %d", l.Name, c.From)
+			}
+		})
+		if err == nil && lost != nil && strings.HasPrefix(l.Name, "none") {
+			err = fmt.Errorf("%s has a signature, and no text", l.Name)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -95,6 +120,8 @@ func script(x *index.Index) error {
 		}
 		u.Remove = []string{fmt.Sprint("log", round)}
 		x.Put(u)
+		x.Put(index.Update{Source: "together", Forget: true})
+		together(x, "together", round, round+1)
 		if err := x.Commit(context.Background()); err != nil {
 			return err
 		}
@@ -151,12 +178,15 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// messages summarises a catalogue.
+// messages summarises a catalogue, without logs that share signatures.
 func messages(x *index.Index) map[string]int {
 	m := map[string]int{}
 	for _, s := range x.Catalogue().Sources {
-		for i := range s.Logs {
-			m[s.Key+"/"+s.Logs[i].Name] = s.Logs[i].Summary.Messages
+		for _, l := range s.Logs.All() {
+			if s.Key == "together" {
+				continue
+			}
+			m[s.Key+"/"+l.Name] = l.Summary.Messages
 		}
 	}
 	return m
@@ -358,7 +388,8 @@ func TestContinueMoved(t *testing.T) {
 		if !l.Stamp.Racy || l.Resume().From != 0 {
 			t.Error("it would not be read again")
 		}
-		if unknown := x.EachChunk([]*index.Log{l}, func(int, *index.Kept) {}); len(unknown) != 1 {
+		at, _ := x.Catalogue().PlaceOf("s", "b")
+		if unknown := x.EachChunk([]index.Place{at}, func(int, *index.Kept) {}); len(unknown) != 1 {
 			t.Error("its signatures are not lost")
 		}
 		if err := x.Commit(t.Context()); err != nil {

@@ -101,9 +101,11 @@ type Index struct {
 	now    *Catalogue   // kept with all updates of staged but the last fresh ones
 	staged []Update
 	fresh  int // updates at the end of staged that are not in now
-	sigs   signatures
-	odd    error // what stands in the catalogue's place is not a file; Commit moves it
-	lost   bool  // the index cannot be kept: reported, and not tried again
+	// waiting counts the logs in staged.
+	waiting int
+	sigs    signatures
+	odd     error // what stands in the catalogue's place is not a file; Commit moves it
+	lost    bool  // the index cannot be kept: reported, and not tried again
 	// damaged: damage in the signatures was reported.
 	damaged bool
 }
@@ -120,6 +122,9 @@ type Update struct {
 	Source string
 	// Put are logs that are new or changed.
 	Put []Log
+	// Together, if set, is the signature of all logs in Put. They have no chunks of their own with signatures: one that has text
+	// has one chunk, which says where. A short log alone would need a signature nearly as large as that of ten.
+	Together *Chunk
 	// Remove names logs that are gone.
 	Remove []string
 	// Forget removes the whole source before anything is put.
@@ -150,17 +155,19 @@ func (x *Index) Put(updates ...Update) {
 	defer x.mu.Unlock()
 	x.load()
 	for i := range updates {
-		x.sigs.hold(updates[i].Put)
+		x.sigs.hold(updates[i].Put, updates[i].Together)
+		x.waiting += len(updates[i].Put)
 	}
 	x.staged = append(x.staged, updates...)
 	x.fresh += len(updates)
 }
 
-// Pending returns how many bytes of signatures wait for a Commit.
+// Pending returns about how many bytes wait for a Commit.
 func (x *Index) Pending() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.sigs.held)
+	const usual = 1000 // of what is known of a log
+	return len(x.sigs.held) + usual*x.waiting
 }
 
 // load reads the files, once.
@@ -269,6 +276,6 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sigs.close()
-	x.loaded, x.now, x.kept, x.staged, x.fresh, x.sigs.held = false, nil, nil, nil, 0, nil
+	x.loaded, x.now, x.kept, x.staged, x.fresh, x.waiting, x.sigs.held = false, nil, nil, nil, 0, 0, nil
 	return nil
 }

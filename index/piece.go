@@ -24,12 +24,6 @@ const (
 // castagnoli is the polynomial with hardware support.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// directorySum is the checksum of a directory. It includes the name of the log, so that a piece is never used for another
-// log.
-func directorySum(name string, directory []byte) uint32 {
-	return crc32.Update(crc32.Checksum([]byte(name), castagnoli), castagnoli, directory)
-}
-
 func blockSum(block []byte) uint16 {
 	sum := crc32.Checksum(block, castagnoli)
 	return uint16(sum ^ sum>>16)
@@ -47,13 +41,7 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 	for _, own := range ids {
 		need += 4 * len(own)
 	}
-	if cap(dst)-start < need { // otherwise a large session grows it step by step
-		room := 2 * cap(dst)
-		if room > keepRoom/16 {
-			room = keepRoom // many logs are put: unused room costs nothing, copying does
-		}
-		dst = append(make([]byte, 0, max(start+need, room)), dst...)
-	}
+	dst = roomFor(dst, need)
 	dst = append(dst, make([]byte, pieceHead)...)
 	dst = binary.AppendUvarint(dst, uint64(len(chunks)))
 	for i := range chunks {
@@ -69,9 +57,7 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 		dst = binary.AppendUvarint(dst, uint64(n))
 	}
 	for i := range chunks {
-		for sig := chunks[i].Sig; len(sig) > 0; sig = sig[min(blockSize, len(sig)):] {
-			dst = binary.LittleEndian.AppendUint16(dst, blockSum(sig[:min(blockSize, len(sig))]))
-		}
+		dst = appendSums(dst, chunks[i].Sig)
 	}
 	sum := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
@@ -87,13 +73,35 @@ func appendPiece(dst []byte, name string, chunks []Chunk, ids [][]uint32) []byte
 	}
 	binary.LittleEndian.PutUint32(dst[sum:], crc32.Checksum(dst[hashes:], castagnoli))
 	binary.LittleEndian.PutUint32(dst[start:], uint32(end-start-pieceHead))
-	binary.LittleEndian.PutUint32(dst[start+4:], directorySum(name, dst[start+pieceHead:end]))
+	binary.LittleEndian.PutUint32(dst[start+4:], sumOf(name).with(dst[start+pieceHead:end]))
+	return dst
+}
+
+// roomFor grows a buffer of pieces for so many more bytes.
+func roomFor(dst []byte, need int) []byte {
+	if cap(dst)-len(dst) >= need { // otherwise a large session grows it step by step
+		return dst
+	}
+	room := 2 * cap(dst)
+	if room > keepRoom/16 {
+		room = keepRoom // many logs are put: unused room costs nothing, copying does
+	}
+	return append(make([]byte, 0, max(len(dst)+need, room)), dst...)
+}
+
+// appendSums adds the checksums of the blocks of a signature.
+func appendSums(dst, sig []byte) []byte {
+	for ; len(sig) > 0; sig = sig[min(blockSize, len(sig)):] {
+		dst = binary.LittleEndian.AppendUint16(dst, blockSum(sig[:min(blockSize, len(sig))]))
+	}
 	return dst
 }
 
 // Kept is a chunk in the index. It implements query.Signature.
 type Kept struct {
 	Chunk
+	// Again: the signature is that of the chunk before, which is of another log. Only From and To differ.
+	Again   bool
 	sums    []byte // of the blocks of Sig; nil if there is nothing to check
 	damaged bool   // a block with a wrong checksum was looked at
 }
@@ -143,26 +151,35 @@ func (d *directory) next() (e entry) {
 	return e
 }
 
-// directoryOf checks the directory of a piece. If room is not nil, the directory is copied there first: another program may
-// change a mapped file between check and use.
-func directoryOf(name string, data []byte, room *[]byte) (d directory, err error) {
+// checkedDirectory checks the directory of a piece, and gives it and what follows. If room is not nil, the directory is copied
+// there first: another program may change a mapped file between check and use.
+func checkedDirectory(name nameSum, data []byte, room *[]byte) (list, rest []byte, err error) {
 	if len(data) < pieceHead {
-		return d, errSignatures
+		return nil, nil, errSignatures
 	}
 	length := binary.LittleEndian.Uint32(data)
 	if int64(length) > int64(len(data)-pieceHead) {
-		return d, errSignatures
+		return nil, nil, errSignatures
 	}
 	end := pieceHead + int(length)
-	list := data[pieceHead:end]
+	list = data[pieceHead:end]
 	if room != nil {
 		*room = append((*room)[:0], list...)
 		list = *room
 	}
-	if directorySum(name, list) != binary.LittleEndian.Uint32(data[4:]) {
-		return d, errSignatures
+	if name.with(list) != binary.LittleEndian.Uint32(data[4:]) {
+		return nil, nil, errSignatures
 	}
-	d.list, d.data = reader{data: list}, data[end:]
+	return list, data[end:], nil
+}
+
+// directoryOf checks and decodes the directory of a piece; see checkedDirectory.
+func directoryOf(name nameSum, data []byte, room *[]byte) (d directory, err error) {
+	list, rest, err := checkedDirectory(name, data, room)
+	if err != nil {
+		return d, err
+	}
+	d.list, d.data = reader{data: list}, rest
 	d.n = d.list.count(5)
 	// A first pass for the lengths: the checksums follow the last chunk.
 	begin, need, sums := d.list, 0, 4
@@ -183,7 +200,7 @@ func directoryOf(name string, data []byte, room *[]byte) (d directory, err error
 
 // eachInPiece calls take with the chunks of a piece that count. The slices refer to data and to room; see directoryOf. After
 // an error some chunks may have been taken already.
-func eachInPiece(name string, data []byte, room *[]byte, count int, take func(*Kept)) error {
+func eachInPiece(name nameSum, data []byte, room *[]byte, count int, take func(*Kept)) error {
 	d, err := directoryOf(name, data, room)
 	if err != nil || count < 0 || count > d.n {
 		return errSignatures
@@ -204,7 +221,7 @@ func eachInPiece(name string, data []byte, room *[]byte, count int, take func(*K
 }
 
 // idsInPiece calls take with the hashes of ids of the chunks of a piece that count; from is where the chunk begins.
-func idsInPiece(name string, data []byte, count int, take func(from int64, ids []uint32)) error {
+func idsInPiece(name nameSum, data []byte, count int, take func(from int64, ids []uint32)) error {
 	d, err := directoryOf(name, data, nil)
 	if err != nil || count < 0 || count > d.n {
 		return errSignatures

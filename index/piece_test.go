@@ -20,12 +20,12 @@ type taken struct {
 func takeAll(data []byte, count int) (got taken, ok bool) {
 	ok = true
 	var room []byte
-	err := eachInPiece("log", data, &room, count, func(c *Kept) {
+	err := eachInPiece(sumOf("log"), data, &room, count, func(c *Kept) {
 		ok = c.Sound() && ok
 		c.Chunk.Sig = bytes.Clone(c.Sig)
 		got.Chunks = append(got.Chunks, c.Chunk)
 	})
-	lost := idsInPiece("log", data, count, func(_ int64, ids []uint32) { got.IDs = append(got.IDs, ids) })
+	lost := idsInPiece(sumOf("log"), data, count, func(_ int64, ids []uint32) { got.IDs = append(got.IDs, ids) })
 	return got, ok && err == nil && lost == nil
 }
 
@@ -51,8 +51,8 @@ func FuzzPiece(f *testing.F) {
 		// The rest is about what a checksum does not hold back.
 		end := pieceHead + int(min(int64(binary.LittleEndian.Uint32(data)), int64(len(data)-pieceHead)))
 		data = bytes.Clone(data)
-		binary.LittleEndian.PutUint32(data[4:], directorySum("log", data[pieceHead:end]))
-		d, err := directoryOf("log", data, nil)
+		binary.LittleEndian.PutUint32(data[4:], sumOf("log").with(data[pieceHead:end]))
+		d, err := directoryOf(sumOf("log"), data, nil)
 		if err != nil {
 			return
 		}
@@ -85,7 +85,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for _, count := range []int{-1, 2, math.MinInt, math.MaxInt} {
-		if eachInPiece("log", s.held, nil, count, func(*Kept) {}) == nil || idsInPiece("log", s.held, count, func(int64, []uint32) {}) == nil {
+		if eachInPiece(sumOf("log"), s.held, nil, count, func(*Kept) {}) == nil || idsInPiece(sumOf("log"), s.held, count, func(int64, []uint32) {}) == nil {
 			t.Errorf("there are %d chunks", count)
 		}
 	}
@@ -101,7 +101,7 @@ func TestManyPieces(t *testing.T) {
 		for n := range 3 * piecesMost {
 			next := []Log{{Name: "log", Chunks: []Chunk{{From: int64(n), To: int64(n + 1), Sig: bytes.Repeat([]byte("sig"), 100)}}}}
 			next[0].Continue(&known, known.ChunkCount())
-			s.hold(next)
+			s.hold(next, nil)
 			known = next[0]
 			if damaged && n == 0 {
 				s.held[len(s.held)-1] ^= 1

@@ -276,9 +276,7 @@ func (f *Found) PositionOf(o Order) *Position {
 // EncodeLog gives the bytes from which DecodeLog makes a log again, without its chunks.
 func EncodeLog(l *Log) []byte {
 	var w writer
-	kept := *l
-	kept.pieces = nil
-	w.log(&kept)
+	w.log(l)
 	f := l.Facts
 	if f == nil {
 		f = &Facts{}
@@ -294,7 +292,10 @@ func EncodeLog(l *Log) []byte {
 }
 
 // EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
-const EncodingVersion = (catalogueVersion<<8|sigVersion)<<8 | factsVersion
+const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
+
+// logVersion is another one after every change of what writer.log writes, or of its meaning.
+const logVersion = 8
 
 // factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
 const factsVersion = 1

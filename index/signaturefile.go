@@ -16,6 +16,10 @@ type piece struct {
 	size int64
 	// A log that grew keeps its pieces; its last chunk, which grew, is replaced by one in a new piece.
 	chunks int // the first ones that count; the rest were replaced
+	// shared: the piece is one signature of several logs, of which this one is the member with that number; see share.go. Such
+	// a log has no other piece.
+	shared bool
+	member int
 }
 
 // inMemory is the first position of pieces that are not in the file. No file is that long.
@@ -70,7 +74,11 @@ func (s *signatures) close() {
 
 // hold encodes the chunks of logs that are put. Pieces that a log continues may have been moved by a commit since the log
 // was looked up. So each is read: at its position in another file is something else, which the checksum detects.
-func (s *signatures) hold(logs []Log) {
+func (s *signatures) hold(logs []Log, together *Chunk) {
+	if together != nil {
+		s.holdShared(logs, together)
+		return
+	}
 	for i := range logs {
 		l := &logs[i]
 		if !s.there(l) {
@@ -79,7 +87,7 @@ func (s *signatures) hold(logs []Log) {
 		if len(l.Chunks) > 0 {
 			at := len(s.held)
 			s.held = appendPiece(s.held, l.Name, l.Chunks, l.IDs)
-			l.pieces = append(l.pieces, piece{inMemory + int64(at), int64(len(s.held) - at), len(l.Chunks)})
+			l.pieces = append(l.pieces, piece{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: len(l.Chunks)})
 		}
 		if len(l.pieces) > piecesMost && !s.join(l) {
 			l.lose()
@@ -102,7 +110,12 @@ func (l *Log) lose() { l.pieces, l.Stamp.Racy, l.resume = []piece{{at: -1}}, tru
 func (s *signatures) there(l *Log) bool {
 	for _, p := range l.pieces {
 		data, err := s.read(p, &s.room)
-		if err != nil || eachInPiece(l.Name, data, nil, p.chunks, func(*Kept) {}) != nil {
+		if err == nil && p.shared {
+			_, err = sharedIn(data, nil, nil)
+		} else if err == nil {
+			err = eachInPiece(sumOf(l.Name), data, nil, p.chunks, func(*Kept) {})
+		}
+		if err != nil {
 			return false
 		}
 	}
@@ -121,13 +134,13 @@ func (s *signatures) join(l *Log) bool {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(l.Name, data, nil, p.chunks, func(c *Kept) {
+			err = eachInPiece(sumOf(l.Name), data, nil, p.chunks, func(c *Kept) {
 				c.Sound() // a copy gets new checksums, which would hide damage
 				chunks = append(chunks, c.Chunk)
 			})
 		}
 		if err == nil {
-			err = idsInPiece(l.Name, data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
+			err = idsInPiece(sumOf(l.Name), data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
 		}
 		if err != nil {
 			return false
@@ -135,7 +148,7 @@ func (s *signatures) join(l *Log) bool {
 	}
 	at := len(s.held)
 	s.held = appendPiece(s.held, l.Name, chunks, ids)
-	l.pieces = []piece{{inMemory + int64(at), int64(len(s.held) - at), len(chunks)}}
+	l.pieces = []piece{{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: len(chunks)}}
 	return true
 }
 
@@ -181,9 +194,12 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, p := range keep(l.pieces, n) {
+		if p.shared {
+			continue // a short log is read as a whole
+		}
 		data, err := x.sigs.read(p, &x.sigs.room)
 		if err == nil {
-			err = idsInPiece(l.Name, data, p.chunks, func(from int64, ids []uint32) {
+			err = idsInPiece(sumOf(l.Name), data, p.chunks, func(from int64, ids []uint32) {
 				for _, id := range ids {
 					take(from, id)
 				}

@@ -64,6 +64,8 @@ func (c *Chunk) Odd() bool { return c.Flags&0xf0 != sigVersion || c.Flags&flagOd
 type Signer struct {
 	// List fills in Chunk.Words and Chunk.Grams.
 	List bool
+	// Whole does not divide logs into chunks: they share a signature; see Leave.
+	Whole bool
 
 	chunks []Chunk
 	slab   []byte // current block of signatures; full ones stay with their chunks
@@ -111,7 +113,7 @@ func (s *Signer) clear() {
 // together. Nothing of text is kept.
 func (s *Signer) Add(text []byte, from, to int64) {
 	// All texts of a record belong to one chunk, because the terms of a query may be spread over them.
-	if s.open && from >= s.to && from-s.from >= chunkBytes {
+	if s.open && !s.Whole && from >= s.to && from-s.from >= chunkBytes {
 		s.cut()
 	}
 	if !s.open {
@@ -121,6 +123,21 @@ func (s *Signer) Add(text []byte, from, to int64) {
 	if s.flags&flagAll == 0 {
 		s.sign(text)
 	}
+}
+
+// Leave ends a log without ending its signature, which the next log shares; see Update.Together. It returns where the texts of
+// the log are; ok is false if it has none.
+func (s *Signer) Leave() (from, to int64, ok bool) {
+	ok, s.open = s.open, false
+	return s.from, s.to, ok
+}
+
+// Together returns the signature of the logs since the last one, and begins another. It is valid until the next
+// call.
+func (s *Signer) Together() *Chunk {
+	s.chunks, s.slab = s.chunks[:0], s.slab[:0]
+	s.cut()
+	return &s.chunks[0]
 }
 
 // Open returns where the unfinished chunk begins; ok is false if there is none.

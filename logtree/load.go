@@ -177,7 +177,7 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	if d == nil || isRuns {
 		first, err := leading(numbered(backend.Records(ctx, b, at, open, 0), name, backend.Lines(b, name)))
 		if err != nil {
-			src.Close()
+			_ = src.Close()
 			return nil, Named(path, err)
 		}
 		if d == nil {
@@ -188,7 +188,7 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	}
 	l := &Log{Path: path, At: at, Dialect: d, Source: src}
 	if l.Loaded, err = r.Load(ctx, b, at, d, path, src, session.Header{}); err != nil {
-		src.Close()
+		_ = src.Close()
 		// Such an error is a Problem, which names the file itself.
 		if !known || errors.Is(err, ErrNotSession) {
 			return nil, err

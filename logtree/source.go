@@ -57,7 +57,7 @@ func (s *Source) open(ctx context.Context) error {
 		return err
 	}
 	if s.r != nil {
-		s.r.Close()
+		_ = s.r.Close()
 	}
 	s.r, s.size = r, s.at.Size
 	return nil
@@ -77,7 +77,7 @@ func (s *Source) Cut(at backend.Log) {
 	s.at = at
 	s.ahead.drop()
 	if s.r != nil {
-		s.r.Close()
+		_ = s.r.Close()
 		s.r = nil
 	}
 }
@@ -99,7 +99,7 @@ func (s *Source) Retire() {
 	defer s.mu.Unlock()
 	s.retired = true
 	if s.r != nil {
-		runtime.AddCleanup(s, func(r backend.Reader) { r.Close() }, s.r)
+		runtime.AddCleanup(s, func(r backend.Reader) { _ = r.Close() }, s.r)
 	}
 	for _, o := range s.others {
 		o.Retire()

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"io"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -73,9 +72,3 @@ func (c *draining) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Connection.Close()
 }
-
-// keptOpen is a writer that stays open when the connection is closed.
-type keptOpen struct{ io.Writer }
-
-// Close implements io.Closer.
-func (keptOpen) Close() error { return nil }

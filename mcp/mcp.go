@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"sync"
@@ -89,9 +90,10 @@ func (s *Server) Connect(ctx context.Context, t sdk.Transport) error {
 }
 
 // Serve serves one client, one JSON object per line, until the input ends or ctx is cancelled. Requests that were read before the end of the
-// input are answered.
+// input are answered. A line that is not a message is answered with an error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	t := drained{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: keptOpen{out}}}
+	w := &locked{w: out}
+	t := drained{&sdk.IOTransport{Reader: io.NopCloser(&lines{in: bufio.NewReader(in), out: w}), Writer: w}}
 	session, err := s.sdk.Connect(ctx, t, nil)
 	if err != nil {
 		return err

@@ -3,8 +3,6 @@ package place
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -46,7 +44,7 @@ func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]
 }
 
 // lookAt fills in what is in a source. known are logs in the catalogue, sorted by name.
-func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Log) error {
+func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known *index.Logs) error {
 	// An empty folder exists, too.
 	if m.opt.Env.Access != nil {
 		info.Exists, _, _ = m.opt.Env.Access(info.Root.Sessions)
@@ -77,13 +75,17 @@ func (m *Machine) lookAt(ctx context.Context, info *SourceInfo, known []index.Lo
 			info.count(counts, log, info.Dialect)
 			continue
 		}
-		i, ok := slices.BinarySearchFunc(known, log.Name, func(l index.Log, name string) int { return strings.Compare(l.Name, name) })
+		i, ok := known.Find(log.Name)
+		var l index.Brief
+		if ok {
+			l = known.Brief(i)
+		}
 		// The catalogue is not brought up to date: that would cost more than a list.
-		if !ok || !known[i].Stamp.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
+		if !ok || !l.Same(log.Generation, log.Size, log.Time.UnixNano(), log.Changed) {
 			unknown = append(unknown, Row{Source: info.Source, Path: info.PathOf(log.Name), Log: log})
 			continue
 		}
-		if d, err := m.Dialect(known[i].Summary.Dialect); err == nil && (known[i].Summary.Session || log.Size == 0) {
+		if d, err := m.Dialect(l.Dialect); err == nil && (l.Session || log.Size == 0) {
 			info.count(counts, log, d)
 		}
 	}

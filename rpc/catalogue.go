@@ -172,12 +172,15 @@ func search(c *call, p searchParams) (searchResult, error) {
 	return result, nil
 }
 
-// sources lists the places where sessions are looked for, those without any, too.
+// sources lists the places where sessions are looked for, those without any, too, and those of agents that cannot be read yet.
 func sources(c *call, _ struct{}) ([]wire.Source, error) {
 	list, err := c.store.LookAtSources(c.outer)
 	rows := make([]wire.Source, 0, len(list))
 	for _, s := range list {
 		rows = append(rows, wire.NewSource(s))
+	}
+	for _, a := range c.store.Unread() {
+		rows = append(rows, wire.NewUnread(a))
 	}
 	return rows, err
 }

@@ -33,7 +33,7 @@ var table = []section{
 		on("appendUser", "Appends a message of the user in the dialect's own form.", appendUser),
 		on("appendAssistant", "Appends an answer of the model in the dialect's own form. It may become several entries, which are "+
 			"written together; the result names the last.", appendAssistant),
-		on("appendToolResult", "Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: "+
+		on("appendToolResult", "Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with the call: "+
 			"there it is refused, and results are given to `appendAssistant`.", appendToolResult),
 		on("appendThinkingLevelChange", "Appends a change of the thinking level.", appendThinkingLevelChange),
 		on("appendModelChange", "Appends a change of the model: `model` (`provider/id`), or `provider` and `modelId`. The dialect "+

@@ -107,7 +107,7 @@ func (m *machine) answered(text string) string {
 	inside := false
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
-		case line == "```console":
+		case strings.HasPrefix(line, "```console"):
 			inside = true
 		case line == "```":
 			inside = false

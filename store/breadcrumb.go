@@ -62,7 +62,7 @@ func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt Cre
 		return nil
 	}
 	cwd := look.Header().CWD
-	look.Close()
+	_ = look.Close()
 	if cwd != "" && !s.SameDir(cwd, opt.CWD) {
 		return nil
 	}

@@ -45,8 +45,8 @@ func (s *Session) AppendAssistant(ctx context.Context, parts []session.Part, a A
 }
 
 // AppendToolResult appends the result of a tool call on the path to the leaf: texts and images. In a format that keeps the
-// result in the message with the call (Wave) it fails with ErrUnsupported: there the results are given to AppendAssistant
-// together with the calls.
+// result in the message with the call (dialect.Habits.ResultsInCalls) it fails with ErrUnsupported: there the results are given to
+// AppendAssistant together with the calls.
 func (s *Session) AppendToolResult(ctx context.Context, callID string, parts []session.Part, isError bool) (Appended, error) {
 	name, err := s.toolName(callID)
 	if err != nil {

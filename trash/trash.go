@@ -14,7 +14,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -196,7 +195,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
 	if len(files.Logs) > 0 {
-		item.Folder = path.Base(files.Prefix)
+		item.Folder = files.Folder
 	}
 	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	kept := t.files(bin, &item)

@@ -192,17 +192,15 @@ func (s *sessions) nothing(width int) []string {
 	say("treeline sources --all  lists all places, and how to add one")
 	lines = append(lines, "")
 	say("These places were looked at, among others:")
-	var agents []string
 	const most = 8
-	for _, src := range s.sources {
-		name := src.Dialect.Name()
-		variant := func(of string) bool { return name == of || strings.HasPrefix(name, of+"-") }
-		if slices.ContainsFunc(agents, variant) || len(agents) == most {
-			continue
-		}
-		agents = append(agents, name)
+	var sources []place.Source
+	for _, info := range s.sources {
+		sources = append(sources, info.Source)
+	}
+	first := place.Firsts(sources)
+	for _, src := range first[:min(most, len(first))] {
 		where := look.Line(wire.Tilde(src.Root.Sessions, s.Home), max(width-18, 8))
-		lines = append(lines, "   "+look.Cell(name, 14, false)+" "+p.Faint.Render(where))
+		lines = append(lines, "   "+look.Cell(src.Dialect.Name(), 14, false)+" "+p.Faint.Render(where))
 	}
 	return lines
 }

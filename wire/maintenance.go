@@ -131,10 +131,13 @@ type Use struct {
 	Time    string          `json:"time"`
 }
 
-// Version is the version of the program. revision is absent in a build without version control.
+// Version is the version of the program. revision, the commit, and date, when it was made, are absent in a build without version control.
+// modified: there were changes that are not in the commit.
 type Version struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
+	Date     string `json:"date,omitempty"`
+	Modified bool   `json:"modified,omitempty"`
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`

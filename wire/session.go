@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -144,7 +145,8 @@ func NewRow(r *place.Row) Row {
 
 // Source is a place where sessions are looked for. newest is null where it has none. dialect is that of the agent
 // whose place it is or, in any other place, that of most sessions in it; null if it is empty. dialects are those
-// of the sessions in it. origin is the machine that a source of an archive is on.
+// of the sessions in it. origin is the machine that a source of an archive is on. unread is the name of an agent that was found
+// there and whose sessions cannot be read yet.
 type Source struct {
 	Dialect  *string  `json:"dialect"`
 	Dialects []string `json:"dialects"`
@@ -155,6 +157,15 @@ type Source struct {
 	Sessions int      `json:"sessions"`
 	Size     int64    `json:"size"`
 	Newest   *string  `json:"newest"`
+	Unread   string   `json:"unread,omitempty"`
+}
+
+// CannotRead says why the folder of an agent without a dialect is shown.
+const CannotRead = "found, cannot be read yet"
+
+// NewUnread gives the folder of an agent whose sessions cannot be read yet.
+func NewUnread(a unread.Agent) Source {
+	return Source{Dialects: []string{}, Path: a.Path, Why: CannotRead, Exists: true, Unread: a.Name}
 }
 
 // NewSource gives one place with what is in it.

@@ -113,7 +113,7 @@ func (c *core) send(ctx context.Context, a ask) (*answer, error) {
 		}
 		if req.Body = out; a.body.size == 0 {
 			req.Body = http.NoBody
-			out.Close()
+			_ = out.Close()
 		}
 		req.Header.Set("Content-Type", protocol.Bytes)
 		if _, packed := out.Reader.(*protocol.Packing); packed {
@@ -168,7 +168,7 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 // checked refuses an answer that is an error, or that no treeline server gave.
 func (c *core) checked(ctx context.Context, res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
-	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); res.Body.Close() })
+	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); _ = res.Body.Close() })
 	a := &answer{Header: res.Header, body: quiet, end: end}
 	var err error
 	switch {
@@ -186,7 +186,7 @@ func (c *core) checked(ctx context.Context, res *http.Response, end func()) (*an
 		if !errors.As(err, &gone) && res.Header.Get(protocol.Version) != "" {
 			c.reached.Store(true)
 		}
-		quiet.Close()
+		_ = quiet.Close()
 		end()
 		return nil, err
 	}

@@ -30,7 +30,8 @@ type Database struct {
 	tables *tables
 	seen   *litefile.Snapshot // stamps are of this one
 	stamps map[string]*stamp
-	far    bool               // a change may not show in the head of its row
+	far    bool               // a change may show nowhere: all is looked at again
+	tails  map[uint32]string  // sessions by pages that hold the ends of long rows
 	now    *litefile.Snapshot // loaded are of this one
 	loaded map[string]*Session
 	held   int // bytes of loaded
@@ -150,7 +151,7 @@ func (d *Database) read(ctx context.Context, f func(*litefile.Snapshot, *tables)
 
 // forget drops what is known of the database.
 func (d *Database) forget() {
-	d.tables, d.seen, d.stamps, d.far, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, 0
+	d.tables, d.seen, d.stamps, d.far, d.tails, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, nil, 0
 }
 
 // explain adds the path of the database to an error of SQLite, which does not name it.
@@ -207,6 +208,7 @@ func (t *Table) time(v any) time.Time {
 
 // stamp is what tells one state of a session from another.
 type stamp struct {
+	id              string
 	header          []byte
 	time            time.Time
 	messages, parts int

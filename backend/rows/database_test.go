@@ -1,14 +1,12 @@
 package rows_test
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +18,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
-	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // A schema of its own, with all that descriptions can say.
@@ -200,82 +197,6 @@ func files(t *testing.T, dir string) map[string]string {
 		found[e.Name()] = fmt.Sprint(info.Size(), info.ModTime(), info.Mode(), string(text))
 	}
 	return found
-}
-
-// Reading changes nothing while another process has the database open, and sees what it committed. The other process is
-// this test.
-func TestBesideProgram(t *testing.T) {
-	if path := os.Getenv("ROWS_PROGRAM"); path != "" {
-		db := program(t, path)
-		for n := 0; ; n++ {
-			run(t, db, `BEGIN; INSERT INTO line (key, talk, said, changed, data) VALUES ('k`+fmt.Sprint(n)+`', 't1', 1, 1, json_quote(printf('%.2000c', 'x')));
-				UPDATE talk SET changed = changed + 1 WHERE name = 't1'; COMMIT`)
-			if n == 20 {
-				fmt.Println("written")
-			}
-			if n >= 20 && os.Getenv("ROWS_STOP") != "" {
-				time.Sleep(time.Hour) // it is killed
-			}
-			time.Sleep(2 * time.Millisecond) // a program does other things, too
-		}
-	}
-	t.Parallel()
-	for _, stop := range []string{"1", ""} {
-		c := soaktest.Begin(t)
-		path, db := fresh(t)
-		run(t, db, `INSERT INTO talk (name, title, changed) VALUES ('t1', 'x', 0)`)
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		child := exec.Command(os.Args[0], "-test.run=^TestBesideProgram$")
-		child.Env = append(os.Environ(), "ROWS_PROGRAM="+path, "ROWS_STOP="+stop)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = child.Process.Kill(); _ = child.Wait() }()
-		if _, err := out.Read(make([]byte, 10)); err != nil {
-			t.Fatal(err)
-		}
-		before := map[string]string{}
-		if stop != "" {
-			before = files(t, filepath.Dir(path))
-		}
-		b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
-		for range c.Rounds(30, 30) {
-			at, r, err := b.OpenNow(t.Context(), "t1")
-			c.Unreadable(path, err)
-			text := make([]byte, at.Size)
-			if _, err := r.ReadAt(text, 0); err != nil {
-				t.Fatal(err)
-			}
-			// Each transaction writes a line and counts.
-			lines := bytes.Count(text, []byte("\n")) - 1
-			if want := fmt.Sprintf(`"changed":%d}}`, lines); !bytes.Contains(text, []byte(want)) {
-				t.Fatalf("%d lines and the row %s", lines, text[:80])
-			}
-			now, err := b.Stat(t.Context(), "t1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for l, err := range b.List(t.Context(), "") {
-				if err != nil || stop != "" && l != now {
-					t.Fatalf("%v, %v; want %v", l, err, now)
-				}
-			}
-		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if stop != "" {
-			if diff := cmp.Diff(before, files(t, filepath.Dir(path))); diff != "" {
-				t.Errorf("reading changed files:\n%s", diff)
-			}
-		}
-	}
 }
 
 // A session is written in one transaction, or not at all.

@@ -386,6 +386,7 @@ export interface Source {
   path: string;
   sessions: number;
   size: number;
+  unread?: string;
   why: string;
 }
 
@@ -440,7 +441,9 @@ export interface Use {
 
 export interface Version {
   arch: string;
+  date?: string;
   go: string;
+  modified?: boolean;
   os: string;
   revision?: string;
   version: string;
@@ -1332,8 +1335,8 @@ interface SessionMethods {
    */
   appendAssistant(params: AppendAssistantParams): Promise<Appended>;
   /**
-   * Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call: there it
-   * is refused, and results are given to appendAssistant.
+   * Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with the
+   * call: there it is refused, and results are given to appendAssistant.
    */
   appendToolResult(params: AppendToolResultParams): Promise<Appended>;
   /**

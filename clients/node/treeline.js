@@ -4,8 +4,8 @@
 //
 //   const client = new Client();
 //   const session = await client.create({ cwd: "/work/project" });
-//   await session.appendMessage({ message: { role: "user", content: "Which tests fail?", timestamp: 1 } });
-//   console.log((await session.buildSessionContext()).messages);
+//   await session.appendUser({ text: "Which tests fail?" });
+//   console.log((await session.buildParts()).messages);
 //   await client.close();
 //
 // A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has

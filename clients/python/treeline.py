@@ -3,8 +3,8 @@
     import treeline
 
     with treeline.Client() as client, client.create("/work/project") as session:
-        session.append_message({"role": "user", "content": "Which tests fail?", "timestamp": 1})
-        print(session.build_session_context()["messages"])
+        session.append_user("Which tests fail?")
+        print(session.build_parts()["messages"])
 
 A Client starts `treeline rpc` and has one method for each method of docs/rpc.md that needs no open session. A Session has the
 others; its handle is filled in. Names are spelled as Python does (append_message for appendMessage). A parameter that is left
@@ -482,6 +482,7 @@ class _Source(TypedDict):
 
 class Source(_Source, total=False):
     origin: str
+    unread: str
 
 
 class _Stats(TypedDict):
@@ -547,6 +548,8 @@ class _Version(TypedDict):
 
 
 class Version(_Version, total=False):
+    date: str
+    modified: bool
     revision: str
 
 
@@ -1360,8 +1363,8 @@ class _SessionMethods(_Caller):
         )
 
     def append_tool_result(self, call_id: str, parts: List[PartInput], *, is_error: Optional[bool] = None) -> Appended:
-        """Appends the result of a tool call in the dialect's own form. Wave keeps it in the message with the call:
-        there it is refused, and results are given to appendAssistant.
+        """Appends the result of a tool call in the dialect's own form. Wave and OpenCode keep it in the message with
+        the call: there it is refused, and results are given to appendAssistant.
 
         call_id: the tool call, which must be on the path to the leaf
         parts: texts and images

@@ -126,7 +126,7 @@ func check[T any](ctx context.Context, a *app, files []string, c checked[T]) err
 				}
 			}
 			if len(here) > 0 && !a.json {
-				out.Flush() // a check may take long
+				_ = out.Flush() // a check may take long
 			}
 			if done == len(files) || ctx.Err() != nil {
 				break

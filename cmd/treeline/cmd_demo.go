@@ -1,401 +1,234 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline"
-	"github.com/treeline-dev/treeline/convert"
-	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/find"
-	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/store"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// demoCommand runs the real code on real files, kill -9 included. If something does not work, the demo fails.
+// demoDir is the working directory of commands on the demo's sessions. It is a project of the stories.
+const demoDir = "/home/you/shop"
+
+// demoCommand shows what the commands do, by running them. If something does not work, the demo fails.
 func (a *app) demoCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "demo",
-		Short: "See what treeline does, in a minute",
-		Long: "Create a session in a temporary folder, append to it from two programs, compact it, kill a writer, convert and search\n" +
-			"it, and show the result of each step. The folder is removed at the end. Your own sessions are not read.",
-		Example: "  treeline demo",
-		Args:    args(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.print(func(out *output) error { return a.demo(cmd.Context(), out) })
+	cmd := &cobra.Command{
+		Use:   "demo [<command>…]",
+		Short: "See what treeline does, in four steps",
+		Long: "Make up sessions of several agents in a temporary folder, and show how treeline searches, draws and continues them, and what\n" +
+			"is left after kill -9. The folder is removed at the end. Of your own sessions only the number is told.\n\n" +
+			"With a command, run that on the made-up sessions instead. 'treeline serve --demo' shows them in a browser.",
+		Example: "  treeline demo\n  treeline demo ls --all\n  treeline demo search 'exchange rate'",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return a.withDemo(cmd.Context(), func(dir string) error {
+				if len(words) > 0 {
+					return a.onDemo(cmd.Context(), dir, words)
+				}
+				return a.print(func(out *output) error { return a.demo(cmd.Context(), out, dir) })
+			})
 		},
+		ValidArgsFunction: cobra.NoFileCompletions,
 	}
+	cmd.Flags().SetInterspersed(false) // flags after the command are the command's
+	return cmd
 }
 
-// The entries of the demo, as an agent would append them.
+// writeDemo makes the sessions of the demo in a folder of their own.
+func (a *app) writeDemo(ctx context.Context) (dir string, clean func() error, err error) {
+	if dir, err = os.MkdirTemp("", "treeline-demo-"); err != nil {
+		return "", func() error { return nil }, err
+	}
+	return dir, func() error { return os.RemoveAll(dir) }, demo.Write(ctx, dir, a.now, a.drivers()...)
+}
+
+// withDemo lends the sessions of the demo to use.
+func (a *app) withDemo(ctx context.Context, use func(dir string) error) error {
+	dir, clean, err := a.writeDemo(ctx)
+	if err == nil {
+		err = use(dir)
+	}
+	return errors.Join(err, clean())
+}
+
+// demoApp is an app for commands on the demo's sessions. Of the environment it sees what concerns the terminal.
+func (a *app) demoApp(dir string, stdout, stderr io.Writer) *app {
+	b := newApp()
+	b.stdin, b.stdout, b.stderr, b.clock, b.self = a.stdin, stdout, stderr, a.clock, a.self
+	b.workDir = demoDir
+	b.getenv = func(name string) string {
+		switch name {
+		case "HOME":
+			return dir
+		case "TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LESS":
+			return a.getenv(name)
+		}
+		return ""
+	}
+	return b
+}
+
+// onDemo runs a command line on the demo's sessions. The command prints its own errors.
+func (a *app) onDemo(ctx context.Context, dir string, words []string) error {
+	b := a.demoApp(dir, a.stdout, a.stderr)
+	words = append([]string{"--color=" + a.color, fmt.Sprintf("--no-pager=%t", a.noPager)}, words...)
+	if code := run(ctx, b, words); code != exitFine {
+		return exitError(code)
+	}
+	return nil
+}
+
+// demoPlay is the demo while it runs.
+type demoPlay struct {
+	a   *app
+	ctx context.Context
+	out *output
+	dir string // the home of the made-up sessions
+	// id is the short id of the session that the demo is about, path its file.
+	id, path string
+	step     int
+}
+
+// demoColumns is the width of the demo where the terminal is not narrower.
+const demoColumns = 80
+
+// demoTitle is the session that the demo is about, and demoEntry the entry on its abandoned branch.
 const (
-	demoTalk = `{"type":"model_change","model":"anthropic/claude-sonnet-4"}
-{"type":"message","message":{"role":"user","content":"Some prices are off by one cent. Find out why."}}
-{"type":"message","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","content":[{"type":"thinking","thinking":"Money as float64, most likely."},{"type":"text","text":"I look at how prices are computed."},{"type":"toolCall","id":"t1","name":"grep","arguments":{"pattern":"float64","path":"pricing/"}}],"stopReason":"toolUse"}}
-{"type":"message","message":{"role":"toolResult","toolCallId":"t1","toolName":"grep","content":[{"type":"text","text":"pricing/sum.go:14:  var total float64\npricing/sum.go:21:  return total * 1.19\npricing/tax.go:9:   func Tax(net float64) float64\npricing/tax.go:30:  rate float64\npricing/cart.go:52: price float64"}],"isError":false}}
-{"type":"message","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","content":[{"type":"text","text":"Prices are float64, so 0.1 + 0.2 is not 0.3. Shall I round at the end, or count in cents?"}],"stopReason":"stop"}}`
-
-	demoFirst = `{"type":"message","message":{"role":"user","content":"Round at the end."}}
-{"type":"message","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","content":[{"type":"text","text":"Done, but two tests still fail: rounding twice loses a cent."}],"stopReason":"stop"}}`
-
-	demoSecond = `{"type":"message","message":{"role":"user","content":"Count in cents."}}
-{"type":"message","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","content":[{"type":"text","text":"All amounts are int64 cents now. 214 tests pass."}],"stopReason":"stop"}}
-{"type":"label","targetId":"5a60be28","label":"decision"}`
-
-	demoCompaction = `{"type":"compaction","summary":"Prices were float64; the user decided for int64 cents. pricing/ is converted and all tests pass.","firstKeptEntryId":"38c9d0ea","tokensBefore":48211}`
-
-	demoLast = `{"role":"user","content":"Now the invoices."}`
-
-	demoTorn = `{"type":"message","id":"aa07c5d2","parentId":"14de83b9","timestamp":"2026-03-02T14:21:30.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I conv`
+	demoTitle = "Prices are off by a cent"
+	demoEntry = "446c3b98"
 )
 
-// demoIDs are the entry ids of the first program and of the second. They are fixed because the label and the compaction
-// name some of them.
-var demoIDs = [2]string{"7be0c1a42f81d9e0c40b6a1291d3e7f55a60be28e83a1c970d94f7b3", "b7125ec838c9d0ea66f0a2d1fa52187c"}
-
-type demoPlay struct {
-	out   *output
-	store *treeline.Store
-	dir   string
-	path  string
-	first *store.Session // opened by the first program
-	self  string         // the file of this program
-	step  int
-}
-
-const demoName = "demo.jsonl"
-
-// demo plays the demo. Its home and environment are its own, so that it cannot see or change the user's sessions.
-func (a *app) demo(ctx context.Context, out *output) (err error) {
-	dir, err := os.MkdirTemp("", "treeline-demo-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := treeline.New(treeline.Options{
-		Home: dir, WorkDir: dir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true,
-	})
-	if err != nil {
-		return err
-	}
-	d := &demoPlay{out: out, store: s, self: a.self, dir: dir, path: filepath.Join(dir, demoName)}
-	defer func() {
-		if d.first != nil {
-			err = errors.Join(err, d.first.Close())
-		}
-	}()
-	st := out.style
-	fmt.Fprintf(out, "%s keeps a conversation with a coding agent as a tree of entries.\n", st.bold("treeline"))
-	fmt.Fprintln(out, st.dim("The session of this demo is "+d.path+". It is removed at the end."))
-	for _, scene := range []func(context.Context) error{d.begin, d.talk, d.second, d.compact, d.kill, d.torn, d.convert, d.find} {
-		if err := scene(ctx); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(out, "\n%s\n", st.bold("Next steps:"))
-	for _, next := range [][2]string{
-		{"treeline ls --all", "the sessions on this machine"},
-		{"treeline serve --open", "see them in a browser; --demo shows made-up ones"},
-		{"treeline show @last", "read the newest session of this directory"},
-		{"treeline search WORDS", "search all of them"},
-		{"treeline new --cwd .", "start one; then append, branch and label"},
-		{"treeline check --all", "find damaged files; repair repairs them"},
-	} {
-		fmt.Fprintf(out, "  %s  %s\n", st.cyan(screen.Pad("$ "+next[0], 29, false)), st.dim(next[1]))
-	}
-	return nil
-}
-
-// say opens a scene: what happens, and the command that shows it.
-func (d *demoPlay) say(what, command string) {
-	d.step++
-	st := d.out.style
-	fmt.Fprintln(d.out)
-	for i, line := range screen.Wrap(what, max(d.out.width-3, 0)) {
-		number := "  "
-		if i == 0 {
-			number = st.mark("1;36", fmt.Sprintf("%d.", d.step))
-		}
-		fmt.Fprintln(d.out, number, st.bold(line))
-	}
-	if command != "" {
-		fmt.Fprintln(d.out, st.cyan("   $ "+command))
-	}
-	fmt.Fprintln(d.out)
-}
-
-func (d *demoPlay) note(text string) {
-	for _, line := range screen.Wrap(text, max(d.out.width-3, 0)) {
-		fmt.Fprintln(d.out, "   "+d.out.style.dim(line))
-	}
-}
-
-// options are those of one of the two programs, with its ids and a fixed clock.
-func (d *demoPlay) options(program int) store.WriteOptions {
-	ids, _ := hex.DecodeString(demoIDs[program])
-	now := time.Date(2026, 3, 2, 14, 2+program*5, 11, 0, time.UTC)
-	return store.WriteOptions{
-		Random: bytes.NewReader(ids), Defer: dialect.DeferNever, Durability: store.DurabilityAlways, Force: true,
-		Clock: func() time.Time {
-			now = now.Add(14 * time.Second)
-			return now
-		},
-	}
-}
-
-func (d *demoPlay) begin(ctx context.Context) (err error) {
-	opt := store.CreateOptions{
-		CWD: "/home/you/shop", Title: "Prices are off by a cent", ID: "01a1dcc8-5e1f-7b60-9c5e-2d6f0a4b7c31", Write: d.options(0),
-	}
-	opt.Write.Create = true
-	if d.first, err = d.store.OpenWrite(ctx, d.path, opt); err != nil {
-		return err
-	}
-	if _, err := d.add(ctx, d.first, demoTalk); err != nil {
-		return err
-	}
-	columns := 90
-	if d.out.width > 0 {
-		columns = min(columns, max(d.out.width-3, 20))
-	}
-	d.say("A session is a log: a header, then one line per entry, appended and never changed.", fmt.Sprintf("cut -c-%d %s", columns, demoName))
-	log, err := os.ReadFile(d.path)
-	if err != nil {
-		return err
-	}
-	for line := range strings.Lines(string(log)) {
-		fmt.Fprintln(d.out, d.out.style.dim("   "+screen.Cut(strings.TrimSuffix(line, "\n"), columns)))
-	}
-	return nil
-}
-
-func (d *demoPlay) talk(ctx context.Context) error {
-	d.say("It reads as a conversation.", "treeline show "+demoName)
-	return d.show(ctx, func(s *store.Session, page wire.Page) error {
-		path, err := s.Tree().Path(s.Tree().LeafID())
-		if err != nil {
-			return err
-		}
-		t := &wire.Transcript{Page: page, Label: s.Tree().Label}
-		return t.Path(wire.NewReader(ctx, s), path)
-	})
-}
-
-// second lets two programs continue from the same entry without knowing of each other.
-func (d *demoPlay) second(ctx context.Context) error {
-	other, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: d.options(1)})
-	if err != nil {
-		return err
-	}
-	defer other.Close()
-	if _, err := d.add(ctx, d.first, demoFirst); err != nil {
-		return err
-	}
-	done, err := d.add(ctx, other, demoSecond)
-	if err != nil {
-		return err
-	}
-	d.say("A second program continues from the same entry. Its entries become a branch, and it is told: nothing is lost.",
-		"treeline tree "+demoName)
-	d.note(fmt.Sprintf("the second program is told: others wrote %s meanwhile; its entries are a %s of their own",
-		wire.Count(done.Foreign, "entry", "entries"), done.Outcome))
-	fmt.Fprintln(d.out)
-	return d.show(ctx, func(s *store.Session, page wire.Page) error {
-		return wire.NewTree(s.Tree(), s.Dialect().Codec(), s.Header().CWD).Draw(ctx, &page, -1)
-	})
-}
-
-func (d *demoPlay) compact(ctx context.Context) error {
-	third := d.options(1)                          // a third program has the ids that the second did not use,
-	_, _ = io.CopyN(io.Discard, third.Random, 3*4) // which are all but three
-	other, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: third})
-	if err != nil {
-		return err
-	}
-	_, err = d.add(ctx, other, demoCompaction)
-	if err = errors.Join(err, other.Close()); err != nil {
-		return err
-	}
-	d.say("When the context is full, a summary replaces the older messages. The model now sees:", "treeline context "+demoName)
-	err = d.show(ctx, func(s *store.Session, page wire.Page) error {
-		c, err := s.Context(ctx, s.Tree().LeafID(), store.ContextOptions{})
-		if err != nil {
-			return err
-		}
-		t := &wire.Transcript{Page: page, Dir: s.Header().CWD}
-		return t.Context(ctx, wire.NewReader(ctx, s), c)
-	})
-	d.note("Nothing is lost: --leaf 0d94f7b3 gives the context of the abandoned branch.")
-	return err
-}
-
-// kill kills a program right after its append was acknowledged.
-func (d *demoPlay) kill(ctx context.Context) error {
-	d.say("Once an append returns, it is never lost. A program appends, gets its receipt and is killed at once (kill -9):",
-		"treeline append "+demoName+" --stdin --sync always")
-	if err := d.killed(ctx); err != nil {
-		return err
-	}
-	return d.show(ctx, func(s *store.Session, page wire.Page) error {
-		leaf, _ := s.Tree().Leaf()
-		v, err := wire.Look(s.Dialect().Codec(), leaf)
-		fmt.Fprintf(page, "killed; the last entry of the file is: %s\n", v.Line(60))
-		return err
-	})
-}
-
-func (d *demoPlay) killed(ctx context.Context) error {
-	if d.self == "" {
-		d.note("(no second program can be started here)")
-		return nil
-	}
-	child := exec.CommandContext(ctx, d.self, "append", d.path, "--stdin", "--sync", "always")
-	child.Env = append(os.Environ(), "HOME="+d.dir, "USERPROFILE="+d.dir, "XDG_STATE_HOME=")
-	in, err := child.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
-	if _, err := io.WriteString(in, demoLast+"\n"); err != nil {
-		return err
-	}
-	_, err = bufio.NewReader(out).ReadString('\n')
-	if killErr := child.Process.Kill(); err == nil {
-		err = killErr
-	}
-	_ = child.Wait() // killed, as intended
-	return err
-}
-
-// torn leaves a torn record in the file, as a power failure does.
-func (d *demoPlay) torn(ctx context.Context) error {
-	f, err := os.OpenFile(d.path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(demoTorn)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	// An unterminated line counts as torn only after a while: its writer may be slow.
-	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(d.path, long, long); err != nil {
-		return err
-	}
-	d.say("The power fails in the middle of a line. Everything before it is intact, and check shows where it broke:", "treeline check "+demoName)
-	err = d.show(ctx, func(s *store.Session, page wire.Page) error {
-		for _, p := range s.Tree().Problems() {
-			p.File = demoName
-			page.Problem(p)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	opt := store.WriteOptions{Observer: func(e store.Event) {
-		if e.Kind == store.EventRepaired {
-			d.note("The next append continues after the last whole record. The torn one is kept in " + demoName + ".torn-<time>.")
-		}
-	}}
-	s, err := d.store.OpenWrite(ctx, d.path, store.CreateOptions{Write: opt})
-	if err != nil {
-		return err
-	}
-	_, err = s.AppendMessage(ctx, []byte(demoLast))
-	return errors.Join(err, s.Close())
-}
-
-// add appends entries and returns the receipt of the first.
-func (d *demoPlay) add(ctx context.Context, s *store.Session, lines string) (first store.Appended, err error) {
-	for i, line := range strings.Split(lines, "\n") {
-		done, err := s.AppendRecord(ctx, []byte(line))
-		if err != nil {
-			return first, err
-		}
-		if i == 0 {
-			first = done
-		}
-	}
-	return first, nil
-}
-
-// show opens the session and prints something of it, indented.
-func (d *demoPlay) show(ctx context.Context, print func(*store.Session, wire.Page) error) error {
-	s, err := d.store.Open(ctx, d.path, store.OpenOptions{})
+// demo plays the demo.
+func (a *app) demo(ctx context.Context, out *output, dir string) error {
+	out.width = min(cmp.Or(out.width, demoColumns), demoColumns)
+	d := &demoPlay{a: a, ctx: ctx, out: out, dir: dir}
+	s, err := a.demoApp(dir, io.Discard, io.Discard).store()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	page := d.out.indented().page()
-	if err := print(s, page); err != nil {
+	rows, err := s.List(ctx, place.ListOptions{})
+	if err == nil {
+		err = d.choose(rows)
+	}
+	if err != nil {
 		return err
 	}
-	return page.Flush()
+	d.text(out.style.bold, "", fmt.Sprintf("treeline finds, shows and continues the sessions of all your coding agents. These %d sessions are made up; the output is real.", len(rows)))
+	for _, scene := range []func() error{d.search, d.tree, d.resume, d.kill} {
+		if err := scene(); err != nil {
+			return err
+		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
+	return d.next()
 }
 
-// convert converts the session to the format of another agent. The clock and the random source are fixed.
-func (d *demoPlay) convert(ctx context.Context) error {
-	to, err := d.store.Dialect("operator")
+// search is the first step.
+func (d *demoPlay) search() error {
+	d.say("Search all sessions of all agents, abandoned branches too.")
+	return d.run("search", "twice", "--in", "assistant", "-n", "4")
+}
+
+// tree is the second step: the branches, and what the model sees on the one that was given up.
+func (d *demoPlay) tree() error {
+	d.say("A session is a tree. See each branch, and what the model sees at any entry.")
+	if err := d.run("tree", d.id+"#"+demoEntry, "-n", "6"); err != nil {
+		return err
+	}
+	d.note("The model sees the summary of a compaction, and what came after it:")
+	return d.runHead(12, "context", d.id)
+}
+
+// resume is the third step.
+func (d *demoPlay) resume() error {
+	d.say("Go on in another agent. It continues a copy; the old session stays.")
+	before, err := os.ReadFile(d.path)
 	if err != nil {
 		return err
 	}
-	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
-	s, report, err := d.store.Convert(ctx, d.path, convert.Options{To: to, Write: store.WriteOptions{
-		Random: rand.NewChaCha8([32]byte{}), Clock: func() time.Time { return now },
-	}})
-	if err == nil {
-		err = s.Close()
-	}
-	if err != nil {
+	if err := d.run("resume", d.id, "--in", "claude"); err != nil {
 		return err
 	}
-	d.say("To continue with another agent, convert the session to its format. Both branches and the label are kept.",
-		"treeline convert "+demoName+" --to operator")
-	place, err := filepath.Rel(d.dir, filepath.Dir(report.Target.File))
-	if err != nil {
-		return err
+	after, err := os.ReadFile(d.path)
+	if err == nil && string(before) != string(after) {
+		err = errors.New("resuming in another agent changed the session")
 	}
-	fmt.Fprintf(d.out, "   %s → %s, in ~/%s\n", report.Source.Dialect, report.Target.Dialect, filepath.ToSlash(place))
-	told := "--report lists what is lost"
-	if report.Lossless {
-		told = "converting back gives the same session"
+	d.note("The copy is a session of Claude Code with both branches. What that program cannot express is carried along, for the way back.")
+	return err
+}
+
+// next ends the demo with what is on this machine, and commands that work there.
+func (d *demoPlay) next() error {
+	sessions, agents, err := d.a.counted(d.ctx)
+	found := fmt.Sprintf("%s of %s", wire.Count(sessions, "session", "sessions"), wire.Count(agents, "agent", "agents"))
+	next := [][2]string{{"", "all of them on the terminal"}, {"search WORDS", "find what was said in any of them"}, {"serve --open", "see them in a browser"}}
+	if sessions == 0 {
+		next = [][2]string{{"serve --demo --open", "the made-up sessions in a browser"}, {"demo pick", "and on the terminal"}}
 	}
-	d.note(fmt.Sprintf("%s. What %s cannot express, in %d of them, is carried along: %s.",
-		wire.Count(report.Source.Entries, "entry", "entries"), report.Target.Dialect, report.Carried, told))
+	switch {
+	case err != nil:
+		found = "The sessions on this machine were not counted: " + err.Error()
+	case sessions == 1:
+		found += " was found on this machine."
+	default:
+		found += " were found on this machine."
+	}
+	fmt.Fprintln(d.out)
+	d.text(d.out.style.bold, "", found+" Try:")
+	program, st := d.a.program(os.Args[0]), d.out.style
+	for _, n := range next {
+		command := screen.Pad("$ "+strings.TrimSpace(program+" "+n[0]), len(program)+len("$  serve --demo --open"), false)
+		fmt.Fprintf(d.out, "   %s  %s\n", st.cyan(command), st.dim(n[1]))
+	}
 	return nil
 }
 
-func (d *demoPlay) find(ctx context.Context) error {
-	d.say("Search every session of every agent, including abandoned branches.", "treeline search 'cent*' --in user,assistant")
-	res, err := d.store.Search(ctx, "cent*", find.Options{Limit: 3, Fields: query.FieldUser | query.FieldAssistant})
-	if err == nil && len(res.Hits) == 0 {
-		err = errors.New("the demo's own session is not found")
-	}
+// counted counts the sessions on this machine, and their agents.
+func (a *app) counted(ctx context.Context) (sessions, agents int, err error) {
+	s, err := a.store()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	out := d.out.indented()
-	printHits(out, res.Hits, d.dir)
-	return out.Flush()
+	sources, err := s.LookAtSources(ctx)
+	sessions, names := tally(sources)
+	return sessions, len(names), err
+}
+
+// program is how people start this program, for commands that they are told to try. typed is the first word of its command line.
+func (a *app) program(typed string) string {
+	const installed = "treeline"
+	if !builtByGoRun(a.self) {
+		if a.self != "" && !filepath.IsAbs(typed) && strings.ContainsAny(typed, `/\`) {
+			return typed // such as ./treeline
+		}
+		return installed
+	}
+	for _, dir := range []string{"./cmd/treeline", "."} {
+		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "cmd_demo.go")); err == nil {
+			return "go run " + dir
+		}
+	}
+	return installed
+}
+
+// builtByGoRun reports whether a program is one that "go run" has built: in a temporary folder, or in the cache of builds.
+func builtByGoRun(file string) bool {
+	dir := filepath.Dir(file)
+	_, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(dir), "-d"))
+	return strings.Contains(filepath.ToSlash(dir), "/go-build") || err == nil && len(filepath.Base(dir)) == 2*sha256.Size+len("-d")
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"iter"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +102,7 @@ func (f *filterFlags) filter(now time.Time) (filter treeline.Filter, err error) 
 // ls filters the rows, takes out files that are not sessions, sorts, and applies the limit last, so that it counts what
 // is shown. Without --limit there is no pager: people look at the newest rows and type on.
 func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
-	filter, err := f.filter(time.Now())
+	filter, err := f.filter(a.now())
 	if err == nil {
 		err = oneOf("sort", f.sort, orderWords())
 	}
@@ -131,11 +133,11 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if most > 0 && !f.tree && f.dialect == "" && s.Paged() {
 		return a.lsPage(ctx, s, f, filter, project, most)
 	}
-	rows, err := a.lsRows(ctx, s, f, &filter)
+	rows, left, err := a.lsRows(ctx, s, f, &filter, project)
 	if err != nil {
 		return err
 	}
-	total := len(rows)
+	total := len(rows) + left
 	if project {
 		filter.CWD = a.project(s, rows)
 		rows = s.InDir(filter.CWD, rows)
@@ -176,7 +178,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return nil
 	})
 	if total == 0 && f.root == "" {
-		a.nothingHere()
+		a.nothingHere(s)
 	} else {
 		a.notListed(filter, len(rows), total, bad)
 	}
@@ -226,20 +228,33 @@ func shorten(shown, others []place.Row) {
 	}
 }
 
-// lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which reads only the
-// two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter) ([]place.Row, error) {
+// lsRows gives the rows of the catalogue; left counts those of directories that are not listed. A folder that is not a source, or
+// --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that count.
+func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter, project bool) (rows []place.Row, left int, err error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	d, err := namedDialect(s, f.dialect)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.newProgress("reading sessions")
 		defer show.clear()
-		return s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
+		opt := find.RefreshOptions{Problem: problem, Progress: show.read}
+		if f.all {
+			rows, err = s.Catalogue(ctx, opt)
+			return rows, 0, err
+		}
+		return s.Within(ctx, opt, func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool {
+			// The sessions of the project are wanted besides those of --cwd, for short ids.
+			wanted := []string{s.ProjectWith(dirs, rows)}
+			if !project {
+				wanted = append(wanted, filter.CWD)
+			}
+			return s.InDirs(wanted...)
+		})
 	}
-	return s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
+	rows, err = s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
+	return rows, 0, err
 }
 
 // notListed reports files that are not sessions, and why a list is empty.
@@ -270,13 +285,44 @@ func (a *app) notSessions(files []string) {
 	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
 }
 
-// nothingHere says what to do on a machine, or with an archive, without sessions.
-func (a *app) nothingHere() {
+// nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.
+func (a *app) nothingHere(s *treeline.Store) {
 	if a.archive != "" {
 		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
 		return
 	}
-	a.notice("no agent has sessions here; 'treeline sources --all' shows where they would be, 'treeline demo' what treeline does")
+	var names []string
+	var cells [][]string
+	for _, src := range place.Firsts(s.Sources()) {
+		names = append(names, src.Dialect.Name())
+		cells = append(cells, []string{src.Dialect.Name(), wire.Tilde(screen.OneLine(src.Root.Sessions, 0), a.home())})
+	}
+	if a.json {
+		a.notice(noneHere(s.Unread()) + ": looked for " + strings.Join(names, ", ") + "; 'treeline sources --all' shows where")
+		return
+	}
+	program := a.program(os.Args[0])
+	a.notice(noneHere(s.Unread()) + ". These places were looked at:\n  " + strings.Join(align(cells), "\n  ") +
+		"\nBegin a session with one of these agents, or try:\n  " + strings.Join(align([][]string{
+		{program + " demo", "what treeline does, in four steps"},
+		{program + " serve --demo --open", "made-up sessions in a browser"},
+		{program + " sources --all", "all places, and how to add one"},
+	}), "\n  "))
+}
+
+// noPlaces says what was looked for if no agent has a folder on this machine.
+func (a *app) noPlaces() error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	for _, src := range s.Sources() {
+		if _, err := os.Stat(src.Root.Sessions); err == nil || a.archive != "" {
+			return nil
+		}
+	}
+	a.nothingHere(s)
+	return nil
 }
 
 func listJSON(out *output, rows []place.Row, depth []int) error {

@@ -103,7 +103,7 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 }
 
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
-	opt, err := f.options(time.Now())
+	opt, err := f.options(a.now())
 	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
 		err = misused("--label is empty; use '*' for any label")
 	}
@@ -156,7 +156,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 		return nil
 	})
 	if res.Nothing {
-		a.nothingHere()
+		a.nothingHere(s)
 	}
 	if err == nil && len(res.Hits) == 0 {
 		return errors.New("nothing found")

@@ -22,8 +22,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
-	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/wire"
@@ -249,19 +249,10 @@ func (a *app) served(ctx context.Context, f *serveFlags) (opt treeline.Options, 
 	case f.root != "":
 		opt.Roots, err = []string{f.root}, isFolder(f.root)
 	case f.demo:
-		dir, err := os.MkdirTemp("", "treeline-demo-")
-		if err != nil {
-			return opt, clean, err
+		var dir string
+		if dir, clean, err = a.writeDemo(ctx); err == nil {
+			opt = demo.Machine(dir, a.now, a.drivers()...)
 		}
-		clean = func() error { return os.RemoveAll(dir) }
-		clock := a.clock
-		if clock == nil {
-			clock = time.Now
-		}
-		if err := demo.Write(ctx, dir, clock, drivers.Drivers()...); err != nil {
-			return opt, clean, err
-		}
-		opt = demo.Machine(dir, clock, drivers.Drivers()...)
 	}
 	opt.ReadOnly = !f.write
 	return opt, clean, err
@@ -300,14 +291,7 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 	if err != nil {
 		return err
 	}
-	sessions, agents := 0, []string{}
-	for _, src := range sources {
-		if src.Sessions > 0 {
-			if sessions += src.Sessions; !slices.Contains(agents, src.Dialect.Name()) {
-				agents = append(agents, src.Dialect.Name())
-			}
-		}
-	}
+	sessions, agents := tally(sources)
 	what := wire.Count(sessions, "session", "sessions")
 	if len(agents) > 0 {
 		what += " of " + strings.Join(agents, ", ")
@@ -324,6 +308,18 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 	}
 	fmt.Fprintf(a.stderr, "%s; %s; Ctrl-C ends it\n", what, how)
 	return nil
+}
+
+// tally counts the sessions in some places, and names their agents.
+func tally(sources []place.SourceInfo) (sessions int, agents []string) {
+	for _, src := range sources {
+		if src.Sessions > 0 {
+			if sessions += src.Sessions; !slices.Contains(agents, src.Dialect.Name()) {
+				agents = append(agents, src.Dialect.Name())
+			}
+		}
+	}
+	return sessions, agents
 }
 
 // browse opens the browser. That it fails is not worth ending the server.

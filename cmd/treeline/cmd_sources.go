@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
@@ -25,7 +26,8 @@ func (a *app) sourcesCommand() *cobra.Command {
 			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
 			"The format is detected from the sessions; the settings need to name it only where detection is not possible. A name\n" +
 			"that ends in -doc is the format of the agent's document, where the program writes another. --all also shows places that\n" +
-			"do not exist, and formats without sessions that share a folder with others.",
+			"do not exist, and formats without sessions that share a folder with others. Agents whose sessions cannot be read yet are\n" +
+			"shown by their folders.",
 		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -37,7 +39,7 @@ func (a *app) sourcesCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.sources(list, all)
+			return a.sources(list, s.Unread(), all)
 		},
 	}
 	cmd.Flags().BoolVarP(&all, "all", "a", false, "also show places that do not exist")
@@ -46,17 +48,22 @@ func (a *app) sourcesCommand() *cobra.Command {
 }
 
 // sources prints the places. The JSON has those that the table hides, too.
-func (a *app) sources(list []place.SourceInfo, all bool) error {
+func (a *app) sources(list []place.SourceInfo, others []unread.Agent, all bool) error {
 	hidden := 0
 	err := a.print(func(out *output) error {
 		if a.json {
-			return wire.WriteList(out, len(list), func(i int) (wire.Source, error) { return wire.NewSource(list[i]), nil })
+			return wire.WriteList(out, len(list)+len(others), func(i int) (wire.Source, error) {
+				if i < len(list) {
+					return wire.NewSource(list[i]), nil
+				}
+				return wire.NewUnread(others[i-len(list)]), nil
+			})
 		}
-		hidden = a.sourcesTable(out, list, all)
+		hidden = a.sourcesTable(out, list, others, all)
 		return nil
 	})
 	if hidden == len(list) && !a.json {
-		a.notice("no agent has sessions here; --all shows where they would be, and " + treeline.ConfigPath(a.home(), a.getenv) + " can add other places")
+		a.notice(noneHere(others) + "; --all shows where they would be, and " + treeline.ConfigPath(a.home(), a.getenv) + " can add other places")
 	}
 	for _, s := range list {
 		if s.Err != nil {
@@ -67,7 +74,7 @@ func (a *app) sources(list []place.SourceInfo, all bool) error {
 }
 
 // sourcesTable prints the places as a table and returns how many it left out.
-func (a *app) sourcesTable(out *output, list []place.SourceInfo, all bool) (hidden int) {
+func (a *app) sourcesTable(out *output, list []place.SourceInfo, others []unread.Agent, all bool) (hidden int) {
 	st, home := out.style, a.home()
 	t := table{
 		{name: "DIALECT", mark: st.cyan, least: fewest}, {name: "FOLDER", path: true, mark: same, least: leastTitle},
@@ -98,10 +105,29 @@ func (a *app) sourcesTable(out *output, list []place.SourceInfo, all bool) (hidd
 		}
 		t.add(cells...)
 	}
-	if hidden < len(list) {
+	for _, o := range others {
+		cells := []string{o.Name, wire.Tilde(screen.OneLine(o.Path, 0), home), "-", "-", "-", wire.CannotRead}
+		if origin {
+			cells = slices.Insert(cells, 1, dash(""))
+		}
+		t.add(cells...)
+	}
+	if hidden < len(list) || len(others) > 0 {
 		t.write(out)
 	}
 	return hidden
+}
+
+// noneHere says that there are no sessions, and which agents were found that have some.
+func noneHere(others []unread.Agent) string {
+	var names []string
+	for _, o := range others {
+		names = append(names, o.Name)
+	}
+	if names = slices.Compact(names); names == nil {
+		return "no agent has sessions here"
+	}
+	return "no agent that can be read has sessions here (found, cannot be read yet: " + strings.Join(names, ", ") + ")"
 }
 
 // dialectsAt names the dialects of the sessions in a place or, if it has none, the one that its agent would write.

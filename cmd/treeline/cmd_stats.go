@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
@@ -70,7 +69,7 @@ func (f *statsFlags) keys() (keys []usage.Key, err error) {
 }
 
 func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
-	filter, err := f.filter(time.Now())
+	filter, err := f.filter(a.now())
 	if err == nil {
 		err = noneEmpty(cmd)
 	}
@@ -105,9 +104,20 @@ func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
 		return nil
 	})
 	if r.Total.Sessions == 0 {
-		a.notice("no sessions found")
+		a.noneFound(cmd.Context(), s, f.root)
 	}
 	return err
+}
+
+// noneFound says that nothing was summed up. On a machine without sessions it says where they were looked for.
+func (a *app) noneFound(ctx context.Context, s *treeline.Store, root string) {
+	if root == "" && a.archive == "" {
+		if all, err := s.Catalogue(ctx, treeline.RefreshOptions{}); err == nil && len(all) == 0 {
+			a.nothingHere(s)
+			return
+		}
+	}
+	a.notice("no sessions found")
 }
 
 func (a *app) sumUp(ctx context.Context, s *treeline.Store, opt treeline.StatsOptions) (r treeline.Stats, err error) {

@@ -31,6 +31,8 @@ type app struct {
 	stdout, stderr io.Writer
 	getenv         func(string) string
 	clock          func() time.Time // of stores; nil is that of the machine
+	workDir        string           // "" is that of the process
+	columns        int              // that output fits into; 0 is those of the terminal
 	self           string           // the program's own file; "" if it must not be started
 
 	// Progress is shown after progressAfter and then every progressEvery. Tests set both to zero.
@@ -71,6 +73,11 @@ func misused(format string, a ...any) error { return usageError{fmt.Errorf(forma
 
 // quietError ends a command with exit code 1 and prints nothing: the output has said it all.
 type quietError struct{ error }
+
+// exitError ends a command with that code and prints nothing: another command line has said it all.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // args wants these arguments. One in brackets may be missing, and more may follow one that ends in ….
 func args(names ...string) cobra.PositionalArgs {

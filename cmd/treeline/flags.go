@@ -139,7 +139,10 @@ func isFolder(path string) error {
 // listDir makes --cwd absolute; the default is the working directory. The directory need not exist any more. Symbolic
 // links stay: agents write the name under which they were started, and the store compares both.
 func (a *app) listDir(cwd string) (string, error) {
-	if cwd == "" {
+	switch {
+	case cwd == "" && a.workDir != "":
+		return a.workDir, nil
+	case cwd == "":
 		return os.Getwd()
 	}
 	return filepath.Abs(cwd)

@@ -44,7 +44,7 @@ func (a *app) lsPage(ctx context.Context, s *treeline.Store, f *lsFlags, filter 
 	}
 	any, err := s.Page(ctx, treeline.Filter{}, treeline.PageOptions{Limit: 1, Total: true})
 	if err == nil && len(any.Rows) == 0 {
-		a.nothingHere()
+		a.nothingHere(s)
 	} else if err == nil {
 		a.notListed(filter, 0, any.Total, nil)
 	}

@@ -39,7 +39,7 @@ func (a *app) home() string {
 // sessions silently.
 func (a *app) options() treeline.Options {
 	opt := treeline.Options{
-		Home: a.home(), Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(a.drivers()), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+		Home: a.home(), WorkDir: a.workDir, Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(a.drivers()), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 	if a.archive != "" {
 		a.patience.Store(int64(2 * time.Second)) // connections are closed

@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-eager": eager, "treeline-pausing": pausing})
+	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing})
 }
 
 // withServers stops the servers that tests share.
@@ -38,6 +38,13 @@ type withServers struct{ m *testing.M }
 
 // Run runs the tests.
 func (w withServers) Run() int { return pgtest.Main(w.m) }
+
+// dated is the command on a fixed day, so that the sessions of the demo are the same each time.
+func dated() {
+	a := newApp()
+	a.clock = demoDay
+	os.Exit(command(context.Background(), a))
+}
 
 // eager is the command with progress for every file. It has time to end by itself, however busy the machine is.
 func eager() { os.Exit(command(context.Background(), eagerApp())) }
@@ -150,6 +157,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			"certificate": certificateCmd,
 			"occupy":      occupyCmd,
 			"compress":    compressCmd,
+			"tables":      tablesCmd,
 		},
 	}
 }

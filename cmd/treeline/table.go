@@ -131,7 +131,7 @@ func folder(path, home string) string { return dash(wire.Tilde(screen.OneLine(pa
 // when is a time as people say it on a terminal. In a pipe it is absolute and sorts.
 func (o *output) when(t time.Time) string {
 	if o.width > 0 {
-		return wire.Ago(t.Local(), time.Now())
+		return wire.Ago(t.Local(), o.now)
 	}
 	return t.Local().Format("2006-01-02 15:04")
 }

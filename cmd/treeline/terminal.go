@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,7 @@ type output struct {
 	style style
 	// width is the columns of the terminal, 0 if the output is not one.
 	width int
+	now   time.Time
 }
 
 // page gives the output to the text forms of package wire.
@@ -136,7 +138,7 @@ func (a *app) print(write func(out *output) error) error { return a.printTo(a.st
 // printTo runs write with a buffer around w, which is stdout or leads there, and flushes it.
 func (a *app) printTo(w io.Writer, write func(out *output) error) error {
 	width, _ := terminalWidth(a.stdout)
-	out := &output{Writer: bufio.NewWriterSize(w, 64<<10), style: a.style(), width: width}
+	out := &output{Writer: bufio.NewWriterSize(w, 64<<10), style: a.style(), width: cmp.Or(a.columns, width), now: a.now()}
 	err := write(out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
@@ -185,16 +187,6 @@ func closedPipe(err error) bool {
 		return true
 	}
 	return runtime.GOOS == "windows" && (errors.Is(err, errorBrokenPipe) || errors.Is(err, errorNoData))
-}
-
-// indented gives an output that writes three columns further in. The caller flushes it before it writes to the outer
-// one again.
-func (o *output) indented() *output {
-	width := o.width
-	if width > 0 {
-		width = max(width-3, 20)
-	}
-	return &output{Writer: bufio.NewWriter(&indenter{w: o, lineStart: true}), style: o.style, width: width}
 }
 
 // indenter puts spaces before each line that is not blank.

@@ -1,8 +1,6 @@
 package claude
 
 import (
-	"errors"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude/blocks"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -17,11 +15,8 @@ var (
 // Compose makes messages from neutral parts: one for each block of an answer, which share an id, and one for each tool
 // result. Members that the program keeps in the line around a message are put in by Record.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
-	if m.Role == session.RoleSystem {
-		return nil, errors.New("claude has no messages of the role system")
-	}
-	list, results, err := dialect.ComposeEach(m, d.Name(), func(role string, parts []session.Part) []byte {
-		return said(role, blocks.Content(parts), m.Meta)
+	list, results, err := dialect.ComposeTurn(m, d.Name(), func(parts []session.Part) []byte {
+		return said(typeUser, blocks.Content(parts), m.Meta)
 	}, func(parts []session.Part) []byte { return answer(m, parts) })
 	if err != nil {
 		return nil, err

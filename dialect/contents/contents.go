@@ -24,6 +24,7 @@ const (
 const (
 	Call   = "functionCall"
 	Result = "functionResponse"
+	Inside = "parts" // of a result: its pictures
 )
 
 // partKeys are the members of a part, found in one pass.
@@ -152,7 +153,7 @@ func callOf(value []byte, s *session.Skim) session.ToolCall {
 	return c
 }
 
-var resultKeys = []string{"id", "name", "response", "parts"}
+var resultKeys = []string{"id", "name", "response", Inside}
 
 // ResultOf takes a functionResponse apart. What a tool said is in "output", or in "error" if it failed; any other response is
 // shown as JSON.

@@ -44,11 +44,25 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 	if len(results) > 0 {
 		var parts [][]byte
 		for _, r := range results {
-			parts = append(parts, contents.FromParts([]session.Part{r}, false)...)
+			parts = append(parts, contents.FromParts(beside(r), false)...)
 		}
 		list = append(list, saying(typeUser, parts).End())
 	}
 	return list, nil
+}
+
+// beside gives a result and its pictures behind it: the program sends no pictures inside results.
+func beside(r session.ToolResult) []session.Part {
+	list := []session.Part{nil}
+	r.Parts = slices.DeleteFunc(slices.Clone(r.Parts), func(p session.Part) bool {
+		_, picture := p.(session.Image)
+		if picture {
+			list = append(list, p)
+		}
+		return picture
+	})
+	list[0] = r
+	return list
 }
 
 // saying is a message of a type, without id and time.

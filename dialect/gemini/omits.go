@@ -48,6 +48,14 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	}
 	kept := valid(history)
 	for _, t := range history {
+		if slices.ContainsFunc(t.parts, func(part []byte) bool {
+			return rawjson.Get(rawjson.Get(part, contents.Result), contents.Inside) != nil
+		}) {
+			unseen(t.entry, "a picture: Gemini CLI sends no pictures inside results")
+		}
+		if slices.ContainsFunc(t.parts, isUnknown) {
+			unseen(t.entry, "a part of a message: Gemini CLI does not know its type")
+		}
 		same := func(k turn) bool { return k.id == t.id && k.role == t.role }
 		if t.role == contents.Model && !slices.ContainsFunc(kept, same) && speaks(t) {
 			unseen(t.entry, "an answer: one beside it has an empty part, and Gemini CLI drops all of them")

@@ -238,11 +238,23 @@ func spelled(history []turn) []turn {
 	return history
 }
 
+// sentMembers are the members of a part that are sent, without those of calls and results.
+var sentMembers = []string{"text", "inlineData", "fileData", "executableCode", "codeExecutionResult"}
+
+// isUnknown reports whether the program sends nothing of a part: it has none of the members that are sent.
+func isUnknown(part []byte) bool {
+	return !isCall(part) && !isResult(part) && !isThought(part) && string(bytes.TrimSpace(part)) != "{}" &&
+		!slices.ContainsFunc(sentMembers, func(member string) bool { return rawjson.Get(part, member) != nil })
+}
+
 // sentPart gives a part as it is sent, nil where it is not: the program puts the name of the tool before the ids of calls in
-// its files.
+// its files, and sends no pictures inside results.
 func sentPart(part []byte) []byte {
-	if isThought(part) {
+	if isThought(part) || isUnknown(part) {
 		return nil
+	}
+	if inside := rawjson.Get(part, contents.Result); rawjson.Get(inside, contents.Inside) != nil {
+		part = rawjson.Set(part, contents.Result, rawjson.Delete(inside, contents.Inside))
 	}
 	for _, member := range [...]string{contents.Call, contents.Result} {
 		v := rawjson.Get(part, member)

@@ -4,7 +4,7 @@
 //
 // Goose keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
 //
-//	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},…}}
+//	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},"accumulated_cost"?:…,…}}
 //	{"messages":{"message_id":…,"session_id":…,"role":"user"|"assistant","content_json":[…],"created_timestamp":seconds,"metadata_json"?:{…}}}
 //
 // A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse), which the user's side holds.
@@ -70,7 +70,7 @@ const version = 16
 var form = &rowlog.Form{
 	Agent: "Goose", Session: "sessions", Message: "messages",
 	Columns: []string{"id", "name", "description", "user_set_name", "session_type", "working_dir", "created_at", "extension_data",
-		"schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
+		"accumulated_cost", "schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
 		"project_id", "parent_session_id"},
 	Needed: []string{"working_dir", "created_at"},
 	Header: headerOf, Entry: entryOf,
@@ -170,9 +170,15 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 // rowOf gives the row of a message.
 func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
 
-// flag reads a flag of a message. What is not said is true.
+// flag reads a flag of a message: userVisible or agentVisible. All are true if one of them is missing.
 func flag(row []byte, name string) bool {
-	return string(rawjson.Get(rawjson.Get(row, "metadata_json"), name)) != "false"
+	metadata := rawjson.Get(row, "metadata_json")
+	for _, other := range [...]string{"userVisible", "agentVisible"} {
+		if v := string(rawjson.Get(metadata, other)); v != "true" && v != "false" {
+			return true
+		}
+	}
+	return string(rawjson.Get(metadata, name)) != "false"
 }
 
 // Time gives when an entry was made.

@@ -1,7 +1,11 @@
 package goose
 
 import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/chat"
@@ -120,12 +124,29 @@ func resultOf(c []byte) session.ToolResult {
 		case "image":
 			r.Parts = append(r.Parts, picture(inside))
 		case "resource":
-			r.Parts = append(r.Parts, session.Text{Text: rawjson.Str(rawjson.Get(inside, "resource"), "text")})
+			r.Parts = append(r.Parts, session.Text{Text: resourceText(rawjson.Get(inside, "resource"))})
 		default:
 			r.Parts = append(r.Parts, session.OpaquePart{Type: kind, JSON: inside})
 		}
 	}
 	return r
+}
+
+// resourceText is the text of a resource. Bytes that are text count as such.
+func resourceText(resource []byte) string {
+	blob := rawjson.Get(resource, "blob")
+	if !rawjson.IsString(blob) {
+		return rawjson.Str(resource, "text")
+	}
+	text := rawjson.Str(resource, "blob")
+	data, err := base64.StdEncoding.DecodeString(text)
+	switch {
+	case err != nil:
+		return text
+	case utf8.Valid(data):
+		return string(data)
+	}
+	return fmt.Sprintf("[Binary content (%s) - %d bytes]", cmp.Or(rawjson.Str(resource, "mimeType"), "application/octet-stream"), len(data))
 }
 
 // blocksOf gives the list of what a tool gave. Older versions kept the list without its object.

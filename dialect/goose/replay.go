@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/chat"
@@ -20,11 +21,9 @@ const (
 	failedText      = "The tool call returned the following error:\n"
 	unreadable      = "unparseable_tool_call" // the name of a call that the program could not read
 	internalError   = "-32603: "              // the code that the program gives to errors of tools
+	documentBegin   = "[document ("
+	documentEnd     = ") not sent: documents can only be sent in user messages]"
 )
-
-// kinds are the types of content that the program knows. Another one makes it unable to read the session.
-var kinds = []string{"text", "image", "document", "toolRequest", "toolResponse", "toolConfirmationRequest", "actionRequired", "thinking",
-	"redactedThinking", "systemNotification", "error"}
 
 // said is a message that the model sees. Contents are those of a row, without what is not for the model.
 type said struct {
@@ -65,7 +64,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if _, name := modelOf(rawjson.Get(row, "metadata_json")); name != "" {
 			model = name
 		}
-		if why := unknown(row); why != "" {
+		if why := unreadableRow(row); why != "" {
 			problem := form.Refusal(e.Line, e.Span.Offset, why)
 			return nil, "", &problem, nil
 		}
@@ -80,20 +79,6 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		}
 	}
 	return list, model, nil, nil
-}
-
-// unknown says what of a row the program cannot read; "" if it can.
-func unknown(row []byte) string {
-	content := rawjson.Get(row, "content_json")
-	if !rawjson.IsArray(content) {
-		return "the content of a message is not a list"
-	}
-	for c := range rawjson.Elements(content) {
-		if kind := rawjson.Str(c, "type"); !slices.Contains(kinds, kind) {
-			return "a message has a content of the unknown type " + dialect.Shorten([]byte(kind))
-		}
-	}
-	return ""
 }
 
 func typeOf(c []byte) string { return rawjson.Str(c, "type") }
@@ -247,7 +232,7 @@ func (m *said) send(names map[string]string, sees bool) [][]byte {
 				list = append(list, chat.Text(blindText))
 			}
 		case "document":
-			list = append(list, c)
+			list = append(list, document(c))
 		case "toolResponse":
 			results = append(results, result(c, names, sees))
 		}
@@ -281,6 +266,8 @@ func (m *said) answer(names map[string]string) [][]byte {
 			text = rawjson.Str(c, "text")
 		case "image":
 			text = assistantImage
+		case "document":
+			text = documentBegin + rawjson.Str(c, "mimeType") + documentEnd
 		case "thinking":
 			a.Thinking.WriteString(rawjson.Str(c, "thinking"))
 		case "toolRequest":
@@ -289,10 +276,10 @@ func (m *said) answer(names map[string]string) [][]byte {
 				call.Name = unreadable
 			}
 			names[call.ID] = call.Name
-			a.Calls = append(a.Calls, chat.Call(call.ID, call.Name, call.Arguments))
+			a.Calls = append(a.Calls, chat.Call(call.ID, plainName(call.Name), argumentsOf(call)))
 		}
 		if text != "" {
-			if a.Text.Len() > 0 && before != "text" {
+			if a.Text.Len() > 0 && (before != "text" || kind != "text") {
 				a.Text.WriteByte('\n')
 			}
 			a.Text.WriteString(text)
@@ -305,18 +292,43 @@ func (m *said) answer(names map[string]string) [][]byte {
 	return [][]byte{a.End()}
 }
 
+// document is a file as the API for chats wants it.
+func document(c []byte) []byte {
+	var f, w dialect.Object
+	f.Str("filename", "document.pdf")
+	f.Str("file_data", "data:"+rawjson.Str(c, "mimeType")+";base64,"+rawjson.Str(c, "data"))
+	w.Str("type", "file")
+	w.Add("file", f.End())
+	return w.End()
+}
+
+// plainName is the name of a tool without the characters that no provider accepts.
+func plainName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '-' || r == '_' || r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// argumentsOf are the arguments of a call: an object, which may hold anything else.
+func argumentsOf(call session.ToolCall) []byte {
+	if rawjson.IsObject(call.Arguments) {
+		return call.Arguments
+	}
+	var w dialect.Object
+	w.Add("value", call.Arguments)
+	return w.End()
+}
+
 // result gives the message of a result.
 func result(c []byte, names map[string]string, sees bool) []byte {
 	id := rawjson.Str(c, "id")
 	out := chat.Result{CallID: id, Name: names[id]}
 	state := rawjson.Get(c, "toolResult")
 	if rawjson.Str(state, "status") == "error" {
-		failed := rawjson.Get(state, "error")
-		text := errorText(failed)
-		if rawjson.IsString(failed) && !strings.HasPrefix(text, "-32") {
-			text = internalError + text
-		}
-		out.Content, out.Failed = rawjson.Quote(failedText+text), true
+		out.Content, out.Failed = rawjson.Quote(failedText+internalError+rawjson.Str(state, "error")), true
 		return out.Message()
 	}
 	r := resultOf(c)
@@ -330,7 +342,7 @@ func result(c []byte, names map[string]string, sees bool) []byte {
 		}
 		switch typeOf(inside) {
 		case "text", "resource":
-			text := rawjson.Str(inside, "text") + rawjson.Str(rawjson.Get(inside, "resource"), "text")
+			text := rawjson.Str(inside, "text") + resourceText(rawjson.Get(inside, "resource"))
 			texts, empty = append(texts, text), empty && text == ""
 		case "image":
 			if i := picture(inside); sees {
@@ -372,6 +384,11 @@ func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	for _, m := range list {
 		if slices.ContainsFunc(m.contents, hasPicture) && !seesPictures(model) {
 			unseen(m, "Goose sends a text instead of a picture, because it does not know that the model sees pictures")
+		}
+	}
+	for _, m := range list {
+		if m.role == "assistant" && slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) == "document" }) {
+			unseen(m, "Goose sends a text instead of a document in an answer")
 		}
 	}
 	tidy(list, unseen)

@@ -1,18 +1,31 @@
 package goose
 
 import (
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 var _ session.Spender = (*Dialect)(nil)
 
-// Spent gives what an answer used. The summary of a compaction is a message of the user there, and has what it used, too.
+// Spent gives what an answer used. The summary of a compaction is a message of the user there, and has what it used, too. The cost is a
+// sum of the session.
 func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	metadata := rawjson.Get(rowOf(raw), "metadata_json")
 	if u, ok := usageOf(metadata); ok {
 		s := session.Spending{Of: string(e.ID), Usage: u}
 		s.Provider, s.Model = modelOf(metadata)
 		take(s)
+		if cost := dialect.Number(rawjson.Get(form.Row(headerOfTree(e)), "accumulated_cost")); cost > 0 {
+			take(session.Spending{Of: "session", Total: true, Provider: s.Provider, Model: s.Model, Usage: session.NewUsage([5]float64{}, [5]float64{4: cost})})
+		}
 	}
+}
+
+// headerOfTree gives the record of the session that an entry is in.
+func headerOfTree(e session.Entry) []byte {
+	if e.Tree() == nil {
+		return nil
+	}
+	return e.Tree().Header().Raw
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -68,11 +67,11 @@ func setParent(row []byte, parent string) []byte {
 	return setExtension(row, ownMember, rawjson.Set([]byte("{}"), "parent", rawjson.Quote(parent)))
 }
 
-// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent.
+// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent, and has cost nothing yet.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (record, slot []byte, err error) {
 	row := form.Row(h.Raw)
 	if edit.Copy {
-		for _, name := range []string{"parent_session_id", "session_type", "schedule_id", "archived_at"} {
+		for _, name := range []string{"parent_session_id", "session_type", "accumulated_cost", "schedule_id", "archived_at"} {
 			row = form.SetColumn(row, name, nil)
 		}
 	}
@@ -135,13 +134,13 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, errors.New(`a message of Goose is {"role":…,"content":[…],"metadata":{…}}, as the program exports it`)
 	}
 	for c := range rawjson.Elements(content) {
-		if kind := typeOf(c); !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("the message has a content of the type %.40q: with it Goose could not read the session", kind)
+		if why := violation(c); why != "" {
+			return nil, fmt.Errorf("%s: with it Goose could not read the session", why)
 		}
 	}
 	role := rawjson.Str(b.JSON, "role")
 	if role != "user" && role != "assistant" {
-		return nil, fmt.Errorf("Goose has no messages of the role %.40q", role)
+		return nil, fmt.Errorf("no messages of the role %.40q in Goose", role)
 	}
 	var w dialect.Object
 	w.Str("message_id", string(n.ID))

@@ -15,17 +15,15 @@ var _ dialect.Composer = (*Dialect)(nil)
 // Compose makes a message from neutral parts. A result becomes a part of its call.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
-	case session.RoleUser, session.RoleSystem:
+	case session.RoleUser:
 		prose := dialect.Prose(m.Parts)
 		if !dialect.Speaks(prose) {
 			return nil, dialect.ErrSilent
 		}
 		var list [][]byte
 		for _, p := range saidParts(prose) {
-			if m.Meta || m.Role == session.RoleSystem {
-				if rawjson.Str(p, "type") == "text" {
-					p = rawjson.Set(p, "synthetic", []byte("true"))
-				}
+			if m.Meta && rawjson.Str(p, "type") == "text" {
+				p = rawjson.Set(p, "synthetic", []byte("true"))
 			}
 			list = append(list, p)
 		}

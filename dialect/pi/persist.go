@@ -143,7 +143,7 @@ func (p *persister) object(v []byte, at place) []byte {
 		case key == "thinkingSignature" || key == "thoughtSignature" || key == "textSignature":
 			continue // a signature that was cut is useless
 		}
-		now := member
+		var now []byte
 		if image && key == "data" {
 			now = p.image(member)
 		} else {

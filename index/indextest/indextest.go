@@ -23,7 +23,7 @@ type Index interface {
 	Put(updates ...index.Update)
 	Commit(ctx context.Context) error
 	Catalogue() *index.Catalogue
-	EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int)
+	EachChunk(list []index.Place, take func(i int, c *index.Kept)) (unknown []int)
 	IDs(l *index.Log, n int, take func(from int64, hash uint32)) error
 	Close() error
 }
@@ -124,46 +124,63 @@ func chunks(seed, n int) []index.Chunk {
 
 // equal compares the parts of logs that a catalogue returns.
 var equal = cmp.Options{
-	cmpopts.IgnoreUnexported(index.Log{}, index.Catalogue{}), cmpopts.IgnoreFields(index.Log{}, "Chunks", "IDs"),
+	cmp.AllowUnexported(source{}), cmpopts.IgnoreUnexported(index.Log{}), cmpopts.IgnoreFields(index.Log{}, "Chunks", "IDs"),
 	cmpopts.EquateEmpty(),
 }
 
-func same(t *testing.T, x Index, want ...index.Source) {
+// source is a source of a catalogue, decoded.
+type source struct {
+	key  string
+	logs []index.Log
+}
+
+func sources(c *index.Catalogue) (list []source) {
+	for _, s := range c.Sources {
+		one := source{key: s.Key}
+		for i := range s.Logs.Len() {
+			one.logs = append(one.logs, *s.Logs.At(i))
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func same(t *testing.T, x Index, want ...source) {
 	t.Helper()
-	if diff := cmp.Diff(want, x.Catalogue().Sources, equal); diff != "" {
+	if diff := cmp.Diff(want, sources(x.Catalogue()), equal); diff != "" {
 		t.Fatalf("the catalogue (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(resumes(want), resumes(x.Catalogue().Sources), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(resumes(want), resumes(sources(x.Catalogue())), cmpopts.EquateEmpty()); diff != "" {
 		t.Fatalf("what reading on needs (-want +got):\n%s", diff)
 	}
 }
 
 // resumes returns the Resume of all logs.
-func resumes(sources []index.Source) (list []index.Resume) {
-	for _, s := range sources {
-		for i := range s.Logs {
-			list = append(list, s.Logs[i].Resume())
+func resumes(list []source) (all []index.Resume) {
+	for _, s := range list {
+		for i := range s.logs {
+			all = append(all, s.logs[i].Resume())
 		}
 	}
-	return list
+	return all
 }
 
 // chunksOf returns copies of all chunks of a log in the present catalogue.
 func chunksOf(t *testing.T, x Index, now *index.Catalogue, key, name string) []index.Chunk {
 	t.Helper()
-	l, ok := now.Log(key, name)
+	l, ok := now.PlaceOf(key, name)
 	if !ok {
 		t.Fatalf("%s is not known", name)
 	}
 	var list []index.Chunk
-	unknown := x.EachChunk([]*index.Log{l}, func(_ int, c *index.Kept) {
+	unknown := x.EachChunk([]index.Place{l}, func(_ int, c *index.Kept) {
 		list = append(list, checked(c))
 	})
 	if unknown != nil {
 		t.Fatalf("the signatures of %s are lost", name)
 	}
-	if len(list) != l.ChunkCount() {
-		t.Errorf("%d chunks, ChunkCount says %d", len(list), l.ChunkCount())
+	if len(list) != l.Logs.At(l.At).ChunkCount() {
+		t.Errorf("%d chunks, ChunkCount says %d", len(list), l.Logs.At(l.At).ChunkCount())
 	}
 	return list
 }
@@ -216,12 +233,12 @@ func testPut(t *testing.T, make Maker) {
 	x := open()
 	x.Put(index.Update{Source: "b", Put: []index.Log{Log("z", 1), Log("a", 2)}}, index.Update{Source: "a", Put: []index.Log{Log("m", 3)}})
 	x.Put(index.Update{Source: "b", Put: []index.Log{Log("z", 4)}, Remove: []string{"never"}})
-	want := []index.Source{{Key: "a", Logs: []index.Log{Log("m", 3)}}, {Key: "b", Logs: []index.Log{Log("a", 2), Log("z", 4)}}}
+	want := []source{{key: "a", logs: []index.Log{Log("m", 3)}}, {key: "b", logs: []index.Log{Log("a", 2), Log("z", 4)}}}
 	same(t, x, want...)
 	commit(t, x)
 	same(t, x, want...)
 	x.Put(index.Update{Source: "b", Remove: []string{"a"}}, index.Update{Source: "a", Remove: []string{"m"}})
-	same(t, x, index.Source{Key: "b", Logs: []index.Log{Log("z", 4)}})
+	same(t, x, source{key: "b", logs: []index.Log{Log("z", 4)}})
 }
 
 // testReopen: what was committed is kept, and nothing else.
@@ -245,7 +262,7 @@ func testReopen(t *testing.T, make Maker) {
 		same(t, x)
 		return
 	}
-	same(t, x, index.Source{Key: "s", Logs: logs})
+	same(t, x, source{key: "s", logs: logs})
 	now := x.Catalogue()
 	for n := 0; n < len(logs); n += 11 {
 		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, "s", logs[n].Name)); diff != "" {
@@ -263,10 +280,10 @@ func testChunks(t *testing.T, make Maker) {
 			x.Put(index.Update{Source: "s", Put: []index.Log{Log(fmt.Sprintf("%02d", n), n+round)}})
 		}
 		for range 2 {
-			var logs []*index.Log
+			var logs []index.Place
 			all := x.Catalogue().Logs("s")
-			for i := range all {
-				logs = append(logs, &all[len(all)-1-i])
+			for i := range all.Len() {
+				logs = append(logs, index.Place{Logs: all, At: all.Len() - 1 - i})
 			}
 			got := map[int][]index.Chunk{}
 			if unknown := x.EachChunk(logs, func(i int, c *index.Kept) {
@@ -298,7 +315,7 @@ func testContinue(t *testing.T, make Maker) {
 		}
 		if kept != Nothing && n%5 == 0 {
 			commit(t, x)
-			x.Close()
+			_ = x.Close()
 			x = open()
 		}
 		known, _ := x.Catalogue().Log("s", "a")
@@ -327,9 +344,9 @@ func testForget(t *testing.T, make Maker) {
 	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 1), Log("b", 2)}})
 	commit(t, x)
 	x.Put(index.Update{Source: "s", Put: []index.Log{Log("c", 3)}, Forget: true})
-	same(t, x, index.Source{Key: "s", Logs: []index.Log{Log("c", 3)}})
+	same(t, x, source{key: "s", logs: []index.Log{Log("c", 3)}})
 	commit(t, x)
-	same(t, x, index.Source{Key: "s", Logs: []index.Log{Log("c", 3)}})
+	same(t, x, source{key: "s", logs: []index.Log{Log("c", 3)}})
 }
 
 // testSnapshots: a catalogue never changes.
@@ -341,8 +358,8 @@ func testSnapshots(t *testing.T, make Maker) {
 	before := x.Catalogue()
 	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 9)}, Remove: []string{"b"}})
 	commit(t, x)
-	want := []index.Source{{Key: "s", Logs: []index.Log{Log("a", 1), Log("b", 2)}}}
-	if diff := cmp.Diff(want, before.Sources, equal); diff != "" {
+	want := []source{{key: "s", logs: []index.Log{Log("a", 1), Log("b", 2)}}}
+	if diff := cmp.Diff(want, sources(before), equal); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -377,7 +394,7 @@ func testHistories(t *testing.T, make Maker) {
 			committed = maps.Clone(want)
 		case 1:
 			if kept != Nothing {
-				x.Close()
+				_ = x.Close()
 				x = open()
 			}
 			if kept == Committed {
@@ -386,8 +403,8 @@ func testHistories(t *testing.T, make Maker) {
 		}
 		got, now := map[key]int{}, x.Catalogue()
 		for _, s := range now.Sources {
-			for i := range s.Logs {
-				got[key{s.Key, s.Logs[i].Name}] = s.Logs[i].Summary.Messages
+			for _, l := range s.Logs.All() {
+				got[key{s.Key, l.Name}] = l.Summary.Messages
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -46,7 +46,7 @@ func suite(t *testing.T, direct, url string, remote bool) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { x.Close() })
-			w := &whole{t: t, x: x, read: x, c: c, of: map[*index.Log]string{}}
+			w := &whole{t: t, x: x, read: x, c: c, of: map[*index.Logs]string{}, named: map[string]string{}}
 			if remote {
 				w.read = b.index(t)
 			}
@@ -65,8 +65,10 @@ type whole struct {
 	// read is what is asked.
 	read index.Shared
 	c    *pgx.Conn
-	// of has the source of each log that was returned.
-	of map[*index.Log]string
+	// of has the source of each list of logs that was returned.
+	of map[*index.Logs]string
+	// named has the last source with a log of each name.
+	named map[string]string
 }
 
 func (w *whole) must(err error) {
@@ -82,7 +84,7 @@ func (w *whole) Put(updates ...index.Update) {
 		u.Source = folder + u.Source
 		known := w.Catalogue()
 		if u.Forget {
-			for _, l := range known.Logs(u.Source[len(folder):]) {
+			for _, l := range known.Logs(u.Source[len(folder):]).All() {
 				u.Remove = append(u.Remove, l.Name)
 			}
 			w.must(w.x.Put(w.t.Context(), "", index.Update{Source: u.Source, Remove: u.Remove}))
@@ -130,28 +132,25 @@ func (w *whole) Catalogue() *index.Catalogue {
 		return slices.Compare([]string{a.Source, a.Name}, []string{b.Source, b.Name})
 	})
 	c := &index.Catalogue{}
-	for _, l := range list {
-		l.Source = strings.TrimPrefix(l.Source, folder)
-		if n := len(c.Sources); n == 0 || c.Sources[n-1].Key != l.Source {
-			c.Sources = append(c.Sources, index.Source{Key: l.Source})
+	for len(list) > 0 {
+		key, n := list[0].Source, 0
+		var logs []index.Log
+		for ; n < len(list) && list[n].Source == key; n++ {
+			logs = append(logs, list[n].Log)
+			w.named[list[n].Name] = key
 		}
-		s := &c.Sources[len(c.Sources)-1]
-		l.Facts = nil // the suite gives none
-		s.Logs = append(s.Logs, l.Log)
-	}
-	for _, s := range c.Sources {
-		for i := range s.Logs {
-			w.of[&s.Logs[i]] = s.Key
-		}
+		key, list = strings.TrimPrefix(key, folder), list[n:]
+		s := index.Source{Key: key, Logs: index.LogsOf(logs)}
+		c.Sources, w.of[s.Logs] = append(c.Sources, s), key
 	}
 	return c
 }
 
-func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (unknown []int) {
+func (w *whole) EachChunk(list []index.Place, take func(i int, c *index.Kept)) (unknown []int) {
 	keys, err := postgres.KeysOf(w.t.Context(), w.c)
 	w.must(err)
-	for i, l := range logs {
-		sum := sha256.Sum256([]byte(folder + w.of[l] + "/" + l.Name))
+	for i, p := range list {
+		sum := sha256.Sum256([]byte(folder + w.of[p.Logs] + "/" + p.Logs.At(p.At).Name))
 		rows, err := w.c.Query(w.t.Context(), "select start, stop, flags, id from treeline_index.chunk where log = $1 order by n", sum[:16])
 		w.must(err)
 		for rows.Next() {
@@ -172,5 +171,5 @@ func (w *whole) EachChunk(logs []*index.Log, take func(i int, c *index.Kept)) (u
 }
 
 func (w *whole) IDs(l *index.Log, n int, take func(from int64, hash uint32)) error {
-	return w.read.IDs(w.t.Context(), &index.Found{Source: folder + w.of[l], Log: *l}, n, take)
+	return w.read.IDs(w.t.Context(), &index.Found{Source: w.named[l.Name], Log: *l}, n, take)
 }

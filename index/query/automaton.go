@@ -129,7 +129,7 @@ func (m *automaton) run(b []byte, record bool) (found, escaped, ok bool) {
 		case r >= utf8.RuneSelf:
 			r, n = utf8.DecodeRune(b[i:])
 		}
-		next := stateUnknown
+		var next int32
 		if r < utf8.RuneSelf {
 			next = m.next[s][r]
 		} else {

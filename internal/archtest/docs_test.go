@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func read(t *testing.T, name string) string {
@@ -43,23 +44,108 @@ func TestFormatsNamesItsProofs(t *testing.T) {
 			}
 			proofs++
 			folder, base := m[1], m[2]
-			var files []string
-			if strings.HasPrefix(base, "Test") {
-				files, _ = filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
-				files = slices.DeleteFunc(files, func(f string) bool {
-					b, err := os.ReadFile(f)
-					return err != nil || !strings.Contains(string(b), "func "+base+"(")
-				})
-			} else {
-				files, _ = filepath.Glob(filepath.Join("../../dialect/*/testdata*", folder, base+".*"))
+			there := strings.HasPrefix(base, "Test") && testExists(folder, base)
+			if !there {
+				files, _ := filepath.Glob(filepath.Join("../../dialect/*/testdata*", folder, base+".*"))
+				there = len(files) > 0
 			}
-			if len(files) == 0 {
+			if !there {
 				t.Errorf("FORMATS.md names %s, which is not there", c)
 			}
 		}
 	}
 	if proofs < 100 {
 		t.Errorf("%d proofs were found: FORMATS.md looks other than this test thinks", proofs)
+	}
+}
+
+// testExists reports whether a test, fuzz target or example is in the test files of a folder.
+func testExists(folder, name string) bool {
+	files, _ := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+	return slices.ContainsFunc(files, func(f string) bool {
+		b, err := os.ReadFile(f)
+		return err == nil && strings.Contains(string(b), "func "+name+"(")
+	})
+}
+
+// Every test that a document names exists: `store/TestKill` in its text, and "test server/TestX" beside a code block. Those
+// of a promise are in a table whose last column is the test.
+func TestDocumentsNameTheirProofs(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile("(?:`|^```[a-z]+ test )((?:[a-z0-9]+/)*)((?:Test|Fuzz|Example)[A-Z][A-Za-z0-9_]*)(?:`|$)")
+	for _, f := range append(files, "../../README.md") {
+		file, _ := filepath.Rel("../..", f)
+		proofs, table := 0, ""
+		for i, line := range strings.Split(read(t, file), "\n") {
+			found := name.FindAllStringSubmatch(line, -1)
+			for _, m := range found {
+				if proofs++; !testExists(m[1], m[2]) {
+					t.Errorf("%s:%d: there is no test %s%s", file, i+1, m[1], m[2])
+				}
+			}
+			switch {
+			case !strings.HasPrefix(line, "|"):
+				table = ""
+			case table == "":
+				table = line
+			case strings.HasSuffix(table, "| test |") && !strings.HasPrefix(line, "|---") && len(found) == 0:
+				t.Errorf("%s:%d: no test shows this", file, i+1)
+			}
+		}
+		if least := map[string]int{"docs/durability.md": 20, "docs/security.md": 20}[filepath.ToSlash(file)]; proofs < least {
+			t.Errorf("%s: %d tests are named, want %d at least: the document looks other than this test thinks", file, proofs, least)
+		}
+	}
+}
+
+// headings gives the anchors of a document, as GitHub makes them.
+func headings(text string) (list []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		anchor := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1])
+		list = append(list, anchor)
+	}
+	return list
+}
+
+// Every link from a document to another file, and to a heading, leads there.
+func TestDocumentsLinkToWhatIsThere(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := 0
+	for _, f := range append(files, "../../README.md", "../../ARCHITECTURE.md", "../../CONTRIBUTING.md", "../../FORMATS.md", "../../CHANGELOG.md") {
+		file, _ := filepath.Rel("../..", f)
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]+)\)`).FindAllStringSubmatch(read(t, file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			links++
+			target, anchor, _ := strings.Cut(m[1], "#")
+			to := file
+			if target != "" {
+				to = filepath.Join(filepath.Dir(file), filepath.FromSlash(target))
+			}
+			if _, err := os.Stat(filepath.Join("../..", to)); err != nil {
+				t.Errorf("%s links to %s, which is not there", file, m[1])
+			} else if anchor != "" && !slices.Contains(headings(read(t, to)), anchor) {
+				t.Errorf("%s links to %s, and there is no such heading", file, m[1])
+			}
+		}
+	}
+	if links < 50 {
+		t.Errorf("%d links were found, want 50 at least", links)
 	}
 }
 

@@ -30,7 +30,7 @@ import (
 func archived(b *bench) {
 	s, err := pgtest.Launch(pgtest.Options{Settings: []string{"shared_buffers = 512MB"}})
 	if errors.Is(err, pgtest.ErrAbsent) {
-		fmt.Fprintln(os.Stderr, "archive: left out:", err)
+		b.leaveOut("archive", err)
 		return
 	}
 	check(err)

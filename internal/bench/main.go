@@ -5,7 +5,9 @@
 //	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
 //	go run ./internal/bench -run open  the groups whose name matches
 //	go run ./internal/bench -run search -large  on 10,000 sessions, 1.4 GB
+//	go run ./internal/bench -run growth -large  on 100,000 small sessions, and on one of 1 GB
 //	go run ./internal/bench -against main       the working tree beside a revision, by turns
+//	go run ./internal/bench -report docs/benchmarks.md  all rows as a document, with the machine and what is not measured
 //
 // It measures the CPU time of the process and its children, the best of several runs: other work on the machine makes runs
 // slower and never faster. Sessions are generated, with a fixed seed, in a temporary folder.
@@ -64,7 +66,9 @@ func (g group) attempt(b *bench) (err error) {
 // parent before exec, so the parent must still be small.
 var groups = []group{
 	{"command", command},
+	{"pi", besidePi},
 	{"listed", listed},
+	{"growth", growth},
 	{"terminal", terminal},
 	{"index", indexing},
 	{"grown", grown},
@@ -80,6 +84,7 @@ var groups = []group{
 	{"context", contexts},
 	{"list", list},
 	{"search", search},
+	{"ripgrep", besideRipgrep},
 	{"append", appends},
 	{"history", prompts},
 	{"postgres", database},
@@ -100,6 +105,11 @@ type bench struct {
 	quick  bool
 	large  bool // ten times as many sessions to search
 	rounds int  // of which the best counts
+	pi     string
+	within time.Duration // see -within
+
+	parts   []part   // the groups that were run
+	missing []string // what was left out, and why
 
 	log      []byte // see session
 	jsonTime time.Duration
@@ -115,12 +125,16 @@ func (b *bench) size(n int) int {
 
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
-	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes; list an archive of a million")
+	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes; list 100,000 small ones, open one of 1 GB; list an archive of a million")
 	only := flag.String("run", "", "only the groups whose name matches the `expression`")
 	rev := flag.String("against", "", "compare the working tree with the `revision`; exit 1 if a row is worse by more than 10 %")
 	rounds := flag.Int("rounds", 5, "rounds of -against, of which the best counts")
 	data := flag.Bool("make", false, "internal: make data and exit (what, where, how many sessions, how many bytes)")
 	walk := flag.String("walk", "", "internal: walk over a `folder` and exit")
+	one := flag.Bool("do", false, "internal: do one operation and exit (which, path, rounds, number)")
+	report := flag.String("report", "", "write the table as a document to the `file`")
+	within := flag.Duration("within", 24*time.Hour, "with -report: start no group after this time")
+	pi := flag.String("pi", "", "the `folder` with pi's packages from npm; they are installed there if they are missing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -130,10 +144,12 @@ func main() {
 		_, err = diskSize(*walk)
 	case *data:
 		err = group{"make", func(*bench) { makeData(flag.Args()) }}.attempt(nil)
+	case *one:
+		err = group{"do", func(*bench) { do(flag.Args()) }}.attempt(nil)
 	case *rev != "":
 		err = against(ctx, *rev, *rounds, []string{fmt.Sprint("-quick=", *quick), fmt.Sprint("-large=", *large), "-run=" + *only})
 	default:
-		err = run(ctx, *quick, *large, *only)
+		err = run(ctx, &bench{quick: *quick, large: *large, pi: *pi, within: *within}, *only, *report)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -141,34 +157,42 @@ func main() {
 	}
 }
 
-// run removes its data also when it is interrupted: they can be gigabytes.
-func run(ctx context.Context, quick, large bool, only string) error {
+// run runs the groups and prints the table. It removes its data also when it is interrupted: they can be gigabytes.
+func run(ctx context.Context, b *bench, only, report string) error {
 	matches, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "treeline-bench-")
-	if err != nil {
+	if b.dir, err = os.MkdirTemp("", "treeline-bench-"); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(b.dir)
 	defer context.AfterFunc(ctx, func() { // no group looks at ctx
-		os.RemoveAll(dir)
+		_ = os.RemoveAll(b.dir)
 		os.Exit(130)
 	})()
 
-	b := &bench{dir: dir, quick: quick, large: large, rounds: 7}
-	if quick {
+	b.rounds = 7
+	if b.quick {
 		b.rounds = 3
 	}
+	about := here(ctx)
 	for _, g := range groups {
 		if !matches.MatchString(g.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "%s…\n", g.name)
-		if err := g.attempt(b); err != nil {
-			return err
+		first, began := len(b.rows), time.Now()
+		err := errors.New("there was no time left")
+		if report == "" || time.Since(about.began) < b.within {
+			err = g.attempt(b)
 		}
+		if err != nil && report == "" {
+			return err
+		} else if err != nil {
+			b.leaveOut(g.name, err) // the others are still worth a report
+		}
+		b.parts = append(b.parts, part{g.name, b.rows[first:len(b.rows):len(b.rows)], time.Since(began)})
 		// A group does not pay for the garbage of the one before.
 		runtime.GC()
 	}
@@ -179,5 +203,14 @@ func run(ctx context.Context, quick, large bool, only string) error {
 	fmt.Printf("%s %s/%s, GOMAXPROCS %d; %s, best of %d or more\n\n",
 		runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), clockName, b.rounds)
 	b.print(os.Stdout)
-	return nil
+	if report == "" {
+		return nil
+	}
+	return os.WriteFile(report, b.document(about), 0o644)
+}
+
+// leaveOut says that a group needs something that is not here.
+func (b *bench) leaveOut(group string, why error) {
+	fmt.Fprintf(os.Stderr, "%s: left out: %v\n", group, why)
+	b.missing = append(b.missing, fmt.Sprintf("%s: %v", group, why))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -32,7 +31,7 @@ const bareAppend = `with head as (update public.bare_log set size = size + lengt
 func database(b *bench) {
 	s, err := pgtest.Launch(pgtest.Options{Durable: true})
 	if errors.Is(err, pgtest.ErrAbsent) {
-		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
+		b.leaveOut("postgres", err)
 		return
 	}
 	check(err)

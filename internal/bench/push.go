@@ -44,7 +44,7 @@ const benchToken = "a-token-for-this-measurement-only"
 func (b *bench) withArchive(home string, sessions int, size int64, use func(*archive)) {
 	s, err := pgtest.Launch(pgtest.Options{Durable: true})
 	if errors.Is(err, pgtest.ErrAbsent) {
-		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
+		b.leaveOut("postgres", err)
 		return
 	}
 	check(err)

@@ -57,7 +57,7 @@ type costs struct {
 func scale(b *bench) {
 	s, err := pgtest.Launch(pgtest.Options{Durable: true, Settings: []string{"shared_buffers = 512MB"}})
 	if errors.Is(err, pgtest.ErrAbsent) {
-		fmt.Fprintln(os.Stderr, "postgres: left out:", err)
+		b.leaveOut("postgres scale", err)
 	} else {
 		check(err)
 		defer s.Close()

@@ -33,7 +33,16 @@ func Machine(dir string, clock func() time.Time, drivers ...backend.Driver) tree
 
 // Write makes the machine in dir, an empty folder. The last session is some minutes old by the clock, the first three weeks. The
 // drivers are those for Machine.
-func Write(ctx context.Context, dir string, clock func() time.Time, drivers ...backend.Driver) (err error) {
+func Write(ctx context.Context, dir string, clock func() time.Time, drivers ...backend.Driver) error {
+	return WriteProjects(ctx, dir, home, clock, drivers...)
+}
+
+// home is where the projects of the stories are.
+const home = "/home/you"
+
+// WriteProjects is Write with the projects in another folder: a command that is started in one of them finds its sessions. It does not
+// make the folders.
+func WriteProjects(ctx context.Context, dir, projects string, clock func() time.Time, drivers ...backend.Driver) (err error) {
 	s, err := treeline.New(Machine(dir, clock, drivers...))
 	if err != nil {
 		return err
@@ -49,7 +58,7 @@ func Write(ctx context.Context, dir string, clock func() time.Time, drivers ...b
 		if err != nil {
 			return err
 		}
-		story, err := parse(string(text))
+		story, err := parse(strings.Replace(string(text), "\ncwd: "+home+"/", "\ncwd: "+projects+"/", 1))
 		if err == nil {
 			err = w.tell(ctx, strings.TrimSuffix(path.Base(file), ".txt"), story, byte(i))
 		}

@@ -35,7 +35,7 @@ type agent struct {
 	bound bool
 	// project reduces the body of a request to what is compared.
 	project func(body []byte) ([]string, error)
-	// random makes a session.
+	// random makes a session. Without it the sessions of the dialect's tests are resumed.
 	random func(seed uint64) draft.Session
 	// place gives the file of a session below the home of a user who works in a directory.
 	place func(workDir, id string) string
@@ -58,8 +58,12 @@ type agent struct {
 	results  func(body []byte) (map[string]string, error)
 	// traces are patterns of what a session leaves below the home. The first is the folder of sessions.
 	traces []string
-	// database, if set, is where the program keeps sessions below the home, in rows. It makes the file when it is started.
-	database string
+	// mark, if set, is in every request with a prompt of the user, and in no other.
+	mark string
+	// rows, if set, is where the program keeps sessions instead of files.
+	rows *table
+	// skips are beginnings of the names of scenes that it cannot play, with the reason.
+	skips map[string]string
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
 	known map[string]string
 }
@@ -154,7 +158,7 @@ var agents = []agent{
 		},
 		traces: []string{".qwen/projects", ".qwen/usage_record.jsonl", ".qwen/tmp"},
 	},
-	openCode,
+	openCode, copilotCLI, gooseCLI,
 }
 
 // nodePackage is the package with the node of a machine: Qwen Code needs a newer one than many machines have.

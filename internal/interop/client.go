@@ -38,7 +38,7 @@ func newClient(ctx context.Context, home string) (*client, error) {
 }
 
 func (c *client) close() {
-	c.in.Close()
+	_ = c.in.Close()
 	<-c.done
 }
 

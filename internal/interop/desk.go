@@ -73,10 +73,10 @@ func (d *desk) clear() error {
 
 // start has the program make its database.
 func (d *desk) start(ctx context.Context) error {
-	if d.database == "" {
+	if d.rows == nil {
 		return nil
 	}
-	path := filepath.Join(d.home, d.database)
+	path := filepath.Join(d.home, d.rows.database)
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (d *desk) start(ctx context.Context) error {
 // store is a store of this library in the agent's home.
 func (d *desk) store() (*treeline.Store, error) {
 	opt := treeline.Options{Home: d.home, WorkDir: d.workDir, Getenv: func(string) string { return "" }, NoBreadcrumbs: true}
-	if d.database != "" {
+	if d.rows != nil {
 		opt.Backends = all.Drivers()
 	}
 	return treeline.New(opt)
@@ -169,8 +169,8 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
 		prompted := bytes.Contains(r.Body, []byte(`"`+nextPrompt+`"`))
-		if d.agent.api == fakeapi.Chat { // the prompt is in quotes; only a request for a title offers no tools
-			prompted = bytes.Contains(r.Body, []byte(nextPrompt)) && bytes.Contains(r.Body, []byte(`"tools":`))
+		if d.agent.api == fakeapi.Chat { // the prompt is in quotes or has a text around it; only a request for a title offers no tools
+			prompted = bytes.Contains(r.Body, []byte(nextPrompt)) && bytes.Contains(r.Body, []byte(cmp.Or(d.mark, `"tools":`)))
 		}
 		if r.API == d.agent.api && prompted {
 			s.body = r.Body

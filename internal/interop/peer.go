@@ -54,7 +54,7 @@ func (p program) start(opt options, home string) (*peer, error) {
 
 // stop closes the agent's input, which ends its script.
 func (p *peer) stop() {
-	p.in.Close()
+	_ = p.in.Close()
 	_ = p.cmd.Wait() // all its answers have been read
 }
 

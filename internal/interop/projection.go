@@ -49,7 +49,7 @@ func (p *projection) say(kind string, words ...string) {
 }
 
 func (p *projection) text(text string) {
-	if text == "" || strings.HasPrefix(text, reminder) || strings.TrimSpace(text) == nextPrompt {
+	if text = unprompted(text); text == "" || strings.HasPrefix(text, reminder) {
 		return
 	}
 	for _, s := range surroundings {

@@ -130,11 +130,7 @@ func projectChat(body []byte) ([]string, error) {
 		if m.Reasoning != "" {
 			p.say("thinking", fmt.Sprintf("%q", m.Reasoning))
 		}
-		text := func(s string) {
-			if strings.Trim(s, `"`) != nextPrompt { // OpenCode puts a prompt of several words into quotes
-				p.text(s)
-			}
-		}
+		text := p.text
 		if m.Role == "tool" {
 			p.say("result", m.ID, "false")
 			text = p.output
@@ -148,6 +144,21 @@ func projectChat(body []byte) ([]string, error) {
 		p.end(m.Role)
 	}
 	return p.messages, nil
+}
+
+// unprompted is a text without the new prompt, and what the agent adds to that. OpenCode puts a prompt of several words into quotes; Copilot CLI
+// begins it with the time; Goose joins it with a prompt before it, and ends it with where it runs.
+func unprompted(text string) string {
+	before, after, ok := strings.Cut(text, nextPrompt)
+	switch {
+	case !ok:
+		return text
+	case strings.HasPrefix(after, "\n<turn-context>"):
+		return strings.TrimSuffix(before, "\n")
+	case strings.HasPrefix(before, "<current_datetime>"), before == `"` && after == `"`, strings.TrimSpace(before+after) == "":
+		return ""
+	}
+	return text
 }
 
 // chat adds a content: a text, or a list of parts.

@@ -100,7 +100,7 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 	go func() { ended <- cmd.Wait() }()
 	defer func() {
 		cancel()
-		in.Close()
+		_ = in.Close()
 		<-ended
 	}()
 	look := time.NewTicker(100 * time.Millisecond)

@@ -55,7 +55,7 @@ func (c *claims) releaser(id fileID, f func(*claim)) func() {
 		c.change(id, f)
 		if c.files[id].writers == 0 {
 			for _, f := range c.late[id] {
-				f.Close()
+				_ = f.Close()
 			}
 			delete(c.late, id)
 		}
@@ -105,5 +105,5 @@ func (c *claims) closeFile(id fileID, f *os.File) {
 		c.late[id] = append(c.late[id], f)
 		return
 	}
-	f.Close()
+	_ = f.Close()
 }

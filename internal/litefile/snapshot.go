@@ -15,9 +15,10 @@ import (
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
-// Followed is a database of another program that is read again and again, without a trace and without a copy. It is opened for
-// reading alone, takes no lock and creates no file. What the program committed to its write-ahead log is laid over the file
-// in memory. A change costs as much as it wrote, however large the database is.
+// Followed is a database of another program that is read again and again, without a trace. It is opened for
+// reading alone, takes no lock and creates no file beside it. What the program committed to its write-ahead log is laid over the file
+// in memory. A change costs as much as it wrote, however large the database is. Only if the program moves pages into the file faster than
+// they are read, a copy is read; see capture.
 //
 // It is for one goroutine at a time.
 type Followed struct {
@@ -45,13 +46,14 @@ type Snapshot struct {
 	Wrote  []uint32
 	Before *Snapshot
 
-	file, log *os.File
+	file, log io.ReaderAt // log is nil if there is none
 	pageSize  int
 	pages     map[uint32]int64
 	count     uint32 // pages
 	start     Stamp
 	salts     [8]byte
-	copied    *DB // a copy that is read instead
+	copied    *DB      // a copy that is read instead
+	kept      *capture // file and log are copies
 
 	once sync.Once
 	name string
@@ -60,10 +62,11 @@ type Snapshot struct {
 }
 
 // Read calls f with the database as it is now. If the program moved pages from its log into the database meanwhile, it
-// calls f again: what f read before does not count. The Snapshot is the one of the last successful Read if nothing was
-// committed since. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
+// calls f again: what f read before does not count. If that takes long, it calls f once more, with a copy. The Snapshot is the one
+// of the last successful Read if nothing was committed since. It fails with fs.ErrNotExist if there is no database. An empty file has no page: the Snapshot is nil.
 func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 	const tries = 1000
+	begun := time.Now()
 	for try := range tries {
 		snap, err := f.look()
 		if err != nil {
@@ -71,6 +74,19 @@ func (f *Followed) Read(ctx context.Context, read func(*Snapshot) error) error {
 		}
 		if snap == nil {
 			return read(nil)
+		}
+		if f.log != nil && time.Since(begun) > patience {
+			switch kept, err := f.capture(ctx); {
+			case err == nil && kept != nil:
+				snap = kept
+			case errors.Is(err, errOvertaken):
+				if err := Pause(ctx, 0); err != nil {
+					return err
+				}
+				continue
+			case err != nil:
+				return err
+			}
 		}
 		if !snap.recent() {
 			err = read(snap)
@@ -98,13 +114,16 @@ func (f *Followed) Close() error {
 	return nil
 }
 
+// patience is how long a read is repeated before it gets a copy.
+const patience = 100 * time.Millisecond
+
 // racy is how long after a write to the database a further write might not show in its time.
 const racy = 20 * time.Millisecond
 
 // recent reports whether the database was written just now.
 func (s *Snapshot) recent() bool {
 	age := time.Now().UnixNano() - s.start.DB.Nanos
-	return s.copied == nil && age >= 0 && age < int64(racy)
+	return s.copied == nil && s.kept == nil && age >= 0 && age < int64(racy)
 }
 
 // look gives the database as it is now.
@@ -114,7 +133,7 @@ func (f *Followed) look() (*Snapshot, error) {
 		f.drop()
 		return nil, err
 	}
-	if f.now != nil && f.now.copied == nil && stamp.Journal.Size == 0 {
+	if f.now != nil && f.now.copied == nil && f.now.kept == nil && stamp.Journal.Size == 0 {
 		if err := f.followLog(stamp); err != nil {
 			return nil, err
 		}
@@ -138,7 +157,7 @@ func (f *Followed) followLog(stamp Stamp) (err error) {
 		return nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 	}
 	if f.log, err = openWAL(f.path); err == nil && f.log != nil {
 		f.stamp.WAL = stamp.WAL
@@ -156,8 +175,9 @@ func (f *Followed) same(stamp Stamp) bool {
 	if f.log == nil || f.wal.salts == [8]byte{} {
 		return stamp == f.stamp
 	}
+	// A stamp does not tell: a log that was removed and made anew may have the number of an earlier one.
 	salt, ok := salts(f.log)
-	return stamp.WAL.SameFile(f.stamp.WAL) && ok && salt == f.wal.salts
+	return ok && salt == f.wal.salts && f.unreplaced() == nil
 }
 
 // begin opens the files.
@@ -236,7 +256,10 @@ func (f *Followed) renew() {
 }
 
 func (f *Followed) snapshot() *Snapshot {
-	s := &Snapshot{file: f.file, log: f.log, pageSize: f.pageSize, pages: f.wal.pages, count: f.wal.size, start: f.stamp, salts: f.wal.salts}
+	s := &Snapshot{file: f.file, pageSize: f.pageSize, pages: f.wal.pages, count: f.wal.size, start: f.stamp, salts: f.wal.salts}
+	if f.log != nil {
+		s.log = f.log
+	}
 	if s.count == 0 {
 		s.count = uint32(f.stamp.DB.Size / int64(f.pageSize))
 	}
@@ -258,6 +281,9 @@ func (f *Followed) copy(stamp Stamp) (*Snapshot, error) {
 // stands reports whether what was read through a snapshot is of one moment: no page was moved from the log into the database,
 // and the log was not begun anew.
 func (f *Followed) stands(s *Snapshot) bool {
+	if s.kept != nil {
+		return true
+	}
 	now, err := StampOf(f.fsys, f.path)
 	if err != nil || now.DB != s.start.DB || now.Journal != s.start.Journal {
 		return false
@@ -283,7 +309,7 @@ func (f *Followed) drop() {
 		f.file = nil
 	}
 	if f.log != nil {
-		f.log.Close()
+		_ = f.log.Close()
 		f.log = nil
 	}
 }
@@ -330,10 +356,13 @@ func (s *Snapshot) DB() (*DB, error) {
 func (s *Snapshot) close() {
 	s.once.Do(func() {})
 	if s.db != nil {
-		s.db.Close()
+		_ = s.db.Close()
 		s.db = nil
 	}
 	if s.name != "" {
 		snapshots.remove(s.name)
+	}
+	if s.kept != nil {
+		s.kept.Close()
 	}
 }

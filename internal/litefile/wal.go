@@ -99,6 +99,23 @@ func (w *wal) extend(f io.ReaderAt) (wrote []uint32, err error) {
 	return wrote, nil
 }
 
+// precedes reports whether a run with these salts is the next one: the first salt counts the runs.
+func (w *wal) precedes(salt [8]byte) bool {
+	return binary.BigEndian.Uint32(salt[:]) == binary.BigEndian.Uint32(w.salts[:])+1
+}
+
+// overtaken reports whether the next run may have overwritten a frame of this one, or the file was cut off before it.
+func (w *wal) overtaken(f *os.File, frame int64, next [8]byte) bool {
+	at := walHeader + frame*int64(frameHeader+w.pageSize)
+	info, err := f.Stat()
+	if err != nil || info.Size() < at {
+		return true
+	}
+	var salt [8]byte
+	_, err = f.ReadAt(salt[:], at+8)
+	return err == nil && salt == next || err != nil && !errors.Is(err, io.EOF)
+}
+
 // checksum goes on with the checksum of a log; len(b) is a multiple of eight.
 func (w *wal) checksum(b []byte) {
 	a, c := w.sum[0], w.sum[1]

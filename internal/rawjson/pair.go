@@ -24,10 +24,10 @@ func (p *Pair) Index(b []byte, from int) int {
 // indexGo is the portable Index. IndexByte is much faster than a loop over bytes as long as the bytes are rare.
 func (p *Pair) indexGo(b []byte, from int) int {
 	last := len(b) - p.Distance
-	low, high := from, from // next occurrence of each alternative, or where to look for it
+	low := from // next occurrence of the first alternative, or where to look for it
 	for from < last {
 		low = nextByte(b[:last], p.First[0], from, low)
-		high = low
+		high := low
 		if p.First[1] != p.First[0] {
 			// The second alternative matters only before the first.
 			high = nextByte(b[:low], p.First[1], from, from)

@@ -77,7 +77,7 @@ func NewIn(t *testing.T, home string, change ...func(*World)) *World {
 // Reopen gives another store of the same machine, as a second process would have it.
 func (w *World) Reopen() *store.Store {
 	s := store.New(store.Options{Machine: w.Machine(), State: w.State})
-	w.Cleanup(func() { s.Close() })
+	w.Cleanup(func() { _ = s.Close() })
 	return s
 }
 
@@ -213,7 +213,7 @@ func (w *World) Format(name string) dialect.Dialect {
 func (w *World) Closing(s *store.Session, err error) *store.Session {
 	w.Helper()
 	w.Must(err)
-	w.Cleanup(func() { s.Close() })
+	w.Cleanup(func() { _ = s.Close() })
 	return s
 }
 

@@ -96,7 +96,7 @@ func (p *Player) Serve(ctx context.Context, l net.Listener) (Result, error) {
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if err := server.Shutdown(grace); err != nil {
-		server.Close()
+		_ = server.Close()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -104,7 +104,7 @@ func (s *suite) must(err error) {
 func (s *suite) closing(sess *store.Session, err error) *store.Session {
 	s.Helper()
 	s.must(err)
-	s.Cleanup(func() { sess.Close() })
+	s.Cleanup(func() { _ = sess.Close() })
 	return sess
 }
 

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// lines passes on the lines of an input that are messages. The SDK ends the connection at one that is not; here it gets an error as its answer,
+// and the next line is read.
+type lines struct {
+	in      *bufio.Reader
+	out     io.Writer
+	pending []byte // of the line that is being passed on
+}
+
+// longest is the limit of a line. It leaves the SDK room for what it reads ahead.
+const longest = sdk.DefaultMaxLineLength / 2
+
+// Read implements io.Reader.
+func (l *lines) Read(p []byte) (int, error) {
+	for len(l.pending) == 0 {
+		line, err := l.next()
+		if err != nil {
+			return 0, err
+		}
+		if len(line) == 0 {
+			continue
+		}
+		if code, err := checked(line); err != nil {
+			if err := l.refuse(code, err); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		l.pending = append(line, '\n')
+	}
+	n := copy(p, l.pending)
+	l.pending = l.pending[n:]
+	return n, nil
+}
+
+// next gives the next line without white space around it. Of a line that is too long only the beginning is kept, which is one byte over the limit.
+func (l *lines) next() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := l.in.ReadSlice('\n')
+		line = append(line, part[:min(len(part), longest+1-len(line))]...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == nil, errors.Is(err, io.EOF) && len(line) > 0:
+			return bytes.TrimSpace(line), nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// checked says why a line is not a message.
+func checked(line []byte) (code int, err error) {
+	switch {
+	case len(line) > longest:
+		return jsonrpc.CodeInvalidRequest, fmt.Errorf("the line has more than %d bytes", longest)
+	case !json.Valid(line):
+		return jsonrpc.CodeParseError, errors.New("the line is not JSON")
+	case line[0] == '[':
+		return jsonrpc.CodeInvalidRequest, errors.New("batches are not supported: send one message per line")
+	}
+	_, err = jsonrpc.DecodeMessage(line)
+	return jsonrpc.CodeInvalidRequest, err
+}
+
+// refuse answers a line that is not a message. It has no id that could be trusted.
+func (l *lines) refuse(code int, why error) error {
+	text, err := json.Marshal(why.Error())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, text)
+	return err
+}
+
+// locked is a writer for several goroutines. It stays open when the connection is closed.
+type locked struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// Write implements io.Writer.
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// Close implements io.Closer.
+func (l *locked) Close() error { return nil }

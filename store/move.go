@@ -62,12 +62,7 @@ func (s *Session) moveLog(ctx context.Context, dir string, edit edits) error {
 // adopt appends what other programs wrote to the old log while it was moved.
 func (s *Session) adopt(ctx context.Context, late backend.Late) error {
 	s.tellLate(late)
-	if late.Kept > 0 {
-		if _, err := s.catchUp(ctx); err != nil {
-			return s.latch(err)
-		}
-	}
-	for try := 0; len(late.Records) > 0; try++ {
+	for try := 0; late.Kept+len(late.Records) > 0; try++ { // after Kept the first append conflicts, and they are read
 		_, err := s.at.Backend.Append(ctx, s.log, late.Records...)
 		if err != nil && (!errors.Is(err, backend.ErrConflict) || try == maxRounds) {
 			return s.latch(fmt.Errorf("%d records that another program wrote during the move could not be kept: %w", len(late.Records), err))

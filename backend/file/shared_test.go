@@ -370,7 +370,38 @@ func TestReplaceGrown(t *testing.T) {
 		t.Fatal(err)
 	}
 	late, err = b.RemoveShared(t.Context(), now, opt)
-	if err != nil || len(late.Records) != 1 || string(late.Records[0]) != "three" {
+	if err != nil || len(late.Records) != 1 || string(late.Records[0]) != "three" || late.Kept != 0 {
 		t.Errorf("removed: %q, %v", late.Records, err)
+	}
+}
+
+// What was appended since the caller saw a log is kept elsewhere before the log is removed, so that a kill after the removal loses nothing of it.
+func TestRemoveKeeps(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	b, other := open(t, root, file.Options{}), open(t, root, file.Options{})
+	at := create(t, b, "log.jsonl", "one")
+	if _, err := other.Append(t.Context(), at, []byte("two"), []byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space")
+	opt := backend.RewriteOptions{Grown: true, Keep: func([][]byte) error { return full }}
+	if _, err := b.RemoveShared(t.Context(), at, opt); !errors.Is(err, full) || content(t, path) != "one\ntwo\nthree\n" {
+		t.Errorf("%v, and the log is %q; want the error of Keep, and the log as it was", err, content(t, path))
+	}
+	var kept []string
+	opt.Keep = func(records [][]byte) error {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("the log went before its records were kept: %v", err)
+		}
+		for _, r := range records {
+			kept = append(kept, string(r))
+		}
+		return nil
+	}
+	late, err := b.RemoveShared(t.Context(), at, opt)
+	if err != nil || late.Kept != 2 || len(late.Records) != 0 || strings.Join(kept, " ") != "two three" {
+		t.Errorf("kept %q, %d of them, late %q, %v; want two and three, and nothing late", kept, late.Kept, late.Records, err)
 	}
 }

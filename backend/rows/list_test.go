@@ -30,7 +30,7 @@ func TestListReadsNoMessage(t *testing.T) {
 		out, err := killtest.Command("list", name, home, 0).CombinedOutput()
 		var list, read int
 		if _, scanErr := fmt.Sscan(string(out), &list, &read); err != nil || scanErr != nil || list != sessions {
-			t.Fatalf("%v: %.500s", err, out)
+			t.Fatalf("%v: %.500s; want no error, list == %v", err, out, sessions)
 		}
 		texts := sessions / every * length
 		t.Logf("%d bytes of %d were read", read, texts)

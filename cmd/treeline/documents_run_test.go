@@ -106,13 +106,13 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 				err = failed
 			}
 			if err != nil && !*update {
-				t.Errorf("%s:%d: %s%v", b.File, c.Line, c.Text, err)
+				t.Errorf("%s:%d: %sfailed: %v", b.File, c.Line, c.Text, err)
 			}
 			if err != nil {
 				c.Output = d.names.Shown(out)
 			}
 		} else {
-			t.Errorf("%s:%d: %v", b.File, c.Line, err)
+			t.Errorf("%s:%d names what the test does not know: %v", b.File, c.Line, err)
 		}
 		text += "$ " + c.Text + c.Output
 	}

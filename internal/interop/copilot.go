@@ -31,6 +31,9 @@ var copilotCLI = agent{
 		"abandoned": "its sessions have no branches",
 		"terminal":  "its screen never rests, so that a prompt cannot be typed when it is ready",
 	},
+	known: map[string]string{
+		"own-images.jsonl": "the program adds captions to pictures, and looks for the file that is attached, which does not exist here",
+	},
 }
 
 // projectCopilot is projectChat without the caption of pictures that have no name.

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store/caption"
 )
 
 // replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, its entries are
@@ -163,7 +164,7 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		if _, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil); err != nil {
 			return err
 		}
-		return s.recaption(ctx, name)
+		return s.named(caption.Set(ctx, s.dialect, s.at, name))
 	}
 	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name, Now: w.opt.Clock}})
 }

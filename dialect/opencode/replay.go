@@ -243,6 +243,10 @@ func (a *answer) tool(p []byte) {
 		}
 	case "error":
 		content = rawjson.Quote(rawjson.Str(state, "error"))
+		// What a tool said before it was interrupted counts.
+		if m := rawjson.Get(state, "metadata"); rawjson.Truthy(rawjson.Get(m, "interrupted")) && rawjson.IsString(rawjson.Get(m, "output")) {
+			content = rawjson.Get(m, "output")
+		}
 	}
 	a.results = append(a.results, chat.Result{CallID: id, Name: name, Content: content, Failed: failed,
 		Session: rawjson.Str(rawjson.Get(state, "metadata"), "sessionId")}.Message())

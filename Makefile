@@ -6,7 +6,7 @@ PACKAGES    ?= ./...
 STATICCHECK ?= honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI    ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.14.0
 
-.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover ci interop dist dependencies screenshots
+.PHONY: all test race lint fuzz bench bench-report bench-postgres bench-against soak cover mutants ci interop dist dependencies screenshots
 
 all: lint test
 
@@ -65,14 +65,20 @@ soak:
 interop:
 	go run ./internal/interop
 
+# Changes the program in a hundred places, one at a time. A change that no test notices fails: make mutants MUTANTS='-run durable'
+mutants:
+	go run ./internal/mutants $(MUTANTS)
+
+# Coverage of each package by all tests. The core has to have 90 %.
 cover:
 	go test -coverprofile=coverage.out -coverpkg=./... $(PACKAGES)
-	go tool cover -func=coverage.out | tail -n 1
+	.ci/cover coverage.out
 	go tool cover -html=coverage.out -o coverage.html
 
 # A release in the folder dist: archives for all systems, Debian packages, a Homebrew formula, checksums. It is made twice and compared.
+# make dist DISTFLAGS='-only linux/amd64'
 dist:
-	go run ./internal/dist -check
+	go run ./internal/dist -check $(DISTFLAGS)
 
 # docs/dependencies.md: the modules of go.mod with licence, reason and cost.
 dependencies:

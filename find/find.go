@@ -1,7 +1,7 @@
 // Package find lists and searches the sessions of a machine.
 //
-// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB
-// a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
+// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB,
+// or for some short logs together, a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
 // compared by name, size and time, and only those that changed are read. A log that has grown is read from its last
 // chunk on (continue.go).
 //

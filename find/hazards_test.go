@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/find/past"
 )
 
 // replace puts another file in the place of the log.
@@ -63,7 +65,7 @@ func TestGrownCollision(t *testing.T) {
 		there, parent := "", ""
 		for ids := map[uint32]string{}; parent == ""; {
 			id := fmt.Sprintf("%x", d.r.Uint64())
-			there, ids[hashID(id)] = ids[hashID(id)], id
+			there, ids[past.Hash(id)] = ids[past.Hash(id)], id
 			if there != "" {
 				parent = id
 			}

@@ -8,7 +8,8 @@
 //
 // An Index has a folder of its own with two files and a lock:
 //
-//	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum
+//	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum. Records that did not change
+//	                   are copied, and a process decodes those that it needs (Logs)
 //	signatures-<n>     pieces of signatures, appended, with a checksum for each 128 bytes; the catalogue says which of them count
 //	lock               held (flock) by the process that changes the two others
 //	rows/              what agents' own lists show, a file for each folder of logs (Rows); written without the lock
@@ -31,7 +32,8 @@
 // # Signatures
 //
 // A Signer makes a signature for about every 64 KB of a log: a Bloom filter over the keys of package word. Package query asks
-// it which chunks may contain a match (Kept implements query.Signature).
+// it which chunks may contain a match (Kept implements query.Signature). Short logs that are read together share a signature
+// (Update.Together).
 package index
 
 import (

@@ -273,7 +273,7 @@ func TestNoDatabase(t *testing.T) {
 	b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", false)
 	defer b.Close()
 	for l, err := range b.List(t.Context(), "") {
-		t.Errorf("%v, %v", l, err)
+		t.Errorf("%v, %v; want no session", l, err)
 	}
 	if _, err := b.Stat(t.Context(), "t1"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)

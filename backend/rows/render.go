@@ -24,6 +24,8 @@ type table struct {
 	id, session, message, updated int
 	// rowID is the position of the column that is another name of the row id; -1 for none.
 	rowID int
+	// ordered is an index that has the rows of a session in their order; "" for none.
+	ordered string
 }
 
 // shownColumn is a column of a table.

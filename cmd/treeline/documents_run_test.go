@@ -269,8 +269,8 @@ func (d *document) write(t *testing.T, file string) {
 	}
 }
 
-// goPrograms compiles all blocks in Go with one command, and gives the file of each that is a program. A block that is not a
-// whole file is the body of a function that has ctx, the Store st and the Session s, and returns an error.
+// goPrograms compiles all blocks in Go with one command, and gives the file of each that is a program. A block is a
+// whole file.
 func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -284,11 +284,8 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 			}
 			name := fmt.Sprintf("block%d", len(overlay.Replace))
 			text := fmt.Sprintf("//line %s:%d\n%s", filepath.Join(root, b.File), b.Line, b.Text)
-			switch {
-			case strings.Contains(b.Text, "package main\n"):
+			if strings.Contains(b.Text, "package main\n") {
 				programs[b.String()] = filepath.Join(dir, name)
-			case !strings.Contains(b.Text, "package "):
-				text = fragment(text)
 			}
 			file := filepath.Join(dir, name+".go")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -318,20 +315,4 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 		t.Fatalf("the blocks in Go: %v\n%s", err, out)
 	}
 	return programs
-}
-
-// fragment makes a file of statements.
-func fragment(statements string) string {
-	imports := "import (\n"
-	for _, path := range []string{
-		"context", "errors", "fmt", "io", "log", "os", "time", "github.com/treeline-dev/treeline", "github.com/treeline-dev/treeline/session",
-		"github.com/treeline-dev/treeline/backend/all", "github.com/treeline-dev/treeline/backend/postgres",
-	} {
-		name := path[strings.LastIndexByte(path, '/')+1:]
-		if name == "context" || name == "treeline" || regexp.MustCompile(`\b`+name+`\.`).MatchString(statements) {
-			imports += fmt.Sprintf("\t%q\n", path)
-		}
-	}
-	return "package block\n" + imports + ")\n" +
-		"func Block(ctx context.Context, st *treeline.Store, s *treeline.Session) error {\n" + statements + "\nreturn nil\n}\n"
 }

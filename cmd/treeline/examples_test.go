@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/doctest"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -51,9 +52,9 @@ func TestExamples(t *testing.T) {
 			t.Errorf("the help of %s has no example", c.CommandPath())
 		}
 		for line := range strings.Lines(c.Example) {
-			if words := exampleWords(line); words != nil {
+			if lines := doctest.Treeline(line); lines != nil {
 				n++
-				checkExample(t, c, home, words)
+				checkExample(t, c, home, lines[0])
 			} else {
 				t.Errorf("%s: no command of treeline in the example %q", c.CommandPath(), line)
 			}
@@ -66,42 +67,6 @@ func TestExamples(t *testing.T) {
 	if n < 100 {
 		t.Errorf("%d examples, want at least 100: is the help gone?", n)
 	}
-}
-
-// exampleWords gives the command line of treeline in an example, as a shell would split it, without the first word. It ends at a pipe, a comment
-// or the end of a substitution.
-func exampleWords(line string) []string {
-	i := strings.LastIndex(" "+line, " treeline") // after the agent that it is given to
-	if j := strings.Index(line, "(treeline"); j >= 0 {
-		i = j + 1
-	} else if !strings.Contains(line, " -- ") {
-		i = strings.Index(line, "treeline")
-	}
-	if i < 0 {
-		return nil
-	}
-	var words []string
-	word, quote, inWord := "", rune(0), false
-	for _, r := range strings.TrimSpace(line[i:]) + " " {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word += string(r)
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ' && inWord:
-			words, word, inWord = append(words, word), "", false
-		case r == ' ':
-		case strings.ContainsRune("|&)#", r) && !inWord:
-			return words[1:]
-		case r == ')':
-			return append(words, word)[1:]
-		default:
-			word, inWord = word+string(r), true
-		}
-	}
-	return words[1:]
 }
 
 // checkExample parses an example and runs it, in a copy of the home if it writes.

@@ -136,7 +136,7 @@ func (d *disturbed) run(kill bool, args ...string) bool {
 	case refused.MatchString(out.String()):
 		return false
 	}
-	d.t.Errorf("%q: %v\n%s", args, err, out.String())
+	d.t.Errorf("%q ended: %v\n%s", args, err, out.String())
 	return false
 }
 

@@ -102,9 +102,9 @@ func TestCheck(t *testing.T) {
 			problems := codex.Codex.Check(w.tree(), dialect.LogInfo{Name: test.name})
 			switch {
 			case test.want == "" && len(problems) > 0, test.want != "" && len(problems) != 1:
-				t.Fatalf("%v", problems)
+				t.Fatalf("%d problems, want one with %q: %v", len(problems), test.want, problems)
 			case test.want != "" && (!strings.Contains(problems[0].Message, test.want) || problems[0].Advice == "" || problems[0].Kind != session.ProblemField || problems[0].Line == 0):
-				t.Errorf(`%+v; want not (test.want != "" && (!strings.Contains(problems[0].Message, test.want) || problems[0].Advice == "" || problems[0].Kind != session.ProblemField || problems[0].Line == 0))`, problems[0])
+				t.Errorf("%+v; want a field problem with advice, a line and %q", problems[0], test.want)
 			}
 		})
 	}

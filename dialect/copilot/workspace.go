@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
 // Beside the log is workspace.yaml, in which the program keeps the name of the session, a line "name: …". It is the first prompt until
 // the session gets another name. Lists of the program show it.
 
 var (
-	_ dialect.Captioner = (*Dialect)(nil)
-	_ dialect.Needer    = (*decoder)(nil)
+	_ dialect.Recaptioner = (*Dialect)(nil)
+	_ dialect.Needer      = (*decoder)(nil)
 )
 
 const workspaceFile = "workspace.yaml"
@@ -28,6 +29,34 @@ func (d *Dialect) Caption(content []byte) string {
 		}
 	}
 	return ""
+}
+
+// SetCaption changes the name, and says that the user gave it. A name is not taken away: the program always has one.
+func (d *Dialect) SetCaption(content []byte, title string) []byte {
+	if title == "" {
+		return nil
+	}
+	var out []byte
+	name, inName := false, false
+	for line := range strings.Lines(string(content)) {
+		key, _, _ := strings.Cut(line, ":")
+		// Lines of a text that goes on are indented.
+		if inName = inName && strings.HasPrefix(line, " "); inName {
+			continue
+		}
+		switch key {
+		case "name":
+			name, inName = true, true
+			line = "name: " + string(rawjson.Quote(title)) + "\n"
+		case "user_named":
+			line = "user_named: true\n"
+		}
+		out = append(out, line...)
+	}
+	if !name {
+		return nil
+	}
+	return out
 }
 
 // scalar gives the text of a value on one line: plain, or in quotes. A text over several lines is none.

@@ -146,7 +146,9 @@ var importTable = []row{
 		why: "which texts are searched is decided once, from decoded records alone"},
 	{packages: "find/snapshot", may: "backend",
 		why: "it is a backend of one log, whatever is in it"},
-	{packages: "find", may: "find/texts find/snapshot session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
+	{packages: "find/past", may: "session index",
+		why: "whether a part of a log has an id follows from hashes in the index and from the bytes of the part"},
+	{packages: "find", may: "find/texts find/snapshot find/past session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},
@@ -242,6 +244,6 @@ var importTable = []row{
 		why: "a manual page comes from commands, whatever they do; the program does not link what writes it"},
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/*", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/* internal/mutants", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -187,6 +187,8 @@ type Row struct {
 	local    []byte   // its beginning, which is on the page
 	overflow uint32   // the page with the rest
 	chain    []uint32 // pages with the rest that were found
+	aheadAt  int      // where ahead is in the payload
+	ahead    []byte   // what was read of the rest last
 	columns  []column
 	room     int // usable bytes of a page
 	pages    [deepest][]byte
@@ -229,7 +231,7 @@ func (r *Row) parse(cell []byte) bool {
 		return false
 	}
 	cell = cell[n+k:]
-	r.ID, r.size, r.chain, r.overflow = int64(id), int(size), r.chain[:0], 0
+	r.ID, r.size, r.chain, r.ahead, r.overflow = int64(id), int(size), r.chain[:0], nil, 0
 	local := r.size
 	// What a page keeps of a long payload, as the file format says.
 	if most := r.room - 35; local > most {
@@ -364,9 +366,23 @@ func (r *Row) Value(i int) (any, error) {
 	return b, nil
 }
 
-// far reads some bytes of the payload. Of the pages before them that the payload continues on it reads where the next one is, and nothing
-// more: a number behind a long text does not cost the text.
+// far gives some bytes of the payload. Of the pages before them that the payload continues on it reads where the next one is, and nothing
+// more: a number behind a long text does not cost the text. It reads some bytes ahead, since others are mostly asked for next.
 func (r *Row) far(at, size int) ([]byte, error) {
+	if from := at - r.aheadAt; from >= 0 && from+size <= len(r.ahead) {
+		return r.ahead[from : from+size], nil
+	}
+	const ahead = 256
+	b, err := r.behind(at, min(max(size, ahead), r.size-at))
+	if err != nil {
+		return nil, err
+	}
+	r.aheadAt, r.ahead = at, b
+	return b[:size], nil
+}
+
+// behind reads some bytes of the payload.
+func (r *Row) behind(at, size int) ([]byte, error) {
 	if int64(size) > r.s.Size() {
 		return nil, errDamaged
 	}

@@ -66,6 +66,13 @@ func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error
 	return s.find.Catalogue(ctx, opt)
 }
 
+// Within is Catalogue for some working directories; see find.Finder.Within.
+func (s *Store) Within(
+	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []Row) func(cwd string) bool,
+) (rows []Row, left int, err error) {
+	return s.find.Within(ctx, opt, want)
+}
+
 // Page gives a part of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
 func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, error) {
 	narrow, err := s.narrow(ctx, f)

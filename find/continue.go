@@ -1,15 +1,14 @@
 package find
 
 import (
-	"bytes"
 	"context"
 	"hash/fnv"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/past"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -90,7 +89,7 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	if p == nil || err != nil {
 		return false, err
 	}
-	t.builder = p.builder
+	t.builder = p.Builder
 	if !t.begin(known, was) {
 		return false, nil
 	}
@@ -108,7 +107,7 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 	tree := t.builder.Finish()
 	// If a torn record has become another one, the chunk begins elsewhere. Without a time, an older entry may have to say
 	// when the session was last used.
-	if t.begun != was.From || t.sum.Active.Text == "" || p.repeated(tree) || p.unsure {
+	if t.begun != was.From || t.sum.Active.Text == "" || p.Repeated(tree) || p.Unsure {
 		return false, nil
 	}
 	t.finish(tree)
@@ -118,7 +117,7 @@ func (t *tally) readRest(ctx context.Context, b backend.Backend, at backend.Log,
 // pastOf gives the part of a log before its last chunk, and a decoder of the records from there on; nil if reading cannot begin
 // there. ids passes the hashes of the ids in that part.
 func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backend, at backend.Log, r backend.Reader, was *index.Resume,
-	ids func(add func(from int64, hash uint32)) error) (*past, dialect.Decoder, error) {
+	ids func(add func(from int64, hash uint32)) error) (*past.Past, dialect.Decoder, error) {
 	if was.From == 0 {
 		return nil, nil, nil
 	}
@@ -126,16 +125,13 @@ func pastOf(ctx context.Context, d dialect.Dialect, path string, b backend.Backe
 	if err != nil || h.Raw == nil || headHash(h) != was.Head {
 		return nil, nil, err
 	}
-	p := &past{was: was, r: r}
-	err = ids(func(from int64, hash uint32) {
-		p.hashes, p.chunks = append(p.hashes, hash), append(p.chunks, from)
-	})
-	if err != nil || len(p.hashes) != was.Before.Entries {
+	p := &past.Past{Was: was, Log: r}
+	if err = ids(p.Add); err != nil || p.Entries() != was.Before.Entries {
 		return nil, nil, nil // the signatures are damaged: they are made again
 	}
 	var dec dialect.Decoder
 	var ok bool
-	if p.builder, dec, ok = within(d, path, h, was.Before, p.has); !ok {
+	if p.Builder, dec, ok = within(d, path, h, was.Before, p.Has); !ok {
 		return nil, nil, nil
 	}
 	return p, dec, nil
@@ -229,96 +225,4 @@ func idBytes(p session.Before) (n int) {
 		}
 	}
 	return n
-}
-
-// past is the part of a log that is not read again. The index has a hash of each entry's id.
-type past struct {
-	was     *index.Resume
-	builder *session.Builder // of what comes after it
-	r       backend.Reader
-	hashes  []uint32
-	chunks  []int64 // where the chunk of each entry begins
-	unsure  bool    // an id has the hash of another one, or could not be looked up
-
-	ends   map[session.EntryID]bool // the ids of Before.Ends
-	asked  int                      // how often a hash was looked for
-	byHash map[uint32][]int         // the entries of each hash; nil as long as few were looked for
-	looked int64                    // bytes of chunks that were read
-}
-
-// few is how often the hashes are searched one by one. A map of them costs as much as some hundred such searches.
-const few = 64
-
-// entries gives the entries of a hash.
-func (p *past) entries(hash uint32) (list []int) {
-	if p.asked++; p.asked <= few {
-		for i, h := range p.hashes {
-			if h == hash {
-				list = append(list, i)
-			}
-		}
-		return list
-	}
-	if p.byHash == nil {
-		p.byHash = make(map[uint32][]int, len(p.hashes))
-		for i, h := range p.hashes {
-			p.byHash[h] = append(p.byHash[h], i)
-		}
-	}
-	return p.byHash[hash]
-}
-
-// lookMost is how many bytes of chunks are read to look ids up, at least. After more, reading the whole log costs less.
-const lookMost = 64 << 20
-
-// has reports whether the past has an entry with the id. If its hash is there, the id must stand in that chunk.
-func (p *past) has(id session.EntryID) bool {
-	if p.ends == nil {
-		p.ends = map[session.EntryID]bool{}
-		for _, end := range p.was.Before.Ends {
-			for _, id := range end {
-				p.ends[id] = true
-			}
-		}
-	}
-	if p.ends[id] {
-		return true
-	}
-	for _, i := range p.entries(hashID(id)) {
-		if p.unsure = p.unsure || p.looked > max(p.was.From, lookMost); p.unsure {
-			return false
-		}
-		if bytes.Contains(p.chunk(i), []byte(id)) {
-			return true
-		}
-		p.unsure = true
-	}
-	return false
-}
-
-// chunk reads the chunk of an entry; nil if it cannot.
-func (p *past) chunk(i int) []byte {
-	from, to := p.chunks[i], p.was.From
-	if k := sort.Search(len(p.chunks), func(k int) bool { return p.chunks[k] > from }); k < len(p.chunks) {
-		to = p.chunks[k]
-	}
-	if from == p.chunks[0] {
-		from = 0 // entries without text may stand before it
-	}
-	data := make([]byte, to-from)
-	p.looked += to - from
-	if n, _ := p.r.ReadAt(data, from); n < len(data) {
-		return nil
-	}
-	return data
-}
-
-// repeated reports whether the past has or names an id of the entries that were read. Equal hashes are enough.
-func (p *past) repeated(tree *session.Tree) bool {
-	mine := make(map[uint32]bool, tree.Len())
-	for i := range tree.Len() {
-		mine[hashID(tree.At(i).ID)] = true
-	}
-	return slices.ContainsFunc(p.hashes, func(hash uint32) bool { return mine[hash] }) ||
-		slices.ContainsFunc(p.was.Before.Missing, tree.Has)
 }

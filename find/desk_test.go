@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/find/past"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/world"
 )
@@ -102,7 +103,7 @@ func (d *desk) chunks(x *index.Index, l index.Place) (text string) {
 	d.Helper()
 	short := l.Logs.Brief(l.At).Size <= index.ShortLog
 	if x.EachChunk([]index.Place{l}, func(_ int, c *index.Kept) {
-		sum := hashID(c.Sig)
+		sum := past.Hash(c.Sig)
 		if short {
 			sum = 0
 		}

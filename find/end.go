@@ -58,8 +58,8 @@ func (e *end) read(ctx context.Context, m *matcher, at int64) (bool, error) {
 	if dec.Finish() != nil {
 		return false, nil
 	}
-	tree := p.builder.Finish()
-	if !p.builder.LeafRead() || p.repeated(tree) || p.unsure {
+	tree := p.Builder.Finish()
+	if !p.Builder.LeafRead() || p.Repeated(tree) || p.Unsure {
 		return false, nil
 	}
 	// What was read counts only if the log is still the one that was listed.

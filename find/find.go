@@ -1,7 +1,7 @@
 // Package find lists and searches the sessions of a machine.
 //
-// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB
-// a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
+// It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB,
+// or for some short logs together, a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
 // compared by name, size and time, and only those that changed are read. A log that has grown is read from its last
 // chunk on (continue.go).
 //
@@ -16,6 +16,7 @@ package find
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,6 +74,60 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 		return nil, err
 	}
 	return f.rows(ctx, list), nil
+}
+
+// Within is Catalogue for some working directories. want is called when the catalogue is up to date, with the directories that
+// logs name, and with the rows of logs whose directory something else tells. It returns whether a directory is wanted:
+// rows of others may be left out, and left counts them. Of a hundred thousand sessions, rows are most of the memory.
+func (f *Finder) Within(
+	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool,
+) (rows []place.Row, left int, err error) {
+	if f.Paged() {
+		rows, err = f.Catalogue(ctx, opt)
+		return rows, 0, err
+	}
+	list, err := f.refresh(ctx, opt)
+	if err != nil {
+		return nil, 0, err
+	}
+	plain := make([]bool, len(list))
+	for i := range list {
+		s := &list[i]
+		if plain[i] = f.selfContained(s); !plain[i] {
+			rows = f.appendRows(ctx, rows, s)
+			continue
+		}
+		rows = append(rows, s.unread...)
+		for k := range s.logs.Len() {
+			if s.logs.Brief(k).CWD == "" {
+				rows = append(rows, f.row(s, s.logs.At(k)))
+			}
+		}
+	}
+	dirs := func(yield func(string) bool) {
+		for i := range list {
+			for k := 0; plain[i] && k < list[i].logs.Len(); k++ {
+				if cwd := list[i].logs.Brief(k).CWD; cwd != "" && !yield(cwd) {
+					return
+				}
+			}
+		}
+	}
+	wanted := want(dirs, rows)
+	for i := range list {
+		s := &list[i]
+		for k := 0; plain[i] && k < s.logs.Len(); k++ {
+			switch cwd := s.logs.Brief(k).CWD; {
+			case cwd == "":
+			case wanted(cwd):
+				rows = append(rows, f.row(s, s.logs.At(k)))
+			default:
+				left++
+			}
+		}
+	}
+	place.Shorten(rows)
+	return place.NewestFirst(rows, (*place.Row).When), left, nil
 }
 
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not

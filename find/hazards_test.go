@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/find/past"
 )
 
 // replace puts another file in the place of the log.
@@ -63,7 +65,7 @@ func TestGrownCollision(t *testing.T) {
 		there, parent := "", ""
 		for ids := map[uint32]string{}; parent == ""; {
 			id := fmt.Sprintf("%x", d.r.Uint64())
-			there, ids[hashID(id)] = ids[hashID(id)], id
+			there, ids[past.Hash(id)] = ids[past.Hash(id)], id
 			if there != "" {
 				parent = id
 			}
@@ -245,7 +247,7 @@ func TestLongBeginning(t *testing.T) {
 	d.Must(err)
 	for i := range rows {
 		if rows[i].Err != nil || rows[i].Known.Messages != 1 {
-			t.Errorf("%s: %v, %+v", rows[i].Path, rows[i].Err, rows[i].Known)
+			t.Errorf("%s: %v, %+v; want rows[i].Err == nil, rows[i].Known.Messages == 1", rows[i].Path, rows[i].Err, rows[i].Known)
 		}
 	}
 	if hits := d.search(f, "needle", Options{}).Hits; len(rows) != 5 || len(hits) != 5 {

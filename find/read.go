@@ -153,15 +153,6 @@ func (r *reader) idsOf(chunks []index.Chunk) [][]uint32 {
 	return list
 }
 
-// hashID is a 32-bit FNV-1a hash.
-func hashID[T ~string | ~[]byte](id T) uint32 {
-	h := uint32(2166136261)
-	for i := range len(id) {
-		h = (h ^ uint32(id[i])) * 16777619
-	}
-	return h
-}
-
 // readAll reads the whole log.
 func (t *tally) readAll(ctx context.Context, b backend.Backend, at backend.Log) error {
 	t.builder.Expect(at.Size)

@@ -225,7 +225,7 @@ func nameOf(logs *index.Logs, i int) string {
 // What was read is committed in between, so that an interrupted first run continues where it was.
 const (
 	commitEvery = 2 * time.Second
-	commitBytes = 8 << 20 // of signatures
+	commitBytes = 8 << 20 // see index.Index.Pending
 )
 
 // readAll reads logs, several at a time, and puts what they say into the index. A log that cannot be read becomes a row
@@ -266,6 +266,7 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 			f.ix.Put(index.Update{Source: s.key, Put: []index.Log{l}})
 		}
 		g.done(j)
+		j.log, j.known = backend.Log{}, nil // of a hundred thousand, their names are much memory
 		commit()
 	}
 	share := func(r *reader) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/past"
 	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
@@ -150,7 +151,7 @@ func (t *tally) entries(before int, r dialect.Record) {
 // entry counts one entry.
 func (t *tally) entry(e session.Entry, raw []byte) {
 	t.sum.Entries++
-	t.r.ids = append(t.r.ids, idAt{e.Span.Offset, hashID(e.ID)})
+	t.r.ids = append(t.r.ids, idAt{e.Span.Offset, past.Hash(e.ID)})
 	if t.untimed {
 		if at := t.codec.Time(raw); at.Text != "" {
 			t.sum.Active = session.Time{Text: strings.Clone(at.Text)} // raw is the backend's

@@ -1,13 +1,13 @@
 package index
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"math"
-	"strings"
 	"unsafe"
 )
 
@@ -64,9 +64,9 @@ func encodeCatalogue(c *Catalogue) io.Reader {
 	binary.LittleEndian.PutUint32(head[at:], catalogueVersion)
 	binary.LittleEndian.PutUint64(head[at+4:], size)
 	binary.LittleEndian.PutUint32(head[at+12:], sum)
-	readers := []io.Reader{strings.NewReader(string(head))}
+	readers := []io.Reader{bytes.NewReader(head)}
 	for _, p := range parts {
-		readers = append(readers, strings.NewReader(p))
+		readers = append(readers, bytes.NewReader(bytesOf(p))) // a strings.Reader would copy it
 	}
 	return io.MultiReader(readers...)
 }

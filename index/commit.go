@@ -103,7 +103,7 @@ func (x *Index) commit() error {
 	}
 	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
 	// that these signatures are lost, and looks at the logs.
-	x.kept, x.now, x.seen, x.staged, x.fresh, x.sigs.held = next, next, info, nil, 0, nil
+	x.kept, x.now, x.seen, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, info, nil, 0, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}
@@ -170,6 +170,7 @@ func (x *Index) holdAll(l *Log) error {
 // write appends the held pieces to the file. If less than half of the file counts, it copies all pieces to a file of the next
 // generation instead; the old one stays until the catalogue names the new one, since other processes may be reading it. It
 // returns the catalogue with the new positions, and leaves x as it is, so that staged logs keep their pieces if the commit fails.
+// next is the catalogue with all that is staged.
 func (x *Index) write(next *Catalogue) (*Catalogue, error) {
 	live, add := int64(0), int64(0)
 	seen := map[int64]bool{} // pieces of several logs
@@ -224,39 +225,60 @@ type mover struct {
 	x   *Index
 	all bool  // not only those that are held
 	at  int64 // the end of the file
-	// moved has the new positions of pieces of several logs.
+	// moved has the new positions of pieces: several logs may share one, and several updates may put one log.
 	moved    map[int64]int64
 	buf, out []byte
 }
 
-// copy copies the pieces of all logs, and returns a catalogue with their new positions.
-func (m *mover) copy(f durable.File, c *Catalogue) (*Catalogue, error) {
+// copy copies pieces, and returns the catalogue with their new positions.
+func (m *mover) copy(f durable.File, next *Catalogue) (*Catalogue, error) {
 	var updates []Update
-	for i := range c.Sources {
-		u := Update{Source: c.Sources[i].Key}
-		logs := c.Sources[i].Logs
-		for k := range logs.refs {
-			move := false
-			logs.eachPiece(k, func(p piece) { move = move || m.all || p.held() })
-			if !move {
-				continue
-			}
-			l := logs.At(k)
-			m.move(l)
-			u.Put = append(u.Put, *l)
-			if len(m.out) >= windowSize {
-				if _, err := f.Write(m.out); err != nil {
+	base := next
+	if m.all {
+		for i := range next.Sources {
+			logs := next.Sources[i].Logs
+			u := Update{Source: next.Sources[i].Key}
+			for k := range logs.refs {
+				if err := m.put(f, &u, logs.At(k)); err != nil {
 					return nil, err
 				}
-				m.out = m.out[:0]
 			}
+			updates = append(updates, u)
 		}
-		updates = append(updates, u)
+	} else {
+		// Again from the catalogue before: next has records that name pieces in memory, which would stay in its pool.
+		base = m.x.kept
+		for i := range m.x.staged {
+			staged := &m.x.staged[i]
+			u := Update{Source: staged.Source, Remove: staged.Remove, Forget: staged.Forget}
+			for k := range staged.Put {
+				// A later update may have replaced or removed it: what counts is in next.
+				l, ok := next.Log(staged.Source, staged.Put[k].Name)
+				if !ok {
+					continue
+				}
+				if err := m.put(f, &u, l); err != nil {
+					return nil, err
+				}
+			}
+			updates = append(updates, u)
+		}
 	}
 	if _, err := f.Write(m.out); err != nil {
 		return nil, err
 	}
-	return c.with(updates), nil
+	return base.with(updates), nil
+}
+
+// put moves the pieces of a log and adds it to an update.
+func (m *mover) put(f durable.File, u *Update, l *Log) (err error) {
+	m.move(l)
+	u.Put = append(u.Put, *l)
+	if len(m.out) >= windowSize {
+		_, err = f.Write(m.out)
+		m.out = m.out[:0]
+	}
+	return err
 }
 
 // move copies the pieces of a log, in order.
@@ -266,7 +288,7 @@ func (m *mover) move(l *Log) {
 		if !m.all && !p.held() {
 			continue
 		}
-		if at, ok := m.moved[p.at]; ok && p.shared {
+		if at, ok := m.moved[p.at]; ok {
 			p.at = at
 			continue
 		}
@@ -275,9 +297,7 @@ func (m *mover) move(l *Log) {
 			l.lose() // what was already copied is garbage until all pieces are copied again
 			return
 		}
-		if p.shared {
-			m.moved[p.at] = m.at
-		}
+		m.moved[p.at] = m.at
 		m.out = append(m.out, data...)
 		p.at = m.at
 		m.at += p.size

@@ -8,7 +8,8 @@
 //
 // An Index has a folder of its own with two files and a lock:
 //
-//	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum
+//	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum. Records that did not change
+//	                   are copied, and a process decodes those that it needs (Logs)
 //	signatures-<n>     pieces of signatures, appended, with a checksum for each 128 bytes; the catalogue says which of them count
 //	lock               held (flock) by the process that changes the two others
 //	rows/              what agents' own lists show, a file for each folder of logs (Rows); written without the lock
@@ -31,7 +32,8 @@
 // # Signatures
 //
 // A Signer makes a signature for about every 64 KB of a log: a Bloom filter over the keys of package word. Package query asks
-// it which chunks may contain a match (Kept implements query.Signature).
+// it which chunks may contain a match (Kept implements query.Signature). Short logs that are read together share a signature
+// (Update.Together).
 package index
 
 import (
@@ -101,9 +103,11 @@ type Index struct {
 	now    *Catalogue   // kept with all updates of staged but the last fresh ones
 	staged []Update
 	fresh  int // updates at the end of staged that are not in now
-	sigs   signatures
-	odd    error // what stands in the catalogue's place is not a file; Commit moves it
-	lost   bool  // the index cannot be kept: reported, and not tried again
+	// waiting counts the logs in staged.
+	waiting int
+	sigs    signatures
+	odd     error // what stands in the catalogue's place is not a file; Commit moves it
+	lost    bool  // the index cannot be kept: reported, and not tried again
 	// damaged: damage in the signatures was reported.
 	damaged bool
 }
@@ -154,16 +158,18 @@ func (x *Index) Put(updates ...Update) {
 	x.load()
 	for i := range updates {
 		x.sigs.hold(updates[i].Put, updates[i].Together)
+		x.waiting += len(updates[i].Put)
 	}
 	x.staged = append(x.staged, updates...)
 	x.fresh += len(updates)
 }
 
-// Pending returns how many bytes of signatures wait for a Commit.
+// Pending returns about how many bytes wait for a Commit.
 func (x *Index) Pending() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.sigs.held)
+	const usual = 1000 // of what is known of a log
+	return len(x.sigs.held) + usual*x.waiting
 }
 
 // load reads the files, once.
@@ -272,6 +278,6 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sigs.close()
-	x.loaded, x.now, x.kept, x.staged, x.fresh, x.sigs.held = false, nil, nil, nil, 0, nil
+	x.loaded, x.now, x.kept, x.staged, x.fresh, x.waiting, x.sigs.held = false, nil, nil, nil, 0, 0, nil
 	return nil
 }

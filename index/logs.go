@@ -150,6 +150,7 @@ type Brief struct {
 	Dialect string
 	ID      session.ID
 	First   uint64
+	CWD     string
 	active  packedTime
 }
 
@@ -334,8 +335,8 @@ func (w *writer) kept(l *Log) {
 	w.within(string(s.ID), l.Name[base:])
 	w.time(s.Active)
 	w.uvarint(s.First)
-
 	w.shared(s.CWD)
+
 	w.string(s.Title)
 	w.string(s.Prompt)
 	w.time(s.Created)
@@ -363,7 +364,7 @@ func (r *reader) kept(l *Log) {
 	l.Name = b.Name()
 	l.Stamp = Stamp{Generation: string(appendGeneration(nil, b.generation)), Size: b.Size, Nanos: b.Nanos, Changed: b.Changed, Racy: b.Racy}
 	s.Session, s.Task, s.Dialect, s.ID, s.First, s.Active = b.Session, flags&flagTask != 0, b.Dialect, b.ID, b.First, b.active.text()
-	s.CWD, s.Title, s.Prompt = r.shared(), r.string(), r.string()
+	s.CWD, s.Title, s.Prompt = b.CWD, r.string(), r.string()
 	created := r.time()
 	s.Created = created.text()
 	s.Parent, s.Origin = r.string(), session.ID(r.string())
@@ -394,6 +395,7 @@ func (r *reader) rest(b *Brief, flags uint64) {
 	b.ID = session.ID(r.within(b.base))
 	b.active = r.time()
 	b.First = r.uvarint()
+	b.CWD = r.shared()
 }
 
 // piece writes the position of a piece.

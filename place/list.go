@@ -53,9 +53,7 @@ func (m *Machine) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 
 // InDir keeps the rows of one working directory, and those with an Err.
 func (m *Machine) InDir(cwd string, rows []Row) []Row {
-	want := m.canonical(cwd)
-	// Resolving links asks the file system; each spelling is asked about once.
-	known := map[string]bool{cwd: true}
+	fits := m.InDirs(cwd)
 	return Drop(rows, func(r *Row) bool {
 		if r.Err != nil {
 			return false
@@ -63,13 +61,26 @@ func (m *Machine) InDir(cwd string, rows []Row) []Row {
 		if r.CWD == "" {
 			return !m.placed(r, cwd) // the log does not name it: the folder decides
 		}
-		fits, ok := known[r.CWD]
-		if !ok {
-			fits = m.canonical(r.CWD) == want
-			known[r.CWD] = fits
-		}
-		return !fits
+		return !fits(r.CWD)
 	})
+}
+
+// InDirs gives a function that reports whether a directory is one of some.
+func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
+	want := map[string]bool{}
+	// Resolving links asks the file system; each spelling is asked about once.
+	known := map[string]bool{}
+	for _, dir := range dirs {
+		want[m.canonical(dir)], known[dir] = true, true
+	}
+	return func(cwd string) bool {
+		fits, ok := known[cwd]
+		if !ok {
+			fits = want[m.canonical(cwd)]
+			known[cwd] = fits
+		}
+		return fits
+	}
 }
 
 // listSource gives the rows of one source, in the order of names. An error is one of the source as a whole; what is wrong

@@ -12,12 +12,18 @@ import (
 // upwards with sessions, but not above the root of the repository. In a linked worktree of git without sessions it is
 // the same directory of the main worktree, or the nearest one above that. Outside of repositories, the home folder and the
 // root of the file system are only the project of themselves. If there are no sessions, it is the working directory.
-func (m *Machine) Project(rows []Row) string {
+func (m *Machine) Project(rows []Row) string { return m.ProjectWith(nil, rows) }
+
+// ProjectWith is Project with directories that have sessions besides those of the rows; it may be nil.
+func (m *Machine) ProjectWith(more iter.Seq[string], rows []Row) string {
 	dirs := func(yield func(string) bool) {
 		for i := range rows {
 			if r := &rows[i]; r.Err == nil && r.CWD != "" && !yield(r.CWD) {
 				return
 			}
+		}
+		if more != nil {
+			more(yield)
 		}
 	}
 	return m.ProjectAmong(dirs, func(dir string) bool {

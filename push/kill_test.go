@@ -178,6 +178,6 @@ func TestOneBadLog(t *testing.T) {
 		}
 	}})
 	if err != nil || r.Logs[push.Failed] != 1 || r.Logs[push.Created] != 1 || len(failed) != 1 || !errors.Is(failed[0], errBroken) {
-		t.Errorf("%+v, %v, %v", r.Logs, failed, err)
+		t.Errorf("%+v, %v, %v; want no error, r.Logs[push.Failed] == 1, r.Logs[push.Created] == 1, len(failed) == 1, the error errBroken", r.Logs, failed, err)
 	}
 }

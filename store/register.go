@@ -55,3 +55,30 @@ func appendTo(ctx context.Context, at place.Location, record []byte) (err error)
 	}
 	return err
 }
+
+// recaption writes the name to the file of the session's folder that the agent shows it from, if there is one. The log has the
+// name already. The caller holds the lock.
+func (s *Session) recaption(ctx context.Context, name string) error {
+	r, ok := s.dialect.(dialect.Recaptioner)
+	if !ok {
+		return nil
+	}
+	content, err := place.ReadSideFile(ctx, s.dialect, s.at, r.CaptionFile())
+	if errors.Is(err, backend.ErrNotExist) || errors.Is(err, place.ErrLink) {
+		return nil
+	}
+	changed := []byte(nil)
+	if err == nil {
+		changed = r.SetCaption(content, name)
+	}
+	if changed != nil {
+		var at backend.Log
+		if at, err = s.at.Backend.Stat(ctx, place.SideFolder(s.dialect, s.at).Prefix+r.CaptionFile()); err == nil {
+			_, err = s.at.Backend.Replace(ctx, at, changed)
+		}
+	}
+	if err != nil {
+		return s.named(fmt.Errorf("the name is in the log, but %s, from which %s shows it, was not changed: %w", r.CaptionFile(), s.dialect.Name(), err))
+	}
+	return nil
+}

@@ -160,8 +160,10 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		return s.register(ctx, r, name)
 	}
 	if w.d.Habits().RenameByEntry {
-		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil)
-		return err
+		if _, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil); err != nil {
+			return err
+		}
+		return s.recaption(ctx, name)
 	}
 	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name, Now: w.opt.Clock}})
 }

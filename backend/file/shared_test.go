@@ -272,7 +272,7 @@ func TestReplaceHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.Append(t.Context(), now, []byte("y")); err != nil || content(t, path) != "x\ny\n" {
-		t.Errorf("%q, %v", content(t, path), err)
+		t.Errorf(`%q, %v; want no error, content(t, path) == "x\ny\n"`, content(t, path), err)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestReplaceGrown(t *testing.T) {
 	}
 	now, late, err := b.ReplaceShared(t.Context(), at, opt, []byte("ONE"))
 	if err != nil || len(late.Records) != 1 || content(t, path) != "ONE\ntwo\n" {
-		t.Errorf("%q, %q, %v", content(t, path), late.Records, err)
+		t.Errorf(`%q, %q, %v; want no error, len(late.Records) == 1, content(t, path) == "ONE\ntwo\n"`, content(t, path), late.Records, err)
 	}
 	if _, _, err := b.ReplaceShared(t.Context(), at, opt, []byte("x")); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("the log was replaced, and that counts as growth: %v", err)

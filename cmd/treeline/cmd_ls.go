@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -132,11 +133,11 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if most > 0 && !f.tree && f.dialect == "" && s.Paged() {
 		return a.lsPage(ctx, s, f, filter, project, most)
 	}
-	rows, err := a.lsRows(ctx, s, f, &filter)
+	rows, left, err := a.lsRows(ctx, s, f, &filter, project)
 	if err != nil {
 		return err
 	}
-	total := len(rows)
+	total := len(rows) + left
 	if project {
 		filter.CWD = a.project(s, rows)
 		rows = s.InDir(filter.CWD, rows)
@@ -227,20 +228,33 @@ func shorten(shown, others []place.Row) {
 	}
 }
 
-// lsRows gives the rows of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which reads only the
-// two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter) ([]place.Row, error) {
+// lsRows gives the rows of the catalogue; left counts those of directories that are not listed. A folder that is not a source, or
+// --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that count.
+func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter, project bool) (rows []place.Row, left int, err error) {
 	problem := func(err error) { a.notice(err.Error()) }
 	d, err := namedDialect(s, f.dialect)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.newProgress("reading sessions")
 		defer show.clear()
-		return s.Catalogue(ctx, find.RefreshOptions{Problem: problem, Progress: show.read})
+		opt := find.RefreshOptions{Problem: problem, Progress: show.read}
+		if f.all {
+			rows, err = s.Catalogue(ctx, opt)
+			return rows, 0, err
+		}
+		return s.Within(ctx, opt, func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool {
+			// The sessions of the project are wanted besides those of --cwd, for short ids.
+			wanted := []string{s.ProjectWith(dirs, rows)}
+			if !project {
+				wanted = append(wanted, filter.CWD)
+			}
+			return s.InDirs(wanted...)
+		})
 	}
-	return s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
+	rows, err = s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
+	return rows, 0, err
 }
 
 // notListed reports files that are not sessions, and why a list is empty.

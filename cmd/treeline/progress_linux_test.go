@@ -257,7 +257,7 @@ func TestProgressInterrupted(t *testing.T) {
 // inCatalogue counts the sessions in the catalogue.
 func inCatalogue(_ *testing.T, home string) (n int) {
 	for _, src := range index.Open(index.Options{Dir: filepath.Join(home, ".cache", "treeline")}).Catalogue().Sources {
-		n += len(src.Logs)
+		n += src.Logs.Len()
 	}
 	return n
 }

@@ -70,7 +70,10 @@ func compacted(list []said) []said {
 			return list[i:]
 		}
 		from := slices.IndexFunc(list[:i], func(m said) bool { return string(m.entry.ID) == tail })
-		return slices.Concat(list[i:i+1], list[summary:summary+1], list[max(from, 0):i], list[i+1:summary], list[summary+1:])
+		if from < 0 {
+			return list // the tail is not there: all messages stay, in their order
+		}
+		return slices.Concat(list[i:i+1], list[summary:summary+1], list[from:i], list[i+1:summary], list[summary+1:])
 	}
 	return list
 }

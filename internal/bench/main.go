@@ -5,6 +5,7 @@
 //	go run ./internal/bench -quick     the same rows on a tenth of it: the ratios are rougher
 //	go run ./internal/bench -run open  the groups whose name matches
 //	go run ./internal/bench -run search -large  on 10,000 sessions, 1.4 GB
+//	go run ./internal/bench -run growth -large  on 100,000 small sessions, and on one of 1 GB
 //	go run ./internal/bench -against main       the working tree beside a revision, by turns
 //	go run ./internal/bench -report docs/benchmarks.md  all rows as a document, with the machine and what is not measured
 //
@@ -67,6 +68,7 @@ var groups = []group{
 	{"command", command},
 	{"pi", besidePi},
 	{"listed", listed},
+	{"growth", growth},
 	{"terminal", terminal},
 	{"index", indexing},
 	{"grown", grown},
@@ -123,7 +125,7 @@ func (b *bench) size(n int) int {
 
 func main() {
 	quick := flag.Bool("quick", false, "a tenth of the data and fewer rounds")
-	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes; list an archive of a million")
+	large := flag.Bool("large", false, "search 10,000 sessions: 1.4 GB, and some minutes; list 100,000 small ones, open one of 1 GB; list an archive of a million")
 	only := flag.String("run", "", "only the groups whose name matches the `expression`")
 	rev := flag.String("against", "", "compare the working tree with the `revision`; exit 1 if a row is worse by more than 10 %")
 	rounds := flag.Int("rounds", 5, "rounds of -against, of which the best counts")

@@ -11,8 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// register names the session in the agent's list of names. The log is not changed, but it must exist: the program looks for
-// it. The caller holds the lock.
+// register names the session in the agent's list of names. The log must exist: the program looks for it. The caller holds the lock.
 func (s *Session) register(ctx context.Context, r dialect.Registrar, name string) error {
 	root, ok := s.store.RootOf(s.dialect, s.at.Path)
 	if !ok || s.store.BaseOf(root) == "" {

@@ -11,21 +11,18 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// register names the session in the agent's list of names. The log is not changed, but it must exist: the program looks for
-// it. The caller holds the lock.
+// register names the session in the agent's list of names. The log must exist: the program looks for it. The caller holds the lock.
 func (s *Session) register(ctx context.Context, r dialect.Registrar, name string) error {
-	w := s.w
 	root, ok := s.store.RootOf(s.dialect, s.at.Path)
 	if !ok || s.store.BaseOf(root) == "" {
-		return s.named(fmt.Errorf("a name for a session of %s outside of the agent's folder is %w: the program keeps its names there",
-			s.dialect.Name(), ErrUnsupported))
+		return s.named(fmt.Errorf("a name for a session of %s outside of the agent's folder is %w: the program keeps its names there", s.dialect.Name(), ErrUnsupported))
 	}
 	if err := s.endDeferral(ctx); err != nil {
 		return err
 	}
-	record := r.Register(s.tree.Header().ID, name, w.opt.Clock())
+	record := r.Register(s.tree.Header().ID, name, s.w.opt.Clock())
 	path := place.Join(s.store.BaseOf(root), r.Registry())
-	at, release, err := s.store.LocateWriting(path, w.opt.Durability, nil)
+	at, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)
 	if err != nil {
 		return s.named(err)
 	}
@@ -35,11 +32,11 @@ func (s *Session) register(ctx context.Context, r dialect.Registrar, name string
 	}
 	h := s.tree.Header()
 	h.Title = name
-	w.builder.SetHeader(h)
+	s.w.builder.SetHeader(h)
 	return nil
 }
 
-// appendTo appends a record to a file of records that other programs write, too, and creates it where it is missing.
+// appendTo appends a record to a file that other programs write, too. It creates a file that is missing.
 func appendTo(ctx context.Context, at place.Location, record []byte) (err error) {
 	for range maxRounds {
 		var now backend.Log

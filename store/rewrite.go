@@ -161,10 +161,10 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		return s.register(ctx, r, name)
 	}
 	if w.d.Habits().RenameByEntry {
-		if _, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil); err != nil {
-			return err
+		if _, err = s.append(ctx, session.SessionInfo{Name: name}, nil, nil); err == nil {
+			err = s.named(caption.Set(ctx, s.dialect, s.at, name))
 		}
-		return s.named(caption.Set(ctx, s.dialect, s.at, name))
+		return err
 	}
 	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name, Now: w.opt.Clock}})
 }

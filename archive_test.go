@@ -152,7 +152,7 @@ func TestArchiveRefused(t *testing.T) {
 	for _, roots := range [][]string{{"team://ann:sec%zzret@host"}, {"other://ann:secret@host/x"}, {given, "team://bob:secret@host"}} {
 		_, err := treeline.New(treeline.Options{Backends: []backend.Driver{m.driver}, Roots: roots, Home: m.home})
 		if err == nil || strings.Contains(err.Error(), "ret@") || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", roots, err)
+			t.Errorf(`%q: %v; want an error, not strings.Contains(err.Error(), "ret@"), not strings.Contains(err.Error(), "secret")`, roots, err)
 		}
 	}
 	s := m.open(true, given)
@@ -187,7 +187,7 @@ func TestArchiveUnreachable(t *testing.T) {
 		"List": listErr, "Find": findErr, "Catalogue": catalogueErr, "Search": searchErr, "LookAtSources": sourcesErr, "Runs": runsErr,
 	} {
 		if !errors.Is(err, down) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v; want the error down", what, err)
 		}
 	}
 	for _, err := range s.Watch(t.Context(), treeline.WatchOptions{}) {
@@ -208,7 +208,7 @@ func TestSourceName(t *testing.T) {
 			want += "."
 		}
 		if got := place.SourceName(s.Env(), src); !strings.HasPrefix(got, want) || src.Why == place.WhyDefault && strings.Contains(got, ".") && src.Root.Sessions == src.Dialect.Layout().Roots(s.Env())[0].Sessions {
-			t.Errorf("%s: %s", src.Root.Sessions, got)
+			t.Errorf(`%s: %s; want strings.HasPrefix(got, want), not (src.Why == place.WhyDefault && strings.Contains(got, ".") && src.Root.Sessions == src.Dialect.Layout().Roots(s.Env())[0].Sessions)`, src.Root.Sessions, got)
 		}
 	}
 	d, _ := s.Dialect("omp")

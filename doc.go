@@ -8,6 +8,18 @@
 //	c, err := s.Context(ctx, s.Leaf(), treeline.ContextOptions{})
 //	for m, err := range c.Messages() { … }
 //
+// # Where to begin
+//
+// Create, Open, ContinueRecent, ForkFrom and InMemory give a Session of this machine. The comment of Session lists its methods by
+// what they are for; AppendUser, AppendAssistant and AppendToolResult write a turn in the format of any agent. Messages gives what
+// the model sees, and NewRequest the body of the next request to a provider.
+//
+// New gives a Store for what concerns many sessions: Catalogue, Search, Stats and Watch; Convert and ResumeCommand; Check and
+// Repair; Trash and Restore; Push and Pull. Options say where it looks, and with which clock, environment and backends.
+//
+// The types of most parameters and results are those of other packages, under names of this one. Package session has the model
+// (Entry, Part, Tree, Context), package store the session that is written, package dialect the formats. docs/authors.md is a guide.
+//
 // # What is promised
 //
 // Once an append returns, it is never lost: not to a crash, a full disk or a second writer, as far as the Durability that

@@ -67,3 +67,38 @@ func ExampleSession_AppendAssistant() {
 	//   result: call-1 [{six}]
 	//   text: There are six.
 }
+
+// An answer together with the results of its calls can be written in every format.
+func ExampleSession_AppendAssistant_results() {
+	st, done := home()
+	defer done()
+	ctx := context.Background()
+	for _, name := range []string{"omp", "pi", "operator", "wave", "claude", "codex", "gemini", "qwen", "copilot"} {
+		s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden", Dialect: must(st.Dialect(name))}))
+		must(s.AppendUser(ctx, "how many beds?"))
+		must(s.AppendAssistant(ctx, []session.Part{
+			session.ToolCall{ID: "call-1", Name: "read", Arguments: session.Raw(`{"path":"beds.txt"}`)},
+			session.ToolResult{CallID: "call-1", Parts: []session.Part{session.Text{Text: "six"}}},
+		}, treeline.Answer{Provider: "acme", Model: "m1"}))
+		must(s.AppendAssistant(ctx, []session.Part{session.Text{Text: "There are six."}}, treeline.Answer{}))
+		fmt.Print(name, ":")
+		for m, err := range treeline.Messages(ctx, s, s.Leaf(), treeline.ContextOptions{}) {
+			check(err)
+			for _, part := range m.Parts {
+				fmt.Printf(" %T", part)
+			}
+		}
+		fmt.Println()
+		check(s.Close())
+	}
+	// Output:
+	// omp: session.Text session.ToolCall session.ToolResult session.Text
+	// pi: session.Text session.ToolCall session.ToolResult session.Text
+	// operator: session.Text session.ToolCall session.ToolResult session.Text
+	// wave: session.Text session.ToolCall session.ToolResult session.Text
+	// claude: session.Text session.ToolCall session.ToolResult session.Text
+	// codex: session.Text session.ToolCall session.ToolResult session.Text
+	// gemini: session.Text session.ToolCall session.ToolResult session.Text
+	// qwen: session.Text session.ToolCall session.ToolResult session.Text
+	// copilot: session.Text session.ToolCall session.ToolResult session.Text
+}

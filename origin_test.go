@@ -13,7 +13,7 @@ func TestOrigin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "treeline")
 	first, err := makeOrigin(dir, "My.Laptop", strings.NewReader("\x3f\x9a\x2c\x1b"))
 	if err != nil || first != "my-3f9a2c1b" {
-		t.Fatalf("%q, %v", first, err)
+		t.Fatalf(`%q, %v; want no error, first == "my-3f9a2c1b"`, first, err)
 	}
 	if again, err := makeOrigin(dir, "other", strings.NewReader("0000")); err != nil || again != first {
 		t.Errorf("then %q, %v", again, err)
@@ -57,7 +57,7 @@ func TestOriginDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		if o, err := Origin(dir); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %q, %v", text, o, err)
+			t.Errorf("%q: %q, %v; want an error, strings.Contains(err.Error(), path)", text, o, err)
 		}
 		if now, _ := os.ReadFile(path); string(now) != text {
 			t.Errorf("%q became %q", text, now)

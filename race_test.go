@@ -164,7 +164,7 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 // check reports errors, except those of methods that look up a run, a blob, a source or an archive: the world has none of these.
 func (r *racer) check(name string, err error) {
 	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage", "RunsProjectHere"}, name) {
-		r.Errorf("%s: %v", name, err)
+		r.Errorf(`%s: %v; want not (err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage", "RunsProjectHere"}, name))`, name, err)
 	}
 }
 

@@ -79,7 +79,7 @@ func TestResumeCommand(t *testing.T) {
 		}
 		got := strings.Join(append(r.Env, r.Args...), " ")
 		if err != nil || got != strings.ReplaceAll(c.want, "$HOME", home) {
-			t.Errorf("%s: %s, %v", c.path, got, err)
+			t.Errorf(`%s: %s, %v; want no error, got == strings.ReplaceAll(c.want, "$HOME", home)`, c.path, got, err)
 		}
 	}
 }

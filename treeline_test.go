@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,7 @@ func TestThisMachine(t *testing.T) {
 	}
 	defer fork.Close()
 	if fork.Header().Parent != string(s.ID()) || fork.Header().CWD != home {
-		t.Errorf("%+v", fork.Header())
+		t.Errorf("%+v; want fork.Header().Parent == string(s.ID()), fork.Header().CWD == %v", fork.Header(), home)
 	}
 	memory, err := treeline.InMemory(ctx, treeline.CreateOptions{})
 	if err != nil {
@@ -155,7 +156,7 @@ func TestRootsAreKept(t *testing.T) {
 			}
 			rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
 			if err != nil || len(rows) != 1 {
-				t.Fatalf("%v, %v", rows, err)
+				t.Fatalf("%v, %v; want no error, len(rows) == 1", rows, err)
 			}
 			for _, dir := range []string{usual, mine} {
 				_, err := os.Stat(filepath.Join(dir, "catalogue"))
@@ -212,33 +213,36 @@ func TestReadOnly(t *testing.T) {
 		"branched": func() error { return s.BranchedSession(t.Context(), "x") },
 	} {
 		if err := write(); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error store.ErrReadOnly", name, err)
 		}
 	}
 }
 
-// Every exported name of this package and of the store says what it is.
+// Every exported name says what it is, in every package.
 func TestDocumented(t *testing.T) {
-	for _, dir := range []string{".", "store"} {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	t.Parallel()
+	set := token.NewFileSet()
+	err := filepath.WalkDir(".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		set := token.NewFileSet()
-		for _, name := range files {
-			if strings.HasSuffix(name, "_test.go") {
-				continue
-			}
-			f, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, d := range f.Decls {
-				undocumented(d, func(id *ast.Ident) {
-					t.Errorf("%s: %s has no comment", set.Position(id.Pos()), id.Name)
-				})
-			}
+		if e.IsDir() && (e.Name() == "testdata" || len(name) > 1 && strings.HasPrefix(e.Name(), ".")) {
+			return fs.SkipDir
 		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range f.Decls {
+			undocumented(d, func(id *ast.Ident) { t.Errorf("%s: %s has no comment", set.Position(id.Pos()), id.Name) })
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestCheckPattern(t *testing.T) {
 		"": false, "work": false, "~/work": false, "/a**": false, "/a/**b/c": false, "C:work": false, "/a\x00": false, "/" + strings.Repeat("a", 2000): false,
 	} {
 		if err := access.CheckPattern(pattern); (err == nil) != good {
-			t.Errorf("%.40q: %v", pattern, err)
+			t.Errorf("%.40q: %v; want (err == nil) == %v", pattern, err, good)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func TestJournal(t *testing.T) {
 		{Time: at, Token: "ci", Action: "append", Target: "/a_[31m", Outcome: access.Done, Count: 5},
 	}
 	if diff := cmp.Diff(want, list); err != nil || diff != "" {
-		t.Errorf("%v\n%s", err, diff)
+		t.Errorf("%v\n%s; want no error, diff == \"\"", err, diff)
 	}
 	if g, err := b.Find(t.Context(), access.SumOf("x")); err != nil || !g.Used.Equal(at) {
 		t.Errorf("last used %s (%v)", g.Used, err)

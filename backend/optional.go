@@ -307,6 +307,10 @@ type RewriteOptions struct {
 	// Grown takes lines that were appended since the caller saw the log for late ones. Otherwise they are ErrConflict. A
 	// caller that reads the log again and again, and is always too late, gets on with it.
 	Grown bool
+	// Keep gets the records that Grown allows, before RemoveShared removes the log, and makes them durable elsewhere. Those records
+	// are not in Late.Records. Without Keep they are nowhere but in memory after the removal, and a process that is killed then
+	// loses them. If Keep fails, the log stays.
+	Keep func(records [][]byte) error
 }
 
 // Late is what other programs did to a log while it was replaced or removed.
@@ -314,6 +318,8 @@ type Late struct {
 	// Records were written to the old log after the caller last saw it. ReplaceShared adds them to the new log, and the Log
 	// that it returns has them. Those of a removed log are here only.
 	Records [][]byte
+	// Kept is the number of records that RewriteOptions.Keep got.
+	Kept int
 	// Holders are programs that still have the old log open for writing, which happens only with force. What they write
 	// from now on is lost.
 	Holders []string

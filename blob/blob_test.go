@@ -28,7 +28,7 @@ func TestRef(t *testing.T) {
 		"blob:sha256:../../../../../../../../../../../../../../../etc/passwd", "blob:sha256:" + hi[:62] + "/.", "blob:sha256:" + hi[:60] + "é",
 	} {
 		if _, err := blob.ParseRef(s); !errors.Is(err, blob.ErrRef) {
-			t.Errorf("%q: %v", s, err)
+			t.Errorf("%q: %v; want the error blob.ErrRef", s, err)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -69,7 +69,7 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 		}
 		answering = role == session.RoleAssistant
 		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
-			w.Errorf("%s: %s: %.400s", name, why, m.JSON)
+			w.Errorf(`%s: %s: %.400s; want why == ""`, name, why, m.JSON)
 		}
 		if codec.Failed(m.JSON) {
 			calls = nil // pi and omp 18 leave out answers that failed, with their calls
@@ -149,18 +149,13 @@ func TestConvertSendable(t *testing.T) {
 	}
 	check("wave", "talk", waveTalk, true)
 	check("codelia", "second", codeliaRun, false)
-	rounds := 12
-	if os.Getenv("TREELINE_SOAK") != "" {
-		rounds = 1200
-	}
-	for seed := range rounds {
-		r := &dice{Rand: rand.New(rand.NewPCG(uint64(seed), 11))}
+	c := soaktest.Begin(t)
+	for round := range c.Rounds(6, 6) {
+		seed := c.Seed(uint64(round))
+		r := &dice{Rand: rand.New(rand.NewPCG(seed, 11))}
 		r.whole = true
 		name := r.one(agents...)
 		check(name, fmt.Sprint(seed), r.log(name), true)
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
 	}
 }
 

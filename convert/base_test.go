@@ -50,7 +50,7 @@ func TestConvertFork(t *testing.T) {
 			t.Errorf("%s: the model sees %s", to.Name(), got)
 		}
 		if !report.Lossless {
-			t.Errorf("%s: %+v", to.Name(), report.Losses)
+			t.Errorf("%s: %+v; want report.Lossless", to.Name(), report.Losses)
 		}
 		w.Must(src.Close())
 		w.Must(there.Close())

@@ -1,5 +1,8 @@
 // Package convert turns a session of one agent into one of another, and loses nothing.
 //
+// Session converts a session that is open, File one by its path. Both give the new session and a Report of what became of
+// everything in the old one.
+//
 // A crossing converts the entries of a tree one after the other: the parts and bodies of one dialect on one side, a
 // dialect.Composer on the other. The records that some entries became are a passage. The new log is then converted back,
 // in memory, and compared record by record. The difference is the loss: it is reported, and the old records go as text into

@@ -36,7 +36,7 @@ func TestConvertCorpus(t *testing.T) {
 						continue
 					}
 					if diff := convertedAt(w, path, from, to, &leaf, folder()); diff != "" {
-						t.Errorf("%s → %s: %s", name, to.Name(), diff)
+						t.Errorf(`%s → %s: %s; want diff == ""`, name, to.Name(), diff)
 					}
 				}
 			})

@@ -286,37 +286,6 @@ func (c *crossing) began(header time.Time) time.Time {
 	return header
 }
 
-// restore takes the records that some entries were converted from, with their old ids. The records of a new session name it.
-func (c *crossing) restore(o *foundOrigin) {
-	p := &passage{restored: true, head: o.Head, tip: o.Tip, records: c.copies(o.records), at: o.at}
-	for i := o.first; i <= o.last; i++ {
-		id := c.tree.At(i).ID
-		c.first[id], c.last[id] = o.Head, o.Tip
-		c.learn(c.tree.At(i))
-		c.done[i] = true
-		p.entries = append(p.entries, i)
-	}
-	c.tip = o.Tip
-	c.settle(p)
-}
-
-// copies gives restored records for the new session. Where each record names its session, those of another one are copied.
-func (c *crossing) copies(records []session.Span) []session.Span {
-	d, ok := c.to.Dialect.(dialect.Stamper)
-	if !ok || !c.fresh {
-		return records
-	}
-	out := make([]session.Span, len(records))
-	for i, at := range records {
-		raw, err := c.pile.Bytes(at)
-		if err != nil {
-			return records // reading them again reports it
-		}
-		out[i] = c.pile.put(d.Copy(raw, session.Header{ID: c.back.Session}, dialect.NewSession{ID: c.newOf.ID, CWD: c.newOf.CWD}))
-	}
-	return out
-}
-
 // learn notes the model and the names of tools of an entry that is restored: later entries may need them.
 func (c *crossing) learn(e session.Entry) {
 	body, err := e.Body()

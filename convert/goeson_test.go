@@ -61,7 +61,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 					before = before[:n-1]
 				}
 				if diff := sameSeen(before, said[:min(len(before), len(said))]); diff != "" {
-					t.Errorf("%s: %s", at, diff)
+					t.Errorf(`%s: %s; want diff == ""`, at, diff)
 				}
 				w.Must(errors.Join(src.Close(), back.Close()))
 			}

@@ -261,8 +261,14 @@ func TestConvertRandom(t *testing.T) {
 			t.Parallel()
 			w, folder := inMemory(t)
 			c := soaktest.Begin(t)
+			var seed uint64
+			defer func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			}()
 			for round := range c.Rounds(3*len(agents)/4+1, 3) {
-				seed := c.Seed(uint64(4*round + worker))
+				seed = c.Seed(uint64(4*round + worker))
 				r := &dice{Rand: rand.New(rand.NewPCG(seed, 7))}
 				name := agents[seed%uint64(len(agents))]
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "019cab00-0000-7000-8000-00000000000a.jsonl"), r.log(name))
@@ -284,7 +290,7 @@ func TestConvertRandom(t *testing.T) {
 					}
 					w.Must(src.Close())
 					if t.Failed() {
-						t.Fatalf("seed %d: %s → %s", seed, name, to.Name())
+						t.FailNow()
 					}
 				}
 			}

@@ -23,7 +23,7 @@ func TestConvertSaysTheSame(t *testing.T) {
 				continue
 			}
 			if diff := convertedAt(w, path, src.Dialect(), to, new(src.Leaf()), folder()); diff != "" {
-				t.Errorf("%s → %s: %.300s", name, to.Name(), diff)
+				t.Errorf(`%s → %s: %.300s; want diff == ""`, name, to.Name(), diff)
 			}
 		}
 	}

@@ -179,3 +179,30 @@ func (s *script) claim(tip session.EntryID, first int) error {
 	}
 	return nil
 }
+
+// failed gives the calls on a path whose results say that they failed. Some programs do not tell the model.
+func (s *script) failed(at session.EntryID) (map[string]bool, error) {
+	if !s.tree.Replayed() {
+		return nil, nil
+	}
+	path, err := s.tree.Path(at)
+	if err != nil {
+		return nil, err
+	}
+	list := map[string]bool{}
+	for _, e := range path.Entries() {
+		if e.Role != session.RoleTool {
+			continue
+		}
+		parts, err := e.Parts()
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			if r, ok := p.(session.ToolResult); ok && r.IsError {
+				list[r.CallID] = true
+			}
+		}
+	}
+	return list, nil
+}

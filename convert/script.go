@@ -64,6 +64,9 @@ func (c *crossing) refused() bool {
 	for range seen.Messages() {
 		return false
 	}
+	if !slices.ContainsFunc(seen.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemRefused }) {
+		return false
+	}
 	for _, e := range path.Entries() {
 		if e.Kind == session.KindMessage {
 			return true

@@ -36,7 +36,7 @@ func TestConvertTitle(t *testing.T) {
 			t.Errorf("%s: no %s in %s", name, want, text)
 		}
 		if diff := sameSeen(byRule(seenAt(w, src, src.Leaf()), "omp", name), byRule(seenAt(w, read, read.Leaf()), "omp", name)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
+			t.Errorf(`%s: %s; want diff == ""`, name, diff)
 		}
 		w.Must(read.Close())
 		w.Must(src.Close())

@@ -92,33 +92,6 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 	return list, nil
 }
 
-// failed gives the calls on a path whose results say that they failed. Some programs do not tell the model.
-func (s *script) failed(at session.EntryID) (map[string]bool, error) {
-	if !s.tree.Replayed() {
-		return nil, nil
-	}
-	path, err := s.tree.Path(at)
-	if err != nil {
-		return nil, err
-	}
-	list := map[string]bool{}
-	for _, e := range path.Entries() {
-		if e.Role != session.RoleTool {
-			continue
-		}
-		parts, err := e.Parts()
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range parts {
-			if r, ok := p.(session.ToolResult); ok && r.IsError {
-				list[r.CallID] = true
-			}
-		}
-	}
-	return list, nil
-}
-
 // arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead.
 func arguments(value session.Raw) session.Raw {
 	switch {

@@ -132,6 +132,36 @@ func Prose(parts []session.Part) []session.Part {
 	return out
 }
 
+// Unlinked gives parts with the address of a picture as a text, for agents that keep the bytes of pictures alone; also in results.
+func Unlinked(parts []session.Part) []session.Part {
+	out := slices.Clone(parts)
+	for i, p := range out {
+		switch p := p.(type) {
+		case session.Image:
+			if p.MIME == "" {
+				out[i] = session.Text{Text: p.Data}
+			}
+		case session.ToolResult:
+			p.Parts = Unlinked(p.Parts)
+			out[i] = p
+		}
+	}
+	return out
+}
+
+// Arguments gives the arguments of a call as an object, for agents that keep nothing else. Any other value is its member "input".
+func Arguments(value session.Raw) []byte {
+	args := rawjson.Compact(value)
+	if rawjson.IsObject(args) {
+		return args
+	}
+	var w Object
+	if len(args) > 0 && !rawjson.IsNull(args) {
+		w.Add("input", args)
+	}
+	return w.End()
+}
+
 // ErrSilent is returned for a message that says nothing. No provider accepts one.
 var ErrSilent = errors.New("the message is empty")
 

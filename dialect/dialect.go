@@ -28,6 +28,7 @@
 //	Ruler              Dialect     a session as a whole has rules                          check
 //	Overflower         Dialect     long strings are cut, and whole elsewhere               reading whole records
 //	Captioner          Dialect     a title may be in the folder of its session             lists
+//	Recaptioner        Captioner   its agent shows that title                              rename
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	CallNamer          Dialect     ids of tool calls have a form of their own              convert

@@ -200,6 +200,13 @@ type Captioner interface {
 	Caption(content []byte) string
 }
 
+// Recaptioner is a Captioner whose agent shows the title in that file: a rename changes it, too.
+type Recaptioner interface {
+	Captioner
+	// SetCaption gives the content of the file with another title, "" to take it away. nil leaves the file as it is.
+	SetCaption(content []byte, title string) []byte
+}
+
 // Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.
 type Profiler interface {
 	// Profile gives the place of a profile, which need not exist; "" is the profile in use: the one that the environment

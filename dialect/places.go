@@ -53,7 +53,8 @@ func (s *Summary) Later(o *Summary) bool {
 // Foldered is a Layout of an agent that keeps files of a session in a folder beside its log: long outputs, logs of
 // sub-agents. The folder belongs to the session: it is moved and removed with the log.
 type Foldered interface {
-	// Folder is the name of the folder beside the log of that name; "" for a log that has none.
+	// Folder is the name of the folder beside the log of that name, "." for the folder that the log is in, "" for a log that has
+	// none. The name is that of the log, behind that of the folder it is in where this is known.
 	Folder(name string) string
 }
 

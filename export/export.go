@@ -1,5 +1,5 @@
 // Package export writes a session as a file that can be shared: HTML that needs no server, Markdown for an issue, JSON for programs, or text.
-// It also writes many sessions as a site of static files.
+// Write and File write one session, Site many of them as a site of static files. Options choose the format and what is hidden.
 //
 // Secrets are replaced in the records, before anything is made of them: a title or a label that is cut in the middle of a key does not
 // show the first half. What HTML and Markdown leave out of a session is said in them.

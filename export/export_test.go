@@ -131,7 +131,7 @@ func TestRedactions(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff([]string{"p1 aws access key AKIA…", "r1 password hu…", "l1 password hu…"}, places); diff != "" {
-			t.Errorf("%s: %s", f, diff)
+			t.Errorf(`%s: %s; want diff == ""`, f, diff)
 		}
 		if f == HTML {
 			if diff := cmp.Diff([]KindCount{{"password", 2}, {"aws access key", 1}}, r.Kinds()); diff != "" {
@@ -271,7 +271,7 @@ func TestSubAgent(t *testing.T) {
 	for format, heading := range map[Format]string{Markdown: "*sub-agent, after u2*", HTML: "sub-agent: <b>Counting</b>"} {
 		got, _ := written(t, s, Options{Format: format, Redact: true})
 		if strings.Count(got, "Nine, says the sub-agent.") != 1 || strings.Count(got, "There are nine.") != 1 || !strings.Contains(got, heading) {
-			t.Errorf("%s:\n%s", format, got[strings.Index(got, "</script>")+1:])
+			t.Errorf("%s:\n%s; want strings.Count(got, \"Nine, says the sub-agent.\") == 1, strings.Count(got, \"There are nine.\") == 1, strings.Contains(got, heading)", format, got[strings.Index(got, "</script>")+1:])
 		}
 	}
 }

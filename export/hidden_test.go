@@ -63,7 +63,7 @@ func TestNotReplaced(t *testing.T) {
 	}
 	for _, path := range []string{s.Path(), link, dir} {
 		if _, err := File(t.Context(), path, s, Options{Format: JSON}, true); !errors.Is(err, ErrNotReplaced) {
-			t.Errorf("%s: %v", path, err)
+			t.Errorf("%s: %v; want the error ErrNotReplaced", path, err)
 		}
 	}
 	other := filepath.Join(dir, "site")

@@ -44,7 +44,7 @@ func TestSite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "site")
 	r, err := site(t, false, dir)
 	if err != nil || r.Sessions != 2 || len(r.Failed) != 1 || len(r.Redactions) != 3 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("%+v, %v; want no error, r.Sessions == 2, len(r.Failed) == 1, len(r.Redactions) == 3", r, err)
 	}
 	for _, name := range []string{"index.html", "index.js", "s/0199-export.html", "s/0199-export-2.html"} {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))

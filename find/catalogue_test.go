@@ -89,7 +89,7 @@ func TestCatalogueAndList(t *testing.T) {
 			w.CWD, w.Parent, w.Version = g.CWD, g.Parent, g.Version
 		}
 		if say(w) != say(g) {
-			t.Errorf("%s:\n  %s\n  %s", w.Path, say(w), say(g))
+			t.Errorf("%s:\n  %s\n  %s; want say(w) == say(g)", w.Path, say(w), say(g))
 		}
 		if w.Messages >= 0 && w.Messages != g.Messages {
 			t.Errorf("%s: %d messages, in the catalogue %d", w.Path, w.Messages, g.Messages)

@@ -247,7 +247,7 @@ func TestLongBeginning(t *testing.T) {
 	d.Must(err)
 	for i := range rows {
 		if rows[i].Err != nil || rows[i].Known.Messages != 1 {
-			t.Errorf("%s: %v, %+v", rows[i].Path, rows[i].Err, rows[i].Known)
+			t.Errorf("%s: %v, %+v; want rows[i].Err == nil, rows[i].Known.Messages == 1", rows[i].Path, rows[i].Err, rows[i].Known)
 		}
 	}
 	if hits := d.search(f, "needle", Options{}).Hits; len(rows) != 5 || len(hits) != 5 {

@@ -55,7 +55,7 @@ func TestSearchRewrite(t *testing.T) {
 	}
 	res := d.search(f, "among", opt)
 	if len(res.Hits) != 1 || !strings.Contains(res.Hits[0].Snippet, "a toad among") {
-		t.Errorf("%+v", res.Hits)
+		t.Errorf(`%+v; want len(res.Hits) == 1, strings.Contains(res.Hits[0].Snippet, "a toad among")`, res.Hits)
 	}
 }
 

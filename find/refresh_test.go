@@ -88,7 +88,7 @@ func TestCatalogueProgress(t *testing.T) {
 	within := 0
 	for i, p := range told {
 		if i > 0 && (p.Bytes < told[i-1].Bytes || p.Logs < told[i-1].Logs) || p.OfLogs != 2 || p.OfBytes != all {
-			t.Errorf("%d: %+v", i, told)
+			t.Errorf("%d: %+v; want not (i > 0 && (p.Bytes < told[i-1].Bytes || p.Logs < told[i-1].Logs)), p.OfLogs == 2, p.OfBytes == %v", i, told, all)
 		}
 		if i > 0 && p.Logs == told[i-1].Logs {
 			within++

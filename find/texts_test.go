@@ -224,7 +224,7 @@ func TestSearchToolNames(t *testing.T) {
 			m.write("-p/a.jsonl", fmt.Sprintf(header, "s", "")+tt.record+"\n")
 			res, err := m.finder(nil).Search(t.Context(), tt.query, Options{Fields: query.FieldTool})
 			if err != nil || len(res.Hits) > 0 != tt.found {
-				t.Errorf("%+v, %v", res, err)
+				t.Errorf("%+v, %v; want no error, len(res.Hits) > 0 == %v", res, err, tt.found)
 			}
 		})
 	}

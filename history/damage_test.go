@@ -110,7 +110,7 @@ func TestDamage(t *testing.T) {
 			}
 			aside, err := moveAside(path, "", dbOptions{Clock: func() time.Time { return time.Unix(0, 0) }})
 			if err != nil || filepath.Base(aside) != "history.db.corrupt-19700101T000000Z" {
-				t.Fatalf("%s, %v", aside, err)
+				t.Fatalf(`%s, %v; want no error, filepath.Base(aside) == "history.db.corrupt-19700101T000000Z"`, aside, err)
 			}
 			list, err := salvage(t.Context(), aside, dbOptions{})
 			if err != nil || len(list) < c.least {
@@ -125,7 +125,7 @@ func TestDamage(t *testing.T) {
 			}
 			h := open(t, path)
 			if got, err := h.Import(t.Context(), list); err != nil || got.Added != len(list) {
-				t.Errorf("%+v, %v", got, err)
+				t.Errorf("%+v, %v; want no error, got.Added == %v", got, err, len(list))
 			}
 			if err := h.check(t.Context()); err != nil {
 				t.Error(err)
@@ -148,7 +148,7 @@ func TestLostWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := texts(t, h, Query{Text: "prompt"}); len(got) != 3 {
-			t.Errorf("%q", got)
+			t.Errorf("%q; want len(got) == 3", got)
 		}
 		if _, err := h.Search(t.Context(), Query{Text: "indexed", Limit: 1}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "3 of 4 prompts") {
 			t.Errorf("lost: %v", err)
@@ -174,12 +174,12 @@ func TestMoveAside(t *testing.T) {
 		}
 		aside, err := moveAside(path, "", opt)
 		if err != nil || filepath.Base(aside) != name {
-			t.Fatalf("%s, %v", aside, err)
+			t.Fatalf("%s, %v; want no error, filepath.Base(aside) == %v", aside, err, name)
 		}
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			b, err := os.ReadFile(aside + suffix)
 			if err != nil || string(b) != fmt.Sprint(i, suffix) {
-				t.Errorf("%s: %q, %v", suffix, b, err)
+				t.Errorf("%s: %q, %v; want no error, string(b) == fmt.Sprint(i, suffix)", suffix, b, err)
 			}
 			if _, err := os.Stat(path + suffix); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", suffix, err)

@@ -116,7 +116,7 @@ func TestAdd(t *testing.T) {
 	want(t, "all", texts(t, h, Query{}), "three", "four", "three", "\u0085", "line\nline", "one", "two", "one")
 	list, err := h.Recent(t.Context(), 1)
 	if err != nil || len(list) != 1 || list[0].CWD != "/work" || list[0].At.Unix() < 1_000_000_000 || list[0].ID != 8 {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf(`%+v, %v; want no error, len(list) == 1, list[0].CWD == "/work", list[0].At.Unix() >= 1_000_000_000, list[0].ID == 8`, list, err)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestNotUTF8(t *testing.T) {
 	add(t, h, "caf\xe9 au lait", "\xff")
 	want(t, "all", texts(t, h, Query{}), "\ufffd", "caf\ufffd au lait")
 	if got, err := h.Import(t.Context(), []Prompt{{Text: "caf\xe9 au lait"}}); err != nil || got.Added != 0 {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("%+v, %v; want no error, got.Added == 0", got, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestNeverBlocks(t *testing.T) {
 	do(t, db, `COMMIT`)
 	add(t, h)
 	if got := texts(t, h, Query{}); len(got) != 100 || got[0] != "prompt 99" || got[99] != "prompt 0" {
-		t.Errorf("%q", got)
+		t.Errorf(`%q; want len(got) == 100, got[0] == "prompt 99", got[99] == "prompt 0"`, got)
 	}
 }
 
@@ -248,11 +248,11 @@ func TestImport(t *testing.T) {
 	}
 	for i, wanted := range []Imported{{Added: 3}, {}} {
 		if got, err := h.Import(t.Context(), list); err != nil || got != wanted {
-			t.Errorf("%d: %+v, %v", i, got, err)
+			t.Errorf("%d: %+v, %v; want no error, got == %v", i, got, err, wanted)
 		}
 	}
 	if got, err := h.Import(t.Context(), []Prompt{{Text: "b", At: at(40)}, {Text: "c", CWD: "/9", At: at(5)}}); err != nil || got != (Imported{Renewed: 1}) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("%+v, %v; want no error, got == %v", got, err, (Imported{Renewed: 1}))
 	}
 	all, err := h.Recent(t.Context(), 10)
 	if err != nil {
@@ -289,7 +289,7 @@ func TestGuest(t *testing.T) {
 		}
 		list, err := r.Recent(t.Context(), 9)
 		if err != nil || len(list) != i+1 || list[0].Text != prompt {
-			t.Errorf("%v, %v", list, err)
+			t.Errorf("%v, %v; want no error, len(list) == %v, list[0].Text == %v", list, err, i+1, prompt)
 		}
 		if err := r.Close(); err != nil {
 			t.Fatal(err)

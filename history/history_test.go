@@ -66,18 +66,18 @@ func TestImportInterrupted(t *testing.T) {
 	}
 	report, err := history.Import(ctx, opt)
 	if !errors.Is(err, context.Canceled) || report.Sessions != 4 || report.Added != 5 {
-		t.Fatalf("%+v, %v", report, err)
+		t.Fatalf("%+v, %v; want the error context.Canceled, report.Sessions == 4, report.Added == 5", report, err)
 	}
 	if list := find(t, opt, "only"); len(list) != 4 {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v; want len(list) == 4", list)
 	}
 	opt.Progress = nil
 	report, err = history.Import(t.Context(), opt)
 	if err != nil || report.Sessions != 6 || report.Unchanged != 4 || report.Added != 6 || report.Renewed != 1 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("%+v, %v; want no error, report.Sessions == 6, report.Unchanged == 4, report.Added == 6, report.Renewed == 1", report, err)
 	}
 	if list := find(t, opt, "same"); len(list) != 1 || list[0].CWD != "/p9" || list[0].At.UTC() != time.Date(2026, 1, 1, 0, 0, 18, 0, time.UTC) {
-		t.Errorf("%+v", list)
+		t.Errorf(`%+v; want len(list) == 1, list[0].CWD == "/p9", list[0].At.UTC() == time.Date(2026, 1, 1, 0, 0, 18, 0, time.UTC)`, list)
 	}
 	places, err := history.OpenPlaces(t.Context(), opt)
 	if err != nil {
@@ -85,7 +85,7 @@ func TestImportInterrupted(t *testing.T) {
 	}
 	defer places.Close()
 	if list, err := places.Of(t.Context(), "the same everywhere", 100); err != nil || len(list) != 10 || list[0].Session != "s9" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf(`%+v, %v; want no error, len(list) == 10, list[0].Session == "s9"`, list, err)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestImportForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if report, err := history.Import(t.Context(), opt); err != nil || report.Unchanged != 1 || report.Sessions != 0 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("%+v, %v; want no error, report.Unchanged == 1, report.Sessions == 0", report, err)
 	}
 	places, err := history.OpenPlaces(t.Context(), opt)
 	if err != nil {
@@ -109,11 +109,11 @@ func TestImportForgets(t *testing.T) {
 	defer places.Close()
 	for prompt, n := range map[string]int{"only in 0": 1, "only in 1": 0, "the same everywhere": 1} {
 		if list, err := places.Of(t.Context(), prompt, 9); err != nil || len(list) != n {
-			t.Errorf("%s: %+v, %v", prompt, list, err)
+			t.Errorf("%s: %+v, %v; want no error, len(list) == %v", prompt, list, err, n)
 		}
 	}
 	if list := find(t, opt, "only"); len(list) != 2 {
-		t.Errorf("%+v", list)
+		t.Errorf("%+v; want len(list) == 2", list)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestPlacesCollectedAnew(t *testing.T) {
 				t.Errorf("added: %+v", list)
 			}
 			if report, err := history.Import(t.Context(), opt); err != nil || report.Added != 1 {
-				t.Errorf("%+v, %v", report, err)
+				t.Errorf("%+v, %v; want no error, report.Added == 1", report, err)
 			}
 		})
 	}
@@ -230,10 +230,10 @@ func TestOwnHistoryMendsItself(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := find(t, opt, "only"); len(got) != 3 {
-					t.Errorf("%+v", got)
+					t.Errorf("%+v; want len(got) == 3", got)
 				}
 				if got := find(t, opt, "hand"); (len(got) == 1) != c.saved {
-					t.Errorf("%+v", got)
+					t.Errorf("%+v; want (len(got) == 1) == %v", got, c.saved)
 				}
 				aside, err := filepath.Glob(db + ".corrupt-*")
 				if err != nil || len(aside) != 1 || len(told) != 1 || !strings.Contains(told[0], aside[0]) {
@@ -297,14 +297,14 @@ func TestSoundHistoryStays(t *testing.T) {
 	cancel()
 	for _, way := range []string{"search", "add", "import"} {
 		if err := touch(ctx, opt, way); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", way, err)
+			t.Errorf("%s: %v; want the error context.Canceled", way, err)
 		}
 	}
 	if aside, err := filepath.Glob(db + ".corrupt-*"); err != nil || len(aside) > 0 {
-		t.Errorf("%q, %v", aside, err)
+		t.Errorf("%q, %v; want no error, len(aside) <= 0", aside, err)
 	}
 	if got := find(t, opt, "only"); len(got) != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v; want len(got) == 1", got)
 	}
 }
 
@@ -324,7 +324,7 @@ func TestAgentsHistory(t *testing.T) {
 	}
 	for _, way := range []string{"open", "search", "add", "import"} {
 		if err := touch(t.Context(), opt, way); !errors.Is(err, history.ErrDamaged) {
-			t.Errorf("%s: %v", way, err)
+			t.Errorf("%s: %v; want the error history.ErrDamaged", way, err)
 		}
 	}
 	if b, err := os.ReadFile(opt.DB); err != nil || !bytes.Equal(b, garbage) {
@@ -340,12 +340,12 @@ func TestAgentsHistory(t *testing.T) {
 	}
 	report, err := history.Rebuild(t.Context(), opt)
 	if err != nil || report.Sessions != 2 || report.Added != 3 {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("%+v, %v; want no error, report.Sessions == 2, report.Added == 3", report, err)
 	}
 	if b, err := os.ReadFile(report.Aside); err != nil || !bytes.Equal(b, garbage) {
 		t.Errorf("moved aside: %v", err)
 	}
 	if got := find(t, opt, "only"); len(got) != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v; want len(got) == 2", got)
 	}
 }

@@ -133,7 +133,7 @@ func TestPlacesAnew(t *testing.T) {
 			spoil(t, path)
 			p = openPlacesAt(t, path)
 			if got, err := p.stamps(t.Context()); err != nil || len(got) != 0 || p.anew == "" {
-				t.Errorf("%v, %v, %q", got, err, p.anew)
+				t.Errorf(`%v, %v, %q; want no error, len(got) == 0, p.anew != ""`, got, err, p.anew)
 			}
 		})
 	}

@@ -206,10 +206,10 @@ func TestGarbage(t *testing.T) {
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "signatures-*"))
 		if err != nil || len(files) != 1 {
-			t.Fatalf("%v: %v", files, err)
+			t.Fatalf("%v: %v; want no error, len(files) == 1", files, err)
 		}
 		if info, err := os.Stat(files[0]); err != nil || info.Size() > 2_000_000 {
-			t.Fatalf("%v: %v", info, err)
+			t.Fatalf("%v: %v; want no error, info.Size() <= 2_000_000", info, err)
 		}
 	}
 	if got := messages(index.Open(index.Options{Dir: dir})); len(got) != 2 {

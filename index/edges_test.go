@@ -37,7 +37,7 @@ func TestEdges(t *testing.T) {
 			want = append(want, length)
 		}
 		if got := allEdges(text); !cmp.Equal(got, want) {
-			t.Fatalf("%q: %s", text, cmp.Diff(want, got))
+			t.Fatalf("%q: %s; want cmp.Equal(got, want)", text, cmp.Diff(want, got))
 		}
 	}
 }

@@ -283,7 +283,7 @@ func TestResponsesItems(t *testing.T) {
 	c.API = ""
 	body, _, err = llm.Responses.Body(c, llm.Options{Model: "m"})
 	if err != nil || bytes.Contains(body, []byte("encrypted_content")) {
-		t.Errorf("%v, %s", err, body)
+		t.Errorf(`%v, %s; want no error, not bytes.Contains(body, []byte("encrypted_content"))`, err, body)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestFor(t *testing.T) {
 		{"", ""}: nil,
 	} {
 		if got := llm.For(llm.Conversation{Provider: names[0], Model: names[1]}); got != want {
-			t.Errorf("%v: %v", names, got)
+			t.Errorf("%v: %v; want got == %v", names, got, want)
 		}
 	}
 	if got := llm.For(llm.Conversation{Provider: "anthropic", API: "responses"}); got != llm.Responses {

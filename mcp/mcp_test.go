@@ -79,7 +79,7 @@ func call[T any](c *client, tool, text string) (result T) {
 	}
 	said := res.Content[0].(*sdk.TextContent).Text
 	if res.IsError {
-		c.Fatalf("%s %s: %s", tool, text, said)
+		c.Fatalf("%s %s: %s; want not res.IsError", tool, text, said)
 	}
 	most := 25_000
 	if a["maxBytes"] != nil {
@@ -240,7 +240,7 @@ func TestTools(t *testing.T) {
 	for name, tool := range c.tools {
 		names = append(names, name)
 		if a := tool.Annotations; !a.ReadOnlyHint || *a.OpenWorldHint || len(tool.Description) < 100 || !strings.Contains(tool.Description, "Examples: {") {
-			t.Errorf("%s: %+v %s", name, a, tool.Description)
+			t.Errorf(`%s: %+v %s; want a.ReadOnlyHint, not *a.OpenWorldHint, len(tool.Description) >= 100, strings.Contains(tool.Description, "Examples: {")`, name, a, tool.Description)
 		}
 	}
 	slices.Sort(names)
@@ -292,7 +292,7 @@ func TestWidens(t *testing.T) {
 	c := connect(t, shop(t), mcp.Options{})
 	found := call[pages](c, "search_sessions", `{"query":"tiles"}`)
 	if len(found.Hits) == 0 || !found.Widened || found.Project != nil {
-		t.Errorf("%+v", found)
+		t.Errorf("%+v; want len(found.Hits) != 0, found.Widened, found.Project == nil", found)
 	}
 	if only := call[pages](c, "search_sessions", `{"query":"tiles","project":"/home/you/shop"}`); len(only.Hits) != 0 || only.Widened {
 		t.Errorf("a project that was named: %+v", only)
@@ -370,7 +370,7 @@ func TestAmbiguous(t *testing.T) {
 	}
 	for _, r := range call[pages](c, "list_sessions", `{}`).Sessions {
 		if got := call[pages](c, "read_session", fmt.Sprintf(`{"session":%q}`, r.Path)); len(got.Entries) != 2 {
-			t.Errorf("%s: %+v", r.Path, got)
+			t.Errorf("%s: %+v; want len(got.Entries) == 2", r.Path, got)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestCallsNoWriter(t *testing.T) {
 			if x, ok := s.X.(*ast.Ident); ok && imported[x.Name] {
 				return true // a function of a package
 			}
-			t.Errorf("%s: %s", set.Position(s.Pos()), s.Sel.Name)
+			t.Errorf("%s: calls %s, which writes", set.Position(s.Pos()), s.Sel.Name)
 			return true
 		})
 	}

@@ -305,7 +305,7 @@ func TestSecrets(t *testing.T) {
 		for who, session := range map[string]*client{"redacted": c, "open": open} {
 			res, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: r.tool, Arguments: arguments(t, r.arguments)})
 			if err != nil || res.IsError {
-				t.Fatalf("%s %s: %v %+v", r.tool, r.arguments, err, res)
+				t.Fatalf("%s %s: %v %+v; want no error, not res.IsError", r.tool, r.arguments, err, res)
 			}
 			text, err := json.Marshal(res)
 			if err != nil {
@@ -347,11 +347,11 @@ func TestHostile(t *testing.T) {
 	} {
 		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: r.tool, Arguments: arguments(t, r.arguments)})
 		if err != nil || res.IsError {
-			t.Fatalf("%s: %v %+v", r.tool, err, res)
+			t.Fatalf("%s: %v %+v; want no error, not res.IsError", r.tool, err, res)
 		}
 		text := res.Content[0].(*sdk.TextContent).Text
 		if !json.Valid([]byte(text)) || strings.ContainsAny(text, "\x1b\x07\n\u202e\u2028") {
-			t.Errorf("%s: %q", r.tool, text)
+			t.Errorf("%s: %q; want json.Valid([]byte(text)), not strings.ContainsAny(text, \"\\x1b\\x07\\n\\u202e\\u2028\")", r.tool, text)
 		}
 	}
 	read := call[pages](c, "read_session", fmt.Sprintf(`{"session":%q}`, path))
@@ -392,11 +392,11 @@ func TestResources(t *testing.T) {
 	c := connect(t, desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk", said("first "+strings.Repeat("long ", 20_000), "second")...)}), mcp.Options{})
 	templates, err := c.ListResourceTemplates(t.Context(), nil)
 	if err != nil || len(templates.ResourceTemplates) != 3 {
-		t.Fatalf("%+v %v", templates, err)
+		t.Fatalf("%+v %v; want no error, len(templates.ResourceTemplates) == 3", templates, err)
 	}
 	list, err := c.ListResources(t.Context(), nil)
 	if err != nil || len(list.Resources) != 1 || list.Resources[0].URI != "treeline://session/a1" {
-		t.Fatalf("%+v %v", list, err)
+		t.Fatalf(`%+v %v; want no error, len(list.Resources) == 1, list.Resources[0].URI == "treeline://session/a1"`, list, err)
 	}
 	read := func(uri string) (p pages) {
 		t.Helper()
@@ -433,7 +433,7 @@ func TestResources(t *testing.T) {
 		"treeline://session/%2Fetc%2Fpasswd", "treeline://session/..%2F..%2Fx",
 	} {
 		if res, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
-			t.Errorf("%s: %+v", uri, res)
+			t.Errorf("%s: %+v; want an error", uri, res)
 		}
 	}
 	if _, err := c.ListResources(t.Context(), &sdk.ListResourcesParams{Cursor: "x"}); err == nil {

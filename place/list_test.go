@@ -133,7 +133,7 @@ func TestListOfRoots(t *testing.T) {
 			want = 0
 		}
 		if err != nil || len(rows) != want || want == 1 && rows[0].ID != "a" {
-			t.Errorf("%s: %+v, %v", name, rows, err)
+			t.Errorf(`%s: %+v, %v; want no error, len(rows) == %v, not (want == 1 && rows[0].ID != "a")`, name, rows, err, want)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestListWhileLogsChange(t *testing.T) {
 	got := map[string]string{}
 	for _, r := range rows {
 		if r.Err != nil {
-			t.Errorf("%s: %v", r.Path, r.Err)
+			t.Errorf("%s: %v; want r.Err == nil", r.Path, r.Err)
 		}
 		info, err := os.Stat(r.Path)
 		if err != nil || info.Size() != r.Log.Size || !info.ModTime().Equal(r.Log.Time) {

@@ -73,12 +73,12 @@ func TestLast(t *testing.T) {
 	w.Old(".omp/agent/sessions/-x/9_else.jsonl", world.Log("else", "/elsewhere"))
 	for ref, want := range map[string]string{"@last": "s2", "@last~0": "s2", "@last~1": "s1", "@last~2": "s0"} {
 		if row, err := w.Find(t.Context(), ref); err != nil || string(row.ID) != want {
-			t.Errorf("%s: %s, %v", ref, row.ID, err)
+			t.Errorf("%s: %s, %v; want no error, string(row.ID) == %v", ref, row.ID, err, want)
 		}
 	}
 	for _, ref := range []string{"@last~3", "@last~", "@last~-1", "@last~+1", "@last~x", "@lastly"} {
 		if row, err := w.Find(t.Context(), ref); !errors.Is(err, place.ErrNoSession) {
-			t.Errorf("%s: %s, %v", ref, row.ID, err)
+			t.Errorf("%s: %s, %v; want the error place.ErrNoSession", ref, row.ID, err)
 		}
 	}
 }
@@ -96,10 +96,10 @@ func TestShortHere(t *testing.T) {
 	rows = w.InDir(w.CWD, rows)
 	place.Shorten(rows)
 	if len(rows) != 1 || rows[0].Short != "0aaa1111" {
-		t.Fatalf("%+v", rows)
+		t.Fatalf(`%+v; want len(rows) == 1, rows[0].Short == "0aaa1111"`, rows)
 	}
 	if row, err := w.Find(t.Context(), rows[0].Short); err != nil || row.ID != "0aaa1111-1" {
-		t.Errorf("%s, %v", row.ID, err)
+		t.Errorf(`%s, %v; want no error, row.ID == "0aaa1111-1"`, row.ID, err)
 	}
 	var many *place.AmbiguousError
 	if _, err := w.Find(t.Context(), "0aaa111"); !errors.As(err, &many) {

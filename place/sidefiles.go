@@ -26,7 +26,9 @@ var ErrLink = errors.New("not a plain file in a plain folder")
 // SideFiles are files in the folder of a session. See dialect.Foldered.
 type SideFiles struct {
 	Backend backend.Backend
-	// Prefix is the folder's name in the backend, with a slash at its end; "" if the session cannot have one.
+	// Folder is the folder's name beside the log, "." if the log is in it; "" if the session cannot have one.
+	Folder string
+	// Prefix is what the names of the files begin with in the backend.
 	Prefix string
 	// Dir is the folder's path; "" where folders are none of the file system.
 	Dir string
@@ -40,30 +42,43 @@ func SideFolder(d dialect.Dialect, l Location) SideFiles {
 	if !ok || l.Name == "" || l.Backend == nil {
 		return SideFiles{}
 	}
-	name := f.Folder(path.Base(l.Name))
+	in, dir := path.Dir(l.Name), ""
+	if l.Path != "" && !isURL(l.Path) {
+		if abs, err := Abs(l.Path); err == nil {
+			dir = Dir(abs)
+			in = Base(dir)
+		}
+	}
+	name := f.Folder(path.Join(path.Base(in), path.Base(l.Name)))
 	if name == "" {
 		return SideFiles{}
 	}
-	s := SideFiles{Backend: l.Backend, Prefix: path.Join(path.Dir(l.Name), name) + "/"}
-	if l.Path != "" && !isURL(l.Path) {
-		if abs, err := Abs(l.Path); err == nil {
-			s.Dir = Join(Dir(abs), name)
-		}
+	s := SideFiles{Backend: l.Backend, Folder: name, Prefix: SidePrefix(l.Name, name)}
+	if dir != "" {
+		s.Dir = Join(dir, name)
 	}
 	return s
 }
 
-// FindSideFiles lists the files in the folder of a log. Links are left out. They stay where they are.
+// SidePrefix is what the names of files begin with in a folder beside the log of that name; see SideFiles.Folder.
+func SidePrefix(log, folder string) string {
+	if below := path.Join(path.Dir(log), folder); below != "." {
+		return below + "/"
+	}
+	return ""
+}
+
+// FindSideFiles lists the files in the folder of a log, without the log itself. Links are left out. They stay where they are.
 func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFiles, error) {
 	s := SideFolder(d, l)
-	if s.Prefix == "" || s.plain(".", true) != nil {
+	if s.Folder == "" || s.plain(".", true) != nil {
 		return s, nil
 	}
 	for log, err := range s.Backend.List(ctx, s.Prefix) {
 		if err != nil {
 			return s, err
 		}
-		if s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) != nil {
+		if log.Name == l.Name || s.plain(strings.TrimPrefix(log.Name, s.Prefix), false) != nil {
 			continue
 		}
 		at, err := s.Backend.Stat(ctx, log.Name) // one that can be removed
@@ -78,7 +93,7 @@ func FindSideFiles(ctx context.Context, d dialect.Dialect, l Location) (SideFile
 // ReadSideFile reads a file in the folder of a log. The name is relative to the folder.
 func ReadSideFile(ctx context.Context, d dialect.Dialect, l Location, name string) ([]byte, error) {
 	s := SideFolder(d, l)
-	if s.Prefix == "" {
+	if s.Folder == "" {
 		return nil, fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 	}
 	if err := s.plain(name, false); err != nil {

@@ -20,7 +20,7 @@ func TestLocal(t *testing.T) {
 		"postgres:///db?service=team": false,
 	} {
 		if got := push.Local(address, func(string) string { return "" }); got != want {
-			t.Errorf("%s: %v", address, got)
+			t.Errorf("%s: %v; want got == %v", address, got, want)
 		}
 	}
 	for _, name := range []string{"PGHOST", "PGSERVICE"} {

@@ -71,7 +71,7 @@ func TestPushForks(t *testing.T) {
 	d.diverged(ours, theirs)
 	got, _ := d.push(push.PushOptions{})
 	if got[file(a)] != push.Forked {
-		t.Fatalf("%v", got)
+		t.Fatalf("%v; want got[file(a)] == push.Forked", got)
 	}
 	name, base := origin+"/omp/-garden/"+file(a), text(d.CWD, a, 3)
 	all := d.there()
@@ -100,7 +100,7 @@ func TestPushForksLinear(t *testing.T) {
 	log := d.Put(".wave/projects/garden/"+id+".jsonl", line(1, "one"))
 	got, _ := d.push(push.PushOptions{})
 	if got[id+".jsonl"] != push.Created {
-		t.Fatalf("%v", got)
+		t.Fatalf(`%v; want got[id+".jsonl"] == push.Created`, got)
 	}
 	var name string
 	for name = range d.there() {
@@ -111,7 +111,7 @@ func TestPushForksLinear(t *testing.T) {
 	d.Must(err)
 	d.AppendPlain(log, line(3, "ours"))
 	if got, _ = d.push(push.PushOptions{}); got[id+".jsonl"] != push.Forked {
-		t.Fatalf("%v", got)
+		t.Fatalf(`%v; want got[id+".jsonl"] == push.Forked`, got)
 	}
 	all := d.there()
 	if all[name] != line(1, "one")+line(3, "ours") || len(all) != 2 {
@@ -153,7 +153,7 @@ func TestPushForksFolder(t *testing.T) {
 	for other, content := range there {
 		fork := strings.TrimSuffix(strings.TrimPrefix(other, origin+"/copilot/"), "/events.jsonl")
 		if other != name && (len(fork) != len(id) || !strings.Contains(content, `"sessionId":"`+fork+`"`) || !strings.HasSuffix(content, theirs)) {
-			t.Errorf("%s: %s", other, content)
+			t.Errorf("%s: %s; want not (other != name && (len(fork) != len(id) || !strings.Contains(content, `\"sessionId\":\"`+fork+`\"`) || !strings.HasSuffix(content, theirs)))", other, content)
 		}
 	}
 }

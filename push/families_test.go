@@ -58,6 +58,6 @@ func TestPushFamilies(t *testing.T) {
 	d.Must(os.RemoveAll(d.At(".omp")))
 	r, err := d.copier().Push(d.Context(), d.target(), push.PushOptions{Deletions: true})
 	if err != nil || len(r.Problems) != 1 || r.Logs[push.Removed] != 0 {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("%+v, %v; want no error, len(r.Problems) == 1, r.Logs[push.Removed] == 0", r, err)
 	}
 }

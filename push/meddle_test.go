@@ -34,7 +34,7 @@ func TestPushBesideAnother(t *testing.T) {
 	m := &meddling{archive: d.archive, meddle: func() { d.append(file(a), theirs) }}
 	r, err := d.copier().Push(d.Context(), push.Target{Backend: m, Shown: "mem://team"}, push.PushOptions{})
 	if err != nil || r.Logs[push.Branched] != 1 {
-		t.Fatalf("%+v, %v", r, err)
+		t.Fatalf("%+v, %v; want no error, r.Logs[push.Branched] == 1", r, err)
 	}
 	if diff := cmp.Diff(map[string]string{origin + "/omp/-garden/" + file(a): text(d.CWD, a, 3) + theirs + ours}, d.there()); diff != "" {
 		t.Error(diff)
@@ -55,7 +55,7 @@ func TestPushTwice(t *testing.T) {
 		group.Go(func() {
 			r, err := c.Push(context.Background(), d.target(), push.PushOptions{})
 			if err != nil || r.Logs[push.Failed]+r.Logs[push.Forked]+r.Logs[push.Branched] > 0 {
-				t.Errorf("%+v, %v", r, err)
+				t.Errorf("%+v, %v; want no error, r.Logs[push.Failed] + r.Logs[push.Forked] + r.Logs[push.Branched] <= 0", r, err)
 			}
 		})
 	}

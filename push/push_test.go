@@ -82,7 +82,7 @@ func (d *desk) noting(fates map[string]push.Fate) func(push.Event) {
 	return func(e push.Event) {
 		fates[path.Base(e.Name)] = e.Fate
 		if e.Err != nil {
-			d.Errorf("%s: %v", e.Name, e.Err)
+			d.Errorf("%s: %v; want e.Err == nil", e.Name, e.Err)
 		}
 	}
 }
@@ -376,7 +376,7 @@ func TestPushBlobs(t *testing.T) {
 	}
 	got, err := blob.Get(d.Context(), d.archive.Blobs(""), ref)
 	if err != nil || !slices.Equal(got, image) {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("%q, %v; want no error, slices.Equal(got, image)", got, err)
 	}
 	d.AppendPlain(pathA, entry("aaaa0002", "aaaa0001", ref.String()))
 	if _, r = d.push(push.PushOptions{}); r.Blobs != 0 {

@@ -54,7 +54,7 @@ func TestPushRedacted(t *testing.T) {
 		t.Fatal(diff)
 	}
 	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 {
-		t.Errorf("%v", r.Logs)
+		t.Errorf("%v; want r.Logs[push.Unchanged] == 1", r.Logs)
 	}
 	d.AppendPlain(pathA, `"}`+"\n")
 	want += `{"key":"` + key[:12] + `"}` + "\n"
@@ -64,7 +64,7 @@ func TestPushRedacted(t *testing.T) {
 	// Watermarks count local bytes: they are rebuilt from the mark, and nothing is sent again.
 	d.Must(os.RemoveAll(d.State))
 	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 || r.Bytes != 0 {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v; want r.Logs[push.Unchanged] == 1, r.Bytes == 0", r)
 	}
 	// The copy is exact if that is wanted, and redacted again.
 	d.pushes(map[string]push.Fate{file(a): push.Replaced})
@@ -122,11 +122,11 @@ func TestRedactedFork(t *testing.T) {
 	}
 	for name, fate := range d.pull(push.PullOptions{}) {
 		if name == file(a) || fate != push.Withheld {
-			t.Errorf("%s: %s", name, fate)
+			t.Errorf("%s: %s; want name != file(a), fate == push.Withheld", name, fate)
 		}
 	}
 	if list, err := os.ReadDir(d.At(garden)); err != nil || len(list) != 1 {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf("%v, %v; want no error, len(list) == 1", list, err)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestReplacedCopyKeepsBranches(t *testing.T) {
 			d.Must(os.WriteFile(pathA, []byte(text(d.CWD, a, 1)+entry("aaaa0009", "aaaa0000", "said anew")), 0o600))
 		}
 		if got, _ := d.push(push.PushOptions{Redact: rewritten}); got[file(a)] != push.Forked {
-			t.Errorf("%v", got)
+			t.Errorf("%v; want got[file(a)] == push.Forked", got)
 		}
 		found := 0
 		for name, content := range d.there() {

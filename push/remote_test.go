@@ -76,7 +76,7 @@ func TestRemote(t *testing.T) {
 	d.pulls(map[string]push.Fate{file(a): push.Extended})
 	d.Must(os.Remove(pathA))
 	if got, _ := d.push(push.PushOptions{Deletions: true}); got[file(a)] != push.Removed {
-		t.Fatalf("%v", got)
+		t.Fatalf("%v; want got[file(a)] == push.Removed", got)
 	}
 	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
@@ -92,6 +92,6 @@ func TestRemoteForbids(t *testing.T) {
 	d.log(b, 3)
 	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: url}, push.PushOptions{})
 	if !errors.Is(err, backend.ErrForbidden) {
-		t.Errorf("%v, %+v", err, r)
+		t.Errorf("%v, %+v; want the error backend.ErrForbidden", err, r)
 	}
 }

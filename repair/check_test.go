@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s@%d", p.Kind, p.Line))
 		}
 		if err != nil || fmt.Sprint(got) != want {
-			t.Errorf("%s: %v, %v", path, got, err)
+			t.Errorf("%s: %v, %v; want no error, fmt.Sprint(got) == %v", path, got, err, want)
 		}
 	}
 }
@@ -48,6 +48,6 @@ func TestCheckLongHeader(t *testing.T) {
 	l := b.open(b.Old(".omp/agent/sessions/-x/a.jsonl", long))
 	problems, err := Check(t.Context(), l, logtree.Blobs{})
 	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "64 MB") {
-		t.Errorf("%v, %v", problems, err)
+		t.Errorf(`%v, %v; want no error, len(problems) == 1, strings.Contains(problems[0].Message, "64 MB")`, problems, err)
 	}
 }

@@ -63,7 +63,7 @@ func TestRepairFixtures(t *testing.T) {
 		}
 		for _, r := range plan.Repairs {
 			if r.Change && !damaged && r.Kind != KindNewline {
-				t.Errorf("%s: %+v", path, r)
+				t.Errorf("%s: %+v; want not (r.Change && !damaged && r.Kind != KindNewline)", path, r)
 			}
 		}
 		return nil

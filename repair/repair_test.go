@@ -200,7 +200,7 @@ func TestRepairMuchDamage(t *testing.T) {
 		}
 		plan, err := b.Plan(t.Context(), b.Old("s.jsonl", string(log)), Options{Reattach: true})
 		if err != nil || plan.Changes() < n-1 {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want no error, plan.Changes() >= %v", name, err, n-1)
 		}
 	}
 }
@@ -231,7 +231,7 @@ func TestRepairOldVersion(t *testing.T) {
 	before := messages()
 	plan, err := b.Repair(t.Context(), path, Options{})
 	if err != nil || plan.Changes() != 2 || plan.Repairs[0].Kind != KindVersion {
-		t.Fatalf("%+v, %v", plan, err)
+		t.Fatalf("%+v, %v; want no error, plan.Changes() == 2, plan.Repairs[0].Kind == %v", plan, err, KindVersion)
 	}
 	if after := messages(); len(before) != 2 || fmt.Sprint(after) != fmt.Sprint(before) {
 		t.Errorf("the context was %v, is %v", before, after)

@@ -92,7 +92,7 @@ func TestListOfEmptySessions(t *testing.T) {
 	for _, method := range []string{"list", "listAll"} {
 		rows := c.list(method, where)
 		if len(rows) != 1 {
-			t.Fatalf("%s: %v", method, rows)
+			t.Fatalf("%s: %v; want len(rows) == 1", method, rows)
 		}
 		equal(t, method, []any{rows[0]["id"], rows[0]["cwd"], rows[0]["messageCount"], rows[0]["fileSize"]}, []any{made["id"], cwd, 0.0, 0.0})
 	}
@@ -157,14 +157,14 @@ func TestStateOfARun(t *testing.T) {
 	for id, cwd := range map[string]string{"named": "/work/app", "silent": "/work/late"} {
 		rows := c.list("list", members{"cwd": cwd, "dialect": "codelia"})
 		if len(rows) != 1 || rows[0]["id"] != id || rows[0]["cwd"] != cwd {
-			t.Errorf("%s: %v", id, rows)
+			t.Errorf(`%s: %v; want len(rows) == 1, rows[0]["id"] == %v, rows[0]["cwd"] == %v`, id, rows, id, cwd)
 		}
 		var said []any
 		for _, m := range c.object("loadState", members{"id": id, "cwd": "/elsewhere"})["resume"].([]any) {
 			said = append(said, m.(members)["content"])
 		}
 		if len(said) != 3 || said[0] != "You are." || !strings.Contains(said[1].(string), "Working directory changed: "+cwd+" -> /elsewhere") {
-			t.Errorf("%s: %v", id, said)
+			t.Errorf(`%s: %v; want len(said) == 3, said[0] == "You are.", strings.Contains(said[1].(string), "Working directory changed: "+cwd+" -> /elsewhere")`, id, said)
 		}
 		equal(t, "nothing changed", len(c.object("loadState", members{"id": id, "cwd": cwd})["resume"].([]any)), 2)
 		for _, d := range []string{"codelia", "codelia-doc"} {

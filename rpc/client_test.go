@@ -159,7 +159,7 @@ func (c *caller) raw(method string, params any) string {
 	c.tb.Helper()
 	r := c.try(method, params)
 	if r.Error != nil {
-		c.tb.Fatalf("%s: %d %s", method, r.Error.Code, r.Error.Message)
+		c.tb.Fatalf("%s: %d %s; want r.Error == nil", method, r.Error.Code, r.Error.Message)
 	}
 	return string(r.Result)
 }

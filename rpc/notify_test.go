@@ -47,7 +47,7 @@ func TestLargeChanges(t *testing.T) {
 	large := strings.Repeat("x", mostNoted)
 	for i, want := range []bool{true, false} {
 		if ok, err := c.notify("change", large); ok != want || err != nil {
-			t.Errorf("%d: %v, %v", i, ok, err)
+			t.Errorf("%d: %v, %v; want ok == %v, no error", i, ok, err, want)
 		}
 	}
 	in.Close()

@@ -87,7 +87,7 @@ func TestProfile(t *testing.T) {
 	} {
 		for _, method := range []string{"create", "continueRecent", "list", "listAll"} {
 			if r := c.try(method, bad.params); r.Error == nil || r.Error.Code != bad.code {
-				t.Errorf("%s %v: %+v", method, bad.params, r.Error)
+				t.Errorf("%s %v: %+v; want r.Error != nil, r.Error.Code == %v", method, bad.params, r.Error, bad.code)
 			}
 		}
 	}

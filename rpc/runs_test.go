@@ -35,7 +35,7 @@ func TestRuns(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) != 5 || !strings.Contains(lines[0], `"session_id":"`+s["id"].(string)+`"`) || !strings.Contains(lines[0], `"model":{"name":"m"}`) ||
 		!strings.HasPrefix(lines[4], `{"type":"run.end"`) {
-		t.Errorf("%s", text)
+		t.Errorf("%s; want len(lines) == 5, strings.Contains(lines[0], `\"session_id\":\"`+s[\"id\"].(string)+`\"`), strings.Contains(lines[0], `\"model\":{\"name\":\"m\"}`), strings.HasPrefix(lines[4], `{\"type\":\"run.end\"`)", text)
 	}
 
 	// Without a session; ended by a record.

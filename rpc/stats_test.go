@@ -46,6 +46,6 @@ func TestBuildRequest(t *testing.T) {
 func refused(t *testing.T, c *caller, method string, params members) {
 	t.Helper()
 	if r := c.try(method, params); r.Error == nil || r.Error.Code != -32602 {
-		t.Errorf("%s %v: %+v", method, params, r)
+		t.Errorf("%s %v: %+v; want r.Error != nil, r.Error.Code == -32602", method, params, r)
 	}
 }

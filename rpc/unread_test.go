@@ -138,7 +138,7 @@ func TestListsReadOnlyChanges(t *testing.T) {
 		c.raw("listAll", calls[3].params) // without texts, which must not lose those of the others
 		equal(t, dialect+": the one that grew", o.opened(), []string{"b.jsonl"})
 		if got := c.raw("list", calls[0].params); !strings.Contains(got, `"hello b 1"`) || !strings.Contains(got, `"hello a"`) {
-			t.Errorf("%s: %s", dialect, got)
+			t.Errorf("%s: %s; want strings.Contains(got, `\"hello b 1\"`), strings.Contains(got, `\"hello a\"`)", dialect, got)
 		}
 		equal(t, dialect+": once", o.opened(), []string{})
 		if err := os.Remove(paths[0]); err != nil {

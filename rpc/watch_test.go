@@ -49,7 +49,7 @@ func (c *caller) change() members {
 	for _, n := range promised.Notifications {
 		text, _ := json.Marshal(note.Params)
 		if err := promised.Components.Schemas.Check(n.Schema, text); n.Name == "change" && err != nil {
-			c.tb.Errorf("%v: %s", err, line)
+			c.tb.Errorf(`%v: %s; want not (n.Name == "change" && err != nil)`, err, line)
 		}
 	}
 	return note.Params
@@ -80,11 +80,11 @@ func TestWatch(t *testing.T) {
 	equal(t, "no change after unwatch", len(c.notes), 0)
 	for _, r := range []reply{c.try("unwatch", w), c.try("watch", members{"last": -1})} {
 		if r.Error == nil || r.Error.Code != -32602 {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v; want r.Error != nil, r.Error.Code == -32602", r)
 		}
 	}
 	if r := c.try("watch", members{"ref": filepath.Join(c.home, "none.jsonl")}); r.Error == nil || r.Error.Code != -32000 {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v; want r.Error != nil, r.Error.Code == -32000", r)
 	}
 	c.raw("watch", nil) // the end of the input ends it
 	c.hangUp()

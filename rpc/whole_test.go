@@ -74,7 +74,7 @@ func TestCatalogue(t *testing.T) {
 		"no rows": {"limit": 0}, "too many": {"limit": 1001}, "no cursor": {"cursor": "x"},
 	} {
 		if r := c.try("catalogue", params); r.Error == nil || r.Error.Code != -32602 {
-			t.Errorf("%s: %+v", name, r)
+			t.Errorf("%s: %+v; want r.Error != nil, r.Error.Code == -32602", name, r)
 		}
 	}
 	write(t, filepath.Join(c.home, filepath.FromSlash(agentDirs["pi"]), "--work--", "bad.jsonl"), "no session\n")
@@ -98,7 +98,7 @@ func TestSearch(t *testing.T) {
 	for _, params := range []members{{"query": "("}, {"query": "x", "in": []string{"dreams"}}, {"query": "x", "source": "none"}, {}} {
 		params["regexp"] = true
 		if r := c.try("search", params); r.Error == nil || r.Error.Code != -32602 {
-			t.Errorf("%v: %+v", params, r)
+			t.Errorf("%v: %+v; want r.Error != nil, r.Error.Code == -32602", params, r)
 		}
 	}
 	c.hangUp()
@@ -134,7 +134,7 @@ func TestResumeCommand(t *testing.T) {
 	memory := c.object("inMemory", members{"dialect": "pi"})["session"]
 	for _, r := range []reply{c.try("resumeCommand", members{"session": memory}), c.try("resumeCommand", members{"ref": "abc", "leafId": "nosuch"})} {
 		if r.Error == nil || r.Error.Code != -32000 {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v; want r.Error != nil, r.Error.Code == -32000", r)
 		}
 	}
 	c.hangUp()
@@ -178,7 +178,7 @@ func TestMaintenance(t *testing.T) {
 		c.try("check", members{"ref": "nothing"}),
 	} {
 		if r.Error == nil || r.Error.Code != -32000 {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v; want r.Error != nil, r.Error.Code == -32000", r)
 		}
 	}
 	equal(t, "not a session", c.list("check", members{"ref": other})[0]["kind"], "no-header")
@@ -201,7 +201,7 @@ func TestOpenReadOnly(t *testing.T) {
 		c.try("open", members{"path": filepath.Join(c.home, "none.jsonl"), "readOnly": true}),
 	} {
 		if r.Error == nil || r.Error.Code != -32000 {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v; want r.Error != nil, r.Error.Code == -32000", r)
 		}
 	}
 	c.hangUp()
@@ -267,7 +267,7 @@ func TestHistory(t *testing.T) {
 	equal(t, "search", prompts(c.list("historySearch", members{"text": "par", "uses": true})), []string{"fix the parser"})
 	equal(t, "directory", prompts(c.list("historyRecent", members{"cwd": "/work"})), []string{"fix the parser"})
 	if r := c.try("historyRecent", members{"db": filepath.Join(home, "none.db")}); r.Error == nil {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v; want r.Error != nil", r)
 	}
 	c.hangUp()
 }
@@ -344,7 +344,7 @@ func TestAgentBeforeID(t *testing.T) {
 			found := ref == call.right
 			call.params["ref"] = ref
 			if r := c.try(call.method, call.params); found != (r.Error == nil) || !found && !strings.Contains(r.Error.Message, "no such") {
-				t.Errorf("%s %s: %+v", call.method, ref, r.Error)
+				t.Errorf(`%s %s: %+v; want found == %v, not (!found && !strings.Contains(r.Error.Message, "no such"))`, call.method, ref, r.Error, (r.Error == nil))
 			}
 		}
 	}

@@ -148,10 +148,10 @@ func TestDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, _ := run.FirstDifference(list); s.Name != "request 2" || s.LineB != 0 || s.LineA != 12 {
-		t.Errorf("%+v", s)
+		t.Errorf(`%+v; want s.Name == "request 2", s.LineB == 0, s.LineA == 12`, s)
 	}
 	if last := list[len(list)-1]; last.Name != "outcome" || last.Difference == nil || last.Difference.B != `"crashed"` {
-		t.Errorf("%+v", last.Difference)
+		t.Errorf("%+v; want last.Name == \"outcome\", last.Difference != nil, last.Difference.B == `\"crashed\"`", last.Difference)
 	}
 }
 
@@ -185,7 +185,7 @@ func TestCompareChat(t *testing.T) {
 	late := edit(t, plain(t), `{"role":"user","content":"How many lines?"}],"tools"`,
 		`{"role":"user","content":"How many lines?"},{"role":"assistant","tool_calls":[{"id":"c-1","type":"function","function":{"name":"count","arguments":"{\"path\":\"a.txt\"}"}}]},{"role":"tool","tool_call_id":"c-1","content":"12\n"}],"tools"`)
 	if d, err := run.CompareChat(decode(t, late).Exchanges()[0], []byte(same)); err != nil || d != nil {
-		t.Errorf("%+v, %v", d, err)
+		t.Errorf("%+v, %v; want no error, d == nil", d, err)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestEveryMember(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d := run.Compare(raw, again); d != nil {
-			t.Errorf("%s: %s", r.Type, d.Describe("was", "is"))
+			t.Errorf("%s: %s; want d == nil", r.Type, d.Describe("was", "is"))
 		}
 		if r.Type != body.Type() {
 			t.Errorf("%s is %s", r.Type, body.Type())
@@ -185,7 +185,7 @@ func TestDamage(t *testing.T) {
 		_, err := run.DecodeBytes([]byte(none))
 		var p *run.Problem
 		if !errors.As(err, &p) || p.Kind != run.ProblemNoHeader {
-			t.Errorf("%q: %v", none, err)
+			t.Errorf("%q: %v; want errors.As(err, &p), p.Kind == run.ProblemNoHeader", none, err)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func FuzzDecode(f *testing.F) {
 		for _, r := range l.Records() {
 			raw, err := r.Raw()
 			if err != nil || !rawjson.Valid(raw) {
-				t.Fatalf("%q (%v)", raw, err)
+				t.Fatalf("%q (%v); want no error, rawjson.Valid(raw)", raw, err)
 			}
 			body, err := run.Decode(raw)
 			if err != nil {

@@ -52,7 +52,7 @@ func TestEncodedAtTheCall(t *testing.T) {
 	}
 	copy(raw, `{"type":"x.acme.note", "text":"later"}`)
 	if !strings.Contains(n.lines[0], `"content":"a"`) || !strings.Contains(n.lines[1], "first") {
-		t.Errorf("%q", n.lines)
+		t.Errorf("%q; want strings.Contains(n.lines[0], `\"content\":\"a\"`), strings.Contains(n.lines[1], \"first\")", n.lines)
 	}
 	if want := `{"type":"x.acme.note","text":"first","run_id":"5d1c0e66-7f0c-4a55-9d0e-3c1f8a4b2e10","ts":"2026-05-04T08:15:00.000Z"}`; n.lines[1] != want {
 		t.Errorf("%s instead of %s", n.lines[1], want)
@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 		before := len(n.lines)
 		_, err := r.AppendRaw(t.Context(), []byte(record))
 		if !errors.Is(err, run.ErrRefused) || !strings.Contains(err.Error(), why) || len(n.lines) != before {
-			t.Errorf("%s: %v", record, err)
+			t.Errorf("%s: %v; want the error run.ErrRefused, strings.Contains(err.Error(), why), len(n.lines) == %v", record, err, before)
 		}
 	}
 	good(`{"type":"llm.request","seq":3,"input":{"messages":[]}}`)
@@ -104,7 +104,7 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	if got := rawjson.Str([]byte(n.lines[3]), "type"); got != "llm.response" || !strings.Contains(n.lines[3], `"seq":3`) {
-		t.Errorf("%s", n.lines[3])
+		t.Errorf("%s; want got == \"llm.response\", strings.Contains(n.lines[3], `\"seq\":3`)", n.lines[3])
 	}
 }
 
@@ -151,7 +151,7 @@ func TestManyAtOnce(t *testing.T) {
 	l := decode(t, []byte(string(head)+"\n"+strings.Join(n.lines, "\n")+"\n"))
 	report, err := run.Audit(l)
 	if err != nil || len(report.Findings) != 1 || report.Requests != 400 || report.Findings[0].Kind != run.FindingNoStart {
-		t.Errorf("%+v, %v", report, err)
+		t.Errorf("%+v, %v; want no error, len(report.Findings) == 1, report.Requests == 400, report.Findings[0].Kind == run.FindingNoStart", report, err)
 	}
 	if strings.Contains(n.lines[800], "\u2028") {
 		t.Error("a line break of Unicode stands in the log")
@@ -172,7 +172,7 @@ func TestContinue(t *testing.T) {
 	}
 	w, err := r.Append(t.Context(), &run.LLMResponse{Output: run.ResponseOutput{Messages: run.Raw("[]")}})
 	if err != nil || w.Seq != 7 {
-		t.Errorf("%+v, %v", w, err)
+		t.Errorf("%+v, %v; want no error, w.Seq == 7", w, err)
 	}
 	newer := edit(t, data, `"schema_version":1`, `"schema_version":2`)
 	if _, err := run.ContinueRecorder(decode(t, newer), n.options()); !errors.Is(err, run.ErrNewer) {

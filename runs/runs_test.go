@@ -66,7 +66,7 @@ func (d *desk) list(id session.ID) []string {
 	var list []string
 	for _, r := range rows {
 		if r.Err != nil {
-			d.Errorf("%s: %v", r.Path, r.Err)
+			d.Errorf("%s: %v; want r.Err == nil", r.Path, r.Err)
 		}
 		list = append(list, fmt.Sprintf("%s %q %s", r.Header.SessionID, r.Prompt, r.Outcome))
 	}
@@ -97,7 +97,7 @@ func TestRecord(t *testing.T) {
 		t.Fatalf("%d lines", lines())
 	}
 	if got := d.list("some-session"); len(got) != 1 || got[0] != `some-session "go" ` {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 1, got[0] == `some-session \"go\" `", got)
 	}
 	long := strings.Repeat("x", 100_000)
 	if err := r.End(t.Context(), run.OutcomeCompleted, long); err != nil {
@@ -107,10 +107,10 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := d.list("some-session"); len(got) != 1 || got[0] != `some-session "go" completed` {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 1, got[0] == `some-session \"go\" completed`", got)
 	}
 	if got := d.list("another"); len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 0", got)
 	}
 	if _, err := r.AppendRaw(t.Context(), []byte(`{"type":"x.a.b"}`)); !errors.Is(err, run.ErrEnded) {
 		t.Error(err)
@@ -119,7 +119,7 @@ func TestRecord(t *testing.T) {
 		t.Error(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("%v, %v; want no error, info.Mode().Perm() == 0o600", info.Mode(), err)
 	}
 	open, err := d.logs.Open(t.Context(), path)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestRecord(t *testing.T) {
 	defer open.Close()
 	report, err := run.Audit(open.Log)
 	if err != nil || report.Faults() > 0 || open.Path() != path {
-		t.Errorf("%s: %+v, %v", open.Path(), report, err)
+		t.Errorf("%s: %+v, %v; want no error, report.Faults() <= 0, open.Path() == %v", open.Path(), report, err, path)
 	}
 }
 
@@ -138,26 +138,26 @@ func TestPlaces(t *testing.T) {
 	codelia := d.Format("codelia")
 	first := d.start("s1", func(o *runs.StartOptions) { o.Dialect = codelia })
 	if !strings.HasPrefix(first.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2026", "12", "31")) {
-		t.Errorf("%s", first.Path())
+		t.Errorf(`%s; want strings.HasPrefix(first.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2026", "12", "31"))`, first.Path())
 	}
 	second := d.start("s1") // a second later it is another year
 	if !strings.HasPrefix(second.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2027", "01", "01")) {
-		t.Errorf("%s", second.Path())
+		t.Errorf(`%s; want strings.HasPrefix(second.Path(), filepath.Join(d.Home, ".codelia", "sessions", "2027", "01", "01"))`, second.Path())
 	}
 	if other := d.start("s2"); !strings.HasPrefix(other.Path(), d.State) {
-		t.Errorf("%s", other.Path())
+		t.Errorf("%s; want strings.HasPrefix(other.Path(), d.State)", other.Path())
 	}
 	if got := d.list("s1"); len(got) != 2 {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 2", got)
 	}
 	if got := d.list(""); len(got) != 3 {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 3", got)
 	}
 	// A session of codelia's own that has no runs yet.
 	const third = "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
 	d.Put(".codelia/sessions/state/"+third+".json", `{"schema_version":1,"session_id":"`+third+`","updated_at":"2026-02-03T12:00:02.900Z","messages":[]}`)
 	if r := d.start(third); !strings.HasPrefix(r.Path(), filepath.Join(d.Home, ".codelia")) {
-		t.Errorf("%s", r.Path())
+		t.Errorf(`%s; want strings.HasPrefix(r.Path(), filepath.Join(d.Home, ".codelia"))`, r.Path())
 	}
 	if _, err := d.logs.Start(t.Context(), runs.StartOptions{Dialect: d.Format("pi")}); !errors.Is(err, dialect.ErrUnsupported) {
 		t.Error(err)
@@ -203,7 +203,7 @@ func TestHeader(t *testing.T) {
 		}
 	}
 	if got := d.list(""); len(got) != 1 {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 1", got)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestContinue(t *testing.T) {
 	}
 	defer open.Close()
 	if x := open.Exchanges(); len(open.Problems()) > 0 || len(x) != 1 || !x[0].Answered || x[0].Seq != 5 {
-		t.Errorf("%v, %v", open.Problems(), x)
+		t.Errorf("%v, %v; want len(open.Problems()) <= 0, len(x) == 1, x[0].Answered, x[0].Seq == 5", open.Problems(), x)
 	}
 	// The first writer does not continue after what a second one wrote.
 	other, err := d.logs.Continue(t.Context(), r.Path(), runs.WriteOptions{})

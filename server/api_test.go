@@ -128,7 +128,7 @@ func TestOperations(t *testing.T) {
 		}
 		w := m.ask(strings.ToUpper(method), one.path, one.body, headers...)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), one.want) {
-			t.Errorf("%s %s: %d %s", method, one.path, w.Code, w.Body)
+			t.Errorf("%s %s: %d %s; want w.Code == 200, strings.Contains(w.Body.String(), one.want)", method, one.path, w.Code, w.Body)
 			continue
 		}
 		media := d.Paths[path][method].Responses["200"].Content
@@ -187,7 +187,7 @@ func TestParameters(t *testing.T) {
 	} {
 		w := m.ask("GET", url, "")
 		if want != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want)) {
-			t.Errorf("%s: %d %s", url, w.Code, w.Body)
+			t.Errorf(`%s: %d %s; want not (want != "" && (w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want)))`, url, w.Code, w.Body)
 		}
 	}
 	for body, want := range map[string]string{
@@ -201,7 +201,7 @@ func TestParameters(t *testing.T) {
 	} {
 		w := m.ask("POST", "/api/v1/sessions/"+beds+"/entries", body)
 		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+			t.Errorf("%s: %d %s; want w.Code == http.StatusBadRequest, strings.Contains(w.Body.String(), want)", body, w.Code, w.Body)
 		}
 	}
 	for path, code := range map[string]int{
@@ -217,7 +217,7 @@ func TestParameters(t *testing.T) {
 		"/api/v1/sessions?title=" + strings.Repeat("a", 9000): 414,
 	} {
 		if w := m.ask("GET", path, ""); w.Code != code {
-			t.Errorf("%.80s: %d %s", path, w.Code, w.Body)
+			t.Errorf("%.80s: %d %s; want w.Code == %v", path, w.Code, w.Body, code)
 		}
 	}
 	if w := m.ask("DELETE", "/api/v1/sessions", ""); w.Code != 405 || w.Header().Get("Allow") != "GET" {

@@ -158,7 +158,7 @@ func (m *machine) curl(line string) string {
 	}
 	w := m.ask(method, path, body, headers...)
 	if w.Code >= http.StatusInternalServerError {
-		m.Errorf("%s: %d", line, w.Code)
+		m.Errorf("%s: %d; want w.Code < http.StatusInternalServerError", line, w.Code)
 	}
 	text := strings.ReplaceAll(strings.TrimSpace(w.Body.String()), m.home, "/home/you")
 	return varying.ReplaceAllString(text, `"$1":"2026-02-16T10:00:01.000Z"`)

@@ -49,7 +49,7 @@ func (m *machine) hearAs(url, after, authorization string) *listener {
 	res, err := http.DefaultClient.Do(r)
 	m.must(err)
 	if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || kind != "text/event-stream" {
-		m.Fatalf("%s: %d %s", url, res.StatusCode, kind)
+		m.Fatalf(`%s: %d %s; want res.StatusCode == 200, kind == "text/event-stream"`, url, res.StatusCode, kind)
 	}
 	l := &listener{T: m.T, stop: stop, events: make(chan [3]string, 4096)}
 	begun := make(chan struct{})
@@ -343,7 +343,7 @@ func TestWithoutWatch(t *testing.T) {
 	m := newMachine(t)
 	m.must(m.store.Close())
 	if w := m.ask("GET", "/api/v1/sessions", ""); w.Code != http.StatusInternalServerError {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("%d %s; want w.Code == http.StatusInternalServerError", w.Code, w.Body)
 	}
 }
 
@@ -393,7 +393,7 @@ func TestSlowRequests(t *testing.T) {
 		answer, err := io.ReadAll(c)
 		var late net.Error
 		if errors.As(err, &late) && late.Timeout() || strings.HasPrefix(string(answer), "HTTP/1.1 200") {
-			t.Errorf("%s: %v, %.40q", name, err, answer)
+			t.Errorf(`%s: %v, %.40q; want not (errors.As(err, &late) && late.Timeout()), not strings.HasPrefix(string(answer), "HTTP/1.1 200")`, name, err, answer)
 		}
 		_ = c.Close()
 	}

@@ -253,7 +253,7 @@ func TestProjects(t *testing.T) {
 	m := newTeam(t)
 	for token, total := range map[string]string{"reader": `"total":2`, "nothing": `"total":0`, "everything": `"total":3`, "looker": `"total":3`} {
 		if code, body := m.as(token, "GET", "/api/v1/sessions", ""); code != 200 || !strings.Contains(body, total) {
-			t.Errorf("%s: %d %s", token, code, body)
+			t.Errorf("%s: %d %s; want code == 200, strings.Contains(body, total)", token, code, body)
 		}
 	}
 	if code, body := m.as("looker", "GET", "/metrics", ""); code != 200 || !strings.Contains(body, "treeline_") {
@@ -277,7 +277,7 @@ func TestReadToken(t *testing.T) {
 		for _, one := range tries("") {
 			if one.op == "append" || one.op == "branch" || one.op == "label" || one.op == "rename" || one.op == "fork" || one.op == "trash" {
 				if code, body := m.as(token, "POST", one.path, one.body); code != 403 || !strings.Contains(body, "may only read") {
-					t.Errorf("%s: %d %s", one.op, code, body)
+					t.Errorf(`%s: %d %s; want code == 403, strings.Contains(body, "may only read")`, one.op, code, body)
 				}
 			}
 		}
@@ -439,7 +439,7 @@ func TestUserLogin(t *testing.T) {
 	}
 	code, cookie := login(" " + m.tokens["reader"] + "\n") // as it is pasted
 	if code != 303 || strings.Contains(cookie, m.tokens["reader"]) {
-		t.Fatalf("%d %s", code, cookie)
+		t.Fatalf(`%d %s; want code == 303, not strings.Contains(cookie, m.tokens["reader"])`, code, cookie)
 	}
 	get := func(cookie string) (int, string) {
 		w := m.ask("GET", "/", "", "Cookie", cookie, "Accept", "text/html")
@@ -465,11 +465,11 @@ func TestExpired(t *testing.T) {
 	m := newTeam(t)
 	m.grant(access.Grant{Name: "brief", Expires: m.now.Add(time.Second)})
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 200 {
-		t.Errorf("%d %s", code, body)
+		t.Errorf("%d %s; want code == 200", code, body)
 	}
 	m.later(time.Second) // at once, though it is known
 	if code, body := m.as("brief", "GET", "/api/v1/version", ""); code != 401 || !strings.Contains(body, `\"brief\" expired on 2026-02-16`) {
-		t.Errorf("%d %s", code, body)
+		t.Errorf("%d %s; want code == 401, strings.Contains(body, `\\\"brief\\\" expired on 2026-02-16`)", code, body)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestWrongTokens(t *testing.T) {
 	}
 	res := ask("guess")
 	if res.StatusCode != 429 || res.Header.Get("Retry-After") == "" {
-		t.Errorf("%d %v", res.StatusCode, res.Header)
+		t.Errorf(`%d %v; want res.StatusCode == 429, res.Header.Get("Retry-After") != ""`, res.StatusCode, res.Header)
 	}
 	// Not even a good one is told apart, so that guessing does not go on.
 	for _, token := range []string{"shared secret", m.tokens["reader"]} {
@@ -526,7 +526,7 @@ func TestBrokenBook(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t, func(o *server.Options) { o.Access = &broken{} })
 	if code, body := m.as("reader", "GET", "/api/v1/version", ""); code != 503 || strings.Contains(body, "vault") {
-		t.Errorf("%d %s", code, body)
+		t.Errorf(`%d %s; want code == 503, not strings.Contains(body, "vault")`, code, body)
 	}
 	if !strings.Contains(m.logs.String(), "password authentication failed") {
 		t.Error("the reason is not logged")

@@ -162,7 +162,7 @@ func TestLimitedMissing(t *testing.T) {
 	plan := blob.Sum([]byte("a plan of the vault")).String() + "\n"
 	for _, log := range []string{theirLog, "nobody-00000003/omp/--none--/none.jsonl"} {
 		if code, body := m.sends("reader", "POST", "/logs/missing?log="+log, plan); code != 404 {
-			t.Errorf("%s: %d %s", log, code, body)
+			t.Errorf("%s: %d %s; want code == 404", log, code, body)
 		}
 	}
 	if code, body := m.sends("reader", "POST", "/logs/missing?log="+ourLog, plan); code != 200 || !strings.Contains(body, strings.TrimSpace(plan)) {
@@ -184,7 +184,7 @@ func TestLimitedFolder(t *testing.T) {
 		for _, how := range []string{"create", "overwrite"} {
 			code, body := m.sends("writer", "POST", "/logs/"+how+"?name="+name, fmt.Sprintf(line, "/garden")+"\n")
 			if code != 403 || strings.Contains(body, "/vault/secret") {
-				t.Errorf("%s %s: %d %s", how, name, code, body)
+				t.Errorf(`%s %s: %d %s; want code == 403, not strings.Contains(body, "/vault/secret")`, how, name, code, body)
 			}
 			if _, err := all.Stat(t.Context(), name); !errors.Is(err, backend.ErrNotExist) {
 				t.Errorf("%s is there: %v", name, err)
@@ -203,13 +203,13 @@ func TestLimitedHold(t *testing.T) {
 	m.must(err)
 	old := fmt.Sprintf("/logs/content?hold=true&name=%s&generation=%s&size=%d", url.QueryEscape(theirLog), at.Generation, at.Size)
 	if code, body := m.sends("looker", "GET", old, ""); code != 200 || !strings.Contains(body, "combination") {
-		t.Fatalf("%d %s", code, body)
+		t.Fatalf(`%d %s; want code == 200, strings.Contains(body, "combination")`, code, body)
 	}
 	_, err = all.Replace(t.Context(), at, []byte(strings.TrimSpace(head(vaulted))))
 	m.must(err)
 	m.later(time.Minute)
 	if code, body := m.sends("reader", "GET", old, ""); code == 200 || strings.Contains(body, "combination") {
-		t.Errorf("%d %s", code, body)
+		t.Errorf(`%d %s; want code != 200, not strings.Contains(body, "combination")`, code, body)
 	}
 	if code, _ := m.sends("looker", "GET", old, ""); code != 200 {
 		t.Errorf("a caller that may read everything does not read on: %d", code)
@@ -221,7 +221,7 @@ func TestArchiveWriter(t *testing.T) {
 	t.Parallel()
 	m, writers := newTeamArchive(t)
 	if code, body := m.sends("writer", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000aa")); code != 200 {
-		t.Fatalf("%d %s", code, body)
+		t.Fatalf("%d %s; want code == 200", code, body)
 	}
 	if !slices.Equal(*writers, []string{"bob@box (token writer)"}) {
 		t.Errorf("written as %q", *writers)
@@ -231,7 +231,7 @@ func TestArchiveWriter(t *testing.T) {
 	m.must(err)
 	if len(list) != 1 || list[0].Action != "createLog" || list[0].Target != "laptop-00000001/omp/--garden--/new.jsonl" || list[0].Project != "/garden" ||
 		list[0].User != "bob" || list[0].Machine != "box" {
-		t.Errorf("%+v", list)
+		t.Errorf(`%+v; want len(list) == 1, list[0].Action == "createLog", list[0].Target == "laptop-00000001/omp/--garden--/new.jsonl", list[0].Project == "/garden", list[0].User == "bob", list[0].Machine == "box"`, list)
 	}
 	m.start()
 }
@@ -244,7 +244,7 @@ func TestLimitedArchiveEvents(t *testing.T) {
 	for _, one := range []struct{ name, cwd string }{{"vaultbox-00000002/omp/--vault--/new.jsonl", "/vault"}, {"laptop-00000001/omp/--garden--/new.jsonl", "/garden"}} {
 		text := strings.ReplaceAll(head("0198a1b2-0000-7000-8000-0000000000bb"), "/garden", one.cwd)
 		if code, body := m.sends("everything", "POST", "/logs/create?name="+one.name, text); code != 200 {
-			t.Fatalf("%d %s", code, body)
+			t.Fatalf("%d %s; want code == 200", code, body)
 		}
 	}
 	for {
@@ -271,7 +271,7 @@ func TestRevokedEvents(t *testing.T) {
 	m.must(err)
 	m.later(time.Minute)
 	if code, body := m.sends("everything", "POST", "/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", head("0198a1b2-0000-7000-8000-0000000000bb")); code != 200 {
-		t.Fatalf("%d %s", code, body)
+		t.Fatalf("%d %s; want code == 200", code, body)
 	}
 	for _, l := range streams {
 		for open := true; open; {

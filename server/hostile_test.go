@@ -96,7 +96,7 @@ func TestReloadAlone(t *testing.T) {
 		}
 		m.add(garden+"pond.jsonl", said("after"+url.PathEscape(id), "p1", "user", "after"))
 		if e := late.next(); !strings.Contains(e[2], `"id":"after`) {
-			t.Errorf("%q: %v", id, e)
+			t.Errorf("%q: %v; want strings.Contains(e[2], `\"id\":\"after`)", id, e)
 		}
 		late.stop()
 		all.next()

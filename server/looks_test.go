@@ -70,7 +70,7 @@ func TestLooks(t *testing.T) {
 		}
 		for _, f := range tab.Faults() {
 			if !strings.Contains(f, "404") { // the session that there is not
-				t.Errorf("%s: %s", look.name, f)
+				t.Errorf(`%s: %s; want strings.Contains(f, "404")`, look.name, f)
 			}
 		}
 	}

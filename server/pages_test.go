@@ -60,7 +60,7 @@ func TestPagesForPeople(t *testing.T) {
 	} {
 		w := m.ask("GET", path, "", "Accept", "text/html")
 		if w.Code != code || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || !strings.Contains(w.Body.String(), "</html>") {
-			t.Errorf("%s: %d %s", path, w.Code, w.Header().Get("Content-Type"))
+			t.Errorf(`%s: %d %s; want w.Code == %v, strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"), strings.Contains(w.Body.String(), "</html>")`, path, w.Code, w.Header().Get("Content-Type"), code)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func TestAssets(t *testing.T) {
 	for _, l := range links {
 		w := m.ask("GET", l[1], "")
 		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || w.Body.Len() == 0 {
-			t.Errorf("%s: %d %s", l[1], w.Code, w.Header().Get("Cache-Control"))
+			t.Errorf(`%s: %d %s; want w.Code == 200, strings.Contains(w.Header().Get("Cache-Control"), "immutable"), w.Body.Len() != 0`, l[1], w.Code, w.Header().Get("Cache-Control"))
 		}
 	}
 	if w := m.ask("GET", "/lines", ""); w.Code != http.StatusPermanentRedirect || w.Header().Get("Location") != "/lines/" {
@@ -150,7 +150,7 @@ func TestUsageCSV(t *testing.T) {
 	w := m.ask("GET", "/usage.csv?since=all", "")
 	text := w.Body.String()
 	if !strings.HasPrefix(text, "by,name,sessions,messages,") || !strings.Contains(text, "\nall,,3,5,") || !strings.Contains(text, "\nproject,'=cmd(),1,1,0,0,0,0,0,\n") {
-		t.Errorf("%d %s", w.Code, text)
+		t.Errorf(`%d %s; want strings.HasPrefix(text, "by,name,sessions,messages,"), strings.Contains(text, "\nall,,3,5,"), strings.Contains(text, "\nproject,'=cmd(),1,1,0,0,0,0,0,\n")`, w.Code, text)
 	}
 }
 

@@ -87,7 +87,7 @@ func TestToken(t *testing.T) {
 		}
 		w := m.ask("GET", "/api/v1/version", "", headers...)
 		if w.Code != code {
-			t.Errorf("%q: %d %s", given, w.Code, w.Body)
+			t.Errorf("%q: %d %s; want w.Code == %v", given, w.Code, w.Body, code)
 		}
 		if code == 401 && w.Header().Get("WWW-Authenticate") == "" {
 			t.Errorf("%q: no challenge", given)
@@ -213,7 +213,7 @@ func TestWrongBody(t *testing.T) {
 	} {
 		w := m.ask("POST", "/api/v1/sessions/"+beds+"/entries", body, "Content-Type", "application/json")
 		if text := w.Body.String(); w.Code != 400 || !strings.Contains(text, want) || strings.Contains(text, "Go ") {
-			t.Errorf("%s: %d %s", body, w.Code, text)
+			t.Errorf(`%s: %d %s; want w.Code == 400, strings.Contains(text, want), not strings.Contains(text, "Go ")`, body, w.Code, text)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestReadOnly(t *testing.T) {
 		switch one.op {
 		case "append", "branch", "label", "rename", "fork", "trash":
 			if w := m.ask("POST", one.path, one.body); w.Code != 403 || !strings.Contains(w.Body.String(), "--write") {
-				t.Errorf("%s: %d %s", one.op, w.Code, w.Body)
+				t.Errorf(`%s: %d %s; want w.Code == 403, strings.Contains(w.Body.String(), "--write")`, one.op, w.Code, w.Body)
 			}
 		}
 	}
@@ -251,7 +251,7 @@ func TestHeaders(t *testing.T) {
 			"Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		} {
 			if h.Get(name) != want {
-				t.Errorf("%s: %s: %q", path, name, h.Get(name))
+				t.Errorf("%s: %s: %q; want h.Get(name) == %v", path, name, h.Get(name), want)
 			}
 		}
 	}
@@ -277,7 +277,7 @@ func TestBlobTypes(t *testing.T) {
 			t.Errorf("%.20q: %d %s, attached %t", content, w.Code, w.Header().Get("Content-Type"), attached)
 		}
 		if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "sandbox") {
-			t.Errorf("%.20q: %s", content, csp)
+			t.Errorf(`%.20q: %s; want strings.Contains(csp, "sandbox")`, content, csp)
 		}
 	}
 }
@@ -296,7 +296,7 @@ func TestPathTricks(t *testing.T) {
 		"/api/v1/sessions/" + beds + "/blobs/" + url.PathEscape("../../../secret.jsonl"),
 	} {
 		if w := m.ask("GET", path, ""); w.Code != 404 || strings.Contains(w.Body.String(), "hidden") {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			t.Errorf(`%s: %d %s; want w.Code == 404, not strings.Contains(w.Body.String(), "hidden")`, path, w.Code, w.Body)
 		}
 	}
 }

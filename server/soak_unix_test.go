@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 )
 
-// The measurements of the server: TREELINE_SOAK=1 go test ./server -run Soak -v. They print what they found, and fail beyond
+// The measurements of the server: TREELINE_SOAK=1m go test ./server -run Soak -v. They print what they found, and fail beyond
 // their limits. Without the variable they are small, and check what does not depend on the machine.
 
 // soaking: otherwise the tests are small, and no time is checked.

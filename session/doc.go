@@ -4,6 +4,9 @@
 // A session is a Header and a Tree of entries. Every Entry names its parent; the leaf says where the conversation is
 // now. BuildContext computes from the path root → leaf what the language model would see there.
 //
+// Read Entry first, then Body and Part (what an entry says), Tree, and Context. A Builder makes a Tree while a log is decoded; Problem is
+// what was wrong with the log and did not stop that.
+//
 // # Lazy by construction
 //
 // Reading a session looks only at the envelope of each record: kind, id, parent, role. The tree keeps the Span of the

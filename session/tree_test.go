@@ -113,6 +113,11 @@ func TestChildren(t *testing.T) {
 	same(t, "path to nowhere", pathTo(t, tree, ""), "")
 	same(t, "leaf", string(tree.LeafID()), "g")
 	same(t, "problems", problems(tree), "7:orphan")
+	for id, want := range map[session.EntryID]int{"a": -1, "g": -2} {
+		if e, ok := tree.Lookup(id); !ok || tree.Above(e.Index) != want {
+			t.Errorf("above %s is %d, want %d", id, tree.Above(e.Index), want)
+		}
+	}
 	if e, _ := tree.Lookup("g"); e.Parent != "gone" {
 		t.Errorf("the orphan's parent is %q", e.Parent)
 	}

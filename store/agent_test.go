@@ -139,7 +139,7 @@ func TestRewriteHeld(t *testing.T) {
 		"rename": s.Rename(t.Context(), "new"), "move": s.Move(t.Context(), "/new"), "delete": s.Delete(t.Context()),
 	} {
 		if !errors.Is(err, backend.ErrHeld) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error backend.ErrHeld, strings.Contains(err.Error(), path)", name, err)
 		}
 	}
 	d.User(s, "two") // not latched

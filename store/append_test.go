@@ -271,7 +271,7 @@ func TestInMemory(t *testing.T) {
 	d.Must(s.BranchedSession(t.Context(), s.Leaf()))
 	d.Same(d.Texts(s), []string{"one", "two"})
 	if h := s.Header(); h.Title != "name" || h.CWD != "/elsewhere" || s.Path() != "" {
-		t.Errorf("%+v", h)
+		t.Errorf(`%+v; want h.Title == "name", h.CWD == "/elsewhere", s.Path() == ""`, h)
 	}
 	d.Must(s.NewSession(t.Context(), "other", ""))
 	if s.ID() != "other" || s.Tree().Len() != 0 {

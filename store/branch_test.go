@@ -117,7 +117,7 @@ func TestRename(t *testing.T) {
 		}
 		at, _ := d.member(path, 0, "updatedAt").(string)
 		if d.member(path, 0, "source") != source || d.member(path, 1, "titleSource") != source || !strings.HasPrefix(at, "2026-02-16T10:00:") {
-			t.Errorf("%s\n%s", lines[0], lines[1])
+			t.Errorf("%s\n%s; want d.member(path, 0, \"source\") == %v, d.member(path, 1, \"titleSource\") == %v, strings.HasPrefix(at, \"2026-02-16T10:00:\")", lines[0], lines[1], source, source)
 		}
 	}
 	d.MemoryEqualsDisk(s)
@@ -207,7 +207,7 @@ func TestNewSession(t *testing.T) {
 	}
 	d.Must(s.NewSession(t.Context(), "new", old))
 	if h := s.Header(); h.ID != "new" || h.Parent != old || h.CWD != "/a" || s.Tree().Len() != 0 || d.Exists(s.Path()) {
-		t.Errorf("%+v", h)
+		t.Errorf(`%+v; want h.ID == "new", h.Parent == %v, h.CWD == "/a", s.Tree().Len() == 0, not d.Exists(s.Path())`, h, old)
 	}
 	d.Answer(s, "new")
 	d.Same(d.Seen(old), []string{"old"})
@@ -344,7 +344,7 @@ func TestVeto(t *testing.T) {
 		err := do()
 		var veto *store.VetoError
 		if !errors.Is(err, no) || !errors.As(err, &veto) || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error no, errors.As(err, &veto), strings.Contains(err.Error(), path)", name, err)
 		}
 		if got := d.Told(); len(got) != 1 || got[0] != veto.Event {
 			t.Errorf("%s: told %v", name, got)

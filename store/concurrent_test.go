@@ -24,7 +24,7 @@ func TestAppendConcurrently(t *testing.T) {
 				for i := range each {
 					a, err := s.AppendMessage(t.Context(), world.Message("user", strings.Repeat("x", i)))
 					if err != nil || !a.Durable {
-						t.Errorf("%+v: %v", a, err)
+						t.Errorf("%+v: %v; want no error, a.Durable", a, err)
 					}
 					if i%5 == 0 {
 						c, err := s.Context(t.Context(), a.ID, store.ContextOptions{})

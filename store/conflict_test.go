@@ -42,7 +42,7 @@ func TestPolicyBranch(t *testing.T) {
 	d.Told()
 	got := d.Say(a, "user", "a1")
 	if got.Foreign != 2 || got.Outcome != store.PolicyBranch || !got.Durable {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v; want got.Foreign == 2, got.Outcome == store.PolicyBranch, got.Durable", got)
 	}
 	if told := d.Told(); !slices.Equal(told, []store.EventKind{store.EventForeign}) {
 		t.Errorf("told %v", told)
@@ -53,11 +53,11 @@ func TestPolicyBranch(t *testing.T) {
 	d.Same(d.Texts(a), []string{"root", "a1"})
 	d.MemoryEqualsDisk(a)
 	if next := d.Say(a, "user", "a2"); next.Foreign != 0 || next.Outcome != "" {
-		t.Errorf("%+v", next)
+		t.Errorf(`%+v; want next.Foreign == 0, next.Outcome == ""`, next)
 	}
 	back := d.Say(b, "user", "b3")
 	if back.Foreign != 2 || d.parent(b, back.ID) != b2 {
-		t.Errorf("%+v", back)
+		t.Errorf("%+v; want back.Foreign == 2, d.parent(b, back.ID) == %v", back, b2)
 	}
 	d.Same(d.Texts(b), []string{"root", "b1", "b2", "b3"})
 	d.MemoryEqualsDisk(b)
@@ -69,13 +69,13 @@ func TestPolicyFollow(t *testing.T) {
 	b1 := d.User(b, "b1")
 	got := d.Say(a, "user", "a1")
 	if got.Foreign != 1 || got.Outcome != store.PolicyFollow || d.parent(a, got.ID) != b1 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v; want got.Foreign == 1, got.Outcome == store.PolicyFollow, d.parent(a, got.ID) == %v", got, b1)
 	}
 	d.Same(d.Texts(a), []string{"root", "b1", "a1"})
 	// A parent that the caller chose stays.
 	b2 := d.Say(b, "user", "b2")
 	if b2.Foreign != 1 || d.parent(b, b2.ID) != got.ID {
-		t.Errorf("%+v", b2)
+		t.Errorf("%+v; want b2.Foreign == 1, d.parent(b, b2.ID) == %v", b2, got.ID)
 	}
 	sum, err := a.BranchWithSummary(t.Context(), root, session.BranchSummary{Summary: "left"})
 	d.Must(err)
@@ -92,7 +92,7 @@ func TestPolicyRefuse(t *testing.T) {
 	before := d.ReadLines(a.Path())
 	_, err := a.AppendMessage(t.Context(), world.Message("user", "a1"))
 	if !errors.Is(err, store.ErrForeign) || !strings.Contains(err.Error(), "1 new entries") {
-		t.Errorf("%v", err)
+		t.Errorf(`%v; want the error store.ErrForeign, strings.Contains(err.Error(), "1 new entries")`, err)
 	}
 	d.Same(d.ReadLines(a.Path()), before)
 	if !a.Tree().Has(b1) || a.Leaf() != root {
@@ -102,7 +102,7 @@ func TestPolicyRefuse(t *testing.T) {
 	_, err = a.Branch(t.Context(), b1, store.BranchOptions{})
 	d.Must(err)
 	if got := d.Say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
-		t.Errorf("%+v", got)
+		t.Errorf("%+v; want got.Foreign == 0, d.parent(a, got.ID) == %v", got, b1)
 	}
 	if err := b.Rename(t.Context(), "x"); !errors.Is(err, store.ErrForeign) {
 		t.Errorf("renamed unseen: %v", err)
@@ -198,7 +198,7 @@ func TestForeignPrograms(t *testing.T) {
 			}
 			d.Must(err)
 			if got.Foreign != test.foreign || (got.Outcome != "") != (test.foreign > 0) {
-				t.Errorf("%+v", got)
+				t.Errorf(`%+v; want got.Foreign == %v, (got.Outcome != "") == %v`, got, test.foreign, (test.foreign > 0))
 			}
 			d.Same(d.Seen(path), []string{"root", "ours", "next"})
 			d.MemoryEqualsDisk(s)
@@ -228,7 +228,7 @@ func TestTornRecordIsContinued(t *testing.T) {
 	d.AppendPlain(path, theirs[40:]+"\n")
 	got := d.Say(s, "user", "three")
 	if got.Foreign != 1 || !s.Tree().Has("b") {
-		t.Errorf("%+v", got)
+		t.Errorf(`%+v; want got.Foreign == 1, s.Tree().Has("b")`, got)
 	}
 	d.MemoryEqualsDisk(s)
 	if torn, _ := filepath.Glob(path + ".torn-*"); len(torn) > 0 {
@@ -246,7 +246,7 @@ func TestIDsTakenMeanwhile(t *testing.T) {
 	random.n = 1
 	got := d.Say(s, "user", "ours")
 	if got.ID == "deadbeef" || got.Foreign != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf(`%+v; want got.ID != "deadbeef", got.Foreign == 1`, got)
 	}
 	d.User(s, "next")
 	d.Same(d.Seen(s.Path()), []string{"root", "ours", "next"})

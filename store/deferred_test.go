@@ -206,7 +206,7 @@ func TestDeferredKeepsWhatWasDone(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 	h := s.Header()
 	if h.Title != "A name" || h.CWD != "/elsewhere" || s.Tree().Label(one) != "start" {
-		t.Errorf("%+v", h)
+		t.Errorf(`%+v; want h.Title == "A name", h.CWD == "/elsewhere", s.Tree().Label(one) == "start"`, h)
 	}
 	if !strings.Contains(s.Path(), "--elsewhere--") {
 		t.Errorf("the log is %s", s.Path())

@@ -99,7 +99,7 @@ func TestFork(t *testing.T) {
 			want = old
 		}
 		if h := copied.Header(); h.Parent != want || h.CWD != "/b" || h.ID == id || h.Version != 3 {
-			t.Errorf("%s: %+v", name, h)
+			t.Errorf(`%s: %+v; want h.Parent == %v, h.CWD == "/b", h.ID != %v, h.Version == 3`, name, h, want, id)
 		}
 		d.Same(d.ReadLines(copied.Path())[1:], before[1:])
 		d.User(copied, "four")
@@ -120,7 +120,7 @@ func TestFork(t *testing.T) {
 		}
 		path := d.Closing(d.BranchFrom(t.Context(), old, one, d.fill(store.CreateOptions{CWD: "/c", ID: "mine"})))
 		if h := path.Header(); h.Parent != old || h.CWD != "/c" || h.ID != "mine" || path.Tree().Len() != 1 {
-			t.Errorf("%s: %+v", name, h)
+			t.Errorf(`%s: %+v; want h.Parent == %v, h.CWD == "/c", h.ID == "mine", path.Tree().Len() == 1`, name, h, old)
 		}
 	}
 	for source, want := range map[string]error{
@@ -131,7 +131,7 @@ func TestFork(t *testing.T) {
 	} {
 		_, err := d.ForkFrom(t.Context(), source, d.fill(store.CreateOptions{}))
 		if err == nil || !errors.Is(err, want) && want != os.ErrNotExist {
-			t.Errorf("%s: %v", source, err)
+			t.Errorf("%s: %v; want an error, not (!errors.Is(err, want) && want != os.ErrNotExist)", source, err)
 		}
 	}
 }

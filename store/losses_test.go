@@ -75,7 +75,7 @@ func TestLosses(t *testing.T) {
 				path := d.Put("x/a.jsonl", content)
 				_, err := d.OpenWrite(d.Context(), path, d.fill(store.CreateOptions{Write: store.WriteOptions{Create: true}}))
 				if !errors.Is(err, store.ErrNotSession) {
-					d.Errorf("%v", err)
+					d.Errorf("%v; want the error store.ErrNotSession", err)
 				}
 				d.Same(d.ReadLines(path), strings.Split(strings.TrimSuffix(content, "\n"), "\n"))
 				// ReplaceUnreadable begins a fresh session and keeps the old bytes beside it.
@@ -94,7 +94,7 @@ func TestLosses(t *testing.T) {
 				s := d.Edit(path, store.WriteOptions{})
 				d.User(s, "five")
 				if got := d.Texts(s); len(got) != 5 || got[4] != "five" {
-					d.Errorf("%q", got)
+					d.Errorf(`%q; want len(got) == 5, got[4] == "five"`, got)
 				}
 				d.Must(s.BranchedSession(d.Context(), s.Leaf()))
 				d.User(s, "six")
@@ -194,7 +194,7 @@ func TestLosses(t *testing.T) {
 			d.persisted(s, map[string]any{"role": "assistant", "content": []any{map[string]any{"type": "image", "data": picture1}}})
 			d.Must(s.BranchedSession(d.Context(), s.Leaf()))
 			if got := strings.Join(d.ReadLines(s.Path()), ""); strings.Contains(got, picture1) || !strings.Contains(got, "blob:sha256:") {
-				d.Errorf("%.200s", got)
+				d.Errorf(`%.200s; want not strings.Contains(got, picture1), strings.Contains(got, "blob:sha256:")`, got)
 			}
 		},
 		"missing blob: ref string left in data": func(d *desk) {
@@ -222,7 +222,7 @@ func TestLosses(t *testing.T) {
 				`{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":[{"type":"image","data":"blob:sha256:../secret"}]}}`))
 			s := d.Edit(path, store.WriteOptions{})
 			if got := d.Texts(s); !strings.Contains(got[0], "blob:sha256:../secret") {
-				d.Errorf("%q", got)
+				d.Errorf(`%q; want strings.Contains(got[0], "blob:sha256:../secret")`, got)
 			}
 		},
 		"base64 is re-encoded: input that is not canonical does not come back": func(d *desk) {
@@ -230,7 +230,7 @@ func TestLosses(t *testing.T) {
 			odd := strings.Repeat("AAAA\n", 300)
 			d.persisted(s, map[string]any{"role": "user", "content": []any{map[string]any{"type": "image", "data": odd}}})
 			if got := d.Texts(s); !strings.Contains(got[0], odd) {
-				d.Errorf("%.100q", got)
+				d.Errorf("%.100q; want strings.Contains(got[0], odd)", got)
 			}
 		},
 		"too long strings are cut and the rest is gone": func(d *desk) {
@@ -247,7 +247,7 @@ func TestLosses(t *testing.T) {
 			var told []session.Problem
 			d.Messages(again, store.ContextOptions{Problem: func(p session.Problem) { told = append(told, p) }})
 			if len(told) != 1 || told[0].Kind != session.ProblemCut || told[0].Line != 2 {
-				d.Errorf("%v", told)
+				d.Errorf("%v; want len(told) == 1, told[0].Kind == session.ProblemCut, told[0].Line == 2", told)
 			}
 		},
 		"file deleted mid-run: append silently recreates it without header": func(d *desk) {
@@ -327,7 +327,7 @@ func TestLosses(t *testing.T) {
 			d.User(s, "secret")
 			for path, want := range map[string]os.FileMode{s.Path(): 0o600, filepath.Dir(s.Path()): 0o700} {
 				if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
-					d.Errorf("%s: %v, %v", path, info.Mode(), err)
+					d.Errorf("%s: %v, %v; want no error, info.Mode().Perm() == %v", path, info.Mode(), err, want)
 				}
 			}
 		},

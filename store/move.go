@@ -62,7 +62,7 @@ func (s *Session) moveLog(ctx context.Context, dir string, edit edits) error {
 // adopt appends what other programs wrote to the old log while it was moved.
 func (s *Session) adopt(ctx context.Context, late backend.Late) error {
 	s.tellLate(late)
-	for try := 0; len(late.Records) > 0; try++ {
+	for try := 0; late.Kept+len(late.Records) > 0; try++ { // after Kept the first append conflicts, and they are read
 		_, err := s.at.Backend.Append(ctx, s.log, late.Records...)
 		if err != nil && (!errors.Is(err, backend.ErrConflict) || try == maxRounds) {
 			return s.latch(fmt.Errorf("%d records that another program wrote during the move could not be kept: %w", len(late.Records), err))
@@ -104,10 +104,17 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	if err == nil {
 		// If another process wrote to the old one, the copy is removed and the caller makes another. An error can also come
 		// after the removal: then the copy is all that is left, and stays.
-		if late, err = backend.Remove(ctx, s.at.Backend, s.log, w.beside(round)); err != nil {
+		beside, made := w.beside(round), next.log
+		beside.Keep = func(records [][]byte) (err error) {
+			if made, err = h.Backend.Append(ctx, made, records...); err != nil {
+				return err
+			}
+			return backend.Sync(ctx, h.Backend, made)
+		}
+		if late, err = backend.Remove(ctx, s.at.Backend, s.log, beside); err != nil {
 			_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
 			if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
-				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), next.log), err)
+				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), made), err)
 			}
 		}
 	}
@@ -191,7 +198,7 @@ func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) 
 // reported when it is read.
 func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte) (err error) {
 	d, cuts := s.dialect.(dialect.Overflower)
-	if !cuts || place.SideFolder(s.dialect, s.at).Prefix == "" {
+	if !cuts || place.SideFolder(s.dialect, s.at).Folder == "" {
 		return nil
 	}
 	l, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)

@@ -223,7 +223,7 @@ func Mended(path string, e backend.Mended) Event {
 
 // Late gives the events for what other programs did to a log while it was replaced or removed.
 func Late(path string, late backend.Late) (list []Event) {
-	if n := len(late.Records); n > 0 {
+	if n := late.Kept + len(late.Records); n > 0 {
 		list = append(list, Event{Kind: EventForeign, Path: path, Count: n})
 	}
 	if len(late.Holders) > 0 {

@@ -176,7 +176,7 @@ func TestPersistPictures(t *testing.T) {
 	s2 := d.Begin("omp", never())
 	entry = d.persisted(s2, map[string]any{"role": "user", "image_url": url})["message"].(map[string]any)
 	if entry["image_url"] != blob.Sum([]byte(url)).String() {
-		t.Errorf("%v", entry["image_url"])
+		t.Errorf(`%v; want entry["image_url"] == blob.Sum([]byte(url)).String()`, entry["image_url"])
 	}
 	// So do they in the arguments that are changed, and in entries that are rewritten.
 	long := strings.Repeat("y", 600_000)
@@ -189,7 +189,7 @@ func TestPersistPictures(t *testing.T) {
 	d.Must(json.Unmarshal([]byte(lines[len(lines)-1]), &last))
 	for pointer, want := range map[string]string{"/message/content/0/text": long, "/message/content/1/arguments/text": long + "z"} {
 		if last.TreelineOverflow[pointer] != blob.Sum([]byte(want)).String() {
-			t.Errorf("%s: %v", pointer, last.TreelineOverflow)
+			t.Errorf("%s: %v; want last.TreelineOverflow[pointer] == blob.Sum([]byte(want)).String()", pointer, last.TreelineOverflow)
 		}
 	}
 	d.MemoryEqualsDisk(s)
@@ -207,7 +207,7 @@ func TestForkCarriesBlobs(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	if got := d.Texts(copied); len(got) != 1 || !strings.Contains(got[0], large) {
-		t.Errorf("%.200q", got)
+		t.Errorf("%.200q; want len(got) == 1, strings.Contains(got[0], large)", got)
 	}
 }
 

@@ -63,7 +63,7 @@ func TestPrompts(t *testing.T) {
 		cancel()
 		for _, err := range s.Prompts(ctx) {
 			if !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: %v", c.name, err)
+				t.Errorf("%s: %v; want the error context.Canceled", c.name, err)
 			}
 		}
 		s.Close()

@@ -61,11 +61,11 @@ func TestOpenWhatIsNoSession(t *testing.T) {
 		_, err := h.Open(t.Context(), path, store.OpenOptions{})
 		var p *session.Problem
 		if !errors.Is(err, store.ErrNotSession) || !errors.As(err, &p) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error store.ErrNotSession, errors.As(err, &p)", name, err)
 			continue
 		}
 		if p.Kind != session.ProblemNoHeader || p.File != path || p.Line != tc.line || !strings.Contains(p.Message, tc.found) || p.Advice == "" {
-			t.Errorf("%s: %+v", name, p)
+			t.Errorf(`%s: %+v; want p.Kind == session.ProblemNoHeader, p.File == %v, p.Line == %v, strings.Contains(p.Message, tc.found), p.Advice != ""`, name, p, path, tc.line)
 		}
 		if !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: the error does not name the file: %v", name, err)
@@ -104,7 +104,7 @@ func TestOpenBackup(t *testing.T) {
 			t.Errorf("%s: %s, not %s", name, got, want)
 		}
 		if list := h.Messages(s, store.ContextOptions{}); len(list) != 2 {
-			t.Errorf("%s: %q", name, list)
+			t.Errorf("%s: %q; want len(list) == 2", name, list)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestOpenLogOfMemory(t *testing.T) {
 	}
 	defer s.Close()
 	if list := h.Messages(s, store.ContextOptions{}); len(list) != 1 || s.Header().ID != "a" {
-		t.Errorf("%q", list)
+		t.Errorf(`%q; want len(list) == 1, s.Header().ID == "a"`, list)
 	}
 }
 

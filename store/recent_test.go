@@ -133,7 +133,7 @@ func TestBreadcrumbs(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(crumb); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("%v, %v; want no error, info.Mode().Perm() == 0o600", info, err)
 	}
 	// A session outside of all agents' folders leaves none.
 	before := d.ReadLines(crumb)
@@ -162,7 +162,7 @@ func TestContinueRecentWithoutCWD(t *testing.T) {
 		d.age(filepath.Join(dir, "a.jsonl"), time.Hour)
 		d.Must(os.WriteFile(filepath.Join(filepath.Dir(dir), "z.jsonl"), []byte(`{"type":"session","version":3,"id":"elsewhere"}`+"\n"), 0o600))
 		if got := d.Closing(d.ContinueRecent(t.Context(), opt)); got.ID() != "silent" {
-			t.Errorf("%s: %s", name, got.ID())
+			t.Errorf(`%s: %s; want got.ID() == "silent"`, name, got.ID())
 		}
 		d.Must(os.WriteFile(filepath.Join(dir, ".b.jsonl"), []byte(`{"type":"session","version":3,"id":"hidden"}`+"\n"), 0o600))
 		want := session.ID("silent")

@@ -12,6 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store/caption"
 )
 
 // replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, its entries are
@@ -160,8 +161,10 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		return s.register(ctx, r, name)
 	}
 	if w.d.Habits().RenameByEntry {
-		_, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil)
-		return err
+		if _, err := s.append(ctx, session.SessionInfo{Name: name}, nil, nil); err != nil {
+			return err
+		}
+		return s.named(caption.Set(ctx, s.dialect, s.at, name))
 	}
 	return s.rewrite(ctx, edits{header: dialect.HeaderEdit{Title: &name, Now: w.opt.Clock}})
 }

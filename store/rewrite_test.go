@@ -174,7 +174,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("the original was not kept: %q", kept)
 	}
 	if h := s.Header(); h.Version != 3 || d.member(path, 0, "provider") != "p" {
-		t.Errorf("%+v", h)
+		t.Errorf(`%+v; want h.Version == 3, d.member(path, 0, "provider") == "p"`, h)
 	}
 	if lines := d.ReadLines(path); len(lines) != 6 || lines[2] != "nonsense" || !strings.Contains(lines[1], `"odd":1.50`) {
 		t.Error(lines)
@@ -214,7 +214,7 @@ func TestMigration(t *testing.T) {
 	copied := d.Closing(d.ForkFrom(t.Context(), path, d.fill(store.CreateOptions{})))
 	d.Same(d.Texts(copied), seen)
 	if copied.Header().Version != 3 || d.Exists(path+".v1.bak") {
-		t.Errorf("%+v", copied.Header())
+		t.Errorf(`%+v; want copied.Header().Version == 3, not d.Exists(path + ".v1.bak")`, copied.Header())
 	}
 	d.User(copied, "four")
 	d.Same(d.Seen(copied.Path()), append(seen, "four"))
@@ -232,7 +232,7 @@ func TestOpenWriteRefuses(t *testing.T) {
 		if s, err := d.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{})); err == nil {
 			t.Errorf("%s is opened: %+v", name, s.Header())
 		} else if !errors.Is(err, store.ErrNotSession) && !errors.Is(err, store.ErrNewer) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want not (!errors.Is(err, store.ErrNotSession) && !errors.Is(err, store.ErrNewer))", name, err)
 		}
 		got, err := os.ReadFile(path)
 		d.Must(err)
@@ -254,10 +254,10 @@ func TestOpenWriteBegins(t *testing.T) {
 		path := d.Put("x/"+name+".jsonl", content)
 		s := d.Edit(path, begin)
 		if s.Header().Raw == nil || s.Tree().Len() != 0 {
-			t.Errorf("%s: %+v", name, s.Header())
+			t.Errorf("%s: %+v; want s.Header().Raw != nil, s.Tree().Len() == 0", name, s.Header())
 		}
 		if got := d.ReadLines(path); len(got) != 1 || got[0] != string(s.Header().Raw) {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: %q; want len(got) == 1, got[0] == string(s.Header().Raw)", name, got)
 		}
 		d.User(s, "hello")
 		d.MemoryEqualsDisk(s)
@@ -303,7 +303,7 @@ func TestLooseEnd(t *testing.T) {
 			want := d.Texts(s)
 			got := d.Say(s, "user", "last")
 			if got.Foreign != 0 {
-				t.Errorf("%+v", got)
+				t.Errorf("%+v; want got.Foreign == 0", got)
 			}
 			d.Same(d.Seen(path), append(want, "last"))
 			d.MemoryEqualsDisk(s)

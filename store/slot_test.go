@@ -64,7 +64,7 @@ func TestSlotOfCopies(t *testing.T) {
 		d.Must(err)
 		d.Must(s.Close())
 		if d.member(s.Path(), first, "type") != "session" || d.member(s.Path(), first, "title") != "Tulips" || d.member(s.Path(), first, "titleSource") != "auto" {
-			t.Errorf("%s: %s", name, strings.Join(d.ReadLines(s.Path()), "\n"))
+			t.Errorf(`%s: %s; want d.member(s.Path(), first, "type") == "session", d.member(s.Path(), first, "title") == "Tulips", d.member(s.Path(), first, "titleSource") == "auto"`, name, strings.Join(d.ReadLines(s.Path()), "\n"))
 		}
 	}
 }
@@ -92,6 +92,6 @@ func TestMigrationOfModels(t *testing.T) {
 	s := d.Edit(path, store.WriteOptions{})
 	want := `{"type":"model_change","id":"m","parentId":"a","timestamp":"2025-12-16T10:20:02.000Z","model":"openai/gpt-4o"}`
 	if lines := d.ReadLines(path); lines[2] != want || model(s) != "openai/gpt-4o" {
-		t.Errorf("%s\n%q", lines[2], model(s))
+		t.Errorf("%s\n%q; want lines[2] == %v, model(s) == \"openai/gpt-4o\"", lines[2], model(s), want)
 	}
 }

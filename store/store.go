@@ -1,8 +1,8 @@
-// Package store keeps one session: it opens, creates, appends, branches, forks, rewrites and moves.
+// Package store keeps one session: it opens, creates, appends, branches, forks, rewrites and moves. Session is the main type;
+// Store.Create, Open, OpenWrite, ContinueRecent and ForkFrom give one. Programs that embed treeline use the root package.
 //
-// A Store works on the places of a machine (package place). It knows backends and dialects by their interfaces, and no
-// agent by name. What works on many sessions, or turns a session into something else, is a package of its own that stands
-// on this one: find, watch, convert, runs, repair, trash.
+// A Store works on the places of a machine (package place). It knows backends and dialects by their interfaces, and no agent by name.
+// What works on many sessions, or turns a session into something else, is a package of its own: find, watch, convert, runs, repair, trash.
 //
 // The write path reads append.go (what is appended), queue.go (group commit), commit.go (one batch is written) and
 // conflict.go (another process wrote first).

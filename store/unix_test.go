@@ -26,9 +26,9 @@ func TestSymbolicLink(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 	d.Same(d.Seen(target), []string{"one", "two", "three"})
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("%v, %v; want no error, info.Mode() & os.ModeSymlink != 0", info, err)
 	}
 	if s.Header().Title != "name" {
-		t.Errorf("%+v", s.Header())
+		t.Errorf(`%+v; want s.Header().Title == "name"`, s.Header())
 	}
 }

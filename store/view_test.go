@@ -68,7 +68,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 		if err != nil {
 			failed++
 			if !errors.Is(err, backend.ErrChanged) && !errors.Is(err, store.ErrNotSession) {
-				t.Fatalf("%v", err)
+				t.Fatalf("%v; want not (!errors.Is(err, backend.ErrChanged) && !errors.Is(err, store.ErrNotSession))", err)
 			}
 			continue
 		}

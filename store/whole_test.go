@@ -145,7 +145,7 @@ func TestWholeWithoutBlob(t *testing.T) {
 		t.Errorf("%d messages", len(got))
 	}
 	if len(told) != 1 || told[0].Kind != session.ProblemBlobMissing {
-		t.Errorf("%v", told)
+		t.Errorf("%v; want len(told) == 1, told[0].Kind == session.ProblemBlobMissing", told)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestConversationBesideTheMainOne(t *testing.T) {
 	}
 	side := window(t, d, transcript.Request{Leaf: &c.Tip})
 	if diff := cmp.Diff([]session.EntryID{"x1", "x2"}, ids(side)); diff != "" || side.Onward != nil {
-		t.Errorf("%s %+v", diff, side.Onward)
+		t.Errorf(`%s %+v; want diff == "", side.Onward == nil`, diff, side.Onward)
 	}
 }
 
@@ -95,9 +95,9 @@ func TestUsageCountsOnce(t *testing.T) {
 		line(true, "x3", "x2", answer("m2", `{"type":"text","text":"Shady."}`))))
 	b := window(t, d, transcript.Request{}).Blocks[1]
 	if b.Usage.Input != 10 || b.Usage.Output != 5 || len(b.Also) != 1 {
-		t.Errorf("%+v", b)
+		t.Errorf("%+v; want b.Usage.Input == 10, b.Usage.Output == 5, len(b.Also) == 1", b)
 	}
 	if c := child(t, d); c.Entries != 3 || c.Tokens != 15 {
-		t.Errorf("%+v", c)
+		t.Errorf("%+v; want c.Entries == 3, c.Tokens == 15", c)
 	}
 }

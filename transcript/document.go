@@ -1,5 +1,6 @@
 // Package transcript is a session as a person reads it: blocks with their pieces, calls with their results, forks, edits,
-// and a drawing of the tree. It makes values; other packages make HTML, Markdown or text of them. Texts are those of the
+// and a drawing of the tree. A Document is one session; it gives the Blocks of a path, an Outline or Rail of the tree, and the changes
+// of files. The package makes values; other packages make HTML, Markdown or text of them. Texts are those of the
 // log and not cleaned: what shows them must treat them as hostile.
 package transcript
 

@@ -136,7 +136,7 @@ func TestChanges(t *testing.T) {
 			for i := range changes {
 				dumpEdit(&b, &changes[i].Edit, "")
 				if changes[i].Edits < 1 || len(changes[i].Entries) < 1 {
-					t.Errorf("%+v", changes[i])
+					t.Errorf("%+v; want changes[i].Edits >= 1, len(changes[i].Entries) >= 1", changes[i])
 				}
 			}
 			if d := cmp.Diff(c.want, b.String()); d != "" {

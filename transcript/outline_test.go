@@ -85,7 +85,7 @@ func TestOutline(t *testing.T) {
 		t.Error(diff)
 	}
 	if rows[2].Label != "mark" || rows[2].Number != 1 || rows[5].Number != 2 || !rows[1].Fork || !rows[9].Leaf {
-		t.Errorf("%+v", rows)
+		t.Errorf(`%+v; want rows[2].Label == "mark", rows[2].Number == 1, rows[5].Number == 2, rows[1].Fork, rows[9].Leaf`, rows)
 	}
 	for row, want := range []int{0, 0, 2, 2, 2, 5, 5, 7, 8, 8} {
 		if got := o.Head(row); got != want {

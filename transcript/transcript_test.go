@@ -108,7 +108,7 @@ func TestWhatIsNoFork(t *testing.T) {
 		t.Error(d)
 	}
 	if w.Blocks[1].Label != "good" || w.Blocks[2].Kind != transcript.Note || w.Blocks[2].Line != "p/other" {
-		t.Errorf("%+v", w.Blocks[1:3])
+		t.Errorf(`%+v; want w.Blocks[1].Label == "good", w.Blocks[2].Kind == transcript.Note, w.Blocks[2].Line == "p/other"`, w.Blocks[1:3])
 	}
 }
 
@@ -149,7 +149,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 	}
 	for _, r := range rail(t, d, transcript.RailRequest{}).Rows {
 		if r.Number > 0 && (r.Text != want.Branches[r.Number-1].Label || r.Entry != want.Branches[r.Number-1].First) {
-			t.Errorf("%+v", r)
+			t.Errorf("%+v; want not (r.Number > 0 && (r.Text != want.Branches[r.Number-1].Label || r.Entry != want.Branches[r.Number-1].First))", r)
 		}
 	}
 	// Where the path ends at the fork, both ways lead on.
@@ -175,7 +175,7 @@ func TestRootsAreAFork(t *testing.T) {
 	w := window(t, d, transcript.Request{})
 	f := w.Blocks[0].Fork
 	if f == nil || f.At != "" || f.Count != 2 || f.Current != 2 || f.Branches[0].Label != "One." {
-		t.Errorf("%+v", f)
+		t.Errorf(`%+v; want f != nil, f.At == "", f.Count == 2, f.Current == 2, f.Branches[0].Label == "One."`, f)
 	}
 }
 
@@ -252,10 +252,10 @@ func TestAroundAnEntry(t *testing.T) {
 		t.Error(d)
 	}
 	if !w.Earlier || !w.Later || w.Position != 18 || w.Total != 50 {
-		t.Errorf("%+v", w)
+		t.Errorf("%+v; want w.Earlier, w.Later, w.Position == 18, w.Total == 50", w)
 	}
 	if w := window(t, d, transcript.Request{Around: "u1", Limit: 5}); w.Earlier || !w.Later || w.First != "u0" {
-		t.Errorf("%v", ids(w))
+		t.Errorf(`%v; want not w.Earlier, w.Later, w.First == "u0"`, ids(w))
 	}
 	model := window(t, d, transcript.Request{Around: "u20", Limit: 5, Mode: transcript.Model})
 	if d := cmp.Diff([]session.EntryID{"u18", "u19", "u20", "u21", "u22"}, ids(model)); d != "" {
@@ -436,7 +436,7 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(dump(win))
 	}
 	if b := win.Blocks[3]; b.Kind != transcript.Opaque || len(b.Problems) != 1 || b.Problems[0].Kind != session.ProblemUnreadable {
-		t.Errorf("%+v", b)
+		t.Errorf("%+v; want b.Kind == transcript.Opaque, len(b.Problems) == 1, b.Problems[0].Kind == session.ProblemUnreadable", b)
 	}
 	if r := rail(t, d, transcript.RailRequest{Leaf: &leaf}); r.Rows[3].Text != "(cannot be read)" {
 		t.Error(dumpRail(r))
@@ -452,6 +452,6 @@ func TestUnknownLeaf(t *testing.T) {
 	leaf = ""
 	w := window(t, d, transcript.Request{Leaf: &leaf})
 	if len(w.Blocks) != 0 || w.Onward == nil || w.Onward.Count != 1 {
-		t.Errorf("%s", dump(w))
+		t.Errorf("%s; want len(w.Blocks) == 0, w.Onward != nil, w.Onward.Count == 1", dump(w))
 	}
 }

@@ -147,7 +147,7 @@ func TestGCRefuses(t *testing.T) {
 			tc.damage(y)
 			r := y.gc(trash.GCOptions{Apply: true})
 			if len(r.Obstacles) == 0 || r.Applied || (len(r.Missing) > 0) != (tc.forget != "") {
-				t.Errorf("%+v", r)
+				t.Errorf("%+v; want len(r.Obstacles) != 0, not r.Applied, (len(r.Missing) > 0) == %v", r, (tc.forget != ""))
 			}
 			if !y.has(ref) {
 				t.Error("it was removed all the same")
@@ -177,14 +177,14 @@ func TestGCLooksEverywhere(t *testing.T) {
 	y.Old(".codelia/sessions/2026/02/03/7b0c2f8e-6c1d-4a4e-9d63-5f1f2a3b4c5d.jsonl", `{"type":"header"}`+"\n"+run.String()+"\n")
 	y.age()
 	if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied || r.Used != 2 {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v; want r.Applied, r.Used == 2", r)
 	}
 	if !y.has(settings) || !y.has(run) {
 		t.Error("a blob in use was removed")
 	}
 	y.Must(os.Rename(y.At("backup"), y.At("unplugged")))
 	if r := y.gc(trash.GCOptions{Apply: true}); r.Applied || len(r.Missing) != 1 || r.Missing[0] != y.At("backup") {
-		t.Errorf("%+v", r)
+		t.Errorf(`%+v; want not r.Applied, len(r.Missing) == 1, r.Missing[0] == y.At("backup")`, r)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestGCRemembers(t *testing.T) {
 	y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
 	y.keep([]byte("in use, by nothing"))
 	if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied {
-		t.Fatalf("%+v", r)
+		t.Fatalf("%+v; want r.Applied", r)
 	}
 	y.age()
 	y.Must(os.Rename(y.At(".omp/agent/sessions"), y.At("unplugged")))
@@ -220,14 +220,14 @@ func TestGCTrash(t *testing.T) {
 	y.age()
 	y.clock = time.Now()
 	if r := y.gc(trash.GCOptions{Apply: true}); len(r.Unused) != 2 || y.has(first) || y.has(second) {
-		t.Fatalf("%+v", r)
+		t.Fatalf("%+v; want len(r.Unused) == 2, not y.has(first), not y.has(second)", r)
 	}
 	y.Old(".omp/agent/sessions/-work/again.jsonl", header+"\n"+first.String()+"\n")
 	if r := y.gc(trash.GCOptions{}); r.Restored != 1 || y.has(first) {
 		t.Errorf("a dry run: %+v", r)
 	}
 	if r := y.gc(trash.GCOptions{Apply: true}); r.Restored != 1 || r.Expired != 0 || !y.has(first) {
-		t.Errorf("%+v", r)
+		t.Errorf("%+v; want r.Restored == 1, r.Expired == 0, y.has(first)", r)
 	}
 	if text := y.read(filepath.Join(y.blobs, first.Hex()+".png")); text != "first" {
 		t.Errorf("its other name has %q", text)
@@ -285,6 +285,6 @@ func TestGCForgetUnknown(t *testing.T) {
 	y.age()
 	opt := trash.GCOptions{Apply: true, Forget: []string{y.At("nowhere")}}
 	if r, err := y.bin.GC(t.Context(), opt); !errors.Is(err, trash.ErrNoPlace) || r.Applied || !y.has(ref) {
-		t.Errorf("%v, %+v", err, r)
+		t.Errorf("%v, %+v; want the error trash.ErrNoPlace, not r.Applied, y.has(ref)", err, r)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	slashpath "path"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -61,11 +60,10 @@ func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, co
 		return err
 	}
 	if len(files.Logs) > 0 {
-		if err := dialect.CheckFileID(session.ID(item.Folder)); err != nil {
+		if err := dialect.CheckFileID(session.ID(item.Folder)); err != nil && item.Folder != "." {
 			return fmt.Errorf("the folder of %s in the trash: %w", item.ID, err)
 		}
-		prefix := slashpath.Join(slashpath.Dir(l.Name), item.Folder) + "/"
-		if _, err := files.CopyTo(ctx, l.Backend, prefix, place.Join(place.Dir(path), item.Folder), nil); err != nil {
+		if _, err := files.CopyTo(ctx, l.Backend, place.SidePrefix(l.Name, item.Folder), place.Join(place.Dir(path), item.Folder), nil); err != nil {
 			return fmt.Errorf("%w; it was not touched, and the session is still in the trash", logtree.Named(path, err))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -195,7 +195,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		Time: t.opt.Clock().UTC().Truncate(time.Millisecond), Size: at.Size,
 	}
 	if len(files.Logs) > 0 {
-		item.Folder = path.Base(files.Prefix)
+		item.Folder = files.Folder
 	}
 	made, err := item.write(ctx, bin, nameFor(h.ID), all)
 	kept := t.files(bin, &item)
@@ -203,6 +203,11 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		kept, err = files.CopyTo(ctx, bin, kept.Prefix, kept.Dir, nil)
 	}
 	if err == nil {
+		opt.Keep = func(records [][]byte) (err error) {
+			all = withRecords(all, records)
+			made[1], err = bin.Replace(ctx, made[1], all)
+			return err
+		}
 		var late backend.Late
 		if late, err = backend.Remove(ctx, l.Backend, at, opt); err == nil {
 			err = errors.Join(keepLate(ctx, bin, made[1], all, late), leftBehind(files.Remove(context.WithoutCancel(ctx))))
@@ -213,7 +218,7 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 	// An error can also come after the removal: then the copy is all that is left.
 	_, gone := l.Backend.Stat(context.WithoutCancel(ctx), l.Name)
 	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
-		for _, log := range made {
+		for _, log := range slices.Backward(made) { // never bytes without an origin
 			err = errors.Join(err, bin.Remove(ctx, log))
 		}
 		err = errors.Join(err, kept.Remove(ctx))
@@ -239,11 +244,15 @@ func keepLate(ctx context.Context, bin backend.Backend, content backend.Log, all
 	if len(late.Records) == 0 {
 		return nil
 	}
-	for _, r := range late.Records {
+	_, err := bin.Replace(context.WithoutCancel(ctx), content, withRecords(all, late.Records))
+	return err
+}
+
+func withRecords(all []byte, records [][]byte) []byte {
+	for _, r := range records {
 		all = append(append(all, r...), '\n')
 	}
-	_, err := bin.Replace(context.WithoutCancel(ctx), content, all)
-	return err
+	return all
 }
 
 // nameFor is the preferred name of a session in the trash. An id from a log may not be a valid file name.
@@ -256,7 +265,7 @@ func nameFor(id session.ID) string {
 
 // write writes both logs under the first name that is free, and gives those that it made, also if it fails.
 func (item *Item) write(ctx context.Context, bin backend.Backend, name string, content []byte) (made []backend.Log, err error) {
-	for n := 1; len(made) == 0; n++ {
+	for n := 1; ; n++ {
 		item.ID = name
 		if n > 1 {
 			item.ID = fmt.Sprintf("%s-%d", name, n)
@@ -266,19 +275,25 @@ func (item *Item) write(ctx context.Context, bin backend.Backend, name string, c
 			return nil, err
 		}
 		// Creating the origin claims the name.
-		at, err := bin.Create(ctx, item.ID+originExt, record)
-		switch {
-		case err == nil:
-			made = append(made, at)
-		case !errors.Is(err, backend.ErrExist) || n == 1000:
-			return nil, err
+		origin, err := bin.Create(ctx, item.ID+originExt, record)
+		if err == nil {
+			made = []backend.Log{origin}
+			var copied backend.Log
+			if copied, err = bin.Create(ctx, item.ID+contentExt, content); err == nil {
+				return append(made, copied), nil
+			}
 		}
+		if !errors.Is(err, backend.ErrExist) || n == 1000 {
+			return made, err
+		}
+		// Content without an origin was left by a crash. The name stays unused.
+		for _, at := range made {
+			if err := bin.Remove(ctx, at); err != nil {
+				return made, err
+			}
+		}
+		made = nil
 	}
-	at, err := bin.Create(ctx, item.ID+contentExt, content)
-	if err == nil {
-		made = append(made, at)
-	}
-	return made, err
 }
 
 // List gives the sessions in the trash, the last removed first. It fails if one cannot be read: leaving it out would

@@ -66,7 +66,7 @@ func TestTrash(t *testing.T) {
 	path := y.Old("dir/s.jsonl", log)
 	item, err := y.bin.Put(t.Context(), path)
 	if err != nil || item.ID != "s1" || item.From != path || item.Prompt != "I am a" || item.Size != int64(len(log)) {
-		t.Fatalf("%+v, %v", item, err)
+		t.Fatalf(`%+v, %v; want no error, item.ID == "s1", item.From == %v, item.Prompt == "I am a", item.Size == %v`, item, err, path, int64(len(log)))
 	}
 	if y.Exists(path) {
 		t.Error("it is still there")
@@ -103,7 +103,7 @@ func TestTrash(t *testing.T) {
 	}
 	for _, id := range []string{"", "nosuch", "../x"} {
 		if _, err := y.bin.Restore(t.Context(), id); !errors.Is(err, place.ErrNoSession) {
-			t.Errorf("%q: %v", id, err)
+			t.Errorf("%q: %v; want the error place.ErrNoSession", id, err)
 		}
 	}
 	y.Old("dir/s.jsonl", "not a session\n")
@@ -129,6 +129,24 @@ func TestRestoreAfterCrash(t *testing.T) {
 	}
 }
 
+// Content that a crash left without an origin is not touched, and does not keep a session from the trash.
+func TestPutBesideLeftover(t *testing.T) {
+	y := newYard(t)
+	path := y.Old("s.jsonl", header+"\n")
+	left := y.Old("state/trash/s1.session", "left")
+	item, err := y.bin.Put(t.Context(), path)
+	y.Must(err)
+	if item.ID != "s1-2" {
+		t.Errorf("in the trash as %s, want s1-2", item.ID)
+	}
+	if content, err := os.ReadFile(left); err != nil || string(content) != "left" {
+		t.Errorf("the leftover is %q, %v; want it as it was", content, err)
+	}
+	if ids := y.list(); len(ids) != 1 || ids["s1-2"] != path {
+		t.Errorf("in the trash: %v, want s1-2 from %s", ids, path)
+	}
+}
+
 // What is old enough is removed for good, and nothing else.
 func TestEmpty(t *testing.T) {
 	y := newYard(t)
@@ -140,17 +158,17 @@ func TestEmpty(t *testing.T) {
 	}
 	gone, err := y.bin.Empty(t.Context(), now.Add(time.Hour))
 	if err != nil || len(gone) != 1 || gone[0].ID != "a" {
-		t.Errorf("%+v, %v", gone, err)
+		t.Errorf(`%+v, %v; want no error, len(gone) == 1, gone[0].ID == "a"`, gone, err)
 	}
 	left, err := y.bin.List(t.Context())
 	if err != nil || len(left) != 2 || left[0].ID != "c" || left[1].ID != "b" {
-		t.Errorf("%+v, %v", left, err)
+		t.Errorf(`%+v, %v; want no error, len(left) == 2, left[0].ID == "c", left[1].ID == "b"`, left, err)
 	}
 	if _, err := y.bin.Restore(t.Context(), "a"); !errors.Is(err, place.ErrNoSession) {
 		t.Errorf("it came back: %v", err)
 	}
 	if gone, err := y.bin.Empty(t.Context(), now.AddDate(1, 0, 0)); err != nil || len(gone) != 2 {
-		t.Errorf("%+v, %v", gone, err)
+		t.Errorf("%+v, %v; want no error, len(gone) == 2", gone, err)
 	}
 	if files, _ := filepath.Glob(y.At("state/trash/*")); len(files) > 0 {
 		t.Errorf("left: %v", files)

@@ -57,11 +57,11 @@ func TestHostile(t *testing.T) {
 			}
 			for _, line := range strings.Split(frame, "\n") {
 				if got := harmless(line); got != line {
-					t.Errorf("%s: %q", where, line)
+					t.Errorf("%s: %q; want got == %v", where, line, line)
 				}
 				for _, r := range line {
 					if r >= 0x202a && r <= 0x202e || r == 0x2028 {
-						t.Errorf("%s: %q", where, line)
+						t.Errorf("%s: %q; want not (r >= 0x202a && r <= 0x202e), r != 0x2028", where, line)
 					}
 				}
 			}

@@ -87,7 +87,7 @@ func TestFilter(t *testing.T) {
 		s.press("/", "ctrl+u")
 		s.types(c.text)
 		if diff := cmp.Diff(c.want, titles()); diff != "" {
-			t.Errorf("%s: %s", c.text, diff)
+			t.Errorf(`%s: %s; want diff == ""`, c.text, diff)
 		}
 		s.press("esc", "esc")
 	}
@@ -154,7 +154,7 @@ func TestActions(t *testing.T) {
 	want := func(what string, commands ...string) {
 		t.Helper()
 		if diff := cmp.Diff(commands, s.ran()); diff != "" {
-			t.Errorf("%s: %s", what, diff)
+			t.Errorf(`%s: %s; want diff == ""`, what, diff)
 		}
 	}
 	do(look.Label, "Label of the entry", "")

@@ -249,6 +249,6 @@ func (s *stage) compare(file, got string) {
 		s.t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		s.t.Errorf("%s:\n%s", file, diff)
+		s.t.Errorf("%s:\n%s; want diff == \"\"", file, diff)
 	}
 }

@@ -1,6 +1,7 @@
 // Package usage sums up what sessions used: messages, tokens and cost, by agent, model, project and day.
 //
-// Everything comes from the rows of a catalogue (index.Spell), so no log is read.
+// Everything comes from the rows of a catalogue (index.Spell), so no log is read. Look finds out which rows repeat others, and
+// Catalogue.Sum makes a Report. A Sum adds up rows that come some at a time.
 //
 // Nothing is counted twice. Three kinds of rows repeat what other rows have:
 //

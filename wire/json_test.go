@@ -161,7 +161,7 @@ func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
 	if got := string(Verbatim(session.Raw(deep))); got != `"`+deep+`"` {
-		t.Errorf("%.20s…", got)
+		t.Errorf("%.20s…; want got == %v", got, `"`+deep+`"`)
 	}
 	if got := string(Verbatim(session.Raw(`{"a":1e2}`))); got != `{"a":1e2}` {
 		t.Error(got)

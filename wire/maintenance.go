@@ -33,7 +33,7 @@ type Repair struct {
 // NewPlan gives a repair.
 func NewPlan(p *repair.Plan) Plan {
 	j := Plan{Path: p.Path, Applied: p.Backup != "", Backup: optional(p.Backup), Torn: optional(p.Aside), Repairs: []Repair{}}
-	j.Foreign, j.Held = len(p.Late.Records), p.Late.Holders
+	j.Foreign, j.Held = p.Late.Kept+len(p.Late.Records), p.Late.Holders
 	for _, r := range p.Repairs {
 		j.Repairs = append(j.Repairs, Repair(r))
 	}

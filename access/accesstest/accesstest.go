@@ -93,7 +93,7 @@ func revoke(t *testing.T, b access.Book) {
 	}
 	at := Now.Add(time.Minute)
 	if g, err := b.Revoke(t.Context(), "ci", at); err != nil || !g.Revoked.Equal(at) || g.Name != "ci" {
-		t.Fatalf("%+v, %v", g, err)
+		t.Fatalf(`%+v, %v; want no error, g.Revoked.Equal(at), g.Name == "ci"`, g, err)
 	}
 	if g, found := find(t, b, token); !found || g.Check(at) == nil {
 		t.Errorf("the token is still good: %t %+v", found, g)
@@ -108,7 +108,7 @@ func revoke(t *testing.T, b access.Book) {
 		t.Error("the new token is revoked")
 	}
 	if list, err := b.List(t.Context()); err != nil || len(list) != 2 || list[0].Revoked.IsZero() || !list[1].Revoked.IsZero() {
-		t.Errorf("%v: %+v", err, list)
+		t.Errorf("%v: %+v; want no error, len(list) == 2, not list[0].Revoked.IsZero(), list[1].Revoked.IsZero()", err, list)
 	}
 }
 
@@ -160,7 +160,7 @@ func records(t *testing.T, b access.Book) {
 		}
 		list, err := b.Records(t.Context(), one.query)
 		if diff := cmp.Diff(want, list, sameTimes); err != nil || diff != "" {
-			t.Errorf("%s (%v):\n%s", name, err, diff)
+			t.Errorf("%s (%v):\n%s; want no error, diff == \"\"", name, err, diff)
 		}
 	}
 }
@@ -176,6 +176,6 @@ func refusals(t *testing.T, b access.Book) {
 		}
 	}
 	if list, err := b.List(t.Context()); err != nil || len(list) != 0 {
-		t.Errorf("%v: %v", err, list)
+		t.Errorf("%v: %v; want no error, len(list) == 0", err, list)
 	}
 }

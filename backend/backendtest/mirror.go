@@ -280,7 +280,7 @@ func marks(t *testing.T, p *prober) {
 		}
 		// The token is good, and a mark can be noted without a byte.
 		if now, err := m.Extend(p.ctx, l.Log, "noted", strings.NewReader("")); err != nil || now.Size != l.Size || now.Generation != l.Generation {
-			t.Errorf("%s: %+v, %v", l.Name, now, err)
+			t.Errorf("%s: %+v, %v; want no error, now.Size == %v, now.Generation == %v", l.Name, now, err, l.Size, l.Generation)
 		}
 	}
 	put("m/c.jsonl", "again")

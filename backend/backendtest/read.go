@@ -144,11 +144,11 @@ func readAtRandom(t *testing.T, p *prober) {
 	}
 	all, err := io.ReadAll(io.NewSectionReader(r, 0, at.Size))
 	if err != nil || string(all) != "one\ntwo\nthree\n" {
-		t.Fatalf("%q, %v", all, err)
+		t.Fatalf(`%q, %v; want no error, string(all) == "one\ntwo\nthree\n"`, all, err)
 	}
 	buf := make([]byte, 3)
 	if n, err := r.ReadAt(buf, 4); n != 3 || err != nil || string(buf) != "two" {
-		t.Errorf("%d, %v, %q", n, err, buf)
+		t.Errorf(`%d, %v, %q; want n == 3, no error, string(buf) == "two"`, n, err, buf)
 	}
 	if n, err := r.ReadAt(buf, at.Size-1); n != 1 || !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %d, %v", n, err)

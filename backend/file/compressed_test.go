@@ -140,7 +140,7 @@ func TestCompressedLong(t *testing.T) {
 	}
 	part := make([]byte, 100)
 	if _, err := r.ReadAt(part, at.Size-150); err != nil || string(part) != content[at.Size-150:at.Size-50] {
-		t.Errorf("%q, %v", part, err)
+		t.Errorf("%q, %v; want no error, string(part) == %v", part, err, content[at.Size-150:at.Size-50])
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
@@ -230,7 +230,7 @@ func TestExpand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all, err := backend.ReadAll(ctx, b, plain); string(all) != "1\n2\n3\n" || err != nil {
-		t.Errorf("%q, %v", all, err)
+		t.Errorf(`%q, %v; want string(all) == "1\n2\n3\n", no error`, all, err)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the compressed file is still there:", err)
@@ -282,7 +282,7 @@ func TestExpandCrash(t *testing.T) {
 			found = append(found, fmt.Sprintf("%q %v", all, err))
 		}
 		if diff := cmp.Diff([]string{`"1\n2\n" <nil>`}, found); diff != "" {
-			t.Errorf("%s:\n%s", when, diff)
+			t.Errorf("%s:\n%s; want diff == \"\"", when, diff)
 		}
 	}
 	run := func(fsys durable.FS) error {

@@ -40,7 +40,8 @@
 // that open the file for every append may go on. Immediately before the rename the old file is compared once more; lines that
 // arrived are carried over, and any other change is ErrConflict. After the rename the old file is watched until no program has
 // it open for writing, for at most a second, and what arrived there is appended to the new file, or returned if the log was
-// removed.
+// removed. If this process is killed while it watches, a record is lost that a program wrote to the old file through a handle
+// from before the rename.
 //
 // On Linux a lease and /proc tell which programs have a file open; writers of this package, which notice a replaced file, are
 // recognized by the flags of their open files. /proc does not show processes of other users or containers, and files of other

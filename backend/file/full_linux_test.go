@@ -86,6 +86,6 @@ func asRoot(t *testing.T) {
 		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}},
 	}
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf(`%v: %s; want no error, bytes.Contains(out, []byte("--- PASS: "+t.Name()))`, err, out)
 	}
 }

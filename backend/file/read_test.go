@@ -243,7 +243,7 @@ func TestGlimpseUnreadable(t *testing.T) {
 	create(t, b, "a/log.jsonl")
 	for name, want := range map[string]error{"a": backend.ErrNotExist, "../log.jsonl": backend.ErrName} {
 		if at, _, _, err := b.Glimpse(t.Context(), name, make([]byte, 4), 2); !errors.Is(err, want) || at.Generation != "" {
-			t.Errorf("%s: %+v, %v", name, at, err)
+			t.Errorf(`%s: %+v, %v; want the error want, at.Generation == ""`, name, at, err)
 		}
 	}
 	if err := os.Chmod(filepath.Join(root, "a", "log.jsonl"), 0); err != nil {
@@ -252,6 +252,6 @@ func TestGlimpseUnreadable(t *testing.T) {
 	// The super-user can read it all the same.
 	at, _, _, err := b.Glimpse(t.Context(), "a/log.jsonl", make([]byte, 4), 2)
 	if at.Generation == "" || err != nil && !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("%+v, %v", at, err)
+		t.Errorf(`%+v, %v; want at.Generation != "", not (err != nil && !errors.Is(err, fs.ErrPermission))`, at, err)
 	}
 }

@@ -120,8 +120,8 @@ func (b *Backend) RemoveShared(ctx context.Context, at backend.Log, opt backend.
 		return late, err
 	}
 	defer old.close()
-	if more, err := old.grown(); err != nil || len(more) > 0 && !opt.Grown {
-		return late, conflict(at.Name)
+	if late.Kept, err = old.keep(opt); err != nil {
+		return late, err
 	}
 	if err := b.fs.Remove(w.path); err != nil {
 		return late, failed(at.Name, err)
@@ -280,6 +280,25 @@ func (o *oldFile) grown() ([]byte, error) {
 		return nil, nil
 	}
 	return o.take(info.Size)
+}
+
+// keep passes the lines that were appended since the caller saw the log on to Keep, until there are no more.
+func (o *oldFile) keep(opt backend.RewriteOptions) (kept int, err error) {
+	for {
+		more, err := o.grown()
+		if err != nil || len(more) > 0 && !opt.Grown {
+			return kept, conflict(o.w.name)
+		}
+		if len(more) == 0 || opt.Keep == nil {
+			return kept, nil
+		}
+		records := o.records()
+		if err := opt.Keep(records); err != nil {
+			return kept, err
+		}
+		kept += len(records)
+		o.late = nil
+	}
 }
 
 // take reads the whole lines up to size.

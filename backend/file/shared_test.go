@@ -272,7 +272,7 @@ func TestReplaceHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := b.Append(t.Context(), now, []byte("y")); err != nil || content(t, path) != "x\ny\n" {
-		t.Errorf("%q, %v", content(t, path), err)
+		t.Errorf(`%q, %v; want no error, content(t, path) == "x\ny\n"`, content(t, path), err)
 	}
 }
 
@@ -361,7 +361,7 @@ func TestReplaceGrown(t *testing.T) {
 	}
 	now, late, err := b.ReplaceShared(t.Context(), at, opt, []byte("ONE"))
 	if err != nil || len(late.Records) != 1 || content(t, path) != "ONE\ntwo\n" {
-		t.Errorf("%q, %q, %v", content(t, path), late.Records, err)
+		t.Errorf(`%q, %q, %v; want no error, len(late.Records) == 1, content(t, path) == "ONE\ntwo\n"`, content(t, path), late.Records, err)
 	}
 	if _, _, err := b.ReplaceShared(t.Context(), at, opt, []byte("x")); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("the log was replaced, and that counts as growth: %v", err)
@@ -370,7 +370,38 @@ func TestReplaceGrown(t *testing.T) {
 		t.Fatal(err)
 	}
 	late, err = b.RemoveShared(t.Context(), now, opt)
-	if err != nil || len(late.Records) != 1 || string(late.Records[0]) != "three" {
+	if err != nil || len(late.Records) != 1 || string(late.Records[0]) != "three" || late.Kept != 0 {
 		t.Errorf("removed: %q, %v", late.Records, err)
+	}
+}
+
+// What was appended since the caller saw a log is kept elsewhere before the log is removed, so that a kill after the removal loses nothing of it.
+func TestRemoveKeeps(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "log.jsonl")
+	b, other := open(t, root, file.Options{}), open(t, root, file.Options{})
+	at := create(t, b, "log.jsonl", "one")
+	if _, err := other.Append(t.Context(), at, []byte("two"), []byte("three")); err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("no space")
+	opt := backend.RewriteOptions{Grown: true, Keep: func([][]byte) error { return full }}
+	if _, err := b.RemoveShared(t.Context(), at, opt); !errors.Is(err, full) || content(t, path) != "one\ntwo\nthree\n" {
+		t.Errorf("%v, and the log is %q; want the error of Keep, and the log as it was", err, content(t, path))
+	}
+	var kept []string
+	opt.Keep = func(records [][]byte) error {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("the log went before its records were kept: %v", err)
+		}
+		for _, r := range records {
+			kept = append(kept, string(r))
+		}
+		return nil
+	}
+	late, err := b.RemoveShared(t.Context(), at, opt)
+	if err != nil || late.Kept != 2 || len(late.Records) != 0 || strings.Join(kept, " ") != "two three" {
+		t.Errorf("kept %q, %d of them, late %q, %v; want two and three, and nothing late", kept, late.Kept, late.Records, err)
 	}
 }

@@ -28,7 +28,7 @@ func TestNotRegular(t *testing.T) {
 	b := open(t, root, file.Options{})
 	for _, name := range []string{"pipe.jsonl", "folder.jsonl"} {
 		if _, err := b.Stat(t.Context(), name); !errors.Is(err, backend.ErrNotExist) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error backend.ErrNotExist", name, err)
 		}
 	}
 	if got := names(t, b, ""); len(got) > 0 {

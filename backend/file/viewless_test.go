@@ -44,7 +44,7 @@ func TestViewUnsupported(t *testing.T) {
 	}
 	err = openView(t, b, "log.jsonl").View(0, at.Size, func([]byte) error { t.Error("look was called"); return nil })
 	if !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%v", err)
+		t.Errorf("%v; want the error errors.ErrUnsupported", err)
 	}
 	n := 0
 	for _, err := range b.Read(t.Context(), at, 0) {

@@ -80,7 +80,7 @@ func TestSoakMany(t *testing.T) {
 	}
 	counted(t, b, copied, 0, 0, n+1)
 	if replaced, err := b.Overwrite(t.Context(), copied, "", section(r, 0, at.Size)); err != nil || replaced.Size != at.Size {
-		t.Errorf("%+v, %v", replaced, err)
+		t.Errorf("%+v, %v; want no error, replaced.Size == %v", replaced, err, at.Size)
 	}
 }
 

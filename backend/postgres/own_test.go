@@ -43,7 +43,7 @@ func TestMigrate(t *testing.T) {
 	}
 	_, err := reader.Stat(t.Context(), "a.jsonl")
 	if _, err2 := blob.Get(t.Context(), reader.Blobs(""), blob.Ref{}); !errors.Is(err, backend.ErrNotExist) || !errors.Is(err2, blob.ErrNotExist) {
-		t.Errorf("%v, %v", err, err2)
+		t.Errorf("%v, %v; want the error backend.ErrNotExist, the error blob.ErrNotExist", err, err2)
 	}
 	if ask[bool](t, url, "select to_regnamespace('treeline') is not null") {
 		t.Error("a reader made the schema")
@@ -139,14 +139,14 @@ func TestNames(t *testing.T) {
 	for _, name := range []string{"", ".", "/a", "a//b", "a/../b", "a/\xff", "a/\x00", "origin", strings.Repeat("x/", longest/2) + "x.jsonl"} {
 		if name != "" && len(name) < longest { // a long one cannot be there
 			if _, err := b.Stat(t.Context(), name); !errors.Is(err, backend.ErrName) {
-				t.Errorf("%.20q: %v", name, err)
+				t.Errorf("%.20q: %v; want the error backend.ErrName", name, err)
 			}
 		}
 		if _, err := b.Create(t.Context(), name, []byte("x")); !errors.Is(err, backend.ErrName) {
-			t.Errorf("%.20q: %v", name, err)
+			t.Errorf("%.20q: %v; want the error backend.ErrName", name, err)
 		}
 		if _, err := b.Overwrite(t.Context(), backend.Log{Name: name}, "", strings.NewReader("x")); !errors.Is(err, backend.ErrName) {
-			t.Errorf("%.20q: %v", name, err)
+			t.Errorf("%.20q: %v; want the error backend.ErrName", name, err)
 		}
 	}
 	for _, below := range []string{"/a", "a/", "..", "a/\xff"} {
@@ -227,7 +227,7 @@ func TestBlobs(t *testing.T) {
 		for _, content := range []string{"", "hi", strings.Repeat("long ", 1<<18), strings.Repeat("longer", inline/6+1)} {
 			for _, s := range []blob.Store{one, two} {
 				if r, err := s.Put(t.Context(), []byte(content)); err != nil || r != blob.Sum([]byte(content)) {
-					t.Fatalf("%s, %v", r, err)
+					t.Fatalf("%s, %v; want no error, r == blob.Sum([]byte(content))", r, err)
 				}
 				got, err := blob.Get(t.Context(), two, blob.Sum([]byte(content)))
 				if err != nil || string(got) != content {
@@ -247,7 +247,7 @@ func TestBlobs(t *testing.T) {
 		}
 		ask[int](t, url, "with d as ("+damage+" returning 1) select count(*) from d", r[:])
 		if _, err := blob.Get(t.Context(), s, r); !errors.Is(err, blob.ErrCorrupt) {
-			t.Errorf("%s: %v", damage, err)
+			t.Errorf("%s: %v; want the error blob.ErrCorrupt", damage, err)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("%d records are left", n)
 	}
 	if got, err := backend.ReadAll(t.Context(), b, at); err != nil || string(got) != "new\n" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf(`%q, %v; want no error, string(got) == "new\n"`, got, err)
 	}
 }
 

@@ -338,7 +338,7 @@ func TestRefusedTokens(t *testing.T) {
 		other := newBox(t, change)
 		b.opt = other.opt
 		if _, err := open(other.URL, secret).Create(t.Context(), "c.jsonl", []byte("{}")); err == nil || !strings.Contains(err.Error(), what) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v; want an error, strings.Contains(err.Error(), what)", what, err)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func TestTransfersParts(t *testing.T) {
 	ctx := t.Context()
 	at, err := b.Stat(ctx, "a.jsonl")
 	if err != nil || at.Size != size {
-		t.Fatalf("%+v, %v", at, err)
+		t.Fatalf("%+v, %v; want no error, at.Size == %v", at, err, size)
 	}
 	must := func(err error) {
 		t.Helper()
@@ -326,7 +326,7 @@ func TestTokens(t *testing.T) {
 	write("\"box.example\" = \"one\"\n\"box.example:8443\" = \"two\"\n", 0o600)
 	for host, want := range map[string]string{"box.example": "one", "box.example:8443": "two", "other.example": ""} {
 		if got := ask(none, host); got != want {
-			t.Errorf("%s: %q", host, got)
+			t.Errorf("%s: %q; want got == %v", host, got, want)
 		}
 	}
 	if got := ask(func(string) string { return "three" }, "box.example"); got != "three" {
@@ -365,10 +365,10 @@ func TestContentFails(t *testing.T) {
 	failing := errors.New("the disk is gone")
 	content := io.NewSectionReader(failingAt{failing}, 0, 1<<20)
 	if _, err := b.Overwrite(t.Context(), backend.Log{Name: "a.jsonl"}, "", content); !errors.Is(err, failing) {
-		t.Errorf("%v", err)
+		t.Errorf("%v; want the error failing", err)
 	}
 	if _, err := b.Stat(context.Background(), "a.jsonl"); !errors.Is(err, backend.ErrNotExist) {
-		t.Errorf("%v", err)
+		t.Errorf("%v; want the error backend.ErrNotExist", err)
 	}
 }
 

@@ -88,12 +88,12 @@ func TestNoTrace(t *testing.T) {
 func TestReadersBesideWriter(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
 		program := start(t, name, path, 0)
-		program.until(400) // the log was begun anew, and will be again
+		program.until(300) // the log was begun anew, and will be again
 		program.goOn()
 		b := a.backend(path, true)
 		defer b.Close()
 		last := 0
-		for range 6 {
+		for range 4 {
 			begun := time.Now()
 			at, r, err := b.OpenNow(t.Context(), "own")
 			if err != nil {

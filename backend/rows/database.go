@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,7 +31,8 @@ type Database struct {
 	tables *tables
 	seen   *litefile.Snapshot // stamps are of this one
 	stamps map[string]*stamp
-	far    bool               // a change may not show in the head of its row
+	far    bool               // a change may show nowhere: all is looked at again
+	tails  map[uint32]string  // sessions by pages that hold the ends of long rows
 	now    *litefile.Snapshot // loaded are of this one
 	loaded map[string]*Session
 	held   int // bytes of loaded
@@ -55,7 +57,8 @@ type tables struct {
 }
 
 // query makes the query for the rows of a table in which a column has a value. Without the plus the driver would take texts for
-// times, and SQLite might read the whole table in the order of an index.
+// times, and SQLite might read the whole table in the order of an index. An index that has the rows of a session in their order saves
+// a sort of their texts.
 func (t *table) query(where string) string {
 	var b strings.Builder
 	b.WriteString("SELECT ")
@@ -65,16 +68,56 @@ func (t *table) query(where string) string {
 		}
 		b.WriteString("+" + quoted(t.columns[i].name))
 	}
-	b.WriteString(" FROM " + quoted(t.Name) + " WHERE " + quoted(where) + " = ?")
+	b.WriteString(" FROM " + quoted(t.Name))
+	plus := "+"
+	if t.ordered != "" && where == t.Session {
+		plus = ""
+		b.WriteString(" INDEXED BY " + quoted(t.ordered))
+	}
+	b.WriteString(" WHERE " + quoted(where) + " = ?")
 	for i, name := range t.Order {
 		if b.WriteString(", "); i == 0 {
 			s := b.String()
 			b.Reset()
 			b.WriteString(strings.TrimSuffix(s, ", ") + " ORDER BY ")
 		}
-		b.WriteString("+" + quoted(name))
+		b.WriteString(plus + quoted(name))
 	}
 	return b.String()
+}
+
+// findOrder looks for an index on the column of the session and then on those of the order. The row id is behind the columns of every
+// index.
+func (t *table) findOrder(ctx context.Context, db querier) error {
+	if t.Session == "" || len(t.Order) == 0 {
+		return nil
+	}
+	// A column in the other direction, or with an order of its own, has no name here.
+	found, err := db.QueryContext(ctx, `SELECT l.name, iif(x."desc" OR x.coll <> 'BINARY', '', coalesce(x.name, ''))
+		FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE NOT l.partial AND x.key ORDER BY l.name, x.seqno`, t.Name)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	indexes := map[string][]string{}
+	for found.Next() {
+		var index, column string
+		if err := found.Scan(&index, &column); err != nil {
+			return err
+		}
+		indexes[index] = append(indexes[index], column)
+	}
+	want := append([]string{t.Session}, t.Order...)
+	last := want[len(want)-1]
+	for index, columns := range indexes {
+		if last == "rowid" || t.rowID >= 0 && last == t.columns[t.rowID].name {
+			columns = append(columns, last)
+		}
+		if len(columns) >= len(want) && slices.Equal(columns[:len(want)], want) && index > t.ordered {
+			t.ordered = index
+		}
+	}
+	return found.Err()
 }
 
 // quoted spells a name for SQL.
@@ -98,6 +141,9 @@ func (t *Tables) describe(ctx context.Context, db querier) (*tables, error) {
 		found, err := describe(ctx, db, p.from)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
+		}
+		if err == nil {
+			err = found.findOrder(ctx, db)
 		}
 		if err != nil {
 			return nil, err
@@ -150,7 +196,7 @@ func (d *Database) read(ctx context.Context, f func(*litefile.Snapshot, *tables)
 
 // forget drops what is known of the database.
 func (d *Database) forget() {
-	d.tables, d.seen, d.stamps, d.far, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, 0
+	d.tables, d.seen, d.stamps, d.far, d.tails, d.now, d.loaded, d.held = nil, nil, nil, false, nil, nil, nil, 0
 }
 
 // explain adds the path of the database to an error of SQLite, which does not name it.
@@ -207,6 +253,7 @@ func (t *Table) time(v any) time.Time {
 
 // stamp is what tells one state of a session from another.
 type stamp struct {
+	id              string
 	header          []byte
 	time            time.Time
 	messages, parts int

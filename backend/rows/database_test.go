@@ -92,7 +92,7 @@ func TestRecords(t *testing.T) {
 		`{"line":{"key":"k0","talk":"t1","said":9,"changed":5,"mood":"sad","data":""},"piece":[]}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v\n%s", err, diff)
+		t.Errorf("%v\n%s; want diff == \"\", no error", err, diff)
 	}
 	if !at.Time.Equal(time.Unix(100, 0)) {
 		t.Errorf("time %v", at.Time)
@@ -229,7 +229,7 @@ func TestDatabaseWrites(t *testing.T) {
 	}
 	want := []string{`{"talk":{"name":"t1","title":"x","changed":200}}`, string(one), string(two)}
 	if got, err := read(t, b, now, 0); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+		t.Errorf("%v\n%s; want no error, slices.Equal(got, want)", err, cmp.Diff(want, got))
 	}
 	if _, err := b.Append(ctx, at, two); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("appended to what it was: %v", err)
@@ -242,7 +242,7 @@ func TestDatabaseWrites(t *testing.T) {
 		`{"talk":{}}`,
 	} {
 		if _, err := b.Append(ctx, now, []byte(bad)); !errors.Is(err, backend.ErrRecord) {
-			t.Errorf("%s: %v", bad, err)
+			t.Errorf("%s: %v; want the error backend.ErrRecord", bad, err)
 		}
 	}
 	if now, err = b.Replace(ctx, now, []byte(`{"talk":{"name":"t1","title":"y","cost":0.5,"changed":100}}`), two); err != nil {
@@ -250,7 +250,7 @@ func TestDatabaseWrites(t *testing.T) {
 	}
 	var secret, left string
 	if err := db.QueryRow(`SELECT secret, (SELECT group_concat(key) FROM line) || (SELECT count(*) FROM piece) FROM talk WHERE title = 'y' AND cost = 0.5`).Scan(&secret, &left); err != nil || secret != "of t1" || left != "k20" {
-		t.Errorf("%q, %q, %v", secret, left, err)
+		t.Errorf(`%q, %q, %v; want no error, secret == "of t1", left == "k20"`, secret, left, err)
 	}
 	run(t, db, `INSERT INTO version VALUES ('of tomorrow')`)
 	if _, err := b.Append(ctx, now, one); !errors.Is(err, backend.ErrReadOnly) || !strings.Contains(err.Error(), "of tomorrow") {
@@ -273,7 +273,7 @@ func TestNoDatabase(t *testing.T) {
 	b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", false)
 	defer b.Close()
 	for l, err := range b.List(t.Context(), "") {
-		t.Errorf("%v, %v", l, err)
+		t.Errorf("%v, %v; want no session", l, err)
 	}
 	if _, err := b.Stat(t.Context(), "t1"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)

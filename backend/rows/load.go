@@ -104,7 +104,7 @@ func (t *table) roughly(values []any) int {
 
 // begin makes the stamp of a session from its row.
 func (t *tables) begin(values []any) *stamp {
-	st := &stamp{header: t.header(values)}
+	st := &stamp{id: string(text(values[t.session.id])), header: t.header(values)}
 	if t.session.updated >= 0 {
 		st.marks[2].take(values[t.session.updated])
 		st.time = t.session.time(values[t.session.updated])

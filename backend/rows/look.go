@@ -22,11 +22,12 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 	}
 	var err error
 	var list map[string]*stamp
-	far := d.far
+	far, tails := d.far, d.tails
 	if known != nil {
-		list, err = t.update(ctx, s, known)
+		list, err = t.update(ctx, s, known, tails)
 	} else {
-		list, far, err = t.scan(s)
+		tails = map[uint32]string{}
+		list, far, err = t.scan(s, tails)
 		if errors.Is(err, errors.ErrUnsupported) {
 			list, far = nil, true
 			var db *litefile.DB
@@ -38,17 +39,22 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 	if err != nil {
 		return err
 	}
-	d.stamps, d.far, d.seen = list, far, s
+	d.stamps, d.far, d.tails, d.seen = list, far, tails, s
 	return nil
 }
 
-// scan makes the stamps of all sessions from the heads of rows. far is set if a value that counts was not in the head.
-func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, err error) {
+// scan makes the stamps of all sessions from the heads of rows. It notes in tails which session a page belongs to that holds the end of a long row. far is set
+// if a change may show neither in the head of its row nor there.
+func (t *tables) scan(s *litefile.Snapshot, tails map[uint32]string) (list map[string]*stamp, far bool, err error) {
 	list = map[string]*stamp{}
 	if err = t.sessions(s, list); err != nil {
 		return nil, false, err
 	}
+	if far, err = s.Moves(); err != nil {
+		return nil, false, err
+	}
 	var scratch []byte
+	var pages []uint32
 	seed, parted := maphash.MakeSeed(), map[uint64]bool{} // messages by the hash of their ids and sessions, and whether a part was found
 	for k, of := range []*table{t.message, t.part} {
 		if of == nil {
@@ -63,10 +69,15 @@ func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, e
 			if st == nil {
 				return nil
 			}
-			size, near, room, err := of.rowSize(r, scratch)
-			scratch = room
-			if err != nil {
+			var size int
+			if size, scratch, err = of.rowSize(r, scratch); err != nil {
 				return err
+			}
+			if pages, err = of.tail(pages[:0], r); err != nil {
+				return err
+			}
+			for _, page := range pages {
+				tails[page] = st.id
 			}
 			if of.updated >= 0 {
 				v, err := of.value(r, of.updated)
@@ -75,7 +86,7 @@ func (t *tables) scan(s *litefile.Snapshot) (list map[string]*stamp, far bool, e
 				}
 				st.marks[k].take(v)
 			}
-			far = far || !near || !r.Near(of.session)
+			far = far || !r.Near(of.session)
 			if k == 0 {
 				st.messages++
 				st.size += t.frame() + int64(size)
@@ -123,16 +134,20 @@ func (t *tables) sessions(s *litefile.Snapshot, list map[string]*stamp) error {
 				return err
 			}
 		}
-		list[string(text(values[t.session.id]))] = t.begin(values)
+		st := t.begin(values)
+		list[st.id] = st
 		return nil
 	})
 }
 
-// update makes the stamps after some pages were written. A session whose id is in a row on one of them, before or after, is
-// read again; of the others only the row is.
-func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[string]*stamp) (map[string]*stamp, error) {
+// update makes the stamps after some pages were written. A session whose id is in a row on one of them, before or after, or that a page is noted
+// for in tails, is read again; of the others only the row is.
+func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[string]*stamp, tails map[uint32]string) (map[string]*stamp, error) {
 	dirty := map[string]bool{}
 	for _, page := range s.Wrote {
+		if id, ok := tails[page]; ok {
+			dirty[id] = true
+		}
 		for _, snap := range []*litefile.Snapshot{s.Before, s} {
 			snap.LeafRows(page, func(r *litefile.Row) {
 				for i := range r.Columns() {
@@ -145,6 +160,9 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 				}
 			})
 		}
+	}
+	if err := t.retail(s, tails); err != nil {
+		return nil, err
 	}
 	list := make(map[string]*stamp, len(known))
 	if err := t.sessions(s, list); err != nil {
@@ -172,6 +190,30 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 		}
 	}
 	return list, nil
+}
+
+// retail notes the ends of the long rows on the pages that were written. Notes of rows that are gone stay: they cost a look at a session.
+func (t *tables) retail(s *litefile.Snapshot, tails map[uint32]string) error {
+	var pages []uint32
+	for _, of := range []*table{t.message, t.part} {
+		if of == nil {
+			continue
+		}
+		err := s.RowsOn(of.root, s.Wrote, func(r *litefile.Row) (err error) {
+			if pages, err = of.tail(pages[:0], r); err != nil || len(pages) == 0 {
+				return err
+			}
+			id, err := of.value(r, of.session)
+			for _, page := range pages {
+				tails[page] = string(text(id))
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // longestID is longer than the ids of sessions are: longer texts are not compared with them.

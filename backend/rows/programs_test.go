@@ -106,6 +106,8 @@ func TestMain(m *testing.M) {
 			return a.work(path, number)
 		case "writer":
 			return a.writeOn(path, number)
+		case "list":
+			return list(path)
 		default:
 			return a.writeFull(path)
 		}

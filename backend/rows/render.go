@@ -24,6 +24,8 @@ type table struct {
 	id, session, message, updated int
 	// rowID is the position of the column that is another name of the row id; -1 for none.
 	rowID int
+	// ordered is an index that has the rows of a session in their order; "" for none.
+	ordered string
 }
 
 // shownColumn is a column of a table.
@@ -240,28 +242,22 @@ func (t *table) appendRow(dst []byte, values []any) []byte {
 }
 
 // rowSize is the length of what appendRow adds, from the head of a row as far as possible.
-func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, near bool, _ []byte, err error) {
-	size, near = 2, true
+func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, _ []byte, err error) {
+	size = 2
 	shown := 0
 	for i := range t.columns {
 		c := &t.columns[i]
 		if c.hidden {
 			continue
 		}
-		kind, n := r.Len(i)
-		// The length of JSON is known without reading it, unless it may be the default value.
-		if c.json && kind == litefile.Text && !isText(c.value) && !c.other {
-			if n == 0 {
-				n = 2
-			}
+		if n, ok := c.known(r, i); ok {
 			size += len(c.key) + n
 			shown++
 			continue
 		}
-		near = near && r.Near(i)
 		v, err := t.value(r, i)
 		if err != nil {
-			return 0, false, scratch, err
+			return 0, scratch, err
 		}
 		if c.omits(v) {
 			continue
@@ -270,7 +266,34 @@ func (t *table) rowSize(r *litefile.Row, scratch []byte) (size int, near bool, _
 		size += len(c.key) + len(scratch)
 		shown++
 	}
-	return size + max(shown-1, 0), near, scratch, nil
+	return size + max(shown-1, 0), scratch, nil
+}
+
+// known gives the length of JSON, which need not be read unless it may be the default value.
+func (c *shownColumn) known(r *litefile.Row, i int) (length int, ok bool) {
+	kind, n := r.Len(i)
+	usual, isText := c.value.(string)
+	if !c.json || kind != litefile.Text || c.other || isText && len(usual) == n {
+		return 0, false
+	}
+	if n == 0 {
+		n = 2 // an empty text
+	}
+	return n, true
+}
+
+// tail adds to a list the pages besides its own that hold what a stamp says of a row.
+func (t *table) tail(list []uint32, r *litefile.Row) (_ []uint32, err error) {
+	for i := range t.columns {
+		c := &t.columns[i]
+		if _, ok := c.known(r, i); ok || i == t.rowID || c.hidden && i != t.updated {
+			continue
+		}
+		if list, err = r.Pages(list, i); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // value gives the value of a column as a query does.

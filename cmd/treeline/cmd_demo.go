@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -118,11 +119,14 @@ func (a *app) demo(ctx context.Context, out *output, dir string) error {
 		return err
 	}
 	defer s.Close()
-	rows, err := d.find(s)
+	rows, err := s.List(ctx, place.ListOptions{})
+	if err == nil {
+		err = d.choose(rows)
+	}
 	if err != nil {
 		return err
 	}
-	d.text(out.style.bold, "", fmt.Sprintf("treeline finds, shows and continues the sessions of all your coding agents. These %d sessions are made up; the output is real.", rows))
+	d.text(out.style.bold, "", fmt.Sprintf("treeline finds, shows and continues the sessions of all your coding agents. These %d sessions are made up; the output is real.", len(rows)))
 	for _, scene := range []func() error{d.search, d.tree, d.resume, d.kill} {
 		if err := scene(); err != nil {
 			return err

@@ -275,7 +275,7 @@ func TestReplayServeOdd(t *testing.T) {
 	}
 	try("POST", chat, "", `{"messages":[]}`, 503, "come back later")
 	if got := s.line(); !strings.HasPrefix(got, "request 1 differs at /messages/0: recorded {") {
-		t.Errorf("%s", got)
+		t.Errorf(`%s; want strings.HasPrefix(got, "request 1 differs at /messages/0: recorded {")`, got)
 	}
 	s.ends("1 of 1 request served, 1 differed", exitProblem)
 }

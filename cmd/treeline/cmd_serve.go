@@ -73,7 +73,7 @@ func (a *app) serveCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "the `HOST:PORT` to listen on; port 0 is any free one")
 	cmd.Flags().BoolVar(&f.browser, "open", false, "open the browser")
-	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of all agents, in a folder that is removed at the end")
+	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of several agents, in a folder that is removed at the end")
 	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove, and push")
 	cmd.Flags().BoolVar(&f.users, "users", false, "with --store: every client needs a token of 'treeline token add'")
 	cmd.Flags().StringVar(&f.root, "root", "", "serve the sessions in the folder `DIR` instead of the agents' own")

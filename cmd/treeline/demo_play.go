@@ -10,27 +10,22 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
-// find looks for the session that the demo is about, and counts all of them.
-func (d *demoPlay) find(s *treeline.Store) (sessions int, err error) {
-	rows, err := s.List(d.ctx, place.ListOptions{})
-	if err != nil {
-		return 0, err
-	}
+// choose finds the session that the demo is about.
+func (d *demoPlay) choose(rows []place.Row) error {
 	place.Shorten(rows)
 	for i := range rows {
 		if rows[i].Title == demoTitle {
 			d.id, d.path = rows[i].Short, rows[i].Path
-			return len(rows), nil
+			return nil
 		}
 	}
-	return 0, fmt.Errorf("the demo has no session %q", demoTitle)
+	return fmt.Errorf("the demo has no session %q", demoTitle)
 }
 
 // text prints a paragraph. Its first line begins with lead, the others are as far in.

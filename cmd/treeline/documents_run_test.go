@@ -2,13 +2,13 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +26,13 @@ type document struct {
 	home     string // made when a block needs it
 	dir      string // the working directory
 	server   string // its address, if a block needs one
-	changed  [][2]string
+	changed  []change
+}
+
+// change is what a block shows from now on.
+type change struct {
+	block doctest.Block
+	text  string
 }
 
 func (d *document) run(t *testing.T, b doctest.Block, output *doctest.Block) {
@@ -100,18 +106,18 @@ func (d *document) console(t *testing.T, b doctest.Block) {
 				err = failed
 			}
 			if err != nil && !*update {
-				t.Errorf("%s:%d: %s%v", b.File, c.Line, c.Text, err)
+				t.Errorf("%s:%d: %sfailed: %v", b.File, c.Line, c.Text, err)
 			}
 			if err != nil {
 				c.Output = d.names.Shown(out)
 			}
 		} else {
-			t.Errorf("%s:%d: %v", b.File, c.Line, err)
+			t.Errorf("%s:%d names what the test does not know: %v", b.File, c.Line, err)
 		}
 		text += "$ " + c.Text + c.Output
 	}
 	if text != b.Text {
-		d.changed = append(d.changed, [2]string{b.Text, text})
+		d.changed = append(d.changed, change{b, text})
 	}
 }
 
@@ -155,7 +161,7 @@ func (d *document) prints(t *testing.T, b doctest.Block, output *doctest.Block, 
 	}
 	if err := d.names.Match(output.Text, out); err != nil {
 		if *update {
-			d.changed = append(d.changed, [2]string{output.Text, d.names.Shown(out)})
+			d.changed = append(d.changed, change{*output, d.names.Shown(out)})
 			return
 		}
 		t.Errorf("%v: %v", output, err)
@@ -243,25 +249,28 @@ func serveHome(t *testing.T, dir string, env []string) string {
 	return address
 }
 
-// write puts what was printed into the document.
+// write puts what was printed into the document, from its end on, so that the lines of other blocks stay where they are.
 func (d *document) write(t *testing.T, file string) {
 	t.Helper()
+	if len(d.changed) == 0 {
+		return
+	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range d.changed {
-		text = bytes.Replace(text, []byte(c[0]), []byte(c[1]), 1)
+	lines := slices.Collect(strings.Lines(string(text)))
+	for _, c := range slices.Backward(d.changed) {
+		from := c.block.Line - 1
+		lines = slices.Replace(lines, from, from+strings.Count(c.block.Text, "\n"), c.text)
 	}
-	if len(d.changed) > 0 {
-		if err := os.WriteFile(file, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(file, []byte(strings.Join(lines, "")), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// goPrograms compiles all blocks in Go with one command, and gives the file of each that is a program. A block that is not a
-// whole file is the body of a function that has ctx, the Store st and the Session s, and returns an error.
+// goPrograms compiles all blocks in Go with one command, and gives the file of each that is a program. A block is a
+// whole file.
 func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -275,11 +284,8 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 			}
 			name := fmt.Sprintf("block%d", len(overlay.Replace))
 			text := fmt.Sprintf("//line %s:%d\n%s", filepath.Join(root, b.File), b.Line, b.Text)
-			switch {
-			case strings.Contains(b.Text, "package main\n"):
+			if strings.Contains(b.Text, "package main\n") {
 				programs[b.String()] = filepath.Join(dir, name)
-			case !strings.Contains(b.Text, "package "):
-				text = fragment(text)
 			}
 			file := filepath.Join(dir, name+".go")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -309,20 +315,4 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 		t.Fatalf("the blocks in Go: %v\n%s", err, out)
 	}
 	return programs
-}
-
-// fragment makes a file of statements.
-func fragment(statements string) string {
-	imports := "import (\n"
-	for _, path := range []string{
-		"context", "errors", "fmt", "io", "log", "os", "time", "github.com/treeline-dev/treeline", "github.com/treeline-dev/treeline/session",
-		"github.com/treeline-dev/treeline/backend/all", "github.com/treeline-dev/treeline/backend/postgres",
-	} {
-		name := path[strings.LastIndexByte(path, '/')+1:]
-		if name == "context" || name == "treeline" || regexp.MustCompile(`\b`+name+`\.`).MatchString(statements) {
-			imports += fmt.Sprintf("\t%q\n", path)
-		}
-	}
-	return "package block\n" + imports + ")\n" +
-		"func Block(ctx context.Context, st *treeline.Store, s *treeline.Session) error {\n" + statements + "\nreturn nil\n}\n"
 }

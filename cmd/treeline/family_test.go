@@ -2,14 +2,42 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	_ "modernc.org/sqlite"
 
 	"github.com/treeline-dev/treeline/internal/world"
 )
+
+// tablesCmd makes the database of an agent that was started once, in $XDG_DATA_HOME, and adds rows as the agent would:
+//
+//	tables goose ROWS.sql
+//	tables crush ROWS.sql PROJECT
+func tablesCmd(ts *testscript.TestScript, _ bool, args []string) {
+	var path string
+	var err error
+	switch data := ts.Getenv("XDG_DATA_HOME"); args[0] {
+	case "goose":
+		path, err = world.Goose(data)
+	case "opencode":
+		path, err = world.OpenCode(data)
+	case "crush":
+		project := ts.MkAbs(args[2])
+		path, err = filepath.Join(project, ".crush", "crush.db"), world.Crush(data, project)
+	default:
+		ts.Fatalf("tables: unknown agent %s", args[0])
+	}
+	ts.Check(err)
+	db, err := sql.Open("sqlite", path)
+	ts.Check(err)
+	_, err = db.Exec(ts.ReadFile(args[1]))
+	ts.Check(errors.Join(err, db.Close()))
+}
 
 // families are the agents whose sessions every command works on, with the command that resumes one. Sessions of Wave have no names,
 // those of codelia no provider: they have scripts of their own.

@@ -45,7 +45,7 @@ func TestHistoryKeys(t *testing.T) {
 	s.await("done2")
 	printed, err := os.ReadFile(filepath.Join(home, "printed"))
 	if err != nil || string(printed) != evil {
-		t.Errorf("%q, %v", printed, err)
+		t.Errorf("%q, %v; want no error, string(printed) == %v", printed, err, evil)
 	}
 	if ran, err := filepath.Glob(filepath.Join(home, "pwned*")); err != nil || len(ran) > 0 {
 		t.Errorf("it was run: %q, %v", ran, err)

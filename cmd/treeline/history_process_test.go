@@ -52,7 +52,7 @@ func listed(t *testing.T, home string) string {
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
 		if err != nil || stderr.Len() > 0 {
-			t.Fatalf("%q: %v\n%s", args, err, stderr.String())
+			t.Fatalf("%q: %v\n%s; want no error, stderr.Len() <= 0", args, err, stderr.String())
 		}
 		if args[0] != "import" {
 			return string(out)
@@ -96,7 +96,7 @@ func TestHistoryRebuildKilled(t *testing.T) {
 	}
 	want := listed(t, home)
 	if !strings.HasPrefix(want, "typed by hand\n") {
-		t.Fatalf("%.200s", want)
+		t.Fatalf(`%.200s; want strings.HasPrefix(want, "typed by hand\n")`, want)
 	}
 	killed(t, home, "--rebuild")
 	if got := listed(t, home); got != want {

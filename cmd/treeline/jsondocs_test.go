@@ -131,7 +131,7 @@ func TestJSONOutput(t *testing.T) {
 		}
 		args := strings.Fields(strings.ReplaceAll(c.args, path, dir+"/"+path))
 		if code := run(t.Context(), a, append(args, "--json")); code == exitUsage {
-			t.Errorf("%s: %s", c.args, stderr)
+			t.Errorf("%s: %s; want code != %v", c.args, stderr, exitUsage)
 			continue
 		}
 		row := rows[c.name]

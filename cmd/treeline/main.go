@@ -113,6 +113,11 @@ func (a *app) root() *cobra.Command {
 		Long: "treeline reads and writes the sessions of coding agents in the agents' own formats: every branch, label and\n" +
 			"compaction. It shows what the model would see at any entry. Reading never changes a file.\n\n" +
 			"Without a command, on a terminal, it shows all sessions with a filter, and every action that the commands have.",
+		Example: "  treeline                              # all sessions of all agents on the terminal\n" +
+			"  treeline search 'race condition'      # in all of them\n" +
+			"  treeline show @last                   # read the newest session of this directory\n" +
+			"  treeline resume @last --in codex      # go on in another agent\n" +
+			"  treeline demo                         # see what treeline does",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -133,19 +138,14 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
-	add(root, "Reading sessions:",
-		a.lsCommand(), a.sourcesCommand(), a.showCommand(), a.treeCommand(), a.contextCommand(),
-		a.searchCommand(), a.statsCommand(), a.watchCommand(), a.pickCommand(), a.checkCommand(), a.historyCommand(), a.exportCommand(),
-	)
-	add(root, "Writing sessions:",
-		a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(),
-		a.forkCommand(), a.moveCommand(), a.convertCommand(), a.resumeCommand(),
-	)
-	add(root, "Maintenance:", a.rmCommand(), a.repairCommand(), a.gcCommand())
-	add(root, "Archives:", a.pushCommand(), a.pullCommand())
-	add(root, "Runs:", a.runCommand())
-	add(root, "More:", a.serveCommand(), a.tokenCommand(), a.rpcCommand(), a.mcpCommand(), a.demoCommand(), a.versionCommand(), a.helpCommand(root))
-	root.SetCompletionCommandGroupID("More:")
+	add(root, "Find:", a.lsCommand(), a.searchCommand(), a.historyCommand(), a.statsCommand(), a.pickCommand(), a.sourcesCommand())
+	add(root, "Read:", a.showCommand(), a.treeCommand(), a.contextCommand(), a.watchCommand(), a.serveCommand())
+	add(root, "Continue:", a.resumeCommand(), a.convertCommand(), a.forkCommand())
+	add(root, "Write:", a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(), a.moveCommand())
+	add(root, "Keep:", a.checkCommand(), a.repairCommand(), a.rmCommand(), a.gcCommand())
+	add(root, "Share:", a.exportCommand(), a.pushCommand(), a.pullCommand(), a.tokenCommand())
+	add(root, "For programs and agents:", a.mcpCommand(), a.rpcCommand(), a.runCommand())
+	add(root, "More:", a.demoCommand(), a.completionCommand(root), a.versionCommand(), a.helpCommand(root))
 	a.addSource(root)
 	a.addStore(root)
 	a.complete(root) // last, since it visits all commands

@@ -168,7 +168,7 @@ func TestHint(t *testing.T) {
 		{fmt.Errorf("x: %w", &store.ReadOnlyError{Dialect: "d", Run: true}), "'treeline run record' records one"},
 	} {
 		if err := a.hint(c.err); !strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want) || !errors.Is(err, c.err) {
-			t.Errorf("%v", err)
+			t.Errorf(`%v; want strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want), the error c.err`, err)
 		}
 	}
 	for _, err := range []error{nil, errors.New("other"), store.ErrUnsupported} {

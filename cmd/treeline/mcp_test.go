@@ -34,7 +34,7 @@ func TestMCPProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	if at := c.InitializeResult(); at.ServerInfo.Name != "treeline" || !strings.Contains(at.Instructions, "search_sessions") {
-		t.Errorf("%+v", at)
+		t.Errorf(`%+v; want at.ServerInfo.Name == "treeline", strings.Contains(at.Instructions, "search_sessions")`, at)
 	}
 	found, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_sessions", Arguments: struct {
 		Query string `json:"query"`

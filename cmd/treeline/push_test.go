@@ -15,10 +15,10 @@ func TestServices(t *testing.T) {
 	} {
 		s, err := serviceFor(system, "/home/ann lee", none, "https://team.example", []string{"/a b", "100%", "$x", "<y>"})
 		if err != nil || !strings.Contains(s.content, want) {
-			t.Errorf("%s: %s, %v", system, s.content, err)
+			t.Errorf("%s: %s, %v; want no error, strings.Contains(s.content, want)", system, s.content, err)
 		}
 		if !strings.HasPrefix(s.path, "/home/ann lee/") || !strings.Contains(s.remove, "rm '/home/ann lee/") || !strings.Contains(s.start, strings.TrimSuffix(s.name, ".plist")) {
-			t.Errorf("%+v", s)
+			t.Errorf(`%+v; want strings.HasPrefix(s.path, "/home/ann lee/"), strings.Contains(s.remove, "rm '/home/ann lee/"), strings.Contains(s.start, strings.TrimSuffix(s.name, ".plist"))`, s)
 		}
 	}
 	if _, err := serviceFor("plan9", "/", none, "", nil); err == nil {
@@ -35,7 +35,7 @@ func TestHasPassword(t *testing.T) {
 		"postgres://u@h/db?sslmode=require&sslpassword=p": true, "postgres://u:p%zz@h/db": true,
 	} {
 		if got := hasPassword(url); got != want {
-			t.Errorf("%s: %v", url, got)
+			t.Errorf("%s: %v; want got == %v", url, got, want)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func TestRPCBreadcrumbs(t *testing.T) {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
 		out, err := cmd.Output()
 		if err != nil || !strings.Contains(string(out), `"result"`) {
-			t.Fatalf("%s, %v", out, err)
+			t.Fatalf("%s, %v; want no error, strings.Contains(string(out), `\"result\"`)", out, err)
 		}
 		crumb, err := os.ReadFile(filepath.Join(home, ".omp/agent/terminal-sessions", want))
 		if err != nil || !strings.HasPrefix(string(crumb), "/w\n"+home) {
-			t.Errorf("%s: %q, %v", want, crumb, err)
+			t.Errorf(`%s: %q, %v; want no error, strings.HasPrefix(string(crumb), "/w\n"+home)`, want, crumb, err)
 		}
 	}
 }

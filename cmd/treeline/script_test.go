@@ -30,7 +30,7 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-eager": eager, "treeline-pausing": pausing})
+	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing})
 }
 
 // withServers stops the servers that tests share.
@@ -42,7 +42,7 @@ func (w withServers) Run() int { return pgtest.Main(w.m) }
 // dated is the command on a fixed day, so that the sessions of the demo are the same each time.
 func dated() {
 	a := newApp()
-	a.clock = func() time.Time { return time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC) }
+	a.clock = demoDay
 	os.Exit(command(context.Background(), a))
 }
 
@@ -157,6 +157,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			"certificate": certificateCmd,
 			"occupy":      occupyCmd,
 			"compress":    compressCmd,
+			"tables":      tablesCmd,
 		},
 	}
 }

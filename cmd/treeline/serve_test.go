@@ -64,7 +64,7 @@ func fetchCmd(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	fmt.Fprintf(ts.Stdout(), "%d\n%s\n", res.StatusCode, text)
 	if neg == (res.StatusCode < 400) {
-		ts.Fatalf("%s %s: %d %s", method, args[0], res.StatusCode, text)
+		ts.Fatalf("%s %s: %d %s; want neg != %v", method, args[0], res.StatusCode, text, (res.StatusCode < 400))
 	}
 }
 

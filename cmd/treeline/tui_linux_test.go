@@ -156,7 +156,7 @@ func TestTerminalSignals(t *testing.T) {
 		s.await("treeline: interrupted")
 		var exit *exec.ExitError
 		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitProblem {
-			t.Errorf("%v: %v", signal, err)
+			t.Errorf("%v: %v; want errors.As(err, &exit), exit.ExitCode() == %v", signal, err, exitProblem)
 		}
 	}
 }
@@ -191,6 +191,6 @@ func TestPickWithoutTerminal(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != exitProblem || !strings.Contains(string(out), "there is no terminal to choose on; 'treeline ls'") {
-		t.Errorf("%v: %s", err, out)
+		t.Errorf(`%v: %s; want errors.As(err, &exit), exit.ExitCode() == %v, strings.Contains(string(out), "there is no terminal to choose on; 'treeline ls'")`, err, out, exitProblem)
 	}
 }

@@ -1,4 +1,4 @@
-// Package chat reads and makes messages of the chat-completions interface of language models:
+// Package chat reads and makes messages of the chat-completions interface of language models.
 //
 //	{"role":"user","content":text|parts}
 //	{"role":"assistant","content":text,"reasoning_content"?,"tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}]}

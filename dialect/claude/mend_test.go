@@ -179,11 +179,11 @@ func TestCheckCorpus(t *testing.T) {
 		path := h.dir + "/log.jsonl"
 		h.must(os.WriteFile(path, log, 0o600))
 		if kinds := h.kinds(path); len(kinds) > 0 {
-			t.Errorf("%s: %v", name, kinds)
+			t.Errorf("%s: %v; want len(kinds) <= 0", name, kinds)
 		}
 		plan, err := h.PlanRepair(t.Context(), path, treeline.RepairOptions{})
 		if err != nil || plan.Changes() > 0 {
-			t.Errorf("%s: %v, %+v", name, err, plan.Repairs)
+			t.Errorf("%s: %v, %+v; want no error, plan.Changes() <= 0", name, err, plan.Repairs)
 		}
 		tree, err := dialecttest.Decode(claude.Claude, name, log)
 		if err != nil || tree.Len() == 0 {

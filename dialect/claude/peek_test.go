@@ -27,7 +27,7 @@ func TestPeekPrompt(t *testing.T) {
 		"commands alone": {before, "", ""},
 	} {
 		if got := Claude.Peek([]byte(c.head), []byte(c.tail), c.tail == "").Prompt; got != c.want {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: %q; want got == %v", name, got, c.want)
 		}
 	}
 }

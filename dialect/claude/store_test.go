@@ -213,7 +213,7 @@ func TestTurn(t *testing.T) {
 		}
 	}
 	if l[6].Message.ID == l[1].Message.ID || l[4].SourceToolAssistantUUID != l[3].UUID || l[4].PromptID == "" || l[4].PromptID != l[0].PromptID {
-		t.Errorf("%+v", l[4])
+		t.Errorf(`%+v; want l[6].Message.ID != %v, l[4].SourceToolAssistantUUID == %v, l[4].PromptID != "", l[4].PromptID == %v`, l[4], l[1].Message.ID, l[3].UUID, l[0].PromptID)
 	}
 	h.sees(path, "Dig.", "I dig.", "call t1", "call t2", "result t2", "result t1", "Dug.")
 }
@@ -235,18 +235,18 @@ func TestLastPrompt(t *testing.T) {
 	id := h.user(s, "two")
 	l := h.lines(s.Path())
 	if n := len(l); n != 6 || l[4].UUID != string(id) || l[5].Type != "last-prompt" || l[5].LeafUUID != string(id) || l[5].Explicit {
-		t.Fatalf("%+v", l[4:])
+		t.Fatalf(`%+v; want n == 6, l[4].UUID == %v, l[5].Type == "last-prompt", l[5].LeafUUID == %v, not l[5].Explicit`, l[4:], string(id), string(id))
 	}
 	// It takes over what the last line of the program says. No line is older than one before it.
 	if m := l[4]; *m.ParentUUID != "a2" || m.Version != "2.1.300" || m.GitBranch != "main" || m.Slug != "a-b-c" || m.Timestamp.Before(l[2].Timestamp) {
-		t.Errorf("%+v", m)
+		t.Errorf(`%+v; want *m.ParentUUID == "a2", m.Version == "2.1.300", m.GitBranch == "main", m.Slug == "a-b-c", not m.Timestamp.Before(l[2].Timestamp)`, m)
 	}
 	h.sees(s.Path(), "one", "second", "two", "No response requested.")
 	// Without such lines none is added.
 	s = h.open(branches[:3]...)
 	h.user(s, "two")
 	if l := h.lines(s.Path()); len(l) != 4 {
-		t.Errorf("%+v", l[3:])
+		t.Errorf("%+v; want len(l) == 4", l[3:])
 	}
 }
 
@@ -273,7 +273,7 @@ func TestMove(t *testing.T) {
 	h.must(s.Rename(ctx, "Pond"))
 	l = h.lines(s.Path())
 	if n := len(l); l[n-3].Type != "treeline-label" || l[n-2].AgentName != "Pond" || l[n-1].CustomTitle != "Pond" || l[n-1].UUID != "" {
-		t.Errorf("%+v", l[n-3:])
+		t.Errorf(`%+v; want l[n-3].Type == "treeline-label", l[n-2].AgentName == "Pond", l[n-1].CustomTitle == "Pond", l[n-1].UUID == ""`, l[n-3:])
 	}
 	h.answer(s, "six")
 	h.sees(s.Path(), "one", "two", "five", "six")
@@ -302,7 +302,7 @@ func TestCompaction(t *testing.T) {
 	if boundary.Subtype != "compact_boundary" || boundary.ParentUUID != nil || boundary.LogicalParentUUID != string(last) ||
 		!summary.IsCompactSummary || *summary.ParentUUID != boundary.UUID ||
 		k.AnchorUUID != summary.UUID || !slices.Equal(k.UUIDs, []string{string(kept), string(last)}) {
-		t.Errorf("%+v\n%+v", boundary, summary)
+		t.Errorf("%+v\n%+v; want boundary.Subtype == \"compact_boundary\", boundary.ParentUUID == nil, boundary.LogicalParentUUID == %v, summary.IsCompactSummary, *summary.ParentUUID == %v, k.AnchorUUID == %v, slices.Equal(k.UUIDs, []string{string(kept), string(last)})", boundary, summary, string(last), boundary.UUID, summary.UUID)
 	}
 	h.user(s, "five")
 	h.sees(s.Path(), "SUMMARY\n", "three", "four", "five", "No response requested.")
@@ -340,7 +340,7 @@ func TestFork(t *testing.T) {
 	h.must(s.BranchedSession(ctx, "a2"))
 	h.sees(s.Path(), "one", "second")
 	if l := h.lines(s.Path()); len(l) != 2 || l[0].ForkedFrom == nil || l[1].ForkedFrom.MessageUUID != "a2" {
-		t.Errorf("%+v", l)
+		t.Errorf(`%+v; want len(l) == 2, l[0].ForkedFrom != nil, l[1].ForkedFrom.MessageUUID == "a2"`, l)
 	}
 }
 
@@ -357,7 +357,7 @@ func TestUnsupported(t *testing.T) {
 		"mode":     second(s.AppendModeChange(ctx, "plan", nil)),
 	} {
 		if !errors.Is(err, store.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error store.ErrUnsupported", name, err)
 		}
 	}
 	for _, m := range []string{`{"role":"system","content":"x"}`, `{"role":"user"}`, `[]`, `{"role":"assistant","content":7}`} {

@@ -139,7 +139,7 @@ func TestLayout(t *testing.T) {
 
 	h := run.Header{SchemaVersion: 1, RunID: "00000000-0000-4000-8000-000000000000", StartedAt: "2026-12-31T23:30:00-01:00"}
 	if name, err := codelia.Codelia.RunName(h); err != nil || name != "2027/01/01/"+h.RunID+".jsonl" {
-		t.Errorf("%s, %v", name, err)
+		t.Errorf("%s, %v; want no error, name == %v", name, err, "2027/01/01/"+h.RunID+".jsonl")
 	}
 	if !codelia.Codelia.Layout().Owns("2027/01/01/" + h.RunID + ".jsonl") {
 		t.Error("the log is not owned")
@@ -162,7 +162,7 @@ func TestLayout(t *testing.T) {
 	}
 	zeros, _ := hex.DecodeString(strings.Repeat("ff", 16))
 	if id, err := codelia.Codelia.NewRunID(bytes.NewReader(zeros)); err != nil || id != "ffffffff-ffff-4fff-bfff-ffffffffffff" {
-		t.Errorf("%s, %v", id, err)
+		t.Errorf(`%s, %v; want no error, id == "ffffffff-ffff-4fff-bfff-ffffffffffff"`, id, err)
 	}
 	if _, err := codelia.Codelia.NewRunID(bytes.NewReader(nil)); err == nil {
 		t.Error("an id of nothing")
@@ -212,7 +212,7 @@ func TestCorpus(t *testing.T) {
 		}
 		report, err := run.Audit(log)
 		if err != nil || report.Faults() > 0 {
-			t.Errorf("%s: %+v, %v", name, report, err)
+			t.Errorf("%s: %+v, %v; want no error, report.Faults() <= 0", name, report, err)
 		}
 		for _, r := range log.Records() { // every member has its place
 			raw, err := r.Raw()
@@ -228,7 +228,7 @@ func TestCorpus(t *testing.T) {
 				return err
 			}
 			if d := run.Compare(raw, record); d != nil {
-				t.Errorf("%s:%d: %s", name, r.Line, d.Describe("was", "is"))
+				t.Errorf("%s:%d: %s; want d == nil", name, r.Line, d.Describe("was", "is"))
 			}
 		}
 		return nil

@@ -123,7 +123,7 @@ func TestResume(t *testing.T) {
 		"- Current working directory: /q\n- Current sandbox root: /p\n- Current approval mode: trusted\n- Current model: a/m\n" +
 		"- Working directory changed: /p -> /q\nUse the current runtime/workspace context for subsequent actions.\n</system-reminder>"
 	if got := rawjson.Str(list[0], "content"); got != want || rawjson.Str(list[0], "role") != "system" {
-		t.Errorf("%s", got)
+		t.Errorf(`%s; want got == %v, rawjson.Str(list[0], "role") == "system"`, got, want)
 	}
 	now.WorkDir = "/p"
 	for _, same := range []dialect.Here{now, {}} {

@@ -99,7 +99,7 @@ func checkKilled(t *testing.T, c *soaktest.Counts, home, path string, told map[u
 	}
 	a, err := s.AppendText(t.Context(), session.RoleUser, "go on")
 	if err != nil || a.ID != s.Leaf() {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("%+v, %v; want no error, a.ID == s.Leaf()", a, err)
 	}
 	log, err := os.ReadFile(path)
 	if err != nil {

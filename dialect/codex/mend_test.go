@@ -16,7 +16,7 @@ func (w *written) mends() int {
 	mends := t.Codec().EntryCodec.(dialect.Mender).Mends(t)
 	for _, m := range mends {
 		if m.Kind == "" || m.Problem == "" || m.Action == "" {
-			w.Errorf("%+v", m)
+			w.Errorf(`%+v; want m.Kind != "", m.Problem != "", m.Action != ""`, m)
 		}
 		switch {
 		case m.Header:
@@ -102,9 +102,9 @@ func TestCheck(t *testing.T) {
 			problems := codex.Codex.Check(w.tree(), dialect.LogInfo{Name: test.name})
 			switch {
 			case test.want == "" && len(problems) > 0, test.want != "" && len(problems) != 1:
-				t.Fatalf("%v", problems)
+				t.Fatalf("%d problems, want one with %q: %v", len(problems), test.want, problems)
 			case test.want != "" && (!strings.Contains(problems[0].Message, test.want) || problems[0].Advice == "" || problems[0].Kind != session.ProblemField || problems[0].Line == 0):
-				t.Errorf("%+v", problems[0])
+				t.Errorf("%+v; want a field problem with advice, a line and %q", problems[0], test.want)
 			}
 		})
 	}

@@ -209,7 +209,11 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 		w.Others(b.Details, "message") // it was read from a log of codex
 		return line(n.Time, typeCompacted, w.End()), nil
 	}
-	w.Add("replacement_history", dialect.Array([][]byte{message("user", "input_text", b.Summary)}))
+	var history [][]byte
+	if strings.TrimSpace(b.Summary) != "" { // no provider accepts an empty message
+		history = append(history, message("user", "input_text", b.Summary))
+	}
+	w.Add("replacement_history", dialect.Array(history))
 	if !rawjson.IsNull(b.Details) {
 		if err := w.Raw("details", b.Details); err != nil {
 			return nil, err

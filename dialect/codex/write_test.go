@@ -236,7 +236,7 @@ func TestUsed(t *testing.T) {
 		codex.Codex.Spent(e, raw, func(s session.Spending) { spent = append(spent, s.Usage) })
 	}
 	if len(spent) != 2 || spent[1] != (session.Usage{Input: 10, CacheRead: 2, Output: 5, Total: 17}) {
-		t.Errorf("%+v", spent)
+		t.Errorf("%+v; want len(spent) == 2, spent[1] == %v", spent, (session.Usage{Input: 10, CacheRead: 2, Output: 5, Total: 17}))
 	}
 }
 
@@ -270,7 +270,7 @@ func TestRollback(t *testing.T) {
 		t.Errorf("the leaf is %s, want %s", tree.LeafID(), target)
 	}
 	if body, err := tree.At(tree.Len() - 1).Body(); err != nil || body != (session.Leaf{Target: target}) {
-		t.Errorf("%+v, %v", body, err)
+		t.Errorf("%+v, %v; want no error, body == %v", body, err, (session.Leaf{Target: target}))
 	}
 	w.wants("the context", []string{"one", "two"}, w.heard())
 	w.turn("eight", "nine")
@@ -319,7 +319,7 @@ func TestRefused(t *testing.T) {
 		"thinking": session.ThinkingLevelChange{Level: "high"}, "event": session.Custom{Type: "thread_rolled_back", Data: []byte(`{"type":"thread_rolled_back","num_turns":1}`)},
 	} {
 		if _, err := codex.Codex.Record(dialect.NewEntry{Time: noon, Body: body}); !errors.Is(err, dialect.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v; want the error dialect.ErrUnsupported", name, err)
 		}
 	}
 	for _, m := range []string{

@@ -47,18 +47,10 @@ func thought(p session.Thinking) []byte {
 
 // call makes a call. The API wants an object as arguments; anything else becomes its only member.
 func call(p session.ToolCall) []byte {
-	args := rawjson.Compact(p.Arguments)
-	if !rawjson.IsObject(args) {
-		var w dialect.Object
-		if len(args) > 0 {
-			w.Add("input", args)
-		}
-		args = w.End()
-	}
 	var c, w dialect.Object
 	c.Optional("id", p.ID)
 	c.Str("name", p.Name)
-	c.Add("args", args)
+	c.Add("args", dialect.Arguments(p.Arguments))
 	w.Add(Call, c.End())
 	return w.End()
 }

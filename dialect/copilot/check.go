@@ -74,11 +74,32 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	}
 	for k := range p.Len() {
 		e := p.At(k)
-		if _, lost := slices.BinarySearch(d.lost, e.Index); lost && e.Kind == session.KindMessage {
+		if e.Kind != session.KindMessage {
+			continue
+		}
+		raw, err := p.Record(e)
+		if err != nil {
+			return list // the context itself has the error
+		}
+		unseen := func(why, advice string) {
 			list = append(list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen,
-				Message: "the model does not see the message: Copilot CLI removes its line, because more than one record is on it",
-				Advice:  "the entry is in the log and in the tree; a repair puts it on a line of its own"})
+				Message: "the model does not see " + why, Advice: "the entry is in the log and in the tree" + advice})
+		}
+		_, lost := slices.BinarySearch(d.lost, e.Index)
+		switch {
+		case lost && string(rawjson.Get(raw, "ephemeral")) == "true":
+			unseen("the message: Copilot CLI does not read events that are ephemeral", "")
+		case lost:
+			unseen("the message: Copilot CLI removes its line, because more than one record is on it", "; a repair puts it on a line of its own")
+		case e.Role == session.RoleTool && hasPictures(raw):
+			unseen("the pictures of a result: Copilot CLI does not send them over the API for chats", "")
 		}
 	}
 	return list
+}
+
+// hasPictures reports whether a result has pictures.
+func hasPictures(raw []byte) bool {
+	result := rawjson.Get(rawjson.Get(raw, "data"), "result")
+	return slices.ContainsFunc(resultParts(result, nil, nil), func(p session.Part) bool { _, ok := p.(session.Image); return ok })
 }

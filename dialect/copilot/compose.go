@@ -17,7 +17,7 @@ var _ dialect.Composer = (*Dialect)(nil)
 // Compose makes messages from neutral parts. Each result is one of its own. A prompt shows its pictures after its text, so a text
 // that follows a picture begins another prompt.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
-	parts, results := dialect.Results(m.Parts)
+	parts, results := dialect.Results(dialect.Unlinked(m.Parts))
 	var list [][]byte
 	switch m.Role {
 	case session.RoleUser:
@@ -114,18 +114,10 @@ func composed(m dialect.NewMessage, parts []session.Part) []byte {
 
 // call is a call as the program writes it.
 func call(p session.ToolCall) []byte {
-	args := rawjson.Compact(p.Arguments)
-	if !rawjson.IsObject(args) {
-		var w dialect.Object
-		if len(args) > 0 {
-			w.Add("input", args)
-		}
-		args = w.End()
-	}
 	var w dialect.Object
 	w.Str("toolCallId", p.ID)
 	w.Str("name", p.Name)
-	w.Add("arguments", args)
+	w.Add("arguments", dialect.Arguments(p.Arguments))
 	w.Str("type", "function")
 	return w.End()
 }

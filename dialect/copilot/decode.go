@@ -23,6 +23,8 @@ type decoder struct {
 	b   *session.Builder
 	r   *reader
 	env session.Envelope
+	// asked: the file with the name was asked for.
+	asked bool
 	// main is the position of the last event of the conversation, -1 before the first; agents are those of the sub-agents.
 	main   int
 	agents map[string]int
@@ -50,6 +52,7 @@ func (dec *decoder) IsRecord(object []byte) bool {
 type fields struct {
 	typ, id, timestamp, parent, agent []byte // values
 	data                              []byte // and everything after it
+	ephemeral                         bool   // the program does not read it
 }
 
 // none are the initials of what is needed of inner objects.
@@ -77,6 +80,8 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 			f.parent = t.Value(m)
 		case "agentId":
 			f.agent = t.Value(m)
+		case "ephemeral":
+			f.ephemeral = string(t.Value(m)) == "true"
 		case "data":
 			f.data = t.From(m)
 		}
@@ -105,7 +110,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	case !dec.Begun:
 		dec.RefuseFirst(r, span, record, rawjson.Inside(f.typ), "")
 	default:
-		if lost {
+		if lost || f.ephemeral {
 			dec.r.lost = append(dec.r.lost, dec.b.Len())
 		}
 		dec.entry(r, record, span, &f)

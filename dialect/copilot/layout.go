@@ -13,7 +13,10 @@ import (
 // layout: session-state/<session id>/events.jsonl, the same for every working directory.
 type layout struct{}
 
-var _ dialect.Placer = layout{}
+var (
+	_ dialect.Placer   = layout{}
+	_ dialect.Foldered = layout{}
+)
 
 // logName is the name of every log.
 const logName = "events.jsonl"
@@ -60,4 +63,12 @@ func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 // DirBeside is Dir.
 func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
 	return l.Dir(env, cwd)
+}
+
+// Folder is the one that the log is in: it is named after the session.
+func (layout) Folder(name string) string {
+	if path.Base(name) == logName && isUUID([]byte(path.Base(path.Dir(name)))) {
+		return "."
+	}
+	return ""
 }

@@ -88,8 +88,8 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			list = append(list, sent{entry: e, typ: typeResult, data: result(data), call: rawjson.Str(data, "toolCallId")})
 		case e.Type == typeNotification && !isTold(data):
 		default:
-			if e.Type == typeUser && !isMeta(e.Type, data) {
-				prompts = append(prompts, rawjson.Str(data, "content"))
+			if said := rawjson.Str(data, "content"); e.Type == typeUser && said != "" && !isMeta(e.Type, data) {
+				prompts = append(prompts, said)
 			}
 			list = append(list, sent{entry: e, typ: typeUser, data: prompt(data)})
 		}
@@ -157,10 +157,8 @@ func answer(data []byte) sent {
 	var calls [][]byte
 	for c := range rawjson.Elements(rawjson.Get(data, "toolRequests")) {
 		args := arguments(c)
-		if rawjson.IsString(args) { // of a tool without a schema
-			var input dialect.Object
-			input.Add("input", args)
-			args = input.End()
+		if rawjson.IsString(args) {
+			args = spelled(c, args)
 		}
 		var call dialect.Object
 		call.Copy(c, "toolCallId", "name")
@@ -175,7 +173,21 @@ func answer(data []byte) sent {
 	return m
 }
 
-// result is the result of a call as it is sent. It does not say whether the tool failed.
+// spelled gives arguments that are a text as they are sent: those of a tool without a schema are its input, and others are the
+// text itself, which may be JSON.
+func spelled(call, args []byte) []byte {
+	if rawjson.Str(call, "type") != "custom" {
+		if text, _ := rawjson.Unquote(args); rawjson.Valid([]byte(text)) {
+			return []byte(text)
+		}
+		return args
+	}
+	var input dialect.Object
+	input.Add("input", args)
+	return input.End()
+}
+
+// result is the result of a call as it is sent. It does not say whether the tool failed, and has no pictures.
 func result(data []byte) []byte {
 	var v [4][]byte
 	rawjson.Pick(data, resultKeys, v[:])
@@ -192,7 +204,6 @@ func result(data []byte) []byte {
 			content = []byte(`""`)
 		}
 		r.Add("content", content)
-		r.Copy(v[2], "binaryResultsForLlm")
 	}
 	return rawjson.Compact(given(v[0], r.End()))
 }
@@ -208,8 +219,8 @@ func given(call, r []byte) []byte {
 	return w.End()
 }
 
-// paired puts results behind their calls, in the order of the calls. Of several results after a call the first counts, and one
-// without a call is dropped. A call without a result gets one.
+// paired puts results behind their calls, in the order of the calls. Of several results after a call the first counts; one before
+// it counts if there is no other. One without a call is dropped. A call without a result gets one.
 func paired(list []sent) (out []sent) {
 	results := map[string][]int{} // by call, in order
 	last := -1                    // the last message that is not a result
@@ -226,13 +237,12 @@ func paired(list []sent) (out []sent) {
 		}
 		out = append(out, m)
 		for _, id := range m.calls {
+			// The first after the call, or else one before it.
 			found := results[id]
-			for len(found) > 0 && found[0] < i {
-				found = found[1:]
-			}
-			if len(found) > 0 {
-				out = append(out, list[found[0]])
-				results[id] = found[1:]
+			k := slices.IndexFunc(found, func(at int) bool { return at > i })
+			if k = max(k, 0); k < len(found) {
+				out = append(out, list[found[k]])
+				results[id] = slices.Delete(found, k, k+1)
 				continue
 			}
 			said := interrupted

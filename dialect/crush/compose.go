@@ -17,8 +17,10 @@ var stops = map[dialect.Stop]string{
 	dialect.StopError: "error", dialect.StopAborted: canceled,
 }
 
-// Compose makes a message from neutral parts. The program sends one text of a message, so that texts are joined.
+// Compose makes a message from neutral parts. The program sends one text of a message, so that texts are joined, and no picture at an
+// address.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	m.Parts = dialect.Unlinked(m.Parts)
 	at := rowlog.Integer(m.Time.Unix())
 	list, results, err := dialect.ComposeTurn(m, "Crush", func(parts []session.Part) []byte {
 		return message(m, "user", append(saidParts(parts), finish("stop", "", at)))
@@ -90,13 +92,8 @@ func saidParts(parts []session.Part) (list [][]byte) {
 	return append(list, rest...)
 }
 
-// picture is a file, or the address of one.
 func picture(p session.Image) []byte {
 	var w dialect.Object
-	if p.MIME == "" {
-		w.Str("url", p.Data)
-		return part("image_url", w)
-	}
 	w.Str("Path", "image")
 	w.Str("MIMEType", p.MIME)
 	w.Str("Data", p.Data)
@@ -108,7 +105,7 @@ func resultPart(r session.ToolResult) []byte {
 	var w dialect.Object
 	data, mime := "", ""
 	for _, p := range r.Parts {
-		if i, ok := p.(session.Image); ok && i.MIME != "" && data == "" {
+		if i, ok := p.(session.Image); ok && data == "" {
 			data, mime = i.Data, i.MIME
 		}
 	}

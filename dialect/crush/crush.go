@@ -38,6 +38,7 @@ var Crush = &Dialect{}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*reader)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
@@ -138,6 +139,13 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
 	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
 	return dec
+}
+
+// Continue implements dialect.Continuer: a message is read by itself.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*rowlog.Decoder)
+	dec.Continued()
+	return dec, true
 }
 
 // Peek makes a list row.

@@ -117,9 +117,35 @@ func attached(data []byte) string {
 	return "<file" + name + ">\n\n" + string(text) + "\n</file>\n"
 }
 
+// withoutEscapes removes the sequences that control a terminal.
+func withoutEscapes(text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "\x1b")
+		b.WriteString(before)
+		if !found || rest == "" {
+			return b.String()
+		}
+		end := 1
+		switch rest[0] {
+		case '[': // until a letter or the like
+			if end = 1 + strings.IndexFunc(rest[1:], func(r rune) bool { return r >= '@' && r <= '~' }) + 1; end == 1 {
+				end = len(rest)
+			}
+		case ']', 'P', 'X', '^', '_': // a text, until it is ended
+			if end = strings.IndexAny(rest, "\a\x1b"); end < 0 {
+				end = len(rest)
+			} else if rest[end] == '\a' || strings.HasPrefix(rest[end:], "\x1b\\") {
+				end += len(rest[end:]) - len(strings.TrimPrefix(strings.TrimPrefix(rest[end:], "\a"), "\x1b\\"))
+			}
+		}
+		text = rest[end:]
+	}
+}
+
 // shellText is the text that the model sees of a command that the user ran.
 func shellText(data []byte) string {
-	return fmt.Sprintf("$ %s\n%s\n(exit code %d)", rawjson.Str(data, "command"), rawjson.Str(data, "output"), dialect.Integer(rawjson.Get(data, "exit_code")))
+	return fmt.Sprintf("$ %s\n%s\n(exit code %d)", rawjson.Str(data, "command"), withoutEscapes(rawjson.Str(data, "output")), dialect.Integer(rawjson.Get(data, "exit_code")))
 }
 
 // Parts gives what is inside an entry in neutral form.

@@ -37,13 +37,13 @@ func TestLayout(t *testing.T) {
 		{map[string]string{"XDG_DATA_HOME": "/data", "CRUSH_GLOBAL_DATA": "/global"}, "/global/crush"},
 	} {
 		if got := l.Roots(env(c.vars)); filepath.ToSlash(got[0].Sessions) != c.want || got[0].Driver != "crush" {
-			t.Errorf("%v: %+v", c.vars, got)
+			t.Errorf(`%v: %+v; want filepath.ToSlash(got[0].Sessions) == %v, got[0].Driver == "crush"`, c.vars, got, c.want)
 		}
 	}
 	e := env(nil, "/work/pond/.crush/crush.db")
 	for cwd, want := range map[string]string{"/work/pond": "%2Fwork%2Fpond", "/work/pond/deep/er": "%2Fwork%2Fpond", "/work/100%": "%2Fwork%2F100%25"} {
 		if got := l.Dir(e, filepath.FromSlash(cwd)); got != want {
-			t.Errorf("%s: %s", cwd, got)
+			t.Errorf("%s: %s; want got == %v", cwd, got, want)
 		}
 	}
 }
@@ -84,6 +84,6 @@ func TestSpent(t *testing.T) {
 		crush.Crush.Spent(e, raw, func(s session.Spending) { got = append(got, s) })
 	}
 	if len(got) != 1 || !got[0].Total || got[0].Model != "heron-2" || got[0].Usage.Input != 126 || got[0].Usage.Output != 7 || got[0].Usage.Cost != 0.5 {
-		t.Errorf("%+v", got)
+		t.Errorf(`%+v; want len(got) == 1, got[0].Total, got[0].Model == "heron-2", got[0].Usage.Input == 126, got[0].Usage.Output == 7, got[0].Usage.Cost == 0.5`, got)
 	}
 }

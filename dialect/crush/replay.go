@@ -1,6 +1,7 @@
 package crush
 
 import (
+	"encoding/base64"
 	"iter"
 	"slices"
 	"strings"
@@ -14,6 +15,9 @@ import (
 // The texts that the program makes.
 const (
 	interruptedText = "tool call was interrupted and did not produce a result, you may retry this call if the result is still needed"
+	unloadedText    = "[Image data could not be loaded]"
+	loadedText      = "[Image/media content loaded - see attached file]"
+	mediaText       = "Here is the media content from the tool result:"
 	attachedText    = "\n<system_info>The files below have been attached by the user, consider them in your response</system_info>\n"
 )
 
@@ -25,6 +29,8 @@ type said struct {
 	entry session.Entry
 	role  string
 	parts []byte
+	// inside: the results of its calls may hold pictures.
+	inside bool
 }
 
 // all gives the data of the parts of a type.
@@ -66,7 +72,7 @@ func (r *reader) read(p session.Path) (list []said, refused *session.Problem, er
 		if err != nil {
 			return nil, nil, err
 		}
-		m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts")}
+		m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts"), inside: mediaInside(raw)}
 		for part := range rawjson.Elements(m.parts) {
 			if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) {
 				return no(e.Line, e.Span.Offset, "a message has a part of the unknown type "+dialect.Shorten([]byte(kind)))
@@ -122,11 +128,11 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindOpaque {
 		return nil, nil
 	}
-	m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts")}
+	m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts"), inside: mediaInside(raw)}
 	if m.role == "tool" {
 		var list [][]byte
 		for data := range m.all("tool_result") {
-			list = append(list, result(data, ""))
+			list = append(list, result(data, "", true))
 		}
 		return list, nil
 	}
@@ -188,7 +194,7 @@ func (m *said) prompt() (list [][]byte) {
 // answer gives the message of the model and the results of its calls.
 func (m *said) answer(results map[string][][]byte) [][]byte {
 	var a chat.Answer
-	var after [][]byte
+	var after, media [][]byte
 	a.Text.WriteString(strings.TrimSpace(m.first("text", "text")))
 	a.Thinking.WriteString(m.first("reasoning", "thinking"))
 	for data := range m.all("tool_call") {
@@ -204,7 +210,10 @@ func (m *said) answer(results map[string][][]byte) [][]byte {
 		found := results[c.ID]
 		delete(results, c.ID)
 		for _, data := range found {
-			after = append(after, result(data, child))
+			after = append(after, result(data, child, m.inside))
+			if i, ok := mediaOf(data); ok && !m.inside {
+				media = append(media, chat.Image(dialect.ImageURL(i), i.MIME))
+			}
 		}
 		if found == nil {
 			after = append(after, chat.Result{CallID: c.ID, Name: c.Name, Content: rawjson.Quote(interruptedText), Failed: true}.Message())
@@ -213,29 +222,43 @@ func (m *said) answer(results map[string][][]byte) [][]byte {
 	if a.Text.Len()+a.Thinking.Len() == 0 && a.Calls == nil {
 		return nil
 	}
+	if media != nil {
+		after = append(after, chat.Message("user", dialect.Array(slices.Insert(media, 0, chat.Text(mediaText)))))
+	}
 	return slices.Insert(after, 0, a.End())
 }
 
-// result gives the message of a result. child is the session of the sub-agent that made it, "" for none.
-func result(data []byte, child string) []byte {
+// result gives the message of a result: its text, or its picture, which stands in it if inside is set. child is the session of the
+// sub-agent that made it, "" for none.
+func result(data []byte, child string, inside bool) []byte {
 	r := resultOf(data)
 	out := chat.Result{CallID: r.CallID, Name: r.Name, Content: rawjson.Quote(rawjson.Str(data, "content")), Failed: r.IsError, Session: child}
-	var list [][]byte
-	for _, p := range r.Parts {
-		switch p := p.(type) {
-		case session.Text:
-			list = append(list, chat.Text(p.Text))
-		case session.Image:
-			list = append(list, chat.Image(dialect.ImageURL(p), p.MIME))
-		}
-	}
-	if len(list) > 0 {
-		out.Content = chat.Content(list)
+	media, ok := mediaOf(data)
+	switch {
+	case ok && inside:
+		out.Content = dialect.Array([][]byte{chat.Image(dialect.ImageURL(media), media.MIME)})
+	case ok:
+		out.Content = rawjson.Quote(loadedText)
+	case !r.IsError && rawjson.Str(data, "data") != "":
+		out.Content = rawjson.Quote(unloadedText)
 	}
 	return out.Message()
 }
 
-// Omits implements session.Omitter: results without a call, and texts after the first one of a message.
+// mediaOf gives the picture of a result.
+func mediaOf(data []byte) (session.Image, bool) {
+	i := session.Image{MIME: rawjson.Str(data, "mime_type"), Data: rawjson.Str(data, "data")}
+	_, err := base64.StdEncoding.DecodeString(i.Data)
+	return i, i.Data != "" && err == nil && !rawjson.Truthy(rawjson.Get(data, "is_error"))
+}
+
+// mediaInside reports whether the results of an answer's calls may hold pictures for the provider of its model. For the others the
+// program sends them in a message of the user.
+func mediaInside(raw []byte) bool {
+	return slices.Contains([]string{"anthropic", "bedrock"}, rawjson.Str(rowOf(raw), "provider"))
+}
+
+// Omits implements session.Omitter: results without a call, texts of results with a picture, and texts after the first one of a message.
 func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	list, refused, err := r.read(p)
 	if err != nil {
@@ -258,6 +281,8 @@ func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 		for data := range m.all("tool_result") {
 			if m.role == "tool" && !called[rawjson.Str(data, "tool_call_id")] {
 				unseen("Crush does not send a result whose call is missing")
+			} else if _, ok := mediaOf(data); ok && strings.TrimSpace(rawjson.Str(data, "content")) != "" {
+				unseen("Crush does not send the text of a result that has a picture")
 			}
 		}
 		if texts := slices.Collect(m.all("text")); len(texts) > 1 {

@@ -73,11 +73,14 @@ func setOwn(row []byte, name string, value []byte) []byte {
 	return form.SetColumn(row, "summary_message_id", rawjson.Quote(ownPrefix+string(own)))
 }
 
-// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent; its messages have other ids.
+// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent, and has used nothing yet; its messages have
+// other ids.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (record, slot []byte, err error) {
 	row := form.Row(h.Raw)
 	if edit.Copy {
-		row = form.SetColumn(row, "parent_session_id", nil)
+		for _, name := range []string{"parent_session_id", "prompt_tokens", "completion_tokens", "cost"} {
+			row = form.SetColumn(row, name, nil)
+		}
 		if id := rawjson.Str(row, "summary_message_id"); id != "" && ownOf(row) == nil && edit.ID != nil {
 			row = form.SetColumn(row, "summary_message_id", rawjson.Quote(copyID(id, string(*edit.ID))))
 		}

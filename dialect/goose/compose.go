@@ -2,7 +2,6 @@ package goose
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/chat"
@@ -15,6 +14,7 @@ var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes a message from neutral parts. Results are in a message of the user.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	m.Parts = dialect.Unlinked(m.Parts)
 	list, results, err := dialect.ComposeTurn(m, "Goose", func(parts []session.Part) []byte {
 		return message("user", contents(parts), flags(!m.Meta, true))
 	}, func(parts []session.Part) []byte {
@@ -109,11 +109,7 @@ func thinking(p session.Thinking) []byte {
 	return w.End()
 }
 
-// image is a picture. The program keeps its bytes; it has no pictures at an address.
 func image(p session.Image) []byte {
-	if p.MIME == "" || strings.HasPrefix(p.Data, "http") {
-		return chat.Text(p.Data)
-	}
 	var w dialect.Object
 	w.Str("type", "image")
 	w.Str("data", p.Data)
@@ -123,17 +119,9 @@ func image(p session.Image) []byte {
 
 // request is a call.
 func request(c session.ToolCall) []byte {
-	args := rawjson.Compact(c.Arguments)
-	if !rawjson.IsObject(args) {
-		var w dialect.Object
-		if len(args) > 0 && !rawjson.IsNull(args) {
-			w.Add("input", args)
-		}
-		args = w.End()
-	}
 	var value, call, w dialect.Object
 	value.Str("name", c.Name)
-	value.Add("arguments", args)
+	value.Add("arguments", dialect.Arguments(c.Arguments))
 	call.Str("status", "success")
 	call.Add("value", value.End())
 	w.Str("type", "toolRequest")

@@ -4,7 +4,7 @@
 //
 // Goose keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
 //
-//	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},…}}
+//	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},"accumulated_cost"?:…,…}}
 //	{"messages":{"message_id":…,"session_id":…,"role":"user"|"assistant","content_json":[…],"created_timestamp":seconds,"metadata_json"?:{…}}}
 //
 // A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse), which the user's side holds.
@@ -37,6 +37,7 @@ var Goose = &Dialect{}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*reader)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
@@ -70,7 +71,7 @@ const version = 16
 var form = &rowlog.Form{
 	Agent: "Goose", Session: "sessions", Message: "messages",
 	Columns: []string{"id", "name", "description", "user_set_name", "session_type", "working_dir", "created_at", "extension_data",
-		"schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
+		"accumulated_cost", "schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
 		"project_id", "parent_session_id"},
 	Needed: []string{"working_dir", "created_at"},
 	Header: headerOf, Entry: entryOf,
@@ -154,6 +155,13 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
 	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
 	return dec
+}
+
+// Continue implements dialect.Continuer: a message is read by itself.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*rowlog.Decoder)
+	dec.Continued()
+	return dec, true
 }
 
 // Peek makes a list row.

@@ -32,7 +32,7 @@ func TestLaunch(t *testing.T) {
 	} {
 		got, err := goose.Goose.Launch(dialect.Launched{ID: "20260301_1", Root: c.root, Env: env(c.vars)})
 		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
-			t.Errorf("%s: %s %v", c.name, diff, err)
+			t.Errorf(`%s: %s %v; want diff == "", no error`, c.name, diff, err)
 		}
 	}
 	elsewhere := dialect.Root{Sessions: filepath.FromSlash("/backup/sessions.db"), Driver: "goose"}

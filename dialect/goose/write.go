@@ -67,11 +67,11 @@ func setParent(row []byte, parent string) []byte {
 	return setExtension(row, ownMember, rawjson.Set([]byte("{}"), "parent", rawjson.Quote(parent)))
 }
 
-// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent.
+// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent, and has cost nothing yet.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (record, slot []byte, err error) {
 	row := form.Row(h.Raw)
 	if edit.Copy {
-		for _, name := range []string{"parent_session_id", "session_type", "schedule_id", "archived_at"} {
+		for _, name := range []string{"parent_session_id", "session_type", "accumulated_cost", "schedule_id", "archived_at"} {
 			row = form.SetColumn(row, name, nil)
 		}
 	}

@@ -70,7 +70,10 @@ func compacted(list []said) []said {
 			return list[i:]
 		}
 		from := slices.IndexFunc(list[:i], func(m said) bool { return string(m.entry.ID) == tail })
-		return slices.Concat(list[i:i+1], list[summary:summary+1], list[max(from, 0):i], list[i+1:summary], list[summary+1:])
+		if from < 0 {
+			return list // the tail is not there: all messages stay, in their order
+		}
+		return slices.Concat(list[i:i+1], list[summary:summary+1], list[from:i], list[i+1:summary], list[summary+1:])
 	}
 	return list
 }
@@ -240,6 +243,10 @@ func (a *answer) tool(p []byte) {
 		}
 	case "error":
 		content = rawjson.Quote(rawjson.Str(state, "error"))
+		// What a tool said before it was interrupted counts.
+		if m := rawjson.Get(state, "metadata"); rawjson.Truthy(rawjson.Get(m, "interrupted")) && rawjson.IsString(rawjson.Get(m, "output")) {
+			content = rawjson.Get(m, "output")
+		}
 	}
 	a.results = append(a.results, chat.Result{CallID: id, Name: name, Content: content, Failed: failed,
 		Session: rawjson.Str(rawjson.Get(state, "metadata"), "sessionId")}.Message())

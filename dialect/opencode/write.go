@@ -288,8 +288,13 @@ func renamed(object []byte, session string, keys ...string) []byte {
 	return object
 }
 
-// copyID is the id of a copy: its random part is made from the old one and the session.
+// copyID is the id of a copy: its random part is made from the old one and the session. That of a part begins with the number of the
+// part, by which they are ordered; see partID.
 func copyID(id, session string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + id))
-	return id[:max(len(id)-suffixLength, 4)] + suffix(sum[:])
+	random := suffixLength
+	if strings.HasPrefix(id, "prt_") {
+		random -= 5
+	}
+	return id[:max(len(id)-random, 4)] + suffix(sum[:])[:random]
 }

@@ -104,7 +104,7 @@ func TestState(t *testing.T) {
 	}
 	// Only the path counts.
 	if c, err = session.BuildContext(tree, "k0000002", session.ContextOptions{}); err != nil || c.ThinkingLevel != "off" || len(c.Models) != 0 {
-		t.Errorf("%+v, %v", c, err)
+		t.Errorf(`%+v, %v; want no error, c.ThinkingLevel == "off", len(c.Models) == 0`, c, err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestExact(t *testing.T) {
 		line, _, _ := bytes.Cut(fixture(t, name), []byte{'\n'})
 		first := []dialect.Record{{Data: line, Line: 1}}
 		if got := [2]bool{operator.Operator.Exact(first), operator.OperatorDoc.Exact(first)}; got != want {
-			t.Errorf("%s: %v", name, got)
+			t.Errorf("%s: %v; want got == %v", name, got, want)
 		}
 	}
 }

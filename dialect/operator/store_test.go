@@ -66,7 +66,7 @@ func shape(t *testing.T, path string) string {
 	t.Helper()
 	tree := decode(t, operator.Operator, readFile(t, path))
 	if p := tree.Problems(); len(p) > 0 {
-		t.Errorf("%s: %v", path, p)
+		t.Errorf("%s: %v; want len(p) <= 0", path, p)
 	}
 	at := map[session.EntryID]string{"": "-"}
 	for e := range tree.Entries() {
@@ -179,7 +179,7 @@ func TestCopies(t *testing.T) {
 		t.Error(got)
 	}
 	if branched.Header().Parent != source {
-		t.Errorf("%s", branched.Header().Raw)
+		t.Errorf("%s; want branched.Header().Parent == %v", branched.Header().Raw, source)
 	}
 	was, now := must[session.Time](t)(labelled.Time()), must[session.Time](t)(branched.Tree().At(3).Time())
 	if was != now {
@@ -205,18 +205,18 @@ func TestRenameAndMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sess.Path() != path || sess.Header().CWD != "/home/ada/well" {
-		t.Errorf("%s, %s", sess.Path(), sess.Header().Raw)
+		t.Errorf(`%s, %s; want sess.Path() == %v, sess.Header().CWD == "/home/ada/well"`, sess.Path(), sess.Header().Raw, path)
 	}
 	raw := readFile(t, path)
 	if bytes.ContainsAny(raw, "\u0085\u2028\u2029") || !bytes.Contains(raw, []byte(`"type":"session_info","name":"the\u2028pond"}`)) {
-		t.Errorf("%s", raw)
+		t.Errorf("%s; want not bytes.ContainsAny(raw, \"\\u0085\\u2028\\u2029\"), bytes.Contains(raw, []byte(`\"type\":\"session_info\",\"name\":\"the\\u2028pond\"}`))", raw)
 	}
 	rows := must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{CWD: "/home/ada/well"}))
 	if len(rows) != 1 || rows[0].Title != "the\u2028pond" || rows[0].Prompt != "How deep?" || rows[0].Messages != 2 {
-		t.Errorf("%+v", rows)
+		t.Errorf("%+v; want len(rows) == 1, rows[0].Title == \"the\\u2028pond\", rows[0].Prompt == \"How deep?\", rows[0].Messages == 2", rows)
 	}
 	if rows = must[[]treeline.Row](t)(s.List(ctx, treeline.ListOptions{CWD: "/home/ada/pond"})); len(rows) != 0 {
-		t.Errorf("%+v", rows)
+		t.Errorf("%+v; want len(rows) == 0", rows)
 	}
 }
 
@@ -251,16 +251,16 @@ func TestLists(t *testing.T) {
 	rows := must[[][]byte](t)(s.Listings(t.Context(), place.ListingOptions{Dialect: operator.Operator}))
 	if list := string(bytes.Join(rows, []byte("\n"))); len(rows) != 4 || !strings.HasPrefix(list, `{"path":"`+filepath.Join(dir, ".operator/profiles/home/sessions/d.jsonl")+
 		`","id":"d","cwd":"/home/ada/pond","created":1755000000.5,"modified":1755000999.5,"message_count":1}`) {
-		t.Errorf("%s", list)
+		t.Errorf("%s; want len(rows) == 4, strings.HasPrefix(list, `{\"path\":\"`+filepath.Join(dir, \".operator/profiles/home/sessions/d.jsonl\")+ `\",\"id\":\"d\",\"cwd\":\"/home/ada/pond\",\"created\":1755000000.5,\"modified\":1755000999.5,\"message_count\":1}`)", list)
 	}
 	for cwd, n := range map[string]int{"/home/ada/pond": 1, "/home/ada/well": 0} {
 		if rows = must[[][]byte](t)(s.Listings(t.Context(), place.ListingOptions{Dialect: operator.Operator, CWD: cwd})); len(rows) != n {
-			t.Errorf("%s: %s", cwd, rows)
+			t.Errorf("%s: %s; want len(rows) == %v", cwd, rows, n)
 		}
 	}
 	recent := must[[]place.RecentSession](t)(s.Recent(t.Context(), operator.Operator, filepath.Join(dir, ".operator", "sessions"), 3))
 	if len(recent) != 1 || recent[0].FullName != "hi" {
-		t.Errorf("%+v", recent)
+		t.Errorf(`%+v; want len(recent) == 1, recent[0].FullName == "hi"`, recent)
 	}
 }
 
@@ -424,7 +424,7 @@ func TestProfiles(t *testing.T) {
 			opt.Dialect = operator.Operator
 		}
 		if sess, err := s.Create(ctx, opt); err == nil {
-			t.Errorf("%+v: %s", opt, sess.Path())
+			t.Errorf("%+v: %s; want an error", opt, sess.Path())
 		}
 		if sess, err := s.ContinueRecent(ctx, opt); err == nil {
 			t.Errorf("%+v continues %s", opt, sess.Path())

@@ -75,10 +75,10 @@ func TestRecord(t *testing.T) {
 	}
 	child, _ := operator.OperatorDoc.Rechain(got, "1", "")
 	if got, _ = operator.OperatorDoc.Rechain(child, "", ""); string(got) != root || !bytes.Contains(child, []byte(`"parent_id":"1"`)) {
-		t.Errorf("%s, %s", child, got)
+		t.Errorf("%s, %s; want string(got) == %v, bytes.Contains(child, []byte(`\"parent_id\":\"1\"`))", child, got, root)
 	}
 	if got, _ = operator.OperatorDoc.Record(dialect.NewEntry{Body: session.Custom{Type: "x"}}); !bytes.Contains(got, []byte(`"custom_info"`)) {
-		t.Errorf("%s", got)
+		t.Errorf("%s; want bytes.Contains(got, []byte(`\"custom_info\"`))", got)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestEdit(t *testing.T) {
 		t.Errorf("%s, not %s (%v)", got, want, err)
 	}
 	if got, _ = operator.Operator.Rechain(got, "", ""); string(got) != `{"id":"2","x":1.0,"type":"compaction","first_kept_entry_id":"b"}` {
-		t.Errorf("%s", got)
+		t.Errorf("%s; want string(got) == `{\"id\":\"2\",\"x\":1.0,\"type\":\"compaction\",\"first_kept_entry_id\":\"b\"}`", got)
 	}
 	record = []byte(`{"id":"2","message":{"contents":[{"type":"tool_call","id":"c","args":{},"y":2}],"role":"assistant"}}`)
 	got, changed, err := operator.Operator.SetArguments(record, "c", []byte(`{"a": 1}`))
@@ -115,7 +115,7 @@ func TestEdit(t *testing.T) {
 		t.Errorf("%s, not %s (%v)", got, want, err)
 	}
 	if got, changed, _ = operator.Operator.SetArguments(record, "d", []byte(`{}`)); changed || !bytes.Equal(got, record) {
-		t.Errorf("%s", got)
+		t.Errorf("%s; want not changed, bytes.Equal(got, record)", got)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestDocumentToProgram(t *testing.T) {
 	tree := decode(t, operator.Operator, fixture(t, "operator/document-header"))
 	header, _, err := operator.Operator.EditHeader(tree.Header(), nil, dialect.HeaderEdit{})
 	if err != nil || !strings.HasPrefix(string(header), `{"type":"session","id":`) || !strings.HasSuffix(string(header), `,"version":3}`) {
-		t.Errorf("%s, %v", header, err)
+		t.Errorf("%s, %v; want no error, strings.HasPrefix(string(header), `{\"type\":\"session\",\"id\":`), strings.HasSuffix(string(header), `,\"version\":3}`)", header, err)
 	}
 	var types []string
 	for e := range tree.Entries() {
@@ -135,7 +135,7 @@ func TestDocumentToProgram(t *testing.T) {
 		again := decode(t, operator.Operator, slices.Concat(header, []byte("\n"), record)).At(0)
 		types = append(types, again.Type)
 		if e.Kind == session.KindCompaction && !bytes.HasSuffix(record, []byte(`,"first_kept_entry_id":"a2","tokens_before":0}`)) {
-			t.Errorf("%s", record)
+			t.Errorf("%s; want not (e.Kind == session.KindCompaction && !bytes.HasSuffix(record, []byte(`,\"first_kept_entry_id\":\"a2\",\"tokens_before\":0}`)))", record)
 		}
 	}
 	if got := strings.Join(types, " "); got != "message message compaction message leaf branch_summary custom" {
@@ -144,12 +144,12 @@ func TestDocumentToProgram(t *testing.T) {
 	// The other way the log stays what it is, unless it becomes a session of its own.
 	tree = decode(t, operator.OperatorDoc, fixture(t, "operator-doc/program-header"))
 	if header, _, err = operator.OperatorDoc.EditHeader(tree.Header(), nil, dialect.HeaderEdit{}); err != nil || !bytes.Equal(header, tree.Header().Raw) {
-		t.Errorf("%s, %v", header, err)
+		t.Errorf("%s, %v; want no error, bytes.Equal(header, tree.Header().Raw)", header, err)
 	}
 	id := session.ID("new")
 	if header, _, err = operator.OperatorDoc.EditHeader(tree.Header(), nil, dialect.HeaderEdit{ID: &id}); err != nil ||
 		string(header) != `{"type":"session_header","id":"new","timestamp":1755000000.25,"cwd":"/home/ada/pond"}` {
-		t.Errorf("%s, %v", header, err)
+		t.Errorf("%s, %v; want no error, string(header) == `{\"type\":\"session_header\",\"id\":\"new\",\"timestamp\":1755000000.25,\"cwd\":\"/home/ada/pond\"}`", header, err)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestLayout(t *testing.T) {
 	} {
 		profile = c.profile
 		if got := roots(operator.Operator); got != c.program {
-			t.Errorf("%s: %s", profile, got)
+			t.Errorf("%s: %s; want got == %v", profile, got, c.program)
 		}
 		if got := roots(operator.OperatorDoc); got != c.document {
 			t.Errorf("%s of the document: %s", profile, got)

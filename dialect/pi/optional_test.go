@@ -63,7 +63,7 @@ func TestPersistRefusesWhatOnlyLooksLikeAReference(t *testing.T) {
 			`{"message":{"content":[{"type":"input_image","image_url":"` + c.data + `"}]}}`,
 		} {
 			if got, err := Omp.Persist([]byte(record), dialect.PersistOptions{}); err == nil != c.ok || c.ok && string(got) != record {
-				t.Errorf("%s: %s, %v", record, got, err)
+				t.Errorf("%s: %s, %v; want err == nil == %v, not (c.ok && string(got) != record)", record, got, err, c.ok)
 			}
 		}
 	}
@@ -86,18 +86,18 @@ func TestComposeText(t *testing.T) {
 	}
 	m := compose(Omp, dialect.NewMessage{Role: session.RoleUser, Parts: []session.Part{session.Text{Text: "hi \"there\"\n"}}})
 	if want := `{"role":"user","content":[{"type":"text","text":"hi \"there\"\n"}],"timestamp":1700000000123}`; string(m) != want {
-		t.Errorf("%s", m)
+		t.Errorf("%s; want string(m) == %v", m, want)
 	}
 	m = compose(Pi, dialect.NewMessage{Role: session.RoleAssistant, Parts: []session.Part{session.Text{Text: "hi"}}, Provider: "p", Model: "m/x"})
 	if rawjson.Str(m, "provider") != "p" || rawjson.Str(m, "model") != "m/x" ||
 		!rawjson.IsObject(rawjson.At(m, "/usage/cost")) || rawjson.Str(m, "stopReason") != "stop" || !rawjson.Valid(m) {
-		t.Errorf("%s", m)
+		t.Errorf(`%s; want rawjson.Str(m, "provider") == "p", rawjson.Str(m, "model") == "m/x", rawjson.IsObject(rawjson.At(m, "/usage/cost")), rawjson.Str(m, "stopReason") == "stop", rawjson.Valid(m)`, m)
 	}
 }
 
 func TestSetID(t *testing.T) {
 	got, err := Pi.SetID([]byte(`{"type":"x", "id" : "a","parentId":"b"}`), "c")
 	if want := `{"type":"x", "id" : "c","parentId":"b"}`; err != nil || string(got) != want {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("%s, %v; want no error, string(got) == %v", got, err, want)
 	}
 }

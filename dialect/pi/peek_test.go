@@ -40,10 +40,10 @@ func TestPeekLongPrompt(t *testing.T) {
 		`{"type":"message","id":"a","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":[{"type":"text","text":"Where do the tul`
 	s := pi.Omp.Peek([]byte(head), []byte(`ips go?"}]}}`+"\n"+`{"type":"custom","id":"b","parentId":"a","timestamp":"2026-02-16T10:22:00.000Z"}`+"\n"), false)
 	if s.Prompt != "Where do the tul" || s.Messages != -1 || s.CWD != "/garden" || !strings.Contains(s.Active.Text, "10:22") {
-		t.Errorf("%+v", s)
+		t.Errorf(`%+v; want s.Prompt == "Where do the tul", s.Messages == -1, s.CWD == "/garden", strings.Contains(s.Active.Text, "10:22")`, s)
 	}
 	whole := pi.Omp.Peek([]byte(head+`ips go?"}]}}`), nil, true)
 	if whole.Prompt != "Where do the tulips go?" || whole.Messages != 1 {
-		t.Errorf("%+v", whole)
+		t.Errorf(`%+v; want whole.Prompt == "Where do the tulips go?", whole.Messages == 1`, whole)
 	}
 }

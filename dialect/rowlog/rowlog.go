@@ -1,4 +1,4 @@
-// Package rowlog reads logs whose records are rows of an agent's tables, as package backend/rows shows them:
+// Package rowlog reads logs whose records are rows of an agent's tables, as package backend/rows shows them.
 //
 //	{"SESSION":{"column":value,…}}
 //	{"MESSAGE":{"column":value,…}}

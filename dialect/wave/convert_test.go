@@ -66,7 +66,7 @@ func TestForkPassesCheck(t *testing.T) {
 		b.must(s.Fork(t.Context()))
 		problems, err := b.Check(t.Context(), s)
 		if b.must(err); len(problems) > 0 {
-			t.Errorf("%s: %v", d.Name(), problems)
+			t.Errorf("%s: %v; want len(problems) <= 0", d.Name(), problems)
 		}
 		b.must(s.Close())
 	}
@@ -81,7 +81,7 @@ func TestBeganLater(t *testing.T) {
 	b.must(err)
 	problems, err := b.Check(t.Context(), s)
 	if b.must(err); len(problems) != 1 || !strings.Contains(problems[0].Message, "last active before that") {
-		t.Errorf("%v", problems)
+		t.Errorf(`%v; want len(problems) == 1, strings.Contains(problems[0].Message, "last active before that")`, problems)
 	}
 	b.must(s.Close())
 }

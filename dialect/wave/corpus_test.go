@@ -32,7 +32,7 @@ func TestCorpus(t *testing.T) {
 		}
 		tree, err := dialecttest.Decode(wave.Wave, file, data)
 		if err != nil || len(tree.Problems()) != 0 {
-			t.Errorf("%s: %v %v", file, err, tree.Problems())
+			t.Errorf("%s: %v %v; want no error, len(tree.Problems()) == 0", file, err, tree.Problems())
 			continue
 		}
 		h := tree.Header()

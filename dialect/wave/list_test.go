@@ -61,7 +61,7 @@ func TestDocumentList(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, string(r.ID))
 		if at, ok := r.Created.Time(); !ok || at.Year() != 2026 || r.Dialect.Name() != "wave-doc" || r.CWD != b.garden {
-			t.Errorf("%+v", r)
+			t.Errorf(`%+v; want ok, at.Year() == 2026, r.Dialect.Name() == "wave-doc", r.CWD == %v`, r, b.garden)
 		}
 	}
 	if !slices.Equal(got, want) || *b.opened != 0 {
@@ -113,7 +113,7 @@ func TestSameMoment(t *testing.T) {
 		}
 	}
 	if want = slices.Concat(want, want, want, want); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want slices.Equal(got, want)", got)
 	}
 }
 
@@ -138,17 +138,17 @@ func TestProgramList(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, string(r.ID)[:4]+" "+r.Prompt+" "+r.Active.Text)
 		if r.CWD != b.garden || r.Dialect.Name() != "wave" {
-			t.Errorf("%+v", r)
+			t.Errorf(`%+v; want r.CWD == %v, r.Dialect.Name() == "wave"`, r, b.garden)
 		}
 	}
 	want := []string{`bbbb hello "2026-01-04T00:00:00.000Z"`, `aaaa first "2026-01-03T00:00:00.000Z"`, `cccc retry "2026-01-02T00:00:00.000Z"`, `dddd sub task "2026-01-01T00:00:01.000Z"`}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want slices.Equal(got, want)", got)
 	}
 	s, err := b.Open(t.Context(), filepath.Join(b.home, ".wave", folder, rewound+".jsonl"), store.OpenOptions{})
 	b.must(err)
 	if s.Header().CWD != b.garden || string(s.ID()) != rewound {
-		t.Errorf("%+v", s.Header())
+		t.Errorf("%+v; want s.Header().CWD == %v, string(s.ID()) == %v", s.Header(), b.garden, rewound)
 	}
 	b.must(s.Close())
 }
@@ -203,7 +203,7 @@ func TestDocumentCollision(t *testing.T) {
 	for dir := range paths {
 		rows, err := b.List(t.Context(), place.ListOptions{CWD: dir})
 		if err != nil || len(rows) != 2 || rows[0].CWD != dir {
-			t.Errorf("%s: %+v, %v", dir, rows, err)
+			t.Errorf("%s: %+v, %v; want no error, len(rows) == 2, rows[0].CWD == %v", dir, rows, err, dir)
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestRootDirectory(t *testing.T) {
 		b.must(s.Close())
 		rows, err := b.List(t.Context(), place.ListOptions{CWD: "/"})
 		if err != nil || len(rows) != 1 || rows[0].CWD != "/" || rows[0].Dialect != dialect.Dialect(d) {
-			t.Errorf("%s: %+v, %v", d.Name(), rows, err)
+			t.Errorf(`%s: %+v, %v; want no error, len(rows) == 1, rows[0].CWD == "/", rows[0].Dialect == dialect.Dialect(d)`, d.Name(), rows, err)
 		}
 		s, err = b.OpenWrite(t.Context(), rows[0].Path, store.CreateOptions{})
 		b.must(err)
@@ -240,11 +240,11 @@ func TestLegacyListed(t *testing.T) {
 	rows, err := b.List(t.Context(), place.ListOptions{CWD: "/garden"})
 	b.must(err)
 	if len(rows) != 2 {
-		t.Fatalf("%+v", rows)
+		t.Fatalf("%+v; want len(rows) == 2", rows)
 	}
 	for _, r := range rows {
 		if r.Err != nil || r.Dialect.Name() != "wave-legacy" || r.ID != "short" && r.ID != "pretty" {
-			t.Errorf("%+v", r)
+			t.Errorf(`%+v; want r.Err == nil, r.Dialect.Name() == "wave-legacy", not (r.ID != "short" && r.ID != "pretty")`, r)
 		}
 	}
 	outside := filepath.Join(b.home, "copy.json")
@@ -282,7 +282,7 @@ func TestDamaged(t *testing.T) {
 	b.say(s, "assistant", "two", "")
 	b.must(s.Close())
 	if messages, m := b.program(path); len(messages) != 2 || m == nil {
-		t.Errorf("%v", messages)
+		t.Errorf("%v; want len(messages) == 2, m != nil", messages)
 	}
 }
 
@@ -297,7 +297,7 @@ func TestResolved(t *testing.T) {
 		b.say(s, "user", "hello", "")
 		data, err := os.ReadFile(s.Path())
 		if b.must(err); s.Header().CWD != b.garden || !strings.Contains(string(data), `"workdir":"`+b.garden+`"`) {
-			t.Errorf("%s: %s\n%s", d.Name(), s.Header().CWD, data)
+			t.Errorf("%s: %s\n%s; want s.Header().CWD == %v, strings.Contains(string(data), `\"workdir\":\"`+b.garden+`\"`)", d.Name(), s.Header().CWD, data, b.garden)
 		}
 		for _, cwd := range []string{link, b.garden} {
 			rows, err := b.List(t.Context(), place.ListOptions{CWD: cwd})
@@ -328,11 +328,11 @@ func TestMove(t *testing.T) {
 		old := s.Path()
 		b.must(s.Move(t.Context(), other))
 		if _, err := os.Stat(old); err == nil || s.Header().CWD != other || filepath.Base(s.Path()) != filepath.Base(old) {
-			t.Errorf("%s: %s, %+v", d.Name(), s.Path(), s.Header())
+			t.Errorf("%s: %s, %+v; want an error, s.Header().CWD == %v, filepath.Base(s.Path()) == filepath.Base(old)", d.Name(), s.Path(), s.Header(), other)
 		}
 		b.say(s, "user", "again", "")
 		if messages, _ := b.program(s.Path()); len(messages) != 2 {
-			t.Errorf("%v", messages)
+			t.Errorf("%v; want len(messages) == 2", messages)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestRecords(t *testing.T) {
 	}
 	first, err := wave.Wave.Header(dialect.NewSession{CWD: "/garden", Time: at, Parent: "p"})
 	if want := `{"type":"metadata","workdir":"/garden","createdAt":"2026-01-02T03:04:05.006Z","treeline":{"parent":"p"}}`; err != nil || string(first) != want {
-		t.Errorf("%s, %v", first, err)
+		t.Errorf("%s, %v; want no error, string(first) == %v", first, err, want)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestDirectory(t *testing.T) {
 		env.Access = func(string) (bool, bool, bool) { return test.exists, test.read, test.write }
 		d := wave.Directory(env)
 		if d.Exists != test.exists || d.Permissions != test.want || d.BasePath != filepath.FromSlash("/home/user/.wave/projects") {
-			t.Errorf("%+v", d)
+			t.Errorf(`%+v; want d.Exists == %v, d.Permissions == %v, d.BasePath == filepath.FromSlash("/home/user/.wave/projects")`, d, test.exists, test.want)
 		}
 	}
 }

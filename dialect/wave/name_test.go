@@ -64,7 +64,7 @@ func TestDocumentNames(t *testing.T) {
 	}
 	long := wave.Doc.Project(machine(), "/"+strings.Repeat("x", 300), nil)
 	if len(long.EncodedName) != 200 || long.PathHash == "" || long.Validate() != nil {
-		t.Errorf("%+v, %v", long, long.Validate())
+		t.Errorf(`%+v, %v; want len(long.EncodedName) == 200, long.PathHash != "", long.Validate() == nil`, long, long.Validate())
 	}
 }
 
@@ -107,10 +107,10 @@ func TestCollision(t *testing.T) {
 	}
 	first, second := wave.Doc.Project(machine(), "/a/b", owners), wave.Doc.Project(machine(), "/a-b", owners)
 	if first.EncodedName != "-a-b" || first.PathHash != "" {
-		t.Errorf("%+v", first)
+		t.Errorf(`%+v; want first.EncodedName == "-a-b", first.PathHash == ""`, first)
 	}
 	if second.PathHash == "" || second.EncodedName != "-a-b-"+second.PathHash {
-		t.Errorf("%+v", second)
+		t.Errorf(`%+v; want second.PathHash != "", second.EncodedName == %v`, second, "-a-b-"+second.PathHash)
 	}
 	if program := wave.Wave.Project(machine(), "/a-b", owners); program.EncodedName != "a-b" {
 		t.Errorf("the program knows no collisions: %+v", program)
@@ -160,7 +160,7 @@ func TestLinks(t *testing.T) {
 	env.Realpath = filepath.EvalSymlinks
 	link, real := wave.Doc.Project(env, filepath.Join(dir, "link"), nil), wave.Doc.Project(env, filepath.Join(dir, "real"), nil)
 	if !link.IsSymbolicLink || real.IsSymbolicLink || link.EncodedName != real.EncodedName || link.OriginalPath != filepath.Join(dir, "real") {
-		t.Errorf("%+v\n%+v", link, real)
+		t.Errorf("%+v\n%+v; want link.IsSymbolicLink, not real.IsSymbolicLink, link.EncodedName == %v, link.OriginalPath == filepath.Join(dir, \"real\")", link, real, real.EncodedName)
 	}
 	if err := errors.Join(link.Validate(), real.Validate()); err != nil {
 		t.Error(err)

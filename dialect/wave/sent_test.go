@@ -39,7 +39,7 @@ func TestCommand(t *testing.T) {
 	const block = `{"type":"bang","command":"ls","output":"a","stage":"end","exitCode":2}`
 	c, ok := Wave.Command([]byte(`{"role":"user","blocks":[` + block + `]}`))
 	if !ok || c.Code != "ls" || c.Output != "a" || string(c.Exit) != "2" || !c.Hidden || c.Tool != "bash" {
-		t.Fatalf("%+v, %v", c, ok)
+		t.Fatalf(`%+v, %v; want ok, c.Code == "ls", c.Output == "a", string(c.Exit) == "2", c.Hidden, c.Tool == "bash"`, c, ok)
 	}
 	made, err := Wave.Compose(dialect.NewMessage{Role: roleOf([]byte("user")), Command: &c})
 	if want := `{"role":"user","blocks":[` + block + `]}`; err != nil || len(made) != 1 || string(made[0]) != want {

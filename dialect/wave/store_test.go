@@ -160,7 +160,7 @@ func TestProgramSession(t *testing.T) {
 	}
 	messages, metadata := b.program(path)
 	if len(messages) != 3 || text(messages[1]) != "hello" || messages[1]["id"] != string(a.ID) || metadata["workdir"] != b.garden {
-		t.Errorf("%v %v", messages, metadata)
+		t.Errorf(`%v %v; want len(messages) == 3, text(messages[1]) == "hello", messages[1]["id"] == %v, metadata["workdir"] == %v`, messages, metadata, string(a.ID), b.garden)
 	}
 	b.must(s.Close())
 	s, err := b.OpenWrite(t.Context(), path, store.CreateOptions{})
@@ -170,7 +170,7 @@ func TestProgramSession(t *testing.T) {
 	}
 	b.say(s, "user", "more", "")
 	if messages, _ := b.program(path); len(messages) != 2 || text(messages[0]) != "greetings" {
-		t.Errorf("%v", messages)
+		t.Errorf(`%v; want len(messages) == 2, text(messages[0]) == "greetings"`, messages)
 	}
 	c, err := s.Context(t.Context(), s.Leaf(), store.ContextOptions{})
 	b.must(err)
@@ -186,7 +186,7 @@ func TestProgramSession(t *testing.T) {
 	}
 	problems, err := b.Check(t.Context(), s)
 	if err != nil || len(problems) != 0 {
-		t.Errorf("%v, %v", problems, err)
+		t.Errorf("%v, %v; want no error, len(problems) == 0", problems, err)
 	}
 	b.must(s.Close())
 }
@@ -198,7 +198,7 @@ func TestDocumentSession(t *testing.T) {
 	path := s.Path()
 	info, err := os.Stat(path)
 	if err != nil || info.Size() != 0 || !strings.HasPrefix(filepath.Base(filepath.Dir(path)), "-") {
-		t.Fatalf("%s: %v, %v", path, info, err)
+		t.Fatalf(`%s: %v, %v; want no error, info.Size() == 0, strings.HasPrefix(filepath.Base(filepath.Dir(path)), "-")`, path, info, err)
 	}
 	b.must(s.Close())
 	s, err = b.OpenWrite(t.Context(), path, store.CreateOptions{})
@@ -211,7 +211,7 @@ func TestDocumentSession(t *testing.T) {
 	messages, metadata := b.program(path)
 	if len(messages) != 2 || metadata != nil || messages[0]["id"] != nil ||
 		fmt.Sprint(messages[0]["metadata"]) != fmt.Sprintf("map[treeline:map[workdir:%s]]", b.garden) || messages[1]["metadata"] != nil {
-		t.Errorf("%v", messages)
+		t.Errorf(`%v; want len(messages) == 2, metadata == nil, messages[0]["id"] == nil, fmt.Sprint(messages[0]["metadata"]) == fmt.Sprintf("map[treeline:map[workdir:%%s]]", b.garden), messages[1]["metadata"] == nil`, messages)
 	}
 	b.must(s.Close())
 	s, err = b.Open(t.Context(), path, store.OpenOptions{})
@@ -226,7 +226,7 @@ func TestDocumentSession(t *testing.T) {
 	}
 	problems, err := b.Check(t.Context(), s)
 	if err != nil || len(problems) != 0 {
-		t.Errorf("%v, %v", problems, err)
+		t.Errorf("%v, %v; want no error, len(problems) == 0", problems, err)
 	}
 	b.must(s.Close())
 }
@@ -245,14 +245,14 @@ func TestForkAndDelete(t *testing.T) {
 			b.must(err)
 			b.must(s.Fork(t.Context()))
 			if h := s.Header(); s.Path() == old || h.Parent != old || h.CWD != b.garden || s.Tree().Len() != 2 {
-				t.Errorf("%+v", h)
+				t.Errorf("%+v; want s.Path() != %v, h.Parent == %v, h.CWD == %v, s.Tree().Len() == 2", h, old, old, b.garden)
 			}
 			b.say(s, "user", "three", "")
 			if after, _ := os.ReadFile(old); !bytes.Equal(before, after) {
 				t.Error("the original changed")
 			}
 			if messages, _ := b.program(s.Path()); len(messages) != 3 || text(messages[2]) != "three" {
-				t.Errorf("%v", messages)
+				t.Errorf(`%v; want len(messages) == 3, text(messages[2]) == "three"`, messages)
 			}
 			b.must(s.Delete(t.Context()))
 			branched, err := b.BranchFrom(t.Context(), old, first.ID, store.CreateOptions{})
@@ -261,7 +261,7 @@ func TestForkAndDelete(t *testing.T) {
 			}
 			b.must(err)
 			if messages, _ := b.program(branched.Path()); len(messages) != 1 || text(messages[0]) != "one" {
-				t.Errorf("%v", messages)
+				t.Errorf(`%v; want len(messages) == 1, text(messages[0]) == "one"`, messages)
 			}
 			b.must(branched.Delete(t.Context()))
 			if _, err := os.Stat(filepath.Dir(old)); err != nil {
@@ -288,7 +288,7 @@ func TestRefusals(t *testing.T) {
 	_, label := s.Label(t.Context(), a.ID, "x")
 	for what, err := range map[string]error{"branch": branch, "label": label, "rename": s.Rename(t.Context(), "x")} {
 		if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "fork") {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf(`%s: %v; want the error store.ErrUnsupported, strings.Contains(err.Error(), "fork")`, what, err)
 		}
 	}
 	if after, _ := os.ReadFile(s.Path()); !bytes.Equal(before, after) {
@@ -310,10 +310,10 @@ func TestSecondWriter(t *testing.T) {
 		b.say(other, "user", "two", "")
 		a := b.say(s, "user", "three", "")
 		if a.Foreign != 1 || a.Outcome != store.PolicyFollow {
-			t.Errorf("%s: %+v", d.Name(), a)
+			t.Errorf("%s: %+v; want a.Foreign == 1, a.Outcome == store.PolicyFollow", d.Name(), a)
 		}
 		if messages, _ := b.program(s.Path()); len(messages) != 3 || text(messages[2]) != "three" {
-			t.Errorf("%s: %v", d.Name(), messages)
+			t.Errorf(`%s: %v; want len(messages) == 3, text(messages[2]) == "three"`, d.Name(), messages)
 		}
 		b.must(other.Close())
 	}
@@ -361,6 +361,6 @@ func TestNoFolder(t *testing.T) {
 	b.must(os.WriteFile(filepath.Join(b.home, ".wave", "projects"), nil, 0o600))
 	_, err := b.Create(t.Context(), store.CreateOptions{Dialect: wave.Doc})
 	if err == nil || !strings.Contains(err.Error(), "projects") {
-		t.Errorf("%v", err)
+		t.Errorf(`%v; want an error, strings.Contains(err.Error(), "projects")`, err)
 	}
 }

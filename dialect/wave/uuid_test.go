@@ -45,7 +45,7 @@ func TestUUIDStandard(t *testing.T) {
 	}
 	at := time.Date(2022, 2, 22, 19, 22, 22, 0, time.UTC)
 	if got, ok := u.Time(); !ok || !got.Equal(at) {
-		t.Errorf("%s: %s", u, got)
+		t.Errorf("%s: %s; want ok, got.Equal(at)", u, got)
 	}
 	if made, err := g.New(at, rand.Reader); err != nil || made.String()[:18] != u.String()[:18] {
 		t.Errorf("the same moment is %s, %v", made, err)
@@ -115,7 +115,7 @@ func TestParseUUID(t *testing.T) {
 	}
 	u, err := wave.ParseUUID("643c4bf3-840b-489d-a501-9e9ff8cc3499")
 	if err != nil || u.Version() != 4 {
-		t.Errorf("%v, %v", u, err)
+		t.Errorf("%v, %v; want no error, u.Version() == 4", u, err)
 	}
 	if at, ok := u.Time(); ok {
 		t.Errorf("an id of version 4 has the time %s", at)

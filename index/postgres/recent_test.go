@@ -72,6 +72,6 @@ func TestSearchOld(t *testing.T) {
 	q, _ := query.Parse("plum", query.Options{})
 	list, next, err := m.x.Search(t.Context(), index.Selection{Sessions: true, Limit: 1}, q)
 	if err != nil || len(list) != 1 || list[0].Name != "old" || next == nil {
-		t.Errorf("%v, %v, %v", list, next, err)
+		t.Errorf(`%v, %v, %v; want no error, len(list) == 1, list[0].Name == "old", next != nil`, list, next, err)
 	}
 }

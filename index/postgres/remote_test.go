@@ -210,7 +210,7 @@ func TestLimitedRemote(t *testing.T) {
 		defer res.Body.Close()
 		answer, err = io.ReadAll(res.Body)
 		if a.must(err); res.StatusCode != 200 {
-			t.Fatalf("%s: %d %s", path, res.StatusCode, answer)
+			t.Fatalf("%s: %d %s; want res.StatusCode == 200", path, res.StatusCode, answer)
 		}
 		return answer
 	}

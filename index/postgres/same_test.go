@@ -153,7 +153,7 @@ func hits(res *find.Result) (list []hit) {
 // sameHits searches both ways.
 func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Options) {
 	a.Helper()
-	opt.Problem = func(err error) { a.Errorf("%q: %v", text, err) }
+	opt.Problem = func(err error) { a.Errorf("the search for %q told: %v", text, err) }
 	want, err := local.Search(a.Context(), text, opt)
 	got, gotErr := shared.Search(a.Context(), text, opt)
 	if (err == nil) != (gotErr == nil) {
@@ -167,7 +167,7 @@ func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Opt
 	}
 	a.found += len(got.Hits)
 	if want.Substring != got.Substring || want.More != got.More || want.Nothing != got.Nothing {
-		a.Errorf("%q: %+v", text, got)
+		a.Errorf("%q: %+v; want want.Substring == %v, want.More == %v, want.Nothing == %v", text, got, got.Substring, got.More, got.Nothing)
 	}
 }
 

@@ -223,7 +223,7 @@ func TestManyTerms(t *testing.T) {
 	t.Parallel()
 	q, err := query.Parse(strings.Repeat("frog ", 10_000)+`"frog" -toad -toad`, query.Options{})
 	if err != nil || q.Terms() != 2 {
-		t.Fatalf("%v, %v", q, err)
+		t.Fatalf("%v, %v; want no error, q.Terms() == 2", q, err)
 	}
 	var many strings.Builder
 	for i := range 10_000 {
@@ -313,10 +313,10 @@ func TestSnippet(t *testing.T) {
 	texts := []query.Text{{Field: query.FieldUser, Text: "A frog" + strings.Repeat(" and so on", 60) + " until the pond: a frog!"}}
 	m, ok := q.Match(texts)
 	if piece, marks = query.Snippet(texts[0].Text, m, 60); !ok || len(marks) != 2 || !strings.HasSuffix(piece, "the pond: a frog!") {
-		t.Errorf("%q %v", piece, marks)
+		t.Errorf(`%q %v; want ok, len(marks) == 2, strings.HasSuffix(piece, "the pond: a frog!")`, piece, marks)
 	}
 	if piece, marks = query.Snippet("all of it", query.Match{Marks: [][2]int{{0, 3}, {7, 9}}}, 60); piece != "all of it" || len(marks) != 2 {
-		t.Errorf("%q %v", piece, marks)
+		t.Errorf(`%q %v; want piece == "all of it", len(marks) == 2`, piece, marks)
 	}
 }
 

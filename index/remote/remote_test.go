@@ -103,7 +103,7 @@ func TestHostile(t *testing.T) {
 	}
 	for _, says := range []string{`{"logs":-1,"with":[1]}`, `{"logs":1,"chunks":-1,"with":[1]}`, `{"logs":1}`, `{"logs":1,"with":[1,2]}`} {
 		if n, err := remote.New(&stranger{says: says}, "https://host").Count(t.Context(), sel, q); !errors.Is(err, server.ErrNotServer) {
-			t.Errorf("%s: %+v, %v", says, n, err)
+			t.Errorf("%s: %+v, %v; want the error server.ErrNotServer", says, n, err)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestParent(t *testing.T) {
 	x := remote.New(&stranger{says: page(t, protocol.Page{Logs: []protocol.Log{{Source: "a/omp", Data: data}}})}, "https://host/base")
 	list, err := x.Select(t.Context(), index.Selection{})
 	if err != nil || len(list) != 1 || list[0].Facts.Parent != "https://host/base/a/omp/x.jsonl" || list[0].Summary.Parent != "an id" {
-		t.Errorf("%v, %v", list, err)
+		t.Errorf(`%v, %v; want no error, len(list) == 1, list[0].Facts.Parent == "https://host/base/a/omp/x.jsonl", list[0].Summary.Parent == "an id"`, list, err)
 	}
 }
 

@@ -5,7 +5,7 @@
 // violation fails `go test ./internal/archtest` with its place and the reason for the rule. To change the architecture,
 // change the table and its reason.
 //
-// The rules are about production files of every platform. Test files may import anything.
+// The rules are about production files of every platform. Test files may import anything; their failures say what was wanted.
 package archtest
 
 import (
@@ -198,6 +198,7 @@ func Check(m *Module) (violations []Violation, notes []string) {
 		c.checkComment(p)
 		c.checkHabits(p)
 		c.checkLength(p)
+		c.checkMessages(p)
 	}
 	return c.found, c.notes
 }

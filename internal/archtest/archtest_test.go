@@ -67,6 +67,9 @@ func TestRules(t *testing.T) {
 		{"the model may use raw JSON", map[string]string{
 			"session/a.go": src("session", `import "example.org/m/internal/rawjson"`),
 		}, nil},
+		{"a failure says what was wanted", map[string]string{
+			"session/a_test.go": src("session", "func f() {\n\tif err != nil {\n\t\tt.Fatalf(\"%d: %v\", n, err)\n\t}\n\tif n != 3 {\n\t\tt.Errorf(\"%+v\", n)\n\t}\n\tif n != 3 {\n\t\tt.Errorf(\"%d, want 3\", n)\n\t}\n}"),
+		}, []string{"session/a_test.go:9: a failure that does not say what was wanted"}},
 		{"a dialect is pure", map[string]string{
 			"dialect/pi/a.go": src("pi", `import ("os"; "math/rand/v2"; "io/fs")`),
 		}, []string{"imports os", "imports math/rand/v2"}},

@@ -15,7 +15,7 @@ var testOnly = []string{
 	"dialect/dialecttest", "backend/backendtest", "index/indextest", "index/query/querytest", "store/storetest", "access/accesstest",
 	"internal/durable/*",
 	"internal/archtest", "internal/gen", "internal/bench", "internal/interop", "internal/interop/*", "internal/world", "internal/rowstest", "internal/browser", "internal/pgtest",
-	"internal/soak", "internal/soak/*",
+	"internal/soak", "internal/soak/*", "internal/mutants",
 }
 
 const whyTestOnly = "suites, generators and fakes are for tests and tools; imported here, they would be linked into the program"

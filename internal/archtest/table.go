@@ -138,7 +138,9 @@ var importTable = []row{
 	{packages: "store/storetest",
 		may: "session dialect backend backend/memory blob index logtree place folders store find watch internal/*", modules: "*",
 		why: "the suite tests what a store promises on any backend"},
-	{packages: "store", may: "session dialect backend backend/memory blob logtree place folders internal/rawjson",
+	{packages: "store/caption", may: "dialect backend place",
+		why: "a file beside a log is changed without opening the session"},
+	{packages: "store", may: "store/caption session dialect backend backend/memory blob logtree place folders internal/rawjson",
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
@@ -169,7 +171,7 @@ var importTable = []row{
 		why:     "the prompt history is an agent's database; a program that only embeds sessions does not link SQLite for it"},
 	// What faces show, and the front door.
 	{packages: "wire",
-		may: "session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
+		may: "dialect/unread session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
 			"trash history internal/rawjson internal/screen",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",
@@ -236,12 +238,14 @@ var importTable = []row{
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},
+	{packages: "internal/termsvg", pure: true,
+		why: "a picture is made of text; it knows no command"},
 	{packages: "internal/doctest", pure: true,
 		why: "what a document shows is compared with any output; what runs the blocks knows the program"},
 	{packages: "internal/dist/man", modules: "github.com/spf13/cobra github.com/spf13/pflag",
 		why: "a manual page comes from commands, whatever they do; the program does not link what writes it"},
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/*", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/* internal/mutants", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

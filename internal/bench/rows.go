@@ -10,47 +10,110 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/backend/rows/crush"
+	"github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/internal/world"
 )
 
-// ofRows measures sessions in an agent's database: one that is read, beside the bare queries, a list, and the list after a row
+// rowsOf is a database of an agent to measure, with the queries that its sessions cost at least.
+type rowsOf struct {
+	name     string
+	sessions int
+	tables   rows.Tables
+	make     func(data string) (string, error)
+	// before runs once. session inserts a session with its number, and message a message: its number, that of its session, its place, a
+	// role and a text.
+	before, session string
+	message         []string
+	// load are the queries for a session, stamps those for what a list compares, change changes a message to a text.
+	load, stamps []string
+	change       string
+}
+
+func databases(b *bench) []rowsOf {
+	return []rowsOf{{
+		name: "OpenCode", sessions: b.size(10_000), tables: opencode.Tables(), make: world.OpenCode,
+		before: `INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES ('global', '/', 1, 1, '[]')`,
+		session: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+			VALUES ('ses_' || ?1, 'global', 's', '/work', 'session ' || ?1, '1', ?1, ?1)`,
+		message: []string{
+			`INSERT INTO message VALUES ('msg_' || ?1, 'ses_' || ?2, ?3, ?3, json_object('role', ?4, 'time', json('{"created":1}'), 'agent', 'build', 'modelID', 'm', 'providerID', 'p'))`,
+			`INSERT INTO part SELECT 'prt_' || ?1 || '_' || value, 'msg_' || ?1, 'ses_' || ?2, ?3, ?3, json_object('type', 'text', 'text', ?5) FROM json_each('[0,1,2]')`,
+		},
+		load: []string{`SELECT * FROM session WHERE id = 'ses_' || ?`, `SELECT * FROM message WHERE session_id = 'ses_' || ? ORDER BY time_created, id`,
+			`SELECT * FROM part WHERE session_id = 'ses_' || ? ORDER BY +id`},
+		stamps: []string{`SELECT id, title, directory, time_updated FROM session`,
+			`SELECT session_id, count(*), max(time_updated), sum(octet_length(data)) FROM message GROUP BY session_id`,
+			`SELECT session_id, count(*), max(time_updated), sum(octet_length(data)) FROM part GROUP BY session_id`},
+		change: `UPDATE part SET time_updated = ?1, data = json_object('type', 'text', 'text', 'changed ' || ?1) WHERE id = 'prt_71_0'`,
+	}, {
+		name: "Goose", sessions: b.size(2_000), tables: goose.Tables(), make: world.Goose,
+		session: `INSERT INTO sessions (id, name, working_dir) VALUES ('ses_' || ?1, 'session ' || ?1, '/work')`,
+		message: []string{`INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)
+			VALUES ('msg_' || ?1, 'ses_' || ?2, ?4, json_array(json_object('type', 'text', 'text', ?5 || ?5 || ?5)), ?3, '{"userVisible":true,"agentVisible":true}')`},
+		load: []string{`SELECT * FROM sessions WHERE id = 'ses_' || ?`, `SELECT * FROM messages WHERE session_id = 'ses_' || ? ORDER BY created_timestamp, id`},
+		stamps: []string{`SELECT id, name, working_dir, updated_at FROM sessions`,
+			`SELECT session_id, count(*), max(created_timestamp), sum(octet_length(content_json)) FROM messages GROUP BY session_id`},
+		change: `UPDATE messages SET content_json = json_array(json_object('type', 'text', 'text', 'changed ' || ?1)) WHERE id = 72`,
+	}, {
+		name: "Crush", sessions: b.size(2_000), tables: crush.Tables(),
+		make: func(data string) (string, error) {
+			project := filepath.Join(data, "garden")
+			return filepath.Join(project, ".crush", "crush.db"), world.Crush(data, project)
+		},
+		session: `INSERT INTO sessions (id, title, updated_at, created_at) VALUES ('ses_' || ?1, 'session ' || ?1, ?1, ?1)`,
+		message: []string{`INSERT INTO messages (id, session_id, role, parts, created_at, updated_at)
+			VALUES ('msg_' || ?1, 'ses_' || ?2, ?4, json_array(json_object('type', 'text', 'data', json_object('text', ?5 || ?5 || ?5))), ?3, ?3)`},
+		load: []string{`SELECT * FROM sessions WHERE id = 'ses_' || ?`, `SELECT * FROM messages WHERE session_id = 'ses_' || ? ORDER BY created_at, rowid`},
+		stamps: []string{`SELECT id, title, updated_at FROM sessions`,
+			`SELECT session_id, count(*), max(updated_at), sum(octet_length(parts)) FROM messages GROUP BY session_id`},
+		change: `UPDATE messages SET parts = json_array(json_object('type', 'text', 'data', json_object('text', 'changed ' || ?1))) WHERE id = 'msg_71'`,
+	}}
+}
+
+// ofRows measures sessions in agents' databases: one that is read, beside the bare queries, a list, and the list after a row
 // changed while the agent has the database open.
 func ofRows(b *bench) {
+	for _, of := range databases(b) {
+		of.measure(b, must(of.make(filepath.Join(b.dir, "rows"))))
+	}
+}
+
+func (of rowsOf) measure(b *bench, path string) {
 	ctx := context.Background()
-	path := must(world.OpenCode(filepath.Join(b.dir, "rows")))
-	sessions := b.size(10_000)
-	large := fillRows(path, sessions)
+	of.fill(path)
 	size := must(os.Stat(path)).Size()
 	fresh := func() *rows.Backend {
-		return rows.New(rows.NewDatabase(path, opencode.Tables(), rows.Options{}), ".jsonl", true)
+		return rows.New(rows.NewDatabase(path, of.tables, rows.Options{}), ".jsonl", true)
 	}
 	var length int64
 	loaded := b.best(func() {
 		r := fresh()
-		at, reader, err := r.OpenNow(ctx, large+".jsonl")
+		at, reader, err := r.OpenNow(ctx, fmt.Sprintf("ses_%d.jsonl", of.sessions))
 		check(err)
 		length = at.Size
 		check(reader.Close())
 		check(r.Close())
 	})
-	bare := b.best(func() { bareRows(path, large) })
-	b.faster("a session of rows, "+mb(length), loaded, "SELECT of its rows", bare, 0.5)
-	first := b.best(func() { r := fresh(); count(r, sessions); check(r.Close()) })
-	b.faster(fmt.Sprintf("list of %d sessions of rows, %s", sessions, mb(size)), first, "SELECT of counts and times", b.best(func() { bareStamps(path) }), 1)
+	bare := b.best(func() { queried(path, of.load, of.sessions) })
+	b.faster(fmt.Sprintf("a session of %s's rows, %s", of.name, mb(length)), loaded, "SELECT of its rows", bare, 0.5)
+	first := b.best(func() { r := fresh(); count(r, of.sessions); check(r.Close()) })
+	b.faster(fmt.Sprintf("list of %d sessions of %s's rows, %s", of.sessions, of.name, mb(size)), first,
+		"SELECT of counts and times", b.best(func() { queried(path, of.stamps) }), 1)
 
 	program := must(litefile.Write(durable.OS{}, path, litefile.Writing{}))
 	defer program.Close()
 	r := fresh()
 	defer r.Close()
-	count(r, sessions)
+	count(r, of.sessions)
 	n := 0
 	changed := b.bestPieces(0, func() {
 		n++
-		must(program.Exec(`UPDATE part SET time_updated = ?, data = json_object('type', 'text', 'text', ?) WHERE id = 'prt_7_1_0'`, n, fmt.Sprint("changed ", n)))
-	}, 1, func(int) { count(r, sessions) })
+		must(program.Exec(of.change, n))
+	}, 1, func(int) { count(r, of.sessions) })
 	b.add(row{what: "  after a row changed", figure: ms(changed), baseline: "CPU", ratio: float64(changed) / 1e6, unit: "ms", target: 50, most: true})
 }
 
@@ -66,59 +129,44 @@ func count(b backend.Backend, want int) {
 	}
 }
 
-// fillRows makes sessions of ten messages with three parts each, 10 KB in each message, and a large one. It returns the id
-// of that.
-func fillRows(path string, sessions int) (large string) {
+// fill makes sessions of ten messages, 10 KB in each message, and a large one.
+func (of rowsOf) fill(path string) {
 	db := must(litefile.Write(durable.OS{}, path, litefile.Writing{}))
 	defer db.Close()
 	text := strings.Repeat("All work and no play makes a dull boy. ", 90)
 	check(db.Transact(context.Background(), func(tx *sql.Tx) error {
-		must(tx.Exec(`INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES ('global', '/', 1, 1, '[]')`))
-		message := must(tx.Prepare(`INSERT INTO message VALUES (?, ?, ?, ?, ?)`))
-		part := must(tx.Prepare(`INSERT INTO part VALUES (?, ?, ?, ?, ?, json_object('type', 'text', 'text', ?))`))
-		for s := range sessions + 1 {
-			id, messages := fmt.Sprint("ses_", s), 10
-			if s == sessions {
-				large, messages = id, 2000
+		must(tx.Exec(of.before))
+		session := must(tx.Prepare(of.session))
+		var message []*sql.Stmt
+		for _, query := range of.message {
+			message = append(message, must(tx.Prepare(query)))
+		}
+		number := 0
+		for s := range of.sessions + 1 {
+			messages := 10
+			if s == of.sessions {
+				messages = 2000
 			}
-			must(tx.Exec(`INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) VALUES (?, 'global', 's', '/work', ?, '1', ?, ?)`,
-				id, fmt.Sprint("session ", s), s, s))
+			must(session.Exec(s))
 			for m := range messages {
-				key, role := fmt.Sprintf("msg_%d_%d", s, m), "user"
-				if m%2 == 1 {
-					role = "assistant"
+				role := []string{"user", "assistant"}[m%2]
+				for _, insert := range message {
+					must(insert.Exec(number, s, m, role, text))
 				}
-				must(message.Exec(key, id, m, m, `{"role":"`+role+`","time":{"created":1},"agent":"build","modelID":"m","providerID":"p"}`))
-				for p := range 3 {
-					must(part.Exec(fmt.Sprintf("prt_%d_%d_%d", s, m, p), key, id, m, m, text))
-				}
+				number++
 			}
 		}
 		return nil
 	}))
 	check(db.UseWAL(context.Background(), 0))
-	return large
 }
 
-// bareRows reads the rows of a session with the same driver and does nothing with them.
-func bareRows(path, id string) {
+// queried makes queries with the same driver and does nothing with the rows.
+func queried(path string, queries []string, args ...any) {
 	db := must(sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1"))
 	defer db.Close()
-	for _, query := range []string{
-		`SELECT * FROM session WHERE id = ?`, `SELECT * FROM message WHERE session_id = ? ORDER BY time_created, id`,
-		`SELECT * FROM part WHERE session_id = ? ORDER BY +id`,
-	} {
-		scanRows(must(db.Query(query, id)))
-	}
-}
-
-// bareStamps asks for what a list compares.
-func bareStamps(path string) {
-	db := must(sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1"))
-	defer db.Close()
-	scanRows(must(db.Query(`SELECT id, title, directory, time_updated FROM session`)))
-	for _, table := range []string{"message", "part"} {
-		scanRows(must(db.Query(`SELECT session_id, count(*), max(time_updated), sum(octet_length(data)) FROM ` + table + ` GROUP BY session_id`)))
+	for _, query := range queries {
+		scanRows(must(db.Query(query, args...)))
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package demo makes a machine of sessions to look at: three projects, three weeks, all agents. Nothing in it is anyone's.
+// Package demo makes a machine of sessions to look at: three projects, three weeks, seven agents. Nothing in it is anyone's.
 //
 // A session is a story, a file in the folder stories. Each is written through the store as an agent would write it, entry by
 // entry, with the agent's own format, folders and habits. The same clock gives the same machine,

@@ -62,7 +62,7 @@ func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 		}
 		for _, p := range list {
 			if problems++; p.Kind != session.ProblemTorn {
-				t.Errorf("%s: %v", r.Path, p)
+				t.Errorf("%s: %v; want p.Kind == session.ProblemTorn", r.Path, p)
 			}
 		}
 		if err := open.Close(); err != nil {

@@ -141,6 +141,16 @@ func TestDebian(t *testing.T) {
 	}
 }
 
+// TestTargets: the names are those of the Go command, and no other is taken.
+func TestTargets(t *testing.T) {
+	if got, err := parseTarget("windows/arm64"); err != nil || got != (target{"windows", "arm64"}) || got.program() != "treeline.exe" {
+		t.Errorf("got %v, %v; want windows/arm64", got, err)
+	}
+	if got, err := parseTarget("linux"); err == nil {
+		t.Errorf("linux was taken for %v; want an error", got)
+	}
+}
+
 // TestFormula: each archive has its own checksum.
 func TestFormula(t *testing.T) {
 	sums := map[target]string{}

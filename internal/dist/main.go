@@ -38,9 +38,18 @@ func (t target) program() string {
 	return "treeline"
 }
 
+// parseTarget finds the target of a name such as linux/amd64.
+func parseTarget(name string) (target, error) {
+	if at := slices.IndexFunc(targets, func(t target) bool { return t.String() == name }); at >= 0 {
+		return targets[at], nil
+	}
+	return target{}, fmt.Errorf("%q is not one of %v", name, targets)
+}
+
 func main() {
 	out := flag.String("o", "dist", "the `folder` of the release; files of an older one are removed from it")
 	check := flag.Bool("check", false, "make it twice, compare, and install the Debian package into an empty root")
+	only := flag.String("only", "", "only these `systems`, separated by commas, to try it out; there is no formula then")
 	root := flag.String("root", "", "write the files of one system below a `folder` instead, as they are below /")
 	system := flag.String("for", runtime.GOOS+"/"+runtime.GOARCH, "the `system` of -root")
 	flag.Parse()
@@ -48,7 +57,7 @@ func main() {
 	if *root != "" {
 		err = install(*root, *system)
 	} else {
-		err = release(*out, *check)
+		err = release(*out, *only, *check)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
@@ -57,13 +66,24 @@ func main() {
 }
 
 // release makes all files of a release.
-func release(dir string, check bool) error {
-	made, err := makeRelease()
+func release(dir, only string, check bool) error {
+	list := targets
+	if only != "" {
+		list = nil
+		for name := range strings.SplitSeq(only, ",") {
+			t, err := parseTarget(name)
+			if err != nil {
+				return err
+			}
+			list = append(list, t)
+		}
+	}
+	made, err := makeRelease(list)
 	if err != nil {
 		return err
 	}
 	if check {
-		again, err := makeRelease()
+		again, err := makeRelease(list)
 		if err != nil {
 			return err
 		}
@@ -84,16 +104,16 @@ func release(dir string, check bool) error {
 
 // install writes the files of one system below a folder.
 func install(root, system string) error {
-	at := slices.IndexFunc(targets, func(t target) bool { return t.String() == system })
-	if at < 0 {
-		return fmt.Errorf("%q is not one of %v", system, targets)
+	t, err := parseTarget(system)
+	if err != nil {
+		return err
 	}
 	b, err := newBuilder()
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	program, err := b.program(targets[at])
+	program, err := b.program(t)
 	if err != nil {
 		return err
 	}
@@ -111,15 +131,15 @@ type made struct {
 	sizes []string // of the programs, for people
 }
 
-// makeRelease builds all targets. The list of checksums is the last file.
-func makeRelease() (*made, error) {
+// makeRelease builds some targets. The list of checksums is the last file.
+func makeRelease(list []target) (*made, error) {
 	b, err := newBuilder()
 	if err != nil {
 		return nil, err
 	}
 	defer b.close()
 	m, sums := &made{}, map[target]string{}
-	for _, t := range targets {
+	for _, t := range list {
 		program, err := b.program(t)
 		if err != nil {
 			return nil, err
@@ -139,12 +159,14 @@ func makeRelease() (*made, error) {
 			m.files = append(m.files, deb)
 		}
 	}
-	m.files = append(m.files, b.formula(sums))
-	var list strings.Builder
-	for _, f := range m.files {
-		fmt.Fprintf(&list, "%s  %s\n", checksum(f), f.path)
+	if len(list) == len(targets) {
+		m.files = append(m.files, b.formula(sums))
 	}
-	m.files = append(m.files, file{"SHA256SUMS", 0o644, []byte(list.String())})
+	var lines strings.Builder
+	for _, f := range m.files {
+		fmt.Fprintf(&lines, "%s  %s\n", checksum(f), f.path)
+	}
+	m.files = append(m.files, file{"SHA256SUMS", 0o644, []byte(lines.String())})
 	return m, nil
 }
 

@@ -15,6 +15,7 @@ package doctest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -130,12 +131,16 @@ func (b Block) Treeline() (list [][]string) {
 	return list
 }
 
-// Treeline gives the command lines of treeline in a line for a shell.
+// Treeline gives the command lines of treeline in a line for a shell, those in substitutions first.
 func Treeline(line string) (list [][]string) {
+	line = regexp.MustCompile(`[$<]\([^()]*\)`).ReplaceAllStringFunc(line, func(inner string) string {
+		list = append(list, Treeline(inner[len("$("):len(inner)-len(")")])...)
+		return "SUBSTITUTION"
+	})
 	words := Words(line)
 	for i := 0; i < len(words); i++ {
 		switch {
-		case words[i] == "treeline" && (i == 0 || isOperator(words[i-1]) || strings.Contains(words[i-1], "=")):
+		case words[i] == "treeline" && (i == 0 || isOperator(words[i-1]) || words[i-1] == "--" || strings.Contains(words[i-1], "=")):
 		case words[i] == "./cmd/treeline" && i > 0 && words[i-1] == "run":
 		default:
 			continue
@@ -149,7 +154,7 @@ func Treeline(line string) (list [][]string) {
 }
 
 func isOperator(word string) bool {
-	return slices.Contains([]string{"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "$("}, word)
+	return slices.Contains([]string{"|", "||", "&&", "&", ";", ">", ">>", "<", "2>"}, word)
 }
 
 // Words splits a line as a shell does, as far as documents need it: quotes, comments, and operators that stand alone. An

@@ -59,9 +59,10 @@ func TestTreeline(t *testing.T) {
 		"treeline ls --all   # everything":        {{"ls", "--all"}},
 		"cd x && treeline search 'a # b' | head":  {{"search", "a # b"}},
 		"go run ./cmd/treeline demo":              {{"demo"}},
-		"claude mcp add treeline -- treeline mcp": nil,
+		"claude mcp add treeline -- treeline mcp": {{"mcp"}},
 		"TOKEN=x treeline push URL & treeline ls": {{"push", "URL"}, {"ls"}},
-		`omp --session "$(treeline pick --path)"`: nil,
+		`omp --session "$(treeline pick --path)"`: {{"pick", "--path"}},
+		"source <(treeline completion bash)":      {{"completion", "bash"}},
 		"echo treeline":                           nil,
 	} {
 		if diff := cmp.Diff(want, Treeline(line)); diff != "" {

@@ -78,7 +78,7 @@ func TestBothFileSystems(t *testing.T) {
 			_, err = durable.Create(fsys, at("a/b/f"), 0o600, content("two"))
 			check(err, fs.ErrExist)
 			if s, err := read(t, fsys, at("a/b/f")); s != "one" || err != nil {
-				t.Errorf("%q, %v", s, err)
+				t.Errorf(`%q, %v; want s == "one", no error`, s, err)
 			}
 			held, err := fsys.Open(at("a/b/f"), os.O_RDWR|os.O_APPEND, 0)
 			check(err, nil)
@@ -162,7 +162,7 @@ func testWrites(t *testing.T, fsys durable.FS, path string) {
 	before, _ := f.Stat()
 	for _, s := range []string{"one", "", "two"} {
 		if n, err := f.Write([]byte(s)); n != len(s) || err != nil {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("%d, %v; want n == %v, no error", n, err, len(s))
 		}
 	}
 	if err := errors.Join(f.Truncate(4), f.Sync(durable.Data), f.Sync(durable.All)); err != nil {
@@ -172,11 +172,11 @@ func testWrites(t *testing.T, fsys durable.FS, path string) {
 		t.Error(err)
 	}
 	if s, err := read(t, fsys, path); s != "onet!" || err != nil {
-		t.Errorf("%q, %v", s, err)
+		t.Errorf(`%q, %v; want s == "onet!", no error`, s, err)
 	}
 	buf := make([]byte, 10)
 	if n, err := f.ReadAt(buf, 3); n != 2 || !errors.Is(err, io.EOF) {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("%d, %v; want n == 2, the error io.EOF", n, err)
 	}
 	if after, _ := f.Stat(); !after.SameFile(before) || after == before || after.Size != 5 {
 		t.Errorf("was %+v, is %+v", before, after)
@@ -322,7 +322,7 @@ func TestClosedFile(t *testing.T) {
 		"close": f.Close,
 	} {
 		if err := call(); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v; want an error, strings.Contains(err.Error(), path)", what, err)
 		}
 	}
 }

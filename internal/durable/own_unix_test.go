@@ -44,7 +44,7 @@ func TestOpenOwn(t *testing.T) {
 				t.Error("a file was made where the link leads")
 			}
 			if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm() != 0o600 {
-				t.Errorf("%v, %v", info, err)
+				t.Errorf("%v, %v; want no error, info.Mode().IsRegular(), info.Mode().Perm() == 0o600", info, err)
 			}
 			again, err := durable.OpenOwn(durable.OS{}, path, os.O_RDWR)
 			if err != nil {

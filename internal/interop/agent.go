@@ -35,7 +35,7 @@ type agent struct {
 	bound bool
 	// project reduces the body of a request to what is compared.
 	project func(body []byte) ([]string, error)
-	// random makes a session.
+	// random makes a session. Without it the sessions of the dialect's tests are resumed.
 	random func(seed uint64) draft.Session
 	// place gives the file of a session below the home of a user who works in a directory.
 	place func(workDir, id string) string
@@ -62,6 +62,8 @@ type agent struct {
 	mark string
 	// rows, if set, is where the program keeps sessions instead of files.
 	rows *table
+	// skips are beginnings of the names of scenes that it cannot play, with the reason.
+	skips map[string]string
 	// known are scenes that differ, with the reason. They do not make the comparison fail.
 	known map[string]string
 }

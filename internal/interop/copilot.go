@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect/copilot"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
@@ -12,7 +13,7 @@ import (
 var copilotCLI = agent{
 	program: program{name: "copilot-1.0.102", packages: []string{"@github/copilot@1.0.102"}},
 	dialect: copilot.Copilot, binary: "@github/copilot-" + runtime.GOOS + "-*/copilot",
-	api: fakeapi.Chat, project: projectChat,
+	api: fakeapi.Chat, project: projectCopilot,
 	place: func(_, id string) string {
 		return filepath.Join(".copilot", "session-state", id, "events.jsonl")
 	},
@@ -26,4 +27,20 @@ var copilotCLI = agent{
 		return append(command[1:len(command):len(command)], "-p", prompt, "--allow-all-tools")
 	},
 	traces: []string{".copilot/session-state", ".copilot/session-store.db*", ".copilot/logs"},
+	skips: map[string]string{
+		"abandoned": "its sessions have no branches",
+		"terminal":  "its screen never rests, so that a prompt cannot be typed when it is ready",
+	},
+	known: map[string]string{
+		"own-images.jsonl": "the program adds captions to pictures, and looks for the file that is attached, which does not exist here",
+	},
+}
+
+// projectCopilot is projectChat without the caption of pictures that have no name.
+func projectCopilot(body []byte) ([]string, error) {
+	list, err := projectChat(body)
+	for i := range list {
+		list[i] = strings.ReplaceAll(list[i], "\n\ttext \"Attached image\"\n\timage ", "\n\timage ")
+	}
+	return list, err
 }

@@ -9,7 +9,7 @@
 //   - contexts: random sessions of all versions, also after this library rewrote them; the name, models, service tier and all
 //     else of the context, as pi 1.5, oh-my-pi 13 and oh-my-pi 18 read them.
 //   - history: one history.db that oh-my-pi 13 and this library search and write to, by turns and concurrently.
-//   - resume: Claude Code, Codex, Gemini CLI and Qwen Code resume sessions, and a stand-in for their providers on the loopback interface shows what they
+//   - resume: Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode, Copilot CLI and Goose resume sessions, and a stand-in for their providers on the loopback interface shows what they
 //     send, compared with the messages of "treeline context --parts". There are random sessions, whole and damaged; sessions,
 //     forks and branches that this library wrote; sessions that the agent began and this library went on with; abandoned
 //     branches; and random sessions and fixtures of all other agents. What this library wrote is resumed with the command

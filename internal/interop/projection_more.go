@@ -118,6 +118,7 @@ func projectChat(body []byte) ([]string, error) {
 			Calls     []struct {
 				ID       string
 				Function struct{ Name, Arguments string }
+				Custom   struct{ Name, Input string } // of a tool that takes a text
 			} `json:"tool_calls"`
 		}
 	}
@@ -139,7 +140,11 @@ func projectChat(body []byte) ([]string, error) {
 			return nil, err
 		}
 		for _, c := range m.Calls {
-			p.say("call", c.ID, c.Function.Name, plain([]byte(c.Function.Arguments)))
+			name, arguments := c.Function.Name, c.Function.Arguments
+			if name == "" {
+				name, arguments = c.Custom.Name, spell(map[string]string{"input": c.Custom.Input})
+			}
+			p.say("call", c.ID, name, plain([]byte(arguments)))
 		}
 		p.end(m.Role)
 	}

@@ -107,7 +107,7 @@ func TestRecall(t *testing.T) {
 		}
 		got, err := d.recall(dir + "/agent-a.sent.json")
 		if err != nil || !cmp.Equal(got.messages, test.want) || (got.body == nil) != (test.body == "") {
-			t.Errorf("%q: %q, %v", test.body, got.messages, err)
+			t.Errorf("%q: %q, %v; want no error, cmp.Equal(got.messages, test.want), (got.body == nil) == %v", test.body, got.messages, err, (test.body == ""))
 		}
 	}
 }

@@ -41,6 +41,9 @@ type outcome struct {
 
 // compareResume makes the comparison "resume".
 func compareResume(ctx context.Context, opt options) error {
+	if !opt.boxed {
+		fmt.Println("interop: Crush was not run: npm does not have it")
+	}
 	return boxedAgents(ctx, opt, "resume", func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }
 
@@ -68,6 +71,13 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	if a.rows != nil {
 		return a.rowScenes(opt)
 	}
+	if a.random == nil {
+		own, err := a.ownFiles()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, own...)
+	}
 	for i := range opt.resumes {
 		if a.random == nil {
 			break
@@ -87,7 +97,27 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	list = append(list, onTerminal(opt)...)
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
+	for name, reason := range a.skips {
+		fmt.Printf("interop: %s has no scenes %q: %s\n", a.program.name, name, reason)
+		list = slices.DeleteFunc(list, func(s scene) bool { return strings.HasPrefix(s.name, name) })
+	}
 	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
+}
+
+// ownFiles are the scenes of sessions that the tests of the dialect read.
+func (a agent) ownFiles() (list []scene, err error) {
+	name := a.dialect.Name()
+	files, err := filepath.Glob(filepath.Join("dialect", name, "testdata", name, "*.jsonl"))
+	for _, file := range files {
+		list = append(list, scene{name: "own-" + filepath.Base(file), lay: func(_ context.Context, d *desk) (c treeline.ResumeCommand, err error) {
+			log, err := os.ReadFile(file)
+			if err != nil || len(log) == 0 {
+				return c, err
+			}
+			return d.lay(a.idOf(filepath.Base(file), log), log, nil)
+		}})
+	}
+	return list, err
 }
 
 // compare lets an agent resume all its scenes, several at a time.

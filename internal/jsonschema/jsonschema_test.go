@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		`null`: false,
 	} {
 		if err := set.Defs.Check(s, []byte(value)); (err == nil) != ok {
-			t.Errorf("%s: %v", value, err)
+			t.Errorf("%s: %v; want (err == nil) == %v", value, err, ok)
 		}
 	}
 	for _, v := range []whole{{}, {base: &base{1}, OK: true}} {

@@ -112,6 +112,6 @@ func TestCaptureReplaced(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if got := seen(t, f); len(got) != 2 {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want len(got) == 2", got)
 	}
 }

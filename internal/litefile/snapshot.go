@@ -363,6 +363,6 @@ func (s *Snapshot) close() {
 		snapshots.remove(s.name)
 	}
 	if s.kept != nil {
-		s.kept.Close()
+		_ = s.kept.Close()
 	}
 }

@@ -208,7 +208,7 @@ func TestFollowOthers(t *testing.T) {
 			return nil
 		})
 		if text != "" && !errors.Is(err, ErrNotDatabase) || text == "" && err != nil {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf(`%s: %v; want not (text != "" && !errors.Is(err, ErrNotDatabase)), not (text == "" && err != nil)`, name, err)
 		}
 	}
 }

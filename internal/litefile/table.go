@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Kinds of pages and the largest depth of a tree: one page has at least two children, and pages are counted in 32 bits.
@@ -17,7 +18,7 @@ const (
 var errDamaged = errors.New("the database is damaged")
 
 // Table calls visit with each row of the table whose tree begins at a page, in the order of row ids. It reads what visit asks
-// for and, of long rows, nothing more. The Row is valid until visit returns. The error is
+// for and, of long rows, nothing more but where their pages are. The Row is valid until visit returns. The error is
 // errors.ErrUnsupported for a database that is read from a copy, or whose texts are not UTF-8.
 func (s *Snapshot) Table(root uint32, visit func(*Row) error) error {
 	if text, err := s.utf8(); err != nil || !text {
@@ -35,27 +36,19 @@ func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) 
 	if depth == 0 || len(b) < head+12 {
 		return fmt.Errorf("page %d: %w", page, errDamaged)
 	}
-	count := int(binary.BigEndian.Uint16(b[head+3:]))
-	switch b[head] {
-	case leafPage:
+	if b[head] == leafPage {
 		return r.cells(b, head, visit)
-	case innerPage:
-		for i := range count {
-			at := head + 12 + 2*i
-			if at+2 > len(b) {
-				return fmt.Errorf("page %d: %w", page, errDamaged)
-			}
-			cell := int(binary.BigEndian.Uint16(b[at:]))
-			if cell+4 > len(b) {
-				return fmt.Errorf("page %d: %w", page, errDamaged)
-			}
-			if err := s.tree(binary.BigEndian.Uint32(b[cell:]), depth-1, r, visit); err != nil {
-				return err
-			}
-		}
-		return s.tree(binary.BigEndian.Uint32(b[head+8:]), depth-1, r, visit)
 	}
-	return fmt.Errorf("page %d: %w", page, errDamaged)
+	below, ok := children(b, head)
+	if !ok {
+		return fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	for _, child := range below {
+		if err := s.tree(child, depth-1, r, visit); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // LeafRows calls visit with each row on a page, if it is a leaf of a table. What looks like one and is not gives rows that do
@@ -69,6 +62,69 @@ func (s *Snapshot) LeafRows(page uint32, visit func(*Row)) {
 		r := &Row{s: s}
 		_ = r.cells(b, head, func(r *Row) error { visit(r); return nil })
 	}
+}
+
+// RowsOn calls visit with each row on those of some pages that are leaves of the table whose tree begins at root. The pages are sorted. It
+// reads the inner pages of the tree, which are few.
+func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) error {
+	r := &Row{s: s}
+	return s.leaves(root, deepest, func(leaf uint32) error {
+		if _, ok := slices.BinarySearch(pages, leaf); !ok {
+			return nil
+		}
+		b, err := s.page(leaf)
+		if err != nil || b[pageHead(leaf)] != leafPage {
+			return errors.Join(err, fmt.Errorf("page %d: %w", leaf, errDamaged))
+		}
+		return r.cells(b, pageHead(leaf), visit)
+	})
+}
+
+// leaves calls visit with the numbers of the leaves of a tree. All leaves are at the same depth, so that one of several tells of the others.
+func (s *Snapshot) leaves(page uint32, depth int, visit func(uint32) error) error {
+	b, err := s.page(page)
+	if err != nil {
+		return err
+	}
+	head := pageHead(page)
+	if b[head] == leafPage {
+		return visit(page)
+	}
+	children, ok := children(b, head)
+	if depth == 0 || !ok {
+		return fmt.Errorf("page %d: %w", page, errDamaged)
+	}
+	first, err := s.page(children[0])
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		if first[pageHead(children[0])] == leafPage {
+			err = visit(child)
+		} else {
+			err = s.leaves(child, depth-1, visit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// children are the pages below an inner page; ok is false if it is none.
+func children(b []byte, head int) (list []uint32, ok bool) {
+	count := int(binary.BigEndian.Uint16(b[head+3:]))
+	if b[head] != innerPage || head+12+2*count > len(b) {
+		return nil, false
+	}
+	for i := range count {
+		cell := int(binary.BigEndian.Uint16(b[head+12+2*i:]))
+		if cell+4 > len(b) {
+			return nil, false
+		}
+		list = append(list, binary.BigEndian.Uint32(b[cell:]))
+	}
+	return append(list, binary.BigEndian.Uint32(b[head+8:])), true
 }
 
 // pageHead is where the header of a page begins: the first one begins with that of the file.
@@ -93,8 +149,15 @@ func (s *Snapshot) pageIn(room *[]byte, page uint32) ([]byte, error) {
 	if *room == nil {
 		*room = make([]byte, s.pageSize)
 	}
-	_, err := s.ReadAt(*room, int64(page-1)*int64(s.pageSize))
+	_, err := s.ReadAt(*room, s.offset(page))
 	return *room, err
+}
+
+// Moves reports whether the program moves pages of rows that it does not change, to keep the file short.
+func (s *Snapshot) Moves() (bool, error) {
+	var largest [4]byte
+	_, err := s.ReadAt(largest[:], 52)
+	return largest != [4]byte{}, err
 }
 
 // utf8 reports whether the texts of the database are UTF-8, and whether its pages can be read.
@@ -120,11 +183,13 @@ type Row struct {
 	ID int64
 
 	s        *Snapshot
-	size     int    // of the payload
-	local    []byte // its beginning, which is on the page
-	overflow uint32 // the page with the rest
+	size     int      // of the payload
+	local    []byte   // its beginning, which is on the page
+	overflow uint32   // the page with the rest
+	chain    []uint32 // pages with the rest that were found
+	aheadAt  int      // where ahead is in the payload
+	ahead    []byte   // what was read of the rest last
 	columns  []column
-	whole    []byte
 	room     int // usable bytes of a page
 	pages    [deepest][]byte
 }
@@ -166,7 +231,7 @@ func (r *Row) parse(cell []byte) bool {
 		return false
 	}
 	cell = cell[n+k:]
-	r.ID, r.size, r.whole, r.overflow = int64(id), int(size), nil, 0
+	r.ID, r.size, r.chain, r.ahead, r.overflow = int64(id), int(size), r.chain[:0], nil, 0
 	local := r.size
 	// What a page keeps of a long payload, as the file format says.
 	if most := r.room - 35; local > most {
@@ -274,14 +339,16 @@ func (r *Row) Value(i int) (any, error) {
 	if i >= len(r.columns) {
 		return nil, nil
 	}
-	c, from := r.columns[i], r.local
-	if !r.Near(i) {
-		if err := r.load(); err != nil {
+	c := r.columns[i]
+	var b []byte
+	if r.Near(i) {
+		b = r.local[c.at : c.at+c.len]
+	} else {
+		var err error
+		if b, err = r.far(c.at, c.len); err != nil {
 			return nil, err
 		}
-		from = r.whole
 	}
-	b := from[c.at : c.at+c.len]
 	switch {
 	case c.typ == 0 || c.typ == 10 || c.typ == 11:
 		return nil, nil
@@ -299,20 +366,83 @@ func (r *Row) Value(i int) (any, error) {
 	return b, nil
 }
 
-// load reads the payload from the pages that it continues on.
-func (r *Row) load() error {
-	if r.whole != nil {
-		return nil
+// far gives some bytes of the payload. Of the pages before them that the payload continues on it reads where the next one is, and nothing
+// more: a number behind a long text does not cost the text. It reads some bytes ahead, since others are mostly asked for next.
+func (r *Row) far(at, size int) ([]byte, error) {
+	if from := at - r.aheadAt; from >= 0 && from+size <= len(r.ahead) {
+		return r.ahead[from : from+size], nil
 	}
-	whole := append(make([]byte, 0, r.size), r.local...)
-	for page := r.overflow; len(whole) < r.size; {
-		b, err := r.s.page(page)
-		if err != nil {
-			return err
-		}
-		page = binary.BigEndian.Uint32(b)
-		whole = append(whole, b[4:min(r.room, 4+r.size-len(whole))]...)
+	const ahead = 256
+	b, err := r.behind(at, min(max(size, ahead), r.size-at))
+	if err != nil {
+		return nil, err
 	}
-	r.whole = whole
-	return nil
+	r.aheadAt, r.ahead = at, b
+	return b[:size], nil
 }
+
+// behind reads some bytes of the payload.
+func (r *Row) behind(at, size int) ([]byte, error) {
+	if int64(size) > r.s.Size() {
+		return nil, errDamaged
+	}
+	out := make([]byte, 0, size)
+	if at < len(r.local) {
+		out = append(out, r.local[at:min(len(r.local), at+size)]...)
+	}
+	each := r.room - 4
+	for len(out) < size {
+		behind := at + len(out) - len(r.local)
+		page, err := r.chained(behind / each)
+		if err != nil {
+			return nil, err
+		}
+		in := behind % each
+		n := min(size-len(out), each-in)
+		if _, err := r.s.ReadAt(out[len(out):len(out)+n], r.s.offset(page)+4+int64(in)); err != nil {
+			return nil, err
+		}
+		out = out[:len(out)+n]
+	}
+	return out, nil
+}
+
+// Pages adds to a list the pages besides the row's own that hold a value.
+func (r *Row) Pages(list []uint32, i int) ([]uint32, error) {
+	if r.Near(i) {
+		return list, nil
+	}
+	from, end := max(r.columns[i].at-len(r.local), 0), r.columns[i].at+r.columns[i].len-len(r.local)
+	for n := from / (r.room - 4); n*(r.room-4) < end; n++ {
+		page, err := r.chained(n)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, page)
+	}
+	return list, nil
+}
+
+// chained gives the nth page that the payload continues on.
+func (r *Row) chained(n int) (uint32, error) {
+	if len(r.chain) == 0 {
+		r.chain = append(r.chain, r.overflow)
+	}
+	for {
+		last := r.chain[len(r.chain)-1]
+		if last == 0 || last > r.s.count {
+			return 0, fmt.Errorf("page %d: %w", last, errDamaged)
+		}
+		if n < len(r.chain) {
+			return r.chain[n], nil
+		}
+		var next [4]byte
+		if _, err := r.s.ReadAt(next[:], r.s.offset(last)); err != nil {
+			return 0, err
+		}
+		r.chain = append(r.chain, binary.BigEndian.Uint32(next[:]))
+	}
+}
+
+// offset is where a page begins.
+func (s *Snapshot) offset(page uint32) int64 { return int64(page-1) * int64(s.pageSize) }

@@ -81,7 +81,7 @@ func TestPlain(t *testing.T) {
 		var b bytes.Buffer
 		Plain(&b, text)
 		if diff := cmp.Diff(want, b.String()); diff != "" {
-			t.Errorf("%q: %s", text, diff)
+			t.Errorf(`%q: %s; want diff == ""`, text, diff)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestCut(t *testing.T) {
 		{"short", 5, "<p>short</p>\n"},
 	} {
 		if diff := cmp.Diff(c.want, html(c.text, Options{MaxBytes: c.max})); diff != "" {
-			t.Errorf("%q: %s", c.text, diff)
+			t.Errorf(`%q: %s; want diff == ""`, c.text, diff)
 		}
 	}
 }

@@ -38,7 +38,7 @@ func TestQuote(t *testing.T) {
 func TestFence(t *testing.T) {
 	t.Parallel()
 	if got, want := Fence("a\n````\n\n", "go"), "`````go\na\n````\n`````\n"; got != want {
-		t.Errorf("%q", got)
+		t.Errorf("%q; want got == %v", got, want)
 	}
 }
 

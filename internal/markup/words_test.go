@@ -18,6 +18,6 @@ func TestWords(t *testing.T) {
 		}
 	}
 	if got := Words("one two three", 8); got != "one two" {
-		t.Errorf("%q", got)
+		t.Errorf(`%q; want got == "one two"`, got)
 	}
 }

@@ -42,7 +42,7 @@ func TestPatience(t *testing.T) {
 	}
 	defer d.Close()
 	if n, err := ask(t, d, true, `select sum(n) + (select count(*) from "Odd name".migration) from "Odd name".a`); n != 2 || err != nil {
-		t.Errorf("%d, %v", n, err)
+		t.Errorf("%d, %v; want n == 2, no error", n, err)
 	}
 	if made.Load() < 3 {
 		t.Errorf("only %d connections", made.Load())

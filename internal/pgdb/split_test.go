@@ -15,7 +15,7 @@ func TestSplit(t *testing.T) {
 	} {
 		database, below, err := Split(given)
 		if got := [2]string{database, below}; err != nil || got != want {
-			t.Errorf("%s: %q, %v", given, got, err)
+			t.Errorf("%s: %q, %v; want no error, got == %v", given, got, err, want)
 		}
 	}
 }

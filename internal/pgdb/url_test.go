@@ -45,7 +45,7 @@ func TestSecrets(t *testing.T) {
 		}
 		for _, part := range []string{"secret", "cret", "secr", "sec ret", "sec%20ret"} {
 			if strings.Contains(err.Error(), part) {
-				t.Errorf("%s: %v", url, err)
+				t.Errorf("%s: %v; want not strings.Contains(err.Error(), part)", url, err)
 			}
 		}
 	}

@@ -142,7 +142,7 @@ func TestRefusedValues(t *testing.T) {
 			{"select 1 where false", nil, &number, pgdb.ErrNoRows.Error()},
 		} {
 			if err := p.QueryRow(t.Context(), c.sql, c.args...).Scan(c.dest); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: %v", c.sql, err)
+				t.Errorf("%s: %v; want an error, strings.Contains(err.Error(), c.want)", c.sql, err)
 			}
 		}
 		if err := p.QueryRow(t.Context(), "select 2").Scan(&number); err != nil || number != 2 {
@@ -187,7 +187,7 @@ func TestTransactions(t *testing.T) {
 				}
 				return stop
 			}); err != stop {
-				t.Errorf("%s: %v", mode, err)
+				t.Errorf("%s: %v; want err == %v", mode, err, stop)
 			}
 			count(0)
 			if err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
@@ -318,13 +318,13 @@ func TestPool(t *testing.T) {
 func TestParameters(t *testing.T) {
 	for _, query := range []string{"pool_max_conns=0", "pool_max_conns=x", "pool_max_conn_lifetime=1", "default_query_exec_mode=odd"} {
 		if _, err := pgdb.Open("postgres://h/db?"+query, pgdb.Options{}); err == nil || !strings.Contains(err.Error(), query) {
-			t.Errorf("%s: %v", query, err)
+			t.Errorf("%s: %v; want an error, strings.Contains(err.Error(), query)", query, err)
 		}
 	}
 	with(t, pgtest.Shared(t).Database(t, "parameters")+"&pool_min_conns=1&pool_max_conn_lifetime=1h&statement_cache_capacity=5", func(p *pgdb.Pool) {
 		var n int
 		if err := p.QueryRow(t.Context(), "select 1").Scan(&n); err != nil || n != 1 {
-			t.Errorf("%d, %v", n, err)
+			t.Errorf("%d, %v; want no error, n == 1", n, err)
 		}
 	})
 }
@@ -337,7 +337,7 @@ func TestForgotten(t *testing.T) {
 			for i := range 600 {
 				var n int
 				if err := p.QueryRow(ctx, fmt.Sprintf("select %d + $1::integer", i%300), 1).Scan(&n); err != nil || n != i%300+1 {
-					t.Fatalf("%s: %d, %v", mode, n, err)
+					t.Fatalf("%s: %d, %v; want no error, n == %v", mode, n, err, i%300+1)
 				}
 			}
 			if _, err := p.Exec(ctx, "drop table if exists t; create table t as select 1 as n"); err != nil {

@@ -19,7 +19,7 @@ func TestTight(t *testing.T) {
 		x.Reset([]byte(text))
 		end, tight, err := x.Tight(0)
 		if err != nil || end != len(text) {
-			t.Errorf("%.40s: %d, %v", text, end, err)
+			t.Errorf("%.40s: %d, %v; want no error, end == %v", text, end, err, len(text))
 		}
 		if tight != certain && len(text) < 8000 { // a long one may leave the window in between
 			t.Errorf("%.40s: tight is %v", text, tight)

@@ -108,7 +108,7 @@ func TestPickIn(t *testing.T) {
 	for _, broken := range []string{`{"m":{"a":1,"b"`, `{"m":{"a":1]}`, `{"m":{"a":1}`, `{"m":{"a":tru}}`} {
 		got := make([][]byte, len(keys))
 		if v := PickIn([]byte(broken), "m", keys, got); v != nil && !bytes.HasPrefix([]byte(broken)[5:], v) {
-			t.Errorf("%s: %q", broken, v)
+			t.Errorf("%s: %q; want not (v != nil && !bytes.HasPrefix([]byte(broken)[5:], v))", broken, v)
 		}
 	}
 }

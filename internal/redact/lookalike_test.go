@@ -47,7 +47,7 @@ func lookalikes() []string {
 func TestLookalikes(t *testing.T) {
 	for _, text := range lookalikes() {
 		if _, found := Text(text); len(found) > 0 {
-			t.Errorf("%.100q: %s %.100q", text, found[0].Kind, text[found[0].Start:found[0].End])
+			t.Errorf("%.100q: %s %.100q; want len(found) <= 0", text, found[0].Kind, text[found[0].Start:found[0].End])
 		}
 	}
 }

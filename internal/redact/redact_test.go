@@ -159,7 +159,7 @@ func TestSecrets(t *testing.T) {
 				}
 				got, found := Text(before + secret + after)
 				if diff := cmp.Diff(before+Mark(kind)+after, got); diff != "" {
-					t.Errorf("%s: %s\n%v", kind, diff, found)
+					t.Errorf("%s: %s\n%v; want diff == \"\"", kind, diff, found)
 				}
 				quoted, err := json.Marshal(example)
 				if err != nil {
@@ -212,7 +212,7 @@ func TestKnown(t *testing.T) {
 func TestHint(t *testing.T) {
 	for secret, want := range map[string]string{"abcdefghijklmnopqrstuvwxyz": "abcd…", "hunter2": "h…", "abc": "…", "a\nbcdefghijklmnopqr": "a…"} {
 		if got := Hint(secret); got != want {
-			t.Errorf("%q: %q", secret, got)
+			t.Errorf("%q: %q; want got == %v", secret, got, want)
 		}
 	}
 }

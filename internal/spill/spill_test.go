@@ -76,7 +76,7 @@ func TestSmall(t *testing.T) {
 	}
 	got := make([]byte, 3)
 	if _, err := b.ReadAt(got, 1); err != nil || string(got) != "ond" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf(`%q, %v; want no error, string(got) == "ond"`, got, err)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestShed(t *testing.T) {
 	}
 	got := make([]byte, b.Size())
 	if _, err := b.ReadAt(got, 0); err != nil || string(got) != "pond and frog" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf(`%q, %v; want no error, string(got) == "pond and frog"`, got, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)

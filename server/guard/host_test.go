@@ -30,7 +30,7 @@ func TestHosts(t *testing.T) {
 		r := httptest.NewRequest("GET", "/", nil)
 		r.Host = c.host
 		if err := c.guard.Check(r); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v", c.host, err)
+			t.Errorf("%s: %v; want (err == nil) == %v, not (err != nil && !strings.Contains(err.Error(), c.want))", c.host, err, (c.want == ""))
 		}
 	}
 }

@@ -329,7 +329,7 @@ func TestPlainBackend(t *testing.T) {
 		"/logs?marks=true": 501, "/logs/identity": 501, "/logs/events": 501, "/blobs/" + blob.Sum(nil).String() + "?log=m/omp/a.jsonl": 501,
 	} {
 		if status, body := ask(t, "GET", s.URL+path, ""); status != want {
-			t.Errorf("%s: %d %s", path, status, body)
+			t.Errorf("%s: %d %s; want status == %v", path, status, body, want)
 		}
 	}
 	if status, _ := ask(t, "POST", s.URL+"/logs/overwrite?name=m/omp/b.jsonl", "{}\n"); status != 501 {
@@ -369,7 +369,7 @@ func TestPacked(t *testing.T) {
 		}
 		got, err := io.ReadAll(r)
 		if err != nil || res.StatusCode != 200 {
-			t.Fatalf("%s: %d %.200s, %v", c.path, res.StatusCode, got, err)
+			t.Fatalf("%s: %d %.200s, %v; want no error, res.StatusCode == 200", c.path, res.StatusCode, got, err)
 		}
 		if c.method == "GET" && (string(got) != want || res.Header.Get("Content-Encoding") != "zstd") {
 			t.Errorf("%d bytes, packed with %q", len(got), res.Header.Get("Content-Encoding"))

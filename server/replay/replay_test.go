@@ -61,14 +61,14 @@ func TestPlayer(t *testing.T) {
 		return w.Code, string(b), w.Header().Get("X-Treeline-Difference")
 	}
 	if status, answer, _ := ask(`[]`); status != http.StatusBadRequest {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("%d %s; want status == http.StatusBadRequest", status, answer)
 	}
 	status, answer, differs := ask(`{"messages":[{"role":"user","content":"Bye."}]}`)
 	if status != http.StatusOK || !strings.Contains(answer, "Good day.") || differs != "/messages/0/content" {
 		t.Errorf("%d %s, differs at %q", status, answer, differs)
 	}
 	if status, answer, _ := ask(`{"messages":[]}`); status != http.StatusGone {
-		t.Errorf("%d %s", status, answer)
+		t.Errorf("%d %s; want status == http.StatusGone", status, answer)
 	}
 	select {
 	case <-p.done:
@@ -98,7 +98,7 @@ func TestLoopback(t *testing.T) {
 		"localhost": "", "example.org:80": "", "0.0.0.0:80": "", "127.0.0.1:x": "", "127.0.0.1:70000": "", ":80": "",
 	} {
 		if got, err := Loopback(addr); got != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q, %v", addr, got, err)
+			t.Errorf("%s: %q, %v; want got == %v, (err == nil) == %v", addr, got, err, want, (want != ""))
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestSlowClient(t *testing.T) {
 	<-slow.begun
 	w := httptest.NewRecorder()
 	if ask(w); w.Code != http.StatusOK || w.Header().Get("X-Treeline-Seq") != "2" {
-		t.Errorf("%d %v", w.Code, w.Header())
+		t.Errorf(`%d %v; want w.Code == http.StatusOK, w.Header().Get("X-Treeline-Seq") == "2"`, w.Code, w.Header())
 	}
 	select {
 	case <-p.done:
@@ -186,6 +186,6 @@ func TestWriteTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	if res, err := p.Serve(t.Context(), l); err != nil || res.Served != 1 {
-		t.Errorf("%+v, %v", res, err)
+		t.Errorf("%+v, %v; want no error, res.Served == 1", res, err)
 	}
 }

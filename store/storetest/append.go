@@ -102,7 +102,7 @@ func conflict(s *suite) {
 				}
 				a, err = ours.AppendText(s.Context(), session.RoleUser, "damson")
 			} else if err == nil && a.Foreign != wrote {
-				s.Errorf("%+v", a)
+				s.Errorf("%+v; want not (err == nil && a.Foreign != wrote)", a)
 			}
 			s.must(err)
 			s.reopened(path, test.want...)

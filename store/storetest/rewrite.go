@@ -56,7 +56,7 @@ func rewriteEntries(s *suite) {
 	s.must(sess.RewriteEntries(s.Context(), list[:keep]))
 	s.hears(sess, "apricot", "bilberry")
 	if again := s.reopened(sess.Path(), "apricot", "bilberry"); again.ID() != id || again.CWD() != s.cwd {
-		s.Errorf("%+v", again.Header())
+		s.Errorf("%+v; want again.ID() == %v, again.CWD() == %v", again.Header(), id, s.cwd)
 	}
 	s.say(sess, session.RoleUser, "damson")
 	s.reopened(sess.Path(), "apricot", "bilberry", "damson")
@@ -112,7 +112,7 @@ func move(s *suite) {
 	s.listed(s.cwd, id)
 	s.must(sess.Move(s.Context(), s.other))
 	if sess.CWD() != s.other || sess.ID() != id {
-		s.Errorf("%+v", sess.Header())
+		s.Errorf("%+v; want sess.CWD() == %v, sess.ID() == %v", sess.Header(), s.other, id)
 	}
 	s.listed(s.cwd)
 	s.listed(s.other, id)

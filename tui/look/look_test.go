@@ -72,7 +72,7 @@ func TestActions(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Actions(none, all...) {
 		if seen[k.Keys[0]] || k.Help == "" || k.Name == "" {
-			t.Errorf("%+v", k)
+			t.Errorf(`%+v; want not seen[k.Keys[0]], k.Help != "", k.Name != ""`, k)
 		}
 		seen[k.Keys[0]] = true
 		if k.Run() != nil {

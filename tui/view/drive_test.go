@@ -196,7 +196,7 @@ func (r *rider) golden(name, frame string) {
 		r.t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(frame+"\n", "\n")); d != "" {
-		r.t.Errorf("%s:\n%s", name, d)
+		r.t.Errorf("%s:\n%s; want d == \"\"", name, d)
 	}
 }
 

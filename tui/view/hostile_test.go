@@ -167,7 +167,7 @@ func TestCommandsAreSpelled(t *testing.T) {
 			continue
 		}
 		if found++; !strings.Contains(k.Command(), "'"+id+"'") {
-			t.Errorf("%q", k.Command())
+			t.Errorf(`%q; want strings.Contains(k.Command(), "'"+id+"'")`, k.Command())
 		}
 	}
 	if found < 4 {
@@ -180,10 +180,10 @@ func TestCopyHostile(t *testing.T) {
 	r := ride(t, log(t, said("a\x1b[2J", "", "user", "rm\x1b[2J\x07 x\nsecond")), Options{}, 80, 24)
 	r.press("y")
 	if c := answer[look.Copy](r); strings.ContainsFunc(c.Text, screen.Dangerous) {
-		t.Errorf("%q", c.Text)
+		t.Errorf("%q; want not strings.ContainsFunc(c.Text, screen.Dangerous)", c.Text)
 	}
 	r.press("Y")
 	if c := answer[look.Copy](r); strings.ContainsFunc(c.Text, screen.Dangerous) || !strings.HasSuffix(c.Text, "\nsecond") {
-		t.Errorf("%q", c.Text)
+		t.Errorf(`%q; want not strings.ContainsFunc(c.Text, screen.Dangerous), strings.HasSuffix(c.Text, "\nsecond")`, c.Text)
 	}
 }

@@ -147,7 +147,7 @@ func TestRandomKeys(t *testing.T) {
 			t.Fatalf("%v: nothing is shown", pressed)
 		}
 		if target, ok := r.v.target(); !ok || !r.v.src.knows(session.EntryID(target.Entry)) {
-			t.Fatalf("%v: %+v", pressed, target)
+			t.Fatalf("%v: %+v; want ok, r.v.src.knows(session.EntryID(target.Entry))", pressed, target)
 		}
 		if o := r.v.tree.outline; o == nil || r.v.tree.cur < 0 || r.v.tree.cur >= o.Len() {
 			t.Fatalf("%v: row %d", pressed, r.v.tree.cur)
@@ -235,7 +235,7 @@ func TestPrompts(t *testing.T) {
 			got = append(got, r.v.here())
 		}
 		if d := cmp.Diff(want, got); d != "" || len(want) == 0 {
-			t.Errorf("%s: %s", file, d)
+			t.Errorf(`%s: %s; want d == "", len(want) != 0`, file, d)
 		}
 		for range len(want) - 1 {
 			r.press("K")
@@ -382,7 +382,7 @@ func TestRequests(t *testing.T) {
 	r.sees("⚑ decision")
 	r.press("l")
 	if d := answer[look.Do](r); d.Action != look.Label || d.Target.Label != "decision" || d.Target.Entry != string(r.v.here()) {
-		t.Errorf("%+v", d)
+		t.Errorf(`%+v; want d.Action == look.Label, d.Target.Label == "decision", d.Target.Entry == string(r.v.here())`, d)
 	}
 	for key, want := range map[string]look.Action{"b": look.BranchHere, "f": look.ForkHere, "r": look.CopyResume, "R": look.ResumeElsewhere, "x": look.Export, "o": look.Browse, "d": look.Delete, "t": look.Rename} {
 		r.press(key)
@@ -452,7 +452,7 @@ func TestKeys(t *testing.T) {
 	seen := map[string]string{}
 	for _, k := range r.v.Keys() {
 		if k.Help == "" || k.Run == nil || len(k.Keys) == 0 {
-			t.Errorf("%+v", k)
+			t.Errorf(`%+v; want k.Help != "", k.Run != nil, len(k.Keys) != 0`, k)
 		}
 		for _, key := range k.Keys {
 			if seen[key] != "" {

@@ -35,7 +35,7 @@ func TestPacking(t *testing.T) {
 	}
 	for accepted, want := range map[string]bool{"": false, "gzip": false, "zstd": true, "gzip, zstd;q=0.5": true, "zstd;q=0": false} {
 		if protocol.Packs(accepted) != want {
-			t.Errorf("%q: %v", accepted, !want)
+			t.Errorf("%q: %v; want protocol.Packs(accepted) == %v", accepted, !want, want)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func TestCodes(t *testing.T) {
 		backend.ErrReadOnly, backend.ErrLocked, backend.ErrHeld, errors.ErrUnsupported} {
 		name, status, ok := protocol.Code(err)
 		if !ok || status < 400 || !errors.Is(protocol.ErrorOf(name), err) {
-			t.Errorf("%v: %q, %d, %v", err, name, status, ok)
+			t.Errorf("%v: %q, %d, %v; want ok, status >= 400, the error err", err, name, status, ok)
 		}
 	}
 }

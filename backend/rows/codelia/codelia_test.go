@@ -194,7 +194,7 @@ func TestRecords(t *testing.T) {
 	}
 	for _, bad := range [][][]byte{nil, {[]byte(`{}`)}, {[]byte(`[]`)}, {session.Header, []byte(`1`)}} {
 		if _, err := c.Parse(one, bad); !errors.Is(err, backend.ErrRecord) {
-			t.Errorf("%s: %v", bad, err)
+			t.Errorf("%s: %v; want the error backend.ErrRecord", bad, err)
 		}
 	}
 	if _, err := c.Parse(two, [][]byte{session.Header}); !errors.Is(err, backend.ErrName) {
@@ -219,18 +219,18 @@ func TestSchema(t *testing.T) {
 		t.Error(mode, err)
 	}
 	if table != tableSQL || index != indexSQL {
-		t.Errorf("%q\n%q", table, index)
+		t.Errorf("%q\n%q; want table == %v, index == %v", table, index, tableSQL, indexSQL)
 	}
 	info, err := os.Stat(filepath.Join(dir, "state.db"))
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+		t.Errorf("%v, %v; want no error, info.Mode().Perm() == 0o600", info.Mode(), err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "messages", one+".jsonl"))
 	if err != nil || string(text) != `{"role":"user","content":"list files","x":1.0}
 {"role":"assistant","content":"Here — ünïcödé 🎉","x":1.0}
 {"role":"user","content":"thanks","x":1.0}
 ` {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("%s, %v; want no error, string(text) == `{\"role\":\"user\",\"content\":\"list files\",\"x\":1.0} {\"role\":\"assistant\",\"content\":\"Here — ünïcödé 🎉\",\"x\":1.0} {\"role\":\"user\",\"content\":\"thanks\",\"x\":1.0} `", text, err)
 	}
 }
 
@@ -310,7 +310,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 		s := mustLoad(t, c, one)
 		list := mustList(t, c)
 		if len(list) != 1 || len(s.messages) != 1 || s.root != "/p" || *s.seq != 4 || string(s.meta) != `{"a":1}` {
-			t.Errorf("%s: %+v, %v", when, s, list)
+			t.Errorf("%s: %+v, %v; want len(list) == 1, len(s.messages) == 1, s.root == \"/p\", *s.seq == 4, string(s.meta) == `{\"a\":1}`", when, s, list)
 		}
 		if after := traces(t, dir); after != before {
 			t.Errorf("%s:\n%s\nwas\n%s", when, after, before)

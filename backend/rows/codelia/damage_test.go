@@ -28,7 +28,7 @@ func TestBadLines(t *testing.T) {
 		_, err := c.load(t.Context(), one)
 		var p *backend.DamageError
 		if !errors.As(err, &p) || p.Line != line || p.File != filepath.Join(dir, "messages", one+".jsonl") {
-			t.Errorf("%q: %v", content, err)
+			t.Errorf(`%q: %v; want errors.As(err, &p), p.Line == %v, p.File == filepath.Join(dir, "messages", one+".jsonl")`, content, err, line)
 		}
 		if err := c.save(t.Context(), sample(one)); !errors.As(err, &p) {
 			t.Errorf("%q: overwritten: %v", content, err)
@@ -45,13 +45,13 @@ func TestBadLines(t *testing.T) {
 		d := NewDocument(dir, Options{})
 		var p *backend.DamageError
 		if _, err := d.load(t.Context(), one); !errors.As(err, &p) || p.File != path {
-			t.Errorf("%q: %v", content, err)
+			t.Errorf("%q: %v; want errors.As(err, &p), p.File == %v", content, err, path)
 		}
 		if err := d.save(t.Context(), sample(one)); err == nil {
 			t.Errorf("%q: overwritten", content)
 		}
 		if list := mustList(t, d); len(list) != 1 {
-			t.Errorf("%q: %v", content, list)
+			t.Errorf("%q: %v; want len(list) == 1", content, list)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestIDs(t *testing.T) {
 			_, loaded := c.Load(t.Context(), id)
 			for _, err := range []error{loaded, c.save(t.Context(), sample(id)), c.Remove(t.Context(), id, "")} {
 				if !errors.Is(err, backend.ErrName) {
-					t.Errorf("%s, %q: %v", name, id, err)
+					t.Errorf("%s, %q: %v; want the error backend.ErrName", name, id, err)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func TestDocumentAndDatabase(t *testing.T) {
 		"  \"messages\": [\n    { \"role\": \"user\", \"content\": \"old\" }\n  ],\n  \"future\": {\"n\": 1.0}\n}\n")
 	s := mustLoad(t, doc, one)
 	if len(s.messages) != 1 || string(s.other) != `{"future":{"n":1.0}}` {
-		t.Errorf("%+v", s)
+		t.Errorf("%+v; want len(s.messages) == 1, string(s.other) == `{\"future\":{\"n\":1.0}}`", s)
 	}
 	s.messages = append(s.messages, messages("new")...)
 	if err := doc.Save(t.Context(), s.session()); err != nil {
@@ -101,7 +101,7 @@ func TestDocumentAndDatabase(t *testing.T) {
 	}
 	text, _ := os.ReadFile(path)
 	if !strings.Contains(string(text), `"future": {"n": 1.0}`) || !strings.Contains(string(text), `"messages": [{"role":"user","content":"old"},`) {
-		t.Errorf("%s", text)
+		t.Errorf("%s; want strings.Contains(string(text), `\"future\": {\"n\": 1.0}`), strings.Contains(string(text), `\"messages\": [{\"role\":\"user\",\"content\":\"old\"},`)", text)
 	}
 	mustSave(t, doc, sample(two))
 	mustSave(t, db, sample(one))
@@ -159,7 +159,7 @@ func TestOtherSchema(t *testing.T) {
 			t.Errorf("%s: version 2 was saved: %v", name, err)
 		}
 		if list := mustList(t, c); !slices.Equal(list, []string{one}) {
-			t.Errorf("%s: %v", name, list)
+			t.Errorf("%s: %v; want slices.Equal(list, []string{one})", name, list)
 		}
 	}
 }

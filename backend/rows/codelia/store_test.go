@@ -89,12 +89,12 @@ func TestStore(t *testing.T) {
 	mustSave(t, NewDatabase(sessions, Options{}), both)
 	rows, err := s.List(t.Context(), treeline.ListOptions{})
 	if err != nil || len(rows) != 2 || rows[0].ID != two {
-		t.Fatalf("%+v, %v", rows, err)
+		t.Fatalf("%+v, %v; want no error, len(rows) == 2, rows[0].ID == %v", rows, err, two)
 	}
 	before := sample(one)
 	row, err := s.Find(t.Context(), one)
 	if err != nil || row.CWD != "/p" || row.Messages != 3 || row.Dialect.Name() != "codelia-state" {
-		t.Fatalf("%+v, %v", row, err)
+		t.Fatalf(`%+v, %v; want no error, row.CWD == "/p", row.Messages == 3, row.Dialect.Name() == "codelia-state"`, row, err)
 	}
 	item, err := s.Trash(t.Context(), row.Path)
 	if err != nil {
@@ -192,7 +192,7 @@ func TestCorpusStore(t *testing.T) {
 		}
 		problems, err := s.Check(t.Context(), sess)
 		if err != nil || len(problems) > 0 || sess.Tree().Len() != r.Messages {
-			t.Errorf("%s: %v, %v", r.Path, problems, err)
+			t.Errorf("%s: %v, %v; want no error, len(problems) <= 0, sess.Tree().Len() == %v", r.Path, problems, err, r.Messages)
 		}
 		sess.Close()
 	}
@@ -218,7 +218,7 @@ func TestCorpus(t *testing.T) {
 	for _, id := range list {
 		s := mustLoad(t, c, id)
 		if s.root == "" || s.meta == nil || s.seq == nil {
-			t.Errorf("%s: %+v", id, s)
+			t.Errorf(`%s: %+v; want s.root != "", s.meta != nil, s.seq != nil`, id, s)
 		}
 		session := s.session()
 		session.Version = ""

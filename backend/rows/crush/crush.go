@@ -74,7 +74,8 @@ func Driver() backend.Driver {
 	}}
 }
 
-// claims reports whether a path is that of a database, of the registry's folder, or of a project below it.
+// claims reports whether a path is that of a database, of the registry's folder, or of a project below it. A folder of that name that does
+// not exist is the program's, so that no log becomes a file there.
 func claims(path string) bool {
 	if filepath.Base(path) == database {
 		return true
@@ -82,6 +83,14 @@ func claims(path string) bool {
 	if _, ok := directory(filepath.Base(path)); ok {
 		path = filepath.Dir(path)
 	}
+	if filepath.Base(path) != "crush" {
+		return false
+	}
 	info, err := os.Stat(filepath.Join(path, registry))
-	return err == nil && info.Mode().IsRegular() && filepath.Base(path) == "crush"
+	if errors.Is(err, fs.ErrNotExist) {
+		_, err = os.Stat(path)
+		_, below := directory(filepath.Base(filepath.Dir(path)))
+		return errors.Is(err, fs.ErrNotExist) && !below
+	}
+	return err == nil && info.Mode().IsRegular()
 }

@@ -5,8 +5,8 @@
 // has the form of a log.
 //
 // The columns of a session that change with each answer are not shown, so that the header stays the same when messages are added:
-// the time of the last change and the sums of tokens and money. Each message has what it used. The numbers of messages are not shown
-// either, as the database assigns them.
+// the time of the last change and the sums of tokens, which each message has, too. The sum of the cost is shown, because nothing else
+// tells it. The numbers of messages are not shown, as the database assigns them.
 package goose
 
 import (
@@ -37,7 +37,7 @@ func Tables() rows.Tables {
 			Name: "sessions", ID: "id", Updated: "updated_at", JSON: []string{"extension_data"},
 			Hidden: []string{"updated_at", "total_tokens", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
 				"accumulated_total_tokens", "accumulated_input_tokens", "accumulated_output_tokens", "accumulated_cache_read_tokens",
-				"accumulated_cache_write_tokens", "accumulated_cost"},
+				"accumulated_cache_write_tokens"},
 		},
 		Message: rows.Table{
 			Name: "messages", ID: "id", Session: "session_id", Order: []string{"created_timestamp", "id"},

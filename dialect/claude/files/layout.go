@@ -113,6 +113,7 @@ func (l Layout) Kin(name string, said session.ID) (session.ID, string) {
 
 // Folder is the session's id. The folder "memory" is no session's: the program reads its notes there.
 func (l Layout) Folder(name string) string {
+	name = path.Base(name)
 	id, _ := l.Named(name)
 	if !l.Main(name) || id == "memory" || dialect.CheckFileID(id) != nil {
 		return ""

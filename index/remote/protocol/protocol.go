@@ -33,8 +33,9 @@ const (
 	QuestionMost = 1 << 20
 	// QueryMost is the most bytes of a query.
 	QueryMost = 64 << 10
-	// LogsMost is the most logs of a page, PageBytes about how many bytes it has.
-	LogsMost  = 4096
+	// LogsMost is the most logs of a page.
+	LogsMost = 4096
+	// PageBytes is about how many bytes a page has.
 	PageBytes = 8 << 20
 )
 

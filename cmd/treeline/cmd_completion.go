@@ -1,0 +1,70 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+// completionScripts writes the script of each shell. The scripts call this program for what they offer.
+var completionScripts = []struct {
+	shell string
+	write func(root *cobra.Command, w io.Writer, describe bool) error
+}{
+	{"bash", func(root *cobra.Command, w io.Writer, describe bool) error {
+		if err := root.GenBashCompletionV2(w, describe); err != nil {
+			return err
+		}
+		alone, err := shells.ReadFile("shell/completion.bash")
+		if err == nil {
+			_, err = w.Write(alone)
+		}
+		return err
+	}},
+	{"zsh", func(root *cobra.Command, w io.Writer, describe bool) error {
+		if describe {
+			return root.GenZshCompletion(w)
+		}
+		return root.GenZshCompletionNoDesc(w)
+	}},
+	{"fish", (*cobra.Command).GenFishCompletion},
+	{"powershell", func(root *cobra.Command, w io.Writer, describe bool) error {
+		if describe {
+			return root.GenPowerShellCompletionWithDesc(w)
+		}
+		return root.GenPowerShellCompletion(w)
+	}},
+}
+
+// completionCommand replaces cobra's own, whose script for bash needs a package.
+func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
+	root.CompletionOptions.DisableDefaultCmd = true
+	var shells []string
+	for _, s := range completionScripts {
+		shells = append(shells, s.shell)
+	}
+	plain := false
+	cmd := &cobra.Command{
+		Use:   "completion <shell>",
+		Short: "Complete commands, sessions and entries in your shell",
+		Long: "Print a script that makes the tab key complete commands, flags, sessions, entries and models. <shell> is bash, zsh, fish or\n" +
+			"powershell. Put the line for your shell into its start file, and open a new one:\n\n" +
+			"  bash         ~/.bashrc                    source <(treeline completion bash)\n" +
+			"  zsh          ~/.zshrc, after compinit     source <(treeline completion zsh)\n" +
+			"  fish         ~/.config/fish/config.fish   treeline completion fish | source\n" +
+			"  powershell   $PROFILE                     treeline completion powershell | Out-String | Invoke-Expression",
+		Example: "  source <(treeline completion bash)",
+		Args:    args("<shell>"),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			for _, s := range completionScripts {
+				if s.shell == given[0] {
+					return s.write(cmd.Root(), a.stdout, !plain)
+				}
+			}
+			return misused("unknown shell %q: there are bash, zsh, fish and powershell", given[0])
+		},
+		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
+	}
+	cmd.Flags().BoolVar(&plain, "no-descriptions", false, "offer words without descriptions")
+	return cmd
+}

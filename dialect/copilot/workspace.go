@@ -1,0 +1,101 @@
+package copilot
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+)
+
+// Beside the log is workspace.yaml, in which the program keeps the name of the session, a line "name: …". It is the first prompt until
+// the session gets another name. Lists of the program show it.
+
+var (
+	_ dialect.Recaptioner = (*Dialect)(nil)
+	_ dialect.Needer      = (*decoder)(nil)
+)
+
+const workspaceFile = "workspace.yaml"
+
+// CaptionFile is the file with the name.
+func (d *Dialect) CaptionFile() string { return workspaceFile }
+
+// Caption gives the name.
+func (d *Dialect) Caption(content []byte) string {
+	for line := range strings.Lines(string(content)) {
+		if value, ok := strings.CutPrefix(line, "name: "); ok {
+			return scalar(strings.TrimSpace(value))
+		}
+	}
+	return ""
+}
+
+// SetCaption changes the name, and says that the user gave it. A name is not taken away: the program always has one.
+func (d *Dialect) SetCaption(content []byte, title string) []byte {
+	if title == "" {
+		return nil
+	}
+	var out []byte
+	name, inName := false, false
+	for line := range strings.Lines(string(content)) {
+		key, _, _ := strings.Cut(line, ":")
+		// Lines of a text that goes on are indented.
+		if inName = inName && strings.HasPrefix(line, " "); inName {
+			continue
+		}
+		switch key {
+		case "name":
+			name, inName = true, true
+			line = "name: " + string(rawjson.Quote(title)) + "\n"
+		case "user_named":
+			line = "user_named: true\n"
+		}
+		out = append(out, line...)
+	}
+	if !name {
+		return nil
+	}
+	return out
+}
+
+// scalar gives the text of a value on one line: plain, or in quotes. A text over several lines is none.
+func scalar(value string) string {
+	switch {
+	case value == "" || strings.ContainsAny(value[:1], "|>&*!{[") || value == "~" || value == "null":
+		return ""
+	case value[0] == '"':
+		var text string
+		if json.Unmarshal([]byte(value), &text) != nil {
+			return "" // escapes that JSON does not have are not known to occur
+		}
+		return text
+	case value[0] == '\'':
+		if len(value) < 2 || !strings.HasSuffix(value, "'") {
+			return ""
+		}
+		return strings.ReplaceAll(value[1:len(value)-1], "''", "'")
+	}
+	return value
+}
+
+// Needs asks for the file once, when the header was seen.
+func (dec *decoder) Needs() []dialect.Need {
+	if dec.asked || !dec.Begun {
+		return nil
+	}
+	dec.asked = true
+	return []dialect.Need{{Kind: dialect.NeedBeside, Name: workspaceFile}}
+}
+
+// Supply takes the name. A session without the file resumes all the same.
+func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
+	if err != nil {
+		return
+	}
+	if title := dec.r.Caption(content); title != "" {
+		h := dec.b.Header()
+		h.Title = title
+		dec.b.SetHeader(h)
+	}
+}

@@ -1,0 +1,176 @@
+// Command mutants changes the program in one place at a time and runs the tests of that place. A mutant that no test notices survives: the
+// behaviour that it changes is not tested.
+//
+//	go run ./internal/mutants               all mutants
+//	go run ./internal/mutants -run durable  those whose file matches
+//
+// The working tree is not changed: each mutant is an overlay of the build. A mutant whose old text is not there exactly once, or that does
+// not compile, is a mistake in the table. The exit code is 1 if a mutant survives or the table has a mistake.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// mutant is one change of a file.
+type mutant struct {
+	file     string
+	old, new string
+}
+
+// judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
+var judges = []struct{ folder, packages string }{
+	{"session", "./session ./dialect/pi ./store"},
+	{"internal/durable", "./internal/durable ./backend/file"},
+	{"store", "./store"},
+	{"convert", "./convert"},
+	{"logtree", "./logtree ./store ./watch"},
+}
+
+func main() {
+	only := flag.String("run", ".", "the mutants whose file matches")
+	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := check(ctx, *only, *workers); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+// verdict is what became of a mutant.
+type verdict struct {
+	killed bool
+	by     string // the test that failed
+	err    error  // a mistake in the table
+}
+
+func check(ctx context.Context, only string, workers int) error {
+	which, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "treeline-mutants-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
+	began := time.Now()
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	all, killed, mistakes := 0, 0, 0
+	next := make(chan int)
+	for range workers {
+		group.Go(func() {
+			for i := range next {
+				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)))
+				mu.Lock()
+				all++
+				switch {
+				case v.err != nil:
+					mistakes++
+					fmt.Printf("MISTAKE   %s: %v\n", mutants[i], v.err)
+				case v.killed:
+					killed++
+					fmt.Printf("killed    %s by %s\n", mutants[i], v.by)
+				default:
+					fmt.Printf("SURVIVED  %s\n", mutants[i])
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range mutants {
+		if which.MatchString(mutants[i].file) && ctx.Err() == nil {
+			next <- i
+		}
+	}
+	close(next)
+	group.Wait()
+	fmt.Printf("%d mutants in %v: %d killed, %d survived, %d mistakes\n", all, time.Since(began).Round(time.Second), killed, all-killed-mistakes, mistakes)
+	if killed < all || all == 0 || ctx.Err() != nil {
+		return errors.New("not every mutant was killed")
+	}
+	return nil
+}
+
+// String shows the mutant on one line.
+func (m mutant) String() string {
+	short := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	return fmt.Sprintf("%s: %q → %q", m.file, short(m.old), short(m.new))
+}
+
+// judge writes the mutant into a folder and asks the tests.
+func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
+	overlay, err := m.overlay(dir)
+	if err != nil {
+		return verdict{err: err}
+	}
+	for _, j := range judges {
+		if filepath.ToSlash(filepath.Dir(m.file)) != j.folder {
+			continue
+		}
+		for _, pkg := range strings.Fields(j.packages) {
+			cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m", pkg)
+			out, err := cmd.CombinedOutput()
+			switch {
+			case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
+				return verdict{err: fmt.Errorf("it does not compile: %s", out)}
+			case ctx.Err() != nil:
+				return verdict{err: context.Cause(ctx)}
+			case err != nil:
+				return verdict{killed: true, by: pkg + " " + failed(out)}
+			}
+		}
+		return verdict{}
+	}
+	return verdict{err: errors.New("no tests judge this folder")}
+}
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .{0,60})`)
+
+// failed is the first test that failed.
+func failed(out []byte) string {
+	m := failure.FindSubmatch(out)
+	if m == nil {
+		return "(an exit without a failed test)"
+	}
+	return string(m[1]) + string(m[2])
+}
+
+// overlay makes the file of go build -overlay.
+func (m mutant) overlay(dir string) (string, error) {
+	text, err := os.ReadFile(m.file)
+	if err != nil {
+		return "", err
+	}
+	if n := strings.Count(string(text), m.old); n != 1 {
+		return "", fmt.Errorf("the old text is there %d times, want once", n)
+	}
+	path, err := filepath.Abs(m.file)
+	if err != nil {
+		return "", err
+	}
+	changed := filepath.Join(dir, filepath.Base(m.file))
+	replace, err := json.Marshal(struct{ Replace map[string]string }{map[string]string{path: changed}})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	return overlay, errors.Join(os.MkdirAll(dir, 0o700),
+		os.WriteFile(changed, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600), os.WriteFile(overlay, replace, 0o600))
+}

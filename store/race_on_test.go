@@ -1,6 +1,0 @@
-//go:build race
-
-package store_test
-
-// raceDetector says that everything takes ten times as long.
-const raceDetector = true

@@ -9,18 +9,18 @@ import (
 // log that the index does not know, or whose signatures are damaged, is searched as a whole.
 func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	whole := make([]bool, len(all))
-	var logs []index.Place
-	var places []int // of logs in all
-	for i, l := range s.known(all) {
+	known := s.known(all)
+	logs, places := known[:0], make([]int32, 0, len(all)) // those that are known, in the same memory; where they are in all
+	for i, l := range known {
 		if l.Logs != nil {
-			logs, places = append(logs, l), append(places, i)
+			logs, places = append(logs, l), append(places, int32(i))
 		} else {
 			whole[i] = true
 		}
 	}
-	spans := make([]map[int][]span, len(queries))
+	spans := make([]map[int32][]span, len(queries))
 	for k := range spans {
-		spans[k] = map[int][]span{}
+		spans[k] = map[int32][]span{}
 	}
 	may := make([]bool, len(queries))
 	unknown := s.f.ix.EachChunk(logs, func(i int, c *index.Kept) {
@@ -48,7 +48,7 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	lists := make([][]target, len(queries))
 	for k := range lists {
 		for i, t := range all {
-			found := spans[k][i]
+			found := spans[k][int32(i)]
 			if !whole[i] && len(found) == 0 {
 				continue
 			}

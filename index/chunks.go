@@ -31,11 +31,11 @@ func (x *Index) EachChunk(list []Place, take func(i int, c *Kept)) (unknown []in
 	defer x.mu.Unlock()
 	type place struct {
 		piece
-		log int
+		log int32
 	}
 	places := make([]place, 0, len(list))
 	for i, l := range list {
-		l.Logs.eachPiece(l.At, func(p piece) { places = append(places, place{p, i}) })
+		l.Logs.eachPiece(l.At, func(p piece) { places = append(places, place{p, int32(i)}) })
 	}
 	// The pieces of one log are in order already; see holdAll.
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.at, b.at) })
@@ -46,10 +46,10 @@ func (x *Index) EachChunk(list []Place, take func(i int, c *Kept)) (unknown []in
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	for i := range places {
 		p := &places[i]
-		err := w.each(&list[p.log], p.piece, func(c *Kept) { take(p.log, c) })
-		if err != nil && !bad[p.log] {
-			bad[p.log] = true
-			unknown = append(unknown, p.log)
+		err := w.each(&list[p.log], p.piece, func(c *Kept) { take(int(p.log), c) })
+		if log := int(p.log); err != nil && !bad[log] {
+			bad[log] = true
+			unknown = append(unknown, log)
 			if dir, base := list[p.log].names(); x.names(dir+base, p.piece) {
 				damage = err
 			}
@@ -142,7 +142,7 @@ func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 		}
 	}()
 	if !p.shared {
-		return eachInPiece(l.sum(), data, &w.room, p.chunks, take)
+		return eachInPiece(l.sum(), data, &w.room, int(p.chunks), take)
 	}
 	again := w.sharedAt == p.at
 	if !again {
@@ -153,7 +153,7 @@ func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 		w.sharedAt = p.at
 	}
 	w.shared.sig = data[len(data)-len(w.shared.sig):] // the window may have moved
-	return w.shared.take(l.sum(), p.member, again, take)
+	return w.shared.take(l.sum(), int(p.member), again, take)
 }
 
 // read returns the bytes of a piece.

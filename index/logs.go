@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -413,9 +414,9 @@ func (r *reader) piece() piece {
 	p := piece{at: r.varint(), size: r.varint()}
 	n := r.uvarint()
 	if p.shared = n&1 != 0; p.shared {
-		p.member, p.chunks = int(n>>1), 1
+		p.member, p.chunks = int32(min(n>>1, math.MaxInt32)), 1
 	} else {
-		p.chunks = int(n >> 1)
+		p.chunks = int32(min(n>>1, math.MaxInt32))
 	}
 	return p
 }

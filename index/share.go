@@ -46,7 +46,7 @@ func (s *signatures) holdShared(logs []Log, c *Chunk) {
 	binary.LittleEndian.PutUint32(dst[start:], uint32(len(dst)-start-pieceHead))
 	binary.LittleEndian.PutUint32(dst[start+4:], sumOf(sharedName).with(dst[start+pieceHead:]))
 	s.held = append(dst, c.Sig...)
-	member := 0
+	member := int32(0)
 	for i := range logs {
 		l := &logs[i]
 		l.pieces = nil

@@ -316,7 +316,7 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 		return Log{}, errDamaged
 	}
 	if chunks > 0 {
-		l.pieces = []piece{{chunks: chunks}}
+		l.pieces = []piece{{chunks: int32(chunks)}}
 	}
 	return l, nil
 }

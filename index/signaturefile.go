@@ -15,11 +15,11 @@ type piece struct {
 	at   int64 // in the file; from inMemory on, in what is held
 	size int64
 	// A log that grew keeps its pieces; its last chunk, which grew, is replaced by one in a new piece.
-	chunks int // the first ones that count; the rest were replaced
+	chunks int32 // the first ones that count; the rest were replaced
 	// shared: the piece is one signature of several logs, of which this one is the member with that number; see share.go. Such
 	// a log has no other piece.
 	shared bool
-	member int
+	member int32
 }
 
 // inMemory is the first position of pieces that are not in the file. No file is that long.
@@ -87,7 +87,7 @@ func (s *signatures) hold(logs []Log, together *Chunk) {
 		if len(l.Chunks) > 0 {
 			at := len(s.held)
 			s.held = appendPiece(s.held, l.Name, l.Chunks, l.IDs)
-			l.pieces = append(l.pieces, piece{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: len(l.Chunks)})
+			l.pieces = append(l.pieces, piece{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: int32(len(l.Chunks))})
 		}
 		if len(l.pieces) > piecesMost && !s.join(l) {
 			l.lose()
@@ -113,7 +113,7 @@ func (s *signatures) there(l *Log) bool {
 		if err == nil && p.shared {
 			_, err = sharedIn(data, nil, nil)
 		} else if err == nil {
-			err = eachInPiece(sumOf(l.Name), data, nil, p.chunks, func(*Kept) {})
+			err = eachInPiece(sumOf(l.Name), data, nil, int(p.chunks), func(*Kept) {})
 		}
 		if err != nil {
 			return false
@@ -134,13 +134,13 @@ func (s *signatures) join(l *Log) bool {
 		var buf []byte
 		data, err := s.read(p, &buf)
 		if err == nil {
-			err = eachInPiece(sumOf(l.Name), data, nil, p.chunks, func(c *Kept) {
+			err = eachInPiece(sumOf(l.Name), data, nil, int(p.chunks), func(c *Kept) {
 				c.Sound() // a copy gets new checksums, which would hide damage
 				chunks = append(chunks, c.Chunk)
 			})
 		}
 		if err == nil {
-			err = idsInPiece(sumOf(l.Name), data, p.chunks, func(_ int64, own []uint32) { ids = append(ids, own) })
+			err = idsInPiece(sumOf(l.Name), data, int(p.chunks), func(_ int64, own []uint32) { ids = append(ids, own) })
 		}
 		if err != nil {
 			return false
@@ -148,7 +148,7 @@ func (s *signatures) join(l *Log) bool {
 	}
 	at := len(s.held)
 	s.held = appendPiece(s.held, l.Name, chunks, ids)
-	l.pieces = []piece{{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: len(chunks)}}
+	l.pieces = []piece{{at: inMemory + int64(at), size: int64(len(s.held) - at), chunks: int32(len(chunks))}}
 	return true
 }
 
@@ -159,8 +159,8 @@ func keep(pieces []piece, n int) []piece {
 		if n == 0 {
 			break
 		}
-		p.chunks = min(p.chunks, n)
-		n -= p.chunks
+		p.chunks = int32(min(int(p.chunks), n))
+		n -= int(p.chunks)
 		list = append(list, p)
 	}
 	return list
@@ -199,7 +199,7 @@ func (x *Index) IDs(l *Log, n int, take func(from int64, hash uint32)) error {
 		}
 		data, err := x.sigs.read(p, &x.sigs.room)
 		if err == nil {
-			err = idsInPiece(sumOf(l.Name), data, p.chunks, func(from int64, ids []uint32) {
+			err = idsInPiece(sumOf(l.Name), data, int(p.chunks), func(from int64, ids []uint32) {
 				for _, id := range ids {
 					take(from, id)
 				}
@@ -220,7 +220,7 @@ func (l *Log) Continue(known *Log, n int) { l.pieces = keep(known.pieces, n) }
 func (l *Log) ChunkCount() int {
 	n := 0
 	for _, p := range l.pieces {
-		n += p.chunks
+		n += int(p.chunks)
 	}
 	return n
 }

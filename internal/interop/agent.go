@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
 // agent is a real program that resumes a session of its own and sends it to the stand-in.
@@ -73,7 +74,7 @@ var agents = []agent{
 	{
 		program: program{name: "claude-code-2.1.325", packages: []string{"@anthropic-ai/claude-code@2.1.325"}},
 		dialect: claude.Claude, binary: "@anthropic-ai/claude-code-" + runtime.GOOS + "-*/claude",
-		api: fakeapi.Messages, project: projectMessages, random: draft.Claude,
+		api: fakeapi.Messages, project: projected.Messages, random: draft.Claude,
 		place: func(workDir, id string) string {
 			return filepath.Join(".claude", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), id+".jsonl")
 		},
@@ -102,7 +103,7 @@ var agents = []agent{
 	{
 		program: program{name: "codex-0.166.0", packages: []string{"@openai/codex@0.166.0"}},
 		dialect: codex.Codex, binary: "@openai/codex-" + runtime.GOOS + "-*/vendor/*/bin/codex",
-		api: fakeapi.Responses, project: projectResponses, random: draft.Codex,
+		api: fakeapi.Responses, project: projected.Responses, random: draft.Codex,
 		place: func(_, id string) string {
 			return filepath.Join(".codex", "sessions", "2026", "05", "01", "rollout-2026-05-01T10-00-00-"+id+".jsonl")
 		},
@@ -125,7 +126,7 @@ var agents = []agent{
 	{
 		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0"}},
 		dialect: gemini.Gemini, binary: "@google/gemini-cli/bundle/gemini.js", node: "node",
-		api: fakeapi.Contents, joins: true, bound: true, project: projectContents, random: draft.Gemini,
+		api: fakeapi.Contents, joins: true, bound: true, project: projected.Contents, random: draft.Gemini,
 		place: func(_, id string) string {
 			return filepath.Join(".gemini", "tmp", "project", "chats", "session-2026-05-01T10-00-"+id[:8]+".jsonl")
 		},
@@ -143,7 +144,7 @@ var agents = []agent{
 	{
 		program: program{name: "qwen-code-0.24.4", packages: []string{"@qwen-code/qwen-code@0.24.4", nodePackage + "@22.23.3"}},
 		dialect: qwen.Qwen, binary: "@qwen-code/qwen-code/cli-entry.js", node: nodePackage + "/bin/node",
-		api: fakeapi.Chat, joins: true, bound: true, project: projectChat, random: draft.Qwen,
+		api: fakeapi.Chat, joins: true, bound: true, project: projected.Chat, random: draft.Qwen,
 		place: func(workDir, id string) string {
 			return filepath.Join(".qwen", "projects", notAlphanumeric.ReplaceAllString(workDir, "-"), "chats", id+".jsonl")
 		},

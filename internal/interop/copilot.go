@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/copilot"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
 // copilotCLI resumes sessions of GitHub's Copilot CLI. It unpacks itself into its home, once.
@@ -36,9 +37,9 @@ var copilotCLI = agent{
 	},
 }
 
-// projectCopilot is projectChat without the caption of pictures that have no name.
+// projectCopilot is projected.Chat without the caption of pictures that have no name.
 func projectCopilot(body []byte) ([]string, error) {
-	list, err := projectChat(body)
+	list, err := projected.Chat(body)
 	for i := range list {
 		list[i] = strings.ReplaceAll(list[i], "\n\ttext \"Attached image\"\n\timage ", "\n\timage ")
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/interop/draft"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -141,7 +142,7 @@ func (d *desk) expect(ctx context.Context, path string) ([]string, error) {
 
 // expectAt is what this library says of a leaf: the messages of "treeline context --parts".
 func (d *desk) expectAt(ctx context.Context, s *treeline.Session, leaf session.EntryID) ([]string, error) {
-	return projectContext(treeline.Messages(ctx, s, leaf, treeline.ContextOptions{}), d.agent.api == fakeapi.Messages)
+	return projected.Context(treeline.Messages(ctx, s, leaf, treeline.ContextOptions{}), d.agent.api == fakeapi.Messages)
 }
 
 // uuid finds the first id in the name of a session's file.
@@ -157,7 +158,7 @@ type sent struct {
 // ask lets the agent resume a session.
 func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err error) {
 	d.api.Take()
-	if s.said, err = d.run(ctx, cmp.Or(c.Dir, d.workDir), c.Env, d.headless(c.Args, nextPrompt)); err != nil {
+	if s.said, err = d.run(ctx, cmp.Or(c.Dir, d.workDir), c.Env, d.headless(c.Args, projected.NextPrompt)); err != nil {
 		return s, err
 	}
 	_, err = d.took(&s)
@@ -168,9 +169,9 @@ func (d *desk) ask(ctx context.Context, c treeline.ResumeCommand) (s sent, err e
 // a longer text; that request may come first.
 func (d *desk) took(s *sent) (ok bool, err error) {
 	for _, r := range d.api.Take() {
-		prompted := bytes.Contains(r.Body, []byte(`"`+nextPrompt+`"`))
+		prompted := bytes.Contains(r.Body, []byte(`"`+projected.NextPrompt+`"`))
 		if d.agent.api == fakeapi.Chat { // the prompt is in quotes or has a text around it; only a request for a title offers no tools
-			prompted = bytes.Contains(r.Body, []byte(nextPrompt)) && bytes.Contains(r.Body, []byte(cmp.Or(d.mark, `"tools":`)))
+			prompted = bytes.Contains(r.Body, []byte(projected.NextPrompt)) && bytes.Contains(r.Body, []byte(cmp.Or(d.mark, `"tools":`)))
 		}
 		if r.API == d.agent.api && prompted {
 			s.body = r.Body

@@ -11,6 +11,7 @@ import (
 	rowsgoose "github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/dialect/goose"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
 // goosePackage is the package with the program for a machine.
@@ -20,7 +21,7 @@ var goosePackage = "@aaif/goose-binary-" + runtime.GOOS + "-" + strings.Replace(
 var gooseCLI = agent{
 	program: program{name: "goose-1.52.0", packages: []string{goosePackage + "@1.52.0"}},
 	dialect: goose.Goose, binary: goosePackage + "/bin/goose",
-	api: fakeapi.Chat, project: projectGoose, mark: nextPrompt + `\n<turn-context>`,
+	api: fakeapi.Chat, project: projectGoose, mark: projected.NextPrompt + `\n<turn-context>`,
 	rows: &table{
 		database: filepath.Join(".local", "share", "goose", "sessions", "sessions.db"), tables: rowsgoose.Tables, directory: "working_dir",
 		own: func(log []byte, n int) []byte {
@@ -45,9 +46,9 @@ var gooseCLI = agent{
 // elsewhere is the text of a result whose picture is in the next message.
 const elsewhere = "\n\t\ttext \"This tool result included an image that is uploaded in the next message.\""
 
-// projectGoose is projectChat with pictures in the results that they belong to.
+// projectGoose is projected.Chat with pictures in the results that they belong to.
 func projectGoose(body []byte) ([]string, error) {
-	list, err := projectChat(body)
+	list, err := projected.Chat(body)
 	for i := 0; i+1 < len(list); i++ {
 		picture, ok := strings.CutPrefix(list[i+1], "user\n\timage ")
 		if before, found := strings.CutSuffix(list[i], elsewhere); found && ok {

@@ -10,13 +10,14 @@ import (
 	rowsopencode "github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/dialect/opencode"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
 // openCode resumes sessions of its database.
 var openCode = agent{
 	program: program{name: "opencode-1.18.33", packages: []string{"opencode-ai@1.18.33"}},
 	dialect: opencode.OpenCode, binary: "opencode-" + runtime.GOOS + "-" + map[string]string{"amd64": "x64"}[runtime.GOARCH] + "*/bin/opencode",
-	api: fakeapi.Chat, project: projectChat,
+	api: fakeapi.Chat, project: projected.Chat,
 	rows: &table{
 		database: filepath.Join(".local", "share", "opencode", "opencode.db"), tables: rowsopencode.Tables, directory: "directory",
 		// Ids are unique in the database, and the same in all fixtures. The model is the one that is asked.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
 // scene is a session for an agent to resume.
@@ -197,7 +198,7 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 		o.err = fmt.Errorf("this library: %w", refused)
 	}
 	if d.joins {
-		o.want, o.got.messages = joined(o.want), joined(o.got.messages)
+		o.want, o.got.messages = projected.Joined(o.want), projected.Joined(o.got.messages)
 	}
 	if s.must && o.err == nil && o.got.body == nil {
 		o.err = fmt.Errorf("%s refused the session that this library wrote: %s", d.program.name, o.got.said)

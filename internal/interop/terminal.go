@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -120,7 +121,7 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 		}
 		switch {
 		case typed.IsZero() && seen.quiet(1500*time.Millisecond):
-			_, err = io.WriteString(in, nextPrompt)
+			_, err = io.WriteString(in, projected.NextPrompt)
 			typed = time.Now()
 		// Enter is another key press: at once with the text it would count as pasted.
 		case !typed.IsZero() && time.Since(typed) > time.Second && seen.quiet(300*time.Millisecond):

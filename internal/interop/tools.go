@@ -15,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
+	"github.com/treeline-dev/treeline/internal/interop/projected"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -134,7 +135,7 @@ func (d *desk) callTools(ctx context.Context) error {
 	}
 	d.api.Take()
 	d.api.Use(calls...)
-	said, err := d.run(ctx, d.workDir, nil, d.useTools(nextPrompt))
+	said, err := d.run(ctx, d.workDir, nil, d.useTools(projected.NextPrompt))
 	if err != nil {
 		return err
 	}

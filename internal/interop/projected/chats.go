@@ -1,4 +1,4 @@
-package main
+package projected
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// joined puts neighbours of one role together.
-func joined(messages []string) (out []string) {
+// Joined puts neighbours of one role together.
+func Joined(messages []string) (out []string) {
 	role := ""
 	for _, m := range messages {
 		speaker, said, _ := strings.Cut(m, "\n")
@@ -38,8 +38,8 @@ type googlePart struct {
 	Other  map[string]json.RawMessage `json:"-"`
 }
 
-// projectContents is the projection of a request to Google's API.
-func projectContents(body []byte) ([]string, error) {
+// Contents is the projection of a request to Google's API.
+func Contents(body []byte) ([]string, error) {
 	var request struct {
 		Contents []struct {
 			Role  string
@@ -107,8 +107,8 @@ func responseText(response json.RawMessage) string {
 	return string(response)
 }
 
-// projectChat is the projection of a request to OpenAI's API for chats.
-func projectChat(body []byte) ([]string, error) {
+// Chat is the projection of a request to OpenAI's API for chats.
+func Chat(body []byte) ([]string, error) {
 	var request struct {
 		Messages []struct {
 			Role      string
@@ -154,7 +154,7 @@ func projectChat(body []byte) ([]string, error) {
 // unprompted is a text without the new prompt, and what the agent adds to that. OpenCode puts a prompt of several words into quotes; Copilot CLI
 // begins it with the time; Goose joins it with a prompt before it, and ends it with where it runs.
 func unprompted(text string) string {
-	before, after, ok := strings.Cut(text, nextPrompt)
+	before, after, ok := strings.Cut(text, NextPrompt)
 	switch {
 	case !ok:
 		return text

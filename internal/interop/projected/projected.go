@@ -1,4 +1,6 @@
-package main
+// Package projected has what a context of this library and a request of an agent must agree on, as texts that can be compared: one function for
+// each API of a provider, and Context for this library.
+package projected
 
 import (
 	"bytes"
@@ -12,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// nextPrompt is what the agents are asked when they resume a session.
-const nextPrompt = "NEXT PROMPT"
+// NextPrompt is what the agents are asked when they resume a session.
+const NextPrompt = "NEXT PROMPT"
 
 // A projection of messages has what both sides must agree on: roles, texts, thinking, calls, results and images. It leaves
 // out what an agent adds for the new prompt: system messages, reminders, its own surroundings, and the prompt. Each message
@@ -81,13 +83,22 @@ func imageOf(data string) string { return fmt.Sprintf("%.16x", sha256.Sum256([]b
 func plain(value []byte) string {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
-		return spell(string(value))
+		v = string(value)
 	}
 	return strings.NewReplacer(`,"env":null`, "", `,"timeout_ms":null`, "", `,"user":null`, "", `,"working_directory":null`, "").Replace(spell(v))
 }
 
-// projectContext is the projection of what this library says. errors: the API has a mark for results that are errors.
-func projectContext(messages iter.Seq2[treeline.Message, error], errors bool) ([]string, error) {
+// spell returns JSON. A value that was read, or is made of texts, has one.
+func spell(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// Context is the projection of what this library says. errors: the API has a mark for results that are errors.
+func Context(messages iter.Seq2[treeline.Message, error], errors bool) ([]string, error) {
 	p := projection{errors: errors}
 	for m, err := range messages {
 		if err != nil {
@@ -135,8 +146,8 @@ type claudeBlock struct {
 	Source                         struct{ Type, Data, URL string }
 }
 
-// projectMessages is the projection of a request to Anthropic's Messages.
-func projectMessages(body []byte) ([]string, error) {
+// Messages is the projection of a request to Anthropic's Messages.
+func Messages(body []byte) ([]string, error) {
 	var request struct {
 		Messages []struct {
 			Role    string
@@ -207,8 +218,8 @@ type codexPart struct {
 	ImageURL   string `json:"image_url"`
 }
 
-// projectResponses is the projection of a request to OpenAI's Responses.
-func projectResponses(body []byte) ([]string, error) {
+// Responses is the projection of a request to OpenAI's Responses.
+func Responses(body []byte) ([]string, error) {
 	var request struct{ Input []codexItem }
 	if err := json.Unmarshal(body, &request); err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package main
+package projected
 
 import (
 	"testing"
@@ -29,7 +29,7 @@ func TestProjectMessages(t *testing.T) {
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","is_error":true,"content":[{"type":"text","text":"out\n\n<system-reminder>x"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},{"type":"document"}]}`
 	body := `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"one"},` + call + `,` + result +
 		`,{"role":"user","content":[{"type":"text","text":"<system-reminder>today"},{"type":"text","text":"NEXT PROMPT"}]}]}`
-	got, err := projectMessages([]byte(body))
+	got, err := Messages([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestProjectResponses(t *testing.T) {
 		body += "," + i
 	}
 	body += `,{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>x"}]},{"type":"message","role":"user","content":[{"type":"input_text","text":"NEXT PROMPT"}]}]}`
-	got, err := projectResponses([]byte(body))
+	got, err := Responses([]byte(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,24 +90,5 @@ func TestProjectResponses(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, ours); diff != "" {
 		t.Errorf("the parts of the same items (-want +got):\n%s", diff)
-	}
-}
-
-// TestRecall: a kept request is compared again without the agent, and an empty file is a refusal.
-func TestRecall(t *testing.T) {
-	d := &desk{agent: agents[0]}
-	for _, test := range []struct {
-		body string
-		want []string
-	}{{`{"messages":[{"role":"user","content":"one"}]}`, []string{"user\n\ttext \"one\""}}, {"", nil}} {
-		o := outcome{scene: scene{name: "a"}, log: []byte("{}\n"), got: sent{body: []byte(test.body)}}
-		dir := t.TempDir()
-		if err := o.keep(dir, "agent"); err != nil {
-			t.Fatal(err)
-		}
-		got, err := d.recall(dir + "/agent-a.sent.json")
-		if err != nil || !cmp.Equal(got.messages, test.want) || (got.body == nil) != (test.body == "") {
-			t.Errorf("%q: %q, %v; want no error, cmp.Equal(got.messages, test.want), (got.body == nil) == %v", test.body, got.messages, err, (test.body == ""))
-		}
 	}
 }

@@ -126,7 +126,11 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 	for i := range method.Type().NumIn() {
 		args = append(args, r.argument(ctx, name, method.Type().In(i)))
 	}
-	for _, result := range method.Call(args) {
+	do := method.Call
+	if method.Type().IsVariadic() {
+		do = method.CallSlice
+	}
+	for _, result := range do(args) {
 		switch v := result.Interface().(type) {
 		case error:
 			r.check(name, v)
@@ -200,6 +204,8 @@ func (r *racer) argument(ctx context.Context, name string, t reflect.Type) refle
 		return reflect.ValueOf(treeline.ConvertOptions{To: d, Dir: r.TempDir()})
 	case reflect.TypeFor[treeline.WatchOptions]():
 		return reflect.ValueOf(treeline.WatchOptions{Last: 1, Interval: time.Millisecond})
+	case reflect.TypeFor[func(dirs iter.Seq[string], rows []treeline.Row) func(cwd string) bool]():
+		return reflect.ValueOf(func(iter.Seq[string], []treeline.Row) func(string) bool { return func(string) bool { return true } })
 	case reflect.TypeFor[func(rows, all []treeline.Row) error]():
 		return reflect.ValueOf(func(rows, all []treeline.Row) error { return nil })
 	case reflect.TypeFor[[]treeline.Row]():

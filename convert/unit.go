@@ -33,6 +33,8 @@ type unit struct {
 	dialect.NewMessage
 	entries []int
 	run     int
+	// answers are the results of its calls, where a branch with other results has a message of its own.
+	answers []session.Part
 }
 
 // context gives what the model sees at an entry, without thinking: a signature of another agent is not valid. Messages in
@@ -181,6 +183,13 @@ func (s *script) units(atoms []atom) []unit {
 	list := b.units()
 	if s.to.Habits().ResultsInCalls {
 		list = foldResults(list)
+	}
+	if s.to.Habits().ResultsOfBranches {
+		for k := 1; k < len(list); k++ {
+			if list[k].Role == session.RoleTool {
+				list[k-1].answers = list[k].Parts
+			}
+		}
 	}
 	return list
 }
@@ -374,6 +383,7 @@ func (u unit) key(before [sha256.Size]byte) (sum [sha256.Size]byte) {
 	h.Write(before[:])
 	hashTexts(h, u.Role.String())
 	hashParts(h, u.Parts)
+	hashParts(h, u.answers)
 	h.Sum(sum[:0])
 	return sum
 }

@@ -109,6 +109,9 @@ type Habits struct {
 	ModelByEntry bool
 	// ResultsInCalls: the result of a tool call is in the same message as the call.
 	ResultsInCalls bool
+	// ResultsOfBranches: the program finds the results of a call on all branches after it, and sends the first. Branches that answer
+	// a call differently cannot share the message with the call.
+	ResultsOfBranches bool
 	// KeepsByRepeating: a compaction does not name what it keeps; the kept entries are written again after it.
 	KeepsByRepeating bool
 	// ForgetsThinking: the model does not see again what it thought. PlainResults: it is not told that a tool failed.

@@ -43,7 +43,7 @@ const typeSummary = "compact-summary"
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferMessage, Branches: true, Labels: true, RenameByEntry: true, ForkByID: true,
-		FromTarget: true, RelabelKeepsTime: true, ResolvesCWD: true, ListsByCWD: true,
+		FromTarget: true, RelabelKeepsTime: true, ResolvesCWD: true, ListsByCWD: true, ResultsOfBranches: true,
 	}
 }
 

@@ -1,0 +1,51 @@
+package convert_test
+
+import (
+	"testing"
+
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A call may have another result on another branch, or none. The model sees its own result on each branch.
+func TestConvertAnsweredTwice(t *testing.T) {
+	t.Parallel()
+	const begin = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-02T14:00:01.000Z","message":{"role":"user","content":"How deep is the pond?"}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-03-02T14:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"I measure it."},{"type":"toolCall","id":"c1","name":"measure","arguments":{}}],"provider":"anthropic","model":"claude-sonnet-4","stopReason":"toolUse"}}
+{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-03-02T14:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"measure","content":[{"type":"text","text":"2 m"}],"isError":false}}
+{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-03-02T14:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Two metres."}],"provider":"anthropic","model":"claude-sonnet-4","stopReason":"stop"}}
+`
+	const other = `{"type":"message","id":"b1","parentId":"a2","timestamp":"2026-03-02T14:00:05.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"measure","content":[{"type":"text","text":"9 m"}],"isError":false}}
+`
+	const said = `{"type":"message","id":"b2","parentId":"a2","timestamp":"2026-03-02T14:00:06.000Z","message":{"role":"user","content":"Never mind."}}
+`
+	const last = `{"type":"message","id":"a5","parentId":"a4","timestamp":"2026-03-02T14:00:07.000Z","message":{"role":"user","content":"And how wide?"}}
+`
+	for name, log := range map[string]string{
+		"none":           begin + said + last,
+		"another":        begin + other + last,
+		"three branches": begin + other + said + last,
+	} {
+		for _, to := range branching {
+			if to == "omp" {
+				continue
+			}
+			t.Run(name+" "+to, func(t *testing.T) {
+				t.Parallel()
+				w, folder := inMemory(t)
+				path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", log)
+				from, other := w.Format("omp"), w.Format(to)
+				tips := tipsOf(w, path, from, true)
+				if diff := convertedTree(w, path, from, other, tips, folder()); diff != "" {
+					t.Error(diff)
+				}
+				for _, leaf := range tips {
+					if diff := convertedAt(w, path, from, other, leaf, folder()); diff != "" {
+						t.Errorf("at %s: %s", *leaf, diff)
+					}
+				}
+				partThereAndBack(w, w.View(path, store.OpenOptions{Dialect: from}), other, nil, folder)
+			})
+		}
+	}
+}

@@ -104,6 +104,12 @@ func convertedAt(w *world.World, path string, from, to dialect.Dialect, leaf *se
 	if to.Name() == "goose" && countImages(after) == 0 {
 		before = blinded(before)
 	}
+	// Goose leaves out answers before the first prompt. The report has fewer messages.
+	if to.Name() == "goose" && report.Target.View.Messages < report.Source.View.Messages {
+		for len(before) > 0 && before[0].role == session.RoleAssistant && before[0].call == "" {
+			before = before[1:]
+		}
+	}
 	return sameSeen(byRule(before, from.Name(), to.Name()), byRule(after, from.Name(), to.Name()))
 }
 
@@ -220,6 +226,10 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
+	// Gemini CLI has pictures behind the results that they belong to, and Copilot CLI sends none.
+	if to == "gemini" || to == "copilot" {
+		list = besideResults(list, to == "gemini")
+	}
 	// Qwen Code and OpenCode join the texts of answers, and a prompt of Copilot CLI is one text.
 	if from == "qwen" || to == "qwen" || to == "opencode" {
 		list = joined(list, session.RoleAssistant, "")
@@ -240,6 +250,25 @@ func byRule(list []seen, from, to string) []seen {
 		list = run(list)
 	}
 	return list
+}
+
+// besideResults takes pictures out of results; keep: they follow them.
+func besideResults(list []seen, keep bool) (out []seen) {
+	for _, s := range list {
+		form, images, found := strings.Cut(s.forms[0], " image data:")
+		if s.role != session.RoleTool || !found {
+			out = append(out, s)
+			continue
+		}
+		s.forms = []string{form}
+		out = append(out, s)
+		for image := range strings.SplitSeq(images, " image data:") {
+			if keep {
+				out = append(out, seen{role: session.RoleUser, forms: []string{"image data:" + image}})
+			}
+		}
+	}
+	return out
 }
 
 // picturesLast moves pictures of the user behind the texts that follow each other with them.

@@ -63,6 +63,7 @@ func retry[T any](read func() (T, error)) (T, error) {
 
 // once is read without a second try.
 func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, error) {
+	r.shares = false
 	// A database is asked once for a log that is short, as far as is known.
 	if j.shared != nil && (j.known == nil || j.known.Stamp.Size < snapshot.Most) {
 		if r.room == nil {
@@ -91,7 +92,6 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	case row.Err != nil:
 		return l, row.Err
 	}
-	r.shares = false
 	if ok, err := r.resume(ctx, j, &row, &l); ok || err != nil {
 		return l, err
 	}

@@ -247,14 +247,14 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 			_ = f.ix.Commit(ctx) // if it is cancelled, so is the caller
 		}
 	}
-	// done takes a log that was read; one that is to share a signature is put later.
-	done := func(j *job, l index.Log, put bool, err error) {
+	// done takes a log that was read, and reports whether it counts; one that is to share a signature is put later.
+	done := func(j *job, l index.Log, put bool, err error) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		s := &list[j.source]
 		switch {
 		case ctx.Err() != nil:
-			return // it may be half of the log
+			return false // it may be half of the log
 		case errors.Is(err, backend.ErrNotExist):
 			s.here-- // removed between the list and the reading
 			f.ix.Put(index.Update{Source: s.key, Remove: []string{j.log.Name}})
@@ -268,6 +268,7 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 		g.done(j)
 		j.log, j.known = backend.Log{}, nil // of a hundred thousand, their names are much memory
 		commit()
+		return err == nil
 	}
 	share := func(r *reader) {
 		if len(r.short) == 0 {
@@ -295,10 +296,9 @@ func (f *Finder) readAll(ctx context.Context, list []source, todo []job, opt Ref
 					share(&r)
 				}
 				l, err := r.read(ctx, j, list[j.source].pathOf(j.log.Name))
-				if err == nil && r.shares && ctx.Err() == nil {
+				if done(j, l, !r.shares, err) && r.shares {
 					r.short, r.shortBytes, r.shortOf = append(r.short, l), r.shortBytes+l.Stamp.Size, j.source
 				}
-				done(j, l, !r.shares, err)
 			}
 		})
 	}

@@ -398,8 +398,8 @@ func (m *Machine) rootAt(layout dialect.Layout, abs string) dialect.Root {
 func sourceIn(places []Source, path string) (src Source, ok bool) {
 	for _, p := range places {
 		dir := Dir(p.Root.Sessions)
-		if p.Why == WhyConfig || p.Why == WhyPulled || p.Why == WhyOwn {
-			dir = p.Root.Sessions // it may be any folder: its neighbours are not its own
+		if p.Why == WhyConfig || p.Why == WhyPulled || p.Why == WhyOwn || p.Root.Driver != "" {
+			dir = p.Root.Sessions // it may be any folder, or a database: its neighbours are not its own
 		}
 		if !Within(dir, path) {
 			continue

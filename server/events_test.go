@@ -121,6 +121,7 @@ func TestEvents(t *testing.T) {
 		}
 		seen[0] = append(seen[0], one.next())
 		if i == 20 { // it misses some, and is told of them when it is back
+			seen[1] = append(seen[1], two.next())
 			two.stop()
 			for e := range two.events {
 				two.last = e[0]

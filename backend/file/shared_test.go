@@ -262,8 +262,15 @@ func TestReplaceHeld(t *testing.T) {
 	}
 	began := time.Now()
 	now, late, err := b.ReplaceShared(t.Context(), at, backend.RewriteOptions{Force: true}, []byte("x"))
-	if err != nil || len(late.Holders) != 1 || !strings.Contains(late.Holders[0], process) {
-		t.Errorf("forced: %+v, %v", late, err)
+	// A process that a parallel test starts has the file of the agent too, until its program begins.
+	named := 0
+	for _, holder := range late.Holders {
+		if strings.HasPrefix(holder, process+" ") {
+			named++
+		}
+	}
+	if err != nil || named != 1 {
+		t.Errorf("forced: %+v, %v; want %s once among the holders", late, err, process)
 	}
 	if took := time.Since(began); took < time.Second || took > 20*time.Second {
 		t.Errorf("watched the old file for %v", took)

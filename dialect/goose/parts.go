@@ -124,7 +124,12 @@ func resultOf(c []byte) session.ToolResult {
 		case "image":
 			r.Parts = append(r.Parts, picture(inside))
 		case "resource":
-			r.Parts = append(r.Parts, session.Text{Text: resourceText(rawjson.Get(inside, "resource"))})
+			resource := rawjson.Get(inside, "resource")
+			if rawjson.IsString(rawjson.Get(resource, "blob")) { // what the model sees of it is not in the record
+				r.Parts = append(r.Parts, session.OpaquePart{Type: kind, JSON: inside})
+				continue
+			}
+			r.Parts = append(r.Parts, session.Text{Text: resourceText(resource)})
 		default:
 			r.Parts = append(r.Parts, session.OpaquePart{Type: kind, JSON: inside})
 		}
@@ -132,7 +137,7 @@ func resultOf(c []byte) session.ToolResult {
 	return r
 }
 
-// resourceText is the text of a resource. Bytes that are text count as such.
+// resourceText is the text of a resource for the model. Bytes that are text count as such.
 func resourceText(resource []byte) string {
 	blob := rawjson.Get(resource, "blob")
 	if !rawjson.IsString(blob) {

@@ -32,13 +32,15 @@ type desk struct {
 	api     *fakeapi.Server
 }
 
-// longest is how long an agent may take to resume a session.
-const longest = 90 * time.Second
+// longest is how long an agent may take to resume a session. Idle machines need a few seconds; a loaded one needs minutes.
+const longest = 4 * time.Minute
 
 func newDesk(a agent, path, home string) (*desk, error) {
 	// Agents resolve links in the working directory.
-	if err := os.MkdirAll(filepath.Join(home, "project"), 0o700); err != nil {
-		return nil, err
+	for _, dir := range []string{"project", "tmp"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
+			return nil, err
+		}
 	}
 	home, err := filepath.EvalSymlinks(home)
 	if err != nil {
@@ -182,10 +184,10 @@ func (d *desk) took(s *sent) (ok bool, err error) {
 	return false, nil
 }
 
-// environ is the environment of the agent.
+// environ is the environment of the agent. Its temporary files go away with its home: OpenCode leaves a library of 5 MB at each start.
 func (d *desk) environ() []string {
 	// Nothing listens at the proxy: requests to other hosts fail at once, without a look-up of names that takes seconds.
-	return append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
+	return append(d.env(d.api.URL()), "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1", "HOME="+d.home, "TMPDIR="+filepath.Join(d.home, "tmp"), "PATH="+os.Getenv("PATH"), "LANG=C.UTF-8", "TERM=xterm-256color")
 }
 
 // run starts the agent and gives what it printed. That it failed is no error.

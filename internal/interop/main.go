@@ -40,6 +40,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -52,6 +53,16 @@ type options struct {
 	boxed, recorded                                bool
 	files                                          []string
 	work                                           string // a temporary folder
+}
+
+// plays reports whether a scene is one of -scene.
+func (o options) plays(name string) bool {
+	for begin := range strings.SplitSeq(o.scene, ",") {
+		if strings.HasPrefix(name, begin) {
+			return true
+		}
+	}
+	return false
 }
 
 // comparisons in the order in which they run.
@@ -83,7 +94,7 @@ func main() {
 	flag.IntVar(&opt.parallel, "parallel", 2, "how many `programs` resume sessions at the same time")
 	flag.StringVar(&opt.keep, "keep", "", "a `folder` for the sessions that were resumed, and what was sent")
 	flag.StringVar(&opt.agent, "agent", "", "let only this `program` resume sessions: claude-code, codex, opencode, …")
-	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3")
+	flag.StringVar(&opt.scene, "scene", "", "let them resume only the sessions whose `name` begins so, such as written or from-wave-3; commas separate several")
 	flag.IntVar(&opt.shown, "shown", 20, "how many `differences` of each agent are printed")
 	flag.BoolVar(&opt.recorded, "recorded", false, "compare the sessions of a -keep folder with what was sent then")
 	flag.BoolVar(&opt.boxed, "boxed", false, "this process is in a network namespace already")

@@ -22,7 +22,9 @@ var openCode = agent{
 		database: filepath.Join(".local", "share", "opencode", "opencode.db"), tables: rowsopencode.Tables, directory: "directory",
 		// Ids are unique in the database, and the same in all fixtures. The model is the one that is asked.
 		own: func(log []byte, n int) []byte {
-			log = bytes.ReplaceAll(bytes.ReplaceAll(log, []byte("Fixtur0"), fmt.Appendf(nil, "Fix%03d0", n)), []byte("abcdefghi"), fmt.Appendf(nil, "abcdef%03d", n))
+			for _, id := range []string{"Fixtur0", "Fixture", "abcdefghi"} { // of messages, sessions and parts
+				log = bytes.ReplaceAll(log, []byte(id), fmt.Appendf(nil, "%s%03d%s", id[:len(id)-4], n, id[len(id)-1:]))
+			}
 			return bytes.ReplaceAll(log, []byte(`"modelID":"m1"`), []byte(`"modelID":"fake"`))
 		},
 	},

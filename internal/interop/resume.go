@@ -102,7 +102,7 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 		fmt.Printf("interop: %s has no scenes %q: %s\n", a.program.name, name, reason)
 		list = slices.DeleteFunc(list, func(s scene) bool { return strings.HasPrefix(s.name, name) })
 	}
-	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
+	return slices.DeleteFunc(list, func(s scene) bool { return !opt.plays(s.name) }), err
 }
 
 // ownFiles are the scenes of sessions that the tests of the dialect read.

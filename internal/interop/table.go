@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -43,7 +42,7 @@ func (a agent) rowScenes(opt options) (list []scene, err error) {
 	}
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
-	return slices.DeleteFunc(list, func(s scene) bool { return !strings.HasPrefix(s.name, opt.scene) }), err
+	return slices.DeleteFunc(list, func(s scene) bool { return !opt.plays(s.name) }), err
 }
 
 // ownRows are the scenes of sessions that the tests of the dialect read, put into the database.

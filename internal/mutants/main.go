@@ -4,8 +4,9 @@
 //	go run ./internal/mutants               all mutants
 //	go run ./internal/mutants -run durable  those whose file matches
 //
-// The working tree is not changed: each mutant is an overlay of the build. A mutant whose old text is not there exactly once, or that does
-// not compile, is a mistake in the table. The exit code is 1 if a mutant survives or the table has a mistake.
+// The working tree is not changed: each mutant is an overlay of the build. The tests have to pass without a mutant first: a test that fails
+// anyway judges nothing. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in the table. The exit code
+// is 1 if a mutant survives or the table has a mistake.
 package main
 
 import (
@@ -17,9 +18,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,6 +73,9 @@ func check(ctx context.Context, only string, workers int) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
 	began := time.Now()
+	if err := unchanged(ctx, which); err != nil {
+		return err
+	}
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	all, killed, mistakes := 0, 0, 0
@@ -108,6 +114,39 @@ func check(ctx context.Context, only string, workers int) error {
 	return nil
 }
 
+// unchanged runs the tests that judge the chosen mutants on the program as it is.
+func unchanged(ctx context.Context, which *regexp.Regexp) error {
+	var packages []string
+	for _, m := range mutants {
+		if which.MatchString(m.file) {
+			packages = append(packages, m.judges()...)
+		}
+	}
+	slices.Sort(packages)
+	for _, pkg := range slices.Compact(packages) {
+		if out, err := test(ctx, pkg); err != nil {
+			return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", pkg, err, out)
+		}
+	}
+	return nil
+}
+
+// test runs the tests of a package.
+func test(ctx context.Context, pkg string, flags ...string) ([]byte, error) {
+	args := append([]string{"test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m"}, flags...)
+	return exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
+}
+
+// judges are the packages whose tests judge the mutant.
+func (m mutant) judges() []string {
+	for _, j := range judges {
+		if path.Dir(m.file) == j.folder {
+			return strings.Fields(j.packages)
+		}
+	}
+	return nil
+}
+
 // String shows the mutant on one line.
 func (m mutant) String() string {
 	short := func(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -120,25 +159,22 @@ func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
 	if err != nil {
 		return verdict{err: err}
 	}
-	for _, j := range judges {
-		if filepath.ToSlash(filepath.Dir(m.file)) != j.folder {
-			continue
-		}
-		for _, pkg := range strings.Fields(j.packages) {
-			cmd := exec.CommandContext(ctx, "go", "test", "-overlay", overlay, "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m", pkg)
-			out, err := cmd.CombinedOutput()
-			switch {
-			case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
-				return verdict{err: fmt.Errorf("it does not compile: %s", out)}
-			case ctx.Err() != nil:
-				return verdict{err: context.Cause(ctx)}
-			case err != nil:
-				return verdict{killed: true, by: pkg + " " + failed(out)}
-			}
-		}
-		return verdict{}
+	packages := m.judges()
+	if len(packages) == 0 {
+		return verdict{err: errors.New("no tests judge this folder")}
 	}
-	return verdict{err: errors.New("no tests judge this folder")}
+	for _, pkg := range packages {
+		out, err := test(ctx, pkg, "-overlay", overlay)
+		switch {
+		case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
+			return verdict{err: fmt.Errorf("it does not compile: %s", out)}
+		case ctx.Err() != nil:
+			return verdict{err: context.Cause(ctx)}
+		case err != nil:
+			return verdict{killed: true, by: pkg + " " + failed(out)}
+		}
+	}
+	return verdict{}
 }
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .{0,60})`)
@@ -161,12 +197,12 @@ func (m mutant) overlay(dir string) (string, error) {
 	if n := strings.Count(string(text), m.old); n != 1 {
 		return "", fmt.Errorf("the old text is there %d times, want once", n)
 	}
-	path, err := filepath.Abs(m.file)
+	original, err := filepath.Abs(m.file)
 	if err != nil {
 		return "", err
 	}
 	changed := filepath.Join(dir, filepath.Base(m.file))
-	replace, err := json.Marshal(struct{ Replace map[string]string }{map[string]string{path: changed}})
+	replace, err := json.Marshal(struct{ Replace map[string]string }{map[string]string{original: changed}})
 	if err != nil {
 		return "", err
 	}

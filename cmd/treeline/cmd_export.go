@@ -218,7 +218,7 @@ func (a *app) exportAll(ctx context.Context, f *exportFlags) error {
 		return usageError{err}
 	}
 	show := a.newProgress("reading sessions")
-	rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: func(err error) { a.notice(err.Error()) }, Progress: show.read})
+	rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: a.unread, Progress: show.read})
 	show.clear()
 	if err != nil {
 		return err

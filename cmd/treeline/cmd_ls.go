@@ -231,7 +231,7 @@ func shorten(shown, others []place.Row) {
 // lsRows gives the rows of the catalogue; left counts those of directories that are not listed. A folder that is not a source, or
 // --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that count.
 func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter, project bool) (rows []place.Row, left int, err error) {
-	problem := func(err error) { a.notice(err.Error()) }
+	problem := a.unread
 	d, err := namedDialect(s, f.dialect)
 	if err != nil {
 		return nil, 0, err

@@ -133,7 +133,7 @@ func (a *app) runsProject(ctx context.Context, s *treeline.Store) (string, error
 // runLs prints a list of runs, most at most; page is set if they may go through the pager. Logs that are not runs are
 // reported on stderr.
 func (a *app) runLs(ctx context.Context, s *treeline.Store, opt runs.ListOptions, most int, page bool) error {
-	opt.Problem = func(err error) { a.notice(err.Error()) }
+	opt.Problem = a.unread
 	rows, total, err := a.runRows(ctx, s, opt, most)
 	if err != nil {
 		return err

@@ -126,7 +126,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	if _, isTerminal := terminalWidth(a.stdout); most > 0 && isTerminal && !a.json {
 		opt.Limit = max(most, countedRows) // to say how many there are
 	}
-	opt.Problem = func(err error) { a.notice(err.Error()) }
+	opt.Problem = a.unread
 	s, err := a.store()
 	if err != nil {
 		return err

@@ -67,7 +67,7 @@ func (a *app) sources(list []place.SourceInfo, others []unread.Agent, all bool) 
 	}
 	for _, s := range list {
 		if s.Err != nil {
-			a.notice(s.Err.Error())
+			a.unread(s.Err)
 		}
 	}
 	return err

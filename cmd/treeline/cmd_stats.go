@@ -125,7 +125,7 @@ func (a *app) sumUp(ctx context.Context, s *treeline.Store, opt treeline.StatsOp
 		return r, usageError{err}
 	}
 	show := a.newProgress("reading sessions")
-	opt.Refresh = find.RefreshOptions{Problem: func(err error) { a.notice(err.Error()) }, Progress: show.read}
+	opt.Refresh = find.RefreshOptions{Problem: a.unread, Progress: show.read}
 	r, err = s.Stats(ctx, opt)
 	show.clear()
 	return r, err

@@ -184,6 +184,15 @@ func (a *app) problems(list []session.Problem) {
 	}
 }
 
+// unread tells that a place or a log could not be read.
+func (a *app) unread(err error) {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = atPath(p.Path, p)
+	}
+	a.notice(err.Error())
+}
+
 // atPath leaves the name of the system call out of an error.
 func atPath(path string, err error) error {
 	var p *fs.PathError

@@ -65,7 +65,7 @@ func (a *app) newest(ctx context.Context, s *treeline.Store, filter treeline.Fil
 	show := a.newProgress("reading sessions")
 	defer show.clear()
 	opt := treeline.PageOptions{Order: order, Limit: most, Total: !a.json, TotalMost: countedMost}
-	opt.Problem, opt.Progress = func(err error) { a.notice(err.Error()) }, show.read
+	opt.Problem, opt.Progress = a.unread, show.read
 	for {
 		page, err := s.Page(ctx, filter, opt)
 		if err != nil {

@@ -226,6 +226,9 @@ func openError(path string, err error) error {
 	case errors.Is(err, backend.ErrNotExist) && backend.Scheme(path) != "":
 		return fmt.Errorf("%s: there is no such session", path)
 	case errors.Is(err, backend.ErrNotExist):
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s: it is not a regular file", path)
+		}
 		return fmt.Errorf("%s: no such file", path)
 	case errors.As(err, &p):
 		return p // it names the file

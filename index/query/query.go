@@ -156,6 +156,9 @@ func nextTerm(s string, exact bool) (not bool, t *term, rest string, err error) 
 	if body[0] == '"' {
 		phrase, after, closed := cutPhrase(body[1:])
 		if !closed {
+			if phrase == "" {
+				return false, nil, "", errors.New("unclosed quote at the end")
+			}
 			return false, nil, "", fmt.Errorf("unclosed quote before %.40q", phrase)
 		}
 		rest = after

@@ -196,6 +196,8 @@ func TestParseQuery(t *testing.T) {
 		"foo -bar":   "",
 		"-":          "",
 		"*":          "",
+		`"`:          `unclosed quote at the end`,
+		`a -"`:       `unclosed quote at the end`,
 		`"open`:      `unclosed quote before "open"`,
 		`a -"open b`: `unclosed quote before "open b"`,
 		`5" disk`:    "",

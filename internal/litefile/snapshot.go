@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"slices"
@@ -200,7 +201,7 @@ func (f *Followed) begin(stamp Stamp) (_ *Snapshot, err error) {
 		f.pageSize = 65536
 	}
 	if string(h[:16]) != "SQLite format 3\x00" || f.pageSize < 512 || f.pageSize&(f.pageSize-1) != 0 {
-		return nil, fmt.Errorf("%s: %w", f.path, ErrNotDatabase)
+		return nil, &fs.PathError{Op: "read", Path: f.path, Err: ErrNotDatabase}
 	}
 	f.wal, f.logged = wal{}, h[18] == 2 || h[19] == 2
 	if f.logged {

@@ -216,7 +216,11 @@ func (p *Projects) Parse(id string, records [][]byte) (rows.Session, error) {
 	if err != nil || len(records) == 0 {
 		return rows.Session{}, errors.Join(err, fmt.Errorf("%w: a session begins with its row", backend.ErrRecord))
 	}
-	if said := rawjson.Str(records[0], member); said != o.dir {
+	switch said := rawjson.Str(records[0], member); said {
+	case o.dir:
+	case "":
+		return rows.Session{}, fmt.Errorf("%w: the session names no project, and the database is that of %s", backend.ErrRecord, o.dir)
+	default:
 		return rows.Session{}, fmt.Errorf("%w: the session is one of %s, and the database that of the project %s", backend.ErrRecord, said, o.dir)
 	}
 	s, err := o.db.Parse(own, append([][]byte{bare(records[0])}, records[1:]...))

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -254,6 +255,89 @@ func TestIDsTakenMeanwhile(t *testing.T) {
 	if p := s.Tree().Problems(); len(p) > 0 {
 		t.Error(p)
 	}
+}
+
+// during is a backend that calls a function at the beginning of an append.
+type during struct {
+	backend.Backend
+	calls []func() // one for each append; nil: nothing
+}
+
+func (b *during) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
+	if len(b.calls) > 0 {
+		call := b.calls[0]
+		if b.calls = b.calls[1:]; call != nil {
+			call()
+		}
+	}
+	return b.Backend.Append(ctx, at, records...)
+}
+
+// An entry whose id was taken gets another one. What is proposed before that or after it follows the entry, and not the one
+// that took the id.
+func TestQueuedFollowsTheNewID(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string]int{"before": 0, "after": 1} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			wrapped := &during{}
+			d.Store = d.wrapping(func(b backend.Backend) backend.Backend {
+				wrapped.Backend = b
+				return wrapped
+			})
+			proposed := make(chan struct{}, 1)
+			clock := func() time.Time {
+				select {
+				case proposed <- struct{}{}:
+				default:
+				}
+				return time.Now()
+			}
+			random := &repeating{}
+			s := d.Closing(d.Create(t.Context(), store.CreateOptions{Dialect: d.Format("omp"), ID: "s",
+				Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random, Clock: clock}}))
+			root := d.User(s, "root")
+			d.AppendPlain(s.Path(), world.Said("deadbeef", string(root), "theirs")+"\n")
+			var group sync.WaitGroup
+			wrapped.calls = append(make([]func(), before), func() {
+				for len(proposed) > 0 {
+					<-proposed
+				}
+				group.Go(func() {
+					if _, err := s.AppendMessage(t.Context(), world.Message("user", "next")); err != nil {
+						t.Errorf("append: %v", err)
+					}
+				})
+				<-proposed // it has the lock, and keeps it until it is queued
+				s.Leaf()
+			})
+			random.n = 1
+			ours := d.User(s, "ours")
+			group.Wait()
+			if ours == "deadbeef" || d.parent(s, ours) != root || d.parent(s, s.Leaf()) != ours {
+				t.Errorf("%s hangs on %s, the next on %s", ours, d.parent(s, ours), d.parent(s, s.Leaf()))
+			}
+			d.Same(d.Seen(s.Path()), []string{"root", "ours", "next"})
+			d.MemoryEqualsDisk(s)
+		})
+	}
+}
+
+// A log without new entries is not a reason to refuse, though its time is another one.
+func TestPolicyRefuseTouched(t *testing.T) {
+	d := newDesk(t)
+	a, _, root := d.two(store.PolicyRefuse)
+	d.Told()
+	later := time.Now().Add(time.Hour)
+	d.Must(os.Chtimes(a.Path(), later, later))
+	d.AppendPlain(a.Path(), "\n")
+	if got := d.Say(a, "user", "a1"); got.Foreign != 0 || got.Outcome != "" || d.parent(a, got.ID) != root {
+		t.Errorf("%+v on %s; want no entry of others, on %s", got, d.parent(a, got.ID), root)
+	}
+	if slices.Contains(d.Told(), store.EventForeign) {
+		t.Error("told of entries of others")
+	}
+	d.MemoryEqualsDisk(a)
 }
 
 // A rewrite is refused once as well; the second try succeeds, since the session then shows what others wrote.

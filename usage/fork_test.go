@@ -24,7 +24,7 @@ func TestForks(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, world.WithOpenCode)
+			w := world.New(t, world.WithDatabases)
 			say := func(s *store.Session, texts ...string) {
 				for i, text := range texts {
 					_, err := s.AppendText(t.Context(), []session.Role{session.RoleUser, session.RoleAssistant}[i%2], text)
@@ -63,7 +63,7 @@ func TestConversions(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, world.WithOpenCode)
+			w := world.New(t, world.WithDatabases)
 			w.Put("garden/README", "")
 			old := w.Old(".omp/agent/sessions/-garden/1_old.jsonl", world.Log("old", w.CWD, world.Said("a", "", "plan the beds"), world.Said("b", "a", "and the paths")))
 			s, _, err := convert.File(t.Context(), w.Store, old, convert.Options{To: d, Write: w.Write(store.WriteOptions{})})

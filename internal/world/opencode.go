@@ -10,6 +10,8 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	crushdb "github.com/treeline-dev/treeline/backend/rows/crush"
+	goosedb "github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/litefile"
@@ -37,12 +39,16 @@ CREATE INDEX part_message ON part (message_id, id);
 CREATE INDEX part_session ON part (session_id);
 `
 
-// WithOpenCode is a change of New: a world with an OpenCode that was started once.
-func WithOpenCode(w *World) {
+// WithDatabases is a change of New: a world with an OpenCode, a Goose and a Crush that were started once.
+func WithDatabases(w *World) {
 	w.Helper()
-	_, err := OpenCode(filepath.Join(w.Home, ".local", "share"))
+	data := filepath.Join(w.Home, ".local", "share")
+	_, err := OpenCode(data)
 	w.Must(err)
-	w.Drivers = []backend.Driver{codelia.Driver(), opencode.Driver(), w.files()}
+	_, err = Goose(data)
+	w.Must(err)
+	w.Must(Crush(data, w.CWD))
+	w.Drivers = []backend.Driver{codelia.Driver(), opencode.Driver(), goosedb.Driver(), crushdb.Driver(), w.files()}
 }
 
 // OpenCode makes the database of an OpenCode that was started once, in a data folder of the user ($XDG_DATA_HOME). It returns

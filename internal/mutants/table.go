@@ -17,7 +17,7 @@ var mutants = []mutant{
 	{"session/context.go", "c.options.StripDangling = opt.StripDangling || rules.Heals", "c.options.StripDangling = opt.StripDangling"},
 	{"session/context.go", "c.options.DropFailed = opt.DropFailed || rules.DropsFailed", "c.options.DropFailed = opt.DropFailed"},
 	{"session/context.go", "if !opt.FallBack {", "if opt.FallBack {"},
-	{"session/context.go", "if k == 0 && compacted {", "if compacted {"},
+	{"session/context.go", "if k == 0 && compacted {", "if k >= 0 && compacted {"},
 	{"session/context.go", "case KindMessage, KindCustomMessage, KindBranchSummary:", "case KindMessage, KindCustomMessage:"},
 	{"session/context.go", "if !t.Rules().ContextEdits {", "if t.Rules().ContextEdits {"},
 	{"session/context.go", "if m.JSON == nil {", "if m.JSON == nil && n < 0 {"},

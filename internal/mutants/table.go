@@ -43,7 +43,7 @@ var mutants = []mutant{
 	{"session/dangling.go", "case len(ids) == 1 && codec.Role(m) == RoleTool:", "case codec.Role(m) == RoleTool:"},
 	{"session/dangling.go", "return !s.answered[callIn{n, id}]", "return s.answered[callIn{n, id}]"},
 	{"session/dangling.go", "if s.dangling && slices.ContainsFunc(", "if slices.ContainsFunc("},
-	{"session/dangling.go", "last[id], failed[id] = n, goes", "last[id], failed[id] = n, false"},
+	{"session/dangling.go", "last[id], failed[id] = n, goes", "last[id], failed[id] = n, goes && n < 0"},
 	{"session/finish.go", "if l.parent >= 0 && t.nodes[i].flags&inOrder == 0 {", "if l.parent >= 0 {"},
 	{"session/finish.go", "b.forward = b.forward || l.parent >= int32(i)", "b.forward = b.forward || l.parent > int32(len(t.nodes))"},
 	{"session/finish.go", "b.forward = b.forward || p >= int32(i)", "b.forward = b.forward || p > int32(len(t.nodes))"},

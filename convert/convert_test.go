@@ -73,6 +73,9 @@ func partThereAndBack(w *world.World, src *store.Session, to dialect.Dialect, le
 	}
 	defer back.Close()
 	sameButFor(w, src, back, report)
+	if report.Lossless && report.Dropped > 0 {
+		w.Errorf("%d entries are dropped, and the report says lossless", report.Dropped)
+	}
 	if before, after := bytesOf(w, src), bytesOf(w, back); report.Lossless && leaf == nil && before != after {
 		w.Errorf("%s → %s is called lossless and came back as\n%s\nwas\n%s", src.Dialect().Name(), to.Name(), after, before)
 	}

@@ -36,7 +36,7 @@ type mutant struct {
 
 // judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
 var judges = []struct{ folder, packages string }{
-	{"session", "./session ./dialect/pi ./store"},
+	{"session", "./session ./dialect/pi ./store ./dialect/codex"},
 	{"internal/durable", "./internal/durable ./backend/file"},
 	{"store", "./store"},
 	{"convert", "./convert"},

@@ -24,6 +24,7 @@ type document struct {
 	programs map[string]string // of blocks in Go
 	names    doctest.Names
 	home     string // made when a block needs it
+	cover    string // for what a binary with coverage writes at its end
 	dir      string // the working directory
 	server   string // its address, if a block needs one
 	changed  []change
@@ -182,7 +183,7 @@ func (d *document) execute(t *testing.T, name string, args ...string) (string, e
 func (d *document) env() []string {
 	return []string{
 		"HOME=" + d.home, "USERPROFILE=" + d.home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "PAGER=cat", "TERM=dumb", "GORACE=" + os.Getenv("GORACE"),
-		"PYTHONPATH=" + filepath.Join(d.root, "clients", "python"), "PYTHONDONTWRITEBYTECODE=1",
+		"GOCOVERDIR=" + d.cover, "PYTHONPATH=" + filepath.Join(d.root, "clients", "python"), "PYTHONDONTWRITEBYTECODE=1",
 	}
 }
 
@@ -192,7 +193,7 @@ func (d *document) begin(t *testing.T) {
 	if d.home != "" {
 		return
 	}
-	d.home = t.TempDir()
+	d.home, d.cover = t.TempDir(), t.TempDir()
 	d.dir = d.home
 	if err := demo.WriteProjects(t.Context(), d.home, d.home, time.Now, drivers.Drivers()...); err != nil {
 		t.Fatal(err)

@@ -226,7 +226,7 @@ func byRule(list []seen, from, to string) []seen {
 			list[i].forms[k] = form
 		}
 	}
-	// Gemini CLI has pictures behind the results that they belong to, and Copilot CLI sends none.
+	// Gemini CLI puts the pictures of a result after it. Copilot CLI does not send them.
 	if to == "gemini" || to == "copilot" {
 		list = besideResults(list, to == "gemini")
 	}
@@ -271,7 +271,7 @@ func besideResults(list []seen, keep bool) (out []seen) {
 	return out
 }
 
-// picturesLast moves pictures of the user behind the texts that follow each other with them.
+// picturesLast moves the pictures of each prompt after its texts.
 func picturesLast(list []seen) (out []seen) {
 	var pictures []seen
 	for _, s := range list {

@@ -53,8 +53,8 @@ func (s *Summary) Later(o *Summary) bool {
 // Foldered is a Layout of an agent that keeps files of a session in a folder beside its log: long outputs, logs of
 // sub-agents. The folder belongs to the session: it is moved and removed with the log.
 type Foldered interface {
-	// Folder is the name of the folder beside the log of that name, "." for the folder that the log is in, "" for a log that has
-	// none. The name is that of the log, behind that of the folder it is in where this is known.
+	// Folder returns the folder of a log, relative to the folder that the log is in: "." is that folder itself, "" means that the log has
+	// no folder. name is the log's file name, preceded by the name of its folder and a slash if that is known.
 	Folder(name string) string
 }
 

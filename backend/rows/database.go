@@ -86,8 +86,8 @@ func (t *table) query(where string) string {
 	return b.String()
 }
 
-// findOrder looks for an index on the column of the session and then on those of the order. The row id is behind the columns of every
-// index.
+// findOrder looks for an index on the session's column followed by the columns of the order. SQLite appends the row id to every index,
+// so a final row id in the order needs no column.
 func (t *table) findOrder(ctx context.Context, db querier) error {
 	if t.Session == "" || len(t.Order) == 0 {
 		return nil

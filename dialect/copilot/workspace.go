@@ -59,7 +59,7 @@ func (d *Dialect) SetCaption(content []byte, title string) []byte {
 	return out
 }
 
-// scalar gives the text of a value on one line: plain, or in quotes. A text over several lines is none.
+// scalar returns the text of a YAML value on one line, plain or quoted. It returns "" for any other value, such as a block of several lines.
 func scalar(value string) string {
 	switch {
 	case value == "" || strings.ContainsAny(value[:1], "|>&*!{[") || value == "~" || value == "null":

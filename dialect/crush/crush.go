@@ -99,7 +99,7 @@ func headerOf(record, row []byte) session.Header {
 // has no place for, as a JSON object.
 const ownPrefix = "treeline:"
 
-// ownOf gives that object; nil if there is none.
+// ownOf returns the object after ownPrefix, nil if the row has none.
 func ownOf(row []byte) []byte {
 	if text, ok := strings.CutPrefix(rawjson.Str(row, "summary_message_id"), ownPrefix); ok && rawjson.Valid([]byte(text)) {
 		return []byte(text)

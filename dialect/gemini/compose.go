@@ -51,7 +51,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 	return list, nil
 }
 
-// beside gives a result and its pictures behind it: the program sends no pictures inside results.
+// beside returns a result without its pictures, followed by the pictures: the program does not send pictures inside results.
 func beside(r session.ToolResult) []session.Part {
 	list := []session.Part{nil}
 	r.Parts = slices.DeleteFunc(slices.Clone(r.Parts), func(p session.Part) bool {

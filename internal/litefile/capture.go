@@ -116,7 +116,7 @@ func (c *capture) follow() error {
 		if ok && salt == c.wal.salts {
 			return nil
 		}
-		// What the last run got at its end is still behind the frames of the new one.
+		// Frames that the last run wrote at its end may still follow those of the new run in the file.
 		if err := c.keep(); err != nil {
 			return err
 		}

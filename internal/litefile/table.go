@@ -111,7 +111,7 @@ func (s *Snapshot) leaves(page uint32, depth int, visit func(uint32) error) erro
 	return nil
 }
 
-// children are the pages below an inner page; ok is false if it is none.
+// children returns the pages below an inner page. ok is false if the page is not an inner page.
 func children(b []byte, head int) (list []uint32, ok bool) {
 	count := int(binary.BigEndian.Uint16(b[head+3:]))
 	if b[head] != innerPage || head+12+2*count > len(b) {

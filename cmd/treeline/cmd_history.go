@@ -112,7 +112,7 @@ func (a *app) historyOptions(db string) (history.Options, *progress, error) {
 	show := a.newProgress("reading")
 	return history.Options{
 		State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), DB: db, Sessions: s,
-		Notice: a.notice, Progress: show.at,
+		Notice: a.notice, Problem: a.unread, Progress: show.at,
 	}, show, err
 }
 

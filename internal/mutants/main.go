@@ -2,7 +2,7 @@
 // behaviour that it changes is not tested.
 //
 //	go run ./internal/mutants               all mutants
-//	go run ./internal/mutants -run durable  those whose file matches
+//	go run ./internal/mutants -run durable  those whose line in the output matches
 //
 // The working tree is not changed: each mutant is an overlay of the build. The tests have to pass without a mutant first: a test that fails
 // anyway judges nothing. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in the table. The exit code
@@ -36,7 +36,7 @@ type mutant struct {
 
 // judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
 var judges = []struct{ folder, packages string }{
-	{"session", "./session ./dialect/pi ./store ./dialect/codex"},
+	{"session", "./session ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
 	{"internal/durable", "./internal/durable ./backend/file"},
 	{"store", "./store"},
 	{"convert", "./convert"},
@@ -44,7 +44,7 @@ var judges = []struct{ folder, packages string }{
 }
 
 func main() {
-	only := flag.String("run", ".", "the mutants whose file matches")
+	only := flag.String("run", ".", "the mutants whose line matches")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -101,7 +101,7 @@ func check(ctx context.Context, only string, workers int) error {
 		})
 	}
 	for i := range mutants {
-		if which.MatchString(mutants[i].file) && ctx.Err() == nil {
+		if which.MatchString(mutants[i].String()) && ctx.Err() == nil {
 			next <- i
 		}
 	}
@@ -118,7 +118,7 @@ func check(ctx context.Context, only string, workers int) error {
 func unchanged(ctx context.Context, which *regexp.Regexp) error {
 	var packages []string
 	for _, m := range mutants {
-		if which.MatchString(m.file) {
+		if which.MatchString(m.String()) {
 			packages = append(packages, m.judges()...)
 		}
 	}

@@ -78,15 +78,15 @@ func check(ctx context.Context, only string, workers int) error {
 	}
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	all, killed, mistakes := 0, 0, 0
+	killed, survived, mistakes := 0, 0, 0
 	next := make(chan int)
 	for range workers {
 		group.Go(func() {
 			for i := range next {
 				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)))
 				mu.Lock()
-				all++
 				switch {
+				case ctx.Err() != nil: // interrupted before it was judged
 				case v.err != nil:
 					mistakes++
 					fmt.Printf("MISTAKE   %s: %v\n", mutants[i], v.err)
@@ -94,6 +94,7 @@ func check(ctx context.Context, only string, workers int) error {
 					killed++
 					fmt.Printf("killed    %s by %s\n", mutants[i], v.by)
 				default:
+					survived++
 					fmt.Printf("SURVIVED  %s\n", mutants[i])
 				}
 				mu.Unlock()
@@ -107,8 +108,12 @@ func check(ctx context.Context, only string, workers int) error {
 	}
 	close(next)
 	group.Wait()
-	fmt.Printf("%d mutants in %v: %d killed, %d survived, %d mistakes\n", all, time.Since(began).Round(time.Second), killed, all-killed-mistakes, mistakes)
-	if killed < all || all == 0 || ctx.Err() != nil {
+	all := killed + survived + mistakes
+	fmt.Printf("%d mutants in %v: %d killed, %d survived, %d mistakes\n", all, time.Since(began).Round(time.Second), killed, survived, mistakes)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case killed < all || all == 0:
 		return errors.New("not every mutant was killed")
 	}
 	return nil
@@ -166,10 +171,10 @@ func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
 	for _, pkg := range packages {
 		out, err := test(ctx, pkg, "-overlay", overlay)
 		switch {
+		case ctx.Err() != nil:
+			return verdict{}
 		case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
 			return verdict{err: fmt.Errorf("it does not compile: %s", out)}
-		case ctx.Err() != nil:
-			return verdict{err: context.Cause(ctx)}
 		case err != nil:
 			return verdict{killed: true, by: pkg + " " + failed(out)}
 		}

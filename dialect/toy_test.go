@@ -108,13 +108,6 @@ func (toyCodec) Messages(_ session.Entry, raw []byte) ([][]byte, error) {
 }
 func (toyCodec) Rules() session.Rules { return session.Rules{} }
 
-// joining joins the pieces of a message with "+".
-type joining struct{ toyCodec }
-
-func (joining) Join(messages [][]byte) ([]byte, error) {
-	return bytes.Join(messages, []byte("+")), nil
-}
-
 // navigating obeys "go" and bridges a missing parent to the entry before.
 type navigating struct{ toyCodec }
 
@@ -239,14 +232,7 @@ func TestToyContexts(t *testing.T) {
 		{"a durable leaf without its target", toyCodec{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"s","side":1,"text":"aside"}`, `{"id":"l","leaf":"x"}`,
 		}, "a", "1", "a"},
-		{"pieces form one message", joining{}, []string{
-			`{"id":"a","text":"0"}`, `{"id":"b","up":"a","msg":"m","text":"1"}`, `{"id":"c","up":"b","text":"between"}`,
-			`{"id":"d","up":"c","msg":"m","text":"2"}`, `{"id":"e","up":"d","msg":"m"}`, `{"id":"f","up":"e","msg":"n","text":"3"}`,
-		}, "f", "0 1+2 between 3", "a b c d e f"},
-		{"pieces on another branch stay out", joining{}, []string{
-			`{"id":"a","msg":"m","text":"1"}`, `{"id":"b","up":"a","msg":"m","text":"2"}`, `{"id":"c","up":"a","msg":"m","text":"3"}`,
-		}, "c", "1+3", "a c"},
-		{"pieces without a Joiner are messages", toyCodec{}, []string{
+		{"pieces of a message are messages", toyCodec{}, []string{
 			`{"id":"a","msg":"m","text":"1"}`, `{"id":"b","up":"a","msg":"m","text":"2"}`,
 		}, "b", "1 2", "a b"},
 		{"the dialect chooses leaf and path", navigating{}, []string{
@@ -268,7 +254,7 @@ func TestToyContexts(t *testing.T) {
 }
 
 func TestToyPieces(t *testing.T) {
-	tree := toyTree(t, joining{}, nil, `{"id":"a","msg":"m"}`, `{"id":"b"}`, `{"id":"c","msg":"m"}`)
+	tree := toyTree(t, toyCodec{}, nil, `{"id":"a","msg":"m"}`, `{"id":"b"}`, `{"id":"c","msg":"m"}`)
 	for i, want := range []int{0, 1, 0} {
 		if got := tree.At(i).FirstPiece(); got != want {
 			t.Errorf("the message of entry %d begins at %d, want %d", i, got, want)

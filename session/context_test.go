@@ -133,6 +133,30 @@ func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	return b.String()
 }
 
+// The default model is known where the path names its provider and the model.
+func TestDefaultModel(t *testing.T) {
+	const header = `{"type":"session","version":3,"id":"5e55","timestamp":"2026-01-02T00:00:00.000Z","cwd":"/garden"}` + "\n"
+	for entry, want := range map[string]string{
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"one"}}`:                                         "false",
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"assistant","content":[],"model":"opus"}}`:                        "false opus",
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"assistant","content":[],"provider":"anthropic","model":"opus"}}`: "true opus",
+		`{"type":"model_change","id":"a1","parentId":null,"provider":"anthropic","modelId":"opus"}`:                                      "true opus",
+	} {
+		tree, err := dialecttest.Decode(pi.Pi, "log", []byte(header+entry+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := c.DefaultModel()
+		if got := strings.TrimSpace(fmt.Sprint(ok, " ", m.Model)); got != want {
+			t.Errorf("%s: got %s, want %s", entry, got, want)
+		}
+	}
+}
+
 // Of several results in one message only those without a call are removed.
 func TestStripOneOfSeveralResults(t *testing.T) {
 	const log = `{"sessionId":"5d9f7a10-3c1e-4b7a-9a52-6b1f0c2d4e88","projectHash":"b3ba","startTime":"2026-04-02T09:00:00.000Z","lastUpdated":"2026-04-02T09:00:00.000Z","kind":"main"}

@@ -36,7 +36,7 @@ type mutant struct {
 
 // judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
 var judges = []struct{ folder, packages string }{
-	{"session", "./session ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
+	{"session", "./session ./dialect ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
 	{"internal/durable", "./internal/durable ./backend/file"},
 	{"store", "./store"},
 	{"convert", "./convert"},

@@ -24,7 +24,7 @@ var mutants = []mutant{
 	{"session/context.go", "c.tree.codec.Role(m.JSON) != RoleSystem && !resumed()", "c.tree.codec.Role(m.JSON) == RoleSystem && !resumed()"},
 	{"session/context.go", "\t\t}\n\t\tresumed()\n", "\t\t}\n"},
 	{"session/context.go", "if edited && edit.Content == nil {", "if edited && edit.Content != nil {"},
-	{"session/context.go", "if len(list) < 2 {", "if len(list) < 3 {"},
+	{"session/context.go", "edit.Target); target >= 0 {", "edit.Target); target > 0 {"},
 	{"session/context.go", "if err != nil || !edited {", "if err != nil || edited {"},
 	{"session/context.go", "if c.options.LLM {", "if !c.options.LLM {"},
 	{"session/context.go", `return m, m.Name != ""`, "return m, true"},

@@ -4,9 +4,9 @@
 //	go run ./internal/mutants               all mutants
 //	go run ./internal/mutants -run durable  those whose line in the output matches
 //
-// The working tree is not changed: each mutant is an overlay of the build. The tests have to pass without a mutant first: a test that fails
-// anyway judges nothing. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in the table. The exit code
-// is 1 if a mutant survives or the table has a mistake.
+// The working tree is not changed: each mutant is an overlay of the build. A test that fails anyway judges nothing: before a package kills its
+// first mutant, its tests have to pass without one. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in
+// the table. The exit code is 1 if a mutant survives or there is a mistake.
 package main
 
 import (
@@ -22,7 +22,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,7 +58,7 @@ func main() {
 type verdict struct {
 	killed bool
 	by     string // the test that failed
-	err    error  // a mistake in the table
+	err    error  // a mistake in the table, or a test that fails anyway
 }
 
 func check(ctx context.Context, only string, workers int) error {
@@ -73,9 +72,7 @@ func check(ctx context.Context, only string, workers int) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
 	began := time.Now()
-	if err := unchanged(ctx, which); err != nil {
-		return err
-	}
+	passes := unchanged(ctx)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	killed, survived, mistakes := 0, 0, 0
@@ -83,7 +80,7 @@ func check(ctx context.Context, only string, workers int) error {
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)))
+				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)), passes)
 				mu.Lock()
 				switch {
 				case ctx.Err() != nil: // interrupted before it was judged
@@ -119,21 +116,20 @@ func check(ctx context.Context, only string, workers int) error {
 	return nil
 }
 
-// unchanged runs the tests that judge the chosen mutants on the program as it is.
-func unchanged(ctx context.Context, which *regexp.Regexp) error {
-	var packages []string
-	for _, m := range mutants {
-		if which.MatchString(m.String()) {
-			packages = append(packages, m.judges()...)
+// unchanged gives for each package that judges a function that runs its tests on the program as it is, once.
+func unchanged(ctx context.Context) map[string]func() error {
+	all := map[string]func() error{}
+	for _, j := range judges {
+		for _, pkg := range strings.Fields(j.packages) {
+			all[pkg] = sync.OnceValue(func() error {
+				if out, err := test(ctx, pkg); err != nil {
+					return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", pkg, err, out)
+				}
+				return nil
+			})
 		}
 	}
-	slices.Sort(packages)
-	for _, pkg := range slices.Compact(packages) {
-		if out, err := test(ctx, pkg); err != nil {
-			return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", pkg, err, out)
-		}
-	}
-	return nil
+	return all
 }
 
 // test runs the tests of a package.
@@ -158,8 +154,8 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s: %q → %q", m.file, short(m.old), short(m.new))
 }
 
-// judge writes the mutant into a folder and asks the tests.
-func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
+// judge writes the mutant into a folder and asks the tests. passes tells for each package whether its tests pass without a mutant.
+func (m mutant) judge(ctx context.Context, dir string, passes map[string]func() error) verdict {
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return verdict{err: err}
@@ -176,7 +172,7 @@ func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
 		case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
 			return verdict{err: fmt.Errorf("it does not compile: %s", out)}
 		case err != nil:
-			return verdict{killed: true, by: pkg + " " + failed(out)}
+			return verdict{killed: true, by: pkg + " " + failed(out), err: passes[pkg]()}
 		}
 	}
 	return verdict{}

@@ -108,14 +108,18 @@ func (toyCodec) Messages(_ session.Entry, raw []byte) ([][]byte, error) {
 }
 func (toyCodec) Rules() session.Rules { return session.Rules{} }
 
-// navigating obeys "go" and bridges a missing parent to the entry before.
+// navigating obeys "go", where "-" is the place before the first entry, and bridges a missing parent to the entry before.
 type navigating struct{ toyCodec }
 
 func (navigating) Leaf(t *session.Tree, leaf int) int {
 	for e := range t.Entries() {
 		raw, err := e.Raw()
-		if to, ok := t.Lookup(session.EntryID(rawjson.Str(raw, "go"))); err == nil && ok {
+		to, ok := t.Lookup(session.EntryID(rawjson.Str(raw, "go")))
+		switch {
+		case err == nil && ok:
 			leaf = to.Index
+		case rawjson.Str(raw, "go") == "-":
+			leaf = -1
 		}
 	}
 	return leaf
@@ -238,6 +242,7 @@ func TestToyContexts(t *testing.T) {
 		{"the dialect chooses leaf and path", navigating{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"b","up":"lost","text":"2"}`, `{"id":"c","up":"a","text":"3"}`, `{"id":"x","go":"b"}`,
 		}, "b", "1 2", "a b"},
+		{"the dialect begins anew", navigating{}, []string{`{"id":"a","text":"1"}`, `{"id":"x","up":"a","go":"-"}`}, "", "", ""},
 		{"the dialect replays", replaying{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"b","up":"a","text":"2"}`, `{"id":"c","up":"b","text":"undo"}`, `{"id":"d","up":"c","text":"3"}`,
 		}, "d", "1 3 end", "a d"},

@@ -42,7 +42,7 @@ func (dec *decoder) Needs() []dialect.Need {
 	dec.asked = true
 	id := dec.b.Header().ID
 	name := string(id) + metaEnd
-	if dec.r.layout.Main(string(id)) {
+	if (files.Layout{}).Main(string(id)) {
 		name = string(id) + "/" + titleFile
 	}
 	if dialect.CheckFileID(id) != nil {

@@ -26,12 +26,14 @@ import (
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout layout
+	dialect.OneModel
+	dialect.RandomIDs
 }
 
 // Codex is the format of Codex CLI.
-var Codex = &Dialect{}
+var Codex = &Dialect{Base: dialect.Base{Called: "codex", Format: "codex", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -73,23 +75,8 @@ const (
 	typeAgents      = "inter_agent_communication"
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "codex" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "codex" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, which each turn names.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // Time gives when an entry was made. Of repeated members the first counts: the program reads no such line.
 func (d *Dialect) Time(raw []byte) session.Time {

@@ -27,14 +27,15 @@ import (
 
 // Dialect is the format of today's program.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
+	dialect.OneModel
 	dialect.FileIDs
 	chat.Wire
-	layout layout
 }
 
 // Crush is the only value.
-var Crush = &Dialect{}
+var Crush = &Dialect{Base: dialect.Base{Called: "crush", Format: "crush", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -46,25 +47,10 @@ var (
 	_ session.Spender      = (*Dialect)(nil)
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "crush" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "crush" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
 	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format, which has none.
 const version = 1

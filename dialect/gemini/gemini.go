@@ -35,12 +35,14 @@ import (
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout layout
+	dialect.OneModel
+	dialect.RandomIDs // names of files have the first eight digits, which must differ in sessions of one minute
 }
 
 // Gemini is the format of Gemini CLI.
-var Gemini = &Dialect{}
+var Gemini = &Dialect{Base: dialect.Base{Called: "gemini", Format: "gemini", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -89,23 +91,8 @@ const (
 // kindTask is the kind of a sub-agent's session.
 const kindTask = "subagent"
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "gemini" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "gemini" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, and each answer names its own.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // Time gives when an entry was made. Most other lines say when the session was last changed.
 func (d *Dialect) Time(raw []byte) session.Time {

@@ -27,13 +27,14 @@ import (
 
 // Dialect is the format of today's program.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
+	dialect.OneModel
 	chat.Wire
-	layout layout
 }
 
 // Goose is the only value.
-var Goose = &Dialect{}
+var Goose = &Dialect{Base: dialect.Base{Called: "goose", Format: "goose", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -44,25 +45,10 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "goose" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "goose" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
 	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format: that of the program's schema.
 const version = 16

@@ -232,7 +232,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
-	if !dec.r.layout.Main(string(h.ID)) {
+	if !(layout{}).Main(string(h.ID)) {
 		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
 	}
 	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 {

@@ -32,13 +32,13 @@ func (b *Base) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 type OneModel struct{}
 
 // Rules implements session.EntryCodec.
-func (OneModel) Rules() session.Rules { return session.Rules{SingleModel: true} }
+func (*OneModel) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // Stamped is for records that have the time in the member timestamp.
 type Stamped struct{}
 
 // Time implements session.EntryCodec.
-func (Stamped) Time(raw []byte) session.Time {
+func (*Stamped) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
 
@@ -46,34 +46,34 @@ func (Stamped) Time(raw []byte) session.Time {
 type NoBlobs struct{}
 
 // Persist implements Writer.
-func (NoBlobs) Persist(record []byte, _ PersistOptions) ([]byte, error) { return record, nil }
+func (*NoBlobs) Persist(record []byte, _ PersistOptions) ([]byte, error) { return record, nil }
 
 // ResolveBlobs implements session.MessageCodec.
-func (NoBlobs) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
+func (*NoBlobs) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
 
 // FileIDs is the part of a Writer that makes and checks ids, for agents that name files after their sessions.
 type FileIDs struct{}
 
 // CheckID says why an id is not valid.
-func (FileIDs) CheckID(id session.ID) error { return CheckFileID(id) }
+func (*FileIDs) CheckID(id session.ID) error { return CheckFileID(id) }
 
 // NewID makes a UUID of version 7.
-func (FileIDs) NewID(t time.Time, random io.Reader) (session.ID, error) { return UUIDv7(t, random) }
+func (*FileIDs) NewID(t time.Time, random io.Reader) (session.ID, error) { return UUIDv7(t, random) }
 
 // NewEntryID makes eight hex digits.
-func (FileIDs) NewEntryID(random io.Reader) (session.EntryID, error) { return ShortEntryID(random) }
+func (*FileIDs) NewEntryID(random io.Reader) (session.EntryID, error) { return ShortEntryID(random) }
 
 // RandomIDs is the part of a Writer that makes ids, for agents whose sessions and entries are named by random UUIDs.
 type RandomIDs struct{}
 
 // NewID makes a UUID of version 4.
-func (RandomIDs) NewID(_ time.Time, random io.Reader) (session.ID, error) {
+func (*RandomIDs) NewID(_ time.Time, random io.Reader) (session.ID, error) {
 	id, err := NewUUID(random)
 	return session.ID(id), err
 }
 
 // NewEntryID makes a UUID of version 4.
-func (RandomIDs) NewEntryID(random io.Reader) (session.EntryID, error) {
+func (*RandomIDs) NewEntryID(random io.Reader) (session.EntryID, error) {
 	id, err := NewUUID(random)
 	return session.EntryID(id), err
 }

@@ -61,7 +61,7 @@ func (d *Dialect) RunName(h run.Header) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("started_at %.60q is not a time like 2026-02-03T12:34:56.789Z", h.StartedAt)
 	}
-	return d.layout.File(t, session.ID(h.RunID)), nil
+	return d.Where.File(t, session.ID(h.RunID)), nil
 }
 
 // NewRunID makes a UUID of version 4.

@@ -31,9 +31,9 @@ import (
 // Format reads sessions. A value differs from another in where they are.
 type Format struct {
 	chat.Wire
+	dialect.Base
 	dialect.NoBlobs
-	name   string
-	layout layout
+	dialect.OneModel
 }
 
 // Dialect is a Format that is written, too.
@@ -41,8 +41,8 @@ type Dialect struct{ Format }
 
 // The values: the database, and the files of older versions, which are only read.
 var (
-	OpenCode = &Dialect{Format{name: "opencode"}}
-	Storage  = &Format{name: "opencode-storage", layout: layout{files: true}}
+	OpenCode = &Dialect{Format{Base: dialect.Base{Called: "opencode", Format: "opencode", Where: layout{}}}}
+	Storage  = &Format{Base: dialect.Base{Called: "opencode-storage", Format: "opencode", Where: layout{files: true}}}
 )
 
 var (
@@ -55,25 +55,10 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Name is the name that people use.
-func (d *Format) Name() string { return d.name }
-
-// Family is the name of the format.
-func (d *Format) Family() string { return "opencode" }
-
-// Layout says where the sessions are.
-func (d *Format) Layout() dialect.Layout { return d.layout }
-
 // Codec is that of a session without a revert.
 func (d *Format) Codec() session.Codec {
 	return session.Codec{EntryCodec: &reader{Format: d}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Format) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Format) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format, which has none.
 const version = 1

@@ -112,7 +112,7 @@ func (c *checker) calls() {
 			}
 			continue
 		}
-		for _, id := range c.r.ToolResults(message) {
+		for _, id := range Claude.ToolResults(message) {
 			if _, again := results[id]; !again {
 				results[id] = i
 			}

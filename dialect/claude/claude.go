@@ -34,9 +34,8 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
+	entries
 	dialect.RandomIDs
-	dialect.Stamped
 }
 
 // Claude is the format of Claude Code.
@@ -51,6 +50,12 @@ var (
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 )
+
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
 
 // version is our number for the format, which has none.
 const version = 1

@@ -28,7 +28,7 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
+	entries
 	dialect.RandomIDs
 }
 
@@ -48,9 +48,12 @@ var (
 	_ dialect.LogNeeder    = (*decoder)(nil)
 )
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log: it knows which lines the program does not read.
 type reader struct {
-	*Dialect
+	entries
 	lost map[int]bool // positions of entries that the program skips
 	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
 	leaves map[int]session.EntryID
@@ -79,6 +82,6 @@ const (
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Time gives when an entry was made. Of repeated members the first counts: the program reads no such line.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.First(raw, "timestamp"))}
 }

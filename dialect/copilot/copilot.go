@@ -23,9 +23,8 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
+	entries
 	dialect.RandomIDs
-	dialect.Stamped
 }
 
 // Copilot is the format of GitHub Copilot CLI.
@@ -40,9 +39,15 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	// refused says why the program does not resume the session; nil where it does.
 	refused *session.Problem
 	// lost are the positions of entries that the program removes, in order.
@@ -80,6 +85,6 @@ const (
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // IsNote: events of the program for itself.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && e.Type != typeCustom
 }

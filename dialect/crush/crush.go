@@ -29,7 +29,6 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
 	dialect.FileIDs
 	chat.Wire
 }
@@ -44,12 +43,12 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
-	_ session.Spender      = (*Dialect)(nil)
+	_ session.Spender      = (*reader)(nil)
 )
 
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
 
 // version is our number for the format, which has none.
@@ -111,9 +110,12 @@ func entryOf(row []byte, env *session.Envelope) {
 	}
 }
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	dec *rowlog.Decoder
 }
 
@@ -123,7 +125,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
 	return dec
 }
 
@@ -145,7 +147,7 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
 
 // Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	row := rowOf(raw)
 	if row == nil {
 		row = form.Row(raw)
@@ -154,7 +156,7 @@ func (d *Dialect) Time(raw []byte) session.Time {
 }
 
 // Spent gives the tokens of the last call and the cost of the session, which the row of the session has.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Role != session.RoleAssistant || e.Tree() == nil {
 		return
 	}

@@ -37,7 +37,7 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
+	entries
 	dialect.RandomIDs // names of files have the first eight digits, which must differ in sessions of one minute
 }
 
@@ -54,9 +54,12 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	lost map[int]bool // positions of entries that the program does not read
 	// leaves are the entries that the leaf moves to, by the positions of the lines that move it.
 	leaves map[int]session.EntryID
@@ -95,7 +98,7 @@ const kindTask = "subagent"
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Time gives when an entry was made. Most other lines say when the session was last changed.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	at := rawjson.Get(raw, "timestamp")
 	if at == nil {
 		at = rawjson.Get(rawjson.Get(raw, typeSet), "lastUpdated")

@@ -29,7 +29,6 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
 	chat.Wire
 }
 
@@ -47,7 +46,7 @@ var (
 
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
 
 // version is our number for the format: that of the program's schema.
@@ -127,9 +126,12 @@ func onlyResults(content []byte) bool {
 	return any
 }
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	dec *rowlog.Decoder
 }
 
@@ -139,7 +141,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
 	return dec
 }
 
@@ -176,7 +178,7 @@ func flag(row []byte, name string) bool {
 }
 
 // Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	if row := rowOf(raw); row != nil {
 		return rowlog.Time(rawjson.Get(row, "created_timestamp"))
 	}

@@ -33,7 +33,6 @@ type Format struct {
 	chat.Wire
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
 }
 
 // Dialect is a Format that is written, too.
@@ -57,15 +56,18 @@ var (
 
 // Codec is that of a session without a revert.
 func (d *Format) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Format: d}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{}, MessageCodec: d}
 }
 
 // version is our number for the format, which has none.
 const version = 1
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Format
+	entries
 	// revert is the message at which the conversation ends; part, if not "", is the first part of it that is hidden.
 	revert, part string
 	// broken is the first line that the program cannot read; 0 if there is none.
@@ -117,7 +119,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Format) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Format: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, reader: r, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"message":`, `{"session":`}}, What: "row of a session", Log: "session of OpenCode",
@@ -252,7 +254,7 @@ func (r *reader) Path(_ *session.Tree, to int) []int {
 }
 
 // Time gives when an entry was made.
-func (d *Format) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	if row := rawjson.Get(raw, "message"); row != nil {
 		return session.Time{Text: string(rawjson.Get(row, "time_created"))}
 	}

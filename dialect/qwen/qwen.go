@@ -24,9 +24,8 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	dialect.OneModel
+	entries
 	dialect.RandomIDs
-	dialect.Stamped
 }
 
 // Qwen is the format of Qwen Code.
@@ -43,9 +42,15 @@ var (
 	_ session.Navigator    = (*joining)(nil)
 )
 
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	lost map[int]string // positions of entries that the program does not read, and why
 	// pieces are the other lines of a record that has several, by the position of the first.
 	pieces map[int][]int

@@ -272,7 +272,6 @@ func (a *app) promptTable(out *output, list []history.Prompt) {
 		{name: "WHEN", mark: st.cyan, drop: 2}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 1},
 		{name: "PROMPT", mark: same, least: leastTitle},
 	}
-	t.grow(len(list))
 	for _, p := range list {
 		t.add(out.when(p.At), folder(p.CWD, a.home()), screen.OneLine(p.Text, out.width))
 	}

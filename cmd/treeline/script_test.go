@@ -100,10 +100,14 @@ func (w pausingWriter) Write(p []byte) (int, error) {
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with what it tests.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("script", nil)) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("script", nil))
+}
 
 // TestArchiveScripts runs testdata/archive/*.txtar, each with a database of its own: $STORE.
 func TestArchiveScripts(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Shared(t)
 	server.Exec(t, "create role "+pgtest.Guarded+" login password 'right'")
 	var n atomic.Int64

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +22,8 @@ import (
 type worker struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
-	to  *gob.Encoder
-	of  *gob.Decoder
+	to  *json.Encoder
+	of  *json.Decoder
 }
 
 // order is a command line, and answer what became of it.
@@ -39,7 +39,7 @@ type answer struct {
 
 // work is the process of a worker. It ends with its input.
 func work() {
-	orders, answers := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	orders, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
 		var o order
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
@@ -143,7 +143,7 @@ func (w *worker) start(ts *testscript.TestScript) error {
 	if err != nil {
 		return err
 	}
-	w.in, w.to, w.of = in, gob.NewEncoder(in), gob.NewDecoder(out)
+	w.in, w.to, w.of = in, json.NewEncoder(in), json.NewDecoder(out)
 	ts.Defer(func() {
 		_ = w.in.Close()
 		_ = w.cmd.Wait()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -30,14 +29,29 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing})
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "treeline" {
+		main()
+	}
+	testscript.Main(withProgram{m}, map[string]func(){
+		"treeline-worker": work, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing,
+	})
 }
 
-// withServers stops the servers that tests share.
-type withServers struct{ m *testing.M }
+// withProgram puts the program beside the commands of testscript.Main. It is none of these: in scripts treelineCmd has the name.
+type withProgram struct{ m *testing.M }
 
-// Run runs the tests.
-func (w withServers) Run() int { return pgtest.Main(w.m) }
+// Run runs the tests, and stops the servers that they share.
+func (w withProgram) Run() int {
+	beside, err := exec.LookPath("treeline-worker")
+	if err == nil {
+		err = os.Link(beside, filepath.Join(filepath.Dir(beside), "treeline"+filepath.Ext(beside)))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitProblem
+	}
+	return pgtest.Main(w.m)
+}
 
 // dated is the command on a fixed day, so that the sessions of the demo are the same each time.
 func dated() {
@@ -128,6 +142,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			}
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
+			e.Values[workerKey{}] = &worker{}
 			e.Values[backgroundKey{}] = map[string]*background{}
 			if more != nil {
 				more(e)
@@ -135,6 +150,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"treeline":    treelineCmd,
 			"code":        codeCmd,
 			"scrub":       scrubCmd,
 			"bytes":       bytesCmd,
@@ -177,15 +193,8 @@ func compressCmd(ts *testscript.TestScript, _ bool, args []string) {
 func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d\nstderr: %s", got, want, ts.ReadFile("stderr"))
+	if got := scriptCode(ts, args[1:]); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 
@@ -239,12 +248,12 @@ type rememberedKey struct{}
 
 // rememberCmd remembers what is below a folder; unchangedCmd expects the same bytes, modes and times.
 func rememberCmd(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listing(ts, args[0])
+	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listOf(ts, args[0])
 }
 
 func unchangedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	before := ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]]
-	after := listing(ts, args[0])
+	after := listOf(ts, args[0])
 	for name, state := range after {
 		if before[name] != state {
 			ts.Fatalf("%s: was %q, is %q", name, before[name], state)
@@ -255,7 +264,7 @@ func unchangedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func listing(ts *testscript.TestScript, dir string) map[string]string {
+func listOf(ts *testscript.TestScript, dir string) map[string]string {
 	files := map[string]string{}
 	ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -87,7 +88,7 @@ func (s *source) facts() facts {
 			f.labels = append(f.labels, labeled{id, name})
 		}
 	}
-	slices.SortFunc(f.labels, func(a, b labeled) int { return index(t, a.entry) - index(t, b.entry) })
+	sorting.By(f.labels, func(a, b labeled) int { return index(t, a.entry) - index(t, b.entry) })
 	f.relatives = s.relatives()
 	return f
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -66,11 +67,9 @@ func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error
 	return s.find.Catalogue(ctx, opt)
 }
 
-// Within is Catalogue for some working directories; see find.Finder.Within.
-func (s *Store) Within(
-	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []Row) func(cwd string) bool,
-) (rows []Row, left int, err error) {
-	return s.find.Within(ctx, opt, want)
+// Listing is Catalogue without rows, for lists that may be long; see package listing.
+func (s *Store) Listing(ctx context.Context, opt RefreshOptions) (*listing.List, error) {
+	return s.find.Listing(ctx, opt)
 }
 
 // Page gives a part of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
@@ -165,6 +164,15 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 		return nil, err
 	}
 	return s.Machine.Filter(rows, narrow)
+}
+
+// Condition gives the condition that a filter sets.
+func (s *Store) Condition(ctx context.Context, f Filter) (func(*Row) bool, error) {
+	narrow, err := s.narrow(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return s.Machine.Condition(narrow)
 }
 
 // narrow makes the filter that package place understands: runs are looked up.

@@ -16,7 +16,6 @@ package find
 import (
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -76,58 +76,36 @@ func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row
 	return f.rows(ctx, list), nil
 }
 
-// Within is Catalogue for some working directories. want is called when the catalogue is up to date, with the directories that
-// logs name, and with the rows of logs whose directory something else tells. It returns whether a directory is wanted:
-// rows of others may be left out, and left counts them. Of a hundred thousand sessions, rows are most of the memory.
-func (f *Finder) Within(
-	ctx context.Context, opt RefreshOptions, want func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool,
-) (rows []place.Row, left int, err error) {
+// Listing is Catalogue without rows, which are most of the memory of a hundred thousand sessions. Only sources whose rows depend on each
+// other have them.
+func (f *Finder) Listing(ctx context.Context, opt RefreshOptions) (*listing.List, error) {
 	if f.Paged() {
-		rows, err = f.Catalogue(ctx, opt)
-		return rows, 0, err
+		rows, err := f.Catalogue(ctx, opt)
+		return listing.Of(rows), err
 	}
 	list, err := f.refresh(ctx, opt)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	plain := make([]bool, len(list))
+	parts := make([]listing.Source, len(list))
 	for i := range list {
 		s := &list[i]
-		if plain[i] = f.selfContained(s); !plain[i] {
-			rows = f.appendRows(ctx, rows, s)
+		if !f.selfContained(s) {
+			parts[i].Rows = f.appendRows(ctx, nil, s)
 			continue
 		}
-		rows = append(rows, s.unread...)
-		for k := range s.logs.Len() {
-			if s.logs.Brief(k).CWD == "" {
-				rows = append(rows, f.row(s, s.logs.At(k)))
-			}
-		}
-	}
-	dirs := func(yield func(string) bool) {
-		for i := range list {
-			for k := 0; plain[i] && k < list[i].logs.Len(); k++ {
-				if cwd := list[i].logs.Brief(k).CWD; cwd != "" && !yield(cwd) {
-					return
+		parts[i] = listing.Source{
+			Logs: s.logs, Origin: s.Origin, Rows: s.unread,
+			Row: func(l *index.Log) place.Row { return f.row(s, l) },
+			When: func(b *index.Brief) time.Time {
+				if at, ok := b.Active(); ok && place.ByActivity(f.dialect(s, b.Dialect), s.Origin) {
+					return at
 				}
-			}
+				return time.Unix(0, b.Nanos)
+			},
 		}
 	}
-	wanted := want(dirs, rows)
-	for i := range list {
-		s := &list[i]
-		for k := 0; plain[i] && k < s.logs.Len(); k++ {
-			switch cwd := s.logs.Brief(k).CWD; {
-			case cwd == "":
-			case wanted(cwd):
-				rows = append(rows, f.row(s, s.logs.At(k)))
-			default:
-				left++
-			}
-		}
-	}
-	place.Shorten(rows)
-	return place.NewestFirst(rows, (*place.Row).When), left, nil
+	return listing.New(parts), nil
 }
 
 // Models returns the models that answered in any session, by name. It reads the catalogue as it was kept and does not
@@ -214,18 +192,8 @@ func (f *Finder) selfContained(s *source) bool {
 // row makes the row of a log.
 func (f *Finder) row(s *source, l *index.Log) place.Row {
 	known := &l.Summary
-	r := place.Row{
-		Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: s.Dialect,
-		Log: logOf(l),
-	}
-	// The content of a log may name another value of the family than its place does.
-	if known.Dialect != s.Dialect.Name() {
-		if d, err := f.m.Dialect(known.Dialect); err == nil {
-			r.Dialect = d
-		}
-	}
-	// An empty file is one that an agent is about to fill: neither an error nor a session.
-	if !known.Session && l.Stamp.Size > 0 {
+	r := place.Row{Source: s.Source, Path: s.pathOf(l.Name), Known: known, Dialect: f.dialect(s, known.Dialect), Log: logOf(l)}
+	if !known.Session && l.Stamp.Size > 0 { // see index.Brief.NotSession
 		r.Err = logtree.ErrNotSession
 		return r
 	}
@@ -234,6 +202,16 @@ func (f *Finder) row(s *source, l *index.Log) place.Row {
 		Messages: known.Messages, Parent: known.Parent, Task: known.Task, Version: known.Version, OK: known.Session,
 	}
 	return r
+}
+
+// dialect gives the dialect of a log: its content may name another value of the family than its place does.
+func (f *Finder) dialect(s *source, name string) dialect.Dialect {
+	if name != s.Dialect.Name() {
+		if d, err := f.m.Dialect(name); err == nil {
+			return d
+		}
+	}
+	return s.Dialect
 }
 
 // logOf is the log as it was when it was read.

@@ -101,8 +101,8 @@ func (s *search) list(ctx context.Context) error {
 		for k := range src.logs.Len() {
 			l := src.logs.Brief(k)
 			s.ids = append(s.ids, string(l.ID))
-			if !l.Session && l.Size > 0 {
-				continue // not a session; see Finder.row
+			if l.NotSession() {
+				continue
 			}
 			t := target{source: src, at: k}
 			var ok bool

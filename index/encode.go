@@ -221,11 +221,8 @@ func (r *reader) numbersOf(s *Summary, used bool) {
 	s.Version, s.Messages, s.Entries = int(r.varint()), int(r.varint()), int(r.varint())
 	s.Branches, s.Problems = int(r.varint()), int(r.varint())
 	s.Has = Has(r.uvarint())
-	if n := r.count(1); n > 0 {
-		s.Models = make([]string, n)
-		for i := range s.Models {
-			s.Models[i] = r.shared()
-		}
+	for range r.count(1) {
+		s.Models = append(s.Models, r.shared())
 	}
 	if used {
 		s.Tokens, s.Cost = r.usage()

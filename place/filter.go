@@ -41,44 +41,38 @@ var ErrUnknownSource = errors.New("no such source")
 
 // Filter keeps the rows that the filter lets through. The slice is used again.
 func (m *Machine) Filter(rows []Row, f Filter) ([]Row, error) {
+	passes, err := m.Condition(f)
+	if err != nil {
+		return nil, err
+	}
+	return Drop(rows, func(r *Row) bool { return !passes(r) }), nil
+}
+
+// Condition gives the condition that a filter sets.
+func (m *Machine) Condition(f Filter) (passes func(*Row) bool, err error) {
+	of, in := func(*Row) bool { return true }, func(*Row) bool { return true }
 	if f.Source != "" {
-		of, err := m.ofSource(f.Source)
-		if err != nil {
+		if of, err = m.ofSource(f.Source); err != nil {
 			return nil, err
 		}
-		rows = Drop(rows, func(r *Row) bool { return !of(r) })
 	}
 	if f.CWD != "" {
-		rows = m.InDir(f.CWD, rows)
+		in = m.inDir(f.CWD)
 	}
 	model, title := wildcard(f.Model, true), wildcard(f.Title, false)
-	return Drop(rows, func(r *Row) bool {
+	return func(r *Row) bool {
 		when := r.When()
-		switch {
-		case !f.Since.IsZero() && when.Before(f.Since), !f.Until.IsZero() && !when.Before(f.Until):
-			return true
-		// Without the catalogue, or with an error, it is not known whether the row fits.
-		case f.Needs() && r.Known == nil:
-			return true
-		case f.Project != nil && !f.Project(r.CWD):
-			return true
-		case f.Has != 0 && r.Known.Has&f.Has != f.Has:
-			return true
-		case model != nil && !slices.ContainsFunc(r.Known.Models, model.MatchString):
-			return true
-		case title != nil && !title.MatchString(r.Heading()):
-			return true
-		}
-		return f.Only != nil && !f.Only(r)
-	}), nil
+		return of(r) && in(r) && (f.Since.IsZero() || !when.Before(f.Since)) && (f.Until.IsZero() || when.Before(f.Until)) &&
+			(!f.Needs() || r.Known != nil) && // without the catalogue, or with an error, it is not known whether the row fits
+			(f.Project == nil || f.Project(r.CWD)) && (f.Has == 0 || r.Known.Has&f.Has == f.Has) &&
+			(model == nil || slices.ContainsFunc(r.Known.Models, model.MatchString)) &&
+			(title == nil || title.MatchString(r.Heading())) && (f.Only == nil || f.Only(r))
+	}, nil
 }
 
 // CheckSource fails if there is no source of that name; "" stands for all.
 func (m *Machine) CheckSource(name string) error {
-	if name == "" {
-		return nil
-	}
-	_, err := m.ofSource(name)
+	_, err := m.Condition(Filter{Source: name})
 	return err
 }
 
@@ -145,38 +139,45 @@ var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTok
 
 // Sort orders rows that are sorted newest first by something else, in place; equals keep their order.
 func Sort(rows []Row, by Order) []Row {
-	known := func(r *Row) *index.Summary {
-		if r.Known == nil {
-			return new(index.Summary)
-		}
-		return r.Known
+	keys := make([]Key, len(rows))
+	for i := range rows {
+		keys[i] = rows[i].Key(by)
 	}
-	var compare func(a, b *Row) int
-	switch by {
-	case OrderCreated:
-		compare = func(a, b *Row) int {
-			x, _ := a.Created.Time()
-			y, _ := b.Created.Time()
-			return y.Compare(x)
-		}
-	case OrderSize:
-		compare = func(a, b *Row) int { return cmp.Compare(b.Log.Size, a.Log.Size) }
-	case OrderMessages:
-		compare = func(a, b *Row) int { return cmp.Compare(b.Messages, a.Messages) }
-	case OrderTokens:
-		compare = func(a, b *Row) int { return cmp.Compare(known(b).Tokens.Total, known(a).Tokens.Total) }
-	case OrderCost:
-		compare = func(a, b *Row) int { return cmp.Compare(known(b).Cost, known(a).Cost) }
-	case OrderTitle:
-		compare = func(a, b *Row) int {
-			return strings.Compare(strings.ToLower(a.Heading()), strings.ToLower(b.Heading()))
-		}
-	case OrderProject:
-		compare = func(a, b *Row) int { return strings.Compare(a.CWD, b.CWD) }
-	default:
-		return rows
+	return reorder(rows, func(a, b int) int { return keys[a].Compare(&keys[b]) })
+}
+
+// Key is what a list is sorted by. Large numbers come first.
+type Key struct {
+	number   int64
+	fraction float64
+	text     string
+}
+
+// Compare orders keys of one order.
+func (k *Key) Compare(other *Key) int {
+	return cmp.Or(cmp.Compare(other.number, k.number), cmp.Compare(other.fraction, k.fraction), strings.Compare(k.text, other.text))
+}
+
+// Key gives the key of a row. Those of OrderWhen are all the same.
+func (r *Row) Key(by Order) (k Key) {
+	switch {
+	case by == OrderCreated:
+		at, _ := r.Created.Time()
+		k.number, k.fraction = at.Unix(), float64(at.Nanosecond())
+	case by == OrderSize:
+		k.number = r.Log.Size
+	case by == OrderMessages:
+		k.number = int64(r.Messages)
+	case by == OrderTokens && r.Known != nil:
+		k.number = r.Known.Tokens.Total
+	case by == OrderCost && r.Known != nil:
+		k.fraction = r.Known.Cost
+	case by == OrderTitle:
+		k.text = strings.ToLower(r.Heading())
+	case by == OrderProject:
+		k.text = r.CWD
 	}
-	return reorder(rows, func(a, b int) int { return compare(&rows[a], &rows[b]) })
+	return k
 }
 
 // Forks puts each fork after its parent, if that is in the list, whatever their times, and gives the depth of each row. In a

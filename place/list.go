@@ -53,16 +53,19 @@ func (m *Machine) List(ctx context.Context, opt ListOptions) ([]Row, error) {
 
 // InDir keeps the rows of one working directory, and those with an Err.
 func (m *Machine) InDir(cwd string, rows []Row) []Row {
+	in := m.inDir(cwd)
+	return Drop(rows, func(r *Row) bool { return !in(r) })
+}
+
+// inDir is the condition of InDir.
+func (m *Machine) inDir(cwd string) func(*Row) bool {
 	fits := m.InDirs(cwd)
-	return Drop(rows, func(r *Row) bool {
-		if r.Err != nil {
-			return false
+	return func(r *Row) bool {
+		if r.CWD == "" && r.Err == nil {
+			return m.placed(r, cwd) // the log does not name it: the folder decides
 		}
-		if r.CWD == "" {
-			return !m.placed(r, cwd) // the log does not name it: the folder decides
-		}
-		return !fits(r.CWD)
-	})
+		return r.Err != nil || fits(r.CWD)
+	}
 }
 
 // InDirs gives a function that reports whether a directory is one of some.

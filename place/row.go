@@ -43,16 +43,10 @@ func (r *Row) IsTask() bool {
 // When is the time that lists are ordered by. As in the agent's own list it is the time of the log's last change, of the
 // last message, or the one in its name. In an archive the log changed when it was copied, so the last message counts there.
 func (r *Row) When() time.Time {
-	if r.Dialect == nil {
-		return r.Log.Time
-	}
-	at, order := session.Time{}, dialect.OrderChanged
-	if o, ok := r.Dialect.Layout().(dialect.Orderer); ok {
-		order = o.Order()
-	}
-	if order == dialect.OrderNames {
+	var at session.Time
+	if r.Named() {
 		at = r.Created
-	} else if order == dialect.OrderActive || r.Source.Origin != "" {
+	} else if r.Dialect != nil && ByActivity(r.Dialect, r.Source.Origin) {
 		at = r.Active
 	}
 	// A log without such a time is ordered by its own.
@@ -62,11 +56,14 @@ func (r *Row) When() time.Time {
 	return r.Log.Time
 }
 
-// named reports whether the agent orders its sessions by their names.
-func (r *Row) named() bool {
-	if r.Dialect == nil {
-		return false
-	}
+// ByActivity reports whether sessions of a dialect and an origin that are not ordered by their names are ordered by their last messages.
+func ByActivity(d dialect.Dialect, origin string) bool {
+	o, ok := d.Layout().(dialect.Orderer)
+	return origin != "" || ok && o.Order() == dialect.OrderActive
+}
+
+// Named reports whether the agent orders its sessions by their names.
+func (r *Row) Named() bool {
 	_, ok := byNames(r.Dialect)
 	return ok
 }
@@ -79,7 +76,7 @@ func NewestFirst(rows []Row, when func(*Row) time.Time) []Row {
 	}
 	return reorder(rows, func(a, b int) int {
 		order := times[b].Compare(times[a])
-		if order == 0 && rows[a].named() && rows[b].named() {
+		if order == 0 && rows[a].Named() && rows[b].Named() {
 			order = strings.Compare(path.Base(rows[b].Log.Name), path.Base(rows[a].Log.Name))
 		}
 		return order

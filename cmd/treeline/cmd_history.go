@@ -106,10 +106,13 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 // historyOptions choose the history. The store is read-only: sessions are never changed for a history.
 func (a *app) historyOptions(db string) (history.Options, *progress, error) {
 	s, err := a.store()
+	if err == nil && a.knownHome() == "" {
+		err = treeline.ErrNoHome
+	}
 	show := a.newProgress("reading")
 	return history.Options{
 		State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), DB: db, Sessions: s,
-		Notice: a.notice, Progress: show.at,
+		Notice: a.notice, Problem: a.unread, Progress: show.at,
 	}, show, err
 }
 
@@ -269,7 +272,6 @@ func (a *app) promptTable(out *output, list []history.Prompt) {
 		{name: "WHEN", mark: st.cyan, drop: 2}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 1},
 		{name: "PROMPT", mark: same, least: leastTitle},
 	}
-	t.grow(len(list))
 	for _, p := range list {
 		t.add(out.when(p.At), folder(p.CWD, a.home()), screen.OneLine(p.Text, out.width))
 	}

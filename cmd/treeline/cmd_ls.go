@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"iter"
 	"os"
 	"slices"
 	"strconv"
@@ -12,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -133,128 +132,89 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if most > 0 && !f.tree && f.dialect == "" && s.Paged() {
 		return a.lsPage(ctx, s, f, filter, project, most)
 	}
-	rows, left, err := a.lsRows(ctx, s, f, &filter, project)
+	list, err := a.lsList(ctx, s, f, &filter)
 	if err != nil {
 		return err
 	}
-	total := len(rows) + left
-	if project {
-		filter.CWD = a.project(s, rows)
-		rows = s.InDir(filter.CWD, rows)
+	total := list.Len()
+	var here *listing.List // sessions of the project, which Find prefers
+	if project || !a.json {
+		dir := s.ProjectWith(list.Dirs(), list.Undirected())
+		if project {
+			a.noteProject(s, dir)
+			filter.CWD = dir
+		} else if here, err = filtered(ctx, s, list, treeline.Filter{CWD: dir}); err != nil {
+			return err
+		}
 	}
-	var here []place.Row // sessions of the project, which Find prefers
-	if !project && !a.json {
-		here = s.InDir(s.Project(rows), slices.Clone(rows))
-	}
-	if rows, err = s.Filter(ctx, rows, filter); err != nil {
+	if list, err = filtered(ctx, s, list, filter); err != nil {
 		return err
 	}
-	var bad []string
-	rows = place.Drop(rows, func(r *place.Row) bool {
-		if r.Err != nil {
-			bad = append(bad, r.Path)
-		}
-		return r.Err != nil
-	})
-	rows = place.Sort(rows, place.Order(f.sort))
+	list, bad := list.Sessions()
+	list.Sort(place.Order(f.sort))
 	var depth []int
 	tasks := 0
 	switch {
 	case f.tree:
-		rows, depth = place.Forks(rows)
+		var rows []place.Row
+		rows, depth = place.Forks(list.Rows())
+		list = listing.Of(rows)
 	case !a.json:
-		rows, tasks = withoutTasks(rows)
+		list, tasks = list.WithoutTasks()
 	}
-	shown := cut(rows, most)
-	shorten(shown, here)
+	shown := list.First(most)
+	shown.Shorten(here)
 	err = a.pageLong(ctx, f.given, func(out *output) error {
 		if a.json {
 			return listJSON(out, shown, depth)
 		}
 		a.listTable(out, shown, depth, place.Order(f.sort))
 		if out.width > 0 {
-			out.summary(len(shown), len(rows), false, "session", "sessions", rowSums(rows, tasks)...)
+			out.summary(shown.Len(), list.Len(), false, "session", "sessions", rowSums(list, tasks)...)
 		}
 		return nil
 	})
 	if total == 0 && f.root == "" {
 		a.nothingHere(s)
 	} else {
-		a.notListed(filter, len(rows), total, bad)
+		a.notListed(filter, list.Len(), total, bad)
 	}
 	// A backup of an agent's folder may hold run logs, which look like sessions.
-	if len(rows) == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
+	if list.Len() == 0 && f.root != "" && s.HoldsRuns(ctx, f.root) {
 		a.notice(f.root + " holds run logs, not sessions: 'treeline run ls' lists those of the agents, 'treeline run show FILE' plays one")
 	}
 	return err
 }
 
-// withoutTasks leaves out sub-agents whose session is in the list: a session may have hundreds. It counts them.
-func withoutTasks(rows []place.Row) ([]place.Row, int) {
-	all, tasks := len(rows), tasksAmong(rows)
-	if len(tasks) > 0 {
-		rows = place.Drop(rows, func(r *place.Row) bool { return tasks[r.Path] })
+// filtered is the part of a list that a filter lets through.
+func filtered(ctx context.Context, s *treeline.Store, list *listing.List, f treeline.Filter) (*listing.List, error) {
+	if f == (treeline.Filter{}) {
+		return list, nil
 	}
-	return rows, all - len(rows)
+	if f.CWD != "" {
+		list = list.InDirs(s.InDirs(f.CWD))
+	}
+	passes, err := s.Condition(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return list.Keep(passes), nil
 }
 
-// tasksAmong gives the paths of sub-agents whose session is in a list.
-func tasksAmong(rows []place.Row) map[string]bool {
-	tasks := map[string]bool{}
-	for i, p := range place.Parents(rows) {
-		if p >= 0 && rows[i].IsTask() {
-			tasks[rows[i].Path] = true
-		}
-	}
-	return tasks
-}
-
-// shorten cuts ids to what is unique among the rows shown. Those of others count, too: an id that is shown must not select
-// one of them.
-func shorten(shown, others []place.Row) {
-	listed := make(map[string]bool, len(shown))
-	ids := make([]string, 0, len(shown)+len(others))
-	for i := range shown {
-		listed[shown[i].Path] = true
-		ids = append(ids, string(shown[i].ID))
-	}
-	for i := range others {
-		if !listed[others[i].Path] {
-			ids = append(ids, string(others[i].ID))
-		}
-	}
-	for i, short := range shortid.All(ids)[:len(shown)] {
-		shown[i].Short = short
-	}
-}
-
-// lsRows gives the rows of the catalogue; left counts those of directories that are not listed. A folder that is not a source, or
-// --dialect, needs a list of its own, which reads only the two ends of each file: that is not enough for filters that count.
-func (a *app) lsRows(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter, project bool) (rows []place.Row, left int, err error) {
-	problem := a.unread
+// lsList gives the list of the catalogue. A folder that is not a source, or --dialect, needs a list of its own, which reads only the two
+// ends of each file: that is not enough for filters that count.
+func (a *app) lsList(ctx context.Context, s *treeline.Store, f *lsFlags, filter *treeline.Filter) (*listing.List, error) {
 	d, err := namedDialect(s, f.dialect)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if d == nil && (f.root == "" || filter.Needs() || s.Familiar() || s.Paged()) {
 		show := a.newProgress("reading sessions")
 		defer show.clear()
-		opt := find.RefreshOptions{Problem: problem, Progress: show.read}
-		if f.all {
-			rows, err = s.Catalogue(ctx, opt)
-			return rows, 0, err
-		}
-		return s.Within(ctx, opt, func(dirs iter.Seq[string], rows []place.Row) func(cwd string) bool {
-			// The sessions of the project are wanted besides those of --cwd, for short ids.
-			wanted := []string{s.ProjectWith(dirs, rows)}
-			if !project {
-				wanted = append(wanted, filter.CWD)
-			}
-			return s.InDirs(wanted...)
-		})
+		return s.Listing(ctx, find.RefreshOptions{Problem: a.unread, Progress: show.read})
 	}
-	rows, err = s.List(ctx, place.ListOptions{Dialect: d, Problem: problem})
-	return rows, 0, err
+	rows, err := s.List(ctx, place.ListOptions{Dialect: d, Problem: a.unread})
+	return listing.Of(rows), err
 }
 
 // notListed reports files that are not sessions, and why a list is empty.
@@ -325,9 +285,9 @@ func (a *app) noPlaces() error {
 	return nil
 }
 
-func listJSON(out *output, rows []place.Row, depth []int) error {
-	return wire.WriteList(out, len(rows), func(i int) (wire.Row, error) {
-		j := wire.NewRow(&rows[i])
+func listJSON(out *output, list *listing.List, depth []int) error {
+	return wire.WriteList(out, list.Len(), func(i int) (wire.Row, error) {
+		j := wire.NewRow(list.Row(i))
 		if depth != nil {
 			j.Depth = &depth[i]
 		}
@@ -364,8 +324,8 @@ func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 }
 
 // listTable prints the rows as a table. The title takes the rest of the line.
-func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Order) {
-	if len(rows) == 0 {
+func (a *app) listTable(out *output, list *listing.List, depth []int, by place.Order) {
+	if list.Len() == 0 {
 		return
 	}
 	st, home := out.style, a.home()
@@ -384,14 +344,13 @@ func (a *app) listTable(out *output, rows []place.Row, depth []int, by place.Ord
 		t = slices.Insert(t, before, column{name: name, right: true, mark: same, drop: last})
 	}
 	// In an archive, where sessions of several machines are: which one matters more than how large a session is.
-	origin := slices.IndexFunc(rows, func(r place.Row) bool { return r.Source.Origin != "" }) >= 0
+	origin := list.FromOrigins()
 	if origin {
 		t = slices.Insert(t, 1, column{name: "ORIGIN", mark: st.dim, drop: 4})
 	}
-	t.grow(len(rows))
 	row := make([]string, 0, len(t)) // reused: a list may have ten thousand rows
-	for i := range rows {
-		r := &rows[i]
+	for i := range list.Len() {
+		r := list.Row(i)
 		messages := "?"
 		if r.Messages >= 0 {
 			messages = strconv.Itoa(r.Messages)

@@ -203,7 +203,6 @@ func (a *app) runTable(out *output, rows []runs.Row) {
 		{name: "ASKED", mark: same, least: leastTitle}, {name: "OUTCOME", mark: same, drop: 4},
 		{name: "SIZE", right: true, mark: same, drop: 1}, {name: "SESSION", mark: st.dim, drop: 2}, {name: "ID", mark: st.yellow},
 	}
-	t.grow(len(rows))
 	for _, r := range rows {
 		when := "-"
 		if !r.Started.IsZero() {

@@ -210,7 +210,6 @@ func (a *app) printTokens(ctx context.Context, list []access.Grant) error {
 			{name: "NAME", mark: st.yellow}, {name: "USER", mark: same, drop: 5}, {name: "MACHINE", mark: same, drop: 2}, {name: "MAY", mark: same},
 			{name: "PROJECTS", mark: same, least: 12, drop: 4}, {name: "GOOD", mark: same}, {name: "USED", mark: st.cyan, drop: 3},
 		}
-		t.grow(len(list))
 		for i := range list {
 			g := &list[i]
 			may := "read"

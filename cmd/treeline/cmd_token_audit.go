@@ -80,7 +80,6 @@ func (a *app) printAudit(ctx context.Context, list []access.Record, most int, pa
 			{name: "WHAT", mark: same, least: 8}, {name: "OUTCOME", mark: same, least: 10}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 2},
 			{name: "TARGET", path: true, mark: same, least: 16, drop: 3},
 		}
-		t.grow(len(shown))
 		for i := range shown {
 			r := &shown[i]
 			what := r.Action

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -126,10 +127,10 @@ func (a *app) noteProject(s *treeline.Store, dir string) {
 func dollars(cost float64) string { return fmt.Sprintf("$%.2f", cost) }
 
 // rowSums are the sums of all rows of a list, for its last line.
-func rowSums(rows []place.Row, tasks int) []string {
+func rowSums(rows *listing.List, tasks int) []string {
 	messages, size, tokens, cost, counted := 0, int64(0), int64(0), 0.0, true
-	for i := range rows {
-		r := &rows[i]
+	for i := range rows.Len() {
+		r := rows.Row(i)
 		messages, size, counted = messages+r.Messages, size+r.Log.Size, counted && r.Messages >= 0
 		if r.Known != nil {
 			tokens += r.Known.Tokens.Total

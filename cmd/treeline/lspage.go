@@ -5,6 +5,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -23,19 +24,20 @@ func (a *app) lsPage(ctx context.Context, s *treeline.Store, f *lsFlags, filter 
 	if err != nil {
 		return err
 	}
-	shown := cut(l.rows, most)
+	list := listing.Of(l.rows)
+	shown := list.First(most)
 	err = a.pageLong(ctx, f.given, func(out *output) error {
 		if a.json {
 			return listJSON(out, shown, nil)
 		}
 		a.listTable(out, shown, nil, place.Order(f.sort))
 		switch {
-		case l.all && len(shown) == len(l.rows):
-			out.summary(len(shown), len(l.rows), false, "session", "sessions", rowSums(l.rows, l.tasks)...)
+		case l.all && shown.Len() == len(l.rows):
+			out.summary(shown.Len(), len(l.rows), false, "session", "sessions", rowSums(list, l.tasks)...)
 		case l.total < 0:
-			out.summary(len(shown), countedMost, true, "session", "sessions")
+			out.summary(shown.Len(), countedMost, true, "session", "sessions")
 		default:
-			out.summary(len(shown), l.total-l.tasks, false, "session", "sessions")
+			out.summary(shown.Len(), l.total-l.tasks, false, "session", "sessions")
 		}
 		return nil
 	})
@@ -57,6 +59,17 @@ type firstRows struct {
 	all   bool // there are no more
 	total int  // of all rows, sub-agents too; -1 if these are more than countedMost
 	tasks int  // sub-agents that were left out
+}
+
+// tasksAmong gives the paths of sub-agents whose session is in a list.
+func tasksAmong(rows []place.Row) map[string]bool {
+	tasks := map[string]bool{}
+	for i, p := range place.Parents(rows) {
+		if p >= 0 && rows[i].IsTask() {
+			tasks[rows[i].Path] = true
+		}
+	}
+	return tasks
 }
 
 // newest gives the first rows of a list, at least so many if there are. A list that people read has no sub-agents whose session is

@@ -256,12 +256,12 @@ type rememberedKey struct{}
 
 // rememberCmd remembers what is below a folder; unchangedCmd expects the same bytes, modes and times.
 func rememberCmd(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listing(ts, args[0])
+	ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]] = listOf(ts, args[0])
 }
 
 func unchangedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	before := ts.Value(rememberedKey{}).(map[string]map[string]string)[args[0]]
-	after := listing(ts, args[0])
+	after := listOf(ts, args[0])
 	for name, state := range after {
 		if before[name] != state {
 			ts.Fatalf("%s: was %q, is %q", name, before[name], state)
@@ -272,7 +272,7 @@ func unchangedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-func listing(ts *testscript.TestScript, dir string) map[string]string {
+func listOf(ts *testscript.TestScript, dir string) map[string]string {
 	files := map[string]string{}
 	ts.Check(filepath.WalkDir(ts.MkAbs(dir), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -20,7 +21,7 @@ type column struct {
 	// least is the width that texts can be cut to, drop when the column is left out of a narrow line; see box.
 	least, drop int
 
-	cells []cell
+	cells cells
 	width int
 }
 
@@ -30,22 +31,61 @@ type cell struct {
 	width int
 }
 
-// table is text in aligned columns.
-type table []column
+// cells are those of a column, as bytes: a list may have a hundred thousand rows, and their strings would be most of its memory. They are
+// added at one end and taken at the other.
+type cells struct {
+	pages []string // of each cell its width, its length and its text
+	last  []byte   // the page that is being filled
+	first string   // the rest of the one that is being taken
+}
 
-// grow makes room for n rows.
-func (t table) grow(n int) {
-	for i := range t {
-		t[i].cells = make([]cell, 0, n)
+// pageOfCells is the size of a page.
+const pageOfCells = 16 << 10
+
+func (c *cells) add(one cell) {
+	c.last = binary.AppendUvarint(binary.AppendUvarint(c.last, uint64(one.width)), uint64(len(one.text)))
+	if c.last = append(c.last, one.text...); len(c.last) >= pageOfCells {
+		c.flush()
 	}
 }
+
+func (c *cells) flush() { c.pages, c.last = append(c.pages, string(c.last)), c.last[:0] }
+
+// take gives the first cell; ok is false if there is none.
+func (c *cells) take() (one cell, ok bool) {
+	if c.first == "" && len(c.pages) == 0 && len(c.last) > 0 {
+		c.flush()
+	}
+	if c.first == "" && len(c.pages) > 0 {
+		c.first, c.pages[0], c.pages = c.pages[0], "", c.pages[1:]
+	}
+	if c.first == "" {
+		return one, false
+	}
+	one.width = c.number()
+	size := c.number()
+	one.text, c.first = c.first[:size], c.first[size:]
+	return one, true
+}
+
+func (c *cells) number() int {
+	for i, v := 0, 0; ; i++ {
+		if v |= int(c.first[i]&0x7f) << (7 * i); c.first[i] < 0x80 {
+			c.first = c.first[i+1:]
+			return v
+		}
+	}
+}
+
+// table is text in aligned columns.
+type table []column
 
 // add takes one cell for each column and measures it.
 func (t table) add(texts ...string) {
 	for i := range t {
 		c := &t[i]
 		w := displaywidth.String(texts[i])
-		c.cells = append(c.cells, cell{texts[i], w})
+		c.cells.add(cell{texts[i], w})
 		c.width = max(c.width, w, len(c.name))
 	}
 }
@@ -79,14 +119,16 @@ func (c *column) shorten(width int) {
 		cut = screen.CutPath
 	}
 	c.width = len(c.name)
-	for i := range c.cells {
-		cell := &c.cells[i]
-		if cell.width > width {
-			cell.text = cut(cell.text, width)
-			cell.width = displaywidth.String(cell.text)
+	var short cells
+	for one, ok := c.cells.take(); ok; one, ok = c.cells.take() {
+		if one.width > width {
+			one.text = cut(one.text, width)
+			one.width = displaywidth.String(one.text)
 		}
-		c.width = max(c.width, cell.width)
+		c.width = max(c.width, one.width)
+		short.add(one)
 	}
+	c.cells = short
 }
 
 // write prints the names of the columns and the rows, as wide as the terminal. Lines do not end in blanks.
@@ -98,9 +140,12 @@ func (t table) write(out *output) {
 		t[i].width = max(t[i].width, len(t[i].name)) // there may be no rows
 		t.cell(out, i, cell{t[i].name, len(t[i].name)}, out.style.dim)
 	}
-	for row := range t[0].cells {
+	for more := true; more; {
 		for i := range t {
-			t.cell(out, i, t[i].cells[row], t[i].mark)
+			var one cell
+			if one, more = t[i].cells.take(); more {
+				t.cell(out, i, one, t[i].mark)
+			}
 		}
 	}
 }
@@ -218,8 +263,8 @@ func (t table) line(out *output, indent string, texts ...string) {
 	}
 	var words []string
 	for _, c := range t {
-		if text := c.cells[0].text; text != "" {
-			words = append(words, c.mark(text))
+		if one, _ := c.cells.take(); one.text != "" {
+			words = append(words, c.mark(one.text))
 		}
 	}
 	fmt.Fprintln(out, indent+strings.Join(words, gap))

@@ -152,7 +152,9 @@ var importTable = []row{
 		why: "it is a backend of one log, whatever is in it"},
 	{packages: "find/past", may: "session index",
 		why: "whether a part of a log has an id follows from hashes in the index and from the bytes of the part"},
-	{packages: "find", may: "find/texts find/snapshot find/past session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
+	{packages: "find/listing", may: "session index place internal/shortid",
+		why: "a list is sorted, filtered and shortened without its rows; how it was brought up to date does not matter"},
+	{packages: "find", may: "find/texts find/snapshot find/past find/listing session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},
@@ -187,10 +189,12 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all dialect/unread llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find usage watch convert runs repair trash push internal/durable",
+			"place store find find/listing usage watch convert runs repair trash push internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
-	{packages: "internal/demo", may: ". session run dialect backend store runs",
+	{packages: "internal/started", may: "backend/rows/* internal/durable internal/litefile",
+		why: "what an agent makes when it is first started is data: the tables of its database"},
+	{packages: "internal/demo", may: ". session run dialect backend store runs internal/started",
 		why: "the sessions of the demo are written through the front door, as a program that embeds treeline would write them"},
 	// What a server allows.
 	{packages: "access/accesstest", may: "access internal/*", modules: "*",
@@ -233,7 +237,7 @@ var importTable = []row{
 		modules: "github.com/modelcontextprotocol/go-sdk",
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
-		may: "dialect/unread . session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
+		may: "dialect/unread . session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find find/listing usage watch convert runs " +
 			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/shortid internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

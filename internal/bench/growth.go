@@ -15,6 +15,7 @@ func growth(b *bench) {
 		sessions, size = 100_000, 1_000_000_000
 	}
 	p := b.program(filepath.Join(b.dir, "home"))
+	check(os.MkdirAll(p.home, 0o700))
 	start := p.costs(3*b.rounds, nil, "version")
 	b.manySmall(p, sessions, start)
 	check(os.RemoveAll(p.home))

@@ -1,0 +1,167 @@
+package find
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/find/listing"
+	"github.com/treeline-dev/treeline/place"
+)
+
+// spell gives rows as lines.
+func spell(rows []place.Row) (lines []string) {
+	for i := range rows {
+		r := &rows[i]
+		lines = append(lines, fmt.Sprint(r.Path, r.Log, r.Summary, *r.Known, r.Dialect.Name(), r.Err))
+	}
+	return lines
+}
+
+// listed is a machine with sessions of two agents whose rows are made in different ways: those of a Placer are made at once. Some name no
+// directory, some are sub-agents, some are no sessions, and many were written in one moment.
+func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
+	m = newDesk(t)
+	for i := range 40 {
+		parent, cwd := "", []string{"/p", "/q", "", "/r"}[i%4]
+		if i%5 == 1 {
+			parent = fmt.Sprintf(`,"parentSession":"s%d"`, i-1)
+		}
+		head := strings.Replace(fmt.Sprintf(header, fmt.Sprint("s", i), parent), `"cwd":"/p"`, fmt.Sprintf(`"cwd":%q`, cwd), 1)
+		m.write(fmt.Sprintf("a/%d.jsonl", i), head+strings.Repeat(needle, i%7))
+	}
+	m.write("a/other.jsonl", "not a session\n")
+	for i := range 6 {
+		id := fmt.Sprintf("c1a0de00-0000-4000-8000-00000000000%d", i)
+		line := fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"asked %d"},"uuid":"u%d",`+
+			`"timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p","sessionId":%q}`+"\n", i, i, id)
+		m.Put(".claude/projects/-p/"+id+".jsonl", line)
+		if i%2 == 0 {
+			m.Put(".claude/projects/-p/"+id+"/subagents/agent-a"+fmt.Sprint(i)+".jsonl",
+				strings.Replace(line, `"isSidechain":false`, fmt.Sprintf(`"isSidechain":true,"agentId":"a%d"`, i), 1))
+		}
+	}
+	for k, path := range slices.Concat(m.glob(".omp/agent/sessions/*/*"), m.glob(".claude/projects/*/*.jsonl"), m.glob(".claude/projects/*/*/*/*")) {
+		at := m.now.Add(-time.Duration(k%3) * time.Hour)
+		m.Must(os.Chtimes(path, at, at))
+	}
+	f = m.kept(t.TempDir())
+	all, err := f.Catalogue(t.Context(), RefreshOptions{})
+	m.Must(err)
+	return m, f, all
+}
+
+// glob gives the files of a pattern below the home folder.
+func (d *desk) glob(pattern string) []string {
+	d.Helper()
+	list, err := filepath.Glob(d.At(pattern))
+	d.Must(err)
+	if len(list) == 0 {
+		d.Fatalf("no file is %s", pattern)
+	}
+	return list
+}
+
+// TestListing: a list without rows gives the same as the rows of the catalogue, for every order and filter, and one row after the other
+// as all at once.
+func TestListing(t *testing.T) {
+	t.Parallel()
+	m, f, all := listed(t)
+	list, err := f.Listing(t.Context(), RefreshOptions{})
+	m.Must(err)
+	for _, by := range place.Orders {
+		list.Sort(by)
+		want := spell(place.Sort(slices.Clone(all), by))
+		if diff := cmp.Diff(want, spell(list.Rows())); diff != "" {
+			t.Errorf("by %s, all rows (-want +got):\n%s", by, diff)
+		}
+		var single []string
+		for i := range list.Len() {
+			single = append(single, spell([]place.Row{*list.Row(i)})...)
+		}
+		if diff := cmp.Diff(want, single); diff != "" {
+			t.Errorf("by %s, one after the other (-want +got):\n%s", by, diff)
+		}
+	}
+	list.Sort(place.OrderWhen)
+	for _, filter := range []place.Filter{
+		{}, {CWD: "/p"}, {CWD: "/nowhere"}, {Title: "*"}, {Title: "nothing"}, {Source: "omp"}, {Source: "pi"},
+		{Since: time.Now().Add(-time.Hour)}, {Until: time.Now().Add(-time.Hour)}, {CWD: "/q", Model: "x"},
+	} {
+		want, err := f.m.Filter(slices.Clone(all), filter)
+		m.Must(err)
+		passes, err := f.m.Condition(filter)
+		m.Must(err)
+		if diff := cmp.Diff(spell(want), spell(list.Keep(passes).Rows())); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", filter, diff)
+		}
+	}
+}
+
+// TestListingParts: what a list tells of its entries without their rows is what the rows say.
+func TestListingParts(t *testing.T) {
+	t.Parallel()
+	m, f, all := listed(t)
+	list, err := f.Listing(t.Context(), RefreshOptions{})
+	m.Must(err)
+	list.Sort(place.OrderWhen)
+	var dirs, bad []string
+	loose, sessions, near := []place.Row{}, []place.Row{}, []place.Row{}
+	for i := range all {
+		r := all[i]
+		switch {
+		case r.Err != nil:
+			bad = append(bad, r.Path)
+			near = append(near, r)
+			continue
+		case r.CWD == "":
+			loose, near = append(loose, r), append(near, r)
+		default:
+			dirs = append(dirs, r.CWD)
+			if r.CWD == "/q" {
+				near = append(near, r)
+			}
+		}
+		sessions = append(sessions, r)
+	}
+	if len(bad) == 0 || len(loose) == 0 {
+		t.Fatalf("there are %d files that are no sessions and %d sessions without a directory, want some", len(bad), len(loose))
+	}
+	kept, others := list.Sessions()
+	for what, diff := range map[string]string{
+		"directories":                  cmp.Diff(dirs, slices.Collect(list.Dirs())),
+		"sessions without a directory": cmp.Diff(spell(loose), spell(list.Undirected())),
+		"files that are not sessions":  cmp.Diff(bad, others),
+		"sessions":                     cmp.Diff(spell(sessions), spell(kept.Rows())),
+		"sessions of a directory":      cmp.Diff(spell(near), spell(list.InDirs(func(cwd string) bool { return cwd == "/q" }).Rows())),
+		"the first":                    cmp.Diff(spell(all[:3]), spell(list.First(3).Rows())),
+		"sessions as a list of rows":   cmp.Diff(spell(sessions), spell(listing.Of(sessions).Rows())),
+	} {
+		if diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	tasks := map[string]bool{}
+	for i, parent := range place.Parents(sessions) {
+		tasks[sessions[i].Path] = parent >= 0 && sessions[i].IsTask()
+	}
+	before := len(sessions)
+	main := place.Drop(slices.Clone(sessions), func(r *place.Row) bool { return tasks[r.Path] })
+	rest, left := kept.WithoutTasks()
+	if diff := cmp.Diff(spell(main), spell(rest.Rows())); diff != "" || left != before-len(main) || left == 0 {
+		t.Errorf("%d sub-agents are left out, want %d and some (-want +got):\n%s", left, before-len(main), diff)
+	}
+	place.Shorten(all)
+	list.Shorten(list.First(5))
+	for i := range all {
+		if got := list.Row(i).Short; got != all[i].Short {
+			t.Errorf("the short id of %s is %q, want %q", all[i].ID, got, all[i].Short)
+		}
+	}
+}

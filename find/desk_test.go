@@ -14,8 +14,11 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/find/past"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // desk is a world with finders on it.
 type desk struct {

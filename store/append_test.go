@@ -19,6 +19,7 @@ import (
 
 // Every kind of entry of the family is written as the programs write it, members in their order.
 func TestAppendKinds(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		dialect, name, want string
 		append              func(*store.Session, context.Context) (store.Appended, error)

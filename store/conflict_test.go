@@ -129,6 +129,7 @@ func TestPolicyBranchFromNothing(t *testing.T) {
 
 // Programs that take no lock are noticed by what they leave.
 func TestForeignPrograms(t *testing.T) {
+	t.Parallel()
 	theirs := world.Said("f1", "root", "theirs") + "\n"
 	for name, test := range map[string]struct {
 		do      func(d *desk, path string)

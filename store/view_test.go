@@ -19,6 +19,7 @@ import (
 // A session that a careless program writes anew, again and again, while it is opened: each time there is the session, or an
 // error, and never a crash.
 func TestOpenWhileRewritten(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, "session.jsonl")
 	log := gen.Session(gen.Options{Seed: 3, Bytes: 3_000_000})

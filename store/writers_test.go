@@ -18,6 +18,7 @@ import (
 
 // Two sessions, many appenders each, now and then a rewrite: no entry is lost.
 func TestTwoWritersAtOnce(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []store.Policy{store.PolicyBranch, store.PolicyFollow} {
 		d := newDesk(t)
 		a, b, _ := d.two(policy)
@@ -112,6 +113,7 @@ func TestInterleaved(t *testing.T) {
 
 // Who opens a session while others rewrite it sees the old one or the new one.
 func TestOpenAmongRewrites(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	a, _, _ := d.two("")
 	stop := make(chan struct{})

@@ -43,6 +43,8 @@ var importTable = []row{
 		why: "lists of sessions and of runs shorten ids alike"},
 	{packages: "internal/sorting", pure: true,
 		why: "sorting does not depend on what is sorted; all packages may use it, as they may the standard library"},
+	{packages: "internal/durable/killtest", may: "internal/soak/soaktest",
+		why: "a child process that is killed knows nothing of what it writes; its parent runs its tests as all do"},
 	{packages: "internal/durable/*", may: "internal/durable",
 		why: "a file system that fails on purpose replaces the real one and does not know what is stored in it"},
 	{packages: "internal/litefile", may: "internal/durable internal/spill", modules: "modernc.org/sqlite",

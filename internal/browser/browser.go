@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // patience bounds the wait for one thing on a page. It is long because a test may share the machine with others.
@@ -39,7 +41,7 @@ var shared struct {
 // browser, which ends after the last test.
 func Main(m *testing.M) {
 	shared.wanted = true
-	code := m.Run()
+	code := soaktest.Main(m)
 	if shared.end != nil {
 		shared.end()
 	}

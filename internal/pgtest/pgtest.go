@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // User is the superuser of every server. It needs no password.
@@ -80,7 +82,7 @@ func Main(m interface{ Run() int }) (code int) {
 			}
 		}
 	}()
-	return m.Run()
+	return soaktest.Main(m)
 }
 
 // ErrAbsent: the programs are not installed.

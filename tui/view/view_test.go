@@ -14,10 +14,13 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 	"github.com/treeline-dev/treeline/tui/look"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // generated opens a session of many entries.
 func generated(t testing.TB, o gen.Options) *treeline.Session {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // env is the variable with the arguments of a child.
@@ -22,7 +24,7 @@ const env = "TREELINE_TEST_CHILD"
 func Main(m interface{ Run() int }, child func(args string) error) {
 	args, isChild := os.LookupEnv(env)
 	if !isChild {
-		os.Exit(m.Run())
+		os.Exit(soaktest.Main(m))
 	}
 	if err := child(args); err != nil {
 		fmt.Fprintln(os.Stderr, err)

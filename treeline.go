@@ -23,7 +23,7 @@ import (
 
 // Options say which machine a Store works on. The zero value is this one.
 type Options struct {
-	// Home is the user's folder; "" is that of the process.
+	// Home is the user's folder; "" is that of the process. Without one a store only reads, or writes to an archive: see ErrNoHome.
 	Home string
 	// WorkDir is the working directory; "" is that of the process.
 	WorkDir string
@@ -66,11 +66,22 @@ type Options struct {
 // Dialects gives the formats that there are, the default first.
 func Dialects() []dialect.Dialect { return all.Dialects() }
 
+// ErrNoHome is the error for a store that is not ReadOnly if the user's folder is unknown: new sessions, the trash and notes would be written
+// to the root folder.
+var ErrNoHome = errors.New("HOME is not set, so there is no folder for sessions and the trash; nothing was written")
+
 // New gives the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
 func New(opt Options) (*Store, error) {
 	env, err := opt.env()
 	if err != nil {
 		return nil, err
+	}
+	homeless := env.Home == ""
+	if homeless {
+		if !opt.ReadOnly && !opt.housed(env.Getenv) {
+			return nil, ErrNoHome
+		}
+		env.Home = string(filepath.Separator)
 	}
 	o := place.Options{
 		Dialects:  all.Dialects(),
@@ -99,7 +110,9 @@ func New(opt Options) (*Store, error) {
 	if len(opt.Roots) == 0 {
 		o.Extra = append(o.Extra, pulledRoots(o.Dialects, o.Own)...)
 	}
-	opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
+	if !homeless || filepath.IsAbs(env.Getenv("XDG_CACHE_HOME")) { // otherwise in memory
+		opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
+	}
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
 		opt.State = StateDir(env.Home, env.Getenv)
 	}
@@ -144,6 +157,12 @@ func New(opt Options) (*Store, error) {
 	return s, nil
 }
 
+// housed reports whether nothing is written below the user's folder: sessions go to an archive, and the variables name treeline's own folders.
+func (o Options) housed(getenv func(string) string) bool {
+	return len(o.Roots) > 0 && backend.Scheme(o.Roots[0]) != "" && filepath.IsAbs(getenv("XDG_DATA_HOME")) &&
+		(o.State != "" || filepath.IsAbs(getenv("XDG_STATE_HOME")))
+}
+
 func (o Options) env() (dialect.Env, error) {
 	env := dialect.Env{
 		Home: o.Home, WorkDir: o.WorkDir, TempDir: os.TempDir(),
@@ -153,8 +172,7 @@ func (o Options) env() (dialect.Env, error) {
 		env.Getenv = os.Getenv
 	}
 	if env.Home == "" {
-		env.Home, _ = os.UserHomeDir()
-		env.Home = cmp.Or(env.Home, string(filepath.Separator))
+		env.Home, _ = os.UserHomeDir() // "" if there is none
 	}
 	if env.WorkDir == "" {
 		wd, err := os.Getwd()

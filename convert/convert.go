@@ -37,7 +37,8 @@ type Options struct {
 	// Fresh gives the new session an id that no other has. Otherwise the id depends on that of src, so that a second conversion is
 	// noticed (backend.ErrExist), and a session that is converted back has its own id again.
 	Fresh bool
-	// Dir is the folder of the new log; "" is where the agent would keep it.
+	// Dir is the folder of the new log; "" is where the agent would keep it. A session without a working directory is then one of the
+	// directory of the store: its agent would not find it elsewhere.
 	Dir   string
 	Write store.WriteOptions
 }
@@ -173,6 +174,9 @@ func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
 	v.cross.leaf, v.cross.fresh, v.cross.writes = v.opt.Leaf, v.opt.Fresh && !v.inner, !v.inner
+	if !v.inner && v.opt.Dir == "" {
+		v.cross.cwd = v.store.WorkDir(v.to.WritingDialect, "")
+	}
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/dialect/operator"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/logtree"
@@ -234,6 +235,37 @@ func TestConvertReadsBack(t *testing.T) {
 	path := w.Put("in/a.jsonl", samples["pi"])
 	out := t.TempDir()
 	_, _, err := convert.File(t.Context(), w.Store, path, convert.Options{To: w.Format("operator"), Dir: out, Write: w.Write(store.WriteOptions{})})
+	if !errors.Is(err, convert.ErrConverted) {
+		t.Errorf("error %v, want %v", err, convert.ErrConverted)
+	}
+	if left, _ := filepath.Glob(filepath.Join(out, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// keepsNoOrigin is a dialect whose records carry nothing along. It stops a conversion that tries again and again.
+type keepsNoOrigin struct {
+	*operator.Dialect
+	tries *int
+	stop  func()
+}
+
+func (d keepsNoOrigin) SetOrigin(record, _ []byte) []byte {
+	if *d.tries++; *d.tries == 1000 {
+		d.stop()
+	}
+	return record
+}
+
+// A session that would not come back is refused before its log is made.
+func TestConvertRefusesLoss(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	path, out := w.Put("in/a.jsonl", samples["pi"]), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	to := keepsNoOrigin{operator.Operator, new(int), stop}
+	_, _, err := convert.File(ctx, w.Store, path, convert.Options{To: to, Dir: out, Write: w.Write(store.WriteOptions{})})
 	if !errors.Is(err, convert.ErrConverted) {
 		t.Errorf("error %v, want %v", err, convert.ErrConverted)
 	}

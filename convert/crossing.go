@@ -2,6 +2,7 @@ package convert
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -74,6 +75,7 @@ type crossing struct {
 	homeless  []int             // entries that only the header can carry
 	prompt    string            // the name of a session that has none, see ownPrompt
 	newOf     dialect.NewSession
+	cwd       string  // of the new session if the old one names none
 	fresh     bool    // the id is a new one, whatever the old session is
 	writes    bool    // the session will be written, and is not only compared
 	back      *origin // the header's origin, if the session is converted back
@@ -246,6 +248,8 @@ func (c *crossing) begin() error {
 		if began, ok := c.to.Dialect.Codec().Time(c.back.Header.bytes()).Time(); ok {
 			n.Time = began
 		}
+	} else {
+		n.CWD = cmp.Or(n.CWD, c.cwd)
 	}
 	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
 	if n.ID == "" {

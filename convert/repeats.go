@@ -34,7 +34,7 @@ func (c *crossing) chooseRepeats() {
 		if !ok || first >= pos {
 			continue
 		}
-		if room -= pos - first; room < 0 && len(c.repeated) > 0 {
+		if room -= pos - first; room < 0 {
 			return
 		}
 		c.repeated[pos] = first

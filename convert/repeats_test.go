@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -29,5 +30,25 @@ func TestConvertRepeats(t *testing.T) {
 	}
 	if diff := sameSeen(before, after); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A compaction may name an entry after it as the first that it keeps. It then keeps nothing, as for its own agent.
+func TestConvertKeepsWhatComesLater(t *testing.T) {
+	t.Parallel()
+	const log = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-02T14:00:01.000Z","message":{"role":"user","content":"How deep?"}}
+{"type":"compaction","id":"a2","parentId":"a1","timestamp":"2026-03-02T14:00:02.000Z","summary":"The pond was measured.","firstKeptEntryId":"a4","tokensBefore":100}
+{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-03-02T14:00:03.000Z","message":{"role":"user","content":"And how wide?"}}
+{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-03-02T14:00:04.000Z","message":{"role":"user","content":"And how old?"}}
+`
+	w, folder := inMemory(t)
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", log)
+	from := w.Format("omp")
+	leaf := session.EntryID("a4")
+	for _, to := range []string{"wave", "codex"} {
+		if diff := convertedAt(w, path, from, w.Format(to), &leaf, folder()); diff != "" {
+			t.Errorf("%s: %s", to, diff)
+		}
 	}
 }

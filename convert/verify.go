@@ -20,7 +20,6 @@ type returned struct {
 	id       session.ID
 	records  [][]session.Span // by passage
 	homeless []session.Span   // the records that the header carried
-	strays   int              // records that come from no passage
 }
 
 // convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of
@@ -44,18 +43,13 @@ func (v *conversion) convertBack(sess side) (returned, error) {
 	r.id = c.newOf.ID
 	others := foreign(sess.tree)
 	for _, p := range c.passages {
-		// The header carried it: see crossing.run.
-		if p.restored && len(p.entries) == 0 {
+		switch {
+		case len(p.entries) > 0:
+			k := v.owner[p.entries[0]-others]
+			r.records[k] = append(r.records[k], p.records...)
+		case p.restored: // the header carried it: see crossing.run
 			r.homeless = append(r.homeless, p.records...)
-			continue
-		}
-		// The way back added it, such as a title: it was not in the old session.
-		if len(p.entries) == 0 || p.entries[0]-others >= len(v.owner) {
-			r.strays += len(p.records)
-			continue
-		}
-		k := v.owner[p.entries[0]-others]
-		r.records[k] = append(r.records[k], p.records...)
+		} // the rest comes from another log that the new one goes on from
 	}
 	return r, nil
 }
@@ -142,7 +136,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 	before := present(v.outline.slot, header)
 	id := v.src.tree.Header().ID
 	// An id that cannot be a file name is replaced on the way back, too.
-	if !equal(before, r.head) || dialect.CheckFileID(id) == nil && r.id != id || r.strays > 0 {
+	if !equal(before, r.head) || dialect.CheckFileID(id) == nil && r.id != id {
 		wrong = true
 		tell(-1, before, r.head)
 	}

@@ -55,7 +55,6 @@
 //	Historian          Layout      what was typed is in a file of its own                  prompt history
 //	Housed             Layout      logs cannot lie in just any folder                      create
 //	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
-//	session.Joiner     EntryCodec  one message is spread over several records              session.BuildContext
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue

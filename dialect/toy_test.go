@@ -108,21 +108,18 @@ func (toyCodec) Messages(_ session.Entry, raw []byte) ([][]byte, error) {
 }
 func (toyCodec) Rules() session.Rules { return session.Rules{} }
 
-// joining joins the pieces of a message with "+".
-type joining struct{ toyCodec }
-
-func (joining) Join(messages [][]byte) ([]byte, error) {
-	return bytes.Join(messages, []byte("+")), nil
-}
-
-// navigating obeys "go" and bridges a missing parent to the entry before.
+// navigating obeys "go", where "-" is the place before the first entry, and bridges a missing parent to the entry before.
 type navigating struct{ toyCodec }
 
 func (navigating) Leaf(t *session.Tree, leaf int) int {
 	for e := range t.Entries() {
 		raw, err := e.Raw()
-		if to, ok := t.Lookup(session.EntryID(rawjson.Str(raw, "go"))); err == nil && ok {
+		to, ok := t.Lookup(session.EntryID(rawjson.Str(raw, "go")))
+		switch {
+		case err == nil && ok:
 			leaf = to.Index
+		case rawjson.Str(raw, "go") == "-":
+			leaf = -1
 		}
 	}
 	return leaf
@@ -239,19 +236,13 @@ func TestToyContexts(t *testing.T) {
 		{"a durable leaf without its target", toyCodec{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"s","side":1,"text":"aside"}`, `{"id":"l","leaf":"x"}`,
 		}, "a", "1", "a"},
-		{"pieces form one message", joining{}, []string{
-			`{"id":"a","text":"0"}`, `{"id":"b","up":"a","msg":"m","text":"1"}`, `{"id":"c","up":"b","text":"between"}`,
-			`{"id":"d","up":"c","msg":"m","text":"2"}`, `{"id":"e","up":"d","msg":"m"}`, `{"id":"f","up":"e","msg":"n","text":"3"}`,
-		}, "f", "0 1+2 between 3", "a b c d e f"},
-		{"pieces on another branch stay out", joining{}, []string{
-			`{"id":"a","msg":"m","text":"1"}`, `{"id":"b","up":"a","msg":"m","text":"2"}`, `{"id":"c","up":"a","msg":"m","text":"3"}`,
-		}, "c", "1+3", "a c"},
-		{"pieces without a Joiner are messages", toyCodec{}, []string{
+		{"pieces of a message are messages", toyCodec{}, []string{
 			`{"id":"a","msg":"m","text":"1"}`, `{"id":"b","up":"a","msg":"m","text":"2"}`,
 		}, "b", "1 2", "a b"},
 		{"the dialect chooses leaf and path", navigating{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"b","up":"lost","text":"2"}`, `{"id":"c","up":"a","text":"3"}`, `{"id":"x","go":"b"}`,
 		}, "b", "1 2", "a b"},
+		{"the dialect begins anew", navigating{}, []string{`{"id":"a","text":"1"}`, `{"id":"x","up":"a","go":"-"}`}, "", "", ""},
 		{"the dialect replays", replaying{}, []string{
 			`{"id":"a","text":"1"}`, `{"id":"b","up":"a","text":"2"}`, `{"id":"c","up":"b","text":"undo"}`, `{"id":"d","up":"c","text":"3"}`,
 		}, "d", "1 3 end", "a d"},
@@ -268,7 +259,7 @@ func TestToyContexts(t *testing.T) {
 }
 
 func TestToyPieces(t *testing.T) {
-	tree := toyTree(t, joining{}, nil, `{"id":"a","msg":"m"}`, `{"id":"b"}`, `{"id":"c","msg":"m"}`)
+	tree := toyTree(t, toyCodec{}, nil, `{"id":"a","msg":"m"}`, `{"id":"b"}`, `{"id":"c","msg":"m"}`)
 	for i, want := range []int{0, 1, 0} {
 		if got := tree.At(i).FirstPiece(); got != want {
 			t.Errorf("the message of entry %d begins at %d, want %d", i, got, want)

@@ -1,13 +1,9 @@
 package dialect
 
 import (
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"io"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,43 +12,6 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
-
-// FileIDs is the part of a Writer that makes and checks ids, for agents that name files after their sessions.
-type FileIDs struct{}
-
-// CheckID says why an id is not valid.
-func (FileIDs) CheckID(id session.ID) error { return CheckFileID(id) }
-
-// NewID makes a UUID of version 7.
-func (FileIDs) NewID(t time.Time, random io.Reader) (session.ID, error) { return UUIDv7(t, random) }
-
-// NewEntryID makes eight hex digits.
-func (FileIDs) NewEntryID(random io.Reader) (session.EntryID, error) { return ShortEntryID(random) }
-
-// NoBlobs is for agents that keep everything in the record: Writer.Persist and MessageCodec.ResolveBlobs change nothing.
-type NoBlobs struct{}
-
-// Persist implements Writer.
-func (NoBlobs) Persist(record []byte, _ PersistOptions) ([]byte, error) { return record, nil }
-
-// ResolveBlobs implements session.MessageCodec.
-func (NoBlobs) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, error) { return m, nil }
-
-// UUID gives a member of a record that is a UUID; "" if it is another string, which two sessions may have by chance.
-func UUID(record []byte, member string) string {
-	const length = 36
-	if id := rawjson.Str(record, member); len(id) == length && id[8] == '-' && id[23] == '-' {
-		return id
-	}
-	return ""
-}
-
-// UUIDv4 spells 16 random bytes as a UUID of version 4.
-func UUIDv4(b [16]byte) string {
-	b[6] = b[6]&0x0f | 0x40
-	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
 
 // ISO spells a time in ISO 8601 with milliseconds, in quotes.
 func ISO(t time.Time) []byte { return []byte(session.TimeOf(t).Text) }
@@ -174,45 +133,6 @@ func JSSpace(r rune) bool {
 		return true
 	}
 	return r >= 0x2000 && r <= 0x200a
-}
-
-// idPattern matches session ids that may become part of a file name. They have no dot or dash at the ends: "." and ".."
-// are paths, and many programs read a name with a leading dash as a flag.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-
-// CheckFileID says why an id is not valid in the name of a file. 128 characters leave room for a time stamp and an ending
-// in 255 bytes.
-func CheckFileID(id session.ID) error {
-	if !idPattern.MatchString(string(id)) || len(id) > 128 {
-		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
-	}
-	return nil
-}
-
-// UUIDv7 makes a UUID of version 7: the time in milliseconds, then random bits. Ids of the same millisecond are in no
-// particular order.
-func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	ms := uint64(t.UnixMilli())
-	for i := range 6 {
-		b[i] = byte(ms >> (40 - 8*i))
-	}
-	b[6] = b[6]&0x0f | 0x70
-	b[8] = b[8]&0x3f | 0x80
-	return session.ID(fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])), nil
-}
-
-// ShortEntryID makes eight hex digits from 32 random bits, as the programs do. Ids may collide: the store tries again until
-// one is new.
-func ShortEntryID(random io.Reader) (session.EntryID, error) {
-	b := make([]byte, 4, 12) // the random bytes, then their hex digits
-	if _, err := io.ReadFull(random, b); err != nil {
-		return "", err
-	}
-	return session.EntryID(hex.AppendEncode(b, b)[4:]), nil
 }
 
 // NameResults gives the results among the parts of a message the names of their tools. tools are the names by the id of the

@@ -25,7 +25,7 @@ func (t *tally) spend(e session.Entry, raw []byte, message bool) bool {
 		message = false // its first piece stands in a chunk that was read before
 	}
 	if message {
-		t.message(raw)
+		t.message(e, raw)
 	}
 	if answer && message {
 		which := t.model(t.spending.Provider, t.spending.Model)

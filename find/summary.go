@@ -174,7 +174,7 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 	if t.spender != nil {
 		message = t.spend(e, raw, message)
 	} else if message {
-		t.message(raw)
+		t.message(e, raw)
 	}
 	switch e.Kind {
 	case session.KindMessage:
@@ -201,9 +201,9 @@ func (t *tally) entry(e session.Entry, raw []byte) {
 }
 
 // message counts a message.
-func (t *tally) message(raw []byte) {
+func (t *tally) message(e session.Entry, raw []byte) {
 	t.sum.Messages++
-	t.spell(raw).Messages++
+	t.spell(e, raw).Messages++
 }
 
 // answer counts the model and the tokens of an answer. A Skimmer has put them into the skim already.
@@ -259,14 +259,18 @@ func (t *tally) use(s *index.Spell, tokens index.Tokens, cost float64) {
 }
 
 // spell gives the spell that a message belongs to. A message without a time belongs to that of the one before.
-func (t *tally) spell(raw []byte) *index.Spell {
+//
+// A message with the time of the fork was copied if it is an answer or a result after what was copied: nothing answers in no time. A prompt
+// of that time is new, since a program may fork and ask at once.
+func (t *tally) spell(e session.Entry, raw []byte) *index.Spell {
 	next := index.Spell{Model: -1}
 	n := len(t.spells)
 	if n > 0 {
 		next.Quarter, next.Copied = t.spells[n-1].Quarter, t.spells[n-1].Copied
 	}
 	if at, ok := t.codec.Time(raw).Time(); ok {
-		next.Quarter, next.Copied = index.QuarterOf(at), at.Before(t.forked)
+		same := at.Equal(t.forked) && e.Role != session.RoleUser && (n == 0 || t.spells[n-1].Copied)
+		next.Quarter, next.Copied = index.QuarterOf(at), same || at.Before(t.forked)
 	}
 	if n == 0 || n < spellsMost && (next.Quarter != t.spells[n-1].Quarter || next.Copied != t.spells[n-1].Copied) {
 		t.spells = append(t.spells, next)

@@ -50,6 +50,8 @@ type Options struct {
 	Progress func(done, total int)
 	// Notice, if set, is told what was done unasked: that a damaged history was moved aside, and where to.
 	Notice func(text string)
+	// Problem, if set, is told of each place that an import could not read; otherwise Notice is.
+	Problem func(error)
 }
 
 // Sessions is where the prompts of an import come from: a *store.Store.
@@ -83,6 +85,14 @@ func (o Options) files() (f files, err error) {
 		f.db, f.own = db, db == f.db
 	}
 	return f, nil
+}
+
+func (o Options) problem(err error) {
+	if o.Problem != nil {
+		o.Problem(err)
+		return
+	}
+	o.notice("%v", err)
 }
 
 func (o Options) notice(format string, args ...any) {

@@ -139,7 +139,7 @@ func (i *importing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, err := i.opt.Sessions.List(ctx, place.ListOptions{Problem: func(err error) { i.opt.notice("%v", err) }})
+	rows, err := i.opt.Sessions.List(ctx, place.ListOptions{Problem: i.opt.problem})
 	if err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func TestListCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := string(b); !strings.Contains(text, `<p class="foot">13 sessions · 955k tokens · $0.62</p>`) || strings.Contains(text, "show more") || !strings.Contains(text, "2 sub-agents") {
+	if text := string(b); !strings.Contains(text, `<p class="foot">19 sessions · 1.3M tokens · $0.62</p>`) || strings.Contains(text, "show more") || !strings.Contains(text, "2 sub-agents") {
 		t.Errorf("the foot of the list:\n%s", text[strings.Index(text, `<p class="foot">`):])
 	}
 	m := newMachine(t)

@@ -74,9 +74,8 @@ type Context struct {
 	configured     Raw // see ThinkingLevelChange.Configured
 
 	tree    *Tree
-	path    []int32           // set where a Replayer makes the messages
-	items   []int32           // the entries that contribute
-	joined  map[int32][]int32 // first piece of a message → all pieces; any other piece → none
+	path    []int32 // set where a Replayer makes the messages
+	items   []int32 // the entries that contribute
 	edits   map[int32]ContextEdit
 	options ContextOptions
 	strip   *stripping
@@ -215,7 +214,6 @@ func (c *Context) choose(path []int32) error {
 			}
 		}
 	}
-	c.join()
 	return nil
 }
 
@@ -223,28 +221,6 @@ func (c *Context) choose(path []int32) error {
 func (c *Context) replayer() Replayer {
 	r, _ := c.tree.codec.EntryCodec.(Replayer)
 	return r
-}
-
-// join finds the entries that form one message.
-func (c *Context) join() {
-	t := c.tree
-	if _, ok := t.codec.EntryCodec.(Joiner); !ok || len(t.pieces) == 0 {
-		return
-	}
-	first := map[int]int32{} // first entry of a message in the log → the first one here
-	c.joined = map[int32][]int32{}
-	for _, i := range c.items {
-		message := t.At(int(i)).FirstPiece()
-		at, again := first[message]
-		if !again {
-			first[message] = i
-			continue
-		}
-		if c.joined[at] == nil {
-			c.joined[at] = []int32{at}
-		}
-		c.joined[at], c.joined[i] = append(c.joined[at], i), []int32{}
-	}
 }
 
 func (c *Context) addEdit(i int32) error {
@@ -309,7 +285,7 @@ func (c *Context) read() iter.Seq2[ContextMessage, error] {
 	return func(yield func(ContextMessage, error) bool) {
 		for _, i := range c.items {
 			e := c.tree.At(int(i))
-			list, err := c.messages(e)
+			list, err := c.edited(e)
 			if err != nil {
 				yield(ContextMessage{}, err)
 				return
@@ -321,27 +297,6 @@ func (c *Context) read() iter.Seq2[ContextMessage, error] {
 			}
 		}
 	}
-}
-
-// messages gives the messages of an entry. The first piece of a message gives the whole, the others nothing.
-func (c *Context) messages(e Entry) ([][]byte, error) {
-	pieces, ok := c.joined[int32(e.Index)]
-	if !ok {
-		return c.edited(e)
-	}
-	var list [][]byte
-	for _, i := range pieces {
-		more, err := c.edited(c.tree.At(int(i)))
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, more...)
-	}
-	if len(list) < 2 {
-		return list, nil
-	}
-	m, err := c.tree.codec.EntryCodec.(Joiner).Join(list)
-	return [][]byte{m}, err
 }
 
 // edited gives the messages of one entry after the context edits.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect/gemini"
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -130,6 +131,59 @@ func contextOf(t *testing.T, d *pi.Dialect, c *archive) string {
 	b.Write(ctx.AppendState(nil))
 	b.WriteString("}\n")
 	return b.String()
+}
+
+// The default model is known where the path names its provider and the model.
+func TestDefaultModel(t *testing.T) {
+	const header = `{"type":"session","version":3,"id":"5e55","timestamp":"2026-01-02T00:00:00.000Z","cwd":"/garden"}` + "\n"
+	for entry, want := range map[string]string{
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"one"}}`:                                         "false",
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"assistant","content":[],"model":"opus"}}`:                        "false opus",
+		`{"type":"message","id":"a1","parentId":null,"message":{"role":"assistant","content":[],"provider":"anthropic","model":"opus"}}`: "true opus",
+		`{"type":"model_change","id":"a1","parentId":null,"provider":"anthropic","modelId":"opus"}`:                                      "true opus",
+	} {
+		tree, err := dialecttest.Decode(pi.Pi, "log", []byte(header+entry+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := c.DefaultModel()
+		if got := strings.TrimSpace(fmt.Sprint(ok, " ", m.Model)); got != want {
+			t.Errorf("%s: got %s, want %s", entry, got, want)
+		}
+	}
+}
+
+// Of several results in one message only those without a call are removed.
+func TestStripOneOfSeveralResults(t *testing.T) {
+	const log = `{"sessionId":"5d9f7a10-3c1e-4b7a-9a52-6b1f0c2d4e88","projectHash":"b3ba","startTime":"2026-04-02T09:00:00.000Z","lastUpdated":"2026-04-02T09:00:00.000Z","kind":"main"}
+{"id":"u1","timestamp":"2026-04-02T09:00:01.000Z","type":"user","content":[{"text":"How deep?"}]}
+{"id":"g1","timestamp":"2026-04-02T09:00:02.000Z","type":"gemini","content":[{"functionCall":{"id":"c1","name":"measure","args":{}}}],"model":"gemini-2.5-pro"}
+{"id":"u2","timestamp":"2026-04-02T09:00:03.000Z","type":"user","content":[{"functionResponse":{"id":"c1","name":"measure","response":{"output":"2 m"}}},{"functionResponse":{"id":"c9","name":"measure","response":{"output":"9 m"}}}]}
+{"id":"g2","timestamp":"2026-04-02T09:00:04.000Z","type":"gemini","content":"Two metres.","model":"gemini-2.5-pro"}
+`
+	tree, err := dialecttest.Decode(gemini.Gemini, "log", []byte(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{StripDangling: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for m, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(m.JSON))
+	}
+	const want = `{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"measure","response":{"output":"2 m"}}}]}`
+	if len(got) != 4 || got[2] != want {
+		t.Errorf("got\n%s\nwant four messages, the third\n%s", strings.Join(got, "\n"), want)
+	}
 }
 
 // TestContextOfMany builds a context of many entries that each say something new. What is quadratic would take minutes.

@@ -100,7 +100,7 @@ type Source interface {
 }
 
 // Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
-// one of its two fields: Skimmer, Joiner, Navigator, Replayer, Omitter, Spender, Copier, Noter and Echoer on EntryCodec.
+// one of its two fields: Skimmer, Navigator, Replayer, Omitter, Spender, Copier, Noter and Echoer on EntryCodec.
 type Codec struct {
 	EntryCodec
 	MessageCodec

@@ -182,6 +182,17 @@ func TestDuplicates(t *testing.T) {
 	same(t, "problems", problems(tree), "3:duplicate-id 5:duplicate-id")
 }
 
+// An entry that names no parent follows the entry before it, also where the id of that one comes again.
+func TestDuplicateAfterItsFollower(t *testing.T) {
+	p, err := grow(t, "a -", "b ^", "a -").Path("b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first := p.At(0).Index; p.Len() != 2 || first != 0 {
+		t.Errorf("%d entries on the path, the first is number %d; want 2, number 0", p.Len(), first)
+	}
+}
+
 func TestDuplicateMakesCycle(t *testing.T) {
 	// To the second a its own child is the parent.
 	tree := grow(t, "a -", "b a", "a b")

@@ -133,7 +133,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.workDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.WorkDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -145,8 +145,8 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	return n, err
 }
 
-// workDir is a working directory as a session names it: absolute, and with links resolved if the agent does so.
-func (s *Store) workDir(d dialect.WritingDialect, cwd string) string {
+// WorkDir is a working directory as a session names it: absolute, that of the machine for "", and with links resolved if the agent does so.
+func (s *Store) WorkDir(d dialect.WritingDialect, cwd string) string {
 	cwd = s.Absolute(cwd)
 	if d.Habits().ResolvesCWD {
 		cwd = s.Resolved(cwd)

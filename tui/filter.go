@@ -41,7 +41,7 @@ func (f *filter) none() bool {
 // asked is a filter whose text has been read.
 type asked struct {
 	words                 []string // in lower case; each must occur
-	agent, project, model string   // in lower case; each must occur in its field
+	agent, project, model string   // in lower case; the name of the agent begins so, the others occur in their fields
 	exact                 filter
 	since, until          time.Time
 	has                   index.Has
@@ -100,7 +100,7 @@ func (q *asked) fits(r *treeline.Row, text string) bool {
 	switch when := r.When(); {
 	case q.exact.agent != "" && r.Dialect.Name() != q.exact.agent,
 		q.exact.project != "" && r.CWD != q.exact.project,
-		q.agent != "" && !strings.Contains(r.Dialect.Name(), q.agent),
+		q.agent != "" && !strings.HasPrefix(r.Dialect.Name(), q.agent),
 		q.project != "" && !strings.Contains(strings.ToLower(r.CWD), q.project),
 		!q.since.IsZero() && when.Before(q.since),
 		!q.until.IsZero() && !when.Before(q.until):

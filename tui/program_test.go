@@ -334,22 +334,22 @@ func TestMouse(t *testing.T) {
 func TestPages(t *testing.T) {
 	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
 	list := s.p.top().(*sessions)
-	s.until("14 sessions") // sub-agents are not folded: their sessions may be on another page
+	s.until("17 sessions") // sub-agents are not folded: their sessions may be on another page
 	if len(list.rows) != 4 {
 		t.Fatalf("%d rows at first", len(list.rows))
 	}
-	for want := 8; want <= 14; want += 4 {
+	for want := 8; want <= 20; want += 4 {
 		s.press("G")
-		s.wait("the next page", func() bool { return len(list.rows) >= min(want, 14) && !list.loading })
+		s.wait("the next page", func() bool { return len(list.rows) >= min(want, 17) && !list.loading })
 	}
 	s.press("G", "j")
-	s.wait("all pages", func() bool { return len(list.rows) == 14 })
+	s.wait("all pages", func() bool { return len(list.rows) == 17 })
 	seen := map[string]bool{}
 	for i := range list.rows {
 		seen[list.rows[i].Path] = true
 	}
-	if len(seen) != 14 {
-		t.Errorf("%d different rows of 14", len(seen))
+	if len(seen) != 17 {
+		t.Errorf("%d different rows of 17", len(seen))
 	}
 	s.press("/")
 	s.types("cent")
@@ -358,4 +358,21 @@ func TestPages(t *testing.T) {
 	s.press("esc", "?")
 	s.types("trash")
 	s.until("no action has these words") // an archive loses nothing
+}
+
+// TestKeysOnLowTerminal: the list of actions uses a low terminal, and shows what runs and the command that does the same.
+func TestKeysOnLowTerminal(t *testing.T) {
+	s := onDemo(t, nil)
+	s.size(40, 10)
+	s.press("?")
+	lines := strings.Split(s.frame(), "\n")
+	actions := 0
+	for _, l := range lines {
+		if strings.HasPrefix(l, " ▌ ") || strings.HasPrefix(l, "   ") {
+			actions++
+		}
+	}
+	if len(lines) != 10 || actions < 6 {
+		t.Errorf("%d actions in %d lines, want 6 or more in 10:\n%s", actions, len(lines), strings.Join(lines, "\n"))
+	}
 }

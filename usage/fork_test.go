@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +41,25 @@ func TestForks(t *testing.T) {
 				t.Errorf("%+v of %d rows, want 6 messages of 2 sessions", r, rows)
 			}
 		})
+	}
+}
+
+// TestForkAtOnce: a session is forked in the millisecond of its last answer, and asked on in that millisecond. Each message counts once.
+func TestForkAtOnce(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	const at = "2026-03-02T07:30:00.500Z"
+	entry := func(id, parent, at, role, text string) string {
+		return `{"type":"message","id":"` + id + `","parentId":"` + parent + `","timestamp":"` + at + `","message":{"role":"` + role + `","content":[{"type":"text","text":"` + text +
+			`"}],"usage":{"input":5,"output":5,"totalTokens":10}}}` + "\n"
+	}
+	copied := entry("a", "", "2026-03-02T07:30:00.000Z", "user", "plan the beds") + entry("b", "a", at, "assistant", "six of them")
+	head := `{"type":"session","version":3,"id":"%","timestamp":"` + at + `","cwd":"` + w.CWD + `"`
+	source := w.Old(".omp/agent/sessions/-garden/1_old.jsonl", strings.Replace(head, "%", "old", 1)+"}\n"+copied)
+	w.Old(".omp/agent/sessions/-garden/2_new.jsonl", strings.Replace(head, "%", "new", 1)+`,"parentSession":"`+source+`"}`+"\n"+copied+
+		entry("c", "b", at, "user", "and a pond?")+entry("d", "c", at, "assistant", "one"))
+	if r, rows := total(w); r.Messages != 4 || r.Tokens.Total != 20 || rows != 2 {
+		t.Errorf("%+v of %d rows, want 4 messages with 20 tokens in 2 rows", r, rows)
 	}
 }
 

@@ -34,7 +34,6 @@ import (
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -77,8 +76,11 @@ func Shown(root string) (string, error) {
 	return u.String(), nil
 }
 
-// origin is what tells an origin from a base path: it ends in a hyphen and eight hex digits.
-var origin = regexp.MustCompile(`^[^/]+-[0-9a-f]{8}$`)
+// isOrigin tells an origin from a base path: it ends in a hyphen and eight hex digits.
+func isOrigin(name string) bool {
+	i := len(name) - 9
+	return i > 0 && name[i] == '-' && strings.Trim(name[i:], "0123456789abcdef") == "-"
+}
 
 // Split takes the URL of a folder of an archive apart: the URL of the server, and the folder, which begins with an origin.
 func Split(address string) (root, below string, err error) {
@@ -87,7 +89,7 @@ func Split(address string) (root, below string, err error) {
 		return "", "", err
 	}
 	parts := strings.Split(u.Path, "/")
-	if i := slices.IndexFunc(parts, origin.MatchString); i >= 0 {
+	if i := slices.IndexFunc(parts, isOrigin); i >= 0 {
 		u.Path, below = strings.Join(parts[:i], "/"), strings.Join(parts[i:], "/")
 	}
 	return u.String(), below, nil

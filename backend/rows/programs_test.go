@@ -20,7 +20,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
-	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/internal/started"
 )
 
 // agent is a program with a database, for tests beside it.
@@ -38,7 +38,7 @@ var agents = map[string]agent{
 	"opencode": {
 		tables: opencode.Tables(),
 		install: func(home string) (string, error) {
-			return world.OpenCode(filepath.Join(home, ".local", "share"))
+			return started.OpenCode(filepath.Join(home, ".local", "share"))
 		},
 		begin: `INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES ('global', '/', 1, 1, '[]');
 			INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated) VALUES ('own', 'global', 's', '/w', 'turn 0', '1', 1, 1)`,
@@ -51,7 +51,7 @@ var agents = map[string]agent{
 	"goose": {
 		tables: goose.Tables(),
 		install: func(home string) (string, error) {
-			return world.Goose(filepath.Join(home, ".local", "share"))
+			return started.Goose(filepath.Join(home, ".local", "share"))
 		},
 		begin: `INSERT INTO sessions (id, name, working_dir) VALUES ('own', 'turn 0', '/w')`,
 		turn: `INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)
@@ -64,7 +64,7 @@ var agents = map[string]agent{
 		tables: crush.Tables(),
 		install: func(home string) (string, error) {
 			project := filepath.Join(home, "garden")
-			return filepath.Join(project, ".crush", "crush.db"), world.Crush(filepath.Join(home, ".local", "share"), project)
+			return filepath.Join(project, ".crush", "crush.db"), started.Crush(filepath.Join(home, ".local", "share"), started.Project{Dir: project})
 		},
 		begin: `INSERT INTO sessions (id, title, updated_at, created_at) VALUES ('own', 'turn 0', 1, 1)`,
 		turn: `INSERT INTO messages (id, session_id, role, parts, created_at, updated_at)

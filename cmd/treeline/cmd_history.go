@@ -106,10 +106,13 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 // historyOptions choose the history. The store is read-only: sessions are never changed for a history.
 func (a *app) historyOptions(db string) (history.Options, *progress, error) {
 	s, err := a.store()
+	if err == nil && a.knownHome() == "" {
+		err = treeline.ErrNoHome
+	}
 	show := a.newProgress("reading")
 	return history.Options{
 		State: treeline.StateDir(a.home(), a.getenv), Cache: treeline.CacheDir(a.home(), a.getenv), DB: db, Sessions: s,
-		Notice: a.notice, Progress: show.at,
+		Notice: a.notice, Problem: a.unread, Progress: show.at,
 	}, show, err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
-	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/internal/started"
 )
 
 // tablesCmd makes the database of an agent that was started once, in $XDG_DATA_HOME, and adds rows as the agent would:
@@ -23,12 +23,12 @@ func tablesCmd(ts *testscript.TestScript, _ bool, args []string) {
 	var err error
 	switch data := ts.Getenv("XDG_DATA_HOME"); args[0] {
 	case "goose":
-		path, err = world.Goose(data)
+		path, err = started.Goose(data)
 	case "opencode":
-		path, err = world.OpenCode(data)
+		path, err = started.OpenCode(data)
 	case "crush":
 		project := ts.MkAbs(args[2])
-		path, err = filepath.Join(project, ".crush", "crush.db"), world.Crush(data, project)
+		path, err = filepath.Join(project, ".crush", "crush.db"), started.Crush(data, started.Project{Dir: project})
 	default:
 		ts.Fatalf("tables: unknown agent %s", args[0])
 	}
@@ -48,14 +48,14 @@ var families = []struct {
 	often   bool // also in a plain go test
 }{
 	{"goose", "goose", `cd \S+/proj && goose session --resume --session-id 2026\w+`, func(home, _ string) error {
-		_, err := world.Goose(filepath.Join(home, ".local", "share"))
+		_, err := started.Goose(filepath.Join(home, ".local", "share"))
 		return err
 	}, true},
 	{"crush", "crush", `cd \S+/proj && crush --session \S+`, func(home, project string) error {
-		return world.Crush(filepath.Join(home, ".local", "share"), project)
+		return started.Crush(filepath.Join(home, ".local", "share"), started.Project{Dir: project})
 	}, true},
 	{"opencode", "opencode", `cd \S+/proj && opencode --session ses_\w+`, func(home, _ string) error {
-		_, err := world.OpenCode(filepath.Join(home, ".local", "share"))
+		_, err := started.OpenCode(filepath.Join(home, ".local", "share"))
 		return err
 	}, true},
 	{"gemini", "gemini", `cd \S+/proj && gemini --resume \S+`, nil, true},
@@ -69,12 +69,14 @@ var families = []struct {
 
 // TestFamilies runs testdata/family/*.txtar for each agent: $AGENT.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	all := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
 	for _, f := range families {
 		if !f.often && !all {
 			continue
 		}
 		t.Run(f.agent, func(t *testing.T) {
+			t.Parallel() // watch waits
 			testscript.Run(t, scripts("family", func(e *testscript.Env) {
 				pond := filepath.Join(e.WorkDir, "pond.jsonl")
 				text, err := os.ReadFile(pond)

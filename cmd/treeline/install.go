@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline"
 	drivers "github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/place"
 )
@@ -58,6 +59,9 @@ func (a *app) installPush(f *pushFlags, address string) error {
 		}
 	}
 	line = append(line, address)
+	if a.knownHome() == "" {
+		return treeline.ErrNoHome
+	}
 	s, err := serviceFor(runtime.GOOS, a.home(), a.getenv, place.Shown(a.drivers(), address), line)
 	if err != nil {
 		return err

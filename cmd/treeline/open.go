@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,23 +24,24 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// home is the user's home folder, or the root folder without one. HOME takes precedence, on Windows as well, so
-// that the program can be run with another home.
-func (a *app) home() string {
+// knownHome is the user's home folder, "" if it is unknown. HOME takes precedence, on Windows as well, so that the program can be run with
+// another home.
+func (a *app) knownHome() string {
 	if home := a.getenv("HOME"); home != "" {
 		return home
 	}
-	if home, err := os.UserHomeDir(); err == nil {
-		return home
-	}
-	return string(filepath.Separator)
+	home, _ := os.UserHomeDir() // "" without one
+	return home
 }
+
+// home is the folder that paths are shown below and settings are read from: the root folder if the user's is unknown.
+func (a *app) home() string { return cmp.Or(a.knownHome(), string(filepath.Separator)) }
 
 // options are those of every store that a command opens. A wrong config.toml fails every command: ignoring it would hide
 // sessions silently.
 func (a *app) options() treeline.Options {
 	opt := treeline.Options{
-		Home: a.home(), WorkDir: a.workDir, Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(a.drivers()), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
+		Home: a.knownHome(), WorkDir: a.workDir, Getenv: a.getenv, Backends: a.drivers(), Indexes: indexes.Drivers(a.drivers()), NoBreadcrumbs: true, Notice: a.notice, Clock: a.clock,
 	}
 	if a.archive != "" {
 		a.patience.Store(int64(2 * time.Second)) // connections are closed

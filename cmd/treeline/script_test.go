@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -30,14 +29,34 @@ import (
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServers{m}, map[string]func(){"treeline": main, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing})
+	if strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "treeline" {
+		main()
+	}
+	testscript.Main(withProgram{m}, map[string]func(){
+		"treeline-worker": work, "treeline-dated": dated, "treeline-recording": recorded, "treeline-eager": eager, "treeline-pausing": pausing,
+	})
 }
 
-// withServers stops the servers that tests share.
-type withServers struct{ m *testing.M }
+// withProgram puts the program beside the commands of testscript.Main. It is none of these: in scripts treelineCmd has the name.
+type withProgram struct{ m *testing.M }
 
-// Run runs the tests.
-func (w withServers) Run() int { return pgtest.Main(w.m) }
+// Run runs the tests, and stops the servers and workers that they share.
+func (w withProgram) Run() int {
+	beside, err := exec.LookPath("treeline-worker")
+	if err == nil {
+		err = os.Link(beside, filepath.Join(filepath.Dir(beside), "treeline"+filepath.Ext(beside)))
+	}
+	code := exitProblem
+	if err == nil {
+		code = pgtest.Main(w.m)
+		err = workers.end()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitProblem
+	}
+	return code
+}
 
 // dated is the command on a fixed day, so that the sessions of the demo are the same each time.
 func dated() {
@@ -86,10 +105,14 @@ func (w pausingWriter) Write(p []byte) (int, error) {
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with what it tests.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("script", nil)) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("script", nil))
+}
 
 // TestArchiveScripts runs testdata/archive/*.txtar, each with a database of its own: $STORE.
 func TestArchiveScripts(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Shared(t)
 	server.Exec(t, "create role "+pgtest.Guarded+" login password 'right'")
 	var n atomic.Int64
@@ -135,6 +158,7 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			return os.MkdirAll(filepath.Join(home, ".omp", "agent"), 0o700) // omp is the default agent where its folder is
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"treeline":    treelineCmd,
 			"code":        codeCmd,
 			"scrub":       scrubCmd,
 			"bytes":       bytesCmd,
@@ -177,15 +201,8 @@ func compressCmd(ts *testscript.TestScript, _ bool, args []string) {
 func codeCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	var exit *exec.ExitError
-	if err := ts.Exec(args[1], args[2:]...); errors.As(err, &exit) {
-		got = exit.ExitCode()
-	} else {
-		ts.Check(err)
-	}
-	if got != want {
-		ts.Fatalf("exit code %d, want %d\nstderr: %s", got, want, ts.ReadFile("stderr"))
+	if got := scriptCode(ts, args[1:]); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 

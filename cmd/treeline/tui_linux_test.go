@@ -90,10 +90,14 @@ func (w *window) shows(texts ...string) string {
 func TestTerminal(t *testing.T) {
 	t.Parallel()
 	w := demoWindow(t, "treeline; echo ended with $?")
-	w.shows("13 sessions · 7 agents", "Prices are off by a cent")
+	const head = "19 sessions · 13 agents"
+	w.shows(head, "Prices are off by a cent")
+	if guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "guide.md")); err != nil || !strings.Contains(string(guide), head) {
+		t.Errorf("the picture of this screen in docs/guide.md does not say %q (%v)", head, err)
+	}
 	w.press("/")
 	w.types("off by a cent")
-	w.shows("1 of 13 sessions")
+	w.shows("1 of 19 sessions")
 	w.press("Enter")
 	w.shows("─ tree ─", "118 of 3,412 stored invoices")
 	w.press("[")
@@ -122,11 +126,11 @@ func TestTerminal(t *testing.T) {
 func TestPickInScript(t *testing.T) {
 	t.Parallel()
 	w := demoWindow(t, `x=$(treeline pick --path tiles); echo "picked=$x code=$?"; x=$(treeline pick); echo "picked=$x code=$?"; x=$(treeline pick --entry cent); echo "entry=$x"`)
-	w.shows("pick a session", "Tiles load twice", "1 of 13 sessions")
+	w.shows("pick a session", "Tiles load twice", "1 of 19 sessions")
 	w.press("Enter")
 	w.shows("Notes for release 2.4") // the second, without a filter
 	w.press("C-c")
-	w.shows("1 of 13 sessions") // the third
+	w.shows("1 of 19 sessions") // the third
 	w.press("Enter")
 	w.shows("enter pick", "118 of 3,412")
 	w.press("Enter")
@@ -143,7 +147,7 @@ func TestPickInScript(t *testing.T) {
 func TestTerminalSignals(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, os.Interrupt} {
+	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, os.Interrupt} {
 		cmd := exec.Command("treeline")
 		cmd.Env, cmd.Dir = append(environ(home), "TERM=xterm"), home
 		s := startOn(t, cmd, 100)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -95,24 +94,4 @@ func backgroundCmd(ts *testscript.TestScript, _ bool, args []string) {
 	default:
 		ts.Fatalf("background: start, await, url or end, not %s", args[0])
 	}
-}
-
-// scriptProcess makes a process with the folder and environment of a script. GOCOVERDIR keeps a binary with coverage from
-// warning on stderr.
-func scriptProcess(ts *testscript.TestScript, args []string) *exec.Cmd {
-	path := args[0]
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if _, err := os.Stat(filepath.Join(dir, args[0])); err == nil {
-			path = filepath.Join(dir, args[0])
-			break
-		}
-	}
-	cmd := exec.Command(path, args[1:]...)
-	cmd.Dir = ts.MkAbs(".")
-	for _, key := range []string{"PATH", "HOME", "PGUSER", "TZ", "TERM", "PAGER", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LESS", "GOCOVERDIR", "TMPDIR"} {
-		if v := ts.Getenv(key); v != "" || key == "PAGER" {
-			cmd.Env = append(cmd.Env, key+"="+v)
-		}
-	}
-	return cmd
 }

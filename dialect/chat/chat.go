@@ -111,17 +111,17 @@ func (r Result) Message() []byte {
 type Wire struct{}
 
 // Role says who speaks in a message.
-func (Wire) Role(m []byte) session.Role {
+func (*Wire) Role(m []byte) session.Role {
 	return dialect.RoleOf([]byte(rawjson.Str(m, "role")), "tool")
 }
 
 // LLM gives the message without what is not sent.
-func (Wire) LLM(m []byte) ([]byte, error) {
+func (*Wire) LLM(m []byte) ([]byte, error) {
 	return rawjson.Delete(rawjson.Delete(m, "is_error"), "session"), nil
 }
 
 // Edit replaces the content of a message.
-func (Wire) Edit(m, content []byte) ([]byte, error) {
+func (*Wire) Edit(m, content []byte) ([]byte, error) {
 	if len(content) == 0 {
 		return rawjson.Delete(m, "content"), nil
 	}
@@ -129,7 +129,7 @@ func (Wire) Edit(m, content []byte) ([]byte, error) {
 }
 
 // ToolCalls gives the ids of the calls in a message.
-func (Wire) ToolCalls(m []byte) (list []string) {
+func (*Wire) ToolCalls(m []byte) (list []string) {
 	for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
 		list = append(list, rawjson.Str(call, "id"))
 	}
@@ -137,7 +137,7 @@ func (Wire) ToolCalls(m []byte) (list []string) {
 }
 
 // ToolResults gives the id of the call that a message answers.
-func (Wire) ToolResults(m []byte) []string {
+func (*Wire) ToolResults(m []byte) []string {
 	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		return []string{id}
 	}
@@ -145,10 +145,10 @@ func (Wire) ToolResults(m []byte) []string {
 }
 
 // Failed: an answer that failed is in a context only if its program sends it.
-func (Wire) Failed([]byte) bool { return false }
+func (*Wire) Failed([]byte) bool { return false }
 
 // Strip removes calls or a result. An answer without text and calls is not worth sending.
-func (Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	if id := rawjson.Str(m, "tool_call_id"); id != "" {
 		if drop(id) {
 			return nil, nil

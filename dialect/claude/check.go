@@ -55,7 +55,7 @@ func (c *checker) name(file string) {
 	if path.Base(path.Dir(path.Dir(file))) != "projects" || !l.Main(file) {
 		return
 	}
-	if id, _ := l.Named(file); !uuidPattern.MatchString(string(id)) {
+	if id, _ := l.Named(file); !dialect.IsUUID(string(id)) {
 		c.list = append(c.list, session.Problem{Kind: session.ProblemField,
 			Message: fmt.Sprintf("the file is named %q: the program resumes only sessions that are named by a UUID", path.Base(file)),
 			Advice:  "the file was not changed; under another name the program finds it"})
@@ -112,7 +112,7 @@ func (c *checker) calls() {
 			}
 			continue
 		}
-		for _, id := range c.r.ToolResults(message) {
+		for _, id := range Claude.ToolResults(message) {
 			if _, again := results[id]; !again {
 				results[id] = i
 			}

@@ -27,18 +27,19 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/dialect/claude/request"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout files.Layout
+	entries
+	dialect.RandomIDs
 }
 
 // Claude is the format of Claude Code.
-var Claude = &Dialect{}
+var Claude = &Dialect{Base: dialect.Base{Called: "claude", Format: "claude", Where: files.Layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -50,31 +51,17 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
+
 // version is our number for the format, which has none.
 const version = 1
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "claude" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "claude" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec looks inside entries and messages. The codec of a tree also knows leaf and path: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, and each answer names its own.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
-
-// Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
 
 // Types of the entries.
 const (

@@ -140,7 +140,7 @@ func (c *completion) look() {
 
 // result hangs a tool result on the line with its call.
 func (c *completion) result(record []byte) []byte {
-	ids := slices.DeleteFunc(c.r.ToolResults(rawjson.Get(record, "message")), func(id string) bool { return id == "" })
+	ids := slices.DeleteFunc(Claude.ToolResults(rawjson.Get(record, "message")), func(id string) bool { return id == "" })
 	if len(ids) == 0 {
 		return record
 	}

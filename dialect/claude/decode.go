@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude/files"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -89,7 +90,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Dialect: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: starts}}
 }
@@ -251,7 +252,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
-	if h.Parent == "" && !dec.r.layout.Main(string(h.ID)) {
+	if h.Parent == "" && !(files.Layout{}).Main(string(h.ID)) {
 		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
 	}
 	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the log knows better than the place where it lies

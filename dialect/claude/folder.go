@@ -42,7 +42,7 @@ func (dec *decoder) Needs() []dialect.Need {
 	dec.asked = true
 	id := dec.b.Header().ID
 	name := string(id) + metaEnd
-	if dec.r.layout.Main(string(id)) {
+	if (files.Layout{}).Main(string(id)) {
 		name = string(id) + "/" + titleFile
 	}
 	if dialect.CheckFileID(id) != nil {
@@ -61,7 +61,7 @@ func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
 		if rawjson.Valid(content) {
 			h.Call = rawjson.Str(bytes.TrimSpace(content), "toolUseId")
 		}
-	} else if title := dec.r.Caption(content); title != "" {
+	} else if title := files.Title(content); title != "" {
 		h.Title = title
 	}
 	dec.b.SetHeader(h)

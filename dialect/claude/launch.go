@@ -23,6 +23,6 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	}
 	return dialect.Launch{
 		Args: []string{d.Program(), "--resume", string(s.ID)},
-		Env:  s.Variable(d.layout, "CLAUDE_CONFIG_DIR"),
+		Env:  s.Variable(d.Where, "CLAUDE_CONFIG_DIR"),
 	}, nil
 }

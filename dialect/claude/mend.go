@@ -87,7 +87,7 @@ func (m *mender) link(g gap, o *omissions) {
 	}
 	m.list = append(m.list, dialect.Mend{Entry: e.Index, Kind: kind, Problem: problem,
 		Action: fmt.Sprintf("its parent becomes %s (line %d)", parent.ID, parent.Line),
-		Edit:   func(record []byte) ([]byte, error) { return m.r.Rechain(record, parent.ID, "") }})
+		Edit:   func(record []byte) ([]byte, error) { return Claude.Rechain(record, parent.ID, "") }})
 }
 
 // descends reports whether an entry is another one, or below it.

@@ -15,7 +15,7 @@ import (
 const provider = "anthropic"
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
 		return message(e, raw), nil
@@ -50,7 +50,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 }
 
 // IsNote: metadata, and attachments, which the program makes for the model.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	switch e.Kind {
 	case session.KindCustom, session.KindLeaf, session.KindSessionInfo:
 		return true
@@ -104,7 +104,7 @@ func message(e session.Entry, raw []byte) session.Body {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch e.Kind {
 	case session.KindMessage:
 		parts := contentParts(rawjson.Get(rawjson.Get(raw, "message"), "content"))
@@ -135,7 +135,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 }
 
 // Messages gives the message of an entry as the program sends it where nothing else changes it; see reader.Replay.
-func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage && e.Kind != session.KindCustomMessage {
 		return nil, nil
 	}

@@ -9,7 +9,7 @@ import (
 
 // reader is the codec of one log: it knows leaf and path.
 type reader struct {
-	*Dialect
+	entries
 	marks   []mark // as many as entries
 	begun   bool   // an entry was seen
 	agent   bool   // all entries so far are those of a sub-agent

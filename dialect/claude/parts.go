@@ -19,7 +19,7 @@ var (
 )
 
 // Skim implements session.Skimmer.
-func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
+func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	if e.Kind != session.KindMessage {
 		parts, err := d.Parts(e, raw)
 		s.Parts = append(s.Parts, parts...)

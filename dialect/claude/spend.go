@@ -13,7 +13,7 @@ var (
 )
 
 // CopyID is the uuid: a fork (--fork-session, /branch) has the same ones.
-func (d *Dialect) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
+func (d *entries) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
 // typeCosts is a line with the costs of the session so far. They include those of its sub-agents and, in a fork, those of
 // what was copied.
@@ -21,7 +21,7 @@ const typeCosts = "cost-state"
 
 // Spent gives the tokens of an answer, which each of its lines repeats, and the costs by model. Old versions wrote interim
 // numbers in early lines of an answer.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	switch {
 	case e.Kind == session.KindMessage && e.Role == session.RoleAssistant:
 		var v [3][]byte

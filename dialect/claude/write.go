@@ -5,11 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude/blocks"
@@ -78,30 +75,12 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// uuidPattern matches the ids that the program resumes.
-var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-
 // CheckID says why an id is not valid: the program looks for sessions by UUIDs.
 func (d *Dialect) CheckID(id session.ID) error {
-	if !uuidPattern.MatchString(string(id)) {
+	if !dialect.IsUUID(string(id)) {
 		return fmt.Errorf("session id %.80q: Claude Code resumes only UUIDs in lower case", id)
 	}
 	return nil
-}
-
-// NewID makes a UUID of version 4.
-func (d *Dialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
-	id, err := d.NewEntryID(random)
-	return session.ID(id), err
-}
-
-// NewEntryID makes a UUID of version 4.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return session.EntryID(dialect.UUIDv4(b)), nil
 }
 
 // made gives 16 bytes that depend on a seed, because there is no random source here.

@@ -22,15 +22,14 @@ import (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	name   string
-	layout layout
 }
 
 // The values of the family.
 var (
-	Codelia    = &Dialect{name: "codelia", layout: layout{xdg: true}}
-	CodeliaDoc = &Dialect{name: "codelia-doc"}
+	Codelia    = &Dialect{Base: dialect.Base{Called: "codelia", Format: "codelia", Where: layout{xdg: true}}}
+	CodeliaDoc = &Dialect{Base: dialect.Base{Called: "codelia-doc", Format: "codelia", Where: layout{}}}
 )
 
 var (
@@ -41,15 +40,6 @@ var (
 	_ session.Replayer     = (*Dialect)(nil)
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return d.name }
-
-// Family is what both values share.
-func (d *Dialect) Family() string { return "codelia" }
-
-// Layout says where run logs are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
@@ -58,14 +48,11 @@ func (d *Dialect) Rules() session.Rules { return session.Rules{} }
 
 // Sessions are states, kept by the program or as the document says.
 func (d *Dialect) Sessions() dialect.Dialect {
-	if d.layout.xdg {
+	if d == Codelia {
 		return State
 	}
 	return StateDoc
 }
-
-// Encode gives the record of an entry: its own bytes. There is one version of the format.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // kindOf gives the kind and the role of the records of a type.
 func kindOf(typ []byte) (session.Kind, session.Role) {

@@ -35,7 +35,7 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		}
 		return outputs(results), nil
 	}
-	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.name, m.Role)
+	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.Called, m.Role)
 }
 
 func message(role string, content []byte) []byte {

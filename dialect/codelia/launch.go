@@ -9,5 +9,5 @@ func (d *StateDialect) Program() string { return "codelia" }
 
 // Launch resumes a session by its id.
 func (d *StateDialect) Launch(s dialect.Launched) (dialect.Launch, error) {
-	return dialect.Launch{Args: []string{d.Program(), "--resume", string(s.ID)}}, s.Placed(d.Program(), d.layout, false)
+	return dialect.Launch{Args: []string{d.Program(), "--resume", string(s.ID)}}, s.Placed(d.Program(), d.Where, false)
 }

@@ -3,8 +3,9 @@ package codelia
 import (
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -44,31 +45,28 @@ func (l layout) File(t time.Time, id session.ID) string {
 	return t.UTC().Format("2006/01/02/") + string(id) + ".jsonl"
 }
 
-var logName = regexp.MustCompile(`^[0-9]{4}/[0-9]{2}/[0-9]{2}/[^/]+\.jsonl$`)
-
 // Owns accepts the logs in the folders of days. The states of sessions are beside them.
-func (l layout) Owns(name string) bool { return logName.MatchString(name) }
+func (l layout) Owns(name string) bool {
+	owned, _ := path.Match("[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9]/?*.jsonl", name)
+	return owned
+}
 
 // RunName is the day in UTC on which the run began, and its id.
 func (d *Dialect) RunName(h run.Header) (string, error) {
 	// The id becomes a file name.
-	if !uuid4.MatchString(h.RunID) {
+	if !isUUIDv4(h.RunID) {
 		return "", fmt.Errorf("run id %.80q is not a UUID of version 4", h.RunID)
 	}
 	t, err := time.Parse(time.RFC3339Nano, h.StartedAt)
 	if err != nil {
 		return "", fmt.Errorf("started_at %.60q is not a time like 2026-02-03T12:34:56.789Z", h.StartedAt)
 	}
-	return d.layout.File(t, session.ID(h.RunID)), nil
+	return d.Where.File(t, session.ID(h.RunID)), nil
 }
 
 // NewRunID makes a UUID of version 4.
-func (d *Dialect) NewRunID(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return dialect.UUIDv4(b), nil
-}
+func (d *Dialect) NewRunID(random io.Reader) (string, error) { return dialect.NewUUID(random) }
 
-var uuid4 = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-4[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$`)
+func isUUIDv4(id string) bool {
+	return dialect.IsAnyUUID(id) && id[14] == '4' && strings.ContainsRune("89abAB", rune(id[19]))
+}

@@ -22,16 +22,17 @@ import (
 // of one document, together. Messages have neither ids nor times; each is below the one before. The two values differ
 // in where states are stored.
 type StateDialect struct {
+	dialect.Base
 	dialect.FileIDs
 	dialect.NoBlobs
-	name   string
-	layout stateLayout
 }
 
 // The values: a database with messages beside it, and the document's single files.
 var (
-	State    = &StateDialect{name: "codelia-state", layout: stateLayout{layout: layout{xdg: true}, folder: "messages", ext: ".jsonl"}}
-	StateDoc = &StateDialect{name: "codelia-state-doc", layout: stateLayout{folder: "state", ext: ".json"}}
+	State = &StateDialect{Base: dialect.Base{Called: "codelia-state", Format: "codelia-state",
+		Where: stateLayout{layout: layout{xdg: true}, folder: "messages", ext: ".jsonl"}}}
+	StateDoc = &StateDialect{Base: dialect.Base{Called: "codelia-state-doc", Format: "codelia-state",
+		Where: stateLayout{folder: "state", ext: ".json"}}}
 )
 
 var (
@@ -40,20 +41,8 @@ var (
 	_ session.EntryCodec = stateCodec{}
 )
 
-// Name is the name that people use.
-func (d *StateDialect) Name() string { return d.name }
-
-// Family is what both values share.
-func (d *StateDialect) Family() string { return "codelia-state" }
-
-// Layout says where states are.
-func (d *StateDialect) Layout() dialect.Layout { return d.layout }
-
 // Codec looks inside messages.
 func (d *StateDialect) Codec() session.Codec { return ofStates }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *StateDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *StateDialect) MessageParts(m []byte) []session.Part { return MessageParts(m) }

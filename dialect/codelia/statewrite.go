@@ -61,7 +61,7 @@ func setParent(h []byte, parent string) []byte {
 func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
-		return nil, nil, fmt.Errorf("a session of %s has no title", d.name)
+		return nil, nil, fmt.Errorf("a session of %s has no title", d.Called)
 	}
 	if edit.ID != nil {
 		raw = rawjson.Set(raw, "session_id", rawjson.Quote(string(*edit.ID)))
@@ -83,7 +83,7 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
-		return nil, fmt.Errorf("a session of %s holds only messages: an entry of the kind %s is %w", d.name, session.KindOf(n.Body), dialect.ErrUnsupported)
+		return nil, fmt.Errorf("a session of %s holds only messages: an entry of the kind %s is %w", d.Called, session.KindOf(n.Body), dialect.ErrUnsupported)
 	}
 	m := rawjson.Compact(b.JSON)
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {

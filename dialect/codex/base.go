@@ -38,7 +38,7 @@ func (b *bases) want(payload []byte) (refused string) {
 	}
 	id := rawjson.Str(at, "thread_id")
 	after, bytes := rawjson.Get(at, "end_ordinal_exclusive"), rawjson.Get(at, "end_byte_offset")
-	if !isUUID(id) || !isOrdinal(after) || !isOrdinal(bytes) {
+	if !dialect.IsAnyUUID(id) || !isOrdinal(after) || !isOrdinal(bytes) {
 		return "history_base in the header is not valid"
 	}
 	if !isPaginated(payload) {
@@ -57,19 +57,6 @@ func (b *bases) want(payload []byte) (refused string) {
 // isPaginated reports whether the header says that lines have ordinals.
 func isPaginated(payload []byte) bool { return rawjson.Str(payload, "history_mode") == "paginated" }
 
-// isUUID reports whether an id can be one. It becomes part of a pattern.
-func isUUID(id string) bool {
-	if len(id) != idLength {
-		return false
-	}
-	for _, c := range []byte(id) {
-		if c != '-' && (c < '0' || c > '9') && (c|' ' < 'a' || c|' ' > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
 // Needs implements dialect.Needer.
 func (b *bases) Needs() []dialect.Need {
 	needs := b.needs
@@ -80,7 +67,7 @@ func (b *bases) Needs() []dialect.Need {
 // Supply implements dialect.Needer: the file with the names of sessions. Without it no session has one.
 func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
 	h := dec.b.Header()
-	if name := dec.r.Registered(content)[h.ID]; err == nil && name != "" {
+	if name := Codex.Registered(content)[h.ID]; err == nil && name != "" {
 		h.Title = name
 		dec.b.SetHeader(h)
 	}

@@ -20,8 +20,8 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) (problems []sessio
 		problems = append(problems, session.Problem{Line: line, Offset: offset, Kind: session.ProblemField, Message: message, Advice: advice})
 	}
 	name := path.Base(strings.ReplaceAll(log.Name, `\`, "/"))
-	if id, _ := d.layout.Named(name); strings.HasPrefix(name, "rollout-") && id != h.ID {
-		if uuid.MatchString(string(id)) {
+	if id, _ := (layout{}).Named(name); strings.HasPrefix(name, "rollout-") && id != h.ID {
+		if dialect.IsUUID(string(id)) {
 			field(h.Line, h.Span.Offset, fmt.Sprintf("the name of the file has another id than the header: Codex finds it as %s and goes on as %s", id, h.ID),
 				"name the file after the header's id")
 		} else {

@@ -26,12 +26,14 @@ import (
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout layout
+	entries
+	dialect.RandomIDs
 }
 
 // Codex is the format of Codex CLI.
-var Codex = &Dialect{}
+var Codex = &Dialect{Base: dialect.Base{Called: "codex", Format: "codex", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -46,9 +48,12 @@ var (
 	_ dialect.LogNeeder    = (*decoder)(nil)
 )
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log: it knows which lines the program does not read.
 type reader struct {
-	*Dialect
+	entries
 	lost map[int]bool // positions of entries that the program skips
 	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
 	leaves map[int]session.EntryID
@@ -73,25 +78,10 @@ const (
 	typeAgents      = "inter_agent_communication"
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "codex" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "codex" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, which each turn names.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
-
 // Time gives when an entry was made. Of repeated members the first counts: the program reads no such line.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.First(raw, "timestamp"))}
 }

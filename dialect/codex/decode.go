@@ -41,7 +41,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Dialect: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, r: r, open: -1, lead: -1, number: -1, env: session.Envelope{Made: true}, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"timestamp":`, `{"ordinal":`, `{"type":`}}, What: "session_meta line", Log: "rollout of Codex",

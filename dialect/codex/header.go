@@ -3,6 +3,7 @@ package codex
 import (
 	"strings"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -87,5 +88,5 @@ func isID(value []byte) bool {
 	if len(id) == idLength-4 {
 		id = id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
 	}
-	return ok && isUUID(id)
+	return ok && dialect.IsAnyUUID(id)
 }

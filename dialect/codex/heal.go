@@ -1,7 +1,7 @@
 package codex
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -115,13 +115,13 @@ func agentItem(e session.Entry, payload []byte) item {
 	return i
 }
 
-// agentPath is the path of an agent as the program writes it.
-var agentPath = regexp.MustCompile(`^/(morpheus|root(/[a-z0-9_]+)*)$`)
-
 // isAgent reports whether a value is the path of an agent. No agent but the first is called root.
 func isAgent(value []byte) bool {
 	name, ok := rawjson.Unquote(value)
-	return ok && agentPath.MatchString(name) && !strings.Contains(name[1:]+"/", "/root/")
+	names := strings.Split(name, "/")
+	return ok && (name == "/morpheus" || strings.HasPrefix(name+"/", "/root/") && !slices.ContainsFunc(names[2:], func(n string) bool {
+		return n == "" || n == "root" || strings.Trim(n, "abcdefghijklmnopqrstuvwxyz0123456789_") != ""
+	}))
 }
 
 // agentMessage is a message between agents as it is sent. What is encrypted follows a heading of the program, in the place of

@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"encoding/base64"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -220,15 +219,34 @@ func isPassed(metadata []byte) bool {
 	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString) && nullOr(metadata, "create_time", dialect.IsNumber)
 }
 
-// escapes finds what halfPair looks at: a backslash, a surrogate pair, or (the group) half of one.
-var escapes = regexp.MustCompile(`(?i)\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f])`)
-
 // halfPair reports whether a text of an object has half of a surrogate pair, which the program does not read.
 func halfPair(object []byte) bool {
 	if !bytes.Contains(object, []byte(`\ud`)) && !bytes.Contains(object, []byte(`\uD`)) {
 		return false
 	}
-	return slices.ContainsFunc(escapes.FindAllSubmatchIndex(object, -1), func(m []int) bool { return m[2] >= 0 })
+	for i := 0; i < len(object); i++ {
+		if object[i] != '\\' {
+			continue
+		}
+		switch high := surrogate(object[i:]); {
+		case high == 0:
+			i++ // another escape
+		case high < 'c' && surrogate(object[min(i+6, len(object)):]) >= 'c':
+			i += 11
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// surrogate gives the digit that tells which half of a surrogate pair an escape is: 8 to b the first, c to f the second. It is 0 for
+// any other text.
+func surrogate(text []byte) byte {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|' ' != 'd' || text[3] < '8' {
+		return 0
+	}
+	return text[3] | ' '
 }
 
 // nullOr reports whether a member is null, missing or fits.

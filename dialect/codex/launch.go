@@ -21,7 +21,7 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if filepath.Base(filepath.Dir(s.Path)) == archive {
 		return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w while it is archived; codex unarchive %s puts it back", d.Program(), dialect.ErrUnsupported, s.ID)
 	}
-	if err := s.Placed(d.Program(), d.layout, true); err != nil {
+	if err := s.Placed(d.Program(), d.Where, true); err != nil {
 		return dialect.Launch{}, err
 	}
 	id, rollout := ids(s.Path)
@@ -35,7 +35,7 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	}
 	return dialect.Launch{
 		Args: []string{d.Program(), "resume", string(id)},
-		Env:  s.Variable(d.layout, "CODEX_HOME"),
+		Env:  s.Variable(d.Where, "CODEX_HOME"),
 	}, nil
 }
 

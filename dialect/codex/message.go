@@ -8,7 +8,7 @@ import (
 )
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	payload := rawjson.Get(raw, "payload")
 	switch e.Kind {
 	case session.KindMessage:
@@ -39,12 +39,12 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 }
 
 // IsNote: events, states and counts, and the model, which every turn repeats.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom || e.Kind == session.KindModelChange
 }
 
 // Echoes: events that show a message or reasoning of the model's view.
-func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
+func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	if e.Type != typeEvent {
 		return false
 	}
@@ -64,7 +64,7 @@ func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
 func (d *Dialect) API() string { return "responses" }
 
 // Messages gives the item of an entry; see Replay for what is sent.
-func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage {
 		return nil, nil
 	}

@@ -16,12 +16,12 @@ var (
 )
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
 // Skim implements session.Skimmer. An item does not say what it used; see Spent.
-func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
+func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	return nil
 }

@@ -27,7 +27,7 @@ var (
 // Spent gives what a response used. Both lines that tell it have the sum of the thread after the response, which names it:
 // a repetition has the same sum. After a compaction the event tells the size of the context instead, without input and
 // output, which is less than the response used.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	told := e.Type == typeEvent && eventOf(raw) == eventTokens
 	if !told && e.Type != typeUsage {
 		return

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 	"time"
 
@@ -37,30 +36,18 @@ func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ModelByEntry: true, KeepsByRepeating: true}
 }
 
-// uuid matches the ids that the program finds in names of files.
-var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
-
 // CheckID says why an id is not valid: the program looks for a UUID in the name of the file.
 func (d *Dialect) CheckID(id session.ID) error {
-	if !uuid.MatchString(string(id)) {
+	if !dialect.IsUUID(string(id)) {
 		return fmt.Errorf("session id %.80q: Codex knows sessions by a UUID in lower case", id)
 	}
 	return nil
 }
 
-// NewID makes a UUID of version 7, as the program does.
+// NewID makes a UUID of version 7, as the program does. That of an entry is not written, except as the id of the turn that it
+// begins: the log gives the entry its id.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	return dialect.UUIDv7(t, random)
-}
-
-// NewEntryID makes a random UUID. It is not written, except as the id of the turn that an entry begins: the log gives the
-// entry its id.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return session.EntryID(dialect.UUIDv4(b)), nil
 }
 
 // line gives a line of a type.
@@ -88,10 +75,10 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 
 // threadOf gives the id of a session that is named by its id or by the path of its log.
 func threadOf(parent string) string {
-	if parent == "" || uuid.MatchString(parent) {
+	if parent == "" || dialect.IsUUID(parent) {
 		return parent
 	}
-	if id, _ := (layout{}).Named(strings.ReplaceAll(parent, `\`, "/")); uuid.MatchString(string(id)) {
+	if id, _ := (layout{}).Named(strings.ReplaceAll(parent, `\`, "/")); dialect.IsUUID(string(id)) {
 		return string(id)
 	}
 	return ""

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -57,11 +58,11 @@ func misplaced(f *fields) string {
 	at, _ := rawjson.Unquote(f.timestamp)
 	_, err := time.Parse(time.RFC3339, at)
 	switch {
-	case !isUUID(rawjson.Inside(f.id)):
+	case !dialect.IsAnyUUID(rawjson.Inside(f.id)):
 		return "the id of an event is not a UUID"
 	case err != nil:
 		return "the timestamp of an event is not a time with a zone"
-	case f.parent == nil || !rawjson.IsNull(f.parent) && !isUUID(rawjson.Inside(f.parent)):
+	case f.parent == nil || !rawjson.IsNull(f.parent) && !dialect.IsAnyUUID(rawjson.Inside(f.parent)):
 		return "the parentId of an event is neither a UUID nor null"
 	}
 	return ""

@@ -16,18 +16,19 @@ package copilot
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout layout
+	entries
+	dialect.RandomIDs
 }
 
 // Copilot is the format of GitHub Copilot CLI.
-var Copilot = &Dialect{}
+var Copilot = &Dialect{Base: dialect.Base{Called: "copilot", Format: "copilot", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -38,9 +39,15 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	// refused says why the program does not resume the session; nil where it does.
 	refused *session.Problem
 	// lost are the positions of entries that the program removes, in order.
@@ -74,30 +81,10 @@ const (
 	usageMember    = "treelineUsage"    // of an answer: what it used, as in a session.usage_record
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "copilot" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "copilot" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec looks inside entries and messages. The codec of a tree also knows whether the program reads the log: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, and each answer names its own.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
-
-// Time gives when an event was written.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
-
 // IsNote: events of the program for itself.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && e.Type != typeCustom
 }

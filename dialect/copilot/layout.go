@@ -67,7 +67,7 @@ func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) 
 
 // Folder is the one that the log is in: it is named after the session.
 func (layout) Folder(name string) string {
-	if path.Base(name) == logName && isUUID([]byte(path.Base(path.Dir(name)))) {
+	if path.Base(name) == logName && dialect.IsAnyUUID(path.Base(path.Dir(name))) {
 		return "."
 	}
 	return ""

@@ -23,7 +23,7 @@ func message(typ string, data []byte) []byte {
 }
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	data := rawjson.Get(raw, "data")
 	switch e.Kind {
 	case session.KindMessage:
@@ -90,12 +90,12 @@ func providerOf(model string) string {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
 // Skim implements session.Skimmer.
-func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
+func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
 		s.Provider, s.Model, s.Usage = usedBy(rawjson.Get(raw, "data"), s)
@@ -202,7 +202,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 }
 
 // Messages gives the message of an entry; see Replay for what is sent.
-func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindMessage {
 		return [][]byte{rawjson.Compact(message(e.Type, rawjson.Get(raw, "data")))}, nil
 	}

@@ -50,7 +50,7 @@ func usageOf(u *session.Usage) []byte {
 
 // Spent gives what a call of the model used: it has an event of its own, also for the calls of sub-agents. A compaction tells of
 // its own call.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	var used []byte
 	s := session.Spending{Of: string(e.ID)}
 	switch {

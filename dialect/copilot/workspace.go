@@ -93,7 +93,7 @@ func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
 	if err != nil {
 		return
 	}
-	if title := dec.r.Caption(content); title != "" {
+	if title := Copilot.Caption(content); title != "" {
 		h := dec.b.Header()
 		h.Title = title
 		dec.b.SetHeader(h)

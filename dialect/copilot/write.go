@@ -3,7 +3,6 @@ package copilot
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -32,43 +31,10 @@ func (d *Dialect) Habits() dialect.Habits {
 
 // CheckID says why an id is not valid: it is the name of a folder, and the program resumes UUIDs.
 func (d *Dialect) CheckID(id session.ID) error {
-	if !isUUID([]byte(id)) {
+	if !dialect.IsAnyUUID(id) {
 		return fmt.Errorf("session id %.80q: Copilot CLI resumes only UUIDs", id)
 	}
 	return nil
-}
-
-// isUUID reports whether a text is a UUID as the program spells one.
-func isUUID(s []byte) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i, c := range s {
-		switch {
-		case i == 8 || i == 13 || i == 18 || i == 23:
-			if c != '-' {
-				return false
-			}
-		case c-'0' > 9 && c|' '-'a' > 5:
-			return false
-		}
-	}
-	return true
-}
-
-// NewID makes a random UUID.
-func (d *Dialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
-	id, err := d.NewEntryID(random)
-	return session.ID(id), err
-}
-
-// NewEntryID makes a random UUID.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return session.EntryID(dialect.UUIDv4(b)), nil
 }
 
 // event is a line of the log.
@@ -83,7 +49,7 @@ func event(typ string, data []byte, id, parent string, at time.Time) []byte {
 
 // parentOf spells a parent. The program wants a UUID or null, and ignores it.
 func parentOf(parent string) []byte {
-	if !isUUID([]byte(parent)) {
+	if !dialect.IsAnyUUID(parent) {
 		return []byte("null")
 	}
 	return rawjson.Quote(parent)

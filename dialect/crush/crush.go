@@ -27,14 +27,14 @@ import (
 
 // Dialect is the format of today's program.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
 	dialect.FileIDs
 	chat.Wire
-	layout layout
 }
 
 // Crush is the only value.
-var Crush = &Dialect{}
+var Crush = &Dialect{Base: dialect.Base{Called: "crush", Format: "crush", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -43,28 +43,13 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
-	_ session.Spender      = (*Dialect)(nil)
+	_ session.Spender      = (*reader)(nil)
 )
-
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "crush" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "crush" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format, which has none.
 const version = 1
@@ -125,9 +110,12 @@ func entryOf(row []byte, env *session.Envelope) {
 	}
 }
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	dec *rowlog.Decoder
 }
 
@@ -137,7 +125,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
 	return dec
 }
 
@@ -159,7 +147,7 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
 
 // Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	row := rowOf(raw)
 	if row == nil {
 		row = form.Row(raw)
@@ -168,7 +156,7 @@ func (d *Dialect) Time(raw []byte) session.Time {
 }
 
 // Spent gives the tokens of the last call and the cost of the session, which the row of the session has.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Role != session.RoleAssistant || e.Tree() == nil {
 		return
 	}

@@ -15,7 +15,7 @@ func (d *Dialect) Program() string { return "crush" }
 
 // Launch resumes a session by its id, in the project.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
-	if err := s.Placed(d.Program(), d.layout, true); err != nil {
+	if err := s.Placed(d.Program(), d.Where, true); err != nil {
 		return dialect.Launch{}, err
 	}
 	if strings.Contains(string(s.ID), "$$") {

@@ -81,7 +81,7 @@ func TestSpent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		crush.Crush.Spent(e, raw, func(s session.Spending) { got = append(got, s) })
+		crush.Crush.Codec().EntryCodec.(session.Spender).Spent(e, raw, func(s session.Spending) { got = append(got, s) })
 	}
 	if len(got) != 1 || !got[0].Total || got[0].Model != "heron-2" || got[0].Usage.Input != 126 || got[0].Usage.Output != 7 || got[0].Usage.Cost != 0.5 {
 		t.Errorf(`%+v; want len(got) == 1, got[0].Total, got[0].Model == "heron-2", got[0].Usage.Input == 126, got[0].Usage.Output == 7, got[0].Usage.Cost == 0.5`, got)

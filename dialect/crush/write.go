@@ -113,9 +113,8 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 
 // NewEntryID makes the id of a message, which is unique in the database.
 func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	_, err := io.ReadFull(random, b[:])
-	return session.EntryID(dialect.UUIDv4(b)), err
+	id, err := dialect.NewUUID(random)
+	return session.EntryID(id), err
 }
 
 // copyID is the id of the copy of a message, the same one for each copy.

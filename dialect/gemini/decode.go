@@ -59,7 +59,7 @@ type answer struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Dialect: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, r: r, answer: answer{at: -1}, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"id":`, `{"$set":`, `{"$rewindTo":`, `{"sessionId":`, `{"` + typeCustom + `":`}}, What: "header", Log: "session of Gemini CLI",

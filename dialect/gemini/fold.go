@@ -136,7 +136,7 @@ func (d *reader) refusal(t *session.Tree) string {
 	switch {
 	case d.refused != "":
 		return d.refused
-	case d.kind == kindTask && d.layout.Main(filepath.ToSlash(t.Name())):
+	case d.kind == kindTask && (layout{}).Main(filepath.ToSlash(t.Name())):
 		return "it is that of a sub-agent"
 	}
 	return ""

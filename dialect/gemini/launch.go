@@ -14,14 +14,14 @@ func (d *Dialect) Program() string { return "gemini" }
 
 // Launch resumes a session by its id. The program looks in the folder of the working directory, and nowhere else.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
-	if !d.layout.Main(filepath.ToSlash(s.Path)) {
+	if !(layout{}).Main(filepath.ToSlash(s.Path)) {
 		return dialect.Launch{}, fmt.Errorf("resuming the session of a sub-agent is %w; resume the session that started it", dialect.ErrUnsupported)
 	}
-	if err := s.Placed(d.Program(), d.layout, true); err != nil {
+	if err := s.Placed(d.Program(), d.Where, true); err != nil {
 		return dialect.Launch{}, err
 	}
 	launch := dialect.Launch{Args: []string{d.Program(), "--resume", string(s.ID)}, Bound: true}
-	if roots := d.layout.Roots(s.Env); roots[0] != s.Root {
+	if roots := (layout{}).Roots(s.Env); roots[0] != s.Root {
 		launch.Env = []string{"GEMINI_CLI_HOME=" + filepath.Dir(filepath.Dir(s.Root.Sessions))}
 	}
 	return launch, nil

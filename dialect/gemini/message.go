@@ -28,7 +28,7 @@ func parts(content []byte) iter.Seq[[]byte] {
 }
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
 		m := session.Message{Role: e.Role, Native: e.Type, JSON: bare(raw), Time: d.Time(raw)}
@@ -113,7 +113,7 @@ func echoOf(e session.Entry) echo {
 }
 
 // Echoes reports whether an entry says nothing that an earlier one does not say.
-func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
+func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	switch at := echoOf(e); {
 	case at&echoResults != 0:
 		return true
@@ -124,7 +124,7 @@ func (d *Dialect) Echoes(e session.Entry, raw []byte) bool {
 }
 
 // IsNote: counts and states of the program, and what it tells people.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && (e.Type == typeSet || e.Type == typeHeader || e.Type == typeRewind)
 }
 
@@ -132,12 +132,12 @@ func (d *Dialect) IsNote(e session.Entry) bool {
 var messageKeys = []string{"content", "thoughts", "toolCalls", "tokens", "model", "role", "parts", "type"}
 
 // Parts gives what is inside an entry in neutral form. An answer that is written again has only what is new.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
 // Skim implements session.Skimmer. Usage is told by Spent.
-func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
+func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
 		var u *session.Usage
@@ -265,7 +265,7 @@ func resultIn(call []byte, s *session.Skim) (r session.ToolResult, ok bool) {
 }
 
 // Messages gives what a message alone would be sent as; see Replay for what is sent.
-func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage {
 		return nil, nil
 	}

@@ -61,7 +61,7 @@ func tokensOf(u *session.Usage) []byte {
 }
 
 // Spent gives what an answer used. The records of one answer repeat it.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	switch {
 	case e.Type == typeAnswer && e.Kind == session.KindMessage:
 		spent(raw, take)

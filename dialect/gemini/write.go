@@ -3,8 +3,6 @@ package gemini
 import (
 	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/contents"
@@ -24,27 +22,6 @@ func (d *Dialect) Habits() dialect.Habits {
 
 // CheckID says why an id is not valid in the name of a file.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
-
-// NewID makes a random UUID, as the program does. The name of the file has its first eight digits, which must differ in
-// sessions of the same minute.
-func (d *Dialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
-	id, err := newUUID(random)
-	return session.ID(id), err
-}
-
-// NewEntryID makes a random UUID.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	id, err := newUUID(random)
-	return session.EntryID(id), err
-}
-
-func newUUID(random io.Reader) (string, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return dialect.UUIDv4(b), nil
-}
 
 // Header gives the first line. The program names directories in that of a sub-agent only, and adds those that it finds to its
 // workspace; here they say what the working directory is.

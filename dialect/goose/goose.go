@@ -27,13 +27,13 @@ import (
 
 // Dialect is the format of today's program.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
 	chat.Wire
-	layout layout
 }
 
 // Goose is the only value.
-var Goose = &Dialect{}
+var Goose = &Dialect{Base: dialect.Base{Called: "goose", Format: "goose", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -44,25 +44,10 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "goose" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "goose" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is that of a session without damage.
 func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Dialect: d, dec: &rowlog.Decoder{}}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format: that of the program's schema.
 const version = 16
@@ -141,9 +126,12 @@ func onlyResults(content []byte) bool {
 	return any
 }
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	dec *rowlog.Decoder
 }
 
@@ -153,7 +141,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{Dialect: d, dec: dec}, MessageCodec: d})
+	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
 	return dec
 }
 
@@ -190,7 +178,7 @@ func flag(row []byte, name string) bool {
 }
 
 // Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	if row := rowOf(raw); row != nil {
 		return rowlog.Time(rawjson.Get(row, "created_timestamp"))
 	}

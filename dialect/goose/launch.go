@@ -14,11 +14,11 @@ func (d *Dialect) Program() string { return "goose" }
 
 // Launch resumes a session by its id.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
-	if err := s.Placed(d.Program(), d.layout, true); err != nil {
+	if err := s.Placed(d.Program(), d.Where, true); err != nil {
 		return dialect.Launch{}, err
 	}
 	l := dialect.Launch{Args: []string{d.Program(), "session", "--resume", "--session-id", string(s.ID)}}
-	if d.layout.Roots(s.Env)[0] == s.Root {
+	if (layout{}).Roots(s.Env)[0] == s.Root {
 		return l, nil
 	}
 	data := filepath.Dir(filepath.Dir(s.Root.Sessions))

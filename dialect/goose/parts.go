@@ -163,7 +163,7 @@ func blocksOf(value []byte) []byte {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
@@ -171,7 +171,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 }
 
 // Body decodes an entry.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	if e.Kind == session.KindOpaque {
 		return session.Opaque{Type: e.Type, JSON: raw}, nil
 	}

@@ -112,9 +112,8 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 
 // NewEntryID makes the id of a message.
 func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	_, err := io.ReadFull(random, b[:])
-	return session.EntryID("msg_" + dialect.UUIDv4(b)), err
+	id, err := dialect.NewUUID(random)
+	return session.EntryID("msg_" + id), err
 }
 
 func randomHex(random io.Reader, n int) (string, error) {

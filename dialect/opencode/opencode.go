@@ -31,9 +31,8 @@ import (
 // Format reads sessions. A value differs from another in where they are.
 type Format struct {
 	chat.Wire
+	dialect.Base
 	dialect.NoBlobs
-	name   string
-	layout layout
 }
 
 // Dialect is a Format that is written, too.
@@ -41,8 +40,8 @@ type Dialect struct{ Format }
 
 // The values: the database, and the files of older versions, which are only read.
 var (
-	OpenCode = &Dialect{Format{name: "opencode"}}
-	Storage  = &Format{name: "opencode-storage", layout: layout{files: true}}
+	OpenCode = &Dialect{Format{Base: dialect.Base{Called: "opencode", Format: "opencode", Where: layout{}}}}
+	Storage  = &Format{Base: dialect.Base{Called: "opencode-storage", Format: "opencode", Where: layout{files: true}}}
 )
 
 var (
@@ -55,32 +54,20 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Name is the name that people use.
-func (d *Format) Name() string { return d.name }
-
-// Family is the name of the format.
-func (d *Format) Family() string { return "opencode" }
-
-// Layout says where the sessions are.
-func (d *Format) Layout() dialect.Layout { return d.layout }
-
 // Codec is that of a session without a revert.
 func (d *Format) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{Format: d}, MessageCodec: d}
+	return session.Codec{EntryCodec: &reader{}, MessageCodec: d}
 }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Format) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: each answer names its model.
-func (d *Format) Rules() session.Rules { return session.Rules{SingleModel: true} }
 
 // version is our number for the format, which has none.
 const version = 1
 
+// entries looks inside entries.
+type entries struct{ dialect.OneModel }
+
 // reader is the codec of one log.
 type reader struct {
-	*Format
+	entries
 	// revert is the message at which the conversation ends; part, if not "", is the first part of it that is hidden.
 	revert, part string
 	// broken is the first line that the program cannot read; 0 if there is none.
@@ -132,7 +119,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Format) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Format: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, reader: r, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"message":`, `{"session":`}}, What: "row of a session", Log: "session of OpenCode",
@@ -267,7 +254,7 @@ func (r *reader) Path(_ *session.Tree, to int) []int {
 }
 
 // Time gives when an entry was made.
-func (d *Format) Time(raw []byte) session.Time {
+func (d *entries) Time(raw []byte) session.Time {
 	if row := rawjson.Get(raw, "message"); row != nil {
 		return session.Time{Text: string(rawjson.Get(row, "time_created"))}
 	}

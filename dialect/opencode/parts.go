@@ -116,7 +116,7 @@ func file(p []byte) session.Part {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Format) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
@@ -130,7 +130,7 @@ func (d *Format) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 }
 
 // Body decodes an entry.
-func (d *Format) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	info := rawjson.Get(rawjson.Get(raw, "message"), "data")
 	switch e.Kind {
 	case session.KindOpaque:

@@ -16,7 +16,7 @@ func (d *Format) Peek(head, _ []byte, whole bool) dialect.Summary {
 			if s.Prompt != "" || e.Role != session.RoleUser || isMeta(record) {
 				return
 			}
-			if parts, err := d.Parts(e, record); err == nil {
+			if parts, err := new(entries).Parts(e, record); err == nil {
 				s.Prompt = dialect.TextOf(parts)
 			}
 		})

@@ -5,10 +5,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-var _ session.Spender = (*Format)(nil)
+var _ session.Spender = (*reader)(nil)
 
 // Spent gives what an answer used, also that of a summary, which is no message here.
-func (d *Format) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Role != session.RoleAssistant {
 		return
 	}

@@ -13,7 +13,7 @@ var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes messages from neutral parts. The tool results of one turn are one message of the role "tool".
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
-	list, results, err := dialect.ComposeEach(m, d.name, func(role string, parts []session.Part) []byte {
+	list, results, err := dialect.ComposeEach(m, d.Called, func(role string, parts []session.Part) []byte {
 		return compose(m, role, d.Content(parts), nil)
 	}, func(parts []session.Part) []byte { return compose(m, "assistant", d.Content(parts), answer(m)) })
 	if len(results) > 0 {

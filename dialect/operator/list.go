@@ -36,7 +36,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	h := t.Header()
 	l := dialect.Listing{CWD: h.CWD, Modified: changed}
 	// The program's list uses the last message, even where the file was touched later.
-	if d.layout.order == dialect.OrderActive {
+	if d.Where.(layout).order == dialect.OrderActive {
 		used := session.Time{Text: string(p.used)}
 		if p.used == nil {
 			used = h.Timestamp

@@ -27,7 +27,6 @@ package operator
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -42,9 +41,10 @@ const (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.FileIDs
 	dialect.NoBlobs
-	name   string
+	dialect.Stamped
 	header string // type of the header that is written
 	// branch and custom are the types of a branch summary and of an extension's state.
 	branch, custom string
@@ -54,20 +54,19 @@ type Dialect struct {
 	// strict: what the program would ignore when it loads the log is not written.
 	strict bool
 	wait   dialect.Defer
-	layout layout
 }
 
 // The values of the family.
 var (
 	Operator = &Dialect{
-		name: "operator", header: typeHeader, branch: "branch_summary", custom: "custom",
+		Base:   dialect.Base{Called: "operator", Format: "operator", Where: layout{order: dialect.OrderActive}},
+		header: typeHeader, branch: "branch_summary", custom: "custom",
 		strict: true, wait: dialect.DeferMessage,
-		layout: layout{order: dialect.OrderActive},
 	}
 	OperatorDoc = &Dialect{
-		name: "operator-doc", header: typeDocHeader, branch: "branch", custom: "custom_info", typeFirst: true,
-		wait:   dialect.DeferAssistant,
-		layout: layout{profile: "default"},
+		Base:   dialect.Base{Called: "operator-doc", Format: "operator", Where: layout{profile: "default"}},
+		header: typeDocHeader, branch: "branch", custom: "custom_info", typeFirst: true,
+		wait: dialect.DeferAssistant,
 	}
 )
 
@@ -77,25 +76,11 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return d.name }
-
-// Family is what both values share.
-func (d *Dialect) Family() string { return "operator" }
-
-// Layout says where the program keeps its sessions.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules: the program has one model, which only its own entries set, and keeps system messages after a compaction.
 func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
-
-// Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}
 
 // kindOf reads a type of the program or the document.
 func kindOf(name []byte) session.Kind {

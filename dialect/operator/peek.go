@@ -28,7 +28,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if p.Last != nil {
 		p.Active = session.Time{Text: string(p.Last)}
 	}
-	if d.layout.Order() != dialect.OrderActive || !p.OK {
+	if d.Where.(layout).Order() != dialect.OrderActive || !p.OK {
 		return p.Summary
 	}
 	switch {

@@ -20,7 +20,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	if c := m.Command; c != nil && (c.Tool == "bash" || d.omp) {
 		return [][]byte{executed(m)}, nil
 	}
-	list, results, err := dialect.ComposeEach(m, d.name, func(role string, parts []session.Part) []byte {
+	list, results, err := dialect.ComposeEach(m, d.Called, func(role string, parts []session.Part) []byte {
 		w := object(`"role":"` + role + `"`)
 		w.Add("content", d.Content(parts))
 		return stamped(w, m.Time)

@@ -28,8 +28,8 @@ const version = 3
 
 // Dialect is one value of the family. What differs is data; the code asks for omp only where words or members differ.
 type Dialect struct {
+	dialect.Base
 	dialect.FileIDs
-	name  string
 	rules session.Rules
 	// omp: summaries have shortSummary, custom messages attribution; texts for the provider are those of omp.
 	omp bool
@@ -43,10 +43,9 @@ type Dialect struct {
 	// tier gives the service tier as contexts name it; nil where they name none.
 	tier func(value []byte) session.Raw
 	// texts are put around summaries before they go to a provider.
-	texts  texts
-	newer  newer
-	wait   dialect.Defer
-	layout layout
+	texts texts
+	newer newer
+	wait  dialect.Defer
 }
 
 // newer is what omp 18 added. The zero value is what the others do.
@@ -67,28 +66,25 @@ type newer struct {
 // The values of the family.
 var (
 	Pi = &Dialect{
-		name:   "pi",
-		rules:  session.Rules{ContextEdits: true, SingleModel: true},
-		texts:  piTexts,
-		wait:   dialect.DeferMessage,
-		layout: layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi},
+		Base:  dialect.Base{Called: "pi", Format: "pi", Where: &layout{base: ".pi", env: "PI_CODING_AGENT_DIR", rule: dirPi}},
+		rules: session.Rules{ContextEdits: true, SingleModel: true},
+		texts: piTexts,
+		wait:  dialect.DeferMessage,
 	}
 	Omp = &Dialect{
-		name:  "omp",
+		Base:  dialect.Base{Called: "omp", Format: "pi", Where: &layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true}},
 		rules: session.Rules{KeepSystem: true, ToolSelections: true},
 		omp:   true, attributes: true, tier: plainTier, texts: ompTexts,
-		wait:   dialect.DeferMessage,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
+		wait: dialect.DeferMessage,
 	}
 	OmpDoc = &Dialect{
-		name:  "omp-doc",
+		Base:  dialect.Base{Called: "omp-doc", Format: "pi", Where: &layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: ompRules, blobs: true, crumbs: true}},
 		rules: session.Rules{ExplicitModelWins: true, KeepSystem: true},
 		omp:   true, bothSpellings: true, snowflakes: true, texts: ompTexts,
-		wait:   dialect.DeferAssistant,
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirDoc, also: ompRules, blobs: true, crumbs: true},
+		wait: dialect.DeferAssistant,
 	}
 	Omp18 = &Dialect{
-		name: "omp18",
+		Base: dialect.Base{Called: "omp18", Format: "pi", Where: &layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true}},
 		rules: session.Rules{
 			ExplicitModelWins: true, KeepSystem: true, StripsCalls: true, DropsFailed: true, Resets: true,
 		},
@@ -98,7 +94,6 @@ var (
 			slot: true, configured: true, noRetried: true, hidden: []string{"prewalk-plan", "vibe-mode-context"},
 			keepsThinking: true, summary: []string{"tokensAfter", "method"}, details: []string{"warning"},
 		},
-		layout: layout{base: ".omp", env: "OMP_CODING_AGENT_DIR", rule: dirOmp, also: docRules, blobs: true, crumbs: true},
 	}
 )
 
@@ -107,15 +102,6 @@ var (
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 )
-
-// Name is the name that people use.
-func (d *Dialect) Name() string { return d.name }
-
-// Family is what the values share.
-func (d *Dialect) Family() string { return "pi" }
-
-// Layout says where the program keeps its sessions.
-func (d *Dialect) Layout() dialect.Layout { return &d.layout } // a pointer: lists ask often, and a copy would allocate
 
 // Codec is the dialect itself: it has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }

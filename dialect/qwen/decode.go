@@ -47,7 +47,7 @@ type decoder struct {
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	r := &reader{Dialect: d}
+	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
 	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}}
 }
@@ -232,7 +232,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" {
 		h.Parent = rawjson.Str(f.fork, "sessionId")
 	}
-	if !dec.r.layout.Main(string(h.ID)) {
+	if !(layout{}).Main(string(h.ID)) {
 		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
 	}
 	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 {
@@ -329,7 +329,7 @@ func (dec *decoder) join(at int) {
 	}
 	if dec.r.pieces == nil {
 		dec.r.pieces = map[int][]int{}
-		dec.b.SetCodec(session.Codec{EntryCodec: &joining{dec.r}, MessageCodec: dec.r.Dialect})
+		dec.b.SetCodec(session.Codec{EntryCodec: &joining{dec.r}, MessageCodec: Qwen})
 	}
 	dec.r.pieces[first.Index] = append(dec.r.pieces[first.Index], at)
 }

@@ -17,10 +17,10 @@ var (
 )
 
 // CopyID is the uuid: a fork copies lines with theirs.
-func (d *Dialect) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
+func (d *entries) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
 // Body decodes the content of an entry. What does not fit its kind is Opaque.
-func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	payload := rawjson.Get(raw, "systemPayload")
 	switch e.Kind {
 	case session.KindMessage:
@@ -88,7 +88,7 @@ func summaryOf(payload []byte) string {
 }
 
 // IsNote: most lines of the program for itself.
-func (d *Dialect) IsNote(e session.Entry) bool {
+func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && e.Type != subCustom
 }
 
@@ -139,7 +139,7 @@ func usage(value []byte) session.Usage {
 }
 
 // Spent gives what an answer used. The lines of one record repeat it.
-func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
+func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
 		return
 	}
@@ -149,12 +149,12 @@ func (d *Dialect) Spent(e session.Entry, raw []byte, take func(session.Spending)
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
 // Skim implements session.Skimmer.
-func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
+func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
 		s.Provider, s.Model, s.Usage = usedBy(raw, s)
@@ -189,7 +189,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 }
 
 // Messages gives the message of an entry; see Replay for what is sent.
-func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if message := rawjson.Get(raw, "message"); e.Kind == session.KindMessage && rawjson.IsObject(message) {
 		return [][]byte{rawjson.Compact(message)}, nil
 	}

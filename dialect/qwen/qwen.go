@@ -17,18 +17,19 @@ package qwen
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // Dialect is the one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	layout layout
+	entries
+	dialect.RandomIDs
 }
 
 // Qwen is the format of Qwen Code.
-var Qwen = &Dialect{}
+var Qwen = &Dialect{Base: dialect.Base{Called: "qwen", Format: "qwen", Where: layout{}}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
@@ -41,9 +42,15 @@ var (
 	_ session.Navigator    = (*joining)(nil)
 )
 
+// entries looks inside entries.
+type entries struct {
+	dialect.OneModel
+	dialect.Stamped
+}
+
 // reader is the codec of one log.
 type reader struct {
-	*Dialect
+	entries
 	lost map[int]string // positions of entries that the program does not read, and why
 	// pieces are the other lines of a record that has several, by the position of the first.
 	pieces map[int][]int
@@ -76,25 +83,5 @@ const (
 	subMessage = "treeline_message"
 )
 
-// Name is the name that people use.
-func (d *Dialect) Name() string { return "qwen" }
-
-// Family is the name of the format.
-func (d *Dialect) Family() string { return "qwen" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
-
 // Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
-
-// Encode gives the record of an entry: its own bytes.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
-
-// Rules: the program has one model, and each answer names its own.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true} }
-
-// Time gives when an entry was made.
-func (d *Dialect) Time(raw []byte) session.Time {
-	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
-}

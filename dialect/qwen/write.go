@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -43,21 +42,6 @@ func (d *Dialect) CheckID(id session.ID) error {
 		return fmt.Errorf("session id %.80q: Qwen Code resumes only UUIDs", id)
 	}
 	return nil
-}
-
-// NewID makes a random UUID.
-func (d *Dialect) NewID(_ time.Time, random io.Reader) (session.ID, error) {
-	id, err := d.NewEntryID(random)
-	return session.ID(id), err
-}
-
-// NewEntryID makes a random UUID.
-func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
-	var b [16]byte
-	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", err
-	}
-	return session.EntryID(dialect.UUIDv4(b)), nil
 }
 
 // line is a line of the program without its content.

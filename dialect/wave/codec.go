@@ -12,16 +12,16 @@ import (
 type codec struct{ dialect.NoBlobs }
 
 // Rules are the default.
-func (codec) Rules() session.Rules { return session.Rules{} }
+func (*codec) Rules() session.Rules { return session.Rules{} }
 
 // Time gives when a message was made.
-func (codec) Time(raw []byte) session.Time {
+func (*codec) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
 
 // Body decodes the content of an entry. The summary of a compaction is the text of its block; the rest of the message is in
 // its parts.
-func (codec) Body(e session.Entry, raw []byte) (session.Body, error) {
+func (*codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
 		return message(e.Role, raw), nil
@@ -98,7 +98,7 @@ func usage(value []byte) *session.Usage {
 }
 
 // Parts gives what is inside an entry in neutral form.
-func (codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
+func (*codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
@@ -107,7 +107,7 @@ func (codec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 
 // Messages gives the message, which is the whole record without white space between tokens. A message with a compact block
 // is the first that the model sees.
-func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
+func (*codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage, session.KindCompaction:
 		return [][]byte{rawjson.Compact(raw)}, nil
@@ -116,15 +116,15 @@ func (codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 }
 
 // Edit fails: Wave has no context edits.
-func (codec) Edit(m, _ []byte) ([]byte, error) {
+func (*codec) Edit(m, _ []byte) ([]byte, error) {
 	return nil, errors.New("a context of wave cannot be edited")
 }
 
 // Role says who speaks in a message.
-func (codec) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
+func (*codec) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
 // ToolCalls gives the calls without a result: call and result are one block.
-func (codec) ToolCalls(m []byte) []string {
+func (*codec) ToolCalls(m []byte) []string {
 	var ids []string
 	for _, b := range Blocks(rawjson.Get(m, "blocks")) {
 		if t, ok := b.(ToolBlock); ok && !t.answered() {
@@ -135,10 +135,10 @@ func (codec) ToolCalls(m []byte) []string {
 }
 
 // ToolResults gives nothing: a result is in the block of its call.
-func (codec) ToolResults([]byte) []string { return nil }
+func (*codec) ToolResults([]byte) []string { return nil }
 
 // Failed reports whether the message is an answer that ended in an error.
-func (codec) Failed(m []byte) bool {
+func (*codec) Failed(m []byte) bool {
 	if rawjson.Str(m, "role") != "assistant" {
 		return false
 	}
@@ -151,7 +151,7 @@ func (codec) Failed(m []byte) bool {
 }
 
 // Strip removes calls without a result. Reasoning alone is not worth sending.
-func (codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+func (*codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	blocks := rawjson.MapElements(rawjson.Get(m, "blocks"), func(b []byte) []byte {
 		block := decodeBlock(b)

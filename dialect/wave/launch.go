@@ -14,7 +14,7 @@ func (d *Dialect) Program() string { return "wave" }
 // Launch restores a session by its id, which the program looks for in the folder of its working directory.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if !d.metadata {
-		return dialect.Launch{}, fmt.Errorf("resuming a session of %s is %w: the program of today looks in another folder; convert it to %s", d.name, dialect.ErrUnsupported, Wave.name)
+		return dialect.Launch{}, fmt.Errorf("resuming a session of %s is %w: the program of today looks in another folder; convert it to %s", d.Called, dialect.ErrUnsupported, Wave.Called)
 	}
-	return dialect.Launch{Args: []string{d.Program(), "--restore", string(s.ID)}, Bound: true}, s.Placed(d.Program(), d.layout, false)
+	return dialect.Launch{Args: []string{d.Program(), "--restore", string(s.ID)}, Bound: true}, s.Placed(d.Program(), d.Where, false)
 }

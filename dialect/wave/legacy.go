@@ -20,10 +20,13 @@ import (
 //	{"id":…,"version":…,"messages":[…],"metadata":{"workdir":…,"startedAt":…,"lastActiveAt":…,"latestTotalTokens":…}}
 //
 // in ~/.wave/sessions. They are never written. Messages are the same objects as today's lines, so the codec is shared.
-type LegacyDialect struct{ codec }
+type LegacyDialect struct {
+	dialect.Base
+	codec
+}
 
-// Legacy is the only value.
-var Legacy = &LegacyDialect{}
+// Legacy is the only value. Its family is its own: these files do not consist of lines.
+var Legacy = &LegacyDialect{Base: dialect.Base{Called: "wave-legacy", Format: "wave-legacy", Where: legacyLayout{}}}
 
 var (
 	_ dialect.Dialect = (*LegacyDialect)(nil)
@@ -31,22 +34,10 @@ var (
 	_ dialect.Sharer  = legacyLayout{}
 )
 
-// Name is the name that people use.
-func (d *LegacyDialect) Name() string { return "wave-legacy" }
-
-// Family is its own: these files do not consist of lines.
-func (d *LegacyDialect) Family() string { return "wave-legacy" }
-
-// Layout says where the old sessions are.
-func (d *LegacyDialect) Layout() dialect.Layout { return legacyLayout{} }
-
 // Codec looks inside messages.
 func (d *LegacyDialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: codec{}, MessageCodec: codec{}}
+	return session.Codec{EntryCodec: &codec{}, MessageCodec: &codec{}}
 }
-
-// Encode gives the message as in the document.
-func (d *LegacyDialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *LegacyDialect) MessageParts(m []byte) []session.Part { return messageParts(m) }

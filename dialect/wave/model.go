@@ -45,7 +45,7 @@ type SessionDirectory struct {
 
 // Directory describes the folder of all projects on a machine. It creates nothing.
 func Directory(env dialect.Env) SessionDirectory {
-	d := SessionDirectory{BasePath: Doc.layout.Roots(env)[0].Sessions, Permissions: PermissionNone}
+	d := SessionDirectory{BasePath: Doc.Where.Roots(env)[0].Sessions, Permissions: PermissionNone}
 	if env.Access == nil {
 		return d
 	}
@@ -89,10 +89,10 @@ func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) [
 	if owners == nil {
 		owners = func(string) []string { return nil }
 	}
-	name := d.layout.DirBeside(env, cwd, owners)
+	name := d.Where.(layout).DirBeside(env, cwd, owners)
 	p := ProjectDirectory{
 		OriginalPath: resolve(env, cwd), EncodedName: name,
-		EncodedPath:    filepath.Join(d.layout.Roots(env)[0].Sessions, name),
+		EncodedPath:    filepath.Join(d.Where.Roots(env)[0].Sessions, name),
 		IsSymbolicLink: isLink(env, cwd),
 	}
 	if hash := pathHash(p.OriginalPath); strings.HasSuffix(name, "-"+hash) {
@@ -327,7 +327,7 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem 
 	if behind := m.StartedAt.Sub(m.LastActiveAt); behind > 0 && behind < clockStep {
 		m.LastActiveAt = m.StartedAt
 	}
-	if d.layout.document {
+	if d.Where.(layout).document {
 		report(f.Validate())
 		if checkV6(m.ID) == nil { // reported already
 			report(m.Validate())

@@ -12,7 +12,7 @@ import (
 // LLM gives a message as the program sends it, in Wave's own blocks; nil where nothing of it is sent. A summary goes out in
 // the user's name and alone. Commands that the user ran, errors, snapshots of files and calls that have not ended stay at
 // home. A message that is sent as it stands keeps its bytes.
-func (codec) LLM(m []byte) ([]byte, error) {
+func (*codec) LLM(m []byte) ([]byte, error) {
 	list := rawjson.Get(m, "blocks")
 	role := roleOf([]byte(rawjson.Str(m, "role")))
 	if role == session.RoleAssistant {
@@ -110,10 +110,10 @@ func (b TaskNotificationBlock) text() string {
 }
 
 // Command takes a message apart that is one command of the user's.
-func (d *Dialect) Command(m []byte) (dialect.Command, bool) { return codec{}.Command(m) }
+func (d *Dialect) Command(m []byte) (dialect.Command, bool) { return new(codec).Command(m) }
 
 // Command takes a message apart that is one command of the user's. Wave never sends it to the model.
-func (codec) Command(m []byte) (c dialect.Command, ok bool) {
+func (*codec) Command(m []byte) (c dialect.Command, ok bool) {
 	blocks := Blocks(rawjson.Get(m, "blocks"))
 	if len(blocks) != 1 || rawjson.Str(m, "role") != "user" {
 		return c, false

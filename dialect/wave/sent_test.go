@@ -28,7 +28,7 @@ func TestSent(t *testing.T) {
 		if want == "same" {
 			want = c.message
 		}
-		if got, err := (codec{}).LLM([]byte(c.message)); string(got) != want || err != nil {
+		if got, err := (&codec{}).LLM([]byte(c.message)); string(got) != want || err != nil {
 			t.Errorf("%s\nis sent as %s\nwant       %s (%v)", c.message, got, want, err)
 		}
 	}

@@ -33,9 +33,8 @@ import (
 
 // Dialect is one value of the family.
 type Dialect struct {
+	dialect.Base
 	dialect.NoBlobs
-	name   string
-	layout layout
 	// metadata: a log begins with a metadata line. Otherwise the first message has its content.
 	metadata bool
 	// ids: messages have ids.
@@ -46,37 +45,25 @@ type Dialect struct {
 // The values that are written.
 var (
 	Wave = &Dialect{
-		name: "wave", metadata: true, ids: true, wait: dialect.DeferMessage,
-		layout: layout{rule: programName, order: dialect.OrderActive},
+		Base:     dialect.Base{Called: "wave", Format: "wave", Where: layout{rule: programName, order: dialect.OrderActive}},
+		metadata: true, ids: true, wait: dialect.DeferMessage,
 	}
 	Doc = &Dialect{
-		name: "wave-doc", wait: dialect.DeferNever,
-		layout: layout{rule: documentName, document: true, order: dialect.OrderNames},
+		Base: dialect.Base{Called: "wave-doc", Format: "wave", Where: layout{rule: documentName, document: true, order: dialect.OrderNames}},
+		wait: dialect.DeferNever,
 	}
 )
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
-	_ session.EntryCodec   = codec{}
-	_ session.MessageCodec = codec{}
+	_ session.EntryCodec   = &codec{}
+	_ session.MessageCodec = &codec{}
 )
-
-// Name is the name that people use.
-func (d *Dialect) Name() string { return d.name }
-
-// Family is what the two values share.
-func (d *Dialect) Family() string { return "wave" }
-
-// Layout says where the sessions are.
-func (d *Dialect) Layout() dialect.Layout { return d.layout }
 
 // Codec looks inside messages.
 func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: codec{}, MessageCodec: codec{}}
+	return session.Codec{EntryCodec: &codec{}, MessageCodec: &codec{}}
 }
-
-// Encode gives the record of an entry: its own bytes. There is one version of the format.
-func (d *Dialect) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
 // MessageParts gives what is inside a message of a context in neutral form.
 func (d *Dialect) MessageParts(m []byte) []session.Part { return messageParts(m) }

@@ -51,7 +51,7 @@ func own(workdir, parent string) []byte {
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
-		return nil, nil, fmt.Errorf("a session of %s has no title", d.name)
+		return nil, nil, fmt.Errorf("a session of %s has no title", d.Called)
 	}
 	if h.InEntry {
 		metadata := rawjson.Get(raw, "metadata")
@@ -107,7 +107,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		}
 		m = oneBlock(session.RoleAssistant, "compact", b.Summary)
 	default:
-		return nil, fmt.Errorf("a session of %s holds only messages and compactions: an entry of the kind %s is %w", d.name, session.KindOf(n.Body), dialect.ErrUnsupported)
+		return nil, fmt.Errorf("a session of %s holds only messages and compactions: an entry of the kind %s is %w", d.Called, session.KindOf(n.Body), dialect.ErrUnsupported)
 	}
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")

@@ -190,7 +190,9 @@ var importTable = []row{
 			"place store find find/listing usage watch convert runs repair trash push internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
-	{packages: "internal/demo", may: ". session run dialect backend store runs",
+	{packages: "internal/started", may: "backend/rows/* internal/durable internal/litefile",
+		why: "what an agent makes when it is first started is data: the tables of its database"},
+	{packages: "internal/demo", may: ". session run dialect backend store runs internal/started",
 		why: "the sessions of the demo are written through the front door, as a program that embeds treeline would write them"},
 	// What a server allows.
 	{packages: "access/accesstest", may: "access internal/*", modules: "*",

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/litefile"
-	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/internal/started"
 )
 
 // rowsOf is a database of an agent to measure, with the queries that its sessions cost at least.
@@ -35,7 +35,7 @@ type rowsOf struct {
 
 func databases(b *bench) []rowsOf {
 	return []rowsOf{{
-		name: "OpenCode", sessions: b.size(10_000), tables: opencode.Tables(), make: world.OpenCode,
+		name: "OpenCode", sessions: b.size(10_000), tables: opencode.Tables(), make: started.OpenCode,
 		before: `INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES ('global', '/', 1, 1, '[]')`,
 		session: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
 			VALUES ('ses_' || ?1, 'global', 's', '/work', 'session ' || ?1, '1', ?1, ?1)`,
@@ -50,7 +50,7 @@ func databases(b *bench) []rowsOf {
 			`SELECT session_id, count(*), max(time_updated), sum(octet_length(data)) FROM part GROUP BY session_id`},
 		change: `UPDATE part SET time_updated = ?1, data = json_object('type', 'text', 'text', 'changed ' || ?1) WHERE id = 'prt_71_0'`,
 	}, {
-		name: "Goose", sessions: b.size(2_000), tables: goose.Tables(), make: world.Goose,
+		name: "Goose", sessions: b.size(2_000), tables: goose.Tables(), make: started.Goose,
 		session: `INSERT INTO sessions (id, name, working_dir) VALUES ('ses_' || ?1, 'session ' || ?1, '/work')`,
 		message: []string{`INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp, metadata_json)
 			VALUES ('msg_' || ?1, 'ses_' || ?2, ?4, json_array(json_object('type', 'text', 'text', ?5 || ?5 || ?5)), ?3, '{"userVisible":true,"agentVisible":true}')`},
@@ -62,7 +62,7 @@ func databases(b *bench) []rowsOf {
 		name: "Crush", sessions: b.size(2_000), tables: crush.Tables(),
 		make: func(data string) (string, error) {
 			project := filepath.Join(data, "garden")
-			return filepath.Join(project, ".crush", "crush.db"), world.Crush(data, project)
+			return filepath.Join(project, ".crush", "crush.db"), started.Crush(data, started.Project{Dir: project})
 		},
 		session: `INSERT INTO sessions (id, title, updated_at, created_at) VALUES ('ses_' || ?1, 'session ' || ?1, ?1, ?1)`,
 		message: []string{`INSERT INTO messages (id, session_id, role, parts, created_at, updated_at)

@@ -1,4 +1,4 @@
-// Package demo makes a machine of sessions to look at: three projects, three weeks, seven agents. Nothing in it is anyone's.
+// Package demo makes a machine of sessions to look at: three projects, three weeks, thirteen agents. Nothing in it is anyone's.
 //
 // A session is a story, a file in the folder stories. Each is written through the store as an agent would write it, entry by
 // entry, with the agent's own format, folders and habits. The same clock gives the same machine,
@@ -12,11 +12,13 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/started"
 )
 
 //go:embed stories/*.txt
@@ -53,6 +55,9 @@ func WriteProjects(ctx context.Context, dir, projects string, clock func() time.
 		return err
 	}
 	w := &writer{store: s, now: clock().UTC(), told: map[string]*told{}}
+	if w.databases, err = databases(dir, filepath.Join(projects, "ledger")); err != nil {
+		return err
+	}
 	for i, file := range files { // in the order of their names: a fork comes after what it was made from
 		text, err := stories.ReadFile(file)
 		if err != nil {
@@ -67,4 +72,19 @@ func WriteProjects(ctx context.Context, dir, projects string, clock func() time.
 		}
 	}
 	return nil
+}
+
+// databases makes the databases of agents that treeline makes none for, and gives their paths by agent. Crush has one for each project that it
+// was started in. It lies beside the registry here, since the project need not exist.
+func databases(dir, project string) (paths map[string]string, err error) {
+	data := filepath.Join(dir, ".local", "share")
+	crush := filepath.Join(data, "crush", filepath.Base(project))
+	paths = map[string]string{"crush": filepath.Join(crush, "crush.db")}
+	if paths["opencode"], err = started.OpenCode(data); err != nil {
+		return nil, err
+	}
+	if paths["goose"], err = started.Goose(data); err != nil {
+		return nil, err
+	}
+	return paths, started.Crush(data, started.Project{Dir: project, Data: crush})
 }

@@ -75,7 +75,8 @@ func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 			t.Errorf("%s was written at %v", r.Path, r.Log.Time)
 		}
 	}
-	want := map[string]int{"omp": 4, "pi": 2, "claude": 4, "codex": 2, "operator": 1, "wave": 1, "codelia-state": 1}
+	want := map[string]int{"omp": 4, "pi": 2, "claude": 4, "codex": 2, "operator": 1, "wave": 1, "codelia-state": 1,
+		"gemini": 1, "qwen": 1, "copilot": 1, "opencode": 1, "goose": 1, "crush": 1}
 	if diff := cmp.Diff(want, agents); diff != "" {
 		t.Error(diff)
 	}
@@ -177,6 +178,39 @@ func checkKin(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 }
 
+// rowLogs names the sessions in databases but codelia's, with their times and entries.
+func rowLogs(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	s, err := treeline.New(Machine(dir, clock, all.Drivers()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if _, err := os.Stat(r.Path); err == nil || r.Dialect.Name() == "codelia-state" {
+			continue
+		}
+		open, err := s.Open(t.Context(), r.Path, store.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(r.Path) + " " + r.Log.Time.UTC().String()
+		for e := range open.Tree().Entries() {
+			name += " " + string(e.ID)
+		}
+		names = append(names, name)
+		_ = open.Close()
+	}
+	if len(names) != 3 {
+		t.Errorf("%d sessions in databases, not 3", len(names))
+	}
+	return names
+}
+
 // The same clock gives the same files. The name of Wave's is a UUIDv6, of which a process makes none twice.
 func TestSame(t *testing.T) {
 	logs := func() map[string]string {
@@ -198,6 +232,9 @@ func TestSame(t *testing.T) {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, name := range rowLogs(t, dir) {
+			found[name] = name
 		}
 		return found
 	}

@@ -50,8 +50,12 @@ func (l *ledger) answer(parts []session.Part) session.Usage {
 		in, out = 5, 25
 	case strings.Contains(l.model, "haiku"):
 		in, out = 1, 5
-	case strings.HasPrefix(l.model, "gpt"):
+	case strings.HasPrefix(l.model, "gpt"), strings.HasPrefix(l.model, "gemini"):
 		in, out = 1.25, 10
+	case strings.HasPrefix(l.model, "qwen"), strings.HasPrefix(l.model, "glm"):
+		in, out = 0.6, 2.2
+	case strings.HasPrefix(l.model, "grok"):
+		in, out = 0.2, 1.5
 	}
 	price := func(n int64, dollars float64) float64 { return math.Round(float64(n)*dollars) / 1e6 }
 	u.Costs = session.Costs{

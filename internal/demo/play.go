@@ -16,6 +16,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/started"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -25,6 +26,8 @@ type writer struct {
 	store *treeline.Store
 	now   time.Time
 	told  map[string]*told
+	// databases are the paths of those that agents keep their sessions in.
+	databases map[string]string
 }
 
 // told is what later stories may refer to.
@@ -76,7 +79,7 @@ func (w *writer) tell(ctx context.Context, name string, st *story, seed byte) (e
 	if err := p.record.close(ctx); err != nil {
 		return err
 	}
-	return p.leave()
+	return p.leave(w.databases[st.agent])
 }
 
 // begin creates the session, as a fork or a sub-agent of another one if the story says so.
@@ -142,15 +145,18 @@ func (p *play) hex(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// leave gives the log the time of its last entry, after tearing its end if the story says so.
-func (p *play) leave() error {
+// leave gives the log the time of its last entry, after tearing its end if the story says so. A session in a database of the agent is a row there.
+func (p *play) leave(database string) error {
+	if database != "" {
+		return started.Changed(p.story.agent, database, string(p.id), p.end)
+	}
 	if p.story.torn {
 		if err := tear(p.path); err != nil {
 			return err
 		}
 	}
 	err := os.Chtimes(p.path, p.end, p.end)
-	if errors.Is(err, os.ErrNotExist) { // rows of a database have no time of their own
+	if errors.Is(err, os.ErrNotExist) { // codelia's rows have no time of their own
 		return nil
 	}
 	return err

@@ -2,11 +2,11 @@
 // behaviour that it changes is not tested.
 //
 //	go run ./internal/mutants               all mutants
-//	go run ./internal/mutants -run durable  those whose file matches
+//	go run ./internal/mutants -run durable  those whose line in the output matches
 //
-// The working tree is not changed: each mutant is an overlay of the build. The tests have to pass without a mutant first: a test that fails
-// anyway judges nothing. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in the table. The exit code
-// is 1 if a mutant survives or the table has a mistake.
+// The working tree is not changed: each mutant is an overlay of the build. A test that fails anyway judges nothing: before a package kills its
+// first mutant, its tests have to pass without one. A mutant whose old text is not there exactly once, or that does not compile, is a mistake in
+// the table. The exit code is 1 if a mutant survives or there is a mistake.
 package main
 
 import (
@@ -22,7 +22,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -36,7 +35,7 @@ type mutant struct {
 
 // judges are the packages whose tests judge the mutants of a folder. One after the other is asked until one fails.
 var judges = []struct{ folder, packages string }{
-	{"session", "./session ./dialect/pi ./store ./dialect/codex"},
+	{"session", "./session ./dialect ./dialect/pi ./dialect/codelia ./dialect/codex ./store"},
 	{"internal/durable", "./internal/durable ./backend/file"},
 	{"store", "./store"},
 	{"convert", "./convert"},
@@ -44,7 +43,7 @@ var judges = []struct{ folder, packages string }{
 }
 
 func main() {
-	only := flag.String("run", ".", "the mutants whose file matches")
+	only := flag.String("run", ".", "the mutants whose line matches")
 	workers := flag.Int("workers", runtime.NumCPU(), "how many at a time")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -59,7 +58,7 @@ func main() {
 type verdict struct {
 	killed bool
 	by     string // the test that failed
-	err    error  // a mistake in the table
+	err    error  // a mistake in the table, or a test that fails anyway
 }
 
 func check(ctx context.Context, only string, workers int) error {
@@ -73,20 +72,18 @@ func check(ctx context.Context, only string, workers int) error {
 	}
 	defer func() { _ = os.RemoveAll(work) }() // a temporary folder
 	began := time.Now()
-	if err := unchanged(ctx, which); err != nil {
-		return err
-	}
+	passes := unchanged(ctx)
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	all, killed, mistakes := 0, 0, 0
+	killed, survived, mistakes := 0, 0, 0
 	next := make(chan int)
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)))
+				v := mutants[i].judge(ctx, filepath.Join(work, fmt.Sprint(i)), passes)
 				mu.Lock()
-				all++
 				switch {
+				case ctx.Err() != nil: // interrupted before it was judged
 				case v.err != nil:
 					mistakes++
 					fmt.Printf("MISTAKE   %s: %v\n", mutants[i], v.err)
@@ -94,6 +91,7 @@ func check(ctx context.Context, only string, workers int) error {
 					killed++
 					fmt.Printf("killed    %s by %s\n", mutants[i], v.by)
 				default:
+					survived++
 					fmt.Printf("SURVIVED  %s\n", mutants[i])
 				}
 				mu.Unlock()
@@ -101,39 +99,45 @@ func check(ctx context.Context, only string, workers int) error {
 		})
 	}
 	for i := range mutants {
-		if which.MatchString(mutants[i].file) && ctx.Err() == nil {
+		if which.MatchString(mutants[i].String()) && ctx.Err() == nil {
 			next <- i
 		}
 	}
 	close(next)
 	group.Wait()
-	fmt.Printf("%d mutants in %v: %d killed, %d survived, %d mistakes\n", all, time.Since(began).Round(time.Second), killed, all-killed-mistakes, mistakes)
-	if killed < all || all == 0 || ctx.Err() != nil {
+	all := killed + survived + mistakes
+	fmt.Printf("%d mutants in %v: %d killed, %d survived, %d mistakes\n", all, time.Since(began).Round(time.Second), killed, survived, mistakes)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("interrupted")
+	case killed < all || all == 0:
 		return errors.New("not every mutant was killed")
 	}
 	return nil
 }
 
-// unchanged runs the tests that judge the chosen mutants on the program as it is.
-func unchanged(ctx context.Context, which *regexp.Regexp) error {
-	var packages []string
-	for _, m := range mutants {
-		if which.MatchString(m.file) {
-			packages = append(packages, m.judges()...)
+// unchanged gives for each package that judges a function that runs its tests on the program as it is, once.
+func unchanged(ctx context.Context) map[string]func() error {
+	all := map[string]func() error{}
+	for _, j := range judges {
+		for _, pkg := range strings.Fields(j.packages) {
+			all[pkg] = sync.OnceValue(func() error {
+				if out, err := test(ctx, pkg); err != nil {
+					return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", pkg, err, out)
+				}
+				return nil
+			})
 		}
 	}
-	slices.Sort(packages)
-	for _, pkg := range slices.Compact(packages) {
-		if out, err := test(ctx, pkg); err != nil {
-			return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", pkg, err, out)
-		}
-	}
-	return nil
+	return all
 }
+
+// limited runs a test binary with 6 GB of address space: a mutant may loop and take memory without end.
+const limited = `sh -c 'ulimit -v 6291456; exec "$0" "$@"'`
 
 // test runs the tests of a package.
 func test(ctx context.Context, pkg string, flags ...string) ([]byte, error) {
-	args := append([]string{"test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m"}, flags...)
+	args := append([]string{"test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m", "-exec", limited}, flags...)
 	return exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
 }
 
@@ -153,8 +157,8 @@ func (m mutant) String() string {
 	return fmt.Sprintf("%s: %q → %q", m.file, short(m.old), short(m.new))
 }
 
-// judge writes the mutant into a folder and asks the tests.
-func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
+// judge writes the mutant into a folder and asks the tests. passes tells for each package whether its tests pass without a mutant.
+func (m mutant) judge(ctx context.Context, dir string, passes map[string]func() error) verdict {
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return verdict{err: err}
@@ -166,18 +170,18 @@ func (m mutant) judge(ctx context.Context, dir string) (v verdict) {
 	for _, pkg := range packages {
 		out, err := test(ctx, pkg, "-overlay", overlay)
 		switch {
+		case ctx.Err() != nil:
+			return verdict{}
 		case strings.Contains(string(out), "[build failed]") || strings.Contains(string(out), "[setup failed]"):
 			return verdict{err: fmt.Errorf("it does not compile: %s", out)}
-		case ctx.Err() != nil:
-			return verdict{err: context.Cause(ctx)}
 		case err != nil:
-			return verdict{killed: true, by: pkg + " " + failed(out)}
+			return verdict{killed: true, by: pkg + " " + failed(out), err: passes[pkg]()}
 		}
 	}
 	return verdict{}
 }
 
-var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .{0,60})`)
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^((?:panic|fatal error): .{0,60})`)
 
 // failed is the first test that failed.
 func failed(out []byte) string {

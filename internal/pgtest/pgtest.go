@@ -180,7 +180,7 @@ func Launch(opt Options) (*Server, error) {
 	if err := s.folder(opt); err != nil {
 		return nil, err
 	}
-	err = s.tool.run(initdb, "-D", s.data(), "-U", User, "-A", "trust", "-N", "-E", "UTF8", "--locale=C", "--no-instructions")
+	err = s.initialise(initdb)
 	if err == nil {
 		err = s.configure(opt)
 	}

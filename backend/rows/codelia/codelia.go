@@ -48,7 +48,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -153,13 +153,11 @@ func (p place) Parse(id string, records [][]byte) (rows.Session, error) {
 	return s.session(), err
 }
 
-// An id neither begins nor ends with a dot: a name of dots alone is another folder, and one that begins with a dot is
-// hidden from lists.
-var idPattern = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
-
-// checkID refuses ids that cannot be file names. The program itself accepts "../x".
+// checkID refuses ids that cannot be file names. The program itself accepts "../x". An id neither begins nor ends with a dot: a name
+// of dots alone is another folder, and one that begins with a dot is hidden from lists.
 func checkID(id string) error {
-	if !idPattern.MatchString(id) || len(id) > 128 {
+	const alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	if id == "" || len(id) > 128 || strings.Trim(id, "._-") != id || strings.Trim(id, alphanumeric+"._-") != "" {
 		return fmt.Errorf("session id %.80q: %w: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id, backend.ErrName)
 	}
 	return nil

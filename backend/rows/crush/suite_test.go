@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/crush"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/started"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
 )
@@ -19,7 +20,7 @@ func TestSuite(t *testing.T) {
 		opt := world.Options(home, durable.OS{})
 		opt.Env.WorkDir = home
 		data := filepath.Join(opt.Env.Home, ".local", "share")
-		if err := world.Crush(data, filepath.Join(home, "garden"), filepath.Join(home, "orchard")); err != nil {
+		if err := started.Crush(data, started.Project{Dir: filepath.Join(home, "garden")}, started.Project{Dir: filepath.Join(home, "orchard")}); err != nil {
 			t.Fatal(err)
 		}
 		opt.Drivers = append([]backend.Driver{crush.Driver()}, opt.Drivers...)

@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/started"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
 )
@@ -17,7 +18,7 @@ func TestSuite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Place {
 		home := t.TempDir()
 		opt := world.Options(home, durable.OS{})
-		if _, err := world.Goose(filepath.Join(opt.Env.Home, ".local", "share")); err != nil {
+		if _, err := started.Goose(filepath.Join(opt.Env.Home, ".local", "share")); err != nil {
 			t.Fatal(err)
 		}
 		opt.Drivers = append([]backend.Driver{goose.Driver()}, opt.Drivers...)

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
-	"github.com/treeline-dev/treeline/internal/world"
+	"github.com/treeline-dev/treeline/internal/started"
 )
 
 func records(t *testing.T, b backend.Backend, name string) (list []string) {
@@ -78,7 +78,7 @@ func TestStorage(t *testing.T) {
 	if _, err := b.Create(t.Context(), "ses_3.jsonl", []byte(want[0])); !errors.Is(err, backend.ErrReadOnly) {
 		t.Errorf("written: %v", err)
 	}
-	path, err := world.OpenCode(data)
+	path, err := started.OpenCode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestStorage(t *testing.T) {
 func TestProject(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	path, err := world.OpenCode(data)
+	path, err := started.OpenCode(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,6 @@
-package world
+package started
 
-import (
-	"path/filepath"
-)
+import "path/filepath"
 
 // goose are the tables of Goose that sessions are kept in.
 const goose = `

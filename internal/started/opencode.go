@@ -1,20 +1,11 @@
-package world
+package started
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/backend/rows/codelia"
-	crushdb "github.com/treeline-dev/treeline/backend/rows/crush"
-	goosedb "github.com/treeline-dev/treeline/backend/rows/goose"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
-	"github.com/treeline-dev/treeline/internal/durable"
-	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
 // openCode are the tables of OpenCode that sessions are kept in.
@@ -39,18 +30,6 @@ CREATE INDEX part_message ON part (message_id, id);
 CREATE INDEX part_session ON part (session_id);
 `
 
-// WithDatabases is a change of New: a world with an OpenCode, a Goose and a Crush that were started once.
-func WithDatabases(w *World) {
-	w.Helper()
-	data := filepath.Join(w.Home, ".local", "share")
-	_, err := OpenCode(data)
-	w.Must(err)
-	_, err = Goose(data)
-	w.Must(err)
-	w.Must(Crush(data, w.CWD))
-	w.Drivers = []backend.Driver{codelia.Driver(), opencode.Driver(), goosedb.Driver(), crushdb.Driver(), w.files()}
-}
-
 // OpenCode makes the database of an OpenCode that was started once, in a data folder of the user ($XDG_DATA_HOME). It returns
 // its path.
 func OpenCode(data string) (string, error) {
@@ -60,24 +39,4 @@ func OpenCode(data string) (string, error) {
 		fmt.Fprintf(&known, "INSERT INTO migration VALUES ('%s', 1);\n", id)
 	}
 	return path, madeOnce(path, openCode+known.String())
-}
-
-// madeOnce makes a database with tables, as a program does when it is started for the first time; one that is there stays.
-func madeOnce(path, tables string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	db, err := litefile.Write(durable.OS{}, path, litefile.Writing{})
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	ctx := context.Background()
-	if err := db.UseWAL(ctx, 0); err != nil {
-		return err
-	}
-	return db.Transact(ctx, func(tx *sql.Tx) error {
-		_, err := tx.Exec(tables)
-		return err
-	})
 }

@@ -1,7 +1,8 @@
-package world
+package started
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -22,8 +23,6 @@ CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT 
 	created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, finished_at INTEGER, provider TEXT, is_summary_message INTEGER DEFAULT 0 NOT NULL,
 	FOREIGN KEY (session_id) REFERENCES sessions (id) ON DELETE CASCADE);
 CREATE INDEX idx_messages_session_id ON messages (session_id);
-CREATE TRIGGER update_sessions_updated_at AFTER UPDATE ON sessions BEGIN
-	UPDATE sessions SET updated_at = strftime('%s', 'now') WHERE id = new.id; END;
 CREATE TRIGGER update_messages_updated_at AFTER UPDATE ON messages BEGIN
 	UPDATE messages SET updated_at = strftime('%s', 'now') WHERE id = new.id; END;
 CREATE TRIGGER update_session_message_count_on_insert AFTER INSERT ON messages BEGIN
@@ -32,11 +31,24 @@ CREATE TRIGGER update_session_message_count_on_delete AFTER DELETE ON messages B
 	UPDATE sessions SET message_count = message_count - 1 WHERE id = old.session_id; END;
 `
 
+// crushTrigger notes when a session was last changed.
+const crushTrigger = `
+CREATE TRIGGER update_sessions_updated_at AFTER UPDATE ON sessions BEGIN
+	UPDATE sessions SET updated_at = strftime('%s', 'now') WHERE id = new.id; END;
+`
+
+// Project is a project that Crush was started in.
+type Project struct {
+	Dir string
+	// Data is the folder of its database; "" is .crush in Dir.
+	Data string
+}
+
 // Crush makes the registry of a Crush that was started once in each of some projects, in a data folder of the user
 // ($XDG_DATA_HOME), and their databases.
-func Crush(data string, projects ...string) error {
+func Crush(data string, projects ...Project) error {
 	var tables strings.Builder
-	tables.WriteString(crushTables)
+	tables.WriteString(crushTables + crushTrigger)
 	for _, id := range crush.Tables().Known {
 		tables.WriteString("INSERT INTO goose_db_version (version_id, is_applied) VALUES (" + id + ", 1);\n")
 	}
@@ -46,15 +58,15 @@ func Crush(data string, projects ...string) error {
 		Accessed string `json:"last_accessed"`
 	}
 	var list []entry
-	for _, dir := range projects {
-		own := filepath.Join(dir, ".crush")
+	for _, p := range projects {
+		own := cmp.Or(p.Data, filepath.Join(p.Dir, ".crush"))
 		if err := os.MkdirAll(own, 0o700); err != nil {
 			return err
 		}
 		if err := madeOnce(filepath.Join(own, "crush.db"), tables.String()); err != nil {
 			return err
 		}
-		list = append(list, entry{dir, own, "2026-03-01T08:00:00Z"})
+		list = append(list, entry{p.Dir, own, "2026-03-01T08:00:00Z"})
 	}
 	text, err := json.Marshal(map[string][]entry{"projects": list})
 	if err != nil {

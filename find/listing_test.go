@@ -19,7 +19,9 @@ import (
 func spell(rows []place.Row) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
-		lines = append(lines, fmt.Sprint(r.Path, r.Log, r.Summary, *r.Known, r.Dialect.Name(), r.Err))
+		log := r.Log
+		log.Generation = ""
+		lines = append(lines, fmt.Sprint(r.Path, log, r.Summary, *r.Known, r.Dialect.Name(), r.Err))
 	}
 	return lines
 }

@@ -112,7 +112,7 @@ func (l *List) rowOf(e entry) *place.Row { return &l.sources[e.source].Rows[-1-e
 // Len is how many entries there are.
 func (l *List) Len() int { return len(l.entries) }
 
-// Row gives a row, which is valid until the next call.
+// Row gives a row, which is valid until the next call. Its log may lack the generation.
 func (l *List) Row(i int) *place.Row {
 	e := l.entries[i]
 	if e.at < 0 {
@@ -128,7 +128,7 @@ func (l *List) Row(i int) *place.Row {
 	return &l.row
 }
 
-// Rows gives all rows. They stay valid.
+// Rows gives all rows. They stay valid. Their logs may lack the generation.
 func (l *List) Rows() []place.Row {
 	rows := make([]place.Row, len(l.entries))
 	for i := range rows {

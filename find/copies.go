@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -103,7 +104,7 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 		}
 		return first
 	}
-	slices.SortFunc(group, func(a, b twin) int {
+	sorting.By(group, func(a, b twin) int {
 		return cmp.Or(cmp.Compare(created(&a), created(&b)), cmp.Compare(own(&a), own(&b)), cmp.Compare(len(a.ids), len(b.ids)), strings.Compare(a.path, b.path))
 	})
 	var todo []job

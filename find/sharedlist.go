@@ -11,6 +11,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -364,7 +365,7 @@ func (f *Finder) Sources(ctx context.Context, opt RefreshOptions) (list []place.
 				info.Newest = at
 			}
 		}
-		slices.SortStableFunc(info.Dialects, func(a, b dialect.Dialect) int { return cmp.Compare(counts[b], counts[a]) })
+		sorting.By(info.Dialects, func(a, b dialect.Dialect) int { return cmp.Compare(counts[b], counts[a]) })
 		list = append(list, info)
 	}
 	return list, nil

@@ -22,7 +22,7 @@ import (
 type tool struct {
 	name, title, doc string
 	in, out          reflect.Type
-	call             func(c *call, arguments json.RawMessage) (any, error)
+	do               reflect.Value // a function that takes a *call and in and gives out and an error
 }
 
 // call is one call of a tool, or one read of a resource.
@@ -33,14 +33,8 @@ type call struct {
 
 // row makes a tool of a function. The fields of In are its arguments; see argumentsOf.
 func row[In, Out any](name, title, doc string, f func(*call, In) (Out, error)) tool {
-	return tool{name: name, title: title, doc: doc, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
-		call: func(c *call, arguments json.RawMessage) (any, error) {
-			var in In
-			if err := decode(arguments, &in); err != nil {
-				return nil, err
-			}
-			return f(c, in)
-		}}
+	do := reflect.ValueOf(f)
+	return tool{name: name, title: title, doc: doc, in: do.Type().In(1), out: do.Type().Out(0), do: do}
 }
 
 // addTool has the SDK offer a tool. Arguments and results are checked and encoded here: the SDK would pass numbers of a session through floats, and
@@ -64,11 +58,15 @@ func (s *Server) addTool(t tool) {
 
 // answer calls a tool and encodes its result.
 func (s *Server) answer(ctx context.Context, t tool, arguments json.RawMessage) ([]byte, error) {
-	result, err := t.call(&call{Server: s, ctx: ctx}, arguments)
-	if err != nil {
+	in := reflect.New(t.in)
+	if err := decode(arguments, in.Interface()); err != nil {
 		return nil, err
 	}
-	return encode(result)
+	results := t.do.Call([]reflect.Value{reflect.ValueOf(&call{Server: s, ctx: ctx}), in.Elem()})
+	if err, _ := results[1].Interface().(error); err != nil {
+		return nil, err
+	}
+	return encode(results[0].Interface())
 }
 
 // encode writes a value as the JSON that clients get: characters that control a terminal, or hide text, are escaped.

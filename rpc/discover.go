@@ -52,16 +52,16 @@ type components struct {
 }
 
 // Document is the OpenRPC document of all methods, as rpc.discover answers it. version is that of the program.
-func Document(version string) ([]byte, error) { return encode(describeAll(table, version)) }
+func Document(version string) ([]byte, error) { return encode(describeAll(version)) }
 
 func discover(c *call, _ struct{}) (raw[openRPCDocument], error) {
-	return encode(describeAll(c.table, c.opt.Version.Version))
+	return Document(c.opt.Version.Version)
 }
 
 func version(c *call, _ struct{}) (wire.Version, error) { return c.opt.Version, nil }
 
 // describeAll makes the document from the table and the types that it names.
-func describeAll(table []section, version string) document {
+func describeAll(version string) document {
 	b := newSchemas()
 	d := document{
 		OpenRPC: openRPC,
@@ -71,7 +71,7 @@ func describeAll(table []section, version string) document {
 		},
 		Components: components{b.Defs},
 	}
-	for _, s := range table {
+	for _, s := range table() {
 		for i := range s.methods {
 			d.Methods = append(d.Methods, b.method(&s.methods[i], s.title))
 		}

@@ -29,8 +29,9 @@ type method struct {
 	params, result reflect.Type
 	// list is what decoding wants to know of params.
 	list func() []param
-	// do takes a pointer to params and gives a result.
-	do func(c *call, params any) (any, error)
+	// do is a function that takes a *call and params and gives a result and an error. bare: it takes the session in place of params.
+	do   reflect.Value
+	bare bool
 }
 
 // section is a part of the table, with the heading that it has in docs/rpc.md.
@@ -74,34 +75,37 @@ func either[P, R any](name, doc string, f func(*call, P) (R, error)) method {
 
 // get is a method of a session without parameters.
 func get[R any](name, doc string, f func(*call, *store.Session) (R, error)) method {
-	return row(name, doc, always, func(c *call, _ struct{}) (R, error) { return f(c, c.open.s) })
+	return row(name, doc, always, f)
 }
 
-// row makes a row of the table. The types of f are those of the method: a row cannot promise anything else. What can be done without the types is
-// in method.call: each of 80 pairs of types gets its own code here.
-func row[P, R any](name, doc string, session int, f func(*call, P) (R, error)) method {
-	return newMethod(name, doc, session, reflect.TypeFor[P](), reflect.TypeFor[R](), func(c *call, params any) (any, error) {
-		return f(c, *params.(*P))
-	})
-}
-
-//go:noinline
-func newMethod(name, doc string, session int, params, result reflect.Type, do func(*call, any) (any, error)) method {
-	return method{name: name, doc: doc, session: session, params: params, result: result, do: do,
+// row makes a row of the table. The types of f are those of the method: a row cannot promise anything else. It has no type parameters, since
+// each of 80 pairs of types would get its own code here.
+func row(name, doc string, session int, f any) method {
+	do := reflect.ValueOf(f)
+	params := do.Type().In(1)
+	bare := params == reflect.TypeFor[*store.Session]()
+	if bare {
+		params = reflect.TypeFor[struct{}]()
+	}
+	return method{name: name, doc: doc, session: session, params: params, result: do.Type().Out(0), do: do, bare: bare,
 		list: sync.OnceValue(func() []param { return paramsOf(params) })}
 }
 
 // call carries out a request. It gives JSON, null if the method has no result.
 func (m *method) call(c *call) ([]byte, error) {
-	params := reflect.New(m.params).Interface()
-	if err := decode(c.params, params, m.list()); err != nil {
+	params := reflect.New(m.params)
+	if err := decode(c.params, params.Interface(), m.list()); err != nil {
 		return nil, err
 	}
-	result, err := m.do(c, params)
-	if err != nil {
+	with := params.Elem()
+	if m.bare {
+		with = reflect.ValueOf(c.open.s)
+	}
+	results := m.do.Call([]reflect.Value{reflect.ValueOf(c), with})
+	if err, _ := results[1].Interface().(error); err != nil {
 		return nil, err
 	}
-	return encode(result)
+	return encode(results[0].Interface())
 }
 
 // raw is a result that is JSON already and is passed on byte for byte. T is its shape.

@@ -36,7 +36,7 @@ const mostWaiting = 1024
 // flushes and closes all sessions. It fails if answers could not be written or sessions could not be closed.
 func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, out io.Writer) error {
 	c := &client{
-		table: table, methods: byName(table), store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
+		methods: byName(), store: st, opt: opt, out: out, sessions: map[string]*openSession{}, runs: map[string]*treeline.Recording{},
 		watches: map[string]func(){},
 		slots:   make(chan struct{}, mostWaiting), failed: make(chan struct{}),
 	}
@@ -56,7 +56,6 @@ func Serve(ctx context.Context, st *treeline.Store, opt Options, in io.Reader, o
 
 // client is the connected client, with the sessions that it has open.
 type client struct {
-	table   []section
 	methods map[string]*method
 	store   *treeline.Store
 	opt     Options

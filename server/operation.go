@@ -52,34 +52,27 @@ func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) oper
 	return o
 }
 
-func answered[P, R any](method, path, name, doc string, f func(*request, P) (R, error)) operation {
-	return row[P, R](method, path, name, doc, "application/json").answering(func(r *request, params any) (any, error) {
-		return f(r, *params.(*P))
-	})
-}
-
-// answering makes an operation that gives JSON. f takes a pointer to the parameters.
-//
-//go:noinline
-func (o operation) answering(f func(r *request, params any) (any, error)) operation {
-	return o.doing(func(r *request, params any) error {
-		return r.made("application/json", func(b *bytes.Buffer) error {
-			result, err := f(r, params)
-			if err != nil {
+// answered makes an operation of a function that takes a *request and parameters and gives a result, which becomes JSON, and an error. It has no
+// type parameters: each pair of types would have its own code.
+func answered(method, path, name, doc string, f any) operation {
+	const media = "application/json"
+	do := reflect.ValueOf(f)
+	return newOperation(method, path, name, doc, media, do.Type().In(1), do.Type().Out(0)).doing(func(r *request, params reflect.Value) error {
+		return r.made(media, func(b *bytes.Buffer) error {
+			results := do.Call([]reflect.Value{reflect.ValueOf(r), params.Elem()})
+			if err, _ := results[1].Interface().(error); err != nil {
 				return err
 			}
-			return wire.Write(b, result)
+			return wire.Write(b, results[0].Interface())
 		})
 	})
 }
 
-// doing makes an operation that answers by itself.
-//
-//go:noinline
-func (o operation) doing(f func(r *request, params any) error) operation {
+// doing makes an operation that answers by itself. f takes a pointer to the parameters.
+func (o operation) doing(f func(r *request, params reflect.Value) error) operation {
 	o.call = func(r *request) error {
-		params := reflect.New(o.params).Interface()
-		if err := r.decode(params, o.fields); err != nil {
+		params := reflect.New(o.params)
+		if err := r.decode(params.Interface(), o.fields); err != nil {
 			return err
 		}
 		return f(r, params)
@@ -89,16 +82,17 @@ func (o operation) doing(f func(r *request, params any) error) operation {
 
 // stream is an operation that reads and writes its answer piece by piece. R is the shape of JSON; other media have none.
 func stream[P, R any](path, name, doc, media string, f func(*request, P) error) operation {
-	return row[P, R](http.MethodGet, path, name, doc, media).doing(func(r *request, params any) error { return f(r, *params.(*P)) })
+	return streaming(path, name, doc, media, f, reflect.TypeFor[R]())
 }
 
-// row makes a row of the table. The types are those of the function: a row cannot promise anything else. What needs no types is in functions
-// without them, which are not inlined: each pair of types has its own code.
-func row[P, R any](method, path, name, doc, media string) operation {
-	return newOperation(method, path, name, doc, media, reflect.TypeFor[P](), reflect.TypeFor[R]())
+func streaming(path, name, doc, media string, f any, shape reflect.Type) operation {
+	do := reflect.ValueOf(f)
+	return newOperation(http.MethodGet, path, name, doc, media, do.Type().In(1), shape).doing(func(r *request, params reflect.Value) error {
+		err, _ := do.Call([]reflect.Value{reflect.ValueOf(r), params.Elem()})[0].Interface().(error)
+		return err
+	})
 }
 
-//go:noinline
 func newOperation(method, path, name, doc, media string, params, result reflect.Type) operation {
 	return operation{method: method, path: path, name: name, doc: doc, media: media, params: params, result: result, fields: fieldsOf(params)}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/chat"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -392,7 +393,7 @@ func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 		}
 	}
 	tidy(list, unseen)
-	slices.SortStableFunc(problems, func(a, b session.Problem) int { return a.Line - b.Line })
+	sorting.By(problems, func(a, b session.Problem) int { return a.Line - b.Line })
 	return problems
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 const (
@@ -156,7 +157,7 @@ func chunksWith(k *query.Keys, found map[uint32][]int64) (ids []int64, ok bool) 
 	for _, g := range k.Grams {
 		all = append(all, found[gramKey(g)])
 	}
-	slices.SortFunc(all, func(a, b []int64) int { return len(a) - len(b) })
+	sorting.By(all, func(a, b []int64) int { return len(a) - len(b) })
 	for _, list := range all {
 		narrow(list)
 	}

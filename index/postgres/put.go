@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 const (
@@ -204,7 +205,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 		}
 	}
 	// In the order of keys, so that no two transactions wait for each other.
-	slices.SortFunc(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
+	sorting.By(list, func(a, b entry) int { return bytes.Compare(a.log[:], b.log[:]) })
 	chunks, keys := 0, 0
 	for _, e := range list {
 		chunks += len(e.Chunks)

@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/pgdb"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // piece is a chunk of an answer.
@@ -171,7 +172,7 @@ func join(list []index.Found, pieces []piece) []index.Found {
 	}
 	for i := range list {
 		list[i].Spans = spans[key(list[i].Source, list[i].Name)]
-		slices.SortFunc(list[i].Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
+		sorting.By(list[i].Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
 	}
 	return slices.DeleteFunc(list, func(l index.Found) bool { return len(l.Spans) == 0 })
 }

@@ -54,8 +54,12 @@ type Row struct {
 type noParams struct{}
 
 func row[R any](method, path, name, doc string, f func(c *Call, x index.Shared) error) Row {
+	return newRow(method, path, name, doc, f, reflect.TypeFor[R]())
+}
+
+func newRow(method, path, name, doc string, f func(c *Call, x index.Shared) error, result reflect.Type) Row {
 	r := Row{Row: logs.Row{Method: method, Path: protocol.Index + path, Name: name, Doc: doc, Media: "application/json",
-		Params: reflect.TypeFor[noParams](), Result: reflect.TypeFor[R]()}}
+		Params: reflect.TypeFor[noParams](), Result: result}}
 	if method == http.MethodPost {
 		r.Body = "application/json"
 	}

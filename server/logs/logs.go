@@ -117,17 +117,22 @@ type Row struct {
 type nothing struct{}
 
 func row[P, R any](method, path, name, media, body, doc string, f func(*Logs, *Call, P) error) Row {
-	return Row{
-		Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body,
-		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R](),
-		Answer: func(l *Logs, c *Call, params any) error {
-			Version(c.W.Header())
-			if l == nil {
-				return c.Plain(ErrNoArchive)
-			}
-			return c.Plain(f(l, c, *params.(*P)))
-		},
+	return newRow(Row{Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body, Result: reflect.TypeFor[R]()}, f)
+}
+
+// newRow fills in what follows from a function with parameters. It has no type parameters: each type would have its own code.
+func newRow(r Row, f any) Row {
+	do := reflect.ValueOf(f)
+	r.Params = do.Type().In(2)
+	r.Answer = func(l *Logs, c *Call, params any) error {
+		Version(c.W.Header())
+		if l == nil {
+			return c.Plain(ErrNoArchive)
+		}
+		err, _ := do.Call([]reflect.Value{reflect.ValueOf(l), reflect.ValueOf(c), reflect.ValueOf(params).Elem()})[0].Interface().(error)
+		return c.Plain(err)
 	}
+	return r
 }
 
 func get[P, R any](path, name, media, doc string, f func(*Logs, *Call, P) error) Row {

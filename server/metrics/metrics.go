@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Answers count what was answered, by route and status. The zero value is ready.
@@ -70,7 +72,8 @@ func (a *Answers) Write(b *bytes.Buffer) {
 	defer a.mu.Unlock()
 	const name = "treeline_request_duration_seconds"
 	fmt.Fprintf(b, "# HELP %s How long requests took.\n# TYPE %s histogram\n", name, name)
-	keys := slices.SortedFunc(maps.Keys(a.routes), func(a, b route) int {
+	keys := slices.Collect(maps.Keys(a.routes))
+	sorting.By(keys, func(a, b route) int {
 		return cmp.Or(cmp.Compare(a.pattern, b.pattern), a.status-b.status)
 	})
 	for _, k := range keys {

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // Storage is the Schema of the files that older versions kept instead of a database,
@@ -146,7 +147,7 @@ func (s *Storage) Load(ctx context.Context, id string) (rows.Session, error) {
 		}
 		list = append(list, message{at, m, slices.Concat([]byte(`{"message":`), row(id, "", m, at, data), []byte(`,"part":[`), parts, []byte(`]}`))})
 	}
-	slices.SortFunc(list, func(a, b message) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id)) })
+	sorting.By(list, func(a, b message) int { return cmp.Or(cmp.Compare(a.at, b.at), strings.Compare(a.id, b.id)) })
 	h := sha256.New()
 	h.Write(out.Header)
 	for _, m := range list {

@@ -3,6 +3,8 @@ package convert_test
 import (
 	"testing"
 
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -46,6 +48,41 @@ func TestConvertAnsweredTwice(t *testing.T) {
 				}
 				partThereAndBack(w, w.View(path, store.OpenOptions{Dialect: from}), other, nil, folder)
 			})
+		}
+	}
+}
+
+// TestConvertSpentOnce: an answer that is written twice, since branches answer its call differently, was paid once.
+func TestConvertSpentOnce(t *testing.T) {
+	t.Parallel()
+	const log = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000b","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/garden"}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-02T14:00:01.000Z","message":{"role":"user","content":"How deep is the pond?"}}
+{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-03-02T14:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"measure","arguments":{}}],"provider":"anthropic","model":"claude-sonnet-4","stopReason":"toolUse","usage":{"input":100,"output":7,"cacheRead":0,"cacheWrite":0,"totalTokens":107}}}
+{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-03-02T14:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"measure","content":[{"type":"text","text":"2 m"}],"isError":false}}
+{"type":"message","id":"b1","parentId":"a2","timestamp":"2026-03-02T14:00:05.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"measure","content":[{"type":"text","text":"9 m"}],"isError":false}}
+`
+	for _, to := range branching {
+		w, folder := inMemory(t)
+		path := w.Put("in/019cab00-0000-7000-8000-00000000000b.jsonl", log)
+		if to == "omp" {
+			continue
+		}
+		s, _, err := convert.Session(t.Context(), w.Store, w.View(path, store.OpenOptions{Dialect: w.Format("omp")}), convert.Options{To: w.Format(to), Dir: folder()})
+		w.Must(err)
+		calls, output := 0, int64(0)
+		for e := range s.Tree().Entries() {
+			body, err := e.Body()
+			w.Must(err)
+			if m, ok := body.(session.Message); ok && m.Role == session.RoleAssistant {
+				calls++
+				if m.Usage != nil {
+					output += m.Usage.Output
+				}
+			}
+		}
+		w.Must(s.Close())
+		if output != 7 || calls == 0 || to == "claude" && calls != 2 {
+			t.Errorf("%s: %d answers used %d tokens for output, want 7", to, calls, output)
 		}
 	}
 }

@@ -69,6 +69,15 @@ func (s *script) say(before node, u unit) (node, error) {
 		return known, nil
 	}
 	m := u.NewMessage
+	if m.Usage != nil {
+		alone := u
+		alone.answers = nil
+		key := alone.key(before.key)
+		if s.spent[key] {
+			m.Usage = nil
+		}
+		s.spent[key] = true
+	}
 	m.Time = s.later(before, m.Time)
 	m.ID = string(s.newOf.ID) + "/" + hexKey(after.key)
 	bodies, model := s.bodies(m, before.model)

@@ -28,6 +28,8 @@ type node struct {
 type script struct {
 	*crossing
 	nodes map[[sha256.Size]byte]node
+	// spent are the answers whose usage is written. One that is repeated for the results of another branch was paid once.
+	spent map[[sha256.Size]byte]bool
 	// compacted has what compactions became, by their position. Where turns are taken back, a branch after a compaction may
 	// begin with something else, and has one of its own.
 	compacted map[int][]summed
@@ -129,7 +131,7 @@ func (c *crossing) orphaned() (bool, error) {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, compacted: map[int][]summed{}}
+	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, spent: map[[sha256.Size]byte]bool{}, compacted: map[int][]summed{}}
 	tips, err := s.tips()
 	if err != nil {
 		return err

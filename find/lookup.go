@@ -40,7 +40,7 @@ func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
 	}
 	wanted := k.set()
 	rows, err := f.Catalogue(ctx, RefreshOptions{})
-	return place.Sort(place.Drop(rows, func(r *place.Row) bool { return r.Err != nil || !wanted.has(r) }), place.OrderWhen), err
+	return place.Drop(rows, func(r *place.Row) bool { return r.Err != nil || !wanted.has(r) }), err
 }
 
 // sharedLookUp is LookUp on a shared index, as it is.
@@ -81,7 +81,7 @@ func (f *Finder) sharedLookUp(ctx context.Context, k Keys) ([]place.Row, error) 
 			return nil, err
 		}
 	}
-	return place.Sort(rows, place.OrderWhen), nil
+	return rows, nil
 }
 
 // wanted are keys as sets.

@@ -44,6 +44,7 @@ type Catalogue struct {
 
 	generation uint64 // of the file of signatures
 	signatures int64  // bytes of that file that count
+	tail       tail   // of its own file, if it has one
 
 	pool *pool // of all sources
 	live int   // bytes of records in the pool that count

@@ -11,14 +11,14 @@ import (
 	"unsafe"
 )
 
-// The file of the catalogue: a line that names it, the version, the length of the rest and its checksum; then the sources, each
+// The file of the catalogue: a line that names it, the version, the length of what follows and its checksum; then the sources, each
 // with its key, the number of its logs and their records; then the table of frequent strings. Numbers are varints, strings and
-// records are preceded by their length. A record that did not change is written as it was read.
+// records are preceded by their length. A record that did not change is written as it was read. Entries may follow; see journal.go.
 const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 9
+	catalogueVersion = 10
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 
@@ -28,7 +28,7 @@ var (
 	errDamaged = errors.New("its catalogue is damaged")
 )
 
-// encodeCatalogue returns the content of the file.
+// encodeCatalogue returns the content of the file, and sets the tail of the catalogue.
 func encodeCatalogue(c *Catalogue) io.Reader {
 	var w writer
 	var parts []string
@@ -59,6 +59,7 @@ func encodeCatalogue(c *Catalogue) io.Reader {
 	for _, p := range parts {
 		size, sum = size+uint64(len(p)), crc32.Update(sum, castagnoli, bytesOf(p))
 	}
+	c.tail = tail{whole: int64(catalogueHead) + int64(size), sum: sum}
 	head := make([]byte, catalogueHead)
 	at := copy(head, catalogueMagic)
 	binary.LittleEndian.PutUint32(head[at:], catalogueVersion)
@@ -99,15 +100,17 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 	if v := binary.LittleEndian.Uint32(head); v != catalogueVersion {
 		return nil, fmt.Errorf("%w (%d, not %d)", errForeign, v, catalogueVersion)
 	}
-	if binary.LittleEndian.Uint64(head[4:]) != uint64(len(body)) || binary.LittleEndian.Uint32(head[12:]) != crc32.Checksum(body, castagnoli) ||
-		len(body) > math.MaxUint32 {
+	size, sum := binary.LittleEndian.Uint64(head[4:]), binary.LittleEndian.Uint32(head[12:])
+	if size > uint64(len(body)) || size > math.MaxUint32 || sum != crc32.Checksum(body[:size], castagnoli) {
 		return nil, errDamaged
 	}
 	// Nothing else refers to data.
+	rest := unsafe.String(unsafe.SliceData(body), len(body))[size:]
+	body = body[:size]
 	page := unsafe.String(unsafe.SliceData(body), len(body))
 	r := reader{data: body, text: page}
 	p := &pool{pages: []string{page}, size: len(page)}
-	c := &Catalogue{generation: r.uvarint(), signatures: r.varint(), pool: p}
+	c := &Catalogue{generation: r.uvarint(), signatures: r.varint(), pool: p, tail: tail{whole: int64(catalogueHead) + int64(size), sum: sum}}
 	c.Sources = make([]Source, r.count(2))
 	for i := range c.Sources {
 		c.Sources[i].Key = r.string()
@@ -125,5 +128,5 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 	if r.bad || len(r.data) > 0 {
 		return nil, errDamaged
 	}
-	return c, nil
+	return c, c.replay(rest)
 }

@@ -76,8 +76,7 @@ func (x *Index) lock(ctx context.Context) (unlock func(), err error) {
 // exist, or detects that they do not.
 func (x *Index) commit() error {
 	x.sweep()
-	// A catalogue is only ever replaced by a rename, so a new one is another file. If there was none, there may be one by
-	// now.
+	// A catalogue is replaced by a rename, so a new one is another file, or it grows. If there was none, there may be one by now.
 	if x.seen == (durable.Info{}) || !x.unchanged() {
 		x.reread()
 	}
@@ -92,9 +91,12 @@ func (x *Index) commit() error {
 	if next.stale {
 		next = next.packed() // its texts go with a log
 	}
-	info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, encodeCatalogue(next))
-	if err != nil {
-		return err
+	if !x.journal(next) {
+		info, err := durable.Replace(x.fs, x.path(catalogueName), 0o600, encodeCatalogue(next))
+		if err != nil {
+			return err
+		}
+		x.seen = info
 	}
 	old, path := x.kept.generation, x.path(signaturesName(next.generation))
 	if old != next.generation || x.kept.signatures != next.signatures {
@@ -103,7 +105,7 @@ func (x *Index) commit() error {
 	}
 	// Held pieces are in the file now. Older catalogues still name their positions in memory; a reader that uses one learns
 	// that these signatures are lost, and looks at the logs.
-	x.kept, x.now, x.seen, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, info, nil, 0, 0, nil
+	x.kept, x.now, x.staged, x.fresh, x.waiting, x.sigs.held = next, next, nil, 0, 0, nil
 	if old != next.generation {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}

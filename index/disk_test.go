@@ -33,7 +33,7 @@ const crashDir = "/cache/treeline"
 
 // openOn opens the index on a file system, without waiting for locks.
 func openOn(fsys durable.FS) *index.Index {
-	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 500, Wait: func(context.Context, time.Duration) error { return nil }})
+	return index.Open(index.Options{Dir: crashDir, FS: fsys, Garbage: 500, Whole: 1, Wait: func(context.Context, time.Duration) error { return nil }})
 }
 
 // whole checks that each known log is one that was put, with its own signatures or with lost ones.
@@ -408,7 +408,7 @@ func child(args string) error {
 		return err
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	x := index.Open(index.Options{Dir: dir, LockWait: time.Minute})
+	x := index.Open(index.Options{Dir: dir, LockWait: time.Minute, Whole: 1})
 	for {
 		u := index.Update{Source: fmt.Sprint("s", r.IntN(3))}
 		for range 1 + r.IntN(5) {

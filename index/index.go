@@ -9,13 +9,13 @@
 // An Index has a folder of its own with two files and a lock:
 //
 //	catalogue          all summaries, replaced as a whole by a rename; it has a version and a checksum. Records that did not change
-//	                   are copied, and a process decodes those that it needs (Logs)
+//	                   are copied, and a process decodes those that it needs (Logs). To a large one, what was put is added at the end
 //	signatures-<n>     pieces of signatures, appended, with a checksum for each 128 bytes; the catalogue says which of them count
 //	lock               held (flock) by the process that changes the two others
 //	rows/              what agents' own lists show, a file for each folder of logs (Rows); written without the lock
 //
 // Texts of sessions (titles, first prompts, models, working directories) are in the catalogue only, so that they disappear
-// with the next update after they disappear from the logs. Rows hold texts for programs that ask for an agent's own list;
+// with the next update after they disappear from the logs; a catalogue is not added to if a text is gone. Rows hold texts for programs that ask for an agent's own list;
 // they disappear with the next list of their folder, or once a log of the folder is gone. Signatures hold hashes and no text.
 // When less than half of the signatures count, those are copied to a file with the next number.
 //
@@ -64,6 +64,8 @@ type Options struct {
 	// Garbage is the size of the signatures from which on they are compacted once less than half of them count; 0 means 1
 	// MB.
 	Garbage int64
+	// Whole is the size of the catalogue up to which every commit writes all of it; 0 means 256 KB.
+	Whole int64
 	// FS is the file system; nil means that of the operating system.
 	FS durable.FS
 	// Wait returns after that time, or with the cause when ctx is cancelled; nil waits in real time.
@@ -79,6 +81,9 @@ func (o *Options) fill() {
 	}
 	if o.Garbage == 0 {
 		o.Garbage = 1 << 20
+	}
+	if o.Whole == 0 {
+		o.Whole = 256 << 10
 	}
 	if o.FS == nil {
 		o.FS = durable.OS{}

@@ -107,7 +107,7 @@ func (s *Signer) addShort(tail uint64, head ends) {
 
 // addPair adds the key of two runs.
 func (s *Signer) addPair(tail, head uint64) {
-	if k := word.PhraseKey(tail, head); !s.seen.has(k) && s.seen.add(k) {
+	if k := word.PhraseKey(tail, head); !s.seen.Has(k) && s.seen.Add(k) {
 		s.grams = append(s.grams, k)
 	}
 }

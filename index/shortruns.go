@@ -31,13 +31,13 @@ func (s *Signer) sign(text []byte) {
 		clear(s.wider[n : n+shortMost+1])
 		padded = s.wider[:n+shortMost+1]
 	}
-	for from := 0; from < len(text); from += edgeWindow {
+	for from := 0; from < len(text); from += word.EdgeWindow {
 		// Only a record much longer than a chunk has so many keys. flagOdd is set as well, since the rest is not looked at.
-		if s.runs.n+s.seen.n > keysMost {
+		if s.runs.Len()+s.seen.Len() > keysMost {
 			s.flags |= flagAll | flagOdd
 			return
 		}
-		n = s.edges.find(text, from, min(from+edgeWindow, len(text)), n)
+		n = s.edges.Find(text, from, min(from+word.EdgeWindow, len(text)), n)
 		for list := s.edges[:n&^1]; len(list) > 0; {
 			var k int
 			if k, last = s.shortRuns(padded, list, last); k < len(list) {
@@ -52,6 +52,11 @@ func (s *Signer) sign(text []byte) {
 		n &= 1
 	}
 }
+
+const (
+	highs = 0x8080808080808080
+	small = 0x2020202020202020 // the bit of lower-case letters and digits that capitals do not have
+)
 
 // shortMost is the length of runs that fit in two words.
 const shortMost = 16
@@ -78,11 +83,11 @@ func spread(w uint64) uint64 { return w&0xff<<42 | w&0xff00<<13 | w>>16&0xff }
 
 // news are what shortRuns has found and not yet added, as indexes into the list of edges.
 type news struct {
-	runs [edgeWindow/2 + 1]struct { // that may be new
+	runs [word.EdgeWindow/2 + 1]struct { // that may be new
 		hash uint64
 		at   int
 	}
-	ends [edgeWindow/2 + 1]int // of runs that white space follows
+	ends [word.EdgeWindow/2 + 1]int // of runs that white space follows
 }
 
 // shortRuns adds the keys of plain runs: ASCII, at most 16 bytes, and not at the end of the text. It returns how many edges
@@ -91,11 +96,8 @@ type news struct {
 // Most runs are known already, and a branch for each would be mispredicted. So a first loop writes down every run without
 // branching, and counts it only if it may be new.
 func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail) {
-	if len(s.runs.slots) == 0 {
-		s.runs.grow()
-	}
 	var (
-		slots      = s.runs.slots
+		slots      = s.runs.Slots()
 		mask       = uint64(len(slots) - 1)
 		found      = &s.news
 		runs, ends int
@@ -125,7 +127,7 @@ func (s *Signer) shortRuns(text []byte, list []int, last trail) (k int, _ trail)
 	}
 	s.follow(text, list[0], list[1], last)
 	for _, r := range found.runs[:runs] {
-		if s.runs.add(r.hash) { // it may be in the list twice
+		if s.runs.Add(r.hash) { // it may be in the list twice
 			s.addRun((*[shortMost]byte)(text[list[r.at]:]), list[r.at+1]-list[r.at])
 		}
 	}
@@ -174,7 +176,7 @@ func (s *Signer) addPairs(text []byte, list, ends []int) {
 		c, a := uint64(binary.LittleEndian.Uint32(text[end-4:])), uint64(binary.LittleEndian.Uint32(text[i:]))&l.a
 		// asciiTail and asciiHead without a branch on the length
 		key := word.PhraseKey(spread(c>>8|small)&before.tail, spread(a|small)>>(l.head&63))
-		if s.seen.add(key) {
+		if s.seen.Add(key) {
 			s.grams = append(s.grams, key)
 		}
 		// Only a capital near the end makes a shorter end.
@@ -231,7 +233,7 @@ func (s *Signer) anyRun(text []byte, i, j int, last trail) trail {
 // both ways is added twice, without effect.
 func (s *Signer) asciiRun(text []byte, i, j int, kinds word.Class, last trail) trail {
 	run := text[i:j]
-	if h := word.Hash(run, spelled); s.runs.add(h) {
+	if h := word.Hash(run, spelled); s.runs.Add(h) {
 		s.addASCII(run, kinds)
 	}
 	s.follow(text, i, j, last)

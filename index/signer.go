@@ -73,11 +73,11 @@ type Signer struct {
 	to     int64
 	open   bool // there is text since the last chunk
 
-	runs  keySet                          // hashes of runs as they are spelled
-	seen  keySet                          // all keys
+	runs  word.Set                        // hashes of runs as they are spelled
+	seen  word.Set                        // all keys
 	words []uint64                        // keys with wordProbes
 	grams []uint64                        // keys with gramProbes
-	longs keySet                          // keys of rows of characters, if they are listed; see word.LongKey
+	longs word.Set                        // keys of rows of characters, if they are listed; see word.LongKey
 	ascii [word.Ranks * word.Ranks]uint64 // ASCII trigrams that occur: for the first two characters, bits for the third
 	two   [word.Ranks]uint64              // ASCII bigrams outside of such trigrams: for the first character, bits for the second
 	flags byte
@@ -86,7 +86,7 @@ type Signer struct {
 	runes  []rune
 	starts []int
 	tails  ends // the shorter ends of the run before
-	edges  edges
+	edges  word.Edges
 	news   news
 	wider  [512 + shortMost + 1]byte // a short text with padding
 }
@@ -100,9 +100,9 @@ func (s *Signer) Reset() {
 
 // clear drops the unfinished chunk.
 func (s *Signer) clear() {
-	s.runs.clear()
-	s.seen.clear()
-	s.longs.clear()
+	s.runs.Clear()
+	s.seen.Clear()
+	s.longs.Clear()
 	s.words, s.grams = s.words[:0], s.grams[:0]
 	clear(s.ascii[:])
 	clear(s.two[:])
@@ -177,7 +177,7 @@ func (s *Signer) cut() {
 	}
 	c := Chunk{From: s.from, To: s.to, Sig: sig, Flags: sigVersion | s.flags}
 	if s.List && size > 0 {
-		c.Words, c.Grams = slices.Concat(s.words, s.grams, s.longs.list()), s.listGrams()
+		c.Words, c.Grams = slices.Concat(s.words, s.grams, s.longs.List()), s.listGrams()
 	}
 	s.chunks = append(s.chunks, c)
 	s.clear()
@@ -267,7 +267,7 @@ func (s *Signer) addLongs(low []byte) {
 	for i, c := range low {
 		row = row>>8 | uint64(c)<<(8*(word.Long-1))
 		if i >= word.Long-1 {
-			s.longs.add(word.LongKey(row))
+			s.longs.Add(word.LongKey(row))
 		}
 	}
 }
@@ -280,7 +280,7 @@ func (s *Signer) addWords(low []byte, starts []int) {
 			if j+1 < len(starts) {
 				end = starts[j+1]
 			}
-			if k := word.Key(low[starts[i]:end]); s.seen.add(k) {
+			if k := word.Key(low[starts[i]:end]); s.seen.Add(k) {
 				s.words = append(s.words, k)
 			}
 		}
@@ -320,7 +320,7 @@ func (s *Signer) wide(text []byte, last rune) (n int, single rune) {
 		low = utf8.AppendRune(low, f)
 	}
 	s.folded = low
-	if !s.runs.add(word.Hash(text[:n], spelled)) {
+	if !s.runs.Add(word.Hash(text[:n], spelled)) {
 		return n, -1
 	}
 	s.addWords(low, starts[:hump])
@@ -360,7 +360,7 @@ func (s *Signer) addGram(a, b, c rune) {
 
 // addKey adds a key with gramProbes.
 func (s *Signer) addKey(k uint64) {
-	if s.seen.add(k) {
+	if s.seen.Add(k) {
 		s.grams = append(s.grams, k)
 	}
 }

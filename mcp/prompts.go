@@ -163,7 +163,7 @@ func (r *recalling) add(row *place.Row, p session.Prompt) (bool, error) {
 	if parts, _, rest := window([]wire.Part{{Type: "text", Text: &text}}, 0, promptMost+partCost); len(parts) > 0 {
 		text, left = *parts[0].Text, rest
 	}
-	use := history.Place{Path: name(row.Path), Dialect: row.Dialect.Name(), Session: name(row.ID), Entry: name(p.Entry), CWD: name(row.CWD), At: p.At}
+	use := history.Place{Path: r.where(row.Path), Dialect: row.Dialect.Name(), Session: name(row.ID), Entry: name(p.Entry), CWD: r.where(row.CWD), At: p.At}
 	shown := shownPrompt{wire.NewPrompt(history.Prompt{Text: text, CWD: use.CWD, At: p.At}, []history.Place{use}), left}
 	if i, ok := r.number[p.Text]; ok {
 		known := &r.result.Prompts[i]

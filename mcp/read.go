@@ -145,7 +145,7 @@ func (c *call) locate(ref string) (string, error) {
 	if errors.As(err, &many) {
 		var names []string
 		for i := range many.Rows[:min(len(many.Rows), 8)] {
-			names = append(names, name(many.Rows[i].Path))
+			names = append(names, c.where(many.Rows[i].Path))
 		}
 		return "", refuse("%v; use the whole id, or the path: %s", many, strings.Join(names, ", "))
 	}
@@ -159,7 +159,8 @@ func (r *reading) heading() (w sessionWindow, err error) {
 		return w, err
 	}
 	w.Session.Title = r.line(w.Session.Title, titleWidth)
-	w.Session.ID, w.Session.Path, w.Session.CWD, w.Session.Parent = name(w.Session.ID), name(w.Session.Path), name(w.Session.CWD), name(w.Session.Parent)
+	where := func(path string) string { return name(scrubText(r.finder, path)) }
+	w.Session.ID, w.Session.Path, w.Session.CWD, w.Session.Parent = name(w.Session.ID), where(w.Session.Path), where(w.Session.CWD), where(w.Session.Parent)
 	w.Session.LeafID = maybe(w.Session.LeafID)
 	w.URI = uri{session: string(w.Session.ID)}.String()
 	return w, nil

@@ -70,7 +70,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 	for i, r := range part {
 		j := wire.NewRun(*r)
 		j.Prompt, j.Model = c.line(j.Prompt, promptWidth), c.line(j.Model, titleWidth)
-		j.ID, j.Session, j.Path, j.CWD = name(j.ID), name(j.Session), name(j.Path), name(j.CWD)
+		j.ID, j.Session, j.Path, j.CWD = name(j.ID), name(j.Session), c.where(j.Path), c.where(j.CWD)
 		j.Outcome = maybe(j.Outcome)
 		ok, err := space.take(j)
 		if err != nil {

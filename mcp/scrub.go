@@ -131,6 +131,9 @@ func name[T ~string](text T) T {
 	return T(screen.OneLine(string(text), nameBytes/utf8.UTFMax))
 }
 
+// where is the path of a log or of a folder, without secrets. A log is named by its id where that happens.
+func (s *Server) where(path string) string { return name(s.plainText(path)) }
+
 // maybe is name for a text that may be missing.
 func maybe[T ~string](text *T) *T {
 	if text == nil {

@@ -162,7 +162,7 @@ func (c *call) end(res *treeline.SearchResult) time.Time {
 // hit is a hit as a result shows it.
 func (c *call) hit(j wire.Hit) wire.Hit {
 	j.Title, j.Label = c.line(j.Title, titleWidth), c.line(j.Label, titleWidth)
-	j.Path, j.CWD, j.Ref, j.Run = name(j.Path), name(j.CWD), name(j.Ref), name(j.Run)
+	j.Path, j.CWD, j.Ref, j.Run = c.where(j.Path), c.where(j.CWD), name(j.Ref), name(j.Run)
 	j.Session, j.Entry, j.Type, j.Role = maybe(j.Session), maybe(j.Entry), name(j.Type), maybe(j.Role)
 	return j
 }

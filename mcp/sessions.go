@@ -129,7 +129,7 @@ func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]strin
 func (c *call) row(r *place.Row) wire.Row {
 	j := wire.NewRow(r)
 	j.Title, j.Prompt = c.line(j.Title, titleWidth), c.line(j.Prompt, promptWidth)
-	j.ID, j.Path, j.CWD, j.Parent = name(j.ID), name(j.Path), name(j.CWD), name(j.Parent)
+	j.ID, j.Path, j.CWD, j.Parent = name(j.ID), c.where(j.Path), c.where(j.CWD), c.where(j.Parent)
 	if j.Known != nil {
 		j.Models = j.Models[:min(len(j.Models), 8)]
 		for i := range j.Models {

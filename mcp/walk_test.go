@@ -330,6 +330,36 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretPlaces: a key in the name of a directory or of a log is not shown either. The session is found by its id.
+func TestSecretPlaces(t *testing.T) {
+	t.Parallel()
+	log := world.Log("a1", "/desk/"+secret, said("plan the beds", "six of them")...)
+	c := connect(t, desk(t, map[string]string{secret + ".jsonl": log}), mcp.Options{})
+	for _, r := range []struct{ tool, arguments string }{
+		{"list_sessions", `{"project":"all"}`}, {"read_session", `{"session":"a1"}`}, {"get_context", `{"session":"a1"}`}, {"recall_prompts", `{"project":"all"}`},
+		{"search_sessions", `{"query":"beds","project":"all"}`}, {"usage", `{"by":"project","project":"all"}`},
+	} {
+		res, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: r.tool, Arguments: arguments(t, r.arguments)})
+		if err != nil || res.IsError {
+			t.Fatalf("%s %s: %v %+v; want no error, not res.IsError", r.tool, r.arguments, err, res)
+		}
+		text, err := json.Marshal(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), secret) || r.tool != "get_context" && !strings.Contains(string(text), "/desk/[redacted: ") {
+			t.Errorf("%s %s: want the directory without its key, got\n%s", r.tool, r.arguments, text)
+		}
+	}
+	list, err := c.ListResources(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := json.Marshal(list); strings.Contains(string(text), secret) || len(list.Resources) != 1 {
+		t.Errorf("resources: %s", text)
+	}
+}
+
 // TestHostile: text of a session cannot leave its JSON string, and cannot move a cursor or hide text on a terminal.
 func TestHostile(t *testing.T) {
 	t.Parallel()

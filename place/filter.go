@@ -72,10 +72,7 @@ func (m *Machine) Condition(f Filter) (passes func(*Row) bool, err error) {
 
 // CheckSource fails if there is no source of that name; "" stands for all.
 func (m *Machine) CheckSource(name string) error {
-	if name == "" {
-		return nil
-	}
-	_, err := m.ofSource(name)
+	_, err := m.Condition(Filter{Source: name})
 	return err
 }
 
@@ -142,9 +139,6 @@ var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTok
 
 // Sort orders rows that are sorted newest first by something else, in place; equals keep their order.
 func Sort(rows []Row, by Order) []Row {
-	if by == OrderWhen {
-		return rows
-	}
 	keys := make([]Key, len(rows))
 	for i := range rows {
 		keys[i] = rows[i].Key(by)

@@ -224,11 +224,12 @@ func (m *Machine) placed(r *Row, cwd string) bool {
 
 // byNames gives the layout of a dialect whose sessions are listed by their names alone.
 func byNames(d dialect.Dialect) (dialect.Placer, bool) {
-	o, ok := d.Layout().(dialect.Orderer)
-	if !ok || o.Order() != dialect.OrderNames {
+	p, ok := placer(d)
+	if !ok {
 		return nil, false
 	}
-	return placer(d)
+	o, ok := d.Layout().(dialect.Orderer)
+	return p, ok && o.Order() == dialect.OrderNames
 }
 
 // shares says whether other values keep logs below the same folder.

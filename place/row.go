@@ -64,9 +64,6 @@ func ByActivity(d dialect.Dialect, origin string) bool {
 
 // Named reports whether the agent orders its sessions by their names.
 func (r *Row) Named() bool {
-	if r.Dialect == nil {
-		return false
-	}
 	_, ok := byNames(r.Dialect)
 	return ok
 }

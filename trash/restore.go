@@ -14,8 +14,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Restore puts a session back in its place. It is named by its id in the trash or a unique prefix of it. A log that has
-// taken its place meanwhile is never overwritten.
+// Restore puts a session back in its place. It is named by its id in the trash or a unique prefix of it. Of several copies of a session, such
+// as one that a killed removal left and one of a later removal, it is the newest that is whole, unless the id has the number of another. A log
+// that has taken its place meanwhile is never overwritten.
 func (t *Trash) Restore(ctx context.Context, id string) (Item, error) {
 	item, err := t.find(ctx, id)
 	if err != nil {
@@ -144,7 +145,7 @@ func (item *Item) remove(ctx context.Context, bin backend.Backend) error {
 	return nil
 }
 
-// find gives the item with that id, or else the only one whose id begins with it.
+// find gives the item with that id, or else the only one whose id begins with it. Copies of one session are one.
 func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	list, err := t.List(ctx)
 	if err != nil {
@@ -153,17 +154,45 @@ func (t *Trash) find(ctx context.Context, id string) (Item, error) {
 	var matches []Item
 	for _, item := range list {
 		if item.ID == id {
-			return item, nil
+			if item.ID != nameFor(item.Session) {
+				return item, nil // the number of a copy
+			}
+			matches = copies(list, &item)
+			break
 		}
 		if id != "" && place.HasPrefixFold(item.ID, id) {
 			matches = append(matches, item)
 		}
 	}
-	switch len(matches) {
-	case 0:
+	switch {
+	case len(matches) == 0:
 		return Item{}, fmt.Errorf("%q: %w", id, ErrNotInTrash)
-	case 1:
-		return matches[0], nil
+	case len(copies(matches, &matches[0])) == len(matches):
+		return t.newestWhole(ctx, matches)
 	}
 	return Item{}, fmt.Errorf("%q matches %d sessions in the trash, such as %s and %s", id, len(matches), matches[0].ID, matches[1].ID)
+}
+
+// copies gives the items that are copies of the same session as one of them.
+func copies(list []Item, of *Item) (same []Item) {
+	for _, item := range list {
+		if item.Session == of.Session && item.From == of.From {
+			same = append(same, item)
+		}
+	}
+	return same
+}
+
+// newestWhole gives the first item whose content has all bytes that its session had, or the first if none has.
+func (t *Trash) newestWhole(ctx context.Context, list []Item) (Item, error) {
+	bin, err := t.m.Open(place.Join(t.opt.State, folder))
+	if err != nil {
+		return list[0], err
+	}
+	for _, item := range list {
+		if at, err := bin.Stat(ctx, item.ID+contentExt); err == nil && at.Size >= item.Size {
+			return item, nil
+		}
+	}
+	return list[0], nil
 }

@@ -329,6 +329,8 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		item.ID = id // the file may have been copied
 		list = append(list, item)
 	}
-	sorting.By(list, func(a, b Item) int { return b.Time.Compare(a.Time) })
+	sorting.By(list, func(a, b Item) int { // of one time, the last number first
+		return cmp.Or(b.Time.Compare(a.Time), len(b.ID)-len(a.ID), strings.Compare(b.ID, a.ID))
+	})
 	return list, nil
 }

@@ -91,14 +91,15 @@ func TestTrash(t *testing.T) {
 		t.Error("it was overwritten")
 	}
 	y.Must(os.RemoveAll(filepath.Dir(path)))
-	for id, want := range map[string]string{"s1": log, "sess": y.read(y.At("state/trash/session.session"))} {
-		back, err := y.bin.Restore(t.Context(), id)
+	for _, c := range []struct{ id, want string }{{"s1", header + "\n"}, {"s1", log}, {"sess", y.read(y.At("state/trash/session.session"))}} {
+		back, err := y.bin.Restore(t.Context(), c.id)
 		y.Must(err)
-		if got := y.read(back.From); got != want {
-			t.Errorf("%s came back as %q", id, got)
+		if got := y.read(back.From); got != c.want {
+			t.Errorf("%s came back as %q", c.id, got)
 		}
+		y.Must(os.Remove(back.From))
 	}
-	if ids := y.list(); len(ids) != 1 || ids["s1-2"] != path {
+	if ids := y.list(); len(ids) != 0 {
 		t.Errorf("left in the trash: %v", ids)
 	}
 	for _, id := range []string{"", "nosuch", "../x"} {
@@ -126,6 +127,37 @@ func TestRestoreAfterCrash(t *testing.T) {
 	y.Must(err)
 	if ids := y.list(); len(ids) != 0 {
 		t.Errorf("left in the trash: %v", ids)
+	}
+}
+
+// TestRestoreNewestCopy: a removal that was killed left a copy in the trash. The session grew and was removed again. Its id, and the beginning of it, restore the
+// newest copy that is whole; the others come back under their numbers.
+func TestRestoreNewestCopy(t *testing.T) {
+	for _, name := range []string{"s1", "s"} {
+		t.Run(name, func(t *testing.T) { restoreNewest(t, name) })
+	}
+}
+
+func restoreNewest(t *testing.T, name string) {
+	y := newYard(t)
+	old := header + "\n" + world.Said("a", "", "I am a") + "\n"
+	grown := old + world.Said("b", "a", "I am b") + "\n"
+	for _, log := range []string{old, grown, grown + world.Said("c", "b", "I am c") + "\n"} {
+		_, err := y.bin.Put(t.Context(), y.Old("dir/s.jsonl", log))
+		y.Must(err)
+	}
+	y.Must(os.Truncate(filepath.Join(y.Home, "state", "trash", "s1-3.session"), 10)) // it was killed while it copied
+	item, err := y.bin.Restore(t.Context(), name)
+	if err != nil || item.ID != "s1-2" || y.read(item.From) != grown {
+		t.Fatalf("%s: restored %s, %v; want s1-2, which is whole", name, item.ID, err)
+	}
+	y.Must(os.Remove(item.From))
+	if item, err = y.bin.Restore(t.Context(), "s1"); err != nil || item.ID != "s1" || y.read(item.From) != old {
+		t.Errorf("then %s, %v; want s1", item.ID, err)
+	}
+	y.Must(os.Remove(item.From))
+	if item, err = y.bin.Restore(t.Context(), "s1-3"); err != nil || item.ID != "s1-3" {
+		t.Errorf("then %s, %v; want s1-3", item.ID, err)
 	}
 }
 

@@ -37,13 +37,16 @@ func (p *program) frame() (string, *cursor) {
 	return strings.Join(lines, "\n"), p.cursor(room)
 }
 
-// box is the lines of the dialog. Some of the screen stays in sight.
+// box is the lines of the dialog. Some of the screen stays in sight if there is room for both.
 func (p *program) box() []string {
 	if p.dialog == nil {
 		return nil
 	}
-	const sight = 4
-	room := max(p.body()-sight, 1)
+	const sight, low = 4, 16
+	room := p.body()
+	if room > low {
+		room -= sight
+	}
 	box := p.dialog.draw(p.palette, p.width, room)
 	return box[:min(len(box), room)]
 }

@@ -97,10 +97,16 @@ func (l *keyList) cursor() (x, y int) { return l.x, 0 }
 func (l *keyList) draw(p *look.Palette, width, height int) []string {
 	text, at := l.line.draw(width - 4)
 	l.x = 3 + at
-	lines := []string{" " + p.Accent.Render("›") + " " + text, p.Faint.Render(look.Rule(width))}
+	lines := []string{" " + p.Accent.Render("›") + " " + text}
+	var rule []string // not on a low terminal
+	const most, low = 24, 12
+	if height >= low {
+		rule = []string{p.Faint.Render(look.Rule(width))}
+	}
+	lines = append(lines, rule...)
 	l.first = len(lines)
-	const keys, most = 20, 24
-	from, to := l.fit(l.n(), min(most, max(len(l.all), 1), height-len(lines)-2))
+	keys := min(20, width/3)
+	from, to := l.fit(l.n(), min(most, max(len(l.all), 1), height-len(lines)-len(rule)-1))
 	for i := from; i < to; i++ {
 		k := l.shown[i]
 		var names []string
@@ -123,7 +129,7 @@ func (l *keyList) draw(p *look.Palette, width, height int) []string {
 			}
 		}
 	}
-	return append(lines, p.Faint.Render(look.Rule(width)), " "+p.Faint.Render(look.Line(same, width-2)))
+	return append(append(lines, rule...), " "+p.Faint.Render(look.Line(same, width-2)))
 }
 
 func (l *keyList) keys() []look.Key {

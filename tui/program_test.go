@@ -359,3 +359,20 @@ func TestPages(t *testing.T) {
 	s.types("trash")
 	s.until("no action has these words") // an archive loses nothing
 }
+
+// TestKeysOnLowTerminal: the list of actions uses a low terminal, and shows what runs and the command that does the same.
+func TestKeysOnLowTerminal(t *testing.T) {
+	s := onDemo(t, nil)
+	s.size(40, 10)
+	s.press("?")
+	lines := strings.Split(s.frame(), "\n")
+	actions := 0
+	for _, l := range lines {
+		if strings.HasPrefix(l, " ▌ ") || strings.HasPrefix(l, "   ") {
+			actions++
+		}
+	}
+	if len(lines) != 10 || actions < 6 {
+		t.Errorf("%d actions in %d lines, want 6 or more in 10:\n%s", actions, len(lines), strings.Join(lines, "\n"))
+	}
+}

@@ -78,7 +78,7 @@ func Run(ctx context.Context, opt Options) (Result, error) {
 	if opt.Zone == nil {
 		opt.Zone = time.Local
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT)
 	defer stop()
 	ctx, cancel := context.WithCancel(ctx) // ends what the screens began
 	defer cancel()

@@ -259,7 +259,19 @@ type stamp struct {
 	messages, parts int
 	marks           [3]mark // of messages, parts and the session
 	size            int64
+	last            int64  // the greatest row id of the messages
 	spelled         string // see version
+}
+
+// coarse reports whether the program notes when a session was changed in seconds.
+func (t *tables) coarse() bool { return t.session.Unit == 0 || t.session.Unit >= time.Second }
+
+// settle makes the time of a stamp more precise, once all messages are counted: of sessions that were written in one second, the one with
+// the last row is the newest.
+func (t *tables) settle(st *stamp) {
+	if t.coarse() {
+		st.time = st.time.Add(time.Duration(st.last % int64(time.Second)))
+	}
 }
 
 // version spells a stamp, which does not change any more.

@@ -70,6 +70,13 @@ func (t *tables) load(ctx context.Context, db querier, id string) (*Session, *st
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.coarse() {
+		newest := `SELECT coalesce(max(rowid), 0) FROM ` + quoted(t.message.Name) + ` WHERE ` + quoted(t.message.Session) + ` = ?`
+		if err := db.QueryRowContext(ctx, newest, id).Scan(&st.last); err != nil {
+			return nil, nil, err
+		}
+	}
+	t.settle(st)
 	s := &Session{ID: id, Time: st.time, start: len(st.header) + 1}
 	// All records in one piece, so that each value is copied once.
 	s.text = append(append(make([]byte, 0, size), st.header...), '\n')

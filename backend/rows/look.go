@@ -90,6 +90,7 @@ func (t *tables) scan(s *litefile.Snapshot, tails map[uint32]string) (list map[s
 			if k == 0 {
 				st.messages++
 				st.size += t.frame() + int64(size)
+				st.last = max(st.last, r.ID)
 			} else {
 				st.parts++
 			}
@@ -121,6 +122,9 @@ func (t *tables) scan(s *litefile.Snapshot, tails map[uint32]string) (list map[s
 		if err != nil {
 			return nil, false, err
 		}
+	}
+	for _, st := range list {
+		t.settle(st)
 	}
 	return list, far, nil
 }
@@ -175,7 +179,8 @@ func (t *tables) update(ctx context.Context, s *litefile.Snapshot, known map[str
 	for id, st := range list {
 		old := known[id]
 		if old != nil && !dirty[id] {
-			st.messages, st.parts, st.size = old.messages, old.parts, old.size
+			st.messages, st.parts, st.size, st.last = old.messages, old.parts, old.size, old.last
+			t.settle(st)
 			if copy(st.marks[:2], old.marks[:2]); st.marks == old.marks && bytes.Equal(st.header, old.header) {
 				list[id] = old
 			}

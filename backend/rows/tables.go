@@ -69,7 +69,7 @@ type Table struct {
 	Order []string
 	// Updated is the column with the time of a row's last change, in which Unit is one: the greatest one of the messages and parts of
 	// a session is part of its stamp. "" for a table without such a column. Of the session it is the time of the log. A
-	// text is a time in UTC, as SQLite spells it. An append sets it in the row of the session, unless it is hidden: hide it, and
+	// text is a time in UTC, as SQLite spells it. A time in seconds gets the row id of the last message as nanoseconds, which orders sessions of one second. An append sets it in the row of the session, unless it is hidden: hide it, and
 	// set it in Touched, so that an append leaves the first record as it is.
 	Updated string
 	Unit    time.Duration

@@ -69,12 +69,14 @@ var families = []struct {
 
 // TestFamilies runs testdata/family/*.txtar for each agent: $AGENT.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	all := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
 	for _, f := range families {
 		if !f.often && !all {
 			continue
 		}
 		t.Run(f.agent, func(t *testing.T) {
+			t.Parallel() // watch waits
 			testscript.Run(t, scripts("family", func(e *testscript.Env) {
 				pond := filepath.Join(e.WorkDir, "pond.jsonl")
 				text, err := os.ReadFile(pond)

@@ -40,17 +40,22 @@ func TestMain(m *testing.M) {
 // withProgram puts the program beside the commands of testscript.Main. It is none of these: in scripts treelineCmd has the name.
 type withProgram struct{ m *testing.M }
 
-// Run runs the tests, and stops the servers that they share.
+// Run runs the tests, and stops the servers and workers that they share.
 func (w withProgram) Run() int {
 	beside, err := exec.LookPath("treeline-worker")
 	if err == nil {
 		err = os.Link(beside, filepath.Join(filepath.Dir(beside), "treeline"+filepath.Ext(beside)))
 	}
+	code := exitProblem
+	if err == nil {
+		code = pgtest.Main(w.m)
+		err = workers.end()
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return exitProblem
 	}
-	return pgtest.Main(w.m)
+	return code
 }
 
 // dated is the command on a fixed day, so that the sessions of the demo are the same each time.
@@ -100,10 +105,14 @@ func (w pausingWriter) Write(p []byte) (int, error) {
 }
 
 // TestScripts runs testdata/script/*.txtar. Each begins with what it tests.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("script", nil)) }
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, scripts("script", nil))
+}
 
 // TestArchiveScripts runs testdata/archive/*.txtar, each with a database of its own: $STORE.
 func TestArchiveScripts(t *testing.T) {
+	t.Parallel()
 	server := pgtest.Shared(t)
 	server.Exec(t, "create role "+pgtest.Guarded+" login password 'right'")
 	var n atomic.Int64
@@ -142,7 +151,6 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 			}
 			e.Values[rememberedKey{}] = map[string]map[string]string{}
 			e.Values[namesKey{}] = map[string]string{}
-			e.Values[workerKey{}] = &worker{}
 			e.Values[backgroundKey{}] = map[string]*background{}
 			if more != nil {
 				more(e)

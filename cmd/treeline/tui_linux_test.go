@@ -147,7 +147,7 @@ func TestPickInScript(t *testing.T) {
 func TestTerminalSignals(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
-	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, os.Interrupt} {
+	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, os.Interrupt} {
 		cmd := exec.Command("treeline")
 		cmd.Env, cmd.Dir = append(environ(home), "TERM=xterm"), home
 		s := startOn(t, cmd, 100)

@@ -3,7 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/gob"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,18 +13,27 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A worker runs the commands of one script, one after the other. The start of a process takes ten times as long as most commands.
-// It has the folder and the environment of the command that it runs. "exec treeline" always starts a process.
+// A worker is a process that runs the commands of scripts, one after the other: the start of a process takes several times as long as
+// most commands. It has the folder and the environment of the command that it runs. "exec treeline" always starts a process.
 type worker struct {
 	cmd *exec.Cmd
-	in  io.WriteCloser
-	to  *gob.Encoder
-	of  *gob.Decoder
+	in  io.Closer
+	to  *json.Encoder
+	of  *json.Decoder
 }
+
+// crew are the workers that have nothing to do.
+type crew struct {
+	mu   sync.Mutex
+	idle []*worker
+}
+
+var workers crew
 
 // order is a command line, and answer what became of it.
 type order struct {
@@ -39,7 +48,7 @@ type answer struct {
 
 // work is the process of a worker. It ends with its input.
 func work() {
-	orders, answers := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	orders, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
 	for {
 		var o order
 		if err := orders.Decode(&o); errors.Is(err, io.EOF) {
@@ -74,10 +83,8 @@ func (o order) carryOut() (answer, error) {
 	a := newApp()
 	a.stdin, a.stdout, a.stderr = strings.NewReader(""), &stdout, &stderr
 	code := command(context.Background(), a)
-	return answer{stdout.Bytes(), stderr.Bytes(), code}, nil
+	return answer{stdout.Bytes(), stderr.Bytes(), code}, os.Chdir(string(filepath.Separator)) // the script can remove its folder
 }
-
-type workerKey struct{}
 
 // treelineCmd runs a command line: treeline show FILE
 func treelineCmd(ts *testscript.TestScript, neg bool, args []string) {
@@ -92,7 +99,7 @@ func treelineCmd(ts *testscript.TestScript, neg bool, args []string) {
 // scriptCode runs a program with the folder and the environment of a script, and returns its exit code.
 func scriptCode(ts *testscript.TestScript, args []string) int {
 	if args[0] == "treeline" && !alone(ts, args[1:]) {
-		result, err := ts.Value(workerKey{}).(*worker).run(ts, args[1:])
+		result, err := workers.run(ts, args[1:])
 		ts.Check(err)
 		_, _ = ts.Stdout().Write(result.Stdout)
 		_, _ = ts.Stderr().Write(result.Stderr)
@@ -114,41 +121,54 @@ func alone(ts *testscript.TestScript, args []string) bool {
 		scriptField(ts, "stdin").String() != "" || ts.Getenv("TZ") != "UTC" || ts.Getenv("SSL_CERT_FILE") != ""
 }
 
-// run has the worker carry out a command line. The worker is started for the first one.
-func (w *worker) run(ts *testscript.TestScript, args []string) (answer, error) {
-	if w.cmd == nil {
-		if err := w.start(ts); err != nil {
-			return answer{}, err
-		}
+// run has a worker carry out a command line.
+func (c *crew) run(ts *testscript.TestScript, args []string) (a answer, err error) {
+	w, err := c.take(ts)
+	if err != nil {
+		return a, err
 	}
-	var a answer
-	err := w.to.Encode(order{ts.MkAbs("."), scriptEnviron(ts), args})
-	if err == nil {
+	if err = w.to.Encode(order{ts.MkAbs("."), scriptEnviron(ts), args}); err == nil {
 		err = w.of.Decode(&a)
 	}
 	if err != nil {
-		return a, fmt.Errorf("the worker ended: %w", err)
+		return a, errors.Join(fmt.Errorf("the worker ended: %w", err), w.end())
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, w)
 	return a, nil
 }
 
-func (w *worker) start(ts *testscript.TestScript) error {
-	w.cmd = scriptProcess(ts, []string{"treeline-worker"})
-	w.cmd.Stderr = os.Stderr // a panic
-	in, err := w.cmd.StdinPipe()
-	if err != nil {
-		return err
+// take gives a worker that has nothing to do, or a new one.
+func (c *crew) take(ts *testscript.TestScript) (*worker, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.idle); n > 0 {
+		w := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		return w, nil
 	}
-	out, err := w.cmd.StdoutPipe()
+	cmd := scriptProcess(ts, []string{"treeline-worker"})
+	cmd.Stderr = os.Stderr // a panic
+	in, err := cmd.StdinPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.in, w.to, w.of = in, gob.NewEncoder(in), gob.NewDecoder(out)
-	ts.Defer(func() {
-		_ = w.in.Close()
-		_ = w.cmd.Wait()
-	})
-	return w.cmd.Start()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &worker{cmd, in, json.NewEncoder(in), json.NewDecoder(out)}, cmd.Start()
+}
+
+func (w *worker) end() error { return errors.Join(w.in.Close(), w.cmd.Wait()) }
+
+// end ends all workers. No script runs any more.
+func (c *crew) end() (err error) {
+	for _, w := range c.idle {
+		err = errors.Join(err, w.end())
+	}
+	return err
 }
 
 // scriptProcess makes a process with the folder and environment of a script.

@@ -165,24 +165,32 @@ func resumes(list []source) (all []index.Resume) {
 	return all
 }
 
-// chunksOf returns copies of all chunks of a log in the present catalogue.
-func chunksOf(t *testing.T, x Index, now *index.Catalogue, key, name string) []index.Chunk {
+// key names a log.
+type key struct{ source, name string }
+
+// chunksOf returns copies of all chunks of some logs in the present catalogue.
+func chunksOf(t *testing.T, x Index, now *index.Catalogue, keys ...key) [][]index.Chunk {
 	t.Helper()
-	l, ok := now.PlaceOf(key, name)
-	if !ok {
-		t.Fatalf("%s is not known", name)
+	places := make([]index.Place, len(keys))
+	for i, k := range keys {
+		var ok bool
+		if places[i], ok = now.PlaceOf(k.source, k.name); !ok {
+			t.Fatalf("%s is not known", k.name)
+		}
 	}
-	var list []index.Chunk
-	unknown := x.EachChunk([]index.Place{l}, func(_ int, c *index.Kept) {
-		list = append(list, checked(c))
+	lists := make([][]index.Chunk, len(keys))
+	unknown := x.EachChunk(places, func(i int, c *index.Kept) {
+		lists[i] = append(lists[i], checked(c))
 	})
 	if unknown != nil {
-		t.Fatalf("the signatures of %s are lost", name)
+		t.Fatalf("the signatures of %d of %v are lost", unknown, keys)
 	}
-	if len(list) != l.Logs.At(l.At).ChunkCount() {
-		t.Errorf("%d chunks, ChunkCount says %d", len(list), l.Logs.At(l.At).ChunkCount())
+	for i, l := range places {
+		if n := l.Logs.At(l.At).ChunkCount(); len(lists[i]) != n {
+			t.Errorf("%d chunks, ChunkCount says %d", len(lists[i]), n)
+		}
 	}
-	return list
+	return lists
 }
 
 // checked copies a chunk and checks all of it; EachChunk then reports a damaged log.
@@ -263,9 +271,12 @@ func testReopen(t *testing.T, make Maker) {
 		return
 	}
 	same(t, x, source{key: "s", logs: logs})
-	now := x.Catalogue()
-	for n := 0; n < len(logs); n += 11 {
-		if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, "s", logs[n].Name)); diff != "" {
+	var keys []key
+	for n := range logs {
+		keys = append(keys, key{"s", logs[n].Name})
+	}
+	for n, got := range chunksOf(t, x, x.Catalogue(), keys...) {
+		if diff := different(chunks(n, 1+n%3), got); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -324,7 +335,7 @@ func testContinue(t *testing.T, make Maker) {
 		next.Continue(known, keep)
 		x.Put(index.Update{Source: "s", Put: []index.Log{next}})
 		want = append(want[:keep:keep], chunks(n, 1+n%3)...)
-		if diff := different(want, chunksOf(t, x, x.Catalogue(), "s", "a")); diff != "" {
+		if diff := different(want, chunksOf(t, x, x.Catalogue(), key{"s", "a"})[0]); diff != "" {
 			t.Fatalf("round %d: %s", n, diff)
 		}
 	}
@@ -369,7 +380,6 @@ func testHistories(t *testing.T, make Maker) {
 	open, kept := make(t)
 	r := rand.New(rand.NewPCG(1, 2))
 	x := open()
-	type key struct{ source, name string }
 	want, committed := map[key]int{}, map[key]int{}
 	rounds := 300
 	if kept == Everything {
@@ -410,9 +420,11 @@ func testHistories(t *testing.T, make Maker) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("round %d: %s", round, diff)
 		}
-		for k, n := range want {
-			if diff := different(chunks(n, 1+n%3), chunksOf(t, x, now, k.source, k.name)); diff != "" {
-				t.Fatalf("round %d, %v: %s", round, k, diff)
+		keys := slices.Collect(maps.Keys(want))
+		for i, got := range chunksOf(t, x, now, keys...) {
+			n := want[keys[i]]
+			if diff := different(chunks(n, 1+n%3), got); diff != "" {
+				t.Fatalf("round %d, %v: %s", round, keys[i], diff)
 			}
 		}
 	}

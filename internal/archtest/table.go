@@ -187,7 +187,7 @@ var importTable = []row{
 		why: "an export is made from what people see of sessions; it knows neither formats nor the command line"},
 	{packages: ".",
 		may: "session run dialect dialect/all dialect/unread llm backend backend/file backend/memory blob index index/query logtree " +
-			"place store find usage watch convert runs repair trash push internal/durable",
+			"place store find find/listing usage watch convert runs repair trash push internal/durable",
 		modules: "github.com/pelletier/go-toml/v2",
 		why:     "an embedder gets sessions and their capabilities, without a database or a command line"},
 	{packages: "internal/started", may: "backend/rows/* internal/durable internal/litefile",
@@ -235,7 +235,7 @@ var importTable = []row{
 		modules: "github.com/modelcontextprotocol/go-sdk",
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",
-		may: "dialect/unread . session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find usage watch convert runs " +
+		may: "dialect/unread . session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find find/listing usage watch convert runs " +
 			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/shortid internal/demo",
 		modules: "*",
 		why:     "the program is a face too; it alone links every backend, through their list"},

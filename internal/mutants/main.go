@@ -132,9 +132,12 @@ func unchanged(ctx context.Context) map[string]func() error {
 	return all
 }
 
+// limited runs a test binary with 6 GB of address space: a mutant may loop and take memory without end.
+const limited = `sh -c 'ulimit -v 6291456; exec "$0" "$@"'`
+
 // test runs the tests of a package.
 func test(ctx context.Context, pkg string, flags ...string) ([]byte, error) {
-	args := append([]string{"test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m"}, flags...)
+	args := append([]string{"test", "-vet=off", "-count=1", "-short", "-failfast", "-timeout", "5m", "-exec", limited}, flags...)
 	return exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput()
 }
 
@@ -178,7 +181,7 @@ func (m mutant) judge(ctx context.Context, dir string, passes map[string]func() 
 	return verdict{}
 }
 
-var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .{0,60})`)
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^((?:panic|fatal error): .{0,60})`)
 
 // failed is the first test that failed.
 func failed(out []byte) string {

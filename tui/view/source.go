@@ -1,9 +1,12 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -25,6 +28,8 @@ type source struct {
 	sess *treeline.Session
 	doc  *transcript.Document
 	kin  []treeline.Row // sessions, with those that belong to this one among them
+
+	asked atomic.Pointer[string] // the first one; nil until it is known
 }
 
 func newSource(sess *treeline.Session, o Options) *source {
@@ -72,7 +77,8 @@ func (s *source) facts() facts {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	t, h := s.sess.Tree(), s.sess.Header()
-	title, _ := s.sess.Title() // a session without a readable title is shown without one
+	title, _ := s.sess.Title() // a session without a readable title is called by its first prompt
+	title = cmp.Or(strings.TrimSpace(title), s.firstPrompt())
 	f := facts{
 		title: title, agent: s.sess.Dialect().Name(), cwd: h.CWD, path: s.sess.Path(), id: h.ID, leaf: t.LeafID(),
 		entries: s.doc.Skeleton().Entries(), problems: slices.Clone(t.Problems()), isTask: h.Task,
@@ -85,6 +91,21 @@ func (s *source) facts() facts {
 	sorting.By(f.labels, func(a, b labeled) int { return index(t, a.entry) - index(t, b.entry) })
 	f.relatives = s.relatives()
 	return f
+}
+
+// firstPrompt is what lists call a session without a title, "" if it is not at the beginning of the log.
+func (s *source) firstPrompt() string {
+	if p := s.asked.Load(); p != nil {
+		return *p
+	}
+	list, _, _ := s.sess.Tree().Prompts(0) // one that cannot be read has no text
+	for i := range list {
+		if text := strings.TrimSpace(list[i].Text); text != "" {
+			s.asked.Store(&text)
+			return text
+		}
+	}
+	return ""
 }
 
 // index is the place of an entry in the log, -1 for one that is not there.

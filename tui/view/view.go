@@ -158,8 +158,8 @@ func (v *viewer) Close() error {
 
 // Title implements look.Screen.
 func (v *viewer) Title() (left, right string) {
-	title := v.facts.title
-	if title == "" {
+	title := cmp.Or(v.facts.title, "(no messages)")
+	if v.facts.title == "" && v.facts.entries > 0 {
 		title = "(no title)"
 	}
 	words := []string{v.facts.agent}

@@ -492,3 +492,20 @@ func TestMouse(t *testing.T) {
 		t.Error("a click does not lead to the tree")
 	}
 }
+
+// TestHeadingWithoutTitle: a session without a title is called by its first prompt, as in the list.
+func TestHeadingWithoutTitle(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+	}{
+		{talk(2), "Question 0?"},
+		{nil, "(no messages)"},
+	} {
+		sess := log(t, c.lines...)
+		r := ride(t, sess, Options{}, 80, 24)
+		if left, _ := r.v.Title(); left != c.want {
+			t.Errorf("%d lines: the screen is called %q, want %q", len(c.lines), left, c.want)
+		}
+	}
+}

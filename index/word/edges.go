@@ -1,4 +1,4 @@
-package index
+package word
 
 import (
 	"encoding/binary"
@@ -8,16 +8,16 @@ import (
 // Runs are found by their edges: for 64 bytes at once, bits of a word say which bytes belong to runs, and a run begins or
 // ends where these bits change. The cost does not depend on the length of runs, which no processor can predict.
 
-// edgeWindow is how many bytes are searched for edges at once. It is a multiple of 64.
-const edgeWindow = 1 << 10
+// EdgeWindow is how many bytes are searched for edges at once. It is a multiple of 64.
+const EdgeWindow = 1 << 10
 
-// edges are the positions where runs of ASCII letters, digits and bytes of longer characters begin and end, alternately. The
+// Edges are the positions where runs of ASCII letters, digits and bytes of longer characters begin and end, alternately. The
 // first may be left from the window before, of a run that continues.
-type edges [edgeWindow + 2]int
+type Edges [EdgeWindow + 2]int
 
-// find adds the edges in text[from:to] to the n that are there, and returns how many there are. to is the end of the text,
+// Find adds the edges in text[from:to] to the n that are there, and returns how many there are. to is the end of the text,
 // where the last run ends, or a window after from.
-func (e *edges) find(text []byte, from, to, n int) int {
+func (e *Edges) Find(text []byte, from, to, n int) int {
 	if blocks := (to - from) / 64; blocks > 0 {
 		n += findEdges(text[from:to], blocks, from, n&1, e[n:])
 		from += 64 * blocks
@@ -37,7 +37,7 @@ func (e *edges) find(text []byte, from, to, n int) int {
 const (
 	ones  = 0x0101010101010101
 	highs = ones * 0x80
-	small = ones * 0x20 // the bit of lower-case letters and digits that capitals do not have
+	small = ones * 0x20
 )
 
 // findEdges writes to out where runs begin and end in the first blocks of 64 bytes of text, which is at base, and returns how

@@ -1,4 +1,4 @@
-package index
+package word
 
 import (
 	"math/rand/v2"
@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/treeline-dev/treeline/index/word"
 )
 
 // TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
@@ -16,7 +14,7 @@ func TestEdges(t *testing.T) {
 	// The neighbours of all ranges are among them.
 	const bytes = "azAZ09 `{@[/:\x00\x7f\x80\xff\n"
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for length := range 3 * edgeWindow {
+	for length := range 3 * EdgeWindow {
 		text := make([]byte, length)
 		runs := 1 + rnd.IntN(100) // from nothing but separators and letters by turns to runs over several windows
 		c := byte(' ')
@@ -29,7 +27,7 @@ func TestEdges(t *testing.T) {
 		var want []int
 		inside := false
 		for i, c := range text {
-			if in := c >= utf8.RuneSelf || word.ClassOf(c)&word.ASCII != 0; in != inside {
+			if in := c >= utf8.RuneSelf || ClassOf(c)&ASCII != 0; in != inside {
 				want, inside = append(want, i), in
 			}
 		}
@@ -44,10 +42,10 @@ func TestEdges(t *testing.T) {
 
 // allEdges gives the edges of all windows of a text.
 func allEdges(text []byte) (list []int) {
-	var e edges
+	var e Edges
 	n := 0
-	for from := 0; from < len(text); from += edgeWindow {
-		n = e.find(text, from, min(from+edgeWindow, len(text)), n)
+	for from := 0; from < len(text); from += EdgeWindow {
+		n = e.Find(text, from, min(from+EdgeWindow, len(text)), n)
 		list = append(list, e[:n&^1]...)
 		if n&1 != 0 {
 			e[0] = e[n-1]

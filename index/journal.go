@@ -1,0 +1,155 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"slices"
+)
+
+// After the catalogue, its file has entries of what was put since. An entry has its length and a checksum that continues the one before
+// it; then how far the signatures count, the strings that are new in the table, and records by source. An entry that is cut off or damaged
+// ends the file for its readers, and the next commit writes all of it anew. Nothing is ever truncated.
+const (
+	entryHead = 4 + 4
+	// journalMost is how many bytes of entries a file has before it is written as a whole: with more, reading it would take noticeably longer.
+	journalMost = 64 << 10
+)
+
+// tail is what is known of the end of a catalogue's file.
+type tail struct {
+	whole   int64  // the bytes before the first entry
+	entries int64  // the bytes of all entries
+	sum     uint32 // the checksum of the last one, or of the catalogue
+	torn    bool   // something else follows
+}
+
+// journal adds what is staged to the file of the catalogue, if it is long enough and nothing that it says has to disappear. next is the
+// catalogue with it. ok is false if the file has to be written as a whole.
+func (x *Index) journal(next *Catalogue) (ok bool) {
+	t := x.kept.tail
+	if t.whole <= x.opt.Whole || t.torn || x.odd != nil || next.generation != x.kept.generation || !next.extends(x.kept) || !x.only() {
+		return false
+	}
+	data := appendEntry(t.sum, x.kept, next, x.staged)
+	if t.entries+int64(len(data)) > journalMost {
+		return false
+	}
+	f, err := x.fs.Open(x.path(catalogueName), os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Size != t.whole+t.entries || info.Ino != x.seen.Ino {
+		return false // a program that takes no lock has changed it
+	}
+	// If only a part is written, it is an entry that is cut off.
+	if _, err = f.Write(data); err == nil {
+		info, err = f.Stat()
+	}
+	if err != nil {
+		return false
+	}
+	t.entries += int64(len(data))
+	t.sum = binary.LittleEndian.Uint32(data[4:])
+	next.tail, x.seen = t, info
+	return true
+}
+
+// extends reports whether a catalogue has all that another one has in memory, at the same places.
+func (c *Catalogue) extends(before *Catalogue) bool {
+	return !c.stale && before.pool != nil && len(c.pool.pages) >= len(before.pool.pages) && len(c.pool.table) >= len(before.pool.table) &&
+		c.pool.pages[0] == before.pool.pages[0]
+}
+
+// only reports whether the staged updates add to what the file says: no log is gone, and none lost a text.
+func (x *Index) only() bool {
+	return !slices.ContainsFunc(x.staged, func(u Update) bool {
+		return u.Forget || len(u.Remove) > 0 || slices.ContainsFunc(u.Put, func(l Log) bool {
+			was, known := x.kept.Log(u.Source, l.Name)
+			gone := func(text, now string) bool { return text != "" && text != now }
+			return known && (l.Stamp.Size < was.Stamp.Size || gone(was.Summary.Title, l.Summary.Title) || gone(was.Summary.Prompt, l.Summary.Prompt))
+		})
+	})
+}
+
+// appendEntry gives the entry of updates.
+func appendEntry(sum uint32, before, next *Catalogue, updates []Update) []byte {
+	w := writer{data: make([]byte, entryHead)}
+	w.varint(next.signatures)
+	added := next.pool.table[len(before.pool.table):]
+	w.uvarint(uint64(len(added)))
+	for _, s := range added {
+		w.string(s)
+	}
+	w.uvarint(uint64(len(updates)))
+	for i := range updates {
+		logs := next.Logs(updates[i].Source)
+		w.string(updates[i].Source)
+		w.uvarint(uint64(len(updates[i].Put)))
+		for k := range updates[i].Put {
+			at, _ := logs.Find(updates[i].Put[k].Name)
+			w.string(logs.pool.record(logs.refs[at]))
+		}
+	}
+	binary.LittleEndian.PutUint32(w.data, uint32(len(w.data)-entryHead))
+	binary.LittleEndian.PutUint32(w.data[4:], crc32.Update(sum, castagnoli, w.data[entryHead:]))
+	return w.data
+}
+
+// replay takes over the entries that follow the catalogue. Nothing else has it yet.
+func (c *Catalogue) replay(data string) error {
+	for len(data) >= entryHead {
+		size, sum := binary.LittleEndian.Uint32(bytesOf(data)), binary.LittleEndian.Uint32(bytesOf(data)[4:])
+		if uint64(size) > uint64(len(data)-entryHead) {
+			break
+		}
+		entry := data[entryHead:][:size]
+		if crc32.Update(c.tail.sum, castagnoli, bytesOf(entry)) != sum {
+			break
+		}
+		if !c.apply(entry) {
+			return errDamaged
+		}
+		c.tail.sum, c.tail.entries = sum, c.tail.entries+entryHead+int64(size)
+		data = data[entryHead+size:]
+	}
+	c.tail.torn = len(data) > 0
+	return nil
+}
+
+// apply takes over one entry.
+func (c *Catalogue) apply(entry string) bool {
+	p, page := c.pool, len(c.pool.pages)
+	p.pages, p.size = append(p.pages, entry), p.size+len(entry)
+	r := reader{data: bytesOf(entry), text: entry}
+	c.signatures = r.varint()
+	for range r.count(1) {
+		p.table = append(p.table, r.string())
+	}
+	for range r.count(2) {
+		key := r.string()
+		i, known := c.find(key)
+		if !known {
+			c.Sources = slices.Insert(c.Sources, i, Source{Key: key, Logs: &Logs{pool: p}})
+		}
+		logs := c.Sources[i].Logs
+		for range r.count(8) {
+			at := ref(page)<<32 | ref(len(entry)-len(r.data))
+			record := reader{text: r.string(), table: p.table}
+			record.data = bytesOf(record.text)
+			c.live += len(record.text)
+			record.flags()
+			record.skipPieces()
+			dir, base := record.name()
+			if k, known := logs.Find(dir + base); known {
+				c.live -= len(p.record(logs.refs[k]))
+				logs.refs[k] = at
+			} else {
+				logs.refs = slices.Insert(logs.refs, k, at)
+			}
+		}
+	}
+	return !r.bad && len(r.data) == 0
+}

@@ -1,7 +1,7 @@
 // Package sorting sorts slices with code that all types share.
 //
 // slices.SortFunc and slices.SortStableFunc are compiled anew for each type, about 15 KB of the program each time, and treeline sorts some fifty types.
-// By takes 0.4 KB for each. It sorts numbers instead of elements, so it also moves large elements only twice.
+// By takes a few hundred bytes for each. It sorts numbers instead of elements, so it also moves large elements only twice.
 package sorting
 
 import (

@@ -175,7 +175,7 @@ func (v *conversion) translate() (err error) {
 	v.cross = v.crossing(v.src, v.to)
 	v.cross.leaf, v.cross.fresh, v.cross.writes = v.opt.Leaf, v.opt.Fresh && !v.inner, !v.inner
 	if !v.inner && v.opt.Dir == "" {
-		v.cross.cwd = v.store.WorkDir(v.to.WritingDialect, "")
+		v.cross.cwd = v.store.WorkDir(v.to.Dialect, "")
 	}
 	if err = v.cross.run(); err == nil {
 		v.head, err = v.cross.headRecords()

@@ -133,7 +133,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
-	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.WorkDir(d, opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.WorkDir(d.Dialect, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}
@@ -146,9 +146,9 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 }
 
 // WorkDir is a working directory as a session names it: absolute, that of the machine for "", and with links resolved if the agent does so.
-func (s *Store) WorkDir(d dialect.WritingDialect, cwd string) string {
+func (s *Store) WorkDir(d dialect.Dialect, cwd string) string {
 	cwd = s.Absolute(cwd)
-	if d.Habits().ResolvesCWD {
+	if w, ok := dialect.AsWriter(d); ok && w.Habits().ResolvesCWD {
 		cwd = s.Resolved(cwd)
 	}
 	return cwd

@@ -25,7 +25,7 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 	if err := s.store.checkCWD(cwd, s.w.opt); err != nil {
 		return err
 	}
-	cwd = s.store.WorkDir(s.w.d, cwd)
+	cwd = s.store.WorkDir(s.w.d.Dialect, cwd)
 	edit := edits{header: dialect.HeaderEdit{CWD: &cwd}}
 	dir, elsewhere := s.store.HomeBeside(s.dialect, s.at.Path, cwd)
 	if !elsewhere {

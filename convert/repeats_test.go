@@ -48,7 +48,7 @@ func TestConvertKeepsWhatComesLater(t *testing.T) {
 	leaf := session.EntryID("a4")
 	for _, to := range []string{"wave", "codex"} {
 		if diff := convertedAt(w, path, from, w.Format(to), &leaf, folder()); diff != "" {
-			t.Errorf("%s: %s", to, diff)
+			t.Errorf("%s: %s; want the same context", to, diff)
 		}
 	}
 }

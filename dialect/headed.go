@@ -94,3 +94,33 @@ func FirstObject(first []Record) []byte {
 	}
 	return nil
 }
+
+// Unheaded is what decoders of logs without a header have in common: a log without a line of the program is refused. A decoder embeds it.
+type Unheaded struct {
+	Lines Lines
+	// What names a line of the program in messages.
+	What string
+	// Seen: such a line was read. Unsure: a line depends on one before the place where reading began.
+	Seen, Unsure bool
+}
+
+// Continued says that the log is read from somewhere after its first line.
+func (u *Unheaded) Continued() {
+	u.Seen = true
+	u.Lines.Continued()
+}
+
+// Other implements Objects for formats in which a value that is not an object means nothing.
+func (u *Unheaded) Other([]byte) {}
+
+// Finish implements Decoder.
+func (u *Unheaded) Finish() error {
+	switch {
+	case u.Unsure:
+		return ErrEarlier
+	case u.Seen || !u.Lines.Started():
+		return nil
+	}
+	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "no line of it is " + u.What,
+		Advice: "the file was not changed; if it is a session, all its lines were damaged or lost"}
+}

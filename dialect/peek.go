@@ -91,6 +91,60 @@ func (p *Peeker) Header(id, cwd, parent, at []byte, version int) {
 	p.Version, p.Created = version, session.Time{Text: string(at)}
 }
 
+// Ends is what Peek has found so far in the lines of both ends of a log.
+type Ends struct {
+	Prompt string  // the first one
+	Title  *string // the last one; nil where no line has one
+	Active []byte  // the time of the last line that has one
+	// Later: a prompt at the end counts where the beginning has none.
+	Later bool
+}
+
+// Peek implements Dialect.Peek. take takes a whole line that is a JSON object. begun fills in what the beginning of the log says once its
+// lines were taken, unless the whole log is at hand.
+func (p *Ends) Peek(d Dialect, head, tail []byte, whole bool, take func(record []byte), begun func(s *Summary)) Summary {
+	if whole {
+		s := ReadWhole(d, head, func(_ *Summary, _ session.Entry, record []byte) { take(record) })
+		p.fill(&s)
+		return s
+	}
+	s := NewSummary(false)
+	takeLines(TrimBOM(head), true, false, take)
+	if begun(&s); !s.OK {
+		return NewSummary(false)
+	}
+	if len(tail) > 0 {
+		first := p.Prompt
+		p.Active = nil
+		takeLines(tail, false, true, take)
+		if first != "" || !p.Later {
+			p.Prompt = first
+		}
+	}
+	p.fill(&s)
+	s.TailShort = p.Active == nil
+	return s
+}
+
+func (p *Ends) fill(s *Summary) {
+	s.Prompt = p.Prompt
+	if p.Title != nil {
+		s.Title = *p.Title
+	}
+	if p.Active != nil {
+		s.Active = session.Time{Text: string(p.Active)}
+	}
+}
+
+// takeLines takes the whole lines and passes over damaged ones.
+func takeLines(b []byte, fromStart, toEnd bool, take func(record []byte)) {
+	for line, end := range PeekLines(b, fromStart, toEnd) {
+		if end != LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {
+			take(line)
+		}
+	}
+}
+
 // ReadWhole makes a Summary from a whole log as its decoder reads it. each, if not nil, is called for each entry.
 func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, record []byte)) Summary {
 	b := session.NewBuilder("", nil)

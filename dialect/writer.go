@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"fmt"
 	"io"
 	"time"
 
@@ -156,4 +157,9 @@ func AsWriter(d Dialect) (w WritingDialect, ok bool) {
 	w.Dialect = d
 	w.Writer, ok = d.(Writer)
 	return w, ok
+}
+
+// CannotHold refuses an entry of a kind that sessions of an agent do not have.
+func CannotHold(agent string, body session.Body) error {
+	return fmt.Errorf("a session of %s cannot hold an entry of the kind %s: it is %w", agent, session.KindOf(body), ErrUnsupported)
 }

@@ -42,6 +42,7 @@ var growingFamilies = []growingFamily{
 	{name: "codex", path: codexPath, header: fmt.Sprintf(codexHeader, "", "legacy"), line: codexLine},
 	{name: "gemini", path: geminiPath, header: geminiHeader, line: geminiLine},
 	{name: "qwen", path: qwenPath, header: qwenHeader, line: qwenLine},
+	{name: "copilot", path: copilotPath, header: copilotHeader, line: copilotLine},
 	{name: "codex with ordinals", path: codexPath, header: fmt.Sprintf(codexHeader, `"ordinal":0,`, "paginated"), line: codexLine},
 }
 

@@ -19,7 +19,9 @@ import (
 func spell(rows []place.Row) (lines []string) {
 	for i := range rows {
 		r := &rows[i]
-		lines = append(lines, fmt.Sprint(r.Path, r.Log, r.Summary, *r.Known, r.Dialect.Name(), r.Err))
+		log := r.Log
+		log.Generation = ""
+		lines = append(lines, fmt.Sprint(r.Path, log, r.Summary, *r.Known, r.Dialect.Name(), r.Err))
 	}
 	return lines
 }
@@ -147,6 +149,14 @@ func TestListingParts(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
+	forked, depth := place.Forks(slices.Clone(sessions))
+	if got := kept.Forks(); !slices.Equal(got, depth) || slices.Max(depth) == 0 {
+		t.Errorf("the depths of forks are %d, want %d", got, depth)
+	}
+	if diff := cmp.Diff(spell(forked), spell(kept.Rows())); diff != "" {
+		t.Errorf("forks (-want +got):\n%s", diff)
+	}
+	kept.Sort(place.OrderWhen)
 	tasks := map[string]bool{}
 	for i, parent := range place.Parents(sessions) {
 		tasks[sessions[i].Path] = parent >= 0 && sessions[i].IsTask()

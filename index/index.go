@@ -22,7 +22,7 @@
 // # Crashes and concurrent processes
 //
 // Nothing is synced: the checksums detect what a crash leaves, and it is made again. A process that changes the files takes
-// the lock, reads the catalogue again if another process has replaced it, adds its own updates, and replaces it. Signatures
+// the lock, reads the catalogue again if another process has changed it, and replaces it or adds its own updates. Signatures
 // are appended first, after the last byte that the catalogue knows of; what a crash left there is truncated. Every summary
 // has the stamp of the log that it was made from, so it does not matter which process wins: an outdated summary is detected
 // at the next refresh.

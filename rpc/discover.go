@@ -72,8 +72,8 @@ func describeAll(version string) document {
 		Components: components{b.Defs},
 	}
 	for _, s := range table() {
-		for i := range s.methods {
-			d.Methods = append(d.Methods, b.method(&s.methods[i], s.title))
+		for _, m := range s.methods {
+			d.Methods = append(d.Methods, b.method(m, s.title))
 		}
 	}
 	for _, n := range notifications {

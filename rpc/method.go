@@ -37,7 +37,7 @@ type method struct {
 // section is a part of the table, with the heading that it has in docs/rpc.md.
 type section struct {
 	title   string
-	methods []method
+	methods []*method
 }
 
 // call is a request that is being carried out. open is nil for a request without a session; fresh is the session that it
@@ -53,41 +53,43 @@ type call struct {
 func (c *call) after(f func()) { c.then = append(c.then, f) }
 
 // free is a method that takes no session.
-func free[P, R any](name, doc string, f func(*call, P) (R, error)) method {
+func free[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, never, f)
 }
 
 // slow makes a method without a session one that may take long.
-func slow(m method) method {
+func slow(m *method) *method {
 	m.long = true
 	return m
 }
 
 // on is a method of a session.
-func on[P, R any](name, doc string, f func(*call, P) (R, error)) method {
+func on[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, always, f)
 }
 
 // either is a method that takes a session if the client names one.
-func either[P, R any](name, doc string, f func(*call, P) (R, error)) method {
+func either[P, R any](name, doc string, f func(*call, P) (R, error)) *method {
 	return row(name, doc, maybe, f)
 }
 
 // get is a method of a session without parameters.
-func get[R any](name, doc string, f func(*call, *store.Session) (R, error)) method {
+func get[R any](name, doc string, f func(*call, *store.Session) (R, error)) *method {
 	return row(name, doc, always, f)
 }
 
 // row makes a row of the table. The types of f are those of the method: a row cannot promise anything else. It has no type parameters, since
 // each of 80 pairs of types would get its own code here.
-func row(name, doc string, session int, f any) method {
+//
+//go:noinline
+func row(name, doc string, session int, f any) *method {
 	do := reflect.ValueOf(f)
 	params := do.Type().In(1)
 	bare := params == reflect.TypeFor[*store.Session]()
 	if bare {
 		params = reflect.TypeFor[struct{}]()
 	}
-	return method{name: name, doc: doc, session: session, params: params, result: do.Type().Out(0), do: do, bare: bare,
+	return &method{name: name, doc: doc, session: session, params: params, result: do.Type().Out(0), do: do, bare: bare,
 		list: sync.OnceValue(func() []param { return paramsOf(params) })}
 }
 

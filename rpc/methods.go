@@ -4,7 +4,7 @@ package rpc
 // compares them.
 func table() []section {
 	return []section{
-		{"Opening sessions", []method{
+		{"Opening sessions", []*method{
 			free("create", "Starts a session.", create),
 			free("open", "Opens a file. If it is missing or empty, a session starts there; its header is written at once (pi, if it is "+
 				"missing: with the first message). A file of an old version is migrated, the original kept as `<file>.v<N>.bak`. A "+
@@ -19,7 +19,7 @@ func table() []section {
 			free("forkFrom", "Copies the session in the file `source`, all branches, into a new one for `cwd`. The source is only read.",
 				forkFrom),
 		}},
-		{"Replacing a session", []method{
+		{"Replacing a session", []*method{
 			on("newSession", "Starts an empty session in the same folder.", newSession),
 			on("createBranchedSession", "Copies only the path from the root to `leafId`. Its labels are appended again.",
 				createBranchedSession),
@@ -29,7 +29,7 @@ func table() []section {
 			get("flush", "Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.", flush),
 			get("close", "Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.", closeSession),
 		}},
-		{"Appending", []method{
+		{"Appending", []*method{
 			on("appendMessage", "Appends a message as the agent writes it.", appendMessage),
 			on("appendUser", "Appends a message of the user in the dialect's own form.", appendUser),
 			on("appendAssistant", "Appends an answer of the model in the dialect's own form. It may become several entries, which are "+
@@ -57,7 +57,7 @@ func table() []section {
 			on("branchWithSummary", "Moves the leaf to `id` and appends a summary of the abandoned branch there. `id` must be given.",
 				branchWithSummary),
 		}},
-		{"Navigating and changing", []method{
+		{"Navigating and changing", []*method{
 			on("branch", "Moves the leaf: the next entry continues from there. With `durable: true` an entry that the model does not "+
 				"see is appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that entry.",
 				branch),
@@ -68,7 +68,7 @@ func table() []section {
 				"if it still exists.", rewriteEntries),
 			on("rewriteToolCallArgs", "Replaces the arguments of a tool call. `false` if no entry has it.", rewriteToolCallArgs),
 		}},
-		{"Reading", []method{
+		{"Reading", []*method{
 			get("getLeafId", "The id of the leaf, or `null`.", getLeafID),
 			get("getLeafEntry", "The leaf, or `null`.", getLeafEntry),
 			on("getEntry", "An entry, or `null`.", getEntry),
@@ -95,7 +95,7 @@ func table() []section {
 			on("buildParts", "The same as `buildSessionContext` in a form that is the same for every agent: messages with a role and parts, "+
 				"as the agent would send them.", buildParts),
 		}},
-		{"Recording runs", []method{
+		{"Recording runs", []*method{
 			either("startRun", "Starts a run of an open session, of the session with that id, or of none. `header` is the run's first "+
 				"record; a missing type, id, session, start or version is filled in. `dialect: \"codelia\"` keeps the log where codelia does.",
 				startRun),
@@ -104,7 +104,7 @@ func table() []section {
 			free("continueRun", "Resumes the recording of a run that has not ended.", continueRun),
 			free("endRun", "Appends `run.end`, unless `appendRecord` already did, and closes the log.", endRun),
 		}},
-		{"Without a session", []method{
+		{"Without a session", []*method{
 			free("loadEntries", "The header and all records of a file, not migrated; `[]` if it is missing or has no header. Nothing is "+
 				"written.", loadEntries),
 			free("parseEntries", "The JSON values of a text, line by line; lines that are not JSON are skipped.", parseEntries),
@@ -129,7 +129,7 @@ func table() []section {
 				"`cwd` or `root` differ from the state's, or from the directory of its last run if it names none, a system message says "+
 				"so after those that begin the conversation. Nothing is written.", loadState),
 		}},
-		{"All sessions", []method{
+		{"All sessions", []*method{
 			slow(free("catalogue", "The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only "+
 				"files that changed are read. `total` counts the rows of all pages. A session that is used meanwhile moves to the "+
 				"front, and is not on a later page.", catalogue)),
@@ -141,7 +141,7 @@ func table() []section {
 				"until `unwatch`.", startWatch)),
 			free("unwatch", "Ends a watch. No change is sent after the result.", unwatch),
 		}},
-		{"Maintenance", []method{
+		{"Maintenance", []*method{
 			slow(either("check", "Lists everything that is wrong with a session: an open one, or the one that `ref` names. Nothing is "+
 				"changed.", check)),
 			slow(free("repair", "Plans the repair of a session file, and repairs it with `apply: true`. The original is kept beside it.",
@@ -155,16 +155,16 @@ func table() []section {
 			free("restore", "Puts a session back from the trash, byte for byte. It never overwrites another file.", restore),
 			free("listTrash", "What is in the trash, the last removed first.", listTrash),
 		}},
-		{"Prompt history", []method{
+		{"Prompt history", []*method{
 			free("historyAdd", "Adds a prompt to the history. It is written when the method returns.", historyAdd),
 			slow(free("historySearch", "The prompts that have all words, newest first.", historySearch)),
 			slow(free("historyRecent", "The newest prompts.", historyRecent)),
 		}},
-		{"Reading runs", []method{
+		{"Reading runs", []*method{
 			slow(free("listRuns", "The runs of all agents, newest first, page by page.", listRuns)),
 			slow(free("readRun", "The records of a run, page by page.", readRun)),
 		}},
-		{"About the server", []method{
+		{"About the server", []*method{
 			free("version", "The version of the program.", version),
 			free("rpc.discover", "An [OpenRPC](https://spec.open-rpc.org) document of all methods, with the schemas of their parameters "+
 				"and results.", discover),
@@ -176,8 +176,8 @@ func table() []section {
 func byName() map[string]*method {
 	all := map[string]*method{}
 	for _, s := range table() {
-		for i := range s.methods {
-			all[s.methods[i].name] = &s.methods[i]
+		for _, m := range s.methods {
+			all[m.name] = m
 		}
 	}
 	return all

@@ -16,7 +16,7 @@ import (
 )
 
 // archived gives the operations on logs, blobs and the index of an archive, which packages logs and indexed carry out.
-func archived() (list []operation) {
+func archived() (list []*operation) {
 	for _, row := range logs.Rows() {
 		list = append(list, passed(&row, func(r *request, c *logs.Call, p any) error { return row.Answer(r.s.logs, c, p) }))
 	}
@@ -27,8 +27,8 @@ func archived() (list []operation) {
 }
 
 // passed is an operation that another package carries out.
-func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) operation {
-	o := operation{
+func passed(row *logs.Row, answer func(*request, *logs.Call, any) error) *operation {
+	o := &operation{
 		method: row.Method, path: row.Path, name: row.Name, doc: row.Doc, media: row.Media, body: row.Body, writes: row.Writes,
 		params: row.Params, result: row.Result, fields: fieldsOf(row.Params),
 	}

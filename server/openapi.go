@@ -95,8 +95,7 @@ func describe(version, base string) apiDocument {
 	}
 	for _, s := range table() {
 		d.Tags = append(d.Tags, apiTag{s.title})
-		for i := range s.operations {
-			o := &s.operations[i]
+		for _, o := range s.operations {
 			if d.Paths[o.path] == nil {
 				d.Paths[o.path] = map[string]apiOperation{}
 			}

@@ -41,12 +41,12 @@ type operation struct {
 }
 
 // get is an operation that reads and gives JSON.
-func get[P, R any](path, name, doc string, f func(*request, P) (R, error)) operation {
+func get[P, R any](path, name, doc string, f func(*request, P) (R, error)) *operation {
 	return answered(http.MethodGet, path, name, doc, f)
 }
 
 // post is an operation that writes and gives JSON.
-func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) operation {
+func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) *operation {
 	o := answered(http.MethodPost, path, name, doc, f)
 	o.writes = true
 	return o
@@ -54,7 +54,9 @@ func post[P, R any](path, name, doc string, f func(*request, P) (R, error)) oper
 
 // answered makes an operation of a function that takes a *request and parameters and gives a result, which becomes JSON, and an error. It has no
 // type parameters: each pair of types would have its own code.
-func answered(method, path, name, doc string, f any) operation {
+//
+//go:noinline
+func answered(method, path, name, doc string, f any) *operation {
 	const media = "application/json"
 	do := reflect.ValueOf(f)
 	return newOperation(method, path, name, doc, media, do.Type().In(1), do.Type().Out(0)).doing(func(r *request, params reflect.Value) error {
@@ -69,7 +71,7 @@ func answered(method, path, name, doc string, f any) operation {
 }
 
 // doing makes an operation that answers by itself. f takes a pointer to the parameters.
-func (o operation) doing(f func(r *request, params reflect.Value) error) operation {
+func (o *operation) doing(f func(r *request, params reflect.Value) error) *operation {
 	o.call = func(r *request) error {
 		params := reflect.New(o.params)
 		if err := r.decode(params.Interface(), o.fields); err != nil {
@@ -81,11 +83,12 @@ func (o operation) doing(f func(r *request, params reflect.Value) error) operati
 }
 
 // stream is an operation that reads and writes its answer piece by piece. R is the shape of JSON; other media have none.
-func stream[P, R any](path, name, doc, media string, f func(*request, P) error) operation {
+func stream[P, R any](path, name, doc, media string, f func(*request, P) error) *operation {
 	return streaming(path, name, doc, media, f, reflect.TypeFor[R]())
 }
 
-func streaming(path, name, doc, media string, f any, shape reflect.Type) operation {
+//go:noinline
+func streaming(path, name, doc, media string, f any, shape reflect.Type) *operation {
 	do := reflect.ValueOf(f)
 	return newOperation(http.MethodGet, path, name, doc, media, do.Type().In(1), shape).doing(func(r *request, params reflect.Value) error {
 		err, _ := do.Call([]reflect.Value{reflect.ValueOf(r), params.Elem()})[0].Interface().(error)
@@ -93,8 +96,9 @@ func streaming(path, name, doc, media string, f any, shape reflect.Type) operati
 	})
 }
 
-func newOperation(method, path, name, doc, media string, params, result reflect.Type) operation {
-	return operation{method: method, path: path, name: name, doc: doc, media: media, params: params, result: result, fields: fieldsOf(params)}
+//go:noinline
+func newOperation(method, path, name, doc, media string, params, result reflect.Type) *operation {
+	return &operation{method: method, path: path, name: name, doc: doc, media: media, params: params, result: result, fields: fieldsOf(params)}
 }
 
 // request is a request that is being answered.

@@ -5,14 +5,14 @@ import "github.com/treeline-dev/treeline/wire"
 // section is a part of the table, with the heading that it has in the documents.
 type section struct {
 	title      string
-	operations []operation
+	operations []*operation
 }
 
 // table gives all operations of the API. An operation is one row here and the function that it names. docs/http.md has the
 // same list; a test compares them.
 func table() []section {
 	return []section{
-		{"Sessions", []operation{
+		{"Sessions", []*operation{
 			get("/sessions", "listSessions", "Lists the sessions of all agents, newest first, page by page. `key` names a session in other requests: its id, "+
 				"or its id and a hash of its path where several sessions have the id. A session that is used meanwhile moves to the front, and is not on a "+
 				"later page. `total` is null where an archive has too many sessions to count.", listSessions),
@@ -32,7 +32,7 @@ func table() []section {
 				"`Last-Event-ID` resumes a stream; the event `reload` says that too much happened since. An entry of more than 16 KB comes without "+
 				"its parts.", eventMedia, sessionEvents),
 		}},
-		{"All sessions", []operation{
+		{"All sessions", []*operation{
 			get("/search", "search", "Finds entries in all sessions and runs, newest first.", search),
 			get("/usage", "getUsage", "Sums up what sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. "+
 				"Forks and copies are not counted twice.", getUsage),
@@ -40,12 +40,12 @@ func table() []section {
 			stream[eventsParams, wire.Change]("/events", "watchAll", "Streams what is written to all sessions, as server-sent events. See watchSession.",
 				eventMedia, allEvents),
 		}},
-		{"Runs", []operation{
+		{"Runs", []*operation{
 			get("/runs", "listRuns", "Lists the runs of all agents, newest first, page by page. `total` is null where an archive has too many runs to count.", listRuns),
 			get("/runs/{run}", "getRun", "Gives the audit of a run: what it was, what it took, and what is wrong with it.", getRun),
 			get("/runs/{run}/records", "listRecords", "Gives the records of a run, page by page, byte for byte as recorded.", listRecords),
 		}},
-		{"Writing", []operation{
+		{"Writing", []*operation{
 			post("/sessions/{session}/entries", "append", "Appends a message or an entry after the leaf. Exactly one of `text`, `message` and `entry` is needed.", appendEntry),
 			post("/sessions/{session}/branch", "branch", "Moves the leaf to an entry. What followed it stays, as another branch.", branch),
 			post("/sessions/{session}/label", "label", "Sets the label of an entry, or removes it with an empty one.", label),
@@ -54,7 +54,7 @@ func table() []section {
 			post("/sessions/{session}/trash", "trash", "Moves a session to treeline's trash. `id` of the result is its name there.", trash),
 		}},
 		{"Logs of an archive", archived()},
-		{"About the server", []operation{
+		{"About the server", []*operation{
 			get("/version", "getVersion", "Gives the version of the program.", getVersion),
 			get("/openapi.json", "getOpenAPI", "Gives the OpenAPI document of all operations.", getOpenAPI),
 		}},

@@ -29,6 +29,9 @@ func (b *Builder) StartAfter(p Before, has func(EntryID) bool) {
 	b.t.before, b.has = &p, has
 }
 
+// SetSides says that an entry goes on from the last one that is not Aside, without naming it: reading cannot begin after one that is.
+func (b *Builder) SetSides() { b.sides = true }
+
 // Position is the number of entries in the log so far, including those before the place where reading began.
 func (b *Builder) Position() int {
 	if b.t.before == nil {
@@ -39,7 +42,7 @@ func (b *Builder) Position() int {
 
 // Before describes the entries before offset, which is where a record begins. It is called after Finish. ok is false where
 // later records can change what these entries mean, because they name entries that stand after them; and after a leaf move
-// where entries do not name their parents: the next one may hang elsewhere.
+// where entries do not name their parents: the next one may hang elsewhere. So it may after an Aside one; see SetSides.
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
@@ -58,6 +61,9 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 		if !m.none && later(m.after, m.to) {
 			return p, false
 		}
+	}
+	if b.sides && n > 0 && t.nodes[n-1].flags&aside != 0 {
+		return p, false
 	}
 	if n > 0 && t.links[n-1].kind == KindLeaf && t.nodes[n-1].flags&(aside|inOrder) == inOrder {
 		return p, false

@@ -59,6 +59,7 @@ type Builder struct {
 	missing    []missing // ids that entries name and the log does not have
 	has        func(EntryID) bool
 	duplicates bool
+	sides      bool       // see SetSides
 	forward    bool       // a parent stands after its child: only then can there be a cycle
 	lastTypes  [16]uint16 // the last type of each length
 	leafMoves  []leafMove

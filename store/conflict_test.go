@@ -324,6 +324,22 @@ func TestQueuedFollowsTheNewID(t *testing.T) {
 	}
 }
 
+// What others appended is read once: the second try to append succeeds.
+func TestConflictTriesOnceMore(t *testing.T) {
+	d := newDesk(t)
+	wrapped, tries := &during{}, 0
+	d.Store = d.wrapping(func(b backend.Backend) backend.Backend {
+		wrapped.Backend = b
+		return wrapped
+	})
+	a, _, root := d.two("")
+	d.AppendPlain(a.Path(), world.Said("b1", string(root), "theirs")+"\n")
+	wrapped.calls = slices.Repeat([]func(){func() { tries++ }}, 9)
+	if got := d.Say(a, "user", "a1"); got.Foreign != 1 || tries != 2 {
+		t.Errorf("%d entries of others, %d tries; want 1 and 2", got.Foreign, tries)
+	}
+}
+
 // A log without new entries is not a reason to refuse, though its time is another one.
 func TestPolicyRefuseTouched(t *testing.T) {
 	d := newDesk(t)

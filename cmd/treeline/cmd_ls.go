@@ -156,9 +156,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	tasks := 0
 	switch {
 	case f.tree:
-		var rows []place.Row
-		rows, depth = place.Forks(list.Rows())
-		list = listing.Of(rows)
+		depth = list.Forks()
 	case !a.json:
 		list, tasks = list.WithoutTasks()
 	}

@@ -178,7 +178,12 @@ func (o *output) when(t time.Time) string {
 	if o.width > 0 {
 		return wire.Ago(t.Local(), o.now)
 	}
-	return t.Local().Format("2006-01-02 15:04")
+	// RFC3339 is written four times as fast as another layout.
+	if text := t.Local().AppendFormat(make([]byte, 0, len(time.RFC3339)), time.RFC3339); text[4] == '-' {
+		text[10] = ' '
+		return string(text[:16])
+	}
+	return t.Local().Format("2006-01-02 15:04") // a year of five digits
 }
 
 // On a narrow terminal the least important boxes of a line are left out first, then texts are cut. An id is never cut:

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -84,5 +87,43 @@ func TestMarked(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A table of many rows, which are kept in several pages, is written as it was added, whole and cut to the width of a terminal.
+func TestLongTable(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{0, 24} {
+		rows := table{{name: "N", right: true, mark: same}, {name: "TEXT", mark: same, least: fewest}, {name: "END", mark: same}}
+		var want strings.Builder
+		const most = 300 // bytes of a text, whose length then takes two bytes
+		wide := most
+		if width > 0 {
+			wide = width - len("1000  ") - len("  END")
+		}
+		fmt.Fprintf(&want, "   N  %-*s  END\n", wide, "TEXT")
+		for i := range 1001 {
+			text := strings.Repeat("é", i%(most+1))
+			rows.add(fmt.Sprint(i), text, "x")
+			if shown := []rune(text); len(shown) > wide {
+				text = string(shown[:wide-1]) + "…"
+			}
+			fmt.Fprintf(&want, "%4d  %-*s  x\n", i, wide, text)
+		}
+		var got bytes.Buffer
+		out := &output{Writer: bufio.NewWriter(&got), width: width}
+		rows.write(out)
+		if err := out.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		a, b := strings.Split(want.String(), "\n"), strings.Split(got.String(), "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Fatalf("width %d, line %d is %q, want %q", width, i, b[i], a[i])
+			}
+		}
+		if len(a) != len(b) {
+			t.Errorf("width %d: %d lines, want %d", width, len(b), len(a))
+		}
 	}
 }

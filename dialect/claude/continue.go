@@ -21,8 +21,8 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	}
 	dec := d.NewDecoder(b).(*decoder)
 	b.SetCodec(d.Codec())
-	dec.lines.Continued()
-	dec.header, dec.cwd, dec.record = true, true, true
+	dec.Continued()
+	dec.header, dec.cwd = true, true
 	dec.r.begun, dec.blind = true, !entryType(string(f.typ))
 	return dec, true
 }

@@ -75,15 +75,13 @@ var starts = []string{`{"parentUuid":`, `{"type":`, `{"isSidechain":`, `{"uuid":
 
 // decoder is the state of reading one log.
 type decoder struct {
+	dialect.Unheaded
 	b      *session.Builder
-	lines  dialect.Lines
 	r      *reader
 	env    session.Envelope
 	header bool
 	cwd    bool // a line named the working directory
-	record bool // a line of the program was seen
 	blind  bool // the first entry stands before the place where reading began, and is not known
-	unsure bool // it would have to be known
 	asked  bool // for a file beside the log
 	day    day
 }
@@ -92,32 +90,16 @@ type decoder struct {
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: starts}}
+	return &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: starts}, What: "one of Claude Code"}}
 }
 
 // Decode takes the next record.
-func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
-
-// Other ignores a value that is not an object, as the program does.
-func (dec *decoder) Other([]byte) {}
+func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
 // IsRecord tells a record from an object inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool {
 	f, ok := read(object)
 	return ok && f.ours()
-}
-
-// Finish refuses a log without a line of the program.
-func (dec *decoder) Finish() error {
-	if dec.unsure {
-		return dialect.ErrEarlier
-	}
-	if dec.record || !dec.lines.Started() {
-		return nil
-	}
-	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader,
-		Message: "no line of it is one of Claude Code",
-		Advice:  "the file was not changed; if it is a session, all its lines were damaged or lost"}
 }
 
 // fields are the raw members of an envelope. Those that are strings are without their quotes.
@@ -213,7 +195,7 @@ func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
-	end, err := f.scan(&dec.lines.Text, pos)
+	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
@@ -222,7 +204,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	dec.record = dec.record || f.ours()
+	dec.Seen = dec.Seen || f.ours()
 	if !dec.header || !dec.cwd && len(rawjson.Inside(f.cwd)) > 0 {
 		first := !dec.header
 		if dec.begin(r, record, span, &f); first && string(f.typ) == typeHeader {
@@ -371,7 +353,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 // with an entry that names the agent, and has no entry of a main conversation.
 func (dec *decoder) ofAgent(f *fields) bool {
 	r := dec.r
-	dec.unsure = dec.unsure || dec.blind && f.side
+	dec.Unsure = dec.Unsure || dec.blind && f.side
 	switch {
 	case !f.side && r.agent:
 		r.agent = false

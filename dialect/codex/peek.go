@@ -11,59 +11,31 @@ import (
 // Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	var p peek
-	if whole {
-		s := dialect.ReadWhole(d, head, func(_ *dialect.Summary, e session.Entry, record []byte) { p.line(record) })
-		p.fill(&s)
-		return s
+	s := p.Ends.Peek(d, head, tail, whole, p.line, func(s *dialect.Summary) {
+		s.OK, p.begun = p.header != nil, true
+		s.ID, s.CWD, s.Version = session.ID(rawjson.Str(p.header, "id")), rawjson.Str(p.header, "cwd"), version
+		s.Created, s.Parent = session.Time{Text: string(rawjson.Get(p.header, "timestamp"))}, parentOf(p.header)
+		s.Task = isTask(p.header)
+	})
+	if s.OK {
+		s.Prompt = cmp.Or(s.Prompt, p.shown)
 	}
-	s := dialect.NewSummary(false)
-	p.lines(dialect.TrimBOM(head), true, false)
-	if s.OK = p.header != nil; !s.OK {
-		return s
-	}
-	s.ID, s.CWD, s.Version = session.ID(rawjson.Str(p.header, "id")), rawjson.Str(p.header, "cwd"), version
-	s.Created, s.Parent = session.Time{Text: string(rawjson.Get(p.header, "timestamp"))}, parentOf(p.header)
-	s.Task = isTask(p.header)
-	if len(tail) > 0 {
-		p.active = nil
-		first, shown := p.prompt, p.shown
-		p.lines(tail, false, true)
-		p.prompt, p.shown = first, shown // the tail shows later ones
-	}
-	p.fill(&s)
-	s.TailShort = p.active == nil
 	return s
 }
 
 // peek is what Peek has found so far.
 type peek struct {
+	dialect.Ends
 	header []byte // the payload
-	prompt string
 	shown  string // the prompt as an event shows it, which the program lists
-	active []byte
-}
-
-func (p *peek) fill(s *dialect.Summary) {
-	s.Prompt = cmp.Or(p.prompt, p.shown)
-	if p.active != nil {
-		s.Active = session.Time{Text: string(p.active)}
-	}
-}
-
-// lines looks at the whole lines and ignores damaged ones.
-func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
-		if end != dialect.LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {
-			p.line(line)
-		}
-	}
+	begun  bool   // the beginning was read; only it shows the first prompt
 }
 
 // line takes one record.
 func (p *peek) line(record []byte) {
 	payload := rawjson.Get(record, "payload")
 	if at := rawjson.Get(record, "timestamp"); rawjson.IsString(at) {
-		p.active = at
+		p.Active = at
 	}
 	switch rawjson.Str(record, "type") {
 	case typeMeta:
@@ -71,11 +43,11 @@ func (p *peek) line(record []byte) {
 			p.header = payload
 		}
 	case typeItem:
-		if it, ok := itemOf(session.Entry{}, payload); ok && it.turn && p.prompt == "" {
-			p.prompt = contentText(payload)
+		if it, ok := itemOf(session.Entry{}, payload); ok && it.turn && p.Prompt == "" {
+			p.Prompt = contentText(payload)
 		}
 	case typeEvent:
-		if p.shown == "" {
+		if p.shown == "" && !p.begun {
 			p.shown = shownPrompt(payload)
 		}
 	}

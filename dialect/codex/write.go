@@ -140,7 +140,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		w.Others(b.JSON, "timestamp", "ordinal", "type")
 		return w.End(), nil
 	}
-	return nil, fmt.Errorf("a session of codex cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+	return nil, dialect.CannotHold("codex", n.Body)
 }
 
 // checkItem says why the program would not read an item back.

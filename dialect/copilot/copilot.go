@@ -32,6 +32,7 @@ var Copilot = &Dialect{Base: dialect.Base{Called: "copilot", Format: "copilot", 
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
+	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*Dialect)(nil)
 	_ session.MessageCodec = (*Dialect)(nil)
 	_ session.Noter        = (*Dialect)(nil)

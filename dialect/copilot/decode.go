@@ -28,16 +28,35 @@ type decoder struct {
 	// main is the position of the last event of the conversation, -1 before the first; agents are those of the sub-agents.
 	main   int
 	agents map[string]int
+	// continued: reading began after the header. earlier: an event of a sub-agent may follow one before that place.
+	continued, earlier bool
 }
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
+	b.SetSides()
 	return &decoder{b: b, r: r, main: -1, Headed: dialect.Headed{
 		Lines: dialect.Lines{Builder: b, Starts: []string{`{"type":"`, `{"id":"`}},
 		What:  "session.start", Log: "session of Copilot CLI",
 	}}
+}
+
+// Continue implements dialect.Continuer. The first event of the conversation follows the last one before it. Where a sub-agent went on is not known.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.NewDecoder(b).(*decoder)
+	dec.Continued()
+	dec.continued = true
+	return dec, true
+}
+
+// Finish implements dialect.Decoder.
+func (dec *decoder) Finish() error {
+	if dec.earlier {
+		return dialect.ErrEarlier
+	}
+	return dec.Headed.Finish()
 }
 
 // Decode takes the next record.
@@ -160,7 +179,7 @@ func (dec *decoder) start(r dialect.Record, record []byte, span session.Span) {
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
 	env := &dec.env // setting some members is faster than clearing all of them
 	env.ID, env.Type, env.Span, env.Line, env.Record, env.Repeats = rawjson.Inside(f.id), rawjson.Inside(f.typ), span, r.Line, record, true
-	env.Kind, env.Role, env.Parent, env.Aside = session.KindCustom, session.RoleNone, nil, false
+	env.Kind, env.Role, env.Parent, env.InOrder, env.Aside = session.KindCustom, session.RoleNone, nil, false, false
 	if len(env.ID) == 0 {
 		env.ID = nil
 	}
@@ -171,13 +190,16 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	parent, agent := dec.main, string(rawjson.Inside(f.agent))
 	if agent != "" {
 		env.Aside = true
-		if last, ok := dec.agents[agent]; ok {
+		last, ok := dec.agents[agent]
+		if ok {
 			parent = last
 		}
+		dec.earlier = dec.earlier || dec.continued && !ok
 	}
 	if parent >= 0 {
 		env.Parent = []byte(dec.b.At(parent).ID)
 	}
+	env.InOrder = dec.continued && parent < 0
 	at := dec.b.Len()
 	dec.b.Add(env)
 	switch {

@@ -8,39 +8,12 @@ import (
 
 // Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
-	var p peek
-	if whole {
-		s := dialect.ReadWhole(d, head, func(_ *dialect.Summary, _ session.Entry, record []byte) { p.event(record) })
-		p.fill(&s)
-		return s
-	}
-	s := dialect.NewSummary(false)
-	for line, end := range dialect.PeekLines(dialect.TrimBOM(head), true, false) {
-		switch {
-		case end == dialect.LineCut || !rawjson.IsObject(line) || !rawjson.Valid(line):
-		case !s.OK:
-			if !isStart(line) {
-				return s
-			}
-			summarize(&s, line)
-		default:
-			p.event(line)
+	p := peek{Ends: dialect.Ends{Later: true}}
+	return p.Ends.Peek(d, head, tail, whole, p.event, func(s *dialect.Summary) {
+		if p.start != nil {
+			summarize(s, p.start)
 		}
-	}
-	if !s.OK {
-		return s
-	}
-	if len(tail) > 0 {
-		p.active = nil
-		for line, end := range dialect.PeekLines(tail, false, true) {
-			if end != dialect.LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {
-				p.event(line)
-			}
-		}
-	}
-	p.fill(&s)
-	s.TailShort = p.active == nil
-	return s
+	})
 }
 
 // summarize takes the members of the first event.
@@ -56,35 +29,31 @@ func summarize(s *dialect.Summary, start []byte) {
 
 // peek is what Peek has found so far.
 type peek struct {
-	prompt string
-	title  *string
-	active []byte
-}
-
-func (p *peek) fill(s *dialect.Summary) {
-	s.Prompt = p.prompt
-	if p.title != nil {
-		s.Title = *p.title
-	}
-	if p.active != nil {
-		s.Active = session.Time{Text: string(p.active)}
-	}
+	dialect.Ends
+	start []byte // the event that begins the log
+	seen  bool   // an event was seen
 }
 
 // event takes one event.
 func (p *peek) event(record []byte) {
+	if !p.seen {
+		if p.seen = true; isStart(record) {
+			p.start = record
+			return
+		}
+	}
 	if at := rawjson.Get(record, "timestamp"); rawjson.IsString(at) {
-		p.active = at
+		p.Active = at
 	}
 	if rawjson.Str(record, "agentId") != "" {
 		return
 	}
 	switch data := rawjson.Get(record, "data"); rawjson.Str(record, "type") {
 	case typeUser:
-		if p.prompt == "" && !isMeta(typeUser, data) {
-			p.prompt = rawjson.Str(data, "content")
+		if p.Prompt == "" && !isMeta(typeUser, data) {
+			p.Prompt = rawjson.Str(data, "content")
 		}
 	case typeTitle:
-		p.title = new(rawjson.Str(data, "title"))
+		p.Title = new(rawjson.Str(data, "title"))
 	}
 }

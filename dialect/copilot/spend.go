@@ -49,7 +49,7 @@ func usageOf(u *session.Usage) []byte {
 }
 
 // Spent gives what a call of the model used: it has an event of its own, also for the calls of sub-agents. A compaction tells of
-// its own call.
+// its own call. An answer of the program names its model alone.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	var used []byte
 	s := session.Spending{Of: string(e.ID)}
@@ -64,7 +64,10 @@ func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)
 		s.Model = rawjson.Str(used, "model")
 		s.Provider, s.Usage = providerOf(s.Model), usage(used)
 	case e.Kind == session.KindMessage && e.Role == session.RoleAssistant:
-		s.Provider, s.Model, s.Usage = usedBy(rawjson.Get(raw, "data"), nil)
+		if s.Provider, s.Model, s.Usage = usedBy(rawjson.Get(raw, "data"), nil); s.Model != "" {
+			take(s)
+			return
+		}
 	}
 	if s.Usage != (session.Usage{}) {
 		take(s)

@@ -181,7 +181,7 @@ func content(n dialect.NewEntry) (typ string, data []byte, err error) {
 		}
 		return typ, rawjson.Compact(data), nil
 	}
-	return "", nil, fmt.Errorf("a session of copilot cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+	return "", nil, dialect.CannotHold("copilot", n.Body)
 }
 
 // messageContent checks a message: with one that lacks a member the program refuses the whole session.

@@ -127,7 +127,7 @@ func copyID(id, session string) string {
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
-		return nil, fmt.Errorf("a session of Crush cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+		return nil, dialect.CannotHold("Crush", n.Body)
 	}
 	parts, role := rawjson.Get(b.JSON, "parts"), rawjson.Str(b.JSON, "role")
 	if !rawjson.Valid(b.JSON) || !rawjson.IsArray(parts) {

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/contents"
@@ -103,7 +102,7 @@ func recordOf(n dialect.NewEntry) ([]byte, error) {
 	case session.Opaque:
 		return opaque(n, b)
 	}
-	return nil, fmt.Errorf("a session of gemini cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+	return nil, dialect.CannotHold("gemini", n.Body)
 }
 
 // set is a line that sets members of the header.

@@ -126,7 +126,7 @@ func randomHex(random io.Reader, n int) (string, error) {
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {
-		return nil, fmt.Errorf("a session of Goose cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+		return nil, dialect.CannotHold("Goose", n.Body)
 	}
 	content, metadata := rawjson.Get(b.JSON, "content"), rawjson.Get(b.JSON, "metadata")
 	if !rawjson.Valid(b.JSON) || !rawjson.IsArray(content) || metadata != nil && !rawjson.IsObject(metadata) {

@@ -206,7 +206,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		}
 		return record(n, info, [][]byte{chat.Text(b.Summary)}), nil
 	}
-	return nil, fmt.Errorf("a session of OpenCode cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+	return nil, dialect.CannotHold("OpenCode", n.Body)
 }
 
 // keptMember carries the first entry that a compaction keeps from Record to Frame.

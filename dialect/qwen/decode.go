@@ -32,56 +32,39 @@ func isType(typ string) bool {
 
 // decoder is the state of reading one log.
 type decoder struct {
+	dialect.Unheaded
 	b      *session.Builder
-	lines  dialect.Lines
 	r      *reader
 	env    session.Envelope
 	header bool
 	cwd    bool // a line named the working directory
-	record bool // a line of the program was seen
 	// first is the value of the first line's sessionId. last is the uuid of the last line of the conversation.
 	first, last []byte
-	// continued: reading began after the first line. earlier: a line depends on one before that place.
-	continued, earlier bool
+	continued   bool // reading began after the first line
 }
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}}
+	return &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}, What: "one of Qwen Code"}}
 }
 
 // Continue implements dialect.Continuer. Lines name their parents; only those that go on a record of an earlier line need that.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
-	dec.lines.Continued()
-	dec.header, dec.cwd, dec.record, dec.continued = true, true, true, true
+	dec.Continued()
+	dec.header, dec.cwd, dec.continued = true, true, true
 	dec.first = bytes.Clone(rawjson.Get(b.Header().Raw, "sessionId"))
 	return dec, true
 }
 
 // Decode takes the next record.
-func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
-
-// Other ignores a value that is not an object, as the program does.
-func (dec *decoder) Other([]byte) {}
+func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
 // IsRecord tells a record from an object inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "uuid")) && rawjson.IsString(rawjson.Get(object, "sessionId")) && isType(rawjson.Str(object, "type"))
-}
-
-// Finish refuses a log without a line of the program.
-func (dec *decoder) Finish() error {
-	if dec.earlier {
-		return dialect.ErrEarlier
-	}
-	if dec.record || !dec.lines.Started() {
-		return nil
-	}
-	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "no line of it is one of Qwen Code",
-		Advice: "the file was not changed; if it is a session, all its lines were damaged or lost"}
 }
 
 // fields are the raw members of a line.
@@ -136,7 +119,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
-	end, err := f.scan(&dec.lines.Text, pos)
+	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
@@ -144,7 +127,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	typ := string(rawjson.Inside(f.typ))
 	ours := rawjson.IsString(f.id) && rawjson.IsString(f.session) && isType(typ)
-	dec.record = dec.record || ours
+	dec.Seen = dec.Seen || ours
 	if !dec.header || !dec.cwd && len(rawjson.Inside(f.cwd)) > 0 {
 		first := !dec.header
 		if dec.begin(r, record, span, &f); first && string(rawjson.Inside(f.subtype)) == subHeader {
@@ -310,7 +293,7 @@ func (dec *decoder) system(f *fields) {
 		// What follows hangs on the line before it: it is no branch.
 		env.Kind = session.KindSessionInfo
 		env.Aside = env.Aside || bytes.Equal(env.Parent, dec.last)
-		dec.earlier = dec.earlier || dec.continued && dec.last == nil
+		dec.Unsure = dec.Unsure || dec.continued && dec.last == nil
 	case "session_artifact_event", "session_artifact_snapshot", "session_sources_snapshot",
 		"managed_session_header_v1", "managed_session_event_v1", "managed_session_commit_v1":
 		env.Aside = true

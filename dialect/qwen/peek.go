@@ -10,61 +10,25 @@ import (
 // Peek makes a list row from the two ends of a log.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	var p peek
-	if whole {
-		s := dialect.ReadWhole(d, head, func(_ *dialect.Summary, _ session.Entry, record []byte) { p.line(record) })
-		p.fill(&s)
-		return s
-	}
-	s := dialect.NewSummary(false)
-	p.lines(dialect.TrimBOM(head), true, false)
-	if s.OK = p.ours; !s.OK {
-		return s
-	}
-	s.ID, s.CWD, s.Version, s.Created, s.Parent = p.id, p.cwd, version, session.Time{Text: string(p.created)}, p.parent
-	if len(tail) > 0 {
-		p.active = nil
-		first := p.prompt
-		p.lines(tail, false, true)
-		p.prompt = first // the tail shows later ones
-	}
-	p.fill(&s)
-	s.TailShort = p.active == nil
-	return s
+	return p.Ends.Peek(d, head, tail, whole, p.line, func(s *dialect.Summary) {
+		s.OK, s.ID, s.CWD, s.Version, s.Created, s.Parent = p.ours, p.id, p.cwd, version, session.Time{Text: string(p.created)}, p.parent
+	})
 }
 
 // peek is what Peek has found so far.
 type peek struct {
-	ours                bool
-	id                  session.ID
-	cwd, parent, prompt string
-	title               *string
-	created, active     []byte
-}
-
-func (p *peek) fill(s *dialect.Summary) {
-	s.Prompt = p.prompt
-	if p.title != nil {
-		s.Title = *p.title
-	}
-	if p.active != nil {
-		s.Active = session.Time{Text: string(p.active)}
-	}
-}
-
-// lines looks at the whole lines and ignores damaged ones.
-func (p *peek) lines(b []byte, fromStart, toEnd bool) {
-	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
-		if end != dialect.LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {
-			p.line(line)
-		}
-	}
+	dialect.Ends
+	ours        bool
+	id          session.ID
+	cwd, parent string
+	created     []byte
 }
 
 // line takes one record.
 func (p *peek) line(record []byte) {
 	at := rawjson.Get(record, "timestamp")
 	if rawjson.IsString(at) {
-		p.active = at
+		p.Active = at
 	}
 	typ := rawjson.Str(record, "type")
 	if rawjson.IsString(rawjson.Get(record, "uuid")) && rawjson.IsString(rawjson.Get(record, "sessionId")) && isType(typ) {
@@ -83,9 +47,9 @@ func (p *peek) line(record []byte) {
 		p.parent = rawjson.Str(rawjson.Get(record, "forkedFrom"), "sessionId")
 	}
 	switch {
-	case typ == typeUser && p.prompt == "" && !isMeta(record):
-		p.prompt = dialect.TextOf(contents.AppendParts(nil, rawjson.Get(rawjson.Get(record, "message"), "parts"), nil))
+	case typ == typeUser && p.Prompt == "" && !isMeta(record):
+		p.Prompt = dialect.TextOf(contents.AppendParts(nil, rawjson.Get(rawjson.Get(record, "message"), "parts"), nil))
 	case typ == typeSystem && rawjson.Str(record, "subtype") == subTitle:
-		p.title = new(rawjson.Str(rawjson.Get(record, "systemPayload"), "customTitle"))
+		p.Title = new(rawjson.Str(rawjson.Get(record, "systemPayload"), "customTitle"))
 	}
 }

@@ -216,7 +216,7 @@ func recordOf(n dialect.NewEntry) ([]byte, error) {
 		w.Others(b.JSON, "uuid", "parentUuid", "sessionId", "timestamp", "type", "provenance", "cwd", "version")
 		return w.End(), nil
 	}
-	return nil, fmt.Errorf("a session of qwen cannot hold an entry of the kind %s: it is %w", session.KindOf(n.Body), dialect.ErrUnsupported)
+	return nil, dialect.CannotHold("qwen", n.Body)
 }
 
 // system is a line of the program for itself.

@@ -33,44 +33,30 @@ var starts = []string{`{"timestamp":`, `{"role":`, `{"type":"metadata"`}
 
 // decoder is the state of reading one log.
 type decoder struct {
-	b      *session.Builder
-	lines  dialect.Lines
-	env    session.Envelope
-	header bool // the metadata line, or the first message in its place
+	// Seen: there is a header, the metadata line or the first message in its place.
+	dialect.Unheaded
+	b   *session.Builder
+	env session.Envelope
 }
 
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	b.SetCodec(d.Codec())
-	return &decoder{b: b, lines: dialect.Lines{Builder: b, Starts: starts}}
+	return &decoder{b: b, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: starts}, What: "a metadata line or a message of Wave"}}
 }
 
 // Continue implements dialect.Continuer: messages follow each other, and each is complete in itself.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
-	dec.header = true
-	dec.lines.Continued()
+	dec.Continued()
 	return dec, true
 }
 
 // Decode takes the next record: usually one message.
-func (dec *decoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
-
-// Other ignores a value that is not an object.
-func (dec *decoder) Other([]byte) {}
+func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
 // IsRecord tells a record from the blocks and parameters inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
-
-// Finish refuses a log without a readable record. A header cannot be missing: one message makes a session.
-func (dec *decoder) Finish() error {
-	if dec.header || !dec.lines.Started() {
-		return nil
-	}
-	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader,
-		Message: "no line of it is a metadata line or a message of Wave",
-		Advice:  "the file was not changed; if it is a session, all its lines were damaged or lost"}
-}
 
 // fields are the raw members of an envelope.
 type fields struct {
@@ -131,7 +117,7 @@ func (f *fields) isMetadata() bool { return string(f.typ) == "metadata" }
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
-	end, err := f.scan(&dec.lines.Text, pos)
+	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
@@ -148,11 +134,11 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 // metadata takes the line that today's program writes first. The id is not in it: it comes from the name of the log. A
 // second metadata line does not count.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
-	if dec.header {
-		dec.lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is not an entry")
+	if dec.Seen {
+		dec.Lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second metadata line", "it stays in the file and is not an entry")
 		return
 	}
-	dec.header = true
+	dec.Seen = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line = version, bytes.Clone(record), span, r.Line
 	// The name of the folder is only a guess.
@@ -161,16 +147,16 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
 	dec.b.SetHeader(h)
 	if f.workdir != nil && h.CWD == "" {
-		dec.lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
+		dec.Lines.ProblemAt(r, span, session.ProblemField, "the metadata line names no workdir", "it is kept as it is")
 	}
 	if !isISO(f.createdAt) {
-		dec.lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", dialect.Spelled(f.createdAt)), "it is kept as it is")
+		dec.Lines.ProblemAt(r, span, session.ProblemField, fmt.Sprintf("createdAt is %s, not a time in ISO 8601", dialect.Spelled(f.createdAt)), "it is kept as it is")
 	}
 }
 
 // first makes a header from the first message of a log that has none. InEntry says that the header is an entry as well.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
-	dec.header = true
+	dec.Seen = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
 	if h.Timestamp.Text == "" { // the name of the log has none
@@ -196,7 +182,7 @@ const version = 1
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
 	// Either is enough: a message without blocks, or without a role, is damaged but still a message.
 	isMessage := f.role != nil || f.blocks != nil
-	if !dec.header && isMessage {
+	if !dec.Seen && isMessage {
 		dec.first(r, record, span, f)
 	}
 	env := &dec.env
@@ -212,14 +198,14 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case !isMessage:
 		env.Kind, env.Type = session.KindOpaque, f.typ
 		if f.typ == nil {
-			dec.lines.ProblemAt(r, span, session.ProblemField, "the record is neither a message nor of a named type", "it is kept as it is")
+			dec.Lines.ProblemAt(r, span, session.ProblemField, "the record is neither a message nor of a named type", "it is kept as it is")
 		}
 	case f.compact && hasCompact(record):
 		env.Kind = session.KindCompaction
 	}
 	if isMessage {
 		for _, wrong := range violations(f.role, f.blocks, f.timestamp) {
-			dec.lines.ProblemAt(r, span, session.ProblemField, wrong, "the message is kept as it is")
+			dec.Lines.ProblemAt(r, span, session.ProblemField, wrong, "the message is kept as it is")
 		}
 	}
 	dec.b.Add(env)

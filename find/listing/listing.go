@@ -5,6 +5,7 @@ package listing
 import (
 	"cmp"
 	"iter"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -27,20 +28,25 @@ type Source struct {
 	Rows []place.Row
 }
 
-// List is sessions, and logs that are none, in an order: at first that of their sources. It is not safe for concurrent use: the row that is shown is used again.
+// List is sessions, and logs that are none, in an order: at first that of their sources. It is not safe for concurrent use: the row
+// that is shown is used again.
 type List struct {
 	sources []Source
+	dirs    []string // see entry
 	entries []entry
 	short   []string // of the entries, if they are known
 	log     index.Log
 	row     place.Row
 }
 
-// entry is a log of a source or, if at is negative, the row -1-at of it.
+// entry is a log of a source or, if at is negative, the row -1-at of it. It has what every list asks for, since reading it again takes
+// longer than all else that is done with it.
 type entry struct {
+	when       int64 // nanoseconds since 1970
 	source, at int32
-	// bad is not a session, a task the session of a sub-agent. loose is a session that names no working directory.
-	bad, task, loose bool
+	dir        int32 // the number of its working directory, which may have several; -1 if it names none
+	// bad is not a session, task the session of a sub-agent.
+	bad, task bool
 }
 
 // New lists the logs and rows of some sources, in their order.
@@ -51,53 +57,34 @@ func New(sources []Source) *List {
 	}
 	l.entries = make([]entry, 0, n)
 	for i := range sources {
-		for k := range sources[i].Logs.Len() {
-			b := sources[i].Logs.Brief(k)
-			l.entries = append(l.entries, entry{int32(i), int32(k), b.NotSession(), b.Task, !b.NotSession() && b.CWD == ""})
+		s := &sources[i]
+		for k := range s.Logs.Len() {
+			b := s.Logs.Brief(k)
+			l.add(entry{source: int32(i), at: int32(k), bad: b.NotSession(), task: b.Task}, s.When(&b), b.CWD)
 		}
-		l.addRows(i)
+		for k := range s.Rows {
+			r := &s.Rows[k]
+			l.add(entry{source: int32(i), at: int32(-1 - k), bad: r.Err != nil, task: r.IsTask()}, r.When(), r.CWD)
+		}
 	}
 	return l
 }
 
-// addRows adds the rows of a source.
-func (l *List) addRows(source int) {
-	for k, rows := 0, l.sources[source].Rows; k < len(rows); k++ {
-		r := &rows[k]
-		l.entries = append(l.entries, entry{int32(source), int32(-1 - k), r.Err != nil, r.IsTask(), r.Err == nil && r.CWD == ""})
-	}
-}
+// Of is a list of rows in their order.
+func Of(rows []place.Row) *List { return New([]Source{{Rows: rows}}) }
 
-// newestFirst sorts the entries as place.NewestFirst does.
-func (l *List) newestFirst() {
-	type moment struct {
-		seconds int64
-		nanos   int32
-		entry
+// add adds an entry with its time and its working directory.
+func (l *List) add(e entry, when time.Time, cwd string) {
+	const most = math.MaxInt64 / int64(time.Second) // further away there is no order
+	e.when = min(max(when.Unix(), -most), most-1)*int64(time.Second) + int64(when.Nanosecond())
+	e.dir = int32(len(l.dirs)) - 1
+	switch {
+	case cwd == "" || e.bad:
+		e.dir = -1
+	case e.dir < 0 || l.dirs[e.dir] != cwd: // sessions of one directory often follow one another
+		l.dirs, e.dir = append(l.dirs, cwd), e.dir+1
 	}
-	moments := make([]moment, len(l.entries))
-	for i, e := range l.entries {
-		var t time.Time
-		if s := &l.sources[e.source]; e.at < 0 {
-			t = l.rowOf(e).When()
-		} else {
-			b := s.Logs.Brief(int(e.at))
-			t = s.When(&b)
-		}
-		moments[i] = moment{t.Unix(), int32(t.Nanosecond()), e}
-	}
-	slices.SortFunc(moments, func(a, b moment) int {
-		switch {
-		case a.seconds != b.seconds:
-			return cmp.Compare(b.seconds, a.seconds)
-		case a.nanos != b.nanos:
-			return cmp.Compare(b.nanos, a.nanos)
-		}
-		return l.compare(a.entry, b.entry)
-	})
-	for i := range moments {
-		l.entries[i] = moments[i].entry
-	}
+	l.entries = append(l.entries, e)
 }
 
 // compare orders entries of one moment.
@@ -122,17 +109,10 @@ func (l *List) compare(a, b entry) int {
 // rowOf gives the row of an entry that is one.
 func (l *List) rowOf(e entry) *place.Row { return &l.sources[e.source].Rows[-1-e.at] }
 
-// Of is a list of rows in their order.
-func Of(rows []place.Row) *List {
-	l := &List{sources: []Source{{Rows: rows}}}
-	l.addRows(0)
-	return l
-}
-
 // Len is how many entries there are.
 func (l *List) Len() int { return len(l.entries) }
 
-// Row gives a row, which is valid until the next call.
+// Row gives a row, which is valid until the next call. Its log may lack the generation.
 func (l *List) Row(i int) *place.Row {
 	e := l.entries[i]
 	if e.at < 0 {
@@ -148,7 +128,7 @@ func (l *List) Row(i int) *place.Row {
 	return &l.row
 }
 
-// Rows gives all rows. They stay valid.
+// Rows gives all rows. They stay valid. Their logs may lack the generation.
 func (l *List) Rows() []place.Row {
 	rows := make([]place.Row, len(l.entries))
 	for i := range rows {
@@ -163,14 +143,6 @@ func (l *List) Rows() []place.Row {
 	return rows
 }
 
-// cwd gives the working directory that an entry names.
-func (l *List) cwd(e entry) string {
-	if e.at < 0 {
-		return l.rowOf(e).CWD
-	}
-	return l.sources[e.source].Logs.Brief(int(e.at)).CWD
-}
-
 // FromOrigins reports whether a session is from an archive, where those of several machines are.
 func (l *List) FromOrigins() bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool {
@@ -182,7 +154,7 @@ func (l *List) FromOrigins() bool {
 func (l *List) Dirs() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, e := range l.entries {
-			if !e.bad && !e.loose && !yield(l.cwd(e)) {
+			if e.dir >= 0 && !yield(l.dirs[e.dir]) {
 				return
 			}
 		}
@@ -191,34 +163,39 @@ func (l *List) Dirs() iter.Seq[string] {
 
 // Undirected gives the rows of sessions that name no working directory.
 func (l *List) Undirected() []place.Row {
-	return l.keep(func(e entry) bool { return e.loose }).Rows()
+	return l.keep(func(e entry) bool { return e.dir < 0 && !e.bad }).Rows()
+}
+
+// part is some of the entries.
+func (l *List) part(entries []entry) *List {
+	return &List{sources: l.sources, dirs: l.dirs, entries: entries}
 }
 
 // keep is the entries for which a condition holds.
 func (l *List) keep(want func(entry) bool) *List {
-	kept := &List{sources: l.sources}
+	var kept []entry
 	for _, e := range l.entries {
 		if want(e) {
-			kept.entries = append(kept.entries, e)
+			kept = append(kept, e)
 		}
 	}
-	return kept
+	return l.part(kept)
 }
 
 // InDirs is the entries whose working directory is wanted, and those whose directory something else tells.
 func (l *List) InDirs(want func(cwd string) bool) *List {
-	return l.keep(func(e entry) bool { return e.bad || e.loose || want(l.cwd(e)) })
+	return l.keep(func(e entry) bool { return e.dir < 0 || want(l.dirs[e.dir]) })
 }
 
 // Keep is the entries for whose rows a condition holds.
 func (l *List) Keep(want func(*place.Row) bool) *List {
-	kept := &List{sources: l.sources}
+	var kept []entry
 	for i, e := range l.entries {
 		if want(l.Row(i)) {
-			kept.entries = append(kept.entries, e)
+			kept = append(kept, e)
 		}
 	}
-	return kept
+	return l.part(kept)
 }
 
 // Sessions is the entries that are sessions, and the paths of the others.
@@ -236,14 +213,19 @@ func (l *List) Sessions() (sessions *List, bad []string) {
 // First is the first entries; most 0 is all.
 func (l *List) First(most int) *List {
 	if most > 0 && l.Len() > most {
-		return &List{sources: l.sources, entries: l.entries[:most]}
+		return l.part(l.entries[:most])
 	}
 	return l
 }
 
-// Sort orders the list; equals are sorted newest first.
+// Sort orders the list; equals are sorted newest first, as place.NewestFirst does.
 func (l *List) Sort(by place.Order) {
-	l.newestFirst()
+	slices.SortFunc(l.entries, func(a, b entry) int {
+		if a.when != b.when {
+			return cmp.Compare(b.when, a.when)
+		}
+		return l.compare(a, b)
+	})
 	if by == place.OrderWhen {
 		return
 	}
@@ -256,6 +238,20 @@ func (l *List) Sort(by place.Order) {
 		sorted[i] = l.entries[k]
 	}
 	l.entries = sorted
+}
+
+// Forks orders the list as place.Forks does, and gives the depth of each entry.
+func (l *List) Forks() (depth []int) {
+	rows := l.Rows()
+	byPath := make(map[string]entry, len(rows))
+	for i := range rows {
+		byPath[rows[i].Path] = l.entries[i]
+	}
+	rows, depth = place.Forks(rows)
+	for i := range rows {
+		l.entries[i] = byPath[rows[i].Path]
+	}
+	return depth
 }
 
 // WithoutTasks leaves out sub-agents whose session is in the list: a session may have hundreds. It counts them.
@@ -302,28 +298,33 @@ func (l *List) Shorten(others *List) {
 	l.short = shortid.All(l.ids(entries))[:len(l.entries)]
 }
 
-// ids gives the ids of entries. Where there are many, they are read in the order of the catalogue: another one takes three times as long.
+// ids gives the ids of entries. Those of logs are read in the order of the catalogue if they are many: another one takes three times as long.
 func (l *List) ids(entries []entry) []string {
 	ids := make([]string, len(entries))
-	id := func(e entry) string {
-		if e.at < 0 {
-			return string(l.rowOf(e).ID)
+	first := make([]int, len(l.sources)+1) // the number of a source's first log
+	for i := range l.sources {
+		first[i+1] = first[i] + l.sources[i].Logs.Len()
+	}
+	var places []int32 // 1 + where a log is in the list
+	if len(entries) > first[len(l.sources)]/4 {
+		places = make([]int32, first[len(l.sources)])
+	}
+	for i, e := range entries {
+		switch {
+		case e.at < 0:
+			ids[i] = string(l.rowOf(e).ID)
+		case places != nil:
+			places[first[e.source]+int(e.at)] = int32(i) + 1
+		default:
+			ids[i] = string(l.sources[e.source].Logs.Brief(int(e.at)).ID)
 		}
-		return string(l.sources[e.source].Logs.Brief(int(e.at)).ID)
 	}
-	if len(entries) < 1000 {
-		for i, e := range entries {
-			ids[i] = id(e)
+	for i := range l.sources {
+		for k := 0; places != nil && k < l.sources[i].Logs.Len(); k++ {
+			if at := places[first[i]+k]; at > 0 {
+				ids[at-1] = string(l.sources[i].Logs.Brief(k).ID)
+			}
 		}
-		return ids
-	}
-	order := make([]int32, len(entries))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return l.compare(entries[a], entries[b]) })
-	for _, i := range order {
-		ids[i] = id(entries[i])
 	}
 	return ids
 }

@@ -52,9 +52,10 @@ func (b *bench) manySmall(p program, sessions int, start cost) {
 		more := p.costs(b.rounds, func() { appended++; goOn(files[appended%len(files)], writings[0].line, appended) }, c.args...)
 		b.slower("  one line appended", more.cpu-start.cpu, "nothing changed", same.cpu-start.cpu, 1.2)
 	}
-	all := p.costs(min(b.rounds, 3), nil, "ls", "--all")
-	b.slower(what+"ls --all, which prints them", all.cpu-start.cpu, "stat pass", pass, 0)
-	b.memory(what+"ls --all, memory", all.memory, "", 0)
+	all := p.costs(b.rounds, nil, "ls", "--all")
+	b.slower(what+"ls --all, which prints them", all.cpu-start.cpu, "stat pass", pass, 2)
+	b.memory(what+"ls --all, memory", all.memory, "", 100)
+	b.memory(what+"ls --all --json, memory", p.costs(1, nil, "ls", "--all", "--json").memory, "", 100)
 }
 
 // oneLong opens one session and computes its context. Its memory may depend on the number of entries only.

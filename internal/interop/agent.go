@@ -232,7 +232,7 @@ func (a agent) find(opt options) (string, error) {
 	return a.wrap(dir, found[0])
 }
 
-// wrap writes a script that runs the program with its node.
+// wrap writes a script that runs the program with its node. It has the program's name, and a folder of its own that can be in PATH.
 func (a agent) wrap(dir, program string) (string, error) {
 	node, err := exec.LookPath(a.node)
 	if a.node != "node" {
@@ -247,8 +247,11 @@ func (a agent) wrap(dir, program string) (string, error) {
 	if program, err = filepath.Abs(program); err != nil {
 		return "", err
 	}
-	script, err := filepath.Abs(filepath.Join(dir, "treeline-run.sh"))
+	script, err := filepath.Abs(filepath.Join(dir, "run", a.resume[0]))
 	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(script), 0o700); err != nil {
 		return "", err
 	}
 	return script, os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nexec '%s' '%s' \"$@\"\n", node, program), 0o700)

@@ -97,12 +97,20 @@ func (a *author) adopt(ctx context.Context) error {
 	return err
 }
 
-// resumed resumes the session as it is.
-func (a *author) resumed(ctx context.Context) (treeline.ResumeCommand, error) {
-	if err := a.s.Flush(ctx); err != nil {
-		return treeline.ResumeCommand{}, err
+// resumed resumes the session as it is. If the last step went back to the beginning, there may be nothing to resume: then one turn more is written.
+func (a *author) resumed(ctx context.Context) (c treeline.ResumeCommand, err error) {
+	for range 2 {
+		if err := a.s.Flush(ctx); err != nil {
+			return c, err
+		}
+		if c, err = a.command(ctx, a.store, a.s.Path(), treeline.ResumeOptions{}); !errors.Is(err, dialect.ErrUnsupported) {
+			return c, err
+		}
+		if err := a.turn(ctx); err != nil {
+			return c, err
+		}
 	}
-	return a.command(ctx, a.store, a.s.Path(), treeline.ResumeOptions{})
+	return c, err
 }
 
 // resumedAtTip resumes the session at the end of a branch that was left. The conversation there stays what it was.

@@ -192,14 +192,23 @@ func failed(out []byte) string {
 	return string(m[1]) + string(m[2])
 }
 
-// overlay makes the file of go build -overlay.
-func (m mutant) overlay(dir string) (string, error) {
-	text, err := os.ReadFile(m.file)
+// changed gives the file with the change. root is the folder of the module.
+func (m mutant) changed(root string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, m.file))
 	if err != nil {
 		return "", err
 	}
 	if n := strings.Count(string(text), m.old); n != 1 {
 		return "", fmt.Errorf("the old text is there %d times, want once", n)
+	}
+	return strings.Replace(string(text), m.old, m.new, 1), nil
+}
+
+// overlay makes the file of go build -overlay.
+func (m mutant) overlay(dir string) (string, error) {
+	text, err := m.changed(".")
+	if err != nil {
+		return "", err
 	}
 	original, err := filepath.Abs(m.file)
 	if err != nil {
@@ -212,5 +221,5 @@ func (m mutant) overlay(dir string) (string, error) {
 	}
 	overlay := filepath.Join(dir, "overlay.json")
 	return overlay, errors.Join(os.MkdirAll(dir, 0o700),
-		os.WriteFile(changed, []byte(strings.Replace(string(text), m.old, m.new, 1)), 0o600), os.WriteFile(overlay, replace, 0o600))
+		os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600))
 }

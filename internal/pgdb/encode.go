@@ -172,23 +172,30 @@ func encodeInt(buf []byte, bytes int, n int64) []byte {
 
 // encodeArray adds an array of one dimension. nil is no array.
 func encodeArray[T any](buf []byte, oid uint32, list []T) (_ []byte, null bool, err error) {
+	if list == nil {
+		return buf, true, nil
+	}
+	buf, err = encodeElements(buf, oid, list, len(list), func(i int) any { return list[i] })
+	return buf, false, err
+}
+
+// encodeElements is the part of encodeArray that needs no code for each type.
+func encodeElements(buf []byte, oid uint32, list any, n int, at func(i int) any) (_ []byte, err error) {
 	of := element(oid)
 	switch {
-	case list == nil:
-		return buf, true, nil
 	case of == 0:
-		return buf, false, fmt.Errorf("a %T cannot be a parameter of the database's type %d", list, oid)
-	case len(list) == 0:
-		return encodeInt(encodeInt(encodeInt(buf, 4, 0), 4, 0), 4, int64(of)), false, nil
+		return buf, fmt.Errorf("a %T cannot be a parameter of the database's type %d", list, oid)
+	case n == 0:
+		return encodeInt(encodeInt(encodeInt(buf, 4, 0), 4, 0), 4, int64(of)), nil
 	}
 	buf = encodeInt(encodeInt(encodeInt(buf, 4, 1), 4, 0), 4, int64(of)) // dimensions, no nulls, type
-	buf = encodeInt(encodeInt(buf, 4, int64(len(list))), 4, 1)           // elements from 1 on
-	for i := range list {
-		if buf, err = encodeSized(buf, of, list[i]); err != nil {
-			return buf, false, err
+	buf = encodeInt(encodeInt(buf, 4, int64(n)), 4, 1)                   // elements from 1 on
+	for i := range n {
+		if buf, err = encodeSized(buf, of, at(i)); err != nil {
+			return buf, err
 		}
 	}
-	return buf, false, nil
+	return buf, nil
 }
 
 // encodeSized adds a value after its length, which is -1 for none.

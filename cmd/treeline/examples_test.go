@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,7 @@ func TestExamples(t *testing.T) {
 	if err := demo.Write(t.Context(), home, demoDay, a.drivers()...); err != nil {
 		t.Fatal(err)
 	}
+	chosen := chooseInDemo(t, a.demoApp(home, io.Discard, io.Discard), home)
 	var walk func(c *cobra.Command)
 	n := 0
 	walk = func(c *cobra.Command) {
@@ -54,7 +56,7 @@ func TestExamples(t *testing.T) {
 		for line := range strings.Lines(c.Example) {
 			if lines := doctest.Treeline(line); lines != nil {
 				n++
-				checkExample(t, c, home, lines[0])
+				checkExample(t, c, home, chosen, lines[0])
 			} else {
 				t.Errorf("%s: no command of treeline in the example %q", c.CommandPath(), line)
 			}
@@ -70,7 +72,7 @@ func TestExamples(t *testing.T) {
 }
 
 // checkExample parses an example and runs it, in a copy of the home if it writes.
-func checkExample(t *testing.T, of *cobra.Command, home string, words []string) {
+func checkExample(t *testing.T, of *cobra.Command, home string, chosen demoChoice, words []string) {
 	t.Helper()
 	line := "treeline " + strings.Join(words, " ")
 	root := newApp().root()
@@ -92,7 +94,7 @@ func checkExample(t *testing.T, of *cobra.Command, home string, words []string) 
 	dir := home
 	if !slices.Contains(onlyRead, words[0]) {
 		dir = filepath.Join(t.TempDir(), "home")
-		for _, folder := range []string{".omp", ".claude", ".codex", ".local"} { // those that examples write to
+		for _, folder := range []string{".omp", ".claude", ".codex", ".local/state"} { // those that examples write to
 			if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(filepath.Join(home, folder))); err != nil {
 				t.Fatal(err)
 			}
@@ -103,13 +105,15 @@ func checkExample(t *testing.T, of *cobra.Command, home string, words []string) 
 	a.clock = demoDay
 	b := a.demoApp(dir, &out, &out)
 	b.stdin, b.self = strings.NewReader(""), ""
-	if code := run(context.Background(), b, inDemo(t, b, dir, words)); code == exitUsage || code != exitFine && !slices.ContainsFunc(mayFail, contains) {
+	if code := run(context.Background(), b, chosen.in(dir, words)); code == exitUsage || code != exitFine && !slices.ContainsFunc(mayFail, contains) {
 		t.Errorf("help of %s: %s: exit code %d: %s", of.CommandPath(), line, code, out.String())
 	}
 }
 
-// inDemo replaces the made-up names in an example by those of the demo.
-func inDemo(t *testing.T, a *app, home string, words []string) []string {
+// demoChoice is what examples are about: a session and a run of the demo.
+type demoChoice struct{ id, path, run string } // the path is that below the home
+
+func chooseInDemo(t *testing.T, a *app, home string) demoChoice {
 	t.Helper()
 	s, err := a.store()
 	if err != nil {
@@ -118,19 +122,28 @@ func inDemo(t *testing.T, a *app, home string, words []string) []string {
 	defer s.Close()
 	d := &demoPlay{ctx: t.Context()}
 	rows, err := s.List(t.Context(), place.ListOptions{})
+	if err == nil {
+		err = d.choose(rows)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.choose(rows); err != nil {
+	path, err := filepath.Rel(home, d.path)
+	if err != nil {
 		t.Fatal(err)
 	}
 	runs, err := filepath.Glob(filepath.Join(home, ".local/state/treeline/runs/*/*/*/*.jsonl"))
 	if err != nil || len(runs) == 0 {
 		t.Fatalf("runs of the demo: %v, %v", runs, err)
 	}
+	return demoChoice{d.id, path, strings.TrimSuffix(filepath.Base(runs[0]), ".jsonl")}
+}
+
+// in replaces the made-up names in an example by those of the demo in a home.
+func (d demoChoice) in(home string, words []string) []string {
 	names := []string{
-		"01a1dcc8", d.id, "5a60be28", demoEntry, "3f9a1c20", demoEntry, "8f1d7b7a", strings.TrimSuffix(filepath.Base(runs[0]), ".jsonl"),
-		"session.jsonl", d.path, "session.html", filepath.Join(home, "session.html"), "loss.json", filepath.Join(home, "loss.json"), "/tmp", home, "~", home,
+		"01a1dcc8", d.id, "5a60be28", demoEntry, "3f9a1c20", demoEntry, "8f1d7b7a", d.run,
+		"session.jsonl", filepath.Join(home, d.path), "session.html", filepath.Join(home, "session.html"), "loss.json", filepath.Join(home, "loss.json"), "/tmp", home, "~", home,
 	}
 	if words[0] != "run" {
 		names = append(names, "claude:@last", "claude:@last", "@last", d.id)

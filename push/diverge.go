@@ -41,14 +41,18 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 	if len(s.w.Elsewhere) > s.w.Taken {
 		common = s.w.Elsewhere[s.w.Taken].From
 	}
-	f, err := makeFork(s.it.src.Dialect, s.it.name, theirs, min(common, int64(len(theirs))))
+	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: s.it.name, Redacted: s.w.Redacted, Time: s.p.c.opt.Clock().UTC().Format(time.RFC3339)})
 	if err != nil {
 		return err
 	}
-	if s.e.Fork = f.name; !s.p.opt.DryRun {
-		if err := s.p.keepFork(ctx, f, s.w.Redacted); err != nil {
-			return err
+	s.e.Fork, err = keepFork(s.it.src.Dialect, s.it.name, theirs, min(common, int64(len(theirs))), func(f fork) (bool, error) {
+		if s.p.opt.DryRun {
+			return true, nil
 		}
+		return putFork(ctx, s.p.t.Backend, s.p.m, f.name, text, f.content)
+	})
+	if err != nil {
+		return err
 	}
 	return s.anew(ctx)
 }
@@ -98,16 +102,37 @@ func disjoint(d dialect.Dialect, a []byte, newA int64, b []byte, newB int64) boo
 // fork is a session made of a log that has diverged.
 type fork struct {
 	name    string // in the archive
-	of      string
 	content []byte
 }
 
-// makeFork makes a session of its own of a log. It has another id, made of its name and the first record that is new, so that it
-// is the same wherever it is made.
-func makeFork(d dialect.Dialect, name string, content []byte, common int64) (fork, error) {
+// mostForks limits how many forks of a log begin with the same new record.
+const mostForks = 1000
+
+// keepFork makes a fork of a log and gives its name. put keeps it, or reports that another fork has its name: the log was replaced
+// since, by one that goes on differently after the same new record.
+func keepFork(d dialect.Dialect, name string, content []byte, common int64, put func(fork) (bool, error)) (string, error) {
+	for try := range mostForks {
+		f, err := makeFork(d, name, content, common, try)
+		if err != nil {
+			return "", err
+		}
+		if ok, err := put(f); ok || err != nil {
+			return f.name, err
+		}
+	}
+	return "", fmt.Errorf("%s: %w: there are %d forks of it", name, backend.ErrExist, mostForks)
+}
+
+// makeFork makes a session of its own of a log. It has another id, made of its name, the first record that is new, and the number of
+// the try, so that it is the same wherever it is made.
+func makeFork(d dialect.Dialect, name string, content []byte, common int64, try int) (fork, error) {
 	first, _, _ := bytes.Cut(content[common:], []byte{'\n'})
-	seed := sha256.Sum256(append([]byte(name+"\x00"), first...))
-	f := fork{name: path.Join(path.Dir(name), fmt.Sprintf("%x-%s", seed[:4], path.Base(name))), of: name, content: content}
+	text := append([]byte(name+"\x00"), first...)
+	if try > 0 {
+		text = fmt.Append(text, "\x00", try)
+	}
+	seed := sha256.Sum256(text)
+	f := fork{name: path.Join(path.Dir(name), fmt.Sprintf("%x-%s", seed[:4], path.Base(name))), content: content}
 	w, ok := d.(dialect.Writer)
 	if !ok || !backend.IsText(name) {
 		return f, nil
@@ -171,30 +196,26 @@ func renamed(d dialect.Dialect, w dialect.Writer, content []byte, h session.Head
 	return out
 }
 
-// keepFork puts a fork into the archive. One that is there was made by an earlier try, or by a pull. redacted is what the mark of
-// the copy that it is made of says.
-func (p *pusher) keepFork(ctx context.Context, f fork, redacted int) error {
-	text, err := marshalMark(&mark{V: markVersion, At: -1, Fork: f.of, Redacted: redacted, Time: p.c.opt.Clock().UTC().Format(time.RFC3339)})
-	if err != nil {
-		return err
-	}
-	_, err = p.m.Overwrite(ctx, backend.Log{Name: f.name}, text, bytes.NewReader(f.content))
+// putFork puts a fork into a backend. One that is there was made by an earlier try or by the other side, and may have been continued.
+// ok is false if the name has another content.
+func putFork(ctx context.Context, b backend.Backend, m backend.Mirror, name, mark string, content []byte) (ok bool, err error) {
+	_, err = m.Overwrite(ctx, backend.Log{Name: name}, mark, bytes.NewReader(content))
 	if !errors.Is(err, backend.ErrExist) {
-		return err
+		return err == nil, err
 	}
-	at, err := p.t.Backend.Stat(ctx, f.name)
+	at, err := b.Stat(ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
-	have, err := backend.ReadAll(ctx, p.t.Backend, at)
+	have, err := backend.ReadAll(ctx, b, at)
 	switch {
 	case err != nil:
-		return err
-	case bytes.HasPrefix(have, f.content):
-		return nil
-	case bytes.HasPrefix(f.content, have):
-		_, err = p.m.Extend(ctx, at, text, bytes.NewReader(f.content[len(have):]))
-		return err
+		return false, err
+	case bytes.HasPrefix(have, content):
+		return true, nil
+	case bytes.HasPrefix(content, have):
+		_, err = m.Extend(ctx, at, mark, bytes.NewReader(content[len(have):]))
+		return err == nil, err
 	}
-	return fmt.Errorf("%s: %w, and is not the fork that was to be kept there", f.name, backend.ErrExist)
+	return false, nil
 }

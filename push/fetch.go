@@ -360,21 +360,20 @@ func (f *fetching) diverged(ctx context.Context, state growth, appended bool, fr
 			return f.extend(ctx, fresh)
 		}
 	}
-	common := min(f.w.At, int64(len(theirs)))
-	made, err := makeFork(f.src.Dialect, f.there.Name, theirs, common)
-	if err != nil {
-		return err
-	}
 	f.e.Fate = Forked
-	name := path.Join(path.Dir(f.name), path.Base(made.name))
-	if f.e.Fork = f.src.PathOf(name); f.p.opt.DryRun {
-		return nil
+	if !f.p.opt.DryRun {
+		if err := f.open(); err != nil {
+			return err
+		}
 	}
-	if err := f.open(); err != nil {
-		return err
-	}
-	_, err = f.m.Overwrite(ctx, backend.Log{Name: name}, "", bytes.NewReader(made.content))
-	if err != nil && !errors.Is(err, backend.ErrExist) {
+	_, err = keepFork(f.src.Dialect, f.there.Name, theirs, min(f.w.At, int64(len(theirs))), func(made fork) (bool, error) {
+		name := path.Join(path.Dir(f.name), path.Base(made.name))
+		if f.e.Fork = f.src.PathOf(name); f.p.opt.DryRun {
+			return true, nil
+		}
+		return putFork(ctx, f.b, f.m, name, "", made.content)
+	})
+	if err != nil || f.p.opt.DryRun {
 		return err
 	}
 	w := f.w

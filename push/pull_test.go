@@ -3,6 +3,8 @@ package push_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -159,6 +161,33 @@ func TestForkedBothWays(t *testing.T) {
 			d.pushes(map[string]push.Fate{})
 			d.pulls(map[string]push.Fate{})
 		})
+	}
+}
+
+// A copy that goes on in the archive after it was pulled as a fork goes on here too: in the fork, or if that was continued here in a fork of
+// its own.
+func TestForkGoesOn(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	theirs, later, last := entry("aaaa0003", "aaaa0002", "theirs"), entry("aaaa0004", "aaaa0003", "later"), entry("aaaa0005", "aaaa0004", "last")
+	pathA := d.diverged(entry("aaaa0003", "aaaa0002", "ours"), theirs)
+	forked := map[string]push.Fate{file(a): push.Forked}
+	d.pulls(forked)
+	d.append(file(a), later)
+	d.pulls(forked)
+	forks := func() (list []string) {
+		all, err := filepath.Glob(filepath.Join(filepath.Dir(pathA), "*.jsonl"))
+		d.Must(err)
+		return slices.DeleteFunc(all, func(path string) bool { return path == pathA })
+	}
+	if all := lines(t, filepath.Dir(pathA)); len(forks()) != 1 || !all[theirs] || !all[later] {
+		t.Fatalf("the forks %v, want one with %s%s", forks(), theirs, later)
+	}
+	d.AppendPlain(forks()[0], entry("bbbb0001", "aaaa0004", "continued"))
+	d.append(file(a), last)
+	d.pulls(forked)
+	if all := lines(t, filepath.Dir(pathA)); len(forks()) != 2 || !all[last] {
+		t.Errorf("the forks %v, want two, and one with %s", forks(), last)
 	}
 }
 

@@ -39,7 +39,7 @@
 // log that another program has open for writing is not replaced or removed, unless the caller forces it: ErrHeld. Programs
 // that open the file for every append may go on. Immediately before the rename the old file is compared once more; lines that
 // arrived are carried over, and any other change is ErrConflict. After the rename the old file is watched until no program has
-// it open for writing, for at most a second, and what arrived there is appended to the new file, or returned if the log was
+// it open for writing, for a second, or for ten while it writes, and what arrived there is appended to the new file, or returned if the log was
 // removed. If this process is killed while it watches, a record is lost that a program wrote to the old file through a handle
 // from before the rename.
 //

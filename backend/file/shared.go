@@ -23,8 +23,10 @@ const (
 	// holdWait is how long a program may have the file open before it counts as a holder: one that opens the file for
 	// each append has it open for microseconds.
 	holdWait = 100 * time.Millisecond
-	// lateWait is how long the old file is watched while a program has it open.
+	// lateWait is how long the old file is watched while a program has it open and writes nothing.
 	lateWait = time.Second
+	// lateMost is how long it is watched while a program writes to it.
+	lateMost = 10 * time.Second
 	// lateQuiet is how long the file must be open in no program before watching ends: a program that found the path before the
 	// rename may not have opened the file yet.
 	lateQuiet = 5 * time.Millisecond
@@ -324,7 +326,7 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 	if !o.lines {
 		return nil, nil // what is written to the old file cannot be added to a whole log
 	}
-	var waited, quiet time.Duration
+	var waited, wrote, quiet time.Duration // wrote: when a line came last
 	began := o.w.b.opt.Clock()
 	for pause := lateQuiet / 5; ; pause = min(2*pause, 50*time.Millisecond) {
 		// First the holders: what one has written before it closed the file is then seen below.
@@ -335,12 +337,13 @@ func (o *oldFile) drain(ctx context.Context, carry func(lines []byte) error) (ho
 			lines, err = o.take(info.Size)
 		}
 		if len(lines) > 0 {
+			wrote = waited
 			err = errors.Join(err, carry(o.separate(lines)))
 		}
 		if err != nil {
 			return names, failed(o.w.name, err)
 		}
-		if _, ok := o.f.(durable.Shared); !ok || waited >= lateWait || blind && waited >= lateBlind || quiet >= lateQuiet || ctx.Err() != nil {
+		if _, ok := o.f.(durable.Shared); !ok || waited >= min(wrote+lateWait, lateMost) || blind && waited >= lateBlind || quiet >= lateQuiet || ctx.Err() != nil {
 			return names, o.rest(info.Size, carry)
 		}
 		if err := o.w.b.opt.Wait(ctx, pause); err == nil {

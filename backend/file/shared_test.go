@@ -155,14 +155,17 @@ type rewriter struct {
 	root                       string
 	opt                        backend.RewriteOptions
 	done, refused, wrote, late int
+	told                       bool // that the agent still has the old file open
 }
 
-// run rewrites one log, and checks that every record of the agent is there once.
+// run rewrites one log, and checks that every record of the agent is there once. If a forced rewrite said that the agent still has the
+// old file open, which a machine without time for the agent brings about, what the agent wrote to it since may be missing.
 func (r *rewriter) run(name string, spell, rounds int) {
 	r.Helper()
 	create(r.T, r.b, name, `{"header":true}`)
 	agent := startForeign(r.T, filepath.Join(r.root, name), spell)
-	for end := r.done + r.refused + rounds; r.done+r.refused < end && !r.Failed(); {
+	r.told = false
+	for end := r.done + r.refused + rounds; r.done+r.refused < end && !r.told && !r.Failed(); {
 		r.rewrite(name)
 	}
 	wrote := agent.stop()
@@ -179,7 +182,7 @@ func (r *rewriter) run(name string, spell, rounds int) {
 		}
 	}
 	for _, n := range wrote {
-		if count[n] != 1 {
+		if count[n] != 1 && (!r.told || count[n] > 1) {
 			r.counts.Lost("record %s is there %d times", n, count[n])
 		}
 	}
@@ -198,7 +201,7 @@ func (r *rewriter) rewrite(name string) {
 		var late backend.Late
 		_, late, err = r.b.ReplaceShared(r.Context(), at, r.opt, records...)
 		r.late += len(late.Records)
-		if len(late.Holders) > 0 {
+		if r.told = len(late.Holders) > 0; r.told && !r.opt.Force {
 			r.Errorf("still open in %v", late.Holders)
 		}
 	}

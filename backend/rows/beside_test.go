@@ -16,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/watch"
 )
 
@@ -127,38 +128,42 @@ func TestReadersBesideWriter(t *testing.T) {
 // What both write is there: the program's turns and treeline's sessions.
 func TestWritersBesideWriter(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, _, path string) {
+		c := soaktest.Begin(t)
 		program := start(t, name, path, 30_000)
 		program.until(10)
-		program.goOn()
 		a.tables.Busy = 30 * time.Second
 		b := a.backend(path, false)
 		defer b.Close()
 		const sessions, messages = 6, 4
-		for i := range sessions {
-			id := fmt.Sprint("s", i)
-			list := a.session(id, messages, 500)
-			at, err := b.Create(t.Context(), id, list[:2]...)
-			for _, r := range list[2:] {
-				if err == nil {
-					at, err = b.Append(t.Context(), at, r)
+		for round := range c.Rounds(1, 1) {
+			program.goOn()
+			for i := range sessions {
+				id := fmt.Sprint("s", round, "-", i)
+				list := a.session(id, messages, 500)
+				at, err := b.Create(t.Context(), id, list[:2]...)
+				for _, r := range list[2:] {
+					if err == nil {
+						at, err = b.Append(t.Context(), at, r)
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.Acknowledged(len(list))
+			}
+			turns := program.pause()
+			for i := range sessions {
+				id := fmt.Sprint("s", round, "-", i)
+				got, err := recordsOf(t, b, id)
+				if want := fmt.Sprintf("%s", a.session(id, messages, 500)); err != nil || want != fmt.Sprintf("%s", got) {
+					c.Lost("%s: %v\n%.500s\nwant\n%.500s", id, err, got, want)
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
+			if got, err := recordsOf(t, b, "own"); err != nil || len(got) != turns+1 {
+				c.Lost("%d records after %d turns, %v", len(got), turns, err)
 			}
+			whole(t, path)
 		}
-		turns := program.pause()
-		for i := range sessions {
-			id := fmt.Sprint("s", i)
-			got, err := recordsOf(t, b, id)
-			if want := fmt.Sprintf("%s", a.session(id, messages, 500)); err != nil || want != fmt.Sprintf("%s", got) {
-				t.Errorf("%s: %v\n%.500s\nwant\n%.500s", id, err, got, want)
-			}
-		}
-		if got, err := recordsOf(t, b, "own"); err != nil || len(got) != turns+1 {
-			t.Errorf("%d records after %d turns, %v", len(got), turns, err)
-		}
-		whole(t, path)
 	})
 }
 

@@ -177,7 +177,7 @@ func (b *Builder) Add(env *Envelope) {
 	}
 	var id EntryID
 	switch {
-	case env.ID == nil:
+	case len(env.ID) == 0:
 		id = b.keep(hexOf(b.hash(i, env.Record)))
 		flags |= derivedID
 	case env.Repeats && !b.highest(env.ID) && b.taken(EntryID(env.ID)):

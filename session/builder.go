@@ -10,7 +10,7 @@ import (
 // Envelope is what a decoder tells a Builder about one entry. The byte slices may point into the record: the Builder
 // copies what it keeps.
 type Envelope struct {
-	// ID is the entry's id; nil where the record has none. The Builder then derives one.
+	// ID is the entry's id; empty where the record has none. The Builder then derives one.
 	ID []byte
 	// Made: the record has no id and the decoder made ID up. It must be unique and the same each time the log is read.
 	Made bool

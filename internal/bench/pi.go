@@ -42,6 +42,7 @@ type done struct {
 func (p peer) do(rounds int, operation, path string, times int) (d done) {
 	once := func(rounds int) int64 {
 		args := append(p.command[1:len(p.command):len(p.command)], operation, path, fmt.Sprint(rounds), fmt.Sprint(times))
+		forgetPeak()
 		cmd := exec.Command(p.command[0], args...)
 		cmd.Env = []string{"HOME=" + p.home, "USERPROFILE=" + p.home, "PATH=" + os.Getenv("PATH")}
 		var problem strings.Builder

@@ -58,6 +58,7 @@ func (p program) costs(rounds int, before func(), args ...string) cost {
 		if before != nil {
 			before()
 		}
+		forgetPeak()
 		cmd := exec.Command(p.path, args...)
 		cmd.Env = []string{"HOME=" + p.home, "USERPROFILE=" + p.home}
 		cmd.Dir = p.home

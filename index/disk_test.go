@@ -153,6 +153,12 @@ func TestCrash(t *testing.T) {
 // TestFaults: whichever operation fails, the open index is complete, and the next one is usable.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	everyFault(t, script)
+}
+
+// everyFault runs a script once for each of its operations and each fault, which that operation meets.
+func everyFault(t *testing.T, script func(*index.Index) error) {
+	t.Helper()
 	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
 	want := openOn(count)
 	if err := script(want); err != nil {

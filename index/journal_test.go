@@ -16,7 +16,6 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
-	"github.com/treeline-dev/treeline/internal/durable/faultfs"
 )
 
 // grown is a log of indextest that has grown: its texts are those that it had.
@@ -72,29 +71,7 @@ func TestAddedCrash(t *testing.T) {
 // TestAddedFaults: whichever operation of additions fails, the open index is complete, and the next one is usable.
 func TestAddedFaults(t *testing.T) {
 	t.Parallel()
-	count := faultfs.New(crashfs.New("/"), 0, faultfs.Fault{})
-	want := openOn(count)
-	if err := additions(want); err != nil {
-		t.Fatal(err)
-	}
-	for nth := 1; nth <= count.Count(); nth++ {
-		for _, fault := range faultfs.Faults {
-			inner := crashfs.New("/")
-			x := openOn(faultfs.New(inner, nth, fault))
-			if err := additions(x); err != nil {
-				t.Fatalf("operation %d, %s: %v", nth, fault.Name, err)
-			}
-			if err := whole(x); err != nil {
-				t.Fatalf("operation %d, %s: %v", nth, fault.Name, err)
-			}
-			if want, got := messages(want), messages(x); !maps.Equal(want, got) {
-				t.Fatalf("operation %d, %s: %s", nth, fault.Name, cmp.Diff(want, got))
-			}
-			if err := usable(inner); err != nil {
-				t.Fatalf("operation %d, %s, and then: %v", nth, fault.Name, err)
-			}
-		}
-	}
+	everyFault(t, additions)
 }
 
 // TestAddedDamage: additions that are cut off or damaged at any byte are left out with those after them. What is there is not mixed up,

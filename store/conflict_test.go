@@ -286,14 +286,7 @@ func TestQueuedFollowsTheNewID(t *testing.T) {
 				wrapped.Backend = b
 				return wrapped
 			})
-			proposed := make(chan struct{}, 1)
-			clock := func() time.Time {
-				select {
-				case proposed <- struct{}{}:
-				default:
-				}
-				return time.Now()
-			}
+			proposed, clock := telling()
 			random := &repeating{}
 			s := d.Closing(d.Create(t.Context(), store.CreateOptions{Dialect: d.Format("omp"), ID: "s",
 				Write: store.WriteOptions{Defer: dialect.DeferNever, Random: random, Clock: clock}}))

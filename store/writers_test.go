@@ -215,6 +215,18 @@ func (b *stalled) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	return b.Backend.Append(ctx, at, records...)
 }
 
+// telling gives a clock, and a channel that tells when it was asked: an entry is proposed then.
+func telling() (asked chan struct{}, clock func() time.Time) {
+	asked = make(chan struct{}, 1)
+	return asked, func() time.Time {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		return time.Now()
+	}
+}
+
 // An append that is cancelled while others wait for it is left out: the next one follows the entry before it.
 func TestCancelledIsSkipped(t *testing.T) {
 	t.Parallel()
@@ -224,14 +236,7 @@ func TestCancelledIsSkipped(t *testing.T) {
 		slow.Backend = b
 		return slow
 	})
-	proposed := make(chan struct{}, 1)
-	clock := func() time.Time {
-		select {
-		case proposed <- struct{}{}:
-		default:
-		}
-		return time.Now()
-	}
+	proposed, clock := telling()
 	s, err := d.Create(t.Context(), store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever, Clock: clock}})
 	d.Must(err)
 	defer s.Close()

@@ -37,7 +37,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// withProgram puts the program beside the commands of testscript.Main. It is none of these: in scripts treelineCmd has the name.
+// withProgram links the program as "treeline" into the folder of the commands of testscript.Main. It is not one of those commands,
+// because in scripts the name "treeline" belongs to treelineCmd.
 type withProgram struct{ m *testing.M }
 
 // Run runs the tests, and stops the servers and workers that they share.

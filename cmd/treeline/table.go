@@ -51,7 +51,7 @@ func (c *cells) add(one cell) {
 
 func (c *cells) flush() { c.pages, c.last = append(c.pages, string(c.last)), c.last[:0] }
 
-// take gives the first cell; ok is false if there is none.
+// take removes and returns the first cell. ok is false if no cell is left.
 func (c *cells) take() (one cell, ok bool) {
 	if c.first == "" && len(c.pages) == 0 && len(c.last) > 0 {
 		c.flush()

@@ -28,8 +28,8 @@ type Source struct {
 	Rows []place.Row
 }
 
-// List is sessions, and logs that are none, in an order: at first that of their sources. It is not safe for concurrent use: the row
-// that is shown is used again.
+// List is an ordered list of sessions and of logs that are not sessions. At first it has the order of its sources. It is not safe for
+// concurrent use, because all rows are made in the same memory.
 type List struct {
 	sources []Source
 	dirs    []string // see entry

@@ -25,7 +25,7 @@ func madeOnce(path, tables string) error {
 	})
 }
 
-// transact writes to a database, which it makes if there is none.
+// transact writes to a database in one transaction. It creates the database if it does not exist.
 func transact(path string, write func(*sql.Tx) error) (err error) {
 	db, err := litefile.Write(durable.OS{}, path, litefile.Writing{})
 	if err != nil {

@@ -56,6 +56,16 @@ func (a *app) complete(root *cobra.Command) {
 	}
 }
 
+// unquoteUsage removes the backquotes from the descriptions of flags. Help replaces them; a shell shows them.
+func unquoteUsage(cmd *cobra.Command) {
+	unquote := func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) }
+	cmd.Flags().VisitAll(unquote)
+	cmd.PersistentFlags().VisitAll(unquote)
+	for _, sub := range cmd.Commands() {
+		unquoteUsage(sub)
+	}
+}
+
 // safely leaves out words that a shell could execute or a terminal obey: names of models, sessions and entries come from
 // files that anything may have written. What the user typed already is not looked at.
 func safely(offer completion) completion {

@@ -68,6 +68,9 @@ var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 func run(ctx context.Context, a *app, args []string) int {
 	keepOrder()
 	root := a.root()
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		unquoteUsage(root)
+	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	for _, f := range a.close {

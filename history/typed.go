@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -54,7 +55,7 @@ func (i *importing) readHistories(ctx context.Context, known map[string]string, 
 
 // readHistory reads one file. Lines that are not prompts are ignored, such as one that is just being written.
 func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[session.ID]string) error {
-	f, err := os.Open(h.Path)
+	f, err := durable.OpenRegular(h.Path)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/place"
@@ -229,8 +231,8 @@ func isState(s *treeline.Store, path string) bool {
 
 // unreadable is the problem of a file that could not be read at all.
 func unreadable(path string, err error) session.Problem {
-	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: err.Error(),
-		Advice: "nothing of it was checked"}
+	message := strings.TrimPrefix(openError(path, err).Error(), path+": ") // the problem names the file itself
+	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: message, Advice: "nothing of it was checked"}
 }
 
 // checkFile gives the problems of one file. An interruption is not one of them.

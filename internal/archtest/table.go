@@ -53,7 +53,7 @@ var importTable = []row{
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
 	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "a database server is reached in the same way whatever its tables are"},
-	{packages: "internal/worktree",
+	{packages: "internal/worktree", may: "internal/durable",
 		why: "where a repository begins does not depend on what lies in it"},
 	{packages: "internal/jsonschema", pure: true,
 		why: "a schema comes from Go types alone"},

@@ -2,9 +2,12 @@ package durable
 
 import (
 	"context"
+	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -13,7 +16,7 @@ type OS struct{}
 
 // ReadDir implements FS. Unlike os.ReadDir it does not sort, since lists have their own order.
 func (OS) ReadDir(name string) ([]fs.DirEntry, error) {
-	f, err := os.Open(name)
+	f, err := open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +38,40 @@ func (OS) Remove(name string) error { return os.Remove(name) }
 
 // EvalSymlinks implements Resolver.
 func (OS) EvalSymlinks(name string) (string, error) { return filepath.EvalSymlinks(name) }
+
+// open opens a file or folder for reading. Unlike os.Open it does not wait for the writer of a pipe.
+func open(name string) (*os.File, error) { return os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) }
+
+// OpenRegular opens a file of another program for reading. It fails with ErrNotRegular for anything but a regular file: a
+// pipe could block for ever, and a device may have no end.
+func OpenRegular(name string) (*os.File, error) {
+	f, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: name, Err: ErrNotRegular}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// ErrNotRegular is the error for a folder, pipe, socket or device in the place of a file.
+var ErrNotRegular = errors.New("it is not a regular file")
+
+// ReadRegular reads a whole file that OpenRegular opens.
+func ReadRegular(name string) ([]byte, error) {
+	f, err := OpenRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
 
 // Wait returns after that time, or with the cause of ctx when it ends. It is for polling a lock or a file that changes.
 func Wait(ctx context.Context, d time.Duration) error {

@@ -9,10 +9,33 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/durable"
 )
+
+// A pipe, a device or a folder in the place of a file is an error at once.
+func TestOpenRegular(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pipe, link, file := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "file")
+	err := errors.Join(syscall.Mkfifo(pipe, 0o600), os.Symlink("/dev/zero", link), os.WriteFile(file, []byte("text"), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{pipe, link, dir} {
+		if text, err := durable.ReadRegular(path); !errors.Is(err, durable.ErrNotRegular) {
+			t.Errorf("%s: %q, %v; want ErrNotRegular", path, text, err)
+		}
+	}
+	if text, err := durable.ReadRegular(file); string(text) != "text" || err != nil {
+		t.Errorf("a file: %q, %v; want its text", text, err)
+	}
+	if _, err := (durable.OS{}).ReadDir(pipe); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("a pipe read as a folder: %v, want %v", err, syscall.ENOTDIR)
+	}
+}
 
 // A lock or another file of our own is not opened through a link, and a link does not keep it from being made.
 func TestOpenOwn(t *testing.T) {

@@ -26,19 +26,25 @@ type Stamp struct{ DB, WAL, Journal durable.Info }
 
 // StampOf returns the Stamp of a database; fs.ErrNotExist if there is no database.
 func StampOf(fsys durable.FS, path string) (s Stamp, err error) {
-	if s.DB, err = fsys.Stat(path); err != nil {
+	if s.DB, err = stat(fsys, path); err != nil {
 		return s, err
 	}
-	if !s.DB.Mode.IsRegular() {
-		return s, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a file")}
-	}
 	for i, info := range []*durable.Info{&s.WAL, &s.Journal} {
-		*info, err = fsys.Stat(path + journals[i])
+		*info, err = stat(fsys, path+journals[i])
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return s, err
 		}
 	}
 	return s, nil
+}
+
+// stat refuses a pipe or device, for which SQLite could wait for ever.
+func stat(fsys durable.FS, path string) (durable.Info, error) {
+	info, err := fsys.Stat(path)
+	if err == nil && !info.Mode.IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: durable.ErrNotRegular}
+	}
+	return info, err
 }
 
 // pending reports whether a journal may hold content. An empty journal was reset and not deleted.
@@ -136,7 +142,7 @@ func openCopy(path string) (db *DB, err error) {
 
 // copyFile makes a temporary copy, which need not be durable.
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := durable.OpenRegular(from)
 	if err != nil {
 		return err
 	}

@@ -189,7 +189,7 @@ func (f *Followed) begin(stamp Stamp) (_ *Snapshot, err error) {
 		}
 	}()
 	f.stamp = stamp
-	if f.file, err = os.Open(f.path); err != nil {
+	if f.file, err = durable.OpenRegular(f.path); err != nil {
 		return nil, err
 	}
 	var h [100]byte

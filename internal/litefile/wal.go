@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"os"
+
+	"github.com/treeline-dev/treeline/internal/durable"
 )
 
 // The write-ahead log of SQLite: a header, then frames, each a header and a page. The frames of one run have the salts of
@@ -140,7 +142,7 @@ func (w *wal) summed(b []byte) bool {
 
 // openWAL opens the log of a database; nil if there is none.
 func openWAL(path string) (*os.File, error) {
-	f, err := os.Open(path + "-wal")
+	f, err := durable.OpenRegular(path + "-wal")
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

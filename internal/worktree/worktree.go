@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/treeline-dev/treeline/internal/durable"
 )
 
 // UpTo lists a directory and those above it, up to root or, without one, to the root of the file system.
@@ -40,13 +42,13 @@ func Repository(dir string) (root, main string) {
 // commondir names the repository. A submodule has a .git file, too, but no commondir. A bare repository has no main
 // worktree.
 func mainWorktree(root, git string) string {
-	text, err := os.ReadFile(git)
+	text, err := durable.ReadRegular(git)
 	inside, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir:")
 	if err != nil || !ok {
 		return ""
 	}
 	inside = under(root, strings.TrimSpace(inside))
-	text, err = os.ReadFile(filepath.Join(inside, "commondir"))
+	text, err = durable.ReadRegular(filepath.Join(inside, "commondir"))
 	common := under(inside, strings.TrimSpace(string(text)))
 	if err != nil || filepath.Base(common) != ".git" {
 		return ""

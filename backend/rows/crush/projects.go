@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -125,7 +125,7 @@ func (p *Projects) registered() (list []project, err error) {
 		return nil, nil
 	}
 	file := filepath.Join(p.root, registry)
-	text, err := os.ReadFile(file)
+	text, err := durable.ReadRegular(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/treeline-dev/treeline/internal/durable"
 )
 
 // The project of directories that are in no repository.
@@ -56,7 +58,7 @@ func repository(directory string) (id, worktree string) {
 				sum := sha1.Sum([]byte("git-remote:" + remote))
 				return hex.EncodeToString(sum[:]), dir
 			}
-			if own, err := os.ReadFile(filepath.Join(git, "opencode")); err == nil {
+			if own, err := durable.ReadRegular(filepath.Join(git, "opencode")); err == nil {
 				return strings.TrimSpace(string(own)), dir
 			}
 			return "", ""
@@ -68,7 +70,7 @@ func repository(directory string) (id, worktree string) {
 
 // originOf gives host and path of the remote "origin" in a configuration of git; "" if there is none.
 func originOf(config string) string {
-	text, err := os.ReadFile(config)
+	text, err := durable.ReadRegular(config)
 	if err != nil {
 		return ""
 	}

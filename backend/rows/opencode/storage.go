@@ -18,6 +18,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
@@ -97,7 +98,7 @@ func (s *Storage) List(ctx context.Context) ([]string, error) {
 
 // object reads a file that holds an object. A file that is being written is read again by the next look.
 func object(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
+	text, err := durable.ReadRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,7 +140,7 @@ func (a *app) fetch(ctx context.Context, ref, dialectName string, w store.WriteO
 	}
 	opt := store.CreateOptions{CWD: src.CWD(), Dialect: src.Dialect(), Write: w}
 	if isFolder(opt.CWD) != nil {
-		if opt.CWD, err = os.Getwd(); err != nil {
+		if opt.CWD, err = a.listDir(""); err != nil {
 			return "", err
 		}
 	}

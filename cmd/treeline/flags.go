@@ -143,7 +143,11 @@ func (a *app) listDir(cwd string) (string, error) {
 	case cwd == "" && a.workDir != "":
 		return a.workDir, nil
 	case cwd == "":
-		return os.Getwd()
+		dir, err := os.Getwd()
+		if err != nil {
+			err = fmt.Errorf("working directory: %w", err)
+		}
+		return dir, err
 	}
 	return filepath.Abs(cwd)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -38,6 +40,10 @@ func command(ctx context.Context, a *app) int {
 		time.AfterFunc(time.Duration(a.patience.Load()), a.quit)
 	})() // before stop, which would count as an interruption
 	a.self, _ = os.Executable() // only the demo needs it
+	// The working directory may have been removed, such as a worktree that was merged. The shell still knows its name.
+	if _, err := os.Getwd(); err != nil && filepath.IsAbs(a.getenv("PWD")) {
+		a.workDir = a.getenv("PWD")
+	}
 	return run(ctx, a, os.Args[1:])
 }
 

@@ -31,6 +31,9 @@ func (a *app) pickCommand() *cobra.Command {
 			if path && entry {
 				return misused("--path and --entry cannot be combined")
 			}
+			if a.getenv("TERM") == "dumb" {
+				return errors.New("a terminal with TERM=dumb cannot show a list to choose from; 'treeline ls' lists sessions")
+			}
 			in, out, err := tea.OpenTTY()
 			if err != nil {
 				return errors.New("there is no terminal to choose on; 'treeline ls' lists sessions for programs")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/history"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -43,7 +44,7 @@ func TestPlantedLinks(t *testing.T) {
 			paths = append(paths, name)
 		}
 	}
-	every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	every := soaktest.Every()
 	for i, name := range paths {
 		for kind, plant := range map[string]func(victim, path string) error{"symbolic": os.Symlink, "hard": os.Link} {
 			if kind == "hard" && !strings.HasPrefix(name, "state/") && !strings.HasPrefix(name, "cache/") {

@@ -158,7 +158,7 @@ func TestConvertFixtures(t *testing.T) {
 	}
 	old, _ := filepath.Glob("../dialect/wave/testdata/wave-legacy/*.json")
 	states, _ := filepath.Glob("../dialect/codelia/testdata-state/*/*.jsonl")
-	every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	every := soaktest.Every()
 	for nth, path := range slices.Concat(files, old, states) {
 		value := filepath.Base(filepath.Dir(path))
 		if value == "refused" {

@@ -18,6 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/find/texts"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -158,7 +159,7 @@ func TestSearchFindsEveryDialect(t *testing.T) {
 			for hit, word := range want {
 				hits[word] = append(hits[word], hit)
 			}
-			every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+			every := soaktest.Every()
 			for i, word := range slices.Sorted(maps.Keys(hits)) {
 				want := hits[word]
 				if !every && i%2 == 1 {

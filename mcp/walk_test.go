@@ -16,6 +16,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/mcp"
 )
@@ -150,7 +151,7 @@ func TestRunWalk(t *testing.T) {
 func TestManyHits(t *testing.T) {
 	t.Parallel()
 	most := 2000
-	if os.Getenv("TREELINE_SOAK")+os.Getenv("TREELINE_CI") != "" {
+	if soaktest.Every() {
 		most = 10_000
 	}
 	var texts []string

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/rpc"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -243,7 +244,7 @@ func TestSessionsRunBesideEachOther(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	t.Parallel()
 	sizes := []int{4 << 20}
-	if !testing.Short() && os.Getenv("TREELINE_CI") != "" {
+	if soaktest.Every() {
 		sizes = append(sizes, 200<<20)
 	}
 	c := dial(t)

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 func equal(t *testing.T, what string, got, want any) {
@@ -364,7 +366,7 @@ func TestDurableBranch(t *testing.T) {
 func TestDeepTree(t *testing.T) {
 	t.Parallel()
 	n := 1_000_000
-	if testing.Short() || os.Getenv("TREELINE_CI") == "" {
+	if !soaktest.Every() {
 		n = 100_000
 	}
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/browser"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 var pictures = flag.String("pictures", "", "folder for pictures of all pages")
@@ -51,7 +52,7 @@ func TestLooks(t *testing.T) {
 		{"dark", browser.Look{Width: 1280, Height: 860, Dark: true}},
 		{"phone", browser.Look{Width: 390, Height: 844, Phone: true}},
 	} {
-		if look.name != "light" && *pictures == "" && os.Getenv("TREELINE_CI") == "" {
+		if look.name != "light" && *pictures == "" && !soaktest.Every() {
 			continue // CI looks at all of them
 		}
 		tab := b.Tab(t, look.Look)

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -229,7 +228,7 @@ func TestCrash(t *testing.T) {
 			y := &story{d: deskOn(t, live, "tty-1"), level: level}
 			where, crashes := "", 0
 			mixes := uint64(2)
-			if os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != "" {
+			if soaktest.Every() {
 				mixes = 4
 			}
 			live.OnOp(func(op string) {

@@ -161,6 +161,7 @@ func (l *lister) pick(name, dir string) {
 	if name != "" {
 		name += "/"
 	}
+	var links []string // to folders
 	for i := range l.listed {
 		e := &l.listed[i]
 		// The type comes with the name. Only a link needs a stat.
@@ -173,12 +174,12 @@ func (l *lister) pick(name, dir string) {
 			continue
 		}
 		if mode&fs.ModeSymlink != 0 {
-			path := dir + string(filepath.Separator) + base
 			var err error
-			if info, err = l.fs.Stat(path); err != nil {
+			if info, err = l.fs.Stat(dir + string(filepath.Separator) + base); err != nil {
 				continue // a dangling link is not a log
 			}
-			if mode = info.Mode.Type(); mode.IsDir() && !l.enter(full, path) {
+			if mode = info.Mode.Type(); mode.IsDir() {
+				links = append(links, base)
 				continue
 			}
 		}
@@ -187,6 +188,12 @@ func (l *lister) pick(name, dir string) {
 			l.items = append(l.items, item{key: base + "/"})
 		case mode.IsRegular() && strings.HasPrefix(full, l.prefix):
 			l.items = append(l.items, item{base, info})
+		}
+	}
+	slices.Sort(links) // of several links to one folder the first is listed, whatever the order of the folder
+	for _, base := range links {
+		if l.enter(name+base, dir+string(filepath.Separator)+base) {
+			l.items = append(l.items, item{key: base + "/"})
 		}
 	}
 	l.hideCompressed(begin)

@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -60,17 +59,14 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 	next, stop := iter.Pull2(records)
 	defer stop()
 	p := &pieces{name: name, next: next}
-	log, err := b.create(name, path, bufio.NewReaderSize(p, pieceSize))
+	log, err := b.create(name, path, p)
 	if p.err != nil {
 		return backend.Log{}, p.err // it names the log if it is about it
 	}
 	return log, err
 }
 
-// pieceSize is how much of a new log is encoded at a time: a log may be large.
-const pieceSize = 1 << 20
-
-// pieces reads records as lines.
+// pieces reads records as lines. It fills what it reads into, so it needs no buffer.
 type pieces struct {
 	name   string // of the log
 	next   func() ([]byte, error, bool)

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
 )
@@ -20,7 +20,7 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	var places atomic.Int64
 	dialects := []string{"omp", "codex", "pi", "operator", "wave", "claude"}
-	if os.Getenv("TREELINE_CI") == "" {
+	if !soaktest.Every() {
 		dialects = dialects[:1] // the statements are the same for every dialect
 	}
 	for name, url := range map[string]string{"direct": pgtest.Shared(t).URL(""), "bouncer": pgtest.SharedBouncer(t).URL("")} {

@@ -23,6 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/server"
 )
 
@@ -40,7 +41,7 @@ func (b *box) open(t testing.TB, opt backend.OpenOptions) *remote.Backend {
 
 // A server in front of a database is what a team uses.
 func TestOverPostgres(t *testing.T) {
-	if os.Getenv("TREELINE_CI") == "" && os.Getenv("TREELINE_SOAK") == "" {
+	if !soaktest.Every() {
 		t.Skip("the requests are the same as over memory; TREELINE_CI=1 runs it")
 	}
 	root, err := postgres.Open(pgtest.Shared(t).URL(""), postgres.Options{}, backend.OpenOptions{})

@@ -2,11 +2,11 @@ package remote_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
 )
@@ -15,7 +15,7 @@ import (
 func TestSuite(t *testing.T) {
 	t.Parallel()
 	dialects := []string{"omp", "codex", "pi", "operator", "wave", "claude"}
-	if os.Getenv("TREELINE_CI") == "" {
+	if !soaktest.Every() {
 		dialects = dialects[:2] // the requests are the same for every dialect
 	}
 	b := newBox(t)

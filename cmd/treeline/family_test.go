@@ -11,6 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/started"
 )
 
@@ -70,7 +71,7 @@ var families = []struct {
 // TestFamilies runs testdata/family/*.txtar for each agent: $AGENT.
 func TestFamilies(t *testing.T) {
 	t.Parallel()
-	all := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	all := soaktest.Every()
 	for _, f := range families {
 		if !f.often && !all {
 			continue

@@ -27,6 +27,9 @@ type worker struct {
 	of  *json.Decoder
 }
 
+// seldom makes garbage collections of a worker rare: the flags of each command stay in memory, and each collection reads all of them.
+const seldom = "GOGC=1000"
+
 // crew are the workers that have nothing to do.
 type crew struct {
 	mu   sync.Mutex
@@ -69,7 +72,7 @@ func work() {
 // carryOut runs the command line as main does.
 func (o order) carryOut() (answer, error) {
 	os.Clearenv()
-	for _, v := range o.Env {
+	for _, v := range append(o.Env, seldom) {
 		key, value, _ := strings.Cut(v, "=")
 		if err := os.Setenv(key, value); err != nil {
 			return answer{}, err
@@ -149,7 +152,7 @@ func (c *crew) take(ts *testscript.TestScript) (*worker, error) {
 		return w, nil
 	}
 	cmd := scriptProcess(ts, []string{"treeline-worker"})
-	cmd.Stderr = os.Stderr // a panic
+	cmd.Env, cmd.Stderr = append(cmd.Env, seldom), os.Stderr // a panic
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

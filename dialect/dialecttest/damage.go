@@ -3,10 +3,10 @@ package dialecttest
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -33,7 +33,7 @@ func shapes(tree *session.Tree) []shape {
 func (f *fixture) cut(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	entries := shapes(whole)
-	every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	every := soaktest.Every()
 	for n := range f.data {
 		if !every && (n+len(f.data))%3 != 0 && !bytes.ContainsRune(f.data[max(0, n-2):min(len(f.data), n+2)], '\n') {
 			continue

@@ -2,7 +2,6 @@ package wave_test
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/wave"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -22,7 +22,7 @@ func TestConvertedPassesCheck(t *testing.T) {
 		t.Fatalf("%d fixtures, %v", len(paths), err)
 	}
 	b := newBench(t)
-	every := os.Getenv("TREELINE_CI") != "" || os.Getenv("TREELINE_SOAK") != ""
+	every := soaktest.Every()
 	for i, path := range paths {
 		if strings.Contains(path, "refused") {
 			continue

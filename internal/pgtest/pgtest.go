@@ -197,12 +197,13 @@ func Launch(opt Options) (*Server, error) {
 
 // folder makes the folder of a server. The name is short: the path of a unix socket has at most 107 bytes.
 func (s *Server) folder(opt Options) (err error) {
-	parent := ""
 	if !opt.Durable {
-		parent = memoryFolder()
+		s.dir = soaktest.MemoryFolder()
 	}
-	if s.dir, err = os.MkdirTemp(parent, fmt.Sprintf("pg%d-", os.Getpid())); err != nil {
-		return err
+	if s.dir == "" {
+		if s.dir, err = os.MkdirTemp("", "pg-"); err != nil {
+			return err
+		}
 	}
 	return s.tool.cred.own(s.dir)
 }

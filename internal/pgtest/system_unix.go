@@ -27,6 +27,3 @@ func (c credential) own(path string) error {
 	}
 	return os.Chown(path, c.uid, c.gid)
 }
-
-// memoryFolder is "": there is no folder in memory.
-func memoryFolder() string { return "" }

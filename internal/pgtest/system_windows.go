@@ -11,6 +11,3 @@ type credential struct {
 func (credential) attr() *syscall.SysProcAttr { return nil }
 
 func (credential) own(string) error { return nil }
-
-// memoryFolder is "": there is no folder in memory.
-func memoryFolder() string { return "" }

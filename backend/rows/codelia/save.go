@@ -191,7 +191,7 @@ func (d *Database) stage(messages [][]byte) (string, error) {
 		for _, m := range messages {
 			lines = append(lines, bytes.NewReader(m), strings.NewReader("\n"))
 		}
-		_, err := durable.Create(d.opt.FS, path, 0o600, bufio.NewReaderSize(io.MultiReader(lines...), 1<<20))
+		_, err := durable.Create(d.opt.FS, path, 0o600, bufio.NewReaderSize(io.MultiReader(lines...), 64<<10))
 		if !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}

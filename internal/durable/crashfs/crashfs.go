@@ -52,6 +52,7 @@ type FS struct {
 }
 
 // node is a file or a folder. data and names are what processes see now, lasting and lastingNames what is durable.
+// Files before and after a crash share their bytes, which are therefore never overwritten. Only data has room to grow into.
 type node struct {
 	ino   uint64
 	mode  fs.FileMode
@@ -190,11 +191,11 @@ func (n *node) crash(fate Fate, copies map[*node]*node) *node {
 	c := &node{ino: n.ino, mode: n.mode, nanos: n.nanos}
 	copies[n] = c
 	if n.names == nil {
-		c.data = slices.Clone(n.lasting)
+		c.data = n.lasting
 		for _, ch := range n.changes {
 			c.data = ch.apply(c.data, fate)
 		}
-		c.lasting = slices.Clone(c.data)
+		c.lasting = slices.Clip(c.data)
 		return c
 	}
 	c.names = map[string]*node{}
@@ -235,7 +236,7 @@ func (ch change) apply(data []byte, fate Fate) []byte {
 	return data
 }
 
-// resize cuts data to a length, or fills it up with zeros.
+// resize cuts data to a length, or fills it up with zeros. It does not change the bytes of data.
 func resize(data []byte, size int64) []byte {
 	if size <= int64(len(data)) {
 		return data[:size:size]
@@ -243,7 +244,11 @@ func resize(data []byte, size int64) []byte {
 	return append(data, make([]byte, size-int64(len(data)))...)
 }
 
+// put writes at an offset. It overwrites bytes in a copy only.
 func put(data []byte, at int64, bytes []byte) []byte {
+	if at < int64(len(data)) && len(bytes) > 0 {
+		data = slices.Clone(data)
+	}
 	data = resize(data, max(int64(len(data)), at+int64(len(bytes))))
 	copy(data[at:], bytes)
 	return data

@@ -225,8 +225,7 @@ func (h *file) Write(p []byte) (n int, err error) {
 
 // change makes a change.
 func (n *node) change(nanos int64, ch change) {
-	// A crash may hold the old slice.
-	n.data = ch.apply(slices.Clone(n.data), Kept)
+	n.data = ch.apply(n.data, Kept)
 	n.changes = append(n.changes, ch)
 	n.nanos = nanos
 }
@@ -255,7 +254,7 @@ func (h *file) Sync(what durable.Scope) error {
 		op = "sync"
 	}
 	return h.do(op, func() error {
-		h.node.lasting, h.node.changes = slices.Clone(h.node.data), nil
+		h.node.lasting, h.node.changes = slices.Clip(h.node.data), nil
 		return nil
 	})
 }

@@ -11,7 +11,7 @@
 //		}
 //	}
 //
-// TREELINE_SOAK is how long the rounds of each test take, such as 30s. TREELINE_SOAK_SEED makes other random choices;
+// TREELINE_CI is set in CI. TREELINE_SOAK is how long the rounds of each test take, such as 30s. TREELINE_SOAK_SEED makes other random choices;
 // the program internal/soak sets it and prints it. TREELINE_SOAK_COUNTS is a file to which each test appends a line of counts.
 package soaktest
 
@@ -30,19 +30,31 @@ import (
 
 // The variables of the environment.
 const (
+	EnvCI     = "TREELINE_CI"
 	EnvTime   = "TREELINE_SOAK"
 	EnvSeed   = "TREELINE_SOAK_SEED"
 	EnvCounts = "TREELINE_SOAK_COUNTS"
 )
 
 // Main is for TestMain. It runs the tests with less garbage collection unless GOGC is set: their heaps are small, and a tenth of their time
-// goes into it.
+// goes into it. Temporary folders are in memory where the system can do that, unless TMPDIR is set or every case runs: those of CI are on a disk.
 func Main(m interface{ Run() int }) int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
+	if os.Getenv("TMPDIR") == "" && !Every() {
+		if dir := MemoryFolder(); dir != "" {
+			defer os.RemoveAll(dir) // tests remove what they made
+			if err := os.Setenv("TMPDIR", dir); err != nil {
+				panic(err)
+			}
+		}
+	}
 	return m.Run()
 }
+
+// Every reports whether a test that takes long runs all of its cases, as in CI and in a soak. In plain `go test` it runs a part of them.
+func Every() bool { return os.Getenv(EnvCI) != "" || os.Getenv(EnvTime) != "" }
 
 // Line is what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.
 type Line struct {

@@ -1,0 +1,32 @@
+package soaktest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// MemoryFolder makes a folder in memory, where nothing waits for a disk. It is "" if the system has no room for one, or runs no
+// programs from there. The caller removes it.
+func MemoryFolder() string {
+	const parent, room, noexec = "/dev/shm", 2 << 30, 8
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(parent, &s); err != nil || s.Bavail*uint64(s.Bsize) < room || s.Flags&noexec != 0 {
+		return ""
+	}
+	// A process that was killed leaves its folders, which take memory.
+	left, _ := filepath.Glob(parent + "/treeline*-*") // the pattern is valid
+	for _, path := range left {
+		var pid int
+		if _, err := fmt.Sscanf(filepath.Base(path), "treeline%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(path) // it may be that of another user
+		}
+	}
+	dir, err := os.MkdirTemp(parent, fmt.Sprintf("treeline%d-", os.Getpid()))
+	if err != nil {
+		return ""
+	}
+	return dir
+}

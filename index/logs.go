@@ -170,6 +170,17 @@ func (l *Logs) Brief(i int) (b Brief) {
 	return b
 }
 
+// Parent gives Summary.Parent of a log. Nothing is allocated for it.
+func (l *Logs) Parent(i int) string {
+	r := l.reader(i)
+	var b Brief
+	r.brief(&b, r.flags())
+	r.string() // the title
+	r.string() // the first prompt
+	r.time()
+	return r.string()
+}
+
 // NotSession reports whether the log was read and is not a session. An empty file is one that an agent is about to fill.
 func (b *Brief) NotSession() bool { return !b.Session && b.Size > 0 }
 

@@ -168,17 +168,19 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 	var syntax *rawjson.SyntaxError
 	// a JSON text that ends too early, at the end of the log or before
 	short := errors.As(err, &syntax) && syntax.Short
-	kind, message := session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
-	advice := "they are ignored and stay in the file"
-	if next < 0 && (r.Torn || short) {
-		kind = session.ProblemTorn
-		message = fmt.Sprintf("the record was cut off after %d bytes", end-pos)
-		advice = "it cannot be read and stays in the file; all before it was kept"
+	p := session.Problem{Line: r.Line, Offset: at + int64(pos)}
+	switch {
+	case next < 0 && (r.Torn || short):
+		p.Kind, p.Message = session.ProblemTorn, fmt.Sprintf("the record was cut off after %d bytes", end-pos)
+		p.Advice = "it cannot be read and stays in the file; all before it was kept"
+	default:
+		p.Kind, p.Message = session.ProblemMalformed, fmt.Sprintf("%d bytes are not a JSON record: %v", end-pos, err)
+		p.Advice = "they are ignored and stay in the file"
+		if next >= 0 {
+			p.Advice = "the rest of the line was kept"
+		}
 	}
-	if next >= 0 {
-		advice = "the rest of the line was kept"
-	}
-	l.Builder.Problem(session.Problem{Line: r.Line, Offset: at + int64(pos), Kind: kind, Message: message, Advice: advice})
+	l.Builder.Problem(p)
 	return next
 }
 

@@ -2,6 +2,7 @@ package find
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // spell gives rows as lines.
@@ -27,7 +30,7 @@ func spell(rows []place.Row) (lines []string) {
 }
 
 // listed is a machine with sessions of two agents whose rows are made in different ways: those of a Placer are made at once. Some name no
-// directory, some are sub-agents, some are no sessions, and many were written in one moment.
+// directory, some are sub-agents, some are no sessions, one is empty, and many were written in one moment.
 func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 	m = newDesk(t)
 	for i := range 40 {
@@ -39,6 +42,7 @@ func listed(t *testing.T) (m *desk, f *Finder, all []place.Row) {
 		m.write(fmt.Sprintf("a/%d.jsonl", i), head+strings.Repeat(needle, i%7))
 	}
 	m.write("a/other.jsonl", "not a session\n")
+	m.write("a/empty.jsonl", "")
 	for i := range 6 {
 		id := fmt.Sprintf("c1a0de00-0000-4000-8000-00000000000%d", i)
 		line := fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"asked %d"},"uuid":"u%d",`+
@@ -149,6 +153,31 @@ func TestListingParts(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
+	var begun []place.Row
+	var agents []string
+	for i := range sessions {
+		if r := sessions[i]; r.ID != "" || r.Log.Size > 0 {
+			begun, agents = append(begun, r), append(agents, r.Dialect.Name())
+		}
+	}
+	slices.Sort(agents)
+	if agents = slices.Compact(agents); len(begun) == len(sessions) || len(agents) < 2 {
+		t.Fatalf("%d of %d sessions have content, of %q; want fewer, of several agents", len(begun), len(sessions), agents)
+	}
+	if diff := cmp.Diff(spell(begun), spell(list.Begun().Rows())); diff != "" {
+		t.Errorf("sessions with content (-want +got):\n%s", diff)
+	}
+	if got := list.Agents(); !slices.Equal(got, agents) {
+		t.Errorf("the agents are %q, want %q", got, agents)
+	}
+	if want, got := place.Parents(sessions), kept.Parents(); !slices.Equal(got, want) {
+		t.Errorf("the parents are %d, want %d", got, want)
+	}
+	for i := range sessions {
+		if want, got := sessions[i].IsTask(), kept.IsTask(i); got != want {
+			t.Errorf("that %s is of a sub-agent: %v, want %v", sessions[i].Path, got, want)
+		}
+	}
 	forked, depth := place.Forks(slices.Clone(sessions))
 	if got := kept.Forks(); !slices.Equal(got, depth) || slices.Max(depth) == 0 {
 		t.Errorf("the depths of forks are %d, want %d", got, depth)
@@ -172,6 +201,28 @@ func TestListingParts(t *testing.T) {
 	for i := range all {
 		if got := list.Row(i).Short; got != all[i].Short {
 			t.Errorf("the short id of %s is %q, want %q", all[i].ID, got, all[i].Short)
+		}
+	}
+}
+
+// TestListingParents: the parents of a list are those of its rows, also with equal ids and names, cycles, and parents that are not there.
+func TestListingParents(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		rows := make([]place.Row, rng.IntN(12))
+		for i := range rows {
+			id, folder := rng.IntN(6), rng.IntN(3)
+			rows[i].Dialect, rows[i].ID, rows[i].Path = pi.Omp, session.ID(fmt.Sprint("s", id)), fmt.Sprintf("/%d/s%d.jsonl", folder, id)
+			switch parent := rng.IntN(8); rng.IntN(4) {
+			case 0:
+				rows[i].Parent = fmt.Sprint("s", parent)
+			case 1:
+				rows[i].Parent = fmt.Sprintf("/%d/s%d.jsonl", rng.IntN(4), parent)
+			}
+		}
+		if want, got := place.Parents(rows), listing.Of(rows).Parents(); !slices.Equal(got, want) {
+			t.Fatalf("the parents of %+v are %d, want %d", rows, got, want)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
-	"unsafe"
 )
 
 // The file of the catalogue: a line that names it, the version, the length of what follows and its checksum; then the sources, each
@@ -105,10 +104,8 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 		return nil, errDamaged
 	}
 	// Nothing else refers to data.
-	rest := unsafe.String(unsafe.SliceData(body), len(body))[size:]
-	body = body[:size]
-	page := unsafe.String(unsafe.SliceData(body), len(body))
-	r := reader{data: body, text: page}
+	page, rest := textOf(body[:size]), textOf(body[size:])
+	r := reader{text: page}
 	p := &pool{pages: []string{page}, size: len(page)}
 	c := &Catalogue{generation: r.uvarint(), signatures: r.varint(), pool: p, tail: tail{whole: int64(catalogueHead) + int64(size), sum: sum}}
 	c.Sources = make([]Source, r.count(2))
@@ -116,7 +113,7 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 		c.Sources[i].Key = r.string()
 		refs := make([]ref, r.count(8))
 		for k := range refs {
-			refs[k] = ref(len(page) - len(r.data))
+			refs[k] = ref(r.at)
 			c.live += len(r.string())
 		}
 		c.Sources[i].Logs = &Logs{pool: p, refs: refs}
@@ -125,7 +122,7 @@ func decodeCatalogue(data []byte) (*Catalogue, error) {
 	for i := range p.table {
 		p.table[i] = r.string()
 	}
-	if r.bad || len(r.data) > 0 {
+	if r.bad || r.left() > 0 {
 		return nil, errDamaged
 	}
 	return c, c.replay(rest)

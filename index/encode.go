@@ -102,11 +102,10 @@ func (w *writer) float(f float64) {
 	w.data = binary.LittleEndian.AppendUint64(w.data, math.Float64bits(f))
 }
 
-// reader decodes. After an impossible value bad is set, and all further values are zero. It also reads pieces of signatures,
-// where text is empty.
+// reader decodes. After an impossible value bad is set, and all further values are zero.
 type reader struct {
-	data []byte
-	text string // ends where data ends
+	text string
+	at   int // what is before was read
 	bad  bool
 	// alone: there is no table of frequent strings.
 	alone bool
@@ -117,23 +116,28 @@ type reader struct {
 // bytesOf gives the bytes of a string, which must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// fail drops the rest of the data, so that loops over counts end at once.
+// textOf gives bytes as a string, which is valid as long as they do not change.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// fail drops the rest of the text, so that loops over counts end at once.
 func (r *reader) fail() {
-	r.bad, r.data = true, nil
+	r.bad, r.at = true, len(r.text)
 }
 
+// left is how many bytes are left.
+func (r *reader) left() int { return len(r.text) - r.at }
+
 func (r *reader) uvarint() uint64 {
-	if len(r.data) > 0 && r.data[0] < 0x80 { // the common case
-		v := r.data[0]
-		r.data = r.data[1:]
-		return uint64(v)
+	if r.at < len(r.text) && r.text[r.at] < 0x80 { // the common case
+		r.at++
+		return uint64(r.text[r.at-1])
 	}
-	v, n := binary.Uvarint(r.data)
+	v, n := binary.Uvarint(bytesOf(r.text[r.at:]))
 	if n <= 0 {
 		r.fail()
 		return 0
 	}
-	r.data = r.data[n:]
+	r.at += n
 	return v
 }
 
@@ -146,7 +150,7 @@ func (r *reader) varint() int64 {
 // nothing is allocated for it.
 func (r *reader) count(least int) int {
 	n := r.uvarint()
-	if n > uint64(len(r.data)/least) {
+	if n > uint64(r.left()/least) {
 		r.fail()
 		return 0
 	}
@@ -154,26 +158,24 @@ func (r *reader) count(least int) int {
 }
 
 func (r *reader) bytes(n int) []byte {
-	if n > len(r.data) {
+	if n > r.left() {
 		r.fail()
 		return nil
 	}
-	b := r.data[:n:n]
-	r.data = r.data[n:]
-	return b
+	return bytesOf(r.stringOf(uint64(n)))
 }
 
 func (r *reader) string() string { return r.stringOf(r.uvarint()) }
 
 // stringOf reads a string of that length.
 func (r *reader) stringOf(n uint64) string {
-	if n > uint64(len(r.data)) {
+	if n > uint64(r.left()) {
 		r.fail()
 		return ""
 	}
-	at := len(r.text) - len(r.data)
-	r.data = r.data[n:]
-	return r.text[at:][:n]
+	at := r.at
+	r.at += int(n)
+	return r.text[at:r.at]
 }
 
 func (r *reader) shared() string {

@@ -123,7 +123,7 @@ func (c *Catalogue) replay(data string) error {
 func (c *Catalogue) apply(entry string) bool {
 	p, page := c.pool, len(c.pool.pages)
 	p.pages, p.size = append(p.pages, entry), p.size+len(entry)
-	r := reader{data: bytesOf(entry), text: entry}
+	r := reader{text: entry}
 	c.signatures = r.varint()
 	for range r.count(1) {
 		p.table = append(p.table, r.string())
@@ -136,9 +136,8 @@ func (c *Catalogue) apply(entry string) bool {
 		}
 		logs := c.Sources[i].Logs
 		for range r.count(8) {
-			at := ref(page)<<32 | ref(len(entry)-len(r.data))
+			at := ref(page)<<32 | ref(r.at)
 			record := reader{text: r.string(), table: p.table}
-			record.data = bytesOf(record.text)
 			c.live += len(record.text)
 			record.flags()
 			record.skipPieces()
@@ -151,5 +150,5 @@ func (c *Catalogue) apply(entry string) bool {
 			}
 		}
 	}
-	return !r.bad && len(r.data) == 0
+	return !r.bad && r.left() == 0
 }

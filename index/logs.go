@@ -67,8 +67,7 @@ func LogsOf(logs []Log) *Logs {
 
 // reader gives a reader of the record of a log.
 func (l *Logs) reader(i int) reader {
-	text := l.pool.record(l.refs[i])
-	return reader{data: bytesOf(text), text: text, table: l.pool.table}
+	return reader{text: l.pool.record(l.refs[i]), table: l.pool.table}
 }
 
 // Len is how many logs there are.
@@ -92,7 +91,7 @@ func (l *Logs) Read(i int, log *Log) (generation string) {
 	r := l.reader(i)
 	*log = Log{pieces: log.pieces[:0], Summary: Summary{Models: log.Summary.Models[:0]}}
 	generation = r.kept(log)
-	if r.bad || len(r.data) > 0 {
+	if r.bad || r.left() > 0 {
 		log.lose()
 	}
 	return generation
@@ -168,6 +167,17 @@ func (l *Logs) Brief(i int) (b Brief) {
 	r := l.reader(i)
 	r.brief(&b, r.flags())
 	return b
+}
+
+// Parent gives Summary.Parent of a log. Nothing is allocated for it.
+func (l *Logs) Parent(i int) string {
+	r := l.reader(i)
+	var b Brief
+	r.brief(&b, r.flags())
+	r.string() // the title
+	r.string() // the first prompt
+	r.time()
+	return r.string()
 }
 
 // NotSession reports whether the log was read and is not a session. An empty file is one that an agent is about to fill.
@@ -260,7 +270,7 @@ func (w *writer) generation(g string) {
 
 // generation gives a generation as it was written.
 func (r *reader) generation() string {
-	at := len(r.text) - len(r.data)
+	at := r.at
 	n := r.uvarint()
 	if n&1 == 0 {
 		r.stringOf(n >> 1)
@@ -272,13 +282,13 @@ func (r *reader) generation() string {
 	if r.bad {
 		return ""
 	}
-	return r.text[at : len(r.text)-len(r.data)]
+	return r.text[at:r.at]
 }
 
 // appendGeneration adds the generation that was packed.
 func appendGeneration(dst []byte, packed string) []byte {
 	const digits = "0123456789abcdef"
-	r := reader{data: bytesOf(packed), text: packed}
+	r := reader{text: packed}
 	n := r.uvarint()
 	if n&1 == 0 {
 		return append(dst, r.stringOf(n>>1)...)

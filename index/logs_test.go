@@ -25,6 +25,7 @@ func TestRecords(t *testing.T) {
 		{Name: "d/", Stamp: Stamp{Generation: strings.Repeat(hex, 5)}},
 		{Name: "x_id-1.jsonl", Summary: Summary{Session: true, ID: "id-1", Dialect: "omp", CWD: "/p", First: 7, Task: true}},
 		{Name: "id/x.jsonl", Summary: Summary{ID: "id"}},
+		{Name: "f", Summary: Summary{Title: "title", Prompt: "prompt", Created: session.Time{Text: `1782864000.5`}, Parent: "/p/x.jsonl", Origin: "o"}},
 		{Name: "t", Summary: Summary{Created: session.Time{Text: `"2026-01-02T03:04:05.006Z"`}, Active: session.Time{Text: `"2026-01-02T03:04:05.006+1"`}}},
 		{Name: "t", Summary: Summary{Created: session.Time{Text: `1782864000.5`}, Active: session.Time{Text: `"2026-02-30T03:04:05.006Z"`}}},
 		{Name: "t", Summary: Summary{Created: session.Time{Text: `"1969-01-02T03:04:05.006Z"`}, Active: session.Time{Text: `"2026-01-02T03:04:05.006z"`}}},
@@ -41,6 +42,9 @@ func TestRecords(t *testing.T) {
 		wantAt, wantOK := l.Summary.Active.Time()
 		if b.Name() != l.Name || b.ID != l.Summary.ID || b.CWD != l.Summary.CWD || b.Session != l.Summary.Session || ok != wantOK || !at.Equal(wantAt) {
 			t.Errorf("%s in brief: %+v", l.Name, b)
+		}
+		if got := logs.Parent(0); got != l.Summary.Parent {
+			t.Errorf("the parent of %s is %q, want %q", l.Name, got, l.Summary.Parent)
 		}
 		for _, g := range []string{"", l.Stamp.Generation, l.Stamp.Generation[:len(l.Stamp.Generation)/2], l.Stamp.Generation + "0", "x"} {
 			if want, got := l.Stamp.Same(g, 1, -1, 3), b.Same(g, 1, -1, 3); want != got {

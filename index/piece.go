@@ -179,7 +179,7 @@ func directoryOf(name nameSum, data []byte, room *[]byte) (d directory, err erro
 	if err != nil {
 		return d, err
 	}
-	d.list, d.data = reader{data: list}, rest
+	d.list, d.data = reader{text: textOf(list)}, rest
 	d.n = d.list.count(5)
 	// A first pass for the lengths: the checksums follow the last chunk.
 	begin, need, sums := d.list, 0, 4
@@ -191,10 +191,10 @@ func directoryOf(name nameSum, data []byte, room *[]byte) (d directory, err erro
 		}
 		need, sums = need+e.size+4*e.ids, sums+sumSize*blocks(e.size)
 	}
-	if d.list.bad || need != len(d.data) || sums != len(d.list.data) {
+	if d.list.bad || need != len(d.data) || sums != d.list.left() {
 		return d, errSignatures
 	}
-	d.sums, d.list = d.list.data, begin
+	d.sums, d.list = d.list.bytes(sums), begin
 	return d, nil
 }
 

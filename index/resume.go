@@ -39,9 +39,9 @@ func (l *Log) Resume() (v Resume) {
 	if l.resume == "" {
 		return v
 	}
-	r := reader{data: []byte(l.resume), text: l.resume}
+	r := reader{text: l.resume}
 	r.resume(&v, &l.Summary)
-	if r.bad || len(r.data) > 0 {
+	if r.bad || r.left() > 0 {
 		return Resume{}
 	}
 	return v

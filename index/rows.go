@@ -87,8 +87,8 @@ func (x *Index) Rows(folder, list string, rest bool) map[string]Row {
 }
 
 func decodeRows(heads, rests []byte, rest bool, rows map[string]Row) bool {
-	r := reader{data: heads, text: string(heads)}
-	for len(r.data) > 0 {
+	r := reader{text: string(heads)}
+	for r.left() > 0 {
 		l := Row{Name: r.string(), Stamp: Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint(), Changed: r.varint()}}
 		l.Head = []byte(r.string())
 		n := r.uvarint()

@@ -79,7 +79,7 @@ func sharedIn(data []byte, room *[]byte, members []member) (p sharedPiece, err e
 	if err != nil {
 		return p, err
 	}
-	r := reader{data: list}
+	r := reader{text: textOf(list)}
 	p.members = members[:0]
 	for range r.count(6) {
 		var m member
@@ -94,10 +94,10 @@ func sharedIn(data []byte, room *[]byte, members []member) (p sharedPiece, err e
 		p.flags = b[0]
 	}
 	size := r.uvarint()
-	if r.bad || size != uint64(len(rest)) || len(r.data) != sumSize*blocks(len(rest)) {
+	if r.bad || size != uint64(len(rest)) || r.left() != sumSize*blocks(len(rest)) {
 		return p, errSignatures
 	}
-	p.sums, p.sig = r.data, rest
+	p.sums, p.sig = r.bytes(r.left()), rest
 	return p, nil
 }
 

@@ -303,7 +303,7 @@ const factsVersion = 1
 // DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
 func DecodeLog(data []byte, chunks int) (Log, error) {
 	var l Log
-	r := reader{data: data, text: string(data), alone: true}
+	r := reader{text: string(data), alone: true}
 	r.log(&l)
 	f := &Facts{}
 	l.Facts = f
@@ -312,7 +312,7 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	}
 	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
 	f.Run = r.uvarint() != 0
-	if r.bad || len(r.data) > 0 {
+	if r.bad || r.left() > 0 {
 		return Log{}, errDamaged
 	}
 	if chunks > 0 {

@@ -47,10 +47,10 @@ func EncodeSpells(list []Spell) Spells {
 
 // List decodes the spells. It is shorter than what was encoded if the data is damaged.
 func (s Spells) List() []Spell {
-	r := reader{data: []byte(s)}
+	r := reader{text: string(s)}
 	var list []Spell
 	var last Spell
-	for len(r.data) > 0 {
+	for r.left() > 0 {
 		if r.spell(&last); r.bad {
 			break
 		}

@@ -68,8 +68,12 @@ type Builder struct {
 	finished   bool // Finish was called
 	indexed    int  // number of entries whose ids are in the table
 	messages   messages
-	repeats    map[string]int // id → the last number that repeat gave it
-	navigated  int            // number of entries when the Navigator last chose the leaf
+	hashed     struct { // the part of a hash that the id of the session gives; see hash
+		id  ID
+		sum uint64
+	}
+	repeats   map[string]int // id → the last number that repeat gave it
+	navigated int            // number of entries when the Navigator last chose the leaf
 }
 
 // target is what a label entry says about another entry: its label is set or removed.

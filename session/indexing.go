@@ -132,10 +132,14 @@ func (b *Builder) repeat(id []byte) EntryID {
 // the beginning of the record. FNV-1a is inlined, because in some families no entry has an id.
 func (b *Builder) hash(i int32, record []byte) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
-	h := uint64(offset)
-	for k := range len(b.t.header.ID) {
-		h = (h ^ uint64(b.t.header.ID[k])) * prime
+	if id := b.t.header.ID; id != b.hashed.id || b.hashed.sum == 0 { // the same for nearly all nodes
+		h := uint64(offset)
+		for k := range len(id) {
+			h = (h ^ uint64(id[k])) * prime
+		}
+		b.hashed.id, b.hashed.sum = id, h
 	}
+	h := b.hashed.sum
 	position := uint64(i)
 	if b.t.before != nil {
 		position += uint64(b.t.before.Entries)

@@ -369,8 +369,8 @@ func (b *builder) finish(from, to int) (*Window, error) {
 		if n > 0 {
 			begin = b.made[n-1].position + 1
 		}
-		if branch, ok := b.route.forkBefore(begin, m.position); ok {
-			f, err := b.d.fork(b.ctx, b.reader, b.d.k.up[branch], branch)
+		if fork, ok := b.route.forkBefore(begin, m.position); ok {
+			f, err := b.d.fork(b.ctx, b.reader, b.d.k.up[fork.branch], fork.branch)
 			if err != nil {
 				return nil, err
 			}

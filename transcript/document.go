@@ -25,6 +25,7 @@ type Document struct {
 
 	mu     sync.Mutex
 	routes []*route         // the last used last
+	room   room             // for the next one
 	lines  map[int32]string // entries in one line
 	labels map[int32]string // of branches, by first entry
 	after  map[int32]int64  // estimates of compactions

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -11,16 +12,25 @@ import (
 type route struct {
 	leaf  session.EntryID
 	index []int32 // entries, in order
-	where []int32 // by index: the position, -1 where it is not on the route
 	seen  []bool  // by index: the model sees it at the leaf
 	// forks are the places before which branches begin, in order.
 	forks []forkAt
+	where func() []int32 // by index: the position, -1 where it is not on the route
+
+	mu    sync.Mutex
+	steps map[shape][]int32 // see shown
 }
 
+// shape is what of a route is shown.
+type shape struct{ focused, all bool }
+
 // forkAt is a fork on a route: the position before which it stands, and the first entry of the branch that is taken.
-type forkAt struct {
-	position int
-	branch   int32
+type forkAt struct{ position, branch int32 }
+
+// room is memory that the routes of a document use one after the other: a session may have as many routes as entries.
+type room struct {
+	last  []int32 // by the entry before a fork: 1 + its place in forks; all are 0 between two uses
+	forks []forkAt
 }
 
 // keptRoutes is how many routes a document remembers. A reader switches between few branches.
@@ -40,7 +50,7 @@ func (d *Document) route(leaf *session.EntryID) (*route, error) {
 			return r, nil
 		}
 	}
-	r, err := newRoute(d.k, id)
+	r, err := newRoute(d.k, id, &d.room)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +61,7 @@ func (d *Document) route(leaf *session.EntryID) (*route, error) {
 	return r, nil
 }
 
-func newRoute(k *Skeleton, leaf session.EntryID) (*route, error) {
+func newRoute(k *Skeleton, leaf session.EntryID, room *room) (*route, error) {
 	path, err := k.t.Path(leaf)
 	if err != nil {
 		return nil, err
@@ -62,14 +72,17 @@ func newRoute(k *Skeleton, leaf session.EntryID) (*route, error) {
 		r.seen = seen
 	}
 	r.lead(k)
-	r.where = make([]int32, k.t.Len()+1)
-	for i := range r.where {
-		r.where[i] = -1
-	}
-	for p, i := range r.index {
-		r.where[i] = int32(p)
-	}
-	r.findForks(k)
+	r.findForks(k, room)
+	r.where = sync.OnceValue(func() []int32 {
+		where := make([]int32, k.t.Len()+1)
+		for i := range where {
+			where[i] = -1
+		}
+		for p, i := range r.index {
+			where[i] = int32(p)
+		}
+		return where
+	})
 	return r, nil
 }
 
@@ -123,37 +136,53 @@ func (k *Skeleton) written(i int32) (list []int32) {
 
 // findForks finds the forks on the route. One entry may stand on it with two of its children, as an agent may put records
 // of an answer in beside its path: the last of them is the one that the route takes.
-func (r *route) findForks(k *Skeleton) {
-	last := map[int32]int{} // entry before the fork → place in the list
-	begun := false
+func (r *route) findForks(k *Skeleton, room *room) {
+	if len(room.last) != k.t.Len()+1 {
+		room.last = make([]int32, k.t.Len()+1)
+	}
+	last, forks, begun := room.last, room.forks[:0], false
 	for p, i := range r.index {
 		if k.class[i]&speaks == 0 {
 			continue
 		}
 		up := k.up[i]
 		if k.forks(up) && (up != k.root() || !begun) {
-			if at, again := last[up]; again {
-				r.forks[at].position = -1
+			if at := last[up]; at > 0 {
+				forks[at-1].position = -1
 			}
-			last[up] = len(r.forks)
-			r.forks = append(r.forks, forkAt{p, i})
+			forks = append(forks, forkAt{int32(p), i})
+			last[up] = int32(len(forks))
 		}
 		begun = true
 	}
-	r.forks = slices.DeleteFunc(r.forks, func(f forkAt) bool { return f.position < 0 })
+	for _, f := range forks {
+		last[k.up[f.branch]] = 0
+	}
+	room.forks = slices.DeleteFunc(forks, func(f forkAt) bool { return f.position < 0 })
+	r.forks = slices.Clone(room.forks)
 }
 
-// forkBefore gives the branch that begins at a position from..to, the last one; ok is false for none.
-func (r *route) forkBefore(from, to int) (branch int32, ok bool) {
-	at, _ := slices.BinarySearchFunc(r.forks, to+1, func(f forkAt, p int) int { return f.position - p })
-	if at == 0 || r.forks[at-1].position < from {
-		return 0, false
+// forkBefore gives the fork at a position from..to, the last one; ok is false for none.
+func (r *route) forkBefore(from, to int) (fork forkAt, ok bool) {
+	at, _ := slices.BinarySearchFunc(r.forks, to+1, func(f forkAt, p int) int { return int(f.position) - p })
+	if at == 0 || int(r.forks[at-1].position) < from {
+		return forkAt{}, false
 	}
-	return r.forks[at-1].branch, true
+	return r.forks[at-1], true
 }
 
 // at gives the position of an entry, -1 where it is not on the route.
-func (r *route) at(i int32) int { return int(r.where[i]) }
+func (r *route) at(i int32) int { return int(r.where()[i]) }
+
+// nearEnd is at for one entry, which is mostly near the end: nothing is made for it.
+func (r *route) nearEnd(i int32) int {
+	for p := len(r.index) - 1; p >= 0; p-- {
+		if r.index[p] == i {
+			return p
+		}
+	}
+	return -1
+}
 
 // isSeen reports whether the model sees an entry.
 func (r *route) isSeen(i int32) bool { return r.seen == nil || r.seen[i] }

@@ -81,7 +81,7 @@ func (d *Document) Window(ctx context.Context, r Request) (*Window, error) {
 	if r.Mode == Model {
 		return d.modelWindow(ctx, path, r)
 	}
-	v := &view{d: d, r: r, route: path, steps: path.steps(d.k, r)}
+	v := &view{d: d, r: r, route: path, steps: path.shown(d.k, r)}
 	w, err := v.window(ctx)
 	if err != nil {
 		return nil, err
@@ -113,17 +113,28 @@ func (d *Document) onward(ctx context.Context, r *route) (*Fork, error) {
 	return d.fork(ctx, d.reader(ctx), end, -1)
 }
 
-// steps are the positions of the entries that may be shown.
-func (r *route) steps(k *Skeleton, q Request) []int32 {
-	list := make([]int32, 0, len(r.index))
-	if q.Mode == Focused {
-		return r.focused(k, list)
+// shown are the positions of the entries that may be shown. They are kept for the next window.
+func (r *route) shown(k *Skeleton, q Request) []int32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	what := shape{q.Mode == Focused, q.All}
+	if list, ok := r.steps[what]; ok {
+		return list
 	}
-	for p, i := range r.index {
-		if q.All || k.class[i]&(note|about) == 0 {
-			list = append(list, int32(p))
+	list := make([]int32, 0, len(r.index))
+	if what.focused {
+		list = r.focused(k, list)
+	} else {
+		for p, i := range r.index {
+			if q.All || k.class[i]&(note|about) == 0 {
+				list = append(list, int32(p))
+			}
 		}
 	}
+	if r.steps == nil {
+		r.steps = map[shape][]int32{}
+	}
+	r.steps[what] = list
 	return list
 }
 
@@ -253,8 +264,8 @@ func (v *view) forkNear(s int) int {
 		return 0
 	}
 	near := max(s-nearSteps, 0)
-	if at, ok := v.route.forkBefore(int(v.steps[near]), int(v.steps[s])-1); ok {
-		return v.back(v.stepAt(v.route.at(at)), 1)
+	if fork, ok := v.route.forkBefore(int(v.steps[near]), int(v.steps[s])-1); ok {
+		return v.back(v.stepAt(int(fork.position)), 1)
 	}
 	return s
 }
@@ -296,7 +307,7 @@ func (v *view) step(id session.EntryID) int {
 	position := len(v.route.index) - 1
 	if e, ok := v.d.k.t.Lookup(id); ok {
 		i := int32(e.Index)
-		at := v.route.at(i)
+		at := v.route.nearEnd(i)
 		for n := 0; at < 0 && i != v.d.k.root() && n <= len(v.d.k.order); n++ {
 			i = v.d.k.up[i]
 			at = v.route.at(i)

@@ -90,13 +90,18 @@ func (f *filter) read(now time.Time) asked {
 	return q
 }
 
-// fits reports whether a row passes. text is what its words are looked for in; see haystack.
-func (q *asked) fits(r *treeline.Row, text string) bool {
-	for _, w := range q.words {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
+// inText reports whether the haystack of a row has all words.
+func (q *asked) inText(text string) bool {
+	return !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// looks reports whether more than words is asked for, which a row has to fit.
+func (q *asked) looks() bool {
+	return q.exact.agent+q.exact.project+q.agent+q.project+q.model != "" || !q.since.IsZero() || !q.until.IsZero() || q.has != 0
+}
+
+// fits reports whether a row has what is asked for besides words.
+func (q *asked) fits(r *treeline.Row) bool {
 	switch when := r.When(); {
 	case q.exact.agent != "" && r.Dialect.Name() != q.exact.agent,
 		q.exact.project != "" && r.CWD != q.exact.project,

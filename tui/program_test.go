@@ -65,7 +65,7 @@ func TestFilter(t *testing.T) {
 	list := s.p.stack[0].(*sessions)
 	titles := func() (all []string) {
 		for _, x := range list.shown {
-			all = append(all, list.rows[x.row].Heading())
+			all = append(all, list.all.Row(x.row).Heading())
 		}
 		return all
 	}
@@ -293,7 +293,8 @@ func TestDeleteLeaves(t *testing.T) {
 // TestPick: enter chooses the session; with Entries, the entry in it.
 func TestPick(t *testing.T) {
 	s := onDemo(t, func(o *Options) { o.Pick, o.Filter = true, "cent" })
-	want := Choice{Path: s.p.stack[0].(*sessions).selected(), ID: string(s.p.stack[0].(*sessions).rows[s.p.stack[0].(*sessions).shown[0].row].ID)}
+	list := s.p.stack[0].(*sessions)
+	want := Choice{Path: list.selected(), ID: string(list.all.Row(list.shown[0].row).ID)}
 	s.press("enter")
 	s.wait("an end", func() bool { return s.quit })
 	if s.p.result.Chosen == nil || *s.p.result.Chosen != want {
@@ -335,25 +336,25 @@ func TestPages(t *testing.T) {
 	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
 	list := s.p.top().(*sessions)
 	s.until("17 sessions") // sub-agents are not folded: their sessions may be on another page
-	if len(list.rows) != 4 {
-		t.Fatalf("%d rows at first", len(list.rows))
+	if list.all.Len() != 4 {
+		t.Fatalf("%d rows at first", list.all.Len())
 	}
 	for want := 8; want <= 20; want += 4 {
 		s.press("G")
-		s.wait("the next page", func() bool { return len(list.rows) >= min(want, 17) && !list.loading })
+		s.wait("the next page", func() bool { return list.all.Len() >= min(want, 17) && !list.loading })
 	}
 	s.press("G", "j")
-	s.wait("all pages", func() bool { return len(list.rows) == 17 })
+	s.wait("all pages", func() bool { return list.all.Len() == 17 })
 	seen := map[string]bool{}
-	for i := range list.rows {
-		seen[list.rows[i].Path] = true
+	for i := range list.all.Len() {
+		seen[list.all.Row(i).Path] = true
 	}
 	if len(seen) != 17 {
 		t.Errorf("%d different rows of 17", len(seen))
 	}
 	s.press("/")
 	s.types("cent")
-	s.wait("one row", func() bool { return len(list.rows) == 1 && !list.loading })
+	s.wait("one row", func() bool { return list.all.Len() == 1 && !list.loading })
 	s.until("Prices are off by a cent")
 	s.press("esc", "?")
 	s.types("trash")

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/find/listing"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/tui/look"
 	"github.com/treeline-dev/treeline/wire"
@@ -20,13 +21,13 @@ type sessions struct {
 	typing bool
 	window
 
-	rows    []treeline.Row // of the catalogue, newest first; of an archive the pages so far
-	parents []int          // of the rows; -1 for none
-	tasks   int            // sub-agents whose session is among the rows
-	texts   []string       // haystacks of the rows, made when a filter first needs them
-	shown   []item         // what the list has
-	wrong   string         // a word of the filter that cannot be read
-	agents  []string       // those that have sessions
+	all     *listing.List // of the catalogue, newest first; of an archive the pages so far
+	short   bool          // the short ids of all are known
+	parents []int         // of all; -1 for none
+	tasks   int           // sub-agents whose session is among all
+	texts   []string      // haystacks of all, made when a filter first needs them
+	shown   []item        // what the list has
+	wrong   string        // a word of the filter that cannot be read
 	sources []place.SourceInfo
 
 	loading bool
@@ -40,11 +41,12 @@ type sessions struct {
 	x       int       // column of the cursor
 }
 
-// item is a row of the list: its place in rows, and how many ancestors stand above it.
+// item is a row of the list: its place among all, and how many ancestors stand above it.
 type item struct{ row, depth, tasks int }
 
 // pages is how far the list of an archive was read.
 type pages struct {
+	rows  []treeline.Row
 	next  string // of the next page
 	more  bool
 	total int
@@ -52,7 +54,7 @@ type pages struct {
 }
 
 func newSessions(d *desk) *sessions {
-	s := &sessions{desk: d, typing: d.Pick}
+	s := &sessions{desk: d, typing: d.Pick, all: listing.Of(nil)}
 	s.line.set(d.Filter)
 	s.filter.text = d.Filter
 	return s
@@ -61,7 +63,7 @@ func newSessions(d *desk) *sessions {
 // Messages of the screen to itself.
 type (
 	listed struct { // the catalogue, or a page of an archive
-		rows    []treeline.Row
+		all     *listing.List
 		page    *treeline.Page
 		stamp   int
 		first   bool // the first page
@@ -133,13 +135,16 @@ func (s *sessions) list(ctx context.Context, f *asked, stamp int, after string) 
 			})
 			m.page, m.err = &page, err
 		} else {
-			m.rows, m.err = s.Store.Catalogue(ctx, refresh)
-			m.rows = place.Drop(m.rows, func(r *treeline.Row) bool { return r.Err != nil || r.ID == "" && r.Log.Size == 0 })
+			all, err := s.Store.Listing(ctx, refresh)
+			if m.err = err; err == nil {
+				m.all = all.Begun()
+				m.all.Sort(place.OrderWhen)
+			}
 		}
 		if m.err == nil && problem != nil {
 			m.err = problem
 		}
-		if len(m.rows) == 0 && (m.page == nil || len(m.page.Rows) == 0) {
+		if (m.all == nil || m.all.Len() == 0) && (m.page == nil || len(m.page.Rows) == 0) {
 			m.sources, _ = s.Store.LookAtSources(ctx) // what was looked for is told as far as it is known
 		}
 		m.took = time.Since(began)
@@ -215,8 +220,8 @@ func (s *sessions) listed(m listed) tea.Cmd {
 	switch {
 	case m.page != nil:
 		s.page(m)
-	case m.rows != nil || m.err == nil:
-		s.rows = m.rows
+	case m.all != nil:
+		s.all, s.short = m.all, false
 	}
 	s.sources, s.texts = m.sources, nil
 	s.count()
@@ -232,9 +237,10 @@ func (s *sessions) listed(m listed) tea.Cmd {
 // page adds a page, or begins with the first.
 func (s *sessions) page(m listed) {
 	if m.first {
-		s.rows, s.pages.total = nil, m.page.Total
+		s.pages.rows, s.pages.total = nil, m.page.Total
 	}
-	s.rows = append(s.rows, m.page.Rows...)
+	s.pages.rows = append(s.pages.rows, m.page.Rows...)
+	s.all, s.short = listing.Of(s.pages.rows), true
 	s.pages.next, s.pages.more = m.page.Next, m.page.Next != ""
 }
 
@@ -293,7 +299,7 @@ func (s *sessions) Title() (left, right string) {
 	if !s.loaded {
 		return left, ""
 	}
-	total := len(s.rows) - s.tasks
+	total := s.all.Len() - s.tasks
 	if s.pages.total > 0 {
 		total = s.pages.total
 	}
@@ -301,7 +307,7 @@ func (s *sessions) Title() (left, right string) {
 	if !s.filter.none() && s.pages.total == 0 {
 		right = wire.Number(int64(len(s.shown))) + " of " + right
 	}
-	return left, right + " · " + wire.Count(len(s.agents), "agent", "agents")
+	return left, right + " · " + wire.Count(len(s.all.Agents()), "agent", "agents")
 }
 
 // target is the session under the cursor.
@@ -309,7 +315,11 @@ func (s *sessions) target() (look.Target, bool) {
 	if s.at >= len(s.shown) {
 		return look.Target{}, false
 	}
-	r := &s.rows[s.shown[s.at].row]
+	if !s.short { // they take a while, and no frame shows them
+		s.all.Shorten(nil)
+		s.short = true
+	}
+	r := s.all.Row(s.shown[s.at].row)
 	return look.Target{Path: r.Path, ID: string(r.ID), Agent: r.Dialect.Name(), Title: r.Heading(), Ref: reference(r)}, true
 }
 

@@ -76,7 +76,7 @@ func (s *sessions) Keys() []look.Key {
 
 // nextAgent shows the sessions of one agent after the other, then all.
 func (s *sessions) nextAgent(by int) tea.Cmd {
-	all := append([]string{""}, s.agents...)
+	all := append([]string{""}, s.all.Agents()...)
 	if s.paged { // the pages so far need not have all of them
 		all = append([]string{""}, s.Agents...)
 	}
@@ -91,7 +91,7 @@ func (s *sessions) oneProject() tea.Cmd {
 	case s.filter.project != "":
 		s.filter.project = ""
 	case s.at < len(s.shown):
-		s.filter.project = s.rows[s.shown[s.at].row].CWD
+		s.filter.project = s.all.Row(s.shown[s.at].row).CWD
 	}
 	return s.filtered()
 }
@@ -109,7 +109,7 @@ func (s *sessions) Draw(width, height int) string {
 	switch {
 	case !s.loaded:
 		lines = append(lines, "", " "+p.Faint.Render(s.progress()))
-	case len(s.rows) == 0 && s.filter.none():
+	case s.all.Len() == 0 && s.filter.none():
 		lines = append(lines, s.nothing(width)...)
 	case len(s.shown) == 0:
 		lines = append(lines, "", " "+p.Faint.Render("no session fits; esc takes the filter away"))
@@ -247,7 +247,7 @@ const liveTime = 3 * time.Minute
 // draw draws a row.
 func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 	p := s.palette
-	row := &s.rows[it.row]
+	row := s.all.Row(it.row)
 	r := wire.NewRow(row)
 	now := s.now()
 	mark, live := "  ", " "

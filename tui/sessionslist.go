@@ -1,24 +1,20 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 
-	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/place"
 )
 
-// count finds out what the rows have in common, once for each list.
+// count finds out what the sessions have in common, once for each list.
 func (s *sessions) count() {
-	s.agents, s.tasks, s.parents = s.agents[:0], 0, place.Parents(s.rows)
-	for i := range s.rows {
-		if name := s.rows[i].Dialect.Name(); !slices.Contains(s.agents, name) {
-			s.agents = append(s.agents, name)
-		}
-		if s.parents[i] >= 0 && s.rows[i].IsTask() {
+	s.tasks, s.parents = 0, s.all.Parents()
+	for i, p := range s.parents {
+		if p >= 0 && s.all.IsTask(i) {
 			s.tasks++
 		}
 	}
-	slices.Sort(s.agents)
 }
 
 // narrow makes the list of what the filter lets through.
@@ -27,56 +23,48 @@ func (s *sessions) narrow() {
 	s.wrong = q.wrong
 	s.shown = s.shown[:0]
 	if s.paged {
-		for i := range s.rows {
+		for i := range s.all.Len() {
 			s.shown = append(s.shown, item{row: i})
 		}
 		return
 	}
 	if len(q.words) > 0 && s.texts == nil {
-		s.texts = make([]string, len(s.rows))
-		for i := range s.rows {
-			s.texts[i] = haystack(&s.rows[i])
+		s.texts = make([]string, s.all.Len())
+		for i := range s.texts {
+			s.texts[i] = haystack(s.all.Row(i))
 		}
 	}
-	order := make([]int, 0, len(s.rows))
-	for i := range s.rows {
-		text := ""
-		if s.texts != nil {
-			text = s.texts[i]
-		}
-		if q.fits(&s.rows[i], text) {
+	order := make([]int, 0, s.all.Len())
+	for i := range s.all.Len() {
+		if (len(q.words) == 0 || q.inText(s.texts[i])) && (!q.looks() || q.fits(s.all.Row(i))) {
 			order = append(order, i)
 		}
 	}
-	s.nest(s.sorted(order))
+	s.sort(order)
+	s.nest(order)
 }
 
-// sorted orders rows as ls does.
-func (s *sessions) sorted(order []int) []int {
+// sort orders sessions as ls does.
+func (s *sessions) sort(order []int) {
 	by := place.Orders[s.filter.order]
 	if by == place.OrderWhen {
-		return order // as they are
+		return // as they are
 	}
-	rows := make([]treeline.Row, len(order))
-	at := make(map[string]int, len(order))
-	for i, k := range order {
-		rows[i] = s.rows[k]
-		at[s.rows[k].Path] = k
+	keys := make([]place.Key, s.all.Len())
+	for _, i := range order {
+		keys[i] = s.all.Row(i).Key(by)
 	}
-	for i, r := range place.Sort(rows, by) {
-		order[i] = at[r.Path]
-	}
-	return order
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(keys[a].Compare(&keys[b]), cmp.Compare(a, b)) })
 }
 
 // nest puts forks below their parents. Sub-agents whose session is in the list are counted there.
 func (s *sessions) nest(order []int) {
 	parents := s.parents
-	in := make([]bool, len(s.rows))
+	in := make([]bool, len(parents))
 	for _, i := range order {
 		in[i] = true
 	}
-	folded := func(i int) bool { return parents[i] >= 0 && in[parents[i]] && s.rows[i].IsTask() }
+	folded := func(i int) bool { return parents[i] >= 0 && in[parents[i]] && s.all.IsTask(i) }
 	children, tasks := map[int][]int{}, map[int]int{}
 	var roots []int
 	for _, i := range order {
@@ -107,7 +95,7 @@ func (s *sessions) nest(order []int) {
 // selected is the path under the cursor.
 func (s *sessions) selected() string {
 	if s.at < len(s.shown) {
-		return s.rows[s.shown[s.at].row].Path
+		return s.all.Row(s.shown[s.at].row).Path
 	}
 	return ""
 }
@@ -117,7 +105,7 @@ func (s *sessions) reselect(path string) {
 	if s.at == 0 {
 		return
 	}
-	if i := slices.IndexFunc(s.shown, func(x item) bool { return s.rows[x.row].Path == path }); i >= 0 {
+	if i := slices.IndexFunc(s.shown, func(x item) bool { return s.all.Row(x.row).Path == path }); i >= 0 {
 		s.top += i - s.at
 		s.at = i
 	}

@@ -168,6 +168,11 @@ func stringIn(value []byte) []byte {
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f fields
+	if dec.Begun && pos == 0 && len(r.Data) == len(data) && isUpdate(data) {
+		f.set = true
+		dec.entry(r, data, session.Span{Offset: at, Length: int64(len(data))}, &f, false)
+		return len(data), nil
+	}
 	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
 		dec.nested = bytes.Contains(data[pos:], []byte(`"messages"`))
@@ -191,6 +196,26 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	dec.entry(r, record, span, &f, lost)
 	return end, nil
+}
+
+// isUpdate reports whether a line is the $set that follows each message, a time alone. Half of the lines are such: told by
+// their spelling they take a third of the time.
+func isUpdate(line []byte) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(`{"$set":{"lastUpdated":"`))
+	if !ok {
+		return false
+	}
+	at, ok := bytes.CutSuffix(rest, []byte(`"}}`))
+	const longest = 40 // of a time
+	if !ok || len(at) > longest {
+		return false
+	}
+	for _, c := range at {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // readable reports whether the program reads a record: it is alone on its line, and has no character that the program takes

@@ -33,6 +33,7 @@ type Source struct {
 type List struct {
 	sources []Source
 	dirs    []string // see entry
+	agents  []string // see Agents
 	entries []entry
 	short   []string // of the entries, if they are known
 	log     index.Log
@@ -45,8 +46,8 @@ type entry struct {
 	when       int64 // nanoseconds since 1970
 	source, at int32
 	dir        int32 // the number of its working directory, which may have several; -1 if it names none
-	// bad is not a session, task the session of a sub-agent.
-	bad, task bool
+	// bad is not a session, empty a log that an agent is about to fill, task the session of a sub-agent.
+	bad, empty, task bool
 }
 
 // New lists the logs and rows of some sources, in their order.
@@ -58,16 +59,36 @@ func New(sources []Source) *List {
 	l.entries = make([]entry, 0, n)
 	for i := range sources {
 		s := &sources[i]
+		var dialects []string // of the logs; a row may have another
 		for k := range s.Logs.Len() {
 			b := s.Logs.Brief(k)
-			l.add(entry{source: int32(i), at: int32(k), bad: b.NotSession(), task: b.Task}, s.When(&b), b.CWD)
+			e := entry{source: int32(i), at: int32(k), bad: b.NotSession(), empty: b.ID == "" && b.Size == 0, task: b.Task}
+			l.add(e, s.When(&b), b.CWD)
+			if e.begun() && !slices.Contains(dialects, b.Dialect) {
+				dialects = append(dialects, b.Dialect)
+				l.addAgent(l.make(e))
+			}
 		}
 		for k := range s.Rows {
 			r := &s.Rows[k]
-			l.add(entry{source: int32(i), at: int32(-1 - k), bad: r.Err != nil, task: r.IsTask()}, r.When(), r.CWD)
+			e := entry{source: int32(i), at: int32(-1 - k), bad: r.Err != nil, empty: r.ID == "" && r.Log.Size == 0, task: r.IsTask()}
+			l.add(e, r.When(), r.CWD)
+			if e.begun() {
+				l.addAgent(r)
+			}
 		}
 	}
+	slices.Sort(l.agents)
 	return l
+}
+
+// begun reports whether an entry is a session with content.
+func (e entry) begun() bool { return !e.bad && !e.empty }
+
+func (l *List) addAgent(r *place.Row) {
+	if name := r.Dialect.Name(); !slices.Contains(l.agents, name) {
+		l.agents = append(l.agents, name)
+	}
 }
 
 // Of is a list of rows in their order.
@@ -114,16 +135,21 @@ func (l *List) Len() int { return len(l.entries) }
 
 // Row gives a row, which is valid until the next call. Its log may lack the generation.
 func (l *List) Row(i int) *place.Row {
-	e := l.entries[i]
+	r := l.make(l.entries[i])
+	if l.short != nil {
+		r.Short = l.short[i]
+	}
+	return r
+}
+
+// make makes the row of an entry, without its short id.
+func (l *List) make(e entry) *place.Row {
 	if e.at < 0 {
 		l.row = *l.rowOf(e)
 	} else {
 		s := &l.sources[e.source]
 		s.Logs.Read(int(e.at), &l.log)
 		l.row = s.Row(&l.log)
-	}
-	if l.short != nil {
-		l.row.Short = l.short[i]
 	}
 	return &l.row
 }
@@ -142,6 +168,12 @@ func (l *List) Rows() []place.Row {
 	l.log = index.Log{}
 	return rows
 }
+
+// Agents gives the names of the agents that have sessions in the sources.
+func (l *List) Agents() []string { return l.agents }
+
+// IsTask reports whether an entry is the session of a sub-agent.
+func (l *List) IsTask(i int) bool { return l.entries[i].task }
 
 // FromOrigins reports whether a session is from an archive, where those of several machines are.
 func (l *List) FromOrigins() bool {
@@ -168,7 +200,7 @@ func (l *List) Undirected() []place.Row {
 
 // part is some of the entries.
 func (l *List) part(entries []entry) *List {
-	return &List{sources: l.sources, dirs: l.dirs, entries: entries}
+	return &List{sources: l.sources, dirs: l.dirs, agents: l.agents, entries: entries}
 }
 
 // keep is the entries for which a condition holds.
@@ -209,6 +241,9 @@ func (l *List) Sessions() (sessions *List, bad []string) {
 	}
 	return l.keep(func(e entry) bool { return !e.bad }), bad
 }
+
+// Begun is the entries that are sessions with content.
+func (l *List) Begun() *List { return l.keep(entry.begun) }
 
 // First is the first entries; most 0 is all.
 func (l *List) First(most int) *List {
@@ -259,27 +294,58 @@ func (l *List) WithoutTasks() (rest *List, tasks int) {
 	if !slices.ContainsFunc(l.entries, func(e entry) bool { return e.task }) {
 		return l, 0
 	}
-	left := map[entry]bool{}
-	kin := l.kin()
-	for i, p := range place.Parents(kin.Rows()) {
-		if e := kin.entries[i]; p >= 0 && e.task {
-			left[e] = true
+	var kept []entry
+	for i, p := range l.Parents() {
+		if e := l.entries[i]; p < 0 || !e.task {
+			kept = append(kept, e)
 		}
 	}
-	return l.keep(func(e entry) bool { return !left[e] }), len(left)
+	return l.part(kept), l.Len() - len(kept)
 }
 
-// kin is the entries that have a parent, or that may be one.
-func (l *List) kin() *List {
-	parents := map[string]bool{}
-	for i := range l.entries {
-		if p := l.Row(i).Parent; p != "" {
-			parents[p], parents[index.LastPart(p)] = true, true
+// Parents gives the number of each entry's parent, -1 for none, as place.Parents does.
+func (l *List) Parents() []int {
+	parents := make([]int, l.Len())
+	for i := range parents {
+		parents[i] = -1
+	}
+	kin := l.kin()
+	some := l.part(make([]entry, len(kin)))
+	for i, k := range kin {
+		some.entries[i] = l.entries[k]
+	}
+	for i, p := range place.Parents(some.Rows()) {
+		if p >= 0 {
+			parents[kin[i]] = kin[p]
 		}
 	}
-	return l.Keep(func(r *place.Row) bool {
-		return r.Parent != "" || parents[string(r.ID)] || parents[index.LastPart(r.Path)]
-	})
+	return parents
+}
+
+// kin is the numbers of the entries that have a parent, or that may be one.
+func (l *List) kin() (kin []int) {
+	parents := map[string]bool{}
+	child := make([]bool, l.Len())
+	for i, e := range l.entries {
+		parent := ""
+		if e.at < 0 {
+			parent = l.rowOf(e).Parent
+		} else {
+			parent = l.sources[e.source].Logs.Parent(int(e.at))
+		}
+		if parent != "" {
+			child[i], parents[parent], parents[index.LastPart(parent)] = true, true, true
+		}
+	}
+	if len(parents) == 0 {
+		return nil
+	}
+	for i := range l.entries {
+		if r := l.Row(i); child[i] || parents[string(r.ID)] || parents[index.LastPart(r.Path)] {
+			kin = append(kin, i)
+		}
+	}
+	return kin
 }
 
 // Shorten fills in the short ids of the rows: unique among these and the others, if there are any, which may be in the list as well.

@@ -231,7 +231,7 @@ var importTable = []row{
 	{packages: "tui/view", may: ". session logtree place find transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
 		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
 		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
-	{packages: "tui", may: ". session convert index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
+	{packages: "tui", may: ". session convert find/listing index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
 	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
 		modules: "github.com/modelcontextprotocol/go-sdk",

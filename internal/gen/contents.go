@@ -75,14 +75,14 @@ func Qwen(log []byte) []byte {
 	list := entries(log)
 	var out bytes.Buffer
 	out.Grow(len(log) + len(log)/4)
-	last := map[string]string{} // the line that stands for an entry
+	last := map[string]string{} // the line that stands for an entry, "" for none
 	for i := range list[1:] {
 		e := &list[1+i]
 		parent := "null"
 		if e.ParentID != nil && last[*e.ParentID] != "" {
-			parent = `"` + last[*e.ParentID] + `"`
+			last[e.ID] = last[*e.ParentID]
+			parent = `"` + last[e.ID] + `"`
 		}
-		last[e.ID] = strings.Trim(parent, `"`)
 		typ, more := "", ""
 		if e.Type == "compaction" {
 			typ = "system"

@@ -2,6 +2,8 @@
 package shortid
 
 import (
+	"cmp"
+	"encoding/binary"
 	"slices"
 	"strings"
 )
@@ -12,17 +14,29 @@ const Least = 8
 // All gives the short form of each of some ids: the shortest prefix, of Least characters or more, that no other id has. An id that comes
 // more than once stays as it is.
 func All(ids []string) []string {
-	order := make([]int, len(ids))
-	for i := range order {
-		order[i] = i
+	// Most ids differ in their first bytes: comparing those touches no other memory.
+	type place struct {
+		first uint64
+		at    int32
 	}
-	slices.SortFunc(order, func(a, b int) int { return strings.Compare(ids[a], ids[b]) })
+	order := make([]place, len(ids))
+	for i, id := range ids {
+		var first [8]byte
+		copy(first[:], id)
+		order[i] = place{binary.BigEndian.Uint64(first[:]), int32(i)}
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		if a.first != b.first {
+			return cmp.Compare(a.first, b.first)
+		}
+		return strings.Compare(ids[a.at], ids[b.at])
+	})
 	sorted, list := make([]string, len(ids)), make([]string, len(ids))
-	for k, i := range order {
-		sorted[k] = ids[i]
+	for k, p := range order {
+		sorted[k] = ids[p.at]
 	}
-	for k, i := range order {
-		list[i], _ = short(ids[i], sorted[max(k-1, 0):min(k+2, len(sorted))])
+	for k, p := range order {
+		list[p.at], _ = short(ids[p.at], sorted[max(k-1, 0):min(k+2, len(sorted))])
 	}
 	return list
 }

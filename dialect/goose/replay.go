@@ -61,7 +61,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if err != nil {
 			return nil, "", nil, err
 		}
-		row := rowOf(raw)
+		row := form.Said(raw)
 		if _, name := modelOf(rawjson.Get(row, "metadata_json")); name != "" {
 			model = name
 		}
@@ -205,7 +205,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 
 // Messages gives what one message contributes to a context.
 func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if e.Kind == session.KindOpaque || !flag(row, "agentVisible") {
 		return nil, nil
 	}

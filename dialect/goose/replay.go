@@ -107,7 +107,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		}
 		if len(out) > 0 && out[len(out)-1].role == m.role {
 			last := &out[len(out)-1]
-			last.contents = slices.Concat(last.contents, m.contents)
+			last.contents = append(last.contents, m.contents...) // pairs made the list
 			continue
 		}
 		out = append(out, m)

@@ -92,7 +92,7 @@ func (s *Store) resume(ctx context.Context, program dialect.Launcher, to dialect
 		}
 		c, err := s.launch(ctx, program, dst)
 		if err != nil {
-			return c, errors.Join(fmt.Errorf("%w; the new session was removed again", err), dst.Delete(ctx))
+			return c, errors.Join(fmt.Errorf("%w; the new session was removed again", err), dst.Delete(context.WithoutCancel(ctx)))
 		}
 		c.From, c.Report = report.Source.File, &report
 		return c, dst.Close()

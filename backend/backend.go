@@ -154,8 +154,8 @@ type Backend interface {
 	// No two records ever share a line. An unterminated last line gets its newline first if it is a complete JSON
 	// value. Otherwise it is torn: it is moved to a log of its own (see TornName) and cut off.
 	//
-	// After any other error it is unknown how much was written; Stat and Read tell. Cancelling ctx ends the wait for a
-	// lock, not a write.
+	// Cancelling ctx ends the wait for a lock, not a write: if the error is the cause of ctx, nothing was written and
+	// nothing will be. After any other error it is unknown how much was written; Stat and Read tell.
 	Append(ctx context.Context, at Log, records ...[]byte) (Log, error)
 
 	// Replace replaces the whole content by these records, atomically: a reader, and a crash, see the old content or

@@ -76,7 +76,8 @@ func File(ctx context.Context, s *store.Store, path string, opt Options) (*store
 // Session makes a session of another dialect from src, which is only read. What the other dialect can express is written
 // as its agent would write it. The rest is carried along, so that converting back restores it. The report lists what
 // became of everything. Losses are measured: each record is converted there and back, and the difference is the loss. The
-// new log is read back and compared before Session returns.
+// new log is read back and compared before Session returns. If Session fails, also because ctx is cancelled, there is no new
+// session.
 func Session(ctx context.Context, s *store.Store, src *store.Session, opt Options) (dst *store.Session, report Report, err error) {
 	opt.To = place.Sessions(opt.To)
 	opt.Write = opt.Write.Filled()
@@ -95,9 +96,10 @@ func Session(ctx context.Context, s *store.Store, src *store.Session, opt Option
 			return err
 		}
 		if report, err = v.report(dst); err != nil {
-			return errors.Join(err, dst.Close())
+			err = errors.Join(err, dst.Delete(context.WithoutCancel(ctx)))
+			dst = nil
 		}
-		return nil
+		return err
 	})
 	return dst, report, err
 }
@@ -184,7 +186,7 @@ func (v *conversion) translate() (err error) {
 }
 
 // run makes the new session. Unless they are settled, the records are compared in memory before the log is created. A log
-// that differs when it is read back is removed.
+// that differs when it is read back is removed, and so is one of a conversion that is cancelled.
 func (v *conversion) run() (*store.Session, error) {
 	if err := v.translate(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
@@ -204,11 +206,11 @@ func (v *conversion) run() (*store.Session, error) {
 	if err := errors.Join(err, log.close()); err != nil {
 		return nil, err
 	}
-	if err := v.verify(sess); err != nil {
-		return nil, errors.Join(err, sess.Delete(v.ctx))
+	if err = v.verify(sess); err == nil {
+		err = v.register(sess)
 	}
-	if err := v.register(sess); err != nil {
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, sess.Delete(context.WithoutCancel(v.ctx)))
 	}
 	return sess, nil
 }
@@ -218,8 +220,8 @@ func (v *conversion) register(sess *store.Session) error {
 	if _, ok := v.to.Dialect.(dialect.Registrar); !ok || v.cross.newOf.Title == "" {
 		return nil
 	}
-	if err := sess.Rename(v.ctx, v.cross.newOf.Title); err != nil && !errors.Is(err, store.ErrUnsupported) {
-		return errors.Join(err, sess.Delete(v.ctx))
+	if err := sess.Rename(v.ctx, v.cross.newOf.Title); !errors.Is(err, store.ErrUnsupported) {
+		return err
 	}
 	return nil
 }

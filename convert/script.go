@@ -236,9 +236,9 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 			return at, err
 		}
 	}
-	runs := s.runs(path, from)
+	parts := s.stretches(path, from)
 	// A session that is only converted back needs no context, which is as large as the session.
-	whole := len(runs) == 1 && runs[0].restored
+	whole := len(parts) == 1 && parts[0].restored
 	var atoms []atom
 	if !whole {
 		if atoms, err = s.context(tip); err != nil {
@@ -250,17 +250,17 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 			return at, err
 		}
 	}
-	if atoms, err = s.assign(atoms, path, runs); err != nil {
+	if atoms, err = s.assign(atoms, path, parts); err != nil {
 		return at, err
 	}
 	units := s.units(atoms)
-	for k, r := range runs {
+	for k, r := range parts {
 		if r.restored {
-			at = s.restoreRun(path, r)
+			at = s.restoreStretch(path, r)
 			continue
 		}
 		for _, u := range units {
-			if u.run != k {
+			if u.stretch != k {
 				continue
 			}
 			if at, err = s.say(at, u); err != nil {

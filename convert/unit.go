@@ -23,16 +23,16 @@ type atom struct {
 	part  session.Part
 	entry int // -1 where the program made it up
 	info  *dialect.NewMessage
-	// run is the part of the path that it belongs to; old: its records are restored.
-	run int
-	old bool
+	// stretch is the part of the path that it belongs to; old: its records are restored.
+	stretch int
+	old     bool
 }
 
 // unit is a message to be written and the entries that it comes from.
 type unit struct {
 	dialect.NewMessage
 	entries []int
-	run     int
+	stretch int
 	// answers are the results of its calls, where a branch with other results has a message of its own.
 	answers []session.Part
 }
@@ -200,7 +200,7 @@ type call struct {
 	old      bool
 	result   *session.ToolResult
 	entry    int
-	run      int // of the result
+	stretch  int // of the result
 	order    int // of the result
 	at       time.Time
 }
@@ -266,7 +266,7 @@ func (b *casting) answer(a atom, r session.ToolResult) {
 	}
 	r.CallID, r.Name = c.id, c.name
 	b.answered++
-	c.result, c.entry, c.run, c.order, c.at = &r, a.entry, a.run, b.answered, a.info.Time
+	c.result, c.entry, c.stretch, c.order, c.at = &r, a.entry, a.stretch, b.answered, a.info.Time
 }
 
 // unique gives an id of the target's form that no call before has. Some agents number their calls anew in each turn.
@@ -292,8 +292,8 @@ func (b *casting) put(a atom) *draft {
 	}
 	// Calls in a row run at once. Anything else after a call is another answer.
 	_, again := a.part.(session.ToolCall)
-	if d == nil || d.Role != a.role || d.run != a.run || d.info != a.info && (a.role != session.RoleAssistant || b.closed || len(d.calls) > 0 && !again) {
-		d = &draft{unit: unit{NewMessage: *a.info, run: a.run}, info: a.info}
+	if d == nil || d.Role != a.role || d.stretch != a.stretch || d.info != a.info && (a.role != session.RoleAssistant || b.closed || len(d.calls) > 0 && !again) {
+		d = &draft{unit: unit{NewMessage: *a.info, stretch: a.stretch}, info: a.info}
 		d.Role = a.role
 		b.drafts = append(b.drafts, d)
 		b.closed = false
@@ -321,7 +321,7 @@ func addEntry(list []int, i int) []int {
 func (b *casting) units() (list []unit) {
 	for _, c := range b.late {
 		u := results([]*call{c}, time.Time{})
-		u.run = c.run
+		u.stretch = c.stretch
 		list = append(list, u)
 	}
 	for _, d := range b.drafts {
@@ -334,7 +334,7 @@ func (b *casting) units() (list []unit) {
 		list = append(list, d.unit)
 		if len(d.calls) > 0 {
 			u := results(d.calls, d.Time)
-			u.run = d.run
+			u.stretch = d.stretch
 			list = append(list, u)
 		}
 	}
@@ -365,7 +365,7 @@ func results(calls []*call, at time.Time) unit {
 // foldResults puts results into the message with their calls.
 func foldResults(units []unit) (list []unit) {
 	for _, u := range units {
-		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant && list[n].run == u.run {
+		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant && list[n].stretch == u.stretch {
 			list[n].Parts = append(list[n].Parts, u.Parts...)
 			for _, i := range u.entries {
 				list[n].entries = addEntry(list[n].entries, i)

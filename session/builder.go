@@ -91,9 +91,10 @@ type missing struct {
 
 // leafMove is a durable leaf: after the entry at that index, the leaf is the target.
 type leafMove struct {
-	after int32
-	to    EntryID
-	none  bool
+	after  int32
+	to     EntryID
+	none   bool
+	before int32 // the leaf before it, where the target did not exist when it was replayed
 }
 
 // NewBuilder begins a tree. name is that of the log, for Problems.

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"sort"
 )
 
 // Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. It may be
@@ -110,13 +111,15 @@ func (b *Builder) cutCycles() {
 func (b *Builder) moveLeaf() {
 	t := b.t
 	last := t.lastMover(len(t.nodes) - 1)
-	for _, m := range b.leafMoves[b.moved:] {
+	for k := range b.leafMoves[b.moved:] {
+		m := &b.leafMoves[b.moved+k]
 		at := t.ids.find(t.nodes, m.to)
 		switch {
 		case m.none:
 			at = noParent
 		case at < 0:
-			at = b.leafBefore(m.after)
+			m.before = b.leafBefore(m.after)
+			at = m.before
 			if !b.misses(m.after, m.to) {
 				break
 			}
@@ -130,25 +133,23 @@ func (b *Builder) moveLeaf() {
 	b.moved = len(b.leafMoves)
 }
 
-// leafBefore gives the leaf before the entry at i: the entry before it, or the target of the last good leaf move.
+// leafBefore gives the leaf before the entry at i: the entry before it, or the target of the last good leaf move. The moves
+// before i were replayed.
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
-	for k := t.lastMover(int(i) - 1); k >= 0; k = t.lastMover(int(k) - 1) {
-		if t.links[k].kind != KindLeaf {
-			return k
-		}
-		for _, m := range b.leafMoves {
-			if m.after == k {
-				if m.none {
-					return noParent
-				}
-				if at := t.ids.find(t.nodes, m.to); at >= 0 {
-					return at
-				}
-			}
-		}
+	k := t.lastMover(int(i) - 1)
+	if k < 0 || t.links[k].kind != KindLeaf {
+		return k
 	}
-	return noParent
+	n := sort.Search(len(b.leafMoves), func(n int) bool { return b.leafMoves[n].after >= k })
+	m := &b.leafMoves[n]
+	if m.none {
+		return noParent
+	}
+	if at := t.ids.find(t.nodes, m.to); at >= 0 {
+		return at
+	}
+	return m.before
 }
 
 // lastMover gives the last entry up to i that moved the leaf, or noParent.

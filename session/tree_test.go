@@ -368,6 +368,18 @@ func TestLeafEntries(t *testing.T) {
 	}
 }
 
+// A log may have any number of leaf moves to entries that do not exist: each goes back to the leaf before it at once.
+func TestManyBadLeaves(t *testing.T) {
+	lines := []string{"a -", "b a", "c b leaf a"}
+	for i := range 50_000 {
+		lines = append(lines, fmt.Sprintf("x%d b leaf nosuch", i))
+	}
+	tree := grow(t, lines...)
+	if tree.LeafID() != "a" || len(tree.Problems()) != 50_000 {
+		t.Errorf("leaf %q, %d problems", tree.LeafID(), len(tree.Problems()))
+	}
+}
+
 // Ids that are made up are no two the same, also where 32 bits are not enough to tell so many apart, and stay the same when
 // the log grows.
 func TestMadeUpIDs(t *testing.T) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/treeline-dev/treeline/session"
@@ -72,8 +73,7 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	if err != nil {
 		return Appended{}, err
 	}
-	group[0].fixed, group[0].moved = at != nil, w.moved || at != nil
-	w.moved = false
+	group[0].fixed, group[0].moved = at != nil, w.moves() || at != nil
 	if !w.created {
 		return s.appendDeferred(ctx, group)
 	}
@@ -106,12 +106,12 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 		group = append(group, more...)
 		tip = next(group[len(group)-1])
 	}
-	group[0].moved, w.moved = w.moved, false
+	group[0].moved = w.moves()
 	w.tip = tip
 	return s.enqueue(group...)
 }
 
-// next is the entry that what is appended after a proposal follows.
+// next is the parent of what is appended after a proposal.
 func next(p *proposal) session.EntryID {
 	if leaf, ok := p.entry.Body.(session.Leaf); ok {
 		return leaf.Target // entries do not follow one that moves the leaf
@@ -119,7 +119,7 @@ func next(p *proposal) session.EntryID {
 	if p.beside {
 		return p.entry.Parent
 	}
-	return p.entry.ID
+	return cmp.Or(p.given, p.entry.ID)
 }
 
 // AppendMessage appends a message in the dialect's own JSON. The bytes are copied.

@@ -41,8 +41,7 @@ func (s *Session) commit(batch []*proposal) error {
 		}
 		// Entries from known on are what others wrote, unless the log was replaced: then it is another tree.
 		before, known := s.tree, s.tree.Len()
-		// Without cancellation: half a look at the log would leave tree and log apart.
-		fresh, err := s.catchUp(context.WithoutCancel(ctx))
+		fresh, err := s.catchUp(ctx)
 		if err != nil {
 			return s.latch(err)
 		}
@@ -53,7 +52,7 @@ func (s *Session) commit(batch []*proposal) error {
 		// double the entries.
 		if s.has(batch, known) {
 			if s.w.opt.Policy != PolicyFollow {
-				_ = s.w.builder.SetLeaf(batch[len(batch)-1].entry.ID) // it is there
+				_ = s.w.builder.SetLeaf(next(batch[len(batch)-1])) // it is there
 			}
 			s.acknowledge(batch, max(foreign+fresh-len(framed(batch)), 0))
 			return nil
@@ -177,6 +176,7 @@ func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 
 // acknowledge tells the appenders of a batch that it is written.
 func (s *Session) acknowledge(batch []*proposal, foreign int) {
+	s.w.moved = false
 	for _, p := range batch {
 		id := cmp.Or(p.given, p.entry.ID)
 		s.hold(id, p)

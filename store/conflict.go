@@ -99,8 +99,9 @@ func (s *Session) renew(batch []*proposal) error {
 
 // catchUp reads what others wrote since the log was last read, and gives the number of their entries. The leaf stays,
 // unless the policy is to follow. A log that is gone is an error and never created again: what it held before our entry
-// would be missing.
+// would be missing. It is not cancelled: half a look at the log would leave tree and log apart.
 func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
+	ctx = context.WithoutCancel(ctx)
 	leaf, problems := s.tree.LeafID(), s.tree.Problems()
 	for range maxRounds {
 		var more int
@@ -115,11 +116,14 @@ func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 		return fresh, err
 	}
 	s.tellProblems(problems)
-	if s.w.opt.Policy != PolicyFollow {
-		// Reading others' entries moved the leaf to them.
-		if err := s.w.builder.SetLeaf(leaf); err != nil {
-			return fresh, fmt.Errorf("the log was replaced by one without our place in it: %w", err)
-		}
+	if s.tree.LeafID() == leaf {
+		return fresh, nil
+	}
+	// Reading others' entries moved the leaf to them.
+	if s.w.opt.Policy == PolicyFollow {
+		s.w.moved = false
+	} else if err := s.w.builder.SetLeaf(leaf); err != nil {
+		return fresh, fmt.Errorf("the log was replaced by one without our place in it: %w", err)
 	}
 	return fresh, nil
 }

@@ -29,7 +29,7 @@ func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Append
 		}
 		w.builder.Finish()
 	}
-	w.tip = s.tree.LeafID()
+	w.tip, w.moved = s.tree.LeafID(), false
 	var id session.EntryID
 	for _, p := range group {
 		at += len(p.framed.Before)

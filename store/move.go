@@ -97,31 +97,29 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	}
 	s.source.Hold(ctx)
 	// The copy must survive a crash before the original is removed.
-	err = next.create(ctx)
-	if err == nil {
-		err = backend.Sync(ctx, h.Backend, next.log)
+	if err = next.create(ctx); err != nil {
+		return nil, late, cmp.Or(err, next.letGo())
 	}
-	if err == nil {
-		// If another process wrote to the old one, the copy is removed and the caller makes another. An error can also come
-		// after the removal: then the copy is all that is left, and stays.
-		beside, made := w.beside(round), next.log
+	beside, made := w.beside(round), next.log
+	if err = backend.Sync(ctx, h.Backend, made); err == nil {
 		beside.Keep = func(records [][]byte) (err error) {
 			if made, err = h.Backend.Append(ctx, made, records...); err != nil {
 				return err
 			}
 			return backend.Sync(ctx, h.Backend, made)
 		}
-		if late, err = backend.Remove(ctx, s.at.Backend, s.log, beside); err != nil {
-			_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
-			if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
-				err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), made), err)
-			}
-		}
+		late, err = backend.Remove(ctx, s.at.Backend, s.log, beside)
 	}
-	if err != nil {
-		return nil, late, cmp.Or(err, next.letGo())
+	if err == nil {
+		return next, late, nil
 	}
-	return next, late, nil
+	// The copy is removed; after a conflict the caller makes another. If the old log is gone in spite of the error, the copy is
+	// all that is left, and stays.
+	_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
+	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
+		err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), made), err)
+	}
+	return nil, late, cmp.Or(err, next.letGo())
 }
 
 // Delete removes the session's log and the files of its folder for good and closes the session. If another process wrote entries first, it fails with

@@ -37,8 +37,11 @@ type writing struct {
 	busy  bool
 	idle  *sync.Cond      // signalled when busy ends
 	tip   session.EntryID // the last proposed entry: the parent of the next one
-	moved bool            // the leaf was moved to the tip
+	moved bool            // the leaf was moved, and no entry has been written since
 }
+
+// moves reports whether the next proposal is the first one after the leaf was moved. One that is made during a write follows it.
+func (w *writing) moves() bool { return w.moved && !w.busy }
 
 // newWriting begins to write a session.
 func (s *Session) newWriting(d dialect.WritingDialect, opt WriteOptions) *writing {
@@ -126,7 +129,7 @@ func (s *Session) skip(gone *proposal) error {
 	w := s.w
 	for _, q := range w.queue {
 		if q.entry.Parent == gone.entry.ID {
-			q.entry.Parent = gone.entry.Parent
+			q.entry.Parent, q.moved = gone.entry.Parent, gone.moved
 			if err := s.encode(q); err != nil {
 				return err
 			}

@@ -88,7 +88,7 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 	if errors.Is(err, backend.ErrChanged) {
 		// The log is replaced, and others have written since.
 		s.w.unsure = true
-		_, err = s.catchUp(context.WithoutCancel(ctx))
+		_, err = s.catchUp(ctx)
 	}
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 // not depend on the leaf.
 func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 	w := s.w
-	fresh, err := s.catchUp(context.WithoutCancel(ctx))
+	fresh, err := s.catchUp(ctx)
 	if err != nil {
 		return s.latch(err)
 	}

@@ -63,6 +63,7 @@ func Run(t *testing.T, place func(t *testing.T) Place) {
 		{"BadRecords", badRecords, true, false},
 		{"Reopen", reopen, true, false},
 		{"Cancel", cancelled, true, false},
+		{"CancelAppend", cancelledAppend, true, false},
 		{"ReadWhileWriting", readWhileWriting, true, false},
 		{"Race", race, true, false},
 		{"History", histories, true, false},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 )
@@ -260,6 +261,28 @@ func cancelled(t *testing.T, p *prober) {
 	p.holds("a.jsonl", "one")
 	if !at.Same(p.stat("a.jsonl")) {
 		t.Error("a cancelled mutation changed the log")
+	}
+}
+
+// cancelledAppend: an append that returns the cause of its context has written nothing, and writes nothing later. Contexts are
+// cancelled at many moments, before, during and after the append.
+func cancelledAppend(t *testing.T, p *prober) {
+	at := p.fill("a.jsonl", "one")
+	cause := errors.New("never mind")
+	for i := range 100 {
+		ctx, cancel := context.WithCancelCause(p.ctx)
+		timer := time.AfterFunc(time.Duration(i)*20*time.Microsecond, func() { cancel(cause) })
+		now, err := p.b.Append(ctx, at, []byte("cancelled"))
+		timer.Stop()
+		cancel(nil)
+		if err != nil {
+			p.is(err, cause, "")
+			now, err = p.b.Append(p.ctx, at, []byte("next"))
+		}
+		if err != nil {
+			t.Fatalf("append %d: %v", i, err)
+		}
+		at = now
 	}
 }
 

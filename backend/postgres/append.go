@@ -8,8 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// Append implements backend.Backend. If ctx ends while the append is on its way, it is not waited for, and its outcome is
-// unknown.
+// Append implements backend.Backend.
 func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte) (backend.Log, error) {
 	more, err := b.encode(ctx, at.Name, records)
 	if err != nil {
@@ -27,7 +26,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	}
 	r, e := b.current(ctx, at.Name)
 	if e == nil && r.torn && r.generation == token(at) && r.size == at.Size {
-		return b.mend(ctx, at, more)
+		return b.mend(context.WithoutCancel(ctx), at, more)
 	}
 	return backend.Log{}, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -41,10 +42,13 @@ const (
 	batchBytes     = inline
 )
 
-// do runs a mutation, together with others if it is small. Its content must stay valid then: if ctx ends while it is on its way, it
-// is not waited for, and its outcome is unknown.
+// do runs a mutation, together with others if it is small. Cancelling ctx ends the wait for a sender. A small mutation, or an append,
+// that is on its way is waited for: its outcome must be known.
 func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend.Log, error) {
 	if m.large() {
+		if m.sql == sqlAppend {
+			ctx = context.WithoutCancel(ctx)
+		}
 		return b.mutate(ctx, m, false, unmatched)
 	}
 	b.queue.mu.Lock()
@@ -52,7 +56,7 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 		b.queue.senders++
 		b.queue.mu.Unlock()
 		defer b.next()
-		ctx, cancel := context.WithCancelCause(ctx)
+		ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		defer cancel(nil)
 		defer context.AfterFunc(b.ctx, func() { cancel(backend.ErrClosed) })()
 		return b.mutate(ctx, m, false, unmatched)
@@ -62,12 +66,29 @@ func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend
 	b.queue.mu.Unlock()
 	select {
 	case <-op.done:
-		return op.now, op.err
 	case <-ctx.Done():
-		return backend.Log{}, context.Cause(ctx)
+		if b.queue.drop(op) {
+			return backend.Log{}, context.Cause(ctx)
+		}
+	case <-b.ctx.Done():
+	}
+	select {
+	case <-op.done:
+		return op.now, op.err
 	case <-b.ctx.Done():
 		return backend.Log{}, backend.ErrClosed
 	}
+}
+
+// drop takes a mutation out of the queue. It reports false for one that is on its way, or done.
+func (q *queue) drop(op *pending) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.Index(q.waiting, op)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
 }
 
 // next ends a sender, or lets it go on with what waits.

@@ -105,8 +105,9 @@ func (c *core) send(ctx context.Context, a ask) (*answer, error) {
 		return nil, err
 	}
 	end := cancel
+	var out *sending
 	if a.body != nil {
-		out := c.sending(a.body)
+		out = c.sending(a.body)
 		end = func() {
 			cancel()
 			<-out.closed // the caller may give up the content
@@ -125,22 +126,16 @@ func (c *core) send(ctx context.Context, a ask) (*answer, error) {
 		if a.body.size > 1<<20 {
 			req.Header.Set("Expect", "100-continue") // a refusal comes before the bytes are sent
 		}
-		res, err := c.sendOut(req, a)
-		if err != nil {
-			end()
-			if out.err != nil {
-				return nil, out.err
-			}
-			return nil, err
-		}
-		return c.checked(ctx, res, end)
 	}
 	res, err := c.sendOut(req, a)
-	if err != nil {
-		end()
-		return nil, err
+	if err == nil {
+		return c.checked(res, end)
 	}
-	return c.checked(ctx, res, end)
+	end()
+	if out != nil && out.err != nil {
+		err = out.err
+	}
+	return nil, err
 }
 
 // sendOut sends a request.
@@ -166,7 +161,7 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 }
 
 // checked refuses an answer that is an error, or that no treeline server gave.
-func (c *core) checked(ctx context.Context, res *http.Response, end func()) (*answer, error) {
+func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
 	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); _ = res.Body.Close() })
 	a := &answer{Header: res.Header, body: quiet, end: end}

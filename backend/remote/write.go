@@ -147,8 +147,11 @@ func (b *Backend) compare(ctx context.Context, at backend.Log, from int64, want 
 	return true, nil
 }
 
-// write is a mutation by records.
+// write is a mutation by records. An append that was sent is waited for: its outcome must be known.
 func (b *Backend) write(ctx context.Context, op string, at backend.Log, records [][]byte) (backend.Log, error) {
+	if op == opAppend && ctx.Err() == nil {
+		ctx = context.WithoutCancel(ctx)
+	}
 	ctx, done, err := b.change(ctx, at.Name)
 	defer done()
 	if err != nil {

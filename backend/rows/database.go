@@ -75,13 +75,10 @@ func (t *table) query(where string) string {
 		b.WriteString(" INDEXED BY " + quoted(t.ordered))
 	}
 	b.WriteString(" WHERE " + quoted(where) + " = ?")
-	for i, name := range t.Order {
-		if b.WriteString(", "); i == 0 {
-			s := b.String()
-			b.Reset()
-			b.WriteString(strings.TrimSuffix(s, ", ") + " ORDER BY ")
-		}
-		b.WriteString(plus + quoted(name))
+	before := " ORDER BY "
+	for _, name := range t.Order {
+		b.WriteString(before + plus + quoted(name))
+		before = ", "
 	}
 	return b.String()
 }

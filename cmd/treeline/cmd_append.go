@@ -70,7 +70,7 @@ func (a *app) appendCommand() *cobra.Command {
 
 var roles = []string{"user", "assistant"}
 
-// check wants exactly one source. An empty --text is a legal message.
+// check wants exactly one source.
 func (w *appendFlags) check(cmd *cobra.Command) error {
 	switch {
 	case len(changed(cmd, "text", "message", "entry", "stdin")) != 1:

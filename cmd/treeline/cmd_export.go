@@ -95,9 +95,6 @@ func formatWords() (words []string) {
 
 // check completes the flags.
 func (f *exportFlags) check(a *app, cmd *cobra.Command) error {
-	if err := noneEmpty(cmd); err != nil {
-		return err
-	}
 	if f.format == "" {
 		f.format = strings.TrimPrefix(filepath.Ext(f.out), ".")
 		switch {

@@ -24,9 +24,6 @@ func (a *app) forkCommand() *cobra.Command {
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("at") && at == "" {
-				return misused("--at is empty")
-			}
 			ref, at, err := oneLeaf(args[0], "at", at)
 			if err != nil {
 				return err

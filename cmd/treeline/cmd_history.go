@@ -100,7 +100,7 @@ func (f *historyFlags) check(cmd *cobra.Command, words []string) error {
 	case (f.rebuild || f.shell != "") && len(words) > 0:
 		return misused("--%s takes no words", ways[0])
 	}
-	return noneEmpty(cmd)
+	return nil
 }
 
 // historyOptions choose the history. The store is read-only: sessions are never changed for a history.

@@ -105,9 +105,6 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 	if err == nil {
 		err = oneOf("sort", f.sort, orderWords())
 	}
-	if err == nil {
-		err = noneEmpty(cmd)
-	}
 	if err != nil {
 		return err
 	}

@@ -36,9 +36,6 @@ func (a *app) newCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if cwd == "" {
-				return misused("--cwd is empty")
-			}
 			s, err := a.writeStore()
 			if err != nil {
 				return err

@@ -104,12 +104,6 @@ func (f *searchFlags) options(now time.Time) (opt find.Options, err error) {
 
 func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	opt, err := f.options(a.now())
-	if err == nil && f.label == "" && cmd.Flags().Changed("label") {
-		err = misused("--label is empty; use '*' for any label")
-	}
-	if err == nil {
-		err = noneEmpty(cmd)
-	}
 	if err != nil {
 		return err
 	}

@@ -65,9 +65,6 @@ func (a *app) serveCommand() *cobra.Command {
 			"  treeline serve --store postgres://host/db --addr 0.0.0.0:7331 --write --tls-cert cert.pem --tls-key key.pem",
 		Args: args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := noneEmpty(cmd); err != nil {
-				return err
-			}
 			return a.serve(cmd.Context(), &f)
 		},
 	}

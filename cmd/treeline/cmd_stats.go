@@ -70,9 +70,6 @@ func (f *statsFlags) keys() (keys []usage.Key, err error) {
 
 func (a *app) stats(cmd *cobra.Command, f *statsFlags) error {
 	filter, err := f.filter(a.now())
-	if err == nil {
-		err = noneEmpty(cmd)
-	}
 	if err != nil {
 		return err
 	}

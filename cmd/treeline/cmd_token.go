@@ -75,9 +75,6 @@ func (a *app) tokenAddCommand() *cobra.Command {
 			"  treeline token add viewer --project '/home/*/work/**' --project 'C:\\work\\**' --expires 90d --store postgres://host/db",
 		Args: args("<name>"),
 		RunE: func(cmd *cobra.Command, given []string) error {
-			if err := noneEmpty(cmd); err != nil {
-				return err
-			}
 			g.Name, g.Created = given[0], a.now().UTC()
 			if expires != "" {
 				until, err := expiry(expires, a.now())

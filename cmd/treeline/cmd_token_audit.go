@@ -28,9 +28,6 @@ func (a *app) tokenAuditCommand() *cobra.Command {
 		Example: "  treeline token audit --since 7d --store postgres://host/db\n  treeline token audit --refused --store postgres://host/db",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := noneEmpty(cmd); err != nil {
-				return err
-			}
 			var err error
 			if q.Since, q.Until, err = span.parse(a.now()); err != nil {
 				return err

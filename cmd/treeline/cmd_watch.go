@@ -34,11 +34,7 @@ func (a *app) watchCommand() *cobra.Command {
 			"  treeline watch --all --json | jq -r 'select(.event==\"entry\" and .entry.role==\"user\").entry.parts[].text'",
 		Args: args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := noneEmpty(cmd)
-			if err == nil {
-				err = w.check(args)
-			}
-			if err != nil {
+			if err := w.check(args); err != nil {
 				return err
 			}
 			s, err := w.store(a)

@@ -39,9 +39,6 @@ func (f *copyFlags) add(a *app, cmd *cobra.Command, verb string) {
 
 // filter makes the filter of the flags.
 func (f *copyFlags) filter(a *app, cmd *cobra.Command) (push.Filter, error) {
-	if err := noneEmpty(cmd); err != nil {
-		return push.Filter{}, err
-	}
 	filter := push.Filter{Sources: f.sources}
 	if f.jobs < 0 {
 		return filter, invalid("jobs", fmt.Sprint(f.jobs), "a number above 0")

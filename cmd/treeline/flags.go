@@ -33,13 +33,13 @@ func anyOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// noneEmpty refuses flags with an empty value. It is mostly an unset shell variable, and ignoring it would answer
-// another question.
+// noneEmpty refuses flags with an empty value, for all commands. It is mostly an unset shell variable, and ignoring it would
+// answer another question.
 func noneEmpty(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		// pflag spells an empty list []
-		if value := f.Value.String(); err == nil && (value == "" || value == "[]") {
+		list, isList := f.Value.(pflag.SliceValue)
+		if err == nil && (f.Value.String() == "" || isList && strings.Join(list.GetSlice(), "") == "") {
 			err = misused("--%s is empty", f.Name)
 		}
 	})
@@ -64,7 +64,11 @@ func (a *app) addGlobal(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&a.color, "color", "auto", "use colours: `WHEN` "+anyOf(colorWords))
 	root.PersistentFlags().BoolVar(&a.noPager, "no-pager", false, "do not start a pager")
 	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
-		if err := oneOf("color", a.color, colorWords); err != nil {
+		err := noneEmpty(cmd)
+		if err == nil {
+			err = oneOf("color", a.color, colorWords)
+		}
+		if err != nil {
 			return err
 		}
 		return a.useStore(cmd, given)

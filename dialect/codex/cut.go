@@ -114,6 +114,10 @@ func keepNewest(history []item) []item {
 	left := keptTokens
 	for k := len(history) - 1; k >= 0; k-- {
 		i := &history[k]
+		if i.kept && i.tokens <= left {
+			left -= i.tokens
+			continue
+		}
 		var texts [][]byte
 		for part := range rawjson.Elements(rawjson.Get(i.json, "content")) {
 			if rawjson.Str(part, "type") == "input_text" {
@@ -132,7 +136,7 @@ func keepNewest(history []item) []item {
 			parts, _ := knownLimit.cut(text, 4*left)
 			texts = [][]byte{inputText(parts[0]), inputText(parts[1]), inputText(parts[2])}
 		}
-		i.json = messageOf("user", texts)
+		i.json, i.kept, i.tokens = messageOf("user", texts), tokens <= left, tokens
 		if left -= tokens; left < 0 {
 			return history[k:]
 		}

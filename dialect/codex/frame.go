@@ -125,10 +125,8 @@ func (f *framing) number() error {
 	return nil
 }
 
-// line gives a line with its ordinal.
-func (f *framing) line(typ string, payload []byte) []byte {
-	return f.numbered(line(f.now, typ, payload))
-}
+// event gives the line of an event, with its ordinal.
+func (f *framing) event(payload []byte) []byte { return f.numbered(line(f.now, typeEvent, payload)) }
 
 // numbered gives a record its ordinal.
 func (f *framing) numbered(record []byte) []byte {
@@ -162,7 +160,7 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 			return out, err
 		}
 		if turns > 0 {
-			out.Before = append(out.Before, f.line(typeEvent, rolledBack(turns)))
+			out.Before = append(out.Before, f.event(rolledBack(turns)))
 			f.turn, f.prompted = "", false
 		}
 	}
@@ -201,16 +199,16 @@ func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payl
 	case it.turn && it.user:
 		if f.turn == "" || f.prompted {
 			f.turn = string(n.ID)
-			out.Before = append(out.Before, f.line(typeEvent, f.started()))
+			out.Before = append(out.Before, f.event(f.started()))
 		}
 		f.prompted = true
 		out.Record = f.numbered(record)
-		out.After = append(out.After, f.line(typeEvent, f.prompt(n, payload, text)))
+		out.After = append(out.After, f.event(f.prompt(n, payload, text)))
 	case it.kind == "message" && rawjson.Str(payload, "role") == "assistant":
-		out.Before = append(out.Before, f.line(typeEvent, f.said(n, text)))
+		out.Before = append(out.Before, f.event(f.said(n, text)))
 		out.Record = f.numbered(record)
 	case it.kind == "reasoning" && reasoning(payload) != "":
-		out.Before = append(out.Before, f.line(typeEvent, f.thought(n, reasoning(payload))))
+		out.Before = append(out.Before, f.event(f.thought(n, reasoning(payload))))
 		out.Record = f.numbered(record)
 	default:
 		out.Record = f.numbered(record)
@@ -226,7 +224,7 @@ func (f *framing) finish(out *dialect.Framed, payload []byte, then []dialect.New
 	w.Str("type", "task_complete")
 	w.Str("turn_id", f.turn)
 	w.Str("last_agent_message", contentText(payload))
-	out.After = append(out.After, f.line(typeEvent, w.End()))
+	out.After = append(out.After, f.event(w.End()))
 	f.turn, f.prompted = "", false
 }
 

@@ -26,6 +26,9 @@ type item struct {
 	swapped bool
 	own     bool // it is a line of the log, and not part of a compaction
 	json    []byte
+	// kept: a compaction has kept it whole, at this number of tokens. The next one need not take it apart again.
+	kept   bool
+	tokens int
 }
 
 // need is a member that the program insists on: a string ('s'), a list ('[') or anything ('*'); or one that may also be null or

@@ -66,5 +66,5 @@ func (f *framing) spent(usage []byte) ([]byte, error) {
 	w.Str("type", eventTokens)
 	w.Add("info", info.End())
 	w.Add("rate_limits", []byte("null"))
-	return f.line(typeEvent, w.End()), nil
+	return f.event(w.End()), nil
 }

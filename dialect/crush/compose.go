@@ -131,8 +131,8 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 	if row := form.Row(raw); row != nil {
 		return form.WithRow(raw, setOwn(row, dialect.OriginMember, origin))
 	}
-	row := rowOf(raw)
-	return record(rawjson.Set(row, "parts", rawjson.MapElements(rawjson.Get(row, "parts"), func(p []byte) []byte {
+	row := form.Said(raw)
+	return form.Record(rawjson.Set(row, "parts", rawjson.MapElements(rawjson.Get(row, "parts"), func(p []byte) []byte {
 		if rawjson.Str(p, "type") != "finish" {
 			return p
 		}
@@ -155,7 +155,7 @@ func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 		}
 		return origin, form.WithRow(nil, w.End())
 	}
-	row := rowOf(raw)
+	row := form.Said(raw)
 	parts := rawjson.MapElements(rawjson.Get(row, "parts"), func(p []byte) []byte {
 		if data := rawjson.Get(p, "data"); rawjson.Str(p, "type") == "finish" && rawjson.Get(data, dialect.OriginMember) != nil {
 			var bare []byte
@@ -167,5 +167,5 @@ func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if origin == nil {
 		return nil, raw
 	}
-	return origin, record(rawjson.Set(row, "parts", parts))
+	return origin, form.Record(rawjson.Set(row, "parts", parts))
 }

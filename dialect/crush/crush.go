@@ -27,28 +27,27 @@ import (
 
 // Dialect is the format of today's program.
 type Dialect struct {
-	dialect.Base
-	dialect.NoBlobs
+	rowlog.Dialect
 	dialect.FileIDs
-	chat.Wire
 }
 
 // Crush is the only value.
-var Crush = &Dialect{Base: dialect.Base{Called: "crush", Format: "crush", Where: layout{}}}
+var Crush = &Dialect{Dialect: rowlog.Dialect{
+	Base: dialect.Base{Called: "crush", Format: "crush", Where: layout{}}, Form: form, CodecOf: codecOf,
+}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
-	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*reader)(nil)
-	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.MessageCodec = (*messages)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 	_ session.Spender      = (*reader)(nil)
 )
 
-// Codec is that of a session without damage.
-func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
+// codecOf gives the codec of one log.
+func codecOf(dec *rowlog.Decoder) session.Codec {
+	return session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: &messages{}}
 }
 
 // version is our number for the format, which has none.
@@ -62,7 +61,7 @@ var form = &rowlog.Form{
 	Agent: "Crush", Session: "sessions", Message: "messages",
 	Columns: []string{"id", "parent_session_id", "title", "prompt_tokens", "completion_tokens", "cost", "created_at", "summary_message_id", "todos"},
 	Needed:  []string{"title", "created_at"}, Without: []string{"working_dir"},
-	Header: headerOf, Entry: entryOf,
+	Header: headerOf, Entry: entryOf, Prompt: promptOf,
 }
 
 // headerOf reads the header.
@@ -119,36 +118,18 @@ type reader struct {
 	dec *rowlog.Decoder
 }
 
-// Detect claims a log whose first object is the row of a session.
-func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first) }
-
-// NewDecoder starts to decode a log.
-func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
-	return dec
+// messages looks inside the messages of a context.
+type messages struct {
+	dialect.NoBlobs
+	chat.Wire
 }
 
-// Continue implements dialect.Continuer: a message is read by itself.
-func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
-	dec := d.NewDecoder(b).(*rowlog.Decoder)
-	dec.Continued()
-	return dec, true
-}
-
-// Peek makes a list row.
-func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
-	return form.Peek(d, head, whole, func(_ session.Entry, record []byte) string {
-		return dialect.TextOf(partsOf(rawjson.Get(rowOf(record), "parts")))
-	})
-}
-
-// rowOf gives the row of a message.
-func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
+// promptOf gives the text of a message.
+func promptOf(row []byte) string { return dialect.TextOf(partsOf(rawjson.Get(row, "parts"))) }
 
 // Time gives when an entry was made.
 func (d *entries) Time(raw []byte) session.Time {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if row == nil {
 		row = form.Row(raw)
 	}
@@ -166,7 +147,7 @@ func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)
 	if in+out+cost == 0 {
 		return
 	}
-	m := rowOf(raw)
+	m := form.Said(raw)
 	take(session.Spending{Of: rawjson.Str(row, "id"), Total: true, Provider: rawjson.Str(m, "provider"), Model: rawjson.Str(m, "model"),
 		Usage: session.NewUsage([5]float64{in, out, 0, 0, in + out}, [5]float64{4: cost})})
 }

@@ -153,7 +153,7 @@ func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
-	return partsOf(rawjson.Get(rowOf(raw), "parts")), nil
+	return partsOf(rawjson.Get(form.Said(raw), "parts")), nil
 }
 
 // Body decodes an entry.
@@ -161,7 +161,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	if e.Kind == session.KindOpaque {
 		return session.Opaque{Type: e.Type, JSON: raw}, nil
 	}
-	row := rowOf(raw)
+	row := form.Said(raw)
 	m := session.Message{Role: e.Role, Native: e.Type, JSON: own(row), Time: d.Time(raw)}
 	if e.Role != session.RoleAssistant {
 		return m, nil

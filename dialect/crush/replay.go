@@ -72,7 +72,7 @@ func (r *reader) read(p session.Path) (list []said, refused *session.Problem, er
 		if err != nil {
 			return nil, nil, err
 		}
-		m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts"), inside: mediaInside(raw)}
+		m := said{entry: e, role: rawjson.Str(form.Said(raw), "role"), parts: rawjson.Get(form.Said(raw), "parts"), inside: mediaInside(raw)}
 		for part := range rawjson.Elements(m.parts) {
 			if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) {
 				return no(e.Line, e.Span.Offset, "a message has a part of the unknown type "+dialect.Shorten([]byte(kind)))
@@ -128,7 +128,7 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindOpaque {
 		return nil, nil
 	}
-	m := said{entry: e, role: rawjson.Str(rowOf(raw), "role"), parts: rawjson.Get(rowOf(raw), "parts"), inside: mediaInside(raw)}
+	m := said{entry: e, role: rawjson.Str(form.Said(raw), "role"), parts: rawjson.Get(form.Said(raw), "parts"), inside: mediaInside(raw)}
 	if m.role == "tool" {
 		var list [][]byte
 		for data := range m.all("tool_result") {
@@ -255,7 +255,7 @@ func mediaOf(data []byte) (session.Image, bool) {
 // mediaInside reports whether the results of an answer's calls may hold pictures for the provider of its model. For the others the
 // program sends them in a message of the user.
 func mediaInside(raw []byte) bool {
-	return slices.Contains([]string{"anthropic", "bedrock"}, rawjson.Str(rowOf(raw), "provider"))
+	return slices.Contains([]string{"anthropic", "bedrock"}, rawjson.Str(form.Said(raw), "provider"))
 }
 
 // Omits implements session.Omitter: results without a call, texts of results with a picture, and texts after the first one of a message.

@@ -160,14 +160,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		w.Add("finished_at", at)
 	}
 	w.Optional("provider", rawjson.Str(b.JSON, "provider"))
-	return record(w.End()), nil
-}
-
-// record is the record of a row of messages.
-func record(row []byte) []byte {
-	var w dialect.Object
-	w.Add(form.Message, row)
-	return w.End()
+	return form.Record(w.End()), nil
 }
 
 // Frame gives messages times that do not run backwards: they are ordered by them.
@@ -177,10 +170,10 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 
 // Copy gives a record for a copy of its session: ids are unique in the database.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if row == nil {
 		return raw
 	}
 	row = rawjson.Set(row, "id", rawjson.Quote(copyID(rawjson.Str(row, "id"), string(to.ID))))
-	return record(rawjson.Set(row, "session_id", rawjson.Quote(string(to.ID))))
+	return form.Record(rawjson.Set(row, "session_id", rawjson.Quote(string(to.ID))))
 }

@@ -159,12 +159,12 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 	if row := form.Row(raw); row != nil {
 		return form.WithRow(raw, setExtension(row, dialect.OriginMember, origin))
 	}
-	row := rowOf(raw)
+	row := form.Said(raw)
 	metadata := rawjson.Get(row, "metadata_json")
 	if !rawjson.IsObject(metadata) {
 		metadata = []byte("{}")
 	}
-	return record(rawjson.Set(row, "metadata_json", dialect.SetOrigin(metadata, origin)))
+	return form.Record(rawjson.Set(row, "metadata_json", dialect.SetOrigin(metadata, origin)))
 }
 
 // lasting are the columns of a session that the program does not change.
@@ -184,12 +184,12 @@ func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 		}
 		return origin, form.WithRow(nil, w.End())
 	}
-	row := rowOf(raw)
+	row := form.Said(raw)
 	metadata := rawjson.Get(row, "metadata_json")
 	if !rawjson.IsObject(metadata) {
 		return nil, raw
 	}
 	origin, metadata = dialect.Origin(metadata)
 	metadata = rawjson.Delete(rawjson.Delete(metadata, "userVisible"), "agentVisible")
-	return origin, record(rawjson.Set(row, "metadata_json", metadata))
+	return origin, form.Record(rawjson.Set(row, "metadata_json", metadata))
 }

@@ -26,27 +26,24 @@ import (
 )
 
 // Dialect is the format of today's program.
-type Dialect struct {
-	dialect.Base
-	dialect.NoBlobs
-	chat.Wire
-}
+type Dialect struct{ rowlog.Dialect }
 
 // Goose is the only value.
-var Goose = &Dialect{Base: dialect.Base{Called: "goose", Format: "goose", Where: layout{}}}
+var Goose = &Dialect{Dialect: rowlog.Dialect{
+	Base: dialect.Base{Called: "goose", Format: "goose", Where: layout{}}, Form: form, CodecOf: codecOf,
+}}
 
 var (
 	_ dialect.Dialect      = (*Dialect)(nil)
-	_ dialect.Continuer    = (*Dialect)(nil)
 	_ session.EntryCodec   = (*reader)(nil)
-	_ session.MessageCodec = (*Dialect)(nil)
+	_ session.MessageCodec = (*messages)(nil)
 	_ session.Replayer     = (*reader)(nil)
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Codec is that of a session without damage.
-func (d *Dialect) Codec() session.Codec {
-	return session.Codec{EntryCodec: &reader{dec: &rowlog.Decoder{}}, MessageCodec: d}
+// codecOf gives the codec of one log.
+func codecOf(dec *rowlog.Decoder) session.Codec {
+	return session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: &messages{}}
 }
 
 // version is our number for the format: that of the program's schema.
@@ -59,7 +56,7 @@ var form = &rowlog.Form{
 		"accumulated_cost", "schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json", "goose_mode", "archived_at",
 		"project_id", "parent_session_id"},
 	Needed: []string{"working_dir", "created_at"},
-	Header: headerOf, Entry: entryOf,
+	Header: headerOf, Entry: entryOf, Prompt: promptOf,
 }
 
 // ownMember of the extension data of a session holds what the format has no place for. The program keeps members that it does
@@ -135,36 +132,19 @@ type reader struct {
 	dec *rowlog.Decoder
 }
 
-// Detect claims a log whose first object is the row of a session.
-func (d *Dialect) Detect(first []dialect.Record) bool { return form.Detect(first) }
-
-// NewDecoder starts to decode a log.
-func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
-	dec := form.NewDecoder(b)
-	b.SetCodec(session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: d})
-	return dec
+// messages looks inside the messages of a context.
+type messages struct {
+	dialect.NoBlobs
+	chat.Wire
 }
 
-// Continue implements dialect.Continuer: a message is read by itself.
-func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
-	dec := d.NewDecoder(b).(*rowlog.Decoder)
-	dec.Continued()
-	return dec, true
-}
-
-// Peek makes a list row.
-func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
-	return form.Peek(d, head, whole, func(e session.Entry, record []byte) string {
-		row := rowOf(record)
-		if flag(row, "userVisible") {
-			return dialect.TextOf(contentParts(rawjson.Get(row, "content_json")))
-		}
+// promptOf gives the text of a message that people see.
+func promptOf(row []byte) string {
+	if !flag(row, "userVisible") {
 		return ""
-	})
+	}
+	return dialect.TextOf(contentParts(rawjson.Get(row, "content_json")))
 }
-
-// rowOf gives the row of a message.
-func rowOf(record []byte) []byte { return rawjson.Get(record, form.Message) }
 
 // flag reads a flag of a message: userVisible or agentVisible. All are true if one of them is missing.
 func flag(row []byte, name string) bool {
@@ -179,7 +159,7 @@ func flag(row []byte, name string) bool {
 
 // Time gives when an entry was made.
 func (d *entries) Time(raw []byte) session.Time {
-	if row := rowOf(raw); row != nil {
+	if row := form.Said(raw); row != nil {
 		return rowlog.Time(rawjson.Get(row, "created_timestamp"))
 	}
 	return timeOf(rawjson.Str(form.Row(raw), "created_at"))

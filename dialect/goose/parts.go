@@ -41,7 +41,7 @@ func isOwn(m []byte) bool {
 }
 
 // Role says who speaks in a message.
-func (d *Dialect) Role(m []byte) session.Role {
+func (d *messages) Role(m []byte) session.Role {
 	if rawjson.Str(m, "role") == "user" && onlyResults(rawjson.Get(m, "content")) {
 		return session.RoleTool
 	}
@@ -167,7 +167,7 @@ func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	if e.Kind == session.KindOpaque {
 		return []session.Part{session.OpaquePart{Type: e.Type, JSON: raw}}, nil
 	}
-	return contentParts(rawjson.Get(rowOf(raw), "content_json")), nil
+	return contentParts(rawjson.Get(form.Said(raw), "content_json")), nil
 }
 
 // Body decodes an entry.
@@ -175,7 +175,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	if e.Kind == session.KindOpaque {
 		return session.Opaque{Type: e.Type, JSON: raw}, nil
 	}
-	row := rowOf(raw)
+	row := form.Said(raw)
 	m := session.Message{Role: e.Role, Native: e.Type, JSON: own(row), Time: d.Time(raw), Meta: !flag(row, "userVisible")}
 	if e.Role != session.RoleAssistant {
 		return m, nil

@@ -61,7 +61,7 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 		if err != nil {
 			return nil, "", nil, err
 		}
-		row := rowOf(raw)
+		row := form.Said(raw)
 		if _, name := modelOf(rawjson.Get(row, "metadata_json")); name != "" {
 			model = name
 		}
@@ -107,7 +107,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		}
 		if len(out) > 0 && out[len(out)-1].role == m.role {
 			last := &out[len(out)-1]
-			last.contents = slices.Concat(last.contents, m.contents)
+			last.contents = append(last.contents, m.contents...) // pairs made the list
 			continue
 		}
 		out = append(out, m)
@@ -205,7 +205,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 
 // Messages gives what one message contributes to a context.
 func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if e.Kind == session.KindOpaque || !flag(row, "agentVisible") {
 		return nil, nil
 	}

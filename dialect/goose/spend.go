@@ -14,7 +14,7 @@ var (
 // CopyID is the id of a message and its time: a fork of the program copies both, and does not name the session. Ids of answers are those
 // of the provider, so that they alone would not do.
 func (d *entries) CopyID(_ session.Entry, raw []byte) string {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if id := rawjson.Str(row, "message_id"); id != "" {
 		return id + " " + string(rawjson.Get(row, "created_timestamp"))
 	}
@@ -24,7 +24,7 @@ func (d *entries) CopyID(_ session.Entry, raw []byte) string {
 // Spent gives what an answer used. The summary of a compaction is a message of the user there, and has what it used, too. The cost is a
 // sum of the session.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
-	metadata := rawjson.Get(rowOf(raw), "metadata_json")
+	metadata := rawjson.Get(form.Said(raw), "metadata_json")
 	if u, ok := usageOf(metadata); ok {
 		s := session.Spending{Of: string(e.ID), Usage: u}
 		s.Provider, s.Model = modelOf(metadata)

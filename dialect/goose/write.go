@@ -154,18 +154,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if metadata != nil {
 		w.Add("metadata_json", line(metadata))
 	}
-	return record(w.End()), nil
+	return form.Record(w.End()), nil
 }
 
 // line gives JSON in one line.
 func line(json []byte) []byte { return rawjson.EscapeBreaks(rawjson.Compact(json)) }
-
-// record is the record of a row of messages.
-func record(row []byte) []byte {
-	var w dialect.Object
-	w.Add(form.Message, row)
-	return w.End()
-}
 
 // Frame gives messages times that do not run backwards: they are ordered by them.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
@@ -174,9 +167,9 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 
 // Copy gives a record for a copy of its session.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
-	row := rowOf(raw)
+	row := form.Said(raw)
 	if row == nil {
 		return raw
 	}
-	return record(rawjson.Set(row, "session_id", rawjson.Quote(string(to.ID))))
+	return form.Record(rawjson.Set(row, "session_id", rawjson.Quote(string(to.ID))))
 }

@@ -90,7 +90,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := d.typeOf(n.Body)
 	if !ok {
-		return nil, fmt.Errorf("a session of %s cannot hold an entry of the kind %s", d.Called, session.KindOf(n.Body))
+		return nil, dialect.CannotHold(d.Called, n.Body)
 	}
 	w := d.envelope(n, kind)
 	if m, ok := n.Body.(session.Message); ok && d.strict && rawjson.IsObject(m.JSON) {

@@ -139,7 +139,7 @@ func fitSlot(slot []byte, title, source string, at time.Time) []byte {
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
 	if !ok {
-		return nil, fmt.Errorf("a session of %s cannot hold an entry of the kind %s", d.Called, session.KindOf(n.Body))
+		return nil, dialect.CannotHold(d.Called, n.Body)
 	}
 	message, isMessage := n.Body.(session.Message)
 	const envelope = 160 // bytes with ids of the usual length: one allocation

@@ -4,6 +4,8 @@
 //	{"MESSAGE":{"column":value,…}}
 //
 // The first record is the row of the session, each further one that of a message. Such a log is linear.
+//
+// A dialect embeds a Dialect, which reads, and uses its Form to write.
 package rowlog
 
 import (
@@ -30,6 +32,46 @@ type Form struct {
 	Header func(record, row []byte) session.Header
 	// Entry sets the id, the kind, the role and the type of a message. Where ids may repeat, they may also be missing.
 	Entry func(row []byte, env *session.Envelope)
+	// Prompt gives the text of a message of the user's role if the user typed it, otherwise "".
+	Prompt func(row []byte) string
+}
+
+// Dialect is the part of a dialect.Dialect that reads.
+type Dialect struct {
+	dialect.Base
+	dialect.NoBlobs
+	Form *Form
+	// CodecOf gives the codec of a log that the Decoder has read.
+	CodecOf func(*Decoder) session.Codec
+}
+
+var _ dialect.Continuer = (*Dialect)(nil)
+
+// Codec is that of a session without damage.
+func (d *Dialect) Codec() session.Codec { return d.CodecOf(&Decoder{}) }
+
+// Detect claims a log whose first object is the row of a session.
+func (d *Dialect) Detect(first []dialect.Record) bool {
+	return d.Form.Row(dialect.FirstObject(first)) != nil
+}
+
+// NewDecoder starts to decode a log.
+func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder { return d.newDecoder(b) }
+
+// Continue implements dialect.Continuer: a message is read by itself.
+func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
+	dec := d.newDecoder(b)
+	dec.Continued()
+	return dec, true
+}
+
+func (d *Dialect) newDecoder(b *session.Builder) *Decoder {
+	starts := []string{`{"` + d.Form.Message + `":`, `{"` + d.Form.Session + `":`}
+	dec := &Decoder{form: d.Form, b: b, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: starts}, What: "row of a session", Log: "session of " + d.Form.Agent,
+	}}
+	b.SetCodec(d.CodecOf(dec))
+	return dec
 }
 
 // Row gives the row of a session in a record that is a header; nil for any other record.
@@ -50,8 +92,15 @@ func (f *Form) Row(record []byte) []byte {
 	return row
 }
 
-// Detect claims a log whose first object is the row of a session.
-func (f *Form) Detect(first []dialect.Record) bool { return f.Row(dialect.FirstObject(first)) != nil }
+// Said gives the row of a message in its record; nil for any other record.
+func (f *Form) Said(record []byte) []byte { return rawjson.Get(record, f.Message) }
+
+// Record gives the record of the row of a message.
+func (f *Form) Record(row []byte) []byte {
+	var w dialect.Object
+	w.Add(f.Message, row)
+	return w.End()
+}
 
 // WithRow gives a header with another row.
 func (f *Form) WithRow(header, row []byte) []byte {
@@ -95,14 +144,6 @@ type Decoder struct {
 	Broken int
 }
 
-// NewDecoder starts to decode a log.
-func (f *Form) NewDecoder(b *session.Builder) *Decoder {
-	starts := []string{`{"` + f.Message + `":`, `{"` + f.Session + `":`}
-	return &Decoder{form: f, b: b, Headed: dialect.Headed{
-		Lines: dialect.Lines{Builder: b, Starts: starts}, What: "row of a session", Log: "session of " + f.Agent,
-	}}
-}
-
 // Decode takes the next record.
 func (dec *Decoder) Decode(r dialect.Record) {
 	before, begun := dec.b.Len(), dec.Begun
@@ -114,7 +155,7 @@ func (dec *Decoder) Decode(r dialect.Record) {
 
 // IsRecord tells a record from the objects inside a torn one.
 func (dec *Decoder) IsRecord(object []byte) bool {
-	return dec.form.Row(object) != nil || rawjson.IsObject(rawjson.Get(object, dec.form.Message))
+	return dec.form.Row(object) != nil || rawjson.IsObject(dec.form.Said(object))
 }
 
 // Object takes a record.
@@ -145,7 +186,7 @@ func (dec *Decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 		dec.Again(r, span)
 	default:
 		dec.env = session.Envelope{InOrder: true, Kind: session.KindMessage, Span: span, Line: r.Line, Record: record}
-		dec.form.Entry(rawjson.Get(record, dec.form.Message), &dec.env)
+		dec.form.Entry(dec.form.Said(record), &dec.env)
 		if len(dec.env.ID) == 0 && !dec.env.Repeats {
 			dec.Lines.ProblemAt(r, span, session.ProblemField, "the message has no id", "it is kept as it is")
 		}
@@ -158,12 +199,13 @@ func (dec *Decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 }
 
 // Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
-// alone: to read messages it would have to load whole sessions. prompt gives the text of an entry if the user typed it.
-func (f *Form) Peek(d dialect.Dialect, head []byte, whole bool, prompt func(e session.Entry, record []byte) string) dialect.Summary {
+// alone: to read messages it would have to load whole sessions.
+func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
+	f := d.Form
 	if whole {
 		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
 			if s.Prompt == "" && e.Role == session.RoleUser {
-				s.Prompt = prompt(e, record)
+				s.Prompt = f.Prompt(f.Said(record))
 			}
 		})
 	}
@@ -189,14 +231,6 @@ func (f *Form) Peek(d dialect.Dialect, head []byte, whole bool, prompt func(e se
 func (f *Form) Refusal(line int, offset int64, why string) session.Problem {
 	return session.Problem{Line: line, Offset: offset, Kind: session.ProblemRefused, Message: f.Agent + " cannot read the session: " + why,
 		Advice: "nothing is sent until the row is repaired or deleted"}
-}
-
-// Moved refuses an entry after another one than the last.
-func (f *Form) Moved(n dialect.NewRecord) error {
-	if !n.Moved {
-		return nil
-	}
-	return fmt.Errorf("going on after entry %s is %w: a session of %s has no branches; fork the session there instead", n.Parent, dialect.ErrUnsupported, f.Agent)
 }
 
 // mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today notes.
@@ -228,14 +262,15 @@ func (f *Form) Frame(t *session.Tree, column string, batch iter.Seq[dialect.NewR
 				yield(dialect.Framed{}, err)
 				return
 			}
-			last = dialect.Integer(rawjson.Get(rawjson.Get(raw, f.Message), column))
+			last = dialect.Integer(rawjson.Get(f.Said(raw), column))
 		}
 		for n := range batch {
-			if err := f.Moved(n); err != nil {
-				yield(dialect.Framed{}, err)
+			if n.Moved {
+				yield(dialect.Framed{}, fmt.Errorf("going on after entry %s is %w: a session of %s has no branches; fork the session there instead",
+					n.Parent, dialect.ErrUnsupported, f.Agent))
 				return
 			}
-			row := rawjson.Get(n.Record, f.Message)
+			row := f.Said(n.Record)
 			if at := dialect.Integer(rawjson.Get(row, column)); at < last {
 				for _, name := range append([]string{column}, also...) {
 					row = rawjson.Set(row, name, Integer(last))

@@ -8,15 +8,15 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// run is a part of a path: its entries that speak are all restored, or none is.
-type run struct {
+// stretch is a part of a path: its entries that speak are all restored, or none is.
+type stretch struct {
 	from, to int // positions; to is that of the last entry
 	restored bool
 }
 
-// runs divides a path, from a position on. There is at least one.
-func (s *script) runs(path session.Path, from int) []run {
-	list := []run{{from: 0, to: from}}
+// stretches divides a path, from a position on. There is at least one.
+func (s *script) stretches(path session.Path, from int) []stretch {
+	list := []stretch{{from: 0, to: from}}
 	for k := from; k < path.Len(); k++ {
 		e := path.At(k)
 		last := &list[len(list)-1]
@@ -26,7 +26,7 @@ func (s *script) runs(path session.Path, from int) []run {
 		case k == from || !s.spoke(path, *last):
 			last.restored = restored
 		default:
-			list = append(list, run{from: k, restored: restored})
+			list = append(list, stretch{from: k, restored: restored})
 			last = &list[len(list)-1]
 		}
 		last.to = k
@@ -34,8 +34,8 @@ func (s *script) runs(path session.Path, from int) []run {
 	return list
 }
 
-// spoke reports whether an entry of a run speaks.
-func (s *script) spoke(path session.Path, r run) bool {
+// spoke reports whether an entry of a stretch speaks.
+func (s *script) spoke(path session.Path, r stretch) bool {
 	for k := r.from; k <= r.to; k++ {
 		if speaks(path.At(k)) {
 			return true
@@ -44,8 +44,8 @@ func (s *script) spoke(path session.Path, r run) bool {
 	return false
 }
 
-// restoreRun restores the entries of a run and gives the place after them.
-func (s *script) restoreRun(path session.Path, r run) (at node) {
+// restoreStretch restores the entries of a stretch and gives the place after them.
+func (s *script) restoreStretch(path session.Path, r stretch) (at node) {
 	for k := r.from; k <= r.to; k++ {
 		o := s.origins[path.At(k).Index]
 		if o == nil {
@@ -60,22 +60,22 @@ func (s *script) restoreRun(path session.Path, r run) (at node) {
 	return at
 }
 
-// assign says which run each atom belongs to. Programs join messages, so that the message of an entry may go on with what
-// entries of the next run said: what the message has more than at the end of its run is theirs. Some join texts to one.
-func (s *script) assign(atoms []atom, path session.Path, runs []run) ([]atom, error) {
-	if len(runs) == 1 {
+// assign says which stretch each atom belongs to. Programs join messages, so that the message of an entry may go on with what
+// entries of the next stretch said: what the message has more than at the end of its stretch is theirs. Some join texts to one.
+func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]atom, error) {
+	if len(parts) == 1 {
 		for k := range atoms {
-			atoms[k].old = runs[0].restored
+			atoms[k].old = parts[0].restored
 		}
 		return atoms, nil
 	}
-	had := make([]map[int]tally, len(runs)) // of each entry at the end of the run
-	at := map[int]int{}                     // entry → run
-	for k, r := range runs {
+	had := make([]map[int]tally, len(parts)) // of each entry at the end of the stretch
+	at := map[int]int{}                     // entry → stretch
+	for k, r := range parts {
 		for i := r.from; i <= r.to; i++ {
 			at[path.At(i).Index] = k
 		}
-		if k == len(runs)-1 {
+		if k == len(parts)-1 {
 			break
 		}
 		before, err := s.context(path.At(r.to).ID)
@@ -91,40 +91,40 @@ func (s *script) assign(atoms []atom, path session.Path, runs []run) ([]atom, er
 	now, count := 0, map[int]int{}
 	for _, a := range atoms {
 		if a.entry < 0 { // what the program made up goes with what is before it
-			a.run, a.old = now, runs[now].restored
+			a.stretch, a.old = now, parts[now].restored
 			list = append(list, a)
 			continue
 		}
 		now = at[a.entry]
-		for now < len(runs)-1 && count[a.entry] >= had[now][a.entry].atoms {
+		for now < len(parts)-1 && count[a.entry] >= had[now][a.entry].atoms {
 			now++
 		}
 		text, _ := a.part.(session.Text)
 		begin := 0
-		for now < len(runs)-1 {
+		for now < len(parts)-1 {
 			end, ok := had[now][a.entry].before(count[a.entry], text.Text)
 			if !ok {
 				break
 			}
 			if begin < end {
-				list = append(list, a.in(now, runs[now], text.Text[begin:end]))
+				list = append(list, a.in(now, parts[now], text.Text[begin:end]))
 				begin = end
 			}
 			now++
 		}
 		if begin > 0 {
-			a = a.in(now, runs[now], text.Text[begin:])
+			a = a.in(now, parts[now], text.Text[begin:])
 		}
 		count[a.entry]++
-		a.run, a.old = now, runs[now].restored
+		a.stretch, a.old = now, parts[now].restored
 		list = append(list, a)
 	}
 	return list, nil
 }
 
-// in gives an atom of a run with a text.
-func (a atom) in(k int, r run, text string) atom {
-	a.run, a.old, a.part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
+// in gives an atom of a stretch with a text.
+func (a atom) in(k int, r stretch, text string) atom {
+	a.stretch, a.old, a.part = k, r.restored, session.Text{Text: strings.TrimLeft(text, "\n")}
 	return a
 }
 

@@ -79,7 +79,7 @@ func (v rawView) Body() template.HTML {
 	if !v.Exact && v.Cut() == 0 {
 		text = wire.Indent(v.JSON)
 	}
-	return code(text, "json")
+	return jsonCode(text)
 }
 
 // Back leads to the entry in its session.

@@ -301,7 +301,7 @@ func (v sessionView) prose(kind string, t transcript.Text, at session.EntryID) p
 
 func (v sessionView) markdown(text string, most int) template.HTML {
 	var b bytes.Buffer
-	markup.HTML(&b, text, markup.Options{MaxBytes: most})
+	markup.HTML(&b, text, most)
 	return template.HTML(b.String())
 }
 

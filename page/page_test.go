@@ -234,7 +234,7 @@ func TestModelNames(t *testing.T) {
 }
 
 func TestSessionModes(t *testing.T) {
-	want(t, html(t, allPages(site())["model"]), "The model sees 1 message here, about 1,950 tokens", "about 1,900 tokens", "Now the invoices.")
+	want(t, html(t, allPages(site())["model"]), "The model sees 4 messages here, about 1,950 tokens", "about 1,900 tokens", "Now the invoices.")
 	want(t, html(t, allPages(site())["changes"]), "3 files changed", "+6", "−3", "pricing/sum.go", `href="/s/0199a7?at=38c9d0ea#38c9d0ea"`, "pricing/cents.go", "new", "pricing/tax.go", "one after the other")
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()

@@ -25,7 +25,7 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 			d := doc
 			if d.Mode = m; m == page.Model {
 				win := *d.Window
-				win.Blocks, win.Estimate = slices.Clone(win.Blocks[7:]), 1950
+				win.Blocks, win.Total, win.Estimate = slices.Clone(win.Blocks[7:]), 4, 1950
 				win.Blocks[0].Estimate = 1900
 				d.Window = &win
 			}

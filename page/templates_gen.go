@@ -175,8 +175,8 @@ func (o *output) writeBlocks(d view) *output {
 		o.raw("\n")
 		if d1.Mode == "model" {
 			if d2 := d1.Window; d2 != nil {
-				o.raw(`<p class="foot">The model sees `).text(wire.Count(len(d2.Blocks), "message", "messages")).raw(` here, about `).text(wire.Number(d2.Estimate)).raw(` tokens.`)
-				if d2.Earlier {
+				o.raw(`<p class="foot">The model sees `).text(wire.Count(d2.Total, "message", "messages")).raw(` here, about `).text(wire.Number(d2.Estimate)).raw(` tokens.`)
+				if d2.Earlier || d2.Later {
 					o.raw(` Not all of them are on this page.`)
 				}
 				o.raw(`</p>`)
@@ -740,11 +740,7 @@ func (o *output) writeRawHtml(d view) *output {
 		if d8 := d1.NextLink(); d8 != "" {
 			o.raw(`<a href="`).link(d8).raw(`" rel="next" data-does="Next entry" data-keys="j">after ›</a>`)
 		}
-		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson")
-		if d1.Exact {
-			o.raw(` exact`)
-		}
-		o.raw(`"><code>`).raw(string(d1.Body())).raw("</code></pre></div>\n")
+		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson\"><code>").raw(string(d1.Body())).raw("</code></pre></div>\n")
 		if d9 := d1.Cut(); d9 != 0 {
 			o.raw(`<p class="foot">`).text(wire.Size(d9)).raw(` more are not shown. <a href="`).link(d.Page.(rawView).Download()).raw(`">Download the whole record</a></p>`)
 		} else {
@@ -914,7 +910,7 @@ func (o *output) writeSessionHtml(d view) *output {
 		if !(d1.Rail != nil) {
 			o.raw(` norail`)
 		}
-		o.raw("\">\n").writeRail(d).raw("\n<main class=\"main\" id=\"-main\" data-transcript")
+		o.raw("\">\n").writeRail(d).raw("\n<main class=\"main\" id=\"-main\"")
 		if d2 := d1.FragmentLink(); d2 != "" {
 			o.raw(` data-fragment="`).text(d2).raw(`"`)
 		}
@@ -1342,7 +1338,7 @@ func (o *output) writeTop(d view) *output {
 	if d.SignOut {
 		o.raw(`<form method="post" action="`).link(d.Link("logout")).raw(`"><button class="quiet">Sign out</button></form>`)
 	}
-	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Light or dark\" hidden><span class=\"wide\">Theme</span></button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
+	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Light or dark\" hidden>Theme</button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
 }
 
 func (o *output) writeUsageHtml(d view) *output {

@@ -239,8 +239,8 @@ func (x *exporter) title(ctx context.Context) string {
 const blocksAtOnce = 64
 
 // blocks gives the blocks of a stretch to use, a few at a time.
-func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, use func([]transcript.Block) error) error {
-	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: most}
+func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]transcript.Block) error) error {
+	q := transcript.Request{Leaf: &s.Tip, First: s.From == "", After: s.From, Limit: blocksAtOnce, MaxText: -1}
 	if s.Of == 0 && s.First != "" { // a sub-agent: its path may begin by itself, or below the call
 		e, err := x.s.Tree().Get(s.First)
 		if err != nil {
@@ -248,7 +248,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, u
 		}
 		q.First, q.After = !x.s.Tree().Has(e.Parent), e.Parent
 	}
-	lead, err := x.lead(ctx, s, most)
+	lead, err := x.lead(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -277,11 +277,11 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, most int, u
 
 // lead is the block before a branch that begins with a result. A result is shown with its call, so the block of the call is shown again,
 // with this result, and is known by the result. It is nil for any other branch.
-func (x *exporter) lead(ctx context.Context, s transcript.Stretch, most int) (*transcript.Block, error) {
+func (x *exporter) lead(ctx context.Context, s transcript.Stretch) (*transcript.Block, error) {
 	if s.First == "" || s.From == "" || s.Of == 0 {
 		return nil, nil
 	}
-	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: most})
+	w, err := x.doc.Window(ctx, transcript.Request{Leaf: &s.Tip, Around: s.First, Limit: 1, MaxText: -1})
 	if err != nil || len(w.Blocks) == 0 || w.Blocks[0].ID == s.First || !claim(&w.Blocks[0], s.First) {
 		return nil, err
 	}

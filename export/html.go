@@ -26,7 +26,7 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 	p := page.SessionPage{SessionKey: x.keyOf, Image: func(i transcript.Image) string { return x.image(ctx, i) }}
 	for s := range x.stretches() {
 		win := &transcript.Window{Leaf: s.Tip}
-		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {
+		err := x.blocks(ctx, s, func(list []transcript.Block) error {
 			for i := range list {
 				x.add(&p.Head, &list[i])
 			}

@@ -37,7 +37,7 @@ func (x *exporter) markdown(ctx context.Context, out *bufio.Writer) error {
 		if s.First != "" {
 			fmt.Fprintf(out, "\n---\n\n*%s*\n", line(heading(s)))
 		}
-		err := x.blocks(ctx, s, -1, func(list []transcript.Block) error {
+		err := x.blocks(ctx, s, func(list []transcript.Block) error {
 			for i := range list {
 				x.markdownBlock(out, &list[i])
 			}

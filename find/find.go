@@ -1,4 +1,5 @@
-// Package find lists and searches the sessions of a machine.
+// Package find lists and searches the sessions of a machine: [New] makes a Finder, [Finder.Catalogue] lists, [Finder.Search]
+// searches.
 //
 // It keeps a catalogue of all logs in an index.Index: for each log what a list shows, and for each chunk of about 64 KB,
 // or for some short logs together, a signature of its words. Every list and every search first brings the catalogue up to date (refresh.go): logs are
@@ -7,7 +8,7 @@
 //
 // A search has four steps. search.go lists the logs in the order of their last use. candidates.go asks the signatures
 // which chunks may match. match.go reads those chunks, finds the records whose bytes may match, and reads the session
-// around a record into a tree (package logtree). texts.go says which texts of an entry are searched. Run logs are
+// around a record into a tree (package logtree). Package texts says which texts of an entry are searched. Run logs are
 // searched in the same way (runs.go).
 //
 // The index can be deleted at any time; the next call builds it again. Files are the truth.

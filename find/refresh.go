@@ -22,9 +22,7 @@ type source struct {
 	place.Source
 	key    string // in the catalogue
 	pathOf func(name string) string
-	// known is the catalogue that logs are from.
-	known *index.Catalogue
-	logs  *index.Logs
+	logs   *index.Logs
 	// unread are logs that could not be read. They are not in the catalogue.
 	unread []place.Row
 	// here counts the logs that the catalogue must know.
@@ -99,7 +97,7 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	take := func() {
 		known := f.ix.Catalogue()
 		for i := range list {
-			list[i].known, list[i].logs = known, known.Logs(list[i].key)
+			list[i].logs = known.Logs(list[i].key)
 		}
 	}
 	take()

@@ -96,7 +96,7 @@ type Result struct {
 	Nothing bool
 }
 
-// Search finds what a query means; see package index. Hits are ordered from the newest to the oldest, those of one
+// Search finds what a query means; see package query. Hits are ordered from the newest to the oldest, those of one
 // moment from the last in the log to the first; or, ranked, from the best to the worst.
 //
 // If no words match, the plain words of the query are searched as substrings.
@@ -212,19 +212,22 @@ func (s *search) order(hits []Hit) (list []Hit, more bool) {
 
 // shorten fills in the short ids of the sessions of hits, and marks those whose id other sessions have.
 func (s *search) shorten(hits []Hit) {
-	var rows []*place.Row
-	for i := range hits {
-		// The hits of one session mostly follow one another.
-		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
-			rows = append(rows, r)
-		}
-	}
-	shared := place.ShortenSome(rows, s.ids)
+	shared := place.ShortenSome(rowsOf(hits), s.ids)
 	for i := range hits {
 		if r := hits[i].Session; r != nil {
 			hits[i].Shared = shared[r]
 		}
 	}
+}
+
+// rowsOf gives the sessions of hits. The hits of one session mostly follow one another.
+func rowsOf(hits []Hit) (rows []*place.Row) {
+	for i := range hits {
+		if r := hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // enough reports whether more hits than wanted are so new that a log last used at that time cannot have newer ones.

@@ -40,8 +40,8 @@ type Page struct {
 	Total int
 }
 
-// ErrCursor: ListOptions.After is not one of Page.Next.
-var ErrCursor = errors.New("not the end of a page")
+// ErrCursor is returned if ListOptions.After is not the Next of a Page.
+var ErrCursor = errors.New("the cursor is not one that a page gave")
 
 // List brings the catalogue up to date and gives a page of it: sessions that the filter lets through, sorted. Rows with an Err are
 // left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a

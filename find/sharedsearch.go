@@ -48,13 +48,7 @@ func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, e
 		}
 		return res, err
 	}
-	var rows []*place.Row
-	for i := range res.Hits {
-		if r := res.Hits[i].Session; r != nil && (len(rows) == 0 || rows[len(rows)-1] != r) {
-			rows = append(rows, r)
-		}
-	}
-	var all bool
+	rows, all := rowsOf(res.Hits), false
 	if s.ids, all, err = f.similar(ctx, rows, s.opt.Project); err != nil {
 		return nil, err
 	}

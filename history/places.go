@@ -14,7 +14,6 @@ import (
 // Places knows in which sessions prompts were used. It is a database of its own in the cache, since the schema of a history
 // belongs to oh-my-pi, and it is made again whenever something is wrong with it. It holds hashes of prompts and no texts.
 type Places struct {
-	path string
 	db   *litefile.DB
 	anew string // why the file was begun anew, or could not be read; otherwise ""
 }
@@ -110,7 +109,7 @@ func readPlaces(ctx context.Context, path string, opt dbOptions) (*Places, error
 		case version != placesVersion:
 			why = ErrForeign.Error()
 		case filled:
-			return &Places{path: path, db: db}, nil
+			return &Places{db: db}, nil
 		}
 		_ = db.Close() // nothing was read
 		if ctx.Err() != nil {
@@ -129,7 +128,7 @@ func createPlaces(ctx context.Context, path string, opt dbOptions) (*Places, err
 	if err != nil {
 		return nil, err
 	}
-	return preparePlaces(ctx, &Places{path: path, db: db})
+	return preparePlaces(ctx, &Places{db: db})
 }
 
 // preparePlaces creates the tables in an empty file and refuses one of another version, in one transaction, since two processes

@@ -9,7 +9,6 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/internal/redact"
-	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
@@ -200,7 +199,7 @@ func (c *call) newReading(s *treeline.Session, thinking bool) (*reading, error) 
 
 // line is a title or a label: on one line, without the session's secrets, cut.
 func (r *reading) line(text string, width int) string {
-	return screen.OneLine(scrubText(r.finder, text), width)
+	return oneLine(scrubText(r.finder, text), width)
 }
 
 // entry reads an entry and gives all of its parts, without secrets. The text of an entry without parts is one.

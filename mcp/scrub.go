@@ -116,19 +116,43 @@ const (
 	titleWidth  = 160
 	promptWidth = 240
 	nameBytes   = 600
+	modelWidth  = 60
+	// columnBytes is how many bytes a column may take. Combining characters have no columns, so a line of them would have no end.
+	columnBytes = 4
 )
+
+// fit cuts a text that takes more bytes in JSON. Characters that JSON escapes with \u are not in the texts of rows.
+func fit(text string, most int) string {
+	size := 0
+	for i, r := range text {
+		if size++; r == '"' || r == '\\' || r == '\n' || r == '\t' {
+			size++
+		} else {
+			size += utf8.RuneLen(r) - 1
+		}
+		if size > most {
+			return text[:i] + screen.Ellipsis
+		}
+	}
+	return text
+}
+
+// oneLine is a text on one line, cut.
+func oneLine(text string, width int) string {
+	return fit(screen.OneLine(text, width), columnBytes*width)
+}
 
 // line is a text of a row: on one line, without secrets, cut.
 func (s *Server) line(text string, width int) string {
-	return screen.OneLine(s.plainText(text), width)
+	return oneLine(s.plainText(text), width)
 }
 
 // name is a path or an id. It is cut, or cleaned, only if no agent can have chosen it.
 func name[T ~string](text T) T {
-	if len(text) <= nameBytes && screen.Clean(string(text)) == string(text) {
+	if fit(string(text), nameBytes) == string(text) && screen.Clean(string(text)) == string(text) {
 		return text
 	}
-	return T(screen.OneLine(string(text), nameBytes/utf8.UTFMax))
+	return T(oneLine(string(text), nameBytes/columnBytes))
 }
 
 // where is the path of a log or of a folder, without secrets. A log is named by its id where that happens.

@@ -133,7 +133,7 @@ func (c *call) row(r *place.Row) wire.Row {
 	if j.Known != nil {
 		j.Models = j.Models[:min(len(j.Models), 8)]
 		for i := range j.Models {
-			j.Models[i] = c.line(j.Models[i], 80)
+			j.Models[i] = c.line(j.Models[i], modelWidth)
 		}
 	}
 	return j

@@ -394,23 +394,45 @@ func TestHostile(t *testing.T) {
 // TestBounds: no name in a session can make a result larger than its bound.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("n", 300_000)
+	for name, long := range map[string]string{
+		"long": strings.Repeat("n", 300_000), "without columns": "n" + strings.Repeat("\u0301", 100_000), "quotes": strings.Repeat(`\"`, 590),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkBounds(t, long)
+		})
+	}
+}
+
+// checkBounds walks through the results of sessions and runs in which every name is the text of a JSON string.
+func checkBounds(t *testing.T, long string) {
 	lines := []string{
 		`{"type":"message","id":"00000001","parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"needle"}}`,
 		`{"type":"message","id":"` + long + `","parentId":"00000001","timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"assistant","provider":"p","model":"` + long + `","content":[` +
 			`{"type":"toolCall","id":"` + long + `","name":"` + long + `","arguments":{"` + long + `":1}},{"type":"` + long + `","x":1},{"type":"image","mimeType":"` + long + `","data":"https://x/` + long + `"}]}}`,
 		`{"type":"message","id":"00000003","parentId":"` + long + `","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"` + long + `","content":"needle ` + long + `"}}`,
 		`{"type":"` + long + `","id":"00000004","parentId":"00000003","timestamp":"2026-02-16T10:00:03.000Z","needle":"` + long + `"}`,
+		`{"type":"session_info","id":"00000006","parentId":"00000003","timestamp":"2026-02-16T10:00:04.000Z","name":"` + long + `"}`,
 		`{"type":"label","id":"00000005","parentId":"00000004","timestamp":"2026-02-16T10:00:04.000Z","targetId":"00000003","label":"` + long + `"}`,
 	}
-	c := connect(t, desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk/"+long, lines...)}), mcp.Options{})
+	for i := range 8 {
+		lines = append(lines, fmt.Sprintf(`{"type":"message","id":"0000001%d","parentId":"00000003","timestamp":"2026-02-16T10:00:05.000Z","message":{"role":"assistant","provider":"p","model":"%d%s","content":[{"type":"text","text":"x"}]}}`, i, i, long))
+	}
+	s := desk(t, map[string]string{"a.jsonl": world.Log("a1", "/desk/"+long, lines...)})
+	run := s.Env().Home + "/.codelia/sessions/2026/02/03/7f1d7b7a-0000-4000-8000-000000000001.jsonl"
+	header := `{"type":"header","schema_version":1,"run_id":"` + long + `","session_id":"` + long + `","started_at":"2026-02-03T12:34:56.789Z","prompt":"` + long + `","model":{"name":"` + long + `"},"runtime":{"cwd":"/desk/` + long + `"}}` + "\n" +
+		`{"type":"run.end","run_id":"` + long + `","ts":"2026-02-03T12:35:00.000Z","outcome":"` + long + `"}` + "\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(run), 0o700), os.WriteFile(run, []byte(header), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c := connect(t, s, mcp.Options{})
 	for _, r := range []struct{ tool, arguments string }{
-		{"list_sessions", `{"project":"all","maxBytes":8000}`}, {"search_sessions", `{"query":"needle","maxBytes":8000}`}, {"recall_prompts", `{"project":"all","maxBytes":8000}`},
+		{"list_runs", `{"project":"all","maxBytes":8000}`}, {"list_sessions", `{"project":"all","maxBytes":8000}`}, {"search_sessions", `{"query":"needle","maxBytes":8000}`}, {"recall_prompts", `{"project":"all","maxBytes":8000}`},
 		{"usage", `{"project":"all","by":"model","maxBytes":8000}`}, {"usage", `{"project":"all","by":"project","maxBytes":8000}`},
 		{"read_session", `{"session":"a1","from":"start","maxBytes":8000}`}, {"get_context", `{"session":"a1","maxBytes":8000}`},
 	} {
 		if got := walk(c, r.tool, r.arguments, func(p pages) []string {
-			return make([]string, len(p.Sessions)+len(p.Hits)+len(p.Prompts)+len(p.Groups)+len(p.Entries)+len(p.Messages))
+			return make([]string, len(p.Sessions)+len(p.Runs)+len(p.Hits)+len(p.Prompts)+len(p.Groups)+len(p.Entries)+len(p.Messages))
 		}); len(got) == 0 {
 			t.Errorf("%s %s gives nothing", r.tool, r.arguments)
 		}

@@ -301,7 +301,7 @@ func (v sessionView) prose(kind string, t transcript.Text, at session.EntryID) p
 
 func (v sessionView) markdown(text string, most int) template.HTML {
 	var b bytes.Buffer
-	markup.HTML(&b, text, markup.Options{MaxBytes: most})
+	markup.HTML(&b, text, most)
 	return template.HTML(b.String())
 }
 
@@ -323,16 +323,16 @@ func (v sessionView) thinking(t transcript.Thinking, at session.EntryID) pieceVi
 func (v sessionView) raw(p transcript.Raw, at session.EntryID) pieceView {
 	text := string(p.JSON)
 	most := v.fit(text, mostOutput)
-	view := pieceView{Kind: "raw", Type: screen.OneLine(p.Type, 60), HTML: code(cut(text, most), "json")}
+	view := pieceView{Kind: "raw", Type: screen.OneLine(p.Type, 60), HTML: jsonCode(cut(text, most))}
 	if most > 0 || p.Cut > 0 {
 		view.Whole = v.site.RawLink(v.Key, at)
 	}
 	return view
 }
 
-func code(source, language string) template.HTML {
+func jsonCode(source string) template.HTML {
 	var b bytes.Buffer
-	markup.Code(&b, source, language)
+	markup.Code(&b, source, "json")
 	return template.HTML(b.String())
 }
 

@@ -91,7 +91,7 @@ func hostilePages(s *page.Site) map[string]func(io.Writer) error {
 		"run":    func(w io.Writer) error { return s.Run(w, one) },
 		"raw":    func(w io.Writer) error { return s.Raw(w, raw) },
 		"error":  func(w io.Writer) error { return s.Error(w, page.ErrorPage{Message: hostile, Advice: hostile}) },
-		"login":  func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: hostile}) },
+		"login":  func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: hostile, Wrong: hostile}) },
 	}
 }
 

@@ -17,12 +17,14 @@ type ErrorPage struct {
 	Message, Advice string
 }
 
-// LoginPage asks for the token of the server. The form posts token and next to /login.
+// LoginPage asks for a token. The form posts token and next to /login.
 type LoginPage struct {
 	// Next is the address to go to afterwards.
 	Next string
-	// Wrong: the last token was.
-	Wrong bool
+	// Users: tokens are made by 'treeline token add'. Otherwise the server was started with one.
+	Users bool
+	// Wrong says why the last token was refused; "" if there was none.
+	Wrong string
 }
 
 // RawPage is one entry as it is in its log.
@@ -79,7 +81,7 @@ func (v rawView) Body() template.HTML {
 	if !v.Exact && v.Cut() == 0 {
 		text = wire.Indent(v.JSON)
 	}
-	return code(text, "json")
+	return jsonCode(text)
 }
 
 // Back leads to the entry in its session.

@@ -160,7 +160,7 @@ func TestSessions(t *testing.T) {
 		`permission denied`,
 		`2 min ago`, `class="dot"`, `<a href="/tl/s/0199a7" data-session>Prices are off by a cent</a>`, `~/shop · 2 branches · labels · compacted`, `data-agent="omp"`, `58.1k`, `$0.21`,
 		`<div class="d1">`, `(fork)`,
-		`2 sub-agents`, `<span class="flag">1 problem</span>`, `3 runs`, `(no title)`,
+		`2 sub-agents`, `<span class="flag">1 problem</span>`, `(no title)`,
 		`9 of 312 sessions`, `href="/tl/?agent=omp&amp;has=branch&amp;limit=100"`)
 	for _, name := range []string{"none", "nomatch"} {
 		page := html(t, allPages(site())[name])
@@ -234,7 +234,7 @@ func TestModelNames(t *testing.T) {
 }
 
 func TestSessionModes(t *testing.T) {
-	want(t, html(t, allPages(site())["model"]), "The model sees 1 message here, about 1,950 tokens", "about 1,900 tokens", "Now the invoices.")
+	want(t, html(t, allPages(site())["model"]), "The model sees 4 messages here, about 1,950 tokens", "about 1,900 tokens", "Now the invoices.")
 	want(t, html(t, allPages(site())["changes"]), "3 files changed", "+6", "−3", "pricing/sum.go", `href="/s/0199a7?at=38c9d0ea#38c9d0ea"`, "pricing/cents.go", "new", "pricing/tax.go", "one after the other")
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()

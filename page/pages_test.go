@@ -25,7 +25,7 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 			d := doc
 			if d.Mode = m; m == page.Model {
 				win := *d.Window
-				win.Blocks, win.Estimate = slices.Clone(win.Blocks[7:]), 1950
+				win.Blocks, win.Total, win.Estimate = slices.Clone(win.Blocks[7:]), 4, 1950
 				win.Blocks[0].Estimate = 1900
 				d.Window = &win
 			}
@@ -47,7 +47,7 @@ func allPages(s *page.Site) map[string]func(io.Writer) error {
 		"error": func(w io.Writer) error {
 			return s.Error(w, page.ErrorPage{Status: 404, Message: "no session with the id 0199zz", Advice: "It may have been moved to the trash. The list shows the sessions that are there."})
 		},
-		"login": func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: "/s/1", Wrong: true}) },
+		"login": func(w io.Writer) error { return s.Login(w, page.LoginPage{Next: "/s/1", Wrong: "the token is wrong"}) },
 		"raw":   func(w io.Writer) error { return s.Raw(w, rawPage()) },
 		"run":   func(w io.Writer) error { return s.Run(w, runPage()) },
 		"changes of nothing": func(w io.Writer) error {

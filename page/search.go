@@ -19,6 +19,8 @@ type SearchPage struct {
 	Matched string
 	More    bool
 	Hits    []Hit
+	// Problems are sessions that could not be searched.
+	Problems []string
 	// Limit is the number of hits that were wanted.
 	Limit int
 }

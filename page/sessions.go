@@ -74,7 +74,7 @@ type SessionsPage struct {
 	Cost   float64
 	// Agents, Models and Projects are what the filters offer, most used first.
 	Agents, Models, Projects []Choice
-	// Sources are the places that were looked at. They are shown if there is no session at all.
+	// Sources are the places of a machine that were looked at, for a page without any session. An archive has none.
 	Sources []wire.Source
 	// Problems are folders that could not be read, and files that are no sessions.
 	Problems []string
@@ -122,8 +122,8 @@ type Row struct {
 	When time.Time
 	// Live: an entry was written within the last minutes.
 	Live bool
-	// Tasks counts the sub-agents that are not in the list, Runs the recorded runs.
-	Tasks, Runs int
+	// Tasks counts the sub-agents that are not in the list.
+	Tasks int
 	// Task: the session is a sub-agent's.
 	Task bool
 }
@@ -305,7 +305,6 @@ func (r Row) Notes() (notes []item) {
 		}
 	}
 	add(r.Tasks, "sub-agent", "sub-agents", false)
-	add(r.Runs, "run", "runs", false)
 	if k := r.Known; k != nil {
 		add(k.Problems, "problem", "problems", true)
 	}

@@ -175,8 +175,8 @@ func (o *output) writeBlocks(d view) *output {
 		o.raw("\n")
 		if d1.Mode == "model" {
 			if d2 := d1.Window; d2 != nil {
-				o.raw(`<p class="foot">The model sees `).text(wire.Count(len(d2.Blocks), "message", "messages")).raw(` here, about `).text(wire.Number(d2.Estimate)).raw(` tokens.`)
-				if d2.Earlier {
+				o.raw(`<p class="foot">The model sees `).text(wire.Count(d2.Total, "message", "messages")).raw(` here, about `).text(wire.Number(d2.Estimate)).raw(` tokens.`)
+				if d2.Earlier || d2.Later {
 					o.raw(` Not all of them are on this page.`)
 				}
 				o.raw(`</p>`)
@@ -448,6 +448,7 @@ func (o *output) writeFragment(d view) *output {
 func (o *output) writeHits(d view) *output {
 	{
 		d1 := d.Page.(SearchPage)
+		o.writeNotread(d1.Problems)
 		if d1.Error != "" {
 			o.raw(`<p class="bad" role="status">`).raw(string(plain(d1.Error))).raw(`</p>`)
 		} else if len(d1.Hits) != 0 {
@@ -528,9 +529,15 @@ func (o *output) writeImage(d imageView) *output {
 }
 
 func (o *output) writeLoginHtml(d view) *output {
-	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\"><div class=\"empty\">\n<h1>Sign in</h1>\n<p>This server asks for a token. It is the one that <code>treeline serve</code> was started with.</p>\n")
-	if d.Page.(LoginPage).Wrong {
-		o.raw(`<p class="bad" role="alert">This is not the token.</p>`)
+	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\"><div class=\"empty\">\n<h1>Sign in</h1>\n<p>This server asks for a token. ")
+	if d.Page.(LoginPage).Users {
+		o.raw(`Whoever runs it makes one for you with <code>treeline token add</code>.`)
+	} else {
+		o.raw(`It is the one that <code>treeline serve</code> was started with.`)
+	}
+	o.raw("</p>\n")
+	if d1 := d.Page.(LoginPage).Wrong; d1 != "" {
+		o.raw(`<p class="bad" role="alert">It was not accepted: `).raw(string(plain(d1))).raw(`.</p>`)
 	}
 	o.raw("\n<form method=\"post\" action=\"").link(d.Link("login")).raw(`" class="login"><input type="hidden" name="next" value="`).text(screen.Clean(d.Page.(LoginPage).Next))
 	o.raw("\"><label class=\"sr\" for=\"-token\">Token</label><input class=\"field\" id=\"-token\" type=\"password\" name=\"token\" autocomplete=\"current-password\" required autofocus placeholder=\"Token\"> <button class=\"btn go\">Sign in</button></form>\n</div></main>\n")
@@ -558,21 +565,27 @@ func (o *output) writeMenu(d menu) *output {
 }
 
 func (o *output) writeNosessions(d view) *output {
-	o.raw("<div class=\"empty\">\n<h2>No sessions yet</h2>\n<p>treeline shows the sessions that coding agents keep on this machine. It looked in these places and found none:</p>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\">Folder</th><th scope=\"col\">State</th></tr></thead><tbody>\n")
-	for _, d3 := range d.Page.(sessionsView).Sources {
-		o.raw(`<tr><td>`)
-		if d4 := d3.Dialect; d4 != nil {
-			o.writeBadge(*d4)
+	o.raw("<div class=\"empty\">\n<h2>No sessions yet</h2>\n")
+	if len(d.Page.(sessionsView).Sources) != 0 {
+		o.raw("<p>treeline shows the sessions that coding agents keep on this machine. It looked in these places and found none:</p>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\">Folder</th><th scope=\"col\">State</th></tr></thead><tbody>\n")
+		for _, d3 := range d.Page.(sessionsView).Sources {
+			o.raw(`<tr><td>`)
+			if d4 := d3.Dialect; d4 != nil {
+				o.writeBadge(*d4)
+			}
+			o.raw(`</td><td><code>`).raw(string(plain(d.Folder(d3.Path)))).raw(`</code></td><td>`)
+			if d3.Exists {
+				o.raw(`no sessions`)
+			} else {
+				o.raw(`does not exist`)
+			}
+			o.raw("</td></tr>\n")
 		}
-		o.raw(`</td><td><code>`).raw(string(plain(d.Folder(d3.Path)))).raw(`</code></td><td>`)
-		if d3.Exists {
-			o.raw(`no sessions`)
-		} else {
-			o.raw(`does not exist`)
-		}
-		o.raw("</td></tr>\n")
+		o.raw("</tbody></table></div>\n<p>Use one of these agents and reload this page. Sessions elsewhere are found if <code>config.toml</code> names their folder. <code>treeline serve --demo</code> shows made-up ones.</p>")
+	} else {
+		o.raw(`<p>No session was pushed here, or your token is for other projects. <code>treeline push</code> copies the sessions of a machine to an archive.</p>`)
 	}
-	return o.raw("</tbody></table></div>\n<p>Use one of these agents and reload this page. Sessions elsewhere are found if <code>config.toml</code> names their folder. <code>treeline serve --demo</code> shows made-up ones.</p>\n</div>")
+	return o.raw("\n</div>")
 }
 
 func (o *output) writeNotread(d []string) *output {
@@ -727,11 +740,7 @@ func (o *output) writeRawHtml(d view) *output {
 		if d8 := d1.NextLink(); d8 != "" {
 			o.raw(`<a href="`).link(d8).raw(`" rel="next" data-does="Next entry" data-keys="j">after ›</a>`)
 		}
-		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson")
-		if d1.Exact {
-			o.raw(` exact`)
-		}
-		o.raw(`"><code>`).raw(string(d1.Body())).raw("</code></pre></div>\n")
+		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson\"><code>").raw(string(d1.Body())).raw("</code></pre></div>\n")
 		if d9 := d1.Cut(); d9 != 0 {
 			o.raw(`<p class="foot">`).text(wire.Size(d9)).raw(` more are not shown. <a href="`).link(d.Page.(rawView).Download()).raw(`">Download the whole record</a></p>`)
 		} else {
@@ -888,7 +897,7 @@ func (o *output) writeSearchHtml(d view) *output {
 	if d.Page.(SearchPage).Query != "" {
 		o.raw(`<div class="table hits">`).writeHits(d).raw(`</div>`)
 	} else {
-		o.raw(`<div class="empty"><p>Type words into the box above. <code>"two words"</code> finds a phrase, <code>-word</code> leaves sessions out, <code>role:user</code> looks at prompts alone.</p></div>`)
+		o.raw(`<div class="empty"><p>Type words into the box above. All of them must occur in one entry. <code>"two words"</code> finds a phrase, <code>head*</code> the beginning of a word, and <code>-word</code> leaves out entries with that word.</p></div>`)
 	}
 	return o.raw("\n</main>\n").writeEnd(d).raw("\n\n").raw("\n")
 }
@@ -901,7 +910,7 @@ func (o *output) writeSessionHtml(d view) *output {
 		if !(d1.Rail != nil) {
 			o.raw(` norail`)
 		}
-		o.raw("\">\n").writeRail(d).raw("\n<main class=\"main\" id=\"-main\" data-transcript")
+		o.raw("\">\n").writeRail(d).raw("\n<main class=\"main\" id=\"-main\"")
 		if d2 := d1.FragmentLink(); d2 != "" {
 			o.raw(` data-fragment="`).text(d2).raw(`"`)
 		}
@@ -975,7 +984,7 @@ func (o *output) writeSessionsHtml(d view) *output {
 			}
 			o.raw(">More</summary><div>\n<form action=\"").link(d.Link()).raw("\">\n<label>Title matches <input class=\"field\" name=\"title\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Title))
 			o.raw("\" placeholder=\"*login*\"></label>\n<label>Used since <input class=\"field\" name=\"since\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Since))
-			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Last used before <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Until))
+			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Last used up to <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Until))
 			o.raw("\" placeholder=\"2026-11-15\"></label>\n<label>Model <input class=\"field\" name=\"model\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Model))
 			o.raw("\" placeholder=\"opus\"></label>\n<label>Folder <input class=\"field\" name=\"cwd\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.CWD)).raw("\"></label>\n")
 			for _, d7 := range d.Page.(sessionsView).Kept() {
@@ -1023,6 +1032,8 @@ func (o *output) writeSessionsHtml(d view) *output {
 				if d17 := d10.Known; d17 != nil {
 					if d17.Tokens.Total != 0 {
 						o.text(wire.Short(d17.Tokens.Total))
+					} else {
+						o.raw(`–`)
 					}
 				}
 				o.raw(`</td><td class="num hide">`)
@@ -1327,7 +1338,7 @@ func (o *output) writeTop(d view) *output {
 	if d.SignOut {
 		o.raw(`<form method="post" action="`).link(d.Link("logout")).raw(`"><button class="quiet">Sign out</button></form>`)
 	}
-	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Light or dark\" hidden><span class=\"wide\">Theme</span></button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
+	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Light or dark\" hidden>Theme</button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
 }
 
 func (o *output) writeUsageHtml(d view) *output {

@@ -153,7 +153,7 @@ func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 	case "tool_call":
 		title := screen.OneLine(rawjson.Str(e, "tool"), 60)
 		args := rawjson.Get(e, "args")
-		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Line: screen.OneLine(string(args), 120), Text: code(cut(wire.Indent(args), mostOutput), "json")})
+		i := v.add(runStep{Lane: "tool", Start: at, Title: title, Line: screen.OneLine(string(args), 120), Text: jsonCode(cut(wire.Indent(args), mostOutput))})
 		calls[call] = i
 	case "tool_result":
 		if i, ok := calls[call]; ok && i >= 0 && v.steps[i].End.IsZero() {
@@ -162,7 +162,7 @@ func (v *runView) event(b *run.AgentEvent, calls map[string]int, at time.Time) {
 	case "text", "final", "reasoning", "hidden_user_message":
 		v.add(runStep{Lane: "event", Start: at, Title: strings.ReplaceAll(kind, "_", " ")}.say(rawjson.Str(e, "content")))
 	default:
-		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(kind, 60), Text: code(cut(string(e), mostOutput), "json")})
+		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(kind, 60), Text: jsonCode(cut(string(e), mostOutput))})
 	}
 }
 
@@ -179,7 +179,7 @@ func (v *runView) other(body run.Body, at time.Time) {
 	case *run.RunEnd:
 		v.add(runStep{Lane: "status", Start: at, Title: "end: " + screen.OneLine(b.Outcome, 40)}.say(b.Final))
 	case *run.Opaque:
-		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(string(b.Name), 60), Text: code(cut(string(b.JSON), mostOutput), "json")})
+		v.add(runStep{Lane: "event", Start: at, Title: screen.OneLine(string(b.Name), 60), Text: jsonCode(cut(string(b.JSON), mostOutput))})
 	}
 }
 

@@ -91,7 +91,7 @@ func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
 		view.input()
 	}
 	if v.site.Export && len(t.Input) > 0 {
-		view.RawInput = code(wire.Indent(t.Input), "json")
+		view.RawInput = jsonCode(wire.Indent(t.Input))
 	}
 	for _, p := range t.Output {
 		switch p := p.(type) {
@@ -131,7 +131,7 @@ func (t *toolView) output(p transcript.Text) {
 		view.Whole = t.v.site.RawLink(t.v.Key, firstID(p.Entry, t.Result))
 	}
 	if c := text[0]; (c == '{' || c == '[') && most == 0 && p.Cut == 0 && json.Valid([]byte(text)) {
-		view.HTML = code(wire.Indent([]byte(text)), "json")
+		view.HTML = jsonCode(wire.Indent([]byte(text)))
 	} else {
 		view.HTML = plain(cut(text, most))
 	}

@@ -45,7 +45,7 @@ func sessions() page.SessionsPage {
 	rows[0].Live, rows[0].Known.Branches, rows[0].Known.Has = true, 2, []string{"label", "branch", "compaction"}
 	rows[1].Row.Depth = ptr(1)
 	rows[2].Known.Branches, rows[2].Tasks = 3, 2
-	rows[5].Known.Problems, rows[7].Runs = 1, 3
+	rows[5].Known.Problems = 1
 	return page.SessionsPage{
 		Rows: rows, Matched: 312, Total: 312, Tokens: 61_800_000, Cost: 212.4,
 		Agents:   []page.Choice{{Value: "claude", Count: 141}, {Value: "codex", Count: 88}, {Value: "omp", Count: 83}},

@@ -89,11 +89,6 @@ func (r *request) showArchive(q page.ListQuery, event string) error {
 		if err := r.choices(&p, fam); err != nil {
 			return err
 		}
-		if p.None() && !r.grant.Limited() {
-			if p.Sources, err = listSources(r, struct{}{}); err != nil {
-				return err
-			}
-		}
 		p.Events = r.s.base + apiPath + "/events?after=" + event
 		return r.s.site.Sessions(b, p)
 	})

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -219,6 +220,44 @@ func TestBrowserSubAgent(t *testing.T) {
 	tab.Wait(`document.querySelector(".fork.new + [data-block]")?.innerText.includes("Written between two visits.")`)
 	if f := tab.Faults(); len(f) > 0 {
 		t.Errorf("faults: %s", strings.Join(f, "\n"))
+	}
+}
+
+// TestBrowserBusyList: a list is refreshed although a session is written all the time.
+func TestBrowserBusyList(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(v.url)
+	messages := fmt.Sprintf(`document.querySelector('a[href$="/s/%s"]').closest("tr").cells[3].innerText`, prices)
+	before := tab.Eval(messages)
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end, done := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var err error
+		for ended := false; err == nil && !ended; {
+			_, err = s.AppendUser(t.Context(), "One more.")
+			select {
+			case <-end:
+				ended = true
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+		done <- errors.Join(err, s.Close())
+	}()
+	tab.Wait(fmt.Sprintf("%s != %q", messages, before))
+	close(end)
+	if err := <-done; err != nil {
+		t.Fatal(err)
 	}
 }
 

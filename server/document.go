@@ -254,7 +254,7 @@ func (d *documents) put(doc *document, replaced bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	doc.users--
-	if (replaced || doc.sess == nil && doc.users == 0) && d.open[doc.path] == doc {
+	if (replaced || doc.users == 0 && doc.sess == nil) && d.open[doc.path] == doc { // another user may be opening the session
 		delete(d.open, doc.path)
 		doc.gone = true
 	}

@@ -448,12 +448,19 @@ func TestUserLogin(t *testing.T) {
 	if code, body := get(cookie); code != 200 || !strings.Contains(body, "pond") || strings.Contains(body, "vault") {
 		t.Errorf("with the cookie: %d %s", code, body)
 	}
+	if code, body := m.as("nothing", "GET", "/", "", "Accept", "text/html"); code != 200 || !strings.Contains(body, "your token is for other projects") || strings.Contains(body, "<table") {
+		t.Errorf("a token that sees nothing: %d %s", code, body)
+	}
 	if _, err := m.book.Revoke(t.Context(), "reader", m.now); err != nil {
 		t.Fatal(err)
 	}
 	m.later(6 * time.Second) // what is known is good for five
-	if code, body := get(cookie); code != 401 || !strings.Contains(body, "<form") {
-		t.Errorf("after it was revoked: %d", code)
+	if code, body := get(cookie); code != 401 || !strings.Contains(body, "<form") || !strings.Contains(body, "&#34;reader&#34; was revoked") || !strings.Contains(body, "treeline token add") {
+		t.Errorf("after it was revoked: %d %s", code, body)
+	}
+	// The form after a logout does not lead back to it: its address can only be posted to.
+	if w := m.ask("POST", "/logout", "", "Cookie", cookie, "Accept", "text/html"); w.Code != 401 || strings.Contains(w.Body.String(), `value="/logout"`) {
+		t.Errorf("logout after it was revoked: %d %s", w.Code, w.Body)
 	}
 	if code, body := m.as("reader", "GET", "/api/v1/version", ""); code != 401 || !strings.Contains(body, `the token \"reader\" was revoked`) {
 		t.Errorf("the token after it was revoked: %d %s", code, body)

@@ -138,7 +138,7 @@ func searchPage(r *request) error {
 
 // fillSearch searches. A query that cannot be read is said on the page.
 func (r *request) fillSearch(p *page.SearchPage) error {
-	res, _, err := r.found(searchParams{Query: p.Query, Limit: p.Limit})
+	res, problems, err := r.found(searchParams{Query: p.Query, Limit: p.Limit})
 	var wrong *badRequest
 	var long *guard.Refusal
 	switch {
@@ -153,7 +153,7 @@ func (r *request) fillSearch(p *page.SearchPage) error {
 		return err
 	}
 	found := wire.NewSearchResult(res, false)
-	p.Matched, p.More = found.Matched, found.More
+	p.Matched, p.More, p.Problems = found.Matched, found.More, problems
 	for _, h := range found.Hits {
 		p.Hits = append(p.Hits, page.Hit{Hit: h, Key: l.KeyOf(h.Path)})
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,7 +50,14 @@ func (r *request) isPage() bool {
 func (r *request) sayPage(code int, err error) {
 	var b bytes.Buffer
 	if code == http.StatusUnauthorized {
-		_ = r.s.site.Login(&b, page.LoginPage{Next: r.URL.RequestURI()}) // a buffer returns no error
+		p := page.LoginPage{}
+		if r.Method == http.MethodGet { // other addresses can only be posted to
+			p.Next = r.URL.RequestURI()
+		}
+		if _, given := guard.Given(r.Request); given {
+			p.Wrong = err.Error()
+		}
+		_ = r.askToken(&b, p) // a buffer returns no error
 	} else {
 		_ = r.s.site.Error(&b, page.ErrorPage{Status: code, Message: err.Error(), Advice: advice(code)})
 	}
@@ -75,8 +83,14 @@ func advice(code int) string {
 
 func loginPage(r *request) error {
 	return r.html(func(b *bytes.Buffer) error {
-		return r.s.site.Login(b, page.LoginPage{Next: r.inside(r.URL.Query().Get("next"))})
+		return r.askToken(b, page.LoginPage{Next: r.inside(r.URL.Query().Get("next"))})
 	})
+}
+
+// askToken writes the form that asks for a token.
+func (r *request) askToken(w io.Writer, p page.LoginPage) error {
+	p.Users = r.s.opt.Access != nil
+	return r.s.site.Login(w, p)
 }
 
 // login gives a browser that sends the token a cookie.
@@ -96,7 +110,7 @@ func login(r *request) error {
 			r.s.log.Warn("refused", "path", r.URL.Path, "from", r.RemoteAddr, "reason", err)
 			r.w.Header().Set("Content-Type", htmlMedia)
 			r.w.WriteHeader(http.StatusUnauthorized)
-			return r.s.site.Login(r.w, page.LoginPage{Next: next, Wrong: true})
+			return r.askToken(r.w, page.LoginPage{Next: next, Wrong: err.Error()})
 		case err != nil:
 			return err
 		}

@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -66,6 +69,51 @@ func TestPagesForPeople(t *testing.T) {
 }
 
 // What a page refers to is there, and may be kept forever.
+// A search says what it could not read, as the API does, and the first page explains queries as they are.
+func TestSearchPage(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.put(garden+"damaged.jsonl.zst", "not compressed")
+	for _, path := range []string{"/search?q=basil", "/search?q=basil&part=hits"} {
+		if text := m.browser(path); !strings.Contains(text, "the compressed file is damaged") || !strings.Contains(text, "Beside the") {
+			t.Errorf("%s:\n%s", path, text)
+		}
+	}
+	if text := m.browser("/search"); !strings.Contains(text, "leaves out entries with that word") || strings.Contains(text, "role:") {
+		t.Error(text)
+	}
+}
+
+// A request that ends while another one opens the same session does not disturb it. The race detector sees this.
+func TestOpenTogether(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	const sessions = 20
+	for i := range sessions {
+		m.put(fmt.Sprintf("%st%d.jsonl", garden, i), head(fmt.Sprintf("together-%d", i))+said("t1", "", "user", "Together"))
+	}
+	m.get("/api/v1/sessions")
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range sessions {
+		var all sync.WaitGroup
+		for n := range 4 {
+			all.Go(func() {
+				r := httptest.NewRequestWithContext(t.Context(), "GET", fmt.Sprintf("/api/v1/sessions/together-%d/tree", i), nil)
+				if n%2 > 0 {
+					r = r.WithContext(gone)
+				}
+				r.Host = "127.0.0.1:7331"
+				w := httptest.NewRecorder()
+				if m.ServeHTTP(w, r); n%2 == 0 && w.Code != 200 {
+					t.Errorf("%d %s", w.Code, w.Body)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, func(o *optionsOf) { o.BasePath = "/lines" })

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -21,6 +22,7 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 		return nil, err
 	}
 	s := newSlide(r)
+	s.most = 4 * r.Limit
 	tools := map[string]string{}
 	answered := map[string]bool{}
 	pieces := pieceOptions{reader: reader, most: r.MaxText}
@@ -52,8 +54,11 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 			}
 		}
 	}
-	if n := len(w.Blocks); n > 0 {
-		w.First, w.Last = w.Blocks[0].ID, w.Blocks[n-1].ID
+	// Messages that the agent makes up have no entry.
+	for i := len(w.Blocks) - 1; i >= 0; i-- {
+		if id := w.Blocks[i].ID; id != "" {
+			w.First, w.Last = id, cmp.Or(w.Last, id)
+		}
 	}
 	w.Problems = append(w.Problems, reader.Problems...)
 	return w, nil
@@ -106,6 +111,8 @@ type slide struct {
 	skip    bool // the anchor itself is left out
 	begun   bool // the anchor was met
 	over    bool // the messages of the anchor are over
+	last    session.EntryID
+	most    int // blocks, with those that stay together; see Request.Limit
 }
 
 func newSlide(r Request) *slide {
@@ -126,6 +133,8 @@ func newSlide(r Request) *slide {
 func (s *slide) put(id session.EntryID, make func() Block) {
 	s.total++
 	at := s.anchor != "" && id == s.anchor
+	more := id != "" && id == s.last // of the entry before
+	s.last = id
 	switch {
 	case at && !s.over:
 		s.begun = true
@@ -146,16 +155,30 @@ func (s *slide) put(id session.EntryID, make func() Block) {
 			return
 		}
 		s.blocks = append(s.blocks, make())
-		if len(s.blocks) > s.before {
-			s.blocks[0] = Block{}
-			s.blocks, s.dropped = s.blocks[1:], s.dropped+1
-		}
+		s.drop()
 		return
 	}
-	if s.after <= 0 {
+	if s.after <= 0 && (!more || s.missed || len(s.blocks) >= s.most) {
 		s.missed = true
 		return
 	}
 	s.after--
 	s.blocks = append(s.blocks, make())
+}
+
+// drop takes blocks away at the beginning that are too many. Those of one entry go together.
+func (s *slide) drop() {
+	n := 1
+	for n < len(s.blocks) && s.blocks[n].ID == s.blocks[0].ID && s.blocks[0].ID != "" {
+		n++
+	}
+	switch {
+	case len(s.blocks)-n >= s.before:
+	case len(s.blocks) > s.most:
+		n = 1
+	default:
+		return
+	}
+	clear(s.blocks[:n])
+	s.blocks, s.dropped = s.blocks[n:], s.dropped+n
 }

@@ -455,3 +455,57 @@ func TestUnknownLeaf(t *testing.T) {
 		t.Errorf("%s; want len(w.Blocks) == 0, w.Onward != nil, w.Onward.Count == 1", dump(w))
 	}
 }
+
+// TestModelWalk: pages of what the model sees together have every message, also if one entry stands for many of them.
+func TestModelWalk(t *testing.T) {
+	t.Parallel()
+	const messages = 25
+	user := func(n int) string {
+		return fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":"Prompt %d."}]}`, n)
+	}
+	var kept, want []string
+	for n := range messages {
+		kept, want = append(kept, user(n)), append(want, fmt.Sprintf("Prompt %d.", n))
+	}
+	lines := []string{
+		`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.166.0","source":"cli"}}`,
+		`{"timestamp":"2026-03-01T08:00:02.000Z","type":"response_item","payload":` + user(0) + `}`,
+		`{"timestamp":"2026-03-01T08:00:03.000Z","type":"event_msg","payload":{"type":"user_message","message":"Prompt 0."}}`,
+		`{"timestamp":"2026-03-01T08:00:09.000Z","type":"compacted","payload":{"message":"Roses.","replacement_history":[` + strings.Join(kept, ",") + `]}}`,
+	}
+	for n := messages; n < messages+5; n++ {
+		lines = append(lines, `{"timestamp":"2026-03-01T08:00:10.000Z","type":"response_item","payload":`+user(n)+`}`)
+		want = append(want, fmt.Sprintf("Prompt %d.", n))
+	}
+	w := world.New(t)
+	d := open(t, w, w.Put("rollout.jsonl", strings.Join(lines, "\n")+"\n"))
+	texts := func(w *transcript.Window) (list []string) {
+		for _, b := range w.Blocks {
+			list = append(list, b.Pieces[0].(transcript.Text).Text)
+		}
+		return list
+	}
+	r := transcript.Request{Mode: transcript.Model, Limit: 10}
+	var got []string
+	for range messages {
+		page := window(t, d, r)
+		if got = append(texts(page), got...); !page.Earlier {
+			break
+		}
+		r.Before = page.First
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("from the end: %s", diff)
+	}
+	r, got = transcript.Request{Mode: transcript.Model, Limit: 10, First: true}, nil
+	for range messages {
+		page := window(t, d, r)
+		if got = append(got, texts(page)...); !page.Later {
+			break
+		}
+		r.First, r.After = false, page.Last
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("from the beginning: %s", diff)
+	}
+}

@@ -31,7 +31,8 @@ type Request struct {
 	Around, After, Before session.EntryID
 	// First begins at the start of the path.
 	First bool
-	// Limit bounds the blocks; 0 is 200.
+	// Limit bounds the blocks; 0 is 200. In mode Model the messages of one entry stay together, up to four times as many: a
+	// window begins and ends at entries.
 	Limit int
 	Mode  Mode
 	// All also shows notes, labels and what the agent hides from people.

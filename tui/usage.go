@@ -21,7 +21,6 @@ type usageScreen struct {
 	span    int // in spans
 	stamp   int
 	stats   *treeline.Stats
-	loading bool
 	problem string
 }
 
@@ -48,7 +47,6 @@ func (u *usageScreen) Init() tea.Cmd { return u.sum() }
 // sum asks for the sums.
 func (u *usageScreen) sum() tea.Cmd {
 	u.stamp++
-	u.loading = true
 	stamp, opt := u.stamp, treeline.StatsOptions{Zone: u.Zone}
 	if days := spans[u.span].days; days > 0 {
 		opt.Filter.Since = u.now().AddDate(0, 0, -days)
@@ -66,7 +64,7 @@ func (u *usageScreen) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		if msg.stamp != u.stamp {
 			break
 		}
-		u.loading, u.problem = false, ""
+		u.problem = ""
 		if msg.err != nil {
 			u.problem = msg.err.Error()
 			break

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"errors"
+	"cmp"
 	"path/filepath"
 	"slices"
 
@@ -39,7 +39,7 @@ func (a *app) contextCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs, // one of them may be the value of --llm
 		RunE: func(cmd *cobra.Command, given []string) error {
 			given = q.rest(given)
-			if err := errors.Join(args("[<session>]")(cmd, given), q.check(cmd)); err != nil {
+			if err := cmp.Or(q.check(cmd, given), args("[<session>]")(cmd, given)); err != nil {
 				return err
 			}
 			return a.viewing(cmd.Context(), sessionArg(given), &f, func(s *store.Session, at session.EntryID) error {

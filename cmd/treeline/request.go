@@ -46,7 +46,7 @@ func (f *requestFlags) rest(given []string) []string {
 }
 
 // check refuses flags that have no effect, and unknown providers.
-func (f *requestFlags) check(cmd *cobra.Command) error {
+func (f *requestFlags) check(cmd *cobra.Command, given []string) error {
 	only := changed(cmd, "model", "prompt", "max-tokens")
 	switch forms := changed(cmd, "llm", "sent", "parts"); {
 	case len(forms) > 1:
@@ -55,6 +55,8 @@ func (f *requestFlags) check(cmd *cobra.Command) error {
 		return misused("--%s needs --llm", only[0])
 	case f.on() && f.api != lastAnswer:
 		return oneOf("llm", f.api, llm.Names())
+	case f.on() && len(given) > 1: // one of them was meant as the provider
+		return misused("--llm takes %s, not %q", anyOf(llm.Names()), given[len(given)-1])
 	}
 	return nil
 }

@@ -19,8 +19,7 @@ import (
 
 // automatons are the automatons of one expression, one for each goroutine that uses it.
 type automatons struct {
-	re   *regexp.Regexp
-	prog *syntax.Prog
+	re *regexp.Regexp
 	// exact: the automaton decides. Otherwise the expression has assertions (\b, ^, $), which the automaton ignores, and it
 	// can only exclude a match.
 	exact bool
@@ -33,7 +32,7 @@ func newAutomatons(re *regexp.Regexp, tree *syntax.Regexp) (*automatons, error) 
 	if err != nil {
 		return nil, err
 	}
-	a := &automatons{re: re, prog: prog, exact: true}
+	a := &automatons{re: re, exact: true}
 	for i := range prog.Inst {
 		a.exact = a.exact && prog.Inst[i].Op != syntax.InstEmptyWidth
 	}

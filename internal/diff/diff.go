@@ -3,7 +3,6 @@
 package diff
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -124,36 +123,6 @@ func split(text string) []string {
 		lines = lines[:len(lines)-1]
 	}
 	return lines
-}
-
-// ErrMismatch is wrapped by errors about a hunk that does not fit the text.
-var ErrMismatch = errors.New("the hunk does not fit the text")
-
-// Apply makes the changes. The hunks have line numbers and are in order. Every line that stays or goes must be in the text.
-func Apply(text string, hunks []Hunk) (string, error) {
-	lines := split(text)
-	var out strings.Builder
-	at := 0
-	for _, h := range hunks {
-		before, after := h.Texts()
-		from := h.OldLine - 1
-		if before == "" {
-			from = h.OldLine
-		}
-		old := split(before)
-		if from < at || from+len(old) > len(lines) || strings.Join(lines[from:from+len(old)], "") != before {
-			return "", fmt.Errorf("line %d: %w", h.OldLine, ErrMismatch)
-		}
-		for ; at < from; at++ {
-			out.WriteString(lines[at])
-		}
-		out.WriteString(after)
-		at += len(old)
-	}
-	for ; at < len(lines); at++ {
-		out.WriteString(lines[at])
-	}
-	return out.String(), nil
 }
 
 // Append writes hunks in the form of a unified diff, without the two lines that name the files. Hunks without line numbers

@@ -15,7 +15,7 @@ var answer = strings.Repeat("## What was wrong\n\nPrices are `float64`, so **0.1
 	"Run it with:\n\n```sh\ngo test ./pricing/... -run 'Sum|Tax' # both\n```\n\n", 40)
 
 func BenchmarkHTML(b *testing.B) {
-	bench(b, answer, func(dst *bytes.Buffer) { HTML(dst, answer, Options{Anchor: "e1"}) })
+	bench(b, answer, func(dst *bytes.Buffer) { HTML(dst, answer, 0) })
 }
 
 func BenchmarkPlain(b *testing.B) { bench(b, answer, func(dst *bytes.Buffer) { Plain(dst, answer) }) }

@@ -81,8 +81,8 @@ func Split(text string, most int) (list []string) {
 }
 
 // Blocks reads a text in Markdown; see HTML for what it understands.
-func Blocks(markup string, o Options) []Block {
-	l := lister{Options: o}
+func Blocks(markup string) []Block {
+	var l lister
 	for _, piece := range Split(markup, maxPiece) {
 		l.source = []byte(piece)
 		l.blocks(markdown().Parse(text.NewReader(l.source)), true)
@@ -117,7 +117,6 @@ func CodeLines(source, language string) [][]Span {
 
 // lister makes blocks of a parsed text.
 type lister struct {
-	Options
 	source []byte
 	list   []Block
 	// first stands before the next block, rest before its other lines, between before the empty line above it.
@@ -214,9 +213,6 @@ func (l *lister) taskOf(item ast.Node) string {
 }
 
 func (l *lister) code(lines *text.Segments, language string, loose bool) {
-	if l.NoHighlight {
-		language = ""
-	}
 	l.add(Block{Kind: CodeBlock, Lines: CodeLines(string(lines.Value(l.source)), language)}, loose)
 }
 

@@ -14,7 +14,7 @@ import (
 // number, tokens of code after their class.
 func drawn(text string) string {
 	var b strings.Builder
-	for _, k := range markup.Blocks(text, markup.Options{}) {
+	for _, k := range markup.Blocks(text) {
 		if k.Gap {
 			b.WriteString(k.Between + "\n")
 		}
@@ -123,7 +123,7 @@ func FuzzBlocksKeepLetters(f *testing.F) {
 			return all
 		}
 		var b strings.Builder
-		for _, k := range markup.Blocks(text, markup.Options{}) {
+		for _, k := range markup.Blocks(text) {
 			for _, row := range k.Rows {
 				for _, c := range row {
 					k.Lines = append(k.Lines, c.Spans)

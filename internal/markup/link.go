@@ -15,7 +15,7 @@ import (
 // seen and cannot be followed.
 func (r *renderer) link(to, title string, label func()) {
 	to = unescape(to)
-	target, ok := address(to, r.Anchor)
+	target, ok := address(to)
 	if r.inLink || !ok {
 		label()
 		if !r.inLink && to != "" {
@@ -45,7 +45,7 @@ func (r *renderer) autoLink(n *ast.AutoLink) {
 	if n.AutoLinkType == ast.AutoLinkEmail {
 		to = "mailto:" + label
 	}
-	if target, ok := address(to, ""); ok && !r.inLink {
+	if target, ok := address(to); ok && !r.inLink {
 		r.anchor(target, label)
 	} else {
 		Plain(r.dst, "<"+label+">")
@@ -62,15 +62,9 @@ func (r *renderer) anchor(target, label string) {
 // schemes are those that a link may have.
 var schemes = []string{"http://", "https://", "mailto:"}
 
-// address returns a destination as the value of an href attribute, and whether it is allowed. A fragment is one of the same text:
-// it leads to the heading with that id below anchor.
-func address(to, anchor string) (string, bool) {
-	if strings.HasPrefix(to, "#") && len(to) > 1 {
-		if anchor != "" {
-			to = "#" + anchor + "-" + to[1:]
-		}
-		return percent(to), true
-	}
+// address returns a destination as the value of an href attribute, and whether it is allowed. A fragment is not: headings have no
+// ids, and in a page of many texts it would name something else.
+func address(to string) (string, bool) {
 	for _, s := range schemes {
 		if len(to) > len(s) && strings.EqualFold(to[:len(s)], s) {
 			return percent(s + to[len(s):]), true
@@ -101,31 +95,6 @@ func attribute(dst *bytes.Buffer, s string) {
 	Plain(dst, screen.Clean(strings.ReplaceAll(s, "\r\n", "\n")))
 }
 
-// slug returns the id of a heading: its letters and digits in lower case, with hyphens between words.
-func slug(heading []byte) string {
-	var b strings.Builder
-	gap := false
-	for _, c := range string(heading) {
-		if b.Len() > 60 {
-			break
-		}
-		switch {
-		case c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c)) || c == '_':
-			if gap && b.Len() > 0 {
-				b.WriteByte('-')
-			}
-			b.WriteRune(unicode.ToLower(c))
-			gap = false
-		case c == ' ' || c == '-':
-			gap = true
-		}
-	}
-	if b.Len() == 0 {
-		return "section"
-	}
-	return b.String()
-}
-
 // text writes a text of Markdown, with its bare links, and the box of a task for the brackets that it begins with.
 func (r *renderer) text(s string) {
 	if r.box != "" && task(s) == r.box {
@@ -143,7 +112,7 @@ func (r *renderer) text(s string) {
 		if strings.HasPrefix(part, "www.") {
 			to = "http://" + part
 		}
-		if target, ok := address(to, ""); ok && link {
+		if target, ok := address(to); ok && link {
 			r.anchor(target, part)
 		} else {
 			Plain(r.dst, part)

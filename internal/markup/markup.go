@@ -3,8 +3,8 @@
 //
 // A session's text is hostile: it may come from a web page that an agent fetched. Whatever the text is, the result has only
 // elements and attributes that this package writes, and they are balanced. It has no script, no style attribute and nothing that
-// a browser loads. Raw HTML is shown as text. Links lead to http, https, mailto and fragments; of any other the destination is
-// shown. Definitions of link references, which Markdown hides, are shown too. Control characters and those that change the
+// a browser loads. Raw HTML is shown as text. Links lead to http, https and mailto; of any other the destination is shown.
+// Definitions of link references, which Markdown hides, are shown too. Control characters and those that change the
 // direction of writing are shown by name. The time is linear in the length of the text.
 //
 // The classes, for a style sheet:
@@ -27,25 +27,16 @@ import (
 	"unicode/utf8"
 )
 
-// Options says how a text becomes HTML.
-type Options struct {
-	// MaxBytes limits how much of the text is shown; a mark says how much was cut. Zero is no limit.
-	MaxBytes int
-	// Anchor is a prefix for the ids of headings, different for each text of a page. Without one, headings have no ids.
-	Anchor string
-	// NoHighlight leaves code plain.
-	NoHighlight bool
-}
-
 // HTML writes a text in Markdown as HTML: CommonMark, with tables, strikethrough, task lists and bare links. A newline in a
 // paragraph is a line break, as people mean it in a conversation. Images become links.
-func HTML(dst *bytes.Buffer, text string, o Options) {
+// most limits how many bytes of the text are shown; a mark says how much was cut. 0 is no limit.
+func HTML(dst *bytes.Buffer, text string, most int) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	whole := len(text)
-	if o.MaxBytes > 0 && whole > o.MaxBytes {
-		text = text[:cutAt(text, o.MaxBytes)]
+	if most > 0 && whole > most {
+		text = text[:cutAt(text, most)]
 	}
-	r := renderer{dst: dst, Options: o}
+	r := renderer{dst: dst}
 	for p := (pieces{rest: text, most: maxPiece}); p.rest != ""; {
 		r.piece(p.next())
 	}

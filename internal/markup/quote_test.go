@@ -49,7 +49,7 @@ func FuzzQuote(f *testing.F) {
 	f.Add("> `x\n> ```")
 	f.Fuzz(func(t *testing.T, s string) {
 		var b bytes.Buffer
-		HTML(&b, Quote(s)+"\nFOLLOWS\n", Options{NoHighlight: true})
+		HTML(&b, Quote(s)+"\nFOLLOWS\n", 0)
 		if !strings.HasSuffix(b.String(), "<p>FOLLOWS</p>\n") {
 			t.Errorf("%q became %q, and a paragraph after it %q", s, Quote(s), b.String())
 		}

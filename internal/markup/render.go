@@ -12,14 +12,12 @@ import (
 // renderer writes the HTML of one text. Every text goes through Plain, and every attribute is made of constants, numbers, or what
 // attribute and address let through.
 type renderer struct {
-	Options
 	dst    *bytes.Buffer
 	source []byte
-	ids    map[string]int // ids of headings, each with the number that its next repetition gets
-	depth  int            // of inline elements
-	inLink bool           // links do not nest
-	inCell bool           // \| is a pipe, in code too
-	box    string         // of the task whose text comes next
+	depth  int    // of inline elements
+	inLink bool   // links do not nest
+	inCell bool   // \| is a pipe, in code too
+	box    string // of the task whose text comes next
 }
 
 // maxInline limits how deep inline elements nest in the result. Deeper ones are shown without their element.
@@ -47,7 +45,7 @@ func (r *renderer) block(n ast.Node) {
 			r.dst.WriteByte('\n')
 		}
 	case *ast.Heading:
-		r.heading(n)
+		r.wrap("h"+strconv.Itoa(n.Level), n, r.inlines, "\n")
 	case *ast.ThematicBreak:
 		r.dst.WriteString("<hr>\n")
 	case *ast.Blockquote:
@@ -74,34 +72,6 @@ func (r *renderer) wrap(tag string, n ast.Node, write func(ast.Node), after stri
 	r.dst.WriteString("<" + tag + ">")
 	write(n)
 	r.dst.WriteString("</" + tag + ">" + after)
-}
-
-func (r *renderer) heading(n *ast.Heading) {
-	tag := "h" + strconv.Itoa(n.Level)
-	r.dst.WriteString("<" + tag)
-	if r.Anchor != "" {
-		id := r.unique(slug(n.Lines().Value(r.source)))
-		r.dst.WriteString(` id="`)
-		attribute(r.dst, r.Anchor)
-		r.dst.WriteString("-" + id + `"`)
-	}
-	r.dst.WriteByte('>')
-	r.inlines(n)
-	r.dst.WriteString("</" + tag + ">\n")
-}
-
-// unique gives the id of a heading a number if it was used before, as forges do.
-func (r *renderer) unique(slug string) string {
-	if r.ids == nil {
-		r.ids = map[string]int{}
-	}
-	id := slug
-	for r.ids[id] > 0 {
-		id = slug + "-" + strconv.Itoa(r.ids[slug])
-		r.ids[slug]++
-	}
-	r.ids[id] = 1
-	return id
 }
 
 func (r *renderer) list(n *ast.List) {
@@ -154,7 +124,7 @@ func task(line string) string {
 func (r *renderer) code(lines *text.Segments, language string) {
 	source := string(lines.Value(r.source))
 	lang := languageNamed(language)
-	if lang == nil || r.NoHighlight {
+	if lang == nil {
 		r.dst.WriteString("<pre><code>")
 		Plain(r.dst, source)
 	} else {

@@ -16,9 +16,8 @@ import (
 //
 // A match begins and ends at the border of a word. What is not literal must not look like a placeholder.
 type shape struct {
-	source string
-	items  []item
-	check  func(key string) bool // a checksum that the key may have; nil if there is none
+	items []item
+	check func(key string) bool // a checksum that the key may have; nil if there is none
 }
 
 // item is a literal, or a class with the number of its characters.
@@ -36,7 +35,7 @@ const longest = 16 << 10
 
 // compile panics if source is not a shape: shapes are constants, and a test compiles all of them.
 func compile(source string) *shape {
-	s := &shape{source: source}
+	s := &shape{}
 	var literal strings.Builder
 	flush := func() {
 		if literal.Len() > 0 {

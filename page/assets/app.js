@@ -272,12 +272,13 @@ const live = () => {
     replace(doc, ["rail", "side"]);
   };
   const refresh = async () => {
+    timer = 0;
     if (busy) return soon();
     busy = true;
     try { await update(); } catch { } // the next event tries again
     busy = false;
   };
-  const soon = () => { clearTimeout(timer); timer = setTimeout(refresh, fragment ? 60 : 1000); };
+  const soon = () => { timer ||= setTimeout(refresh, fragment ? 60 : 1000); }; // events that never pause do not put it off
   const source = new EventSource(main.dataset.events);
   for (const name of ["start", "entry", "session", "problem"]) source.addEventListener(name, soon);
   for (const name of ["reload", "replaced", "truncated"]) source.addEventListener(name, () => fragment || name === "reload" ? location.reload() : soon());

@@ -25,8 +25,8 @@ type (
 	}
 )
 
-// blobs gives the blobs for a log.
-func (l *Logs) blobs(c *Call, b backend.Backend, log string) (blob.Store, error) {
+// blobsFor gives the blobs for a log.
+func blobsFor(b backend.Backend, log string) (blob.Store, error) {
 	if err := (nameParams{log}).check(); err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	if err != nil {
 		return err
 	}
-	s, err := l.blobs(c, l.b, p.Log)
+	s, err := blobsFor(l.b, p.Log)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (l *Logs) putBlob(c *Call, p blobParams) error {
 		return err
 	}
 	defer in.close()
-	s, err := l.blobs(c, b, p.Log)
+	s, err := blobsFor(b, p.Log)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (l *Logs) mayPut(c *Call, log string) error {
 
 // missing gives the references without a blob. A caller that may only read learns of blobs that the log refers to.
 func (l *Logs) missing(c *Call, p logParams) error {
-	s, err := l.blobs(c, l.b, p.Log)
+	s, err := blobsFor(l.b, p.Log)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,8 @@
-// Package view says which sessions exist for a client that may see some projects only.
+// Package view makes the lists of sessions that pages and operations show.
+//
+// A [List] gives each session a key for addresses, and [List.FamilyOf] says how sessions belong together. A client that may see some
+// projects only gets a list in which no other session exists ([Rows], [List.Limited]). The lists of an archive with an index of its
+// own have what one request needs ([Archive]).
 package view
 
 import (

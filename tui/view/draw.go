@@ -40,7 +40,7 @@ func (v *viewer) Draw(width, height int) string {
 		}
 		return strings.Join(lines, "\n")
 	}
-	v.width, v.height = width, height
+	v.width = width
 	l := v.layout(width)
 	v.tree.height = height - 1
 	v.tree.settle()

@@ -291,7 +291,7 @@ func runsOf(spans []markup.Span, around role) []run {
 
 // prose lays out a text in Markdown.
 func prose(text string, width int, around role) (lines []line) {
-	for _, b := range markup.Blocks(text, markup.Options{}) {
+	for _, b := range markup.Blocks(text) {
 		if b.Gap && len(lines) > 0 {
 			lines = append(lines, newLine(run{b.Between, faint}))
 		}

@@ -105,7 +105,6 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	items := v.items(w, m.job)
 	switch m.job.kind {
 	case jobBefore:
-		v.passed = w.Position
 		v.pane.extend(items, false, w.Earlier)
 		if n := len(items); n > 0 && n < len(v.pane.items) { // it follows another block now
 			v.pane.items[n] = v.remade(n)
@@ -126,7 +125,7 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 		}
 		return nil
 	}
-	v.total, v.passed, v.tokens = w.Total, w.Position, w.Estimate
+	v.total, v.tokens = w.Total, w.Estimate
 	for n, it := range items { // what was unfolded to its end stays so
 		if old := v.pane.find(it.key, ""); old >= 0 && v.pane.items[old].whole && m.job.kind == jobStay {
 			items[n] = v.pane.items[old]
@@ -208,7 +207,7 @@ func (v *viewer) showFiles(j job) {
 	for n := range v.files {
 		items[n] = v.fileItem(&v.files[n])
 	}
-	v.total, v.passed = len(items), 0
+	v.total = len(items)
 	v.pane.replace(items, false, false)
 	if j.kind != jobStay {
 		v.pane.toBegin()

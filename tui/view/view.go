@@ -96,7 +96,6 @@ type viewer struct {
 	loading bool   // one was begun and is not done
 	note    string // in place of the transcript, where there is none
 	total   int    // entries or messages on the path
-	passed  int    // of them before the first item
 	tokens  int64  // of what the model sees
 	files   []transcript.FileChange
 	back    *session.EntryID // where the reader was before mode model
@@ -110,7 +109,7 @@ type viewer struct {
 	// searching counts the searches that are not done.
 	searching int
 
-	width, height int
+	width int
 }
 
 // New makes the screen of a session that is open for reading. The screen closes it.
@@ -124,7 +123,7 @@ func New(ctx context.Context, s *treeline.Session, opt Options) look.Screen {
 	ctx, cancel := context.WithCancel(ctx)
 	v := &viewer{
 		ctx: ctx, cancel: cancel, src: newSource(s, opt), opt: opt, paint: newPaint(opt.Palette),
-		told: make(chan struct{}, 1), opened: map[string]bool{}, width: 80, height: 22, stopFind: func() {},
+		told: make(chan struct{}, 1), opened: map[string]bool{}, width: 80, stopFind: func() {},
 	}
 	v.facts = v.src.facts()
 	v.tree.folded = map[session.EntryID]bool{}

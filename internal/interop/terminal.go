@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -103,6 +104,7 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 		cancel()
 		_ = in.Close()
 		<-ended
+		d.killRest()
 	}()
 	look := time.NewTicker(100 * time.Millisecond)
 	defer look.Stop()
@@ -131,6 +133,31 @@ func (d *desk) askOnTerminal(ctx context.Context, line string) (s sent, err erro
 		if err != nil {
 			return s, err
 		}
+	}
+}
+
+// killRest kills the processes that an agent left behind, which are those with the desk's home (Linux). A terminal that is closed only
+// asks them to end, and until then they write files and send requests.
+func (d *desk) killRest() {
+	home := []byte("\x00HOME=" + d.home + "\x00")
+	for range 100 {
+		left := false
+		found, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
+		for _, path := range found {
+			env, _ := os.ReadFile(path) // the process may have ended, or be that of another user
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if !bytes.Contains(append([]byte{0}, env...), home) {
+				continue
+			}
+			if p, err := os.FindProcess(pid); err == nil {
+				_ = p.Kill() // it may have ended
+				left = true
+			}
+		}
+		if !left {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
+
 // Whatever treeline writes, it does not write through a link that another program put in the way. The paths are those of all
 // files that a run of everything leaves, and names that it uses for a moment.
 func TestPlantedLinks(t *testing.T) {

@@ -129,8 +129,11 @@ func TestConvertSendable(t *testing.T) {
 	}
 	check := func(name, seed, text string, damaged bool) {
 		path := w.Put(filepath.Join("in", seed, name, "019cab00-0000-7000-8000-00000000000a.jsonl"), text)
-		for _, to := range targets() {
+		for i, to := range targets() {
 			from := w.Format(name)
+			if !soaktest.Every() && i%3 != len(name)%3 {
+				continue // other agents have other thirds
+			}
 			if to == from || damaged && to.Family() == from.Family() {
 				continue
 			}
@@ -150,7 +153,7 @@ func TestConvertSendable(t *testing.T) {
 	check("wave", "talk", waveTalk, true)
 	check("codelia", "second", codeliaRun, false)
 	c := soaktest.Begin(t)
-	for round := range c.Rounds(6, 6) {
+	for round := range c.Rounds(soaktest.Part(6, 3), 3) {
 		seed := c.Seed(uint64(round))
 		r := &dice{Rand: rand.New(rand.NewPCG(seed, 11))}
 		r.whole = true

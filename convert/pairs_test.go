@@ -30,7 +30,7 @@ func TestConvertPairs(t *testing.T) {
 			w, folder := inMemory(t)
 			from := w.Format(name)
 			c := soaktest.Begin(t)
-			for round := range c.Rounds(2, 2) {
+			for round := range c.Rounds(soaktest.Part(2, 1), 1) {
 				seed := c.Seed(uint64(round))
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, seed))
 				for _, other := range agents {

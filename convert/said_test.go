@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -18,8 +19,8 @@ func TestConvertSaysTheSame(t *testing.T) {
 		if n := len(seenAt(w, src, src.Leaf())); n < 10 {
 			t.Errorf("%s: only %d pieces are seen", name, n)
 		}
-		for _, to := range targets() {
-			if to.Name() == name {
+		for i, to := range targets() {
+			if to.Name() == name || !soaktest.Every() && i%3 != len(name)%3 {
 				continue
 			}
 			if diff := convertedAt(w, path, src.Dialect(), to, new(src.Leaf()), folder()); diff != "" {

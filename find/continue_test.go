@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -138,7 +139,7 @@ func TestGrown(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, seeds)
 			d.begin()
-			for range rounds(8, 20) {
+			for range rounds(soaktest.Part(8, 3), 20) {
 				d.step(plainKinds, func(what string, anew bool) {
 					if anew {
 						t.Errorf("after %s the log was read anew, at %d bytes", what, len(d.text))
@@ -150,7 +151,7 @@ func TestGrown(t *testing.T) {
 			for seed := range seeds {
 				d := newGrowingDesk(t, f, seed)
 				d.begin()
-				for range rounds(6, 15) {
+				for range rounds(soaktest.Part(6, 2), 15) {
 					d.step(kinds, func(_ string, was bool) {
 						steps++
 						if was {
@@ -208,11 +209,11 @@ func TestGrownSearch(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 9)
 			d.begin()
-			for range rounds(6, 10) {
+			for range rounds(soaktest.Part(6, 3), 10) {
 				d.step(plainKinds, func(string, bool) {})
 			}
 			found := 0
-			for range rounds(25, 60) {
+			for range rounds(soaktest.Part(25, 10), 60) {
 				word := fmt.Sprint("word", d.r.IntN(5000))
 				res, err := d.f.Search(t.Context(), word, Options{})
 				if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
@@ -48,14 +49,14 @@ func TestHitsAtTheEnd(t *testing.T) {
 				}
 				d.write(text)
 				short := d.endings(&opened)
-				for range rounds(4, 20) {
+				for range rounds(soaktest.Part(4, 2), 20) {
 					d.write(d.text + d.append(plainKinds[d.r.IntN(len(plainKinds))]) + d.unique())
 					short += d.endings(&opened)
 				}
 				if navigated := f.name == "claude"; navigated == (short > 0) {
 					t.Errorf("%d searches read the end only", short)
 				}
-				for range rounds(4, 20) {
+				for range rounds(soaktest.Part(4, 2), 20) {
 					d.write(d.text + d.append(wildKinds[d.r.IntN(len(wildKinds))]) + d.unique())
 					d.endings(&opened)
 				}

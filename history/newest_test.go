@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // TestAmongNewest: a search of the newest prompts finds what a search of all finds, also where times do not grow
@@ -48,7 +50,7 @@ func TestAmongNewest(t *testing.T) {
 				t.Fatal(err)
 			}
 			soon := 0
-			for range 150 {
+			for range soaktest.Part(150, 40) {
 				q := Query{Text: words[r.IntN(len(words))], Limit: 1 + r.IntN(40)}
 				switch r.IntN(3) {
 				case 0:

@@ -9,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // Every fixture of every dialect has a plan, and what is not damaged is not changed.
 func TestRepairFixtures(t *testing.T) {

@@ -10,11 +10,14 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/trash"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // yard is a world with a trash.
 type yard struct {

@@ -1,6 +1,7 @@
 package usage_test
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -10,10 +11,13 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/usage"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // TestMachine: on a machine with the sessions of all agents, sums are what the generator knows that it wrote: nothing is
 // missing and nothing counts twice.

@@ -134,7 +134,7 @@ func TestWritersBesideWriter(t *testing.T) {
 		a.tables.Busy = 30 * time.Second
 		b := a.backend(path, false)
 		defer b.Close()
-		const sessions, messages = 6, 4
+		sessions, messages := soaktest.Part(6, 2), 4
 		for round := range c.Rounds(1, 1) {
 			program.goOn()
 			for i := range sessions {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -193,8 +194,12 @@ func (d *document) begin(t *testing.T) {
 	if d.home != "" {
 		return
 	}
-	d.home, d.cover = t.TempDir(), t.TempDir()
-	d.dir = d.home
+	home, err := os.MkdirTemp("", "home") // a short name: outputs have room for short paths only
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	d.home, d.cover, d.dir = home, t.TempDir(), home
 	if err := demo.WriteProjects(t.Context(), d.home, d.home, time.Now, drivers.Drivers()...); err != nil {
 		t.Fatal(err)
 	}
@@ -278,8 +283,8 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	var packages []string
 	programs := map[string]string{}
-	for _, blocks := range documents {
-		for _, b := range blocks {
+	for _, document := range slices.Sorted(maps.Keys(documents)) { // the same names each time, so that the compiled packages are cached
+		for _, b := range documents[document] {
 			if b.Lang != "go" || b.Mark != doctest.Run {
 				continue
 			}
@@ -306,7 +311,7 @@ func goPrograms(t *testing.T, root string, documents map[string][]doctest.Block)
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"build", "-overlay", filepath.Join(dir, "overlay.json")}
+	args := []string{"build", "-ldflags=-s -w", "-overlay", filepath.Join(dir, "overlay.json")}
 	if len(programs) > 0 {
 		args = append(args, "-o", dir+string(filepath.Separator))
 	}

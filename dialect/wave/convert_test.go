@@ -2,6 +2,7 @@ package wave_test
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // TestConvertedPassesCheck: whatever is wrong with a session of any agent, its copy in Wave's format breaks no rule.
 func TestConvertedPassesCheck(t *testing.T) {

@@ -26,6 +26,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -205,7 +206,7 @@ func TestSame(t *testing.T) {
 	for round := range 2 {
 		local := a.local()
 		a.sameRows(local, shared, round)
-		for range 15 {
+		for range soaktest.Part(15, 6) {
 			a.sameHits(local, shared, queryOf(r, texts), a.options(r))
 		}
 		a.sameHits(local, shared, "nosuchwordanywhere", find.Options{})
@@ -214,7 +215,7 @@ func TestSame(t *testing.T) {
 			a.change(r)
 		}
 	}
-	if a.found < 100 {
+	if a.found < soaktest.Part(100, 40) {
 		t.Errorf("only %d hits were compared", a.found)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/remote"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/usage"
 )
@@ -76,7 +77,7 @@ func TestNamed(t *testing.T) {
 	a.must(err)
 	refs := []string{"@last", "@last~1", "@last~3", "@last~5000", "claude:@last", "omp:@last~1", "nosuchsession", "0", "a"}
 	for i := range rows {
-		if id := string(rows[i].ID); i%2 == 0 && id != "" {
+		if id := string(rows[i].ID); i%soaktest.Part(2, 4) == 0 && id != "" {
 			refs = append(refs, id, id[:min(8, len(id))], id[:min(5, len(id))], strings.ToUpper(id), rows[i].Dialect.Name()+":"+id, "wave:"+id)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/index/indextest"
 	"github.com/treeline-dev/treeline/index/postgres"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 func TestSuite(t *testing.T) {
@@ -20,7 +21,9 @@ func TestSuite(t *testing.T) {
 	pgtest.Shared(t).Database(t, "suite")
 	direct := pgtest.Shared(t).URL("suite")
 	t.Run("direct", func(t *testing.T) { suite(t, direct, direct, false) })
-	t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite"), false) })
+	if soaktest.Every() { // the statements are the same
+		t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite"), false) })
+	}
 	t.Run("remote", func(t *testing.T) { suite(t, direct, direct, true) })
 }
 

@@ -10,11 +10,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 var noon = time.Date(2026, 3, 24, 12, 0, 0, 0, time.UTC)
 

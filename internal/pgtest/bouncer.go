@@ -43,7 +43,7 @@ func (s *Server) bounce() (*Bouncer, error) {
 		return nil, err
 	}
 	b := &Bouncer{dir, p}
-	if err := p.await(b.URL("") + "&default_query_exec_mode=exec"); err != nil {
+	if _, err := p.await(b.URL("") + "&default_query_exec_mode=exec"); err != nil {
 		b.Close()
 		return nil, err
 	}

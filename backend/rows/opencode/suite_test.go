@@ -1,16 +1,20 @@
 package opencode_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/internal/durable"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/started"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store/storetest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // Rows of the database are sessions like any other.
 func TestSuite(t *testing.T) {

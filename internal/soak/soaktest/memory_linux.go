@@ -3,6 +3,7 @@ package soaktest
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,16 +18,19 @@ func MemoryFolder() string {
 		return ""
 	}
 	// A process that was killed leaves its folders, which take memory.
-	left, _ := filepath.Glob(parent + "/treeline*-*") // the pattern is valid
+	left, _ := filepath.Glob(parent + "/tl*-*") // the pattern is valid
 	for _, path := range left {
 		var pid int
-		if _, err := fmt.Sscanf(filepath.Base(path), "treeline%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+		if _, err := fmt.Sscanf(filepath.Base(path), "tl%d-", &pid); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 			_ = os.RemoveAll(path) // it may be that of another user
 		}
 	}
-	dir, err := os.MkdirTemp(parent, fmt.Sprintf("treeline%d-", os.Getpid()))
-	if err != nil {
-		return ""
+	for n := 0; ; n++ {
+		dir := fmt.Sprintf("%s/tl%d-%d", parent, os.Getpid(), n) // short, since some outputs have room for short paths only
+		if err := os.Mkdir(dir, 0o700); err == nil {
+			return dir
+		} else if !errors.Is(err, fs.ErrExist) {
+			return ""
+		}
 	}
-	return dir
 }

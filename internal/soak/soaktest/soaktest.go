@@ -56,6 +56,14 @@ func Main(m interface{ Run() int }) int {
 // Every reports whether a test that takes long runs all of its cases, as in CI and in a soak. In plain `go test` it runs a part of them.
 func Every() bool { return os.Getenv(EnvCI) != "" || os.Getenv(EnvTime) != "" }
 
+// Part gives the number of cases or rounds: all if every case runs, otherwise a part of them.
+func Part(all, part int) int {
+	if Every() {
+		return all
+	}
+	return part
+}
+
 // Line is what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.
 type Line struct {
 	Test         string `json:"test"`

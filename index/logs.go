@@ -216,10 +216,7 @@ func (p *packedTime) text() session.Time {
 	if !p.known {
 		return p.Time
 	}
-	// RFC3339 is four times as fast to write as another layout.
-	text := time.UnixMilli(p.ms).UTC().AppendFormat(append(make([]byte, 0, len(usualTime)), '"'), time.RFC3339)
-	ms := p.ms % 1000
-	return session.Time{Text: string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'))}
+	return session.TimeOf(time.UnixMilli(p.ms))
 }
 
 // usualTime is the spelling of session.TimeOf.

@@ -25,10 +25,11 @@ const Retries = 100
 // Named puts the path of a log before an error. An empty path leaves the error as it is. Damage that a backend found in a
 // file of its own becomes a Problem, which names that file.
 func Named(path string, err error) error {
+	if err == nil || path == "" {
+		return err
+	}
 	var damage *backend.DamageError
 	switch {
-	case err == nil || path == "":
-		return err
 	case errors.As(err, &damage):
 		return &session.Problem{
 			File: damage.File, Line: damage.Line, Offset: damage.Offset, Kind: session.ProblemMalformed,

@@ -138,8 +138,8 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 	}
 }
 
-// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process.
-const viewMost = 64 << 20
+// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process. From 2 to 64 MB it takes the same time.
+const viewMost = 4 << 20
 
 // Each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
 // take must not keep the bytes. If Each returns an error, what take saw does not count: another process changed the log

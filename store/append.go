@@ -24,8 +24,7 @@ import (
 // cannot be cancelled.
 func (s *Session) Append(ctx context.Context, body session.Body) (Appended, error) {
 	if m, ok := body.(session.Message); ok {
-		m.Role = s.dialect.Codec().Role(m.JSON) // the message names its role itself
-		body = m
+		return s.AppendMessage(ctx, m.JSON) // the message names its role itself
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +123,10 @@ func next(p *proposal) session.EntryID {
 
 // AppendMessage appends a message in the dialect's own JSON. The bytes are copied.
 func (s *Session) AppendMessage(ctx context.Context, message []byte) (Appended, error) {
-	return s.Append(ctx, session.Message{JSON: message})
+	body := session.Message{JSON: message, Role: s.dialect.Codec().Role(message)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.append(ctx, body, nil, nil)
 }
 
 // AppendThinkingLevelChange sets how hard the model thinks from here on.

@@ -13,9 +13,10 @@ import (
 type proposal struct {
 	ctx    context.Context
 	entry  dialect.NewEntry
-	from   []byte // a record that the caller has of it, if any
-	fixed  bool   // the caller chose the parent: it stays, whatever others write
-	moved  bool   // the leaf was moved to the parent
+	header session.Header // for entry.Header
+	from   []byte         // a record that the caller has of it, if any
+	fixed  bool           // the caller chose the parent: it stays, whatever others write
+	moved  bool           // the leaf was moved to the parent
 	record []byte
 	framed dialect.Framed // what is written: record and what the agent writes with it
 	beside bool           // nothing can follow it: what is appended next follows the entry before it
@@ -66,8 +67,8 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 func (s *Session) encode(p *proposal) error {
 	// Formats without a header record put what it would say into their entries.
 	if p.entry.Header == nil {
-		h := s.tree.Header()
-		p.entry.Header = &h
+		p.header = s.tree.Header()
+		p.entry.Header = &p.header
 	}
 	record, err := s.w.d.Record(p.entry)
 	if adopter, ok := s.dialect.(dialect.Adopter); ok && err == nil && p.from != nil {

@@ -17,7 +17,7 @@ import (
 // What the index beside an archive answers, so that no list of all logs is made.
 
 // findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant. It fails with
-// index.ErrNone if it turns out that there is none: the names of logs then tell more than reading all of them.
+// index.ErrNone if the archive turns out to have no index: the caller then looks at the names of logs, and reads none of them.
 func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, err error) {
 	if x, err := s.Index(ctx, true, RefreshOptions{}); err != nil || x == nil {
 		return Row{}, cmp.Or(err, index.ErrNone)
@@ -76,7 +76,8 @@ func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err err
 	return dir, err
 }
 
-// newest gives sessions that a filter lets through, the newest first, until there is one after so many that are not sub-agents.
+// newest gives the newest sessions that a filter lets through, up to the one with so many others before it. Sessions of sub-agents are
+// among them and do not count.
 func (s *Store) newest(ctx context.Context, f Filter, before int) (rows []Row, err error) {
 	opt := PageOptions{Limit: min(before, 100) + 10}
 	for {

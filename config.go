@@ -38,18 +38,20 @@ func ConfigPath(home string, getenv func(string) string) string {
 	return filepath.Join(xdg(getenv("XDG_CONFIG_HOME"), home, ".config"), "config.toml")
 }
 
-// StateDir is where programs keep what is neither settings nor cache. A relative path in the variable is ignored.
+// StateDir is treeline's own folder for the trash and its notes: $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A relative
+// path in the variable is ignored.
 func StateDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_STATE_HOME"), home, ".local/state")
 }
 
 // DataDir is treeline's own folder for sessions that belong to no agent: $XDG_DATA_HOME/treeline, or
-// ~/.local/share/treeline.
+// ~/.local/share/treeline. A relative path in the variable is ignored.
 func DataDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_DATA_HOME"), home, ".local/share")
 }
 
-// CacheDir is where programs keep what can be derived again. A relative path in the variable is ignored.
+// CacheDir is treeline's own folder for what can be derived again, such as the catalogue: $XDG_CACHE_HOME/treeline, or
+// ~/.cache/treeline. A relative path in the variable is ignored.
 func CacheDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_CACHE_HOME"), home, ".cache")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/treeline-dev/treeline/run"
 )
 
-// ProjectOf gives the working directory of the session or run at a path, as lists show it, from the ends of its log; "" if it
-// names none, or is neither. content, if not nil, is how the content begins that the log is to have, and decides instead. A log
-// in the folder of a session belongs to that session.
+// ProjectOf gives the working directory of the session or run at a path, as lists show it, from the ends of its log; "" if the log
+// names none, or is neither. content, if not nil, is the beginning of what is about to be written to the log, and is read instead.
+// A log in the folder of a session belongs to that session.
 func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (string, error) {
 	if !place.IsRuns(s.DialectAt(path)) {
 		return s.ProjectAt(ctx, path, content)

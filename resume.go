@@ -221,7 +221,7 @@ func (s *Store) launch(ctx context.Context, program dialect.Launcher, of *Sessio
 	return c, nil
 }
 
-// names lists the logs in a place as far as they can be listed: a folder that cannot be read hides none that a program finds.
+// names lists the logs in a place. Folders that cannot be read are left out: the agent cannot read them either.
 func (s *Store) names(ctx context.Context, root dialect.Root) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		if root.Sessions == "" {

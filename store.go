@@ -86,8 +86,8 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 // Paged reports whether Page costs no more than the page: the sessions are in an archive with an index of its own.
 func (s *Store) Paged() bool { return s.find.Paged() }
 
-// Index gives the index that lies beside the sessions of an archive, as it is or brought up to date; nil if there is none. The Store
-// closes it.
+// Index gives the index beside the sessions of an archive, nil if the archive has none. With fresh set it is brought up to date first.
+// The Store closes it.
 func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	return s.find.Beside(ctx, fresh, opt)
 }
@@ -157,7 +157,7 @@ func (s *Store) Unread() []unread.Agent {
 	return unread.Find(s.Env(), runtime.GOOS)
 }
 
-// Filter keeps the rows that the filter lets through. The slice is used again.
+// Filter keeps the rows that the filter lets through. It reuses the slice.
 func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error) {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Store) Filter(ctx context.Context, rows []Row, f Filter) ([]Row, error)
 	return s.Machine.Filter(rows, narrow)
 }
 
-// Condition gives the condition that a filter sets.
+// Condition gives a filter as a function that reports whether a row passes.
 func (s *Store) Condition(ctx context.Context, f Filter) (func(*Row) bool, error) {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Options say which machine a Store works on. The zero value is this one.
+// Options say which machine a Store works on. The zero value is this machine.
 type Options struct {
 	// Home is the user's folder; "" is that of the process. Without one a store only reads, or writes to an archive: see ErrNoHome.
 	Home string

@@ -60,7 +60,8 @@ func (d *Dir) Has(_ context.Context, r Ref) (bool, error) {
 	return err == nil, err
 }
 
-// holds reports whether a file has that content. A symbolic link does not count: its target may go away.
+// holds reports whether a file has that content, and makes it durable: the program that wrote it may not have synced it. A symbolic
+// link does not count: its target may go away.
 func (d *Dir) holds(path string, b []byte) bool {
 	f, err := d.fs.Open(path, os.O_RDONLY|durable.NoFollow, 0)
 	if err != nil {
@@ -69,7 +70,8 @@ func (d *Dir) holds(path string, b []byte) bool {
 	defer f.Close()
 	have := make([]byte, len(b))
 	n, err := f.ReadAt(have, 0)
-	return n == len(b) && (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(have, b)
+	same := n == len(b) && (err == nil || errors.Is(err, io.EOF)) && bytes.Equal(have, b)
+	return same && f.Sync(durable.All) == nil && d.fs.SyncDir(d.path) == nil
 }
 
 // fresh is how long a blob counts as just written. It is half of the age at which callers of Remove remove blobs.

@@ -70,7 +70,7 @@ func (s *script) assign(atoms []atom, path session.Path, parts []stretch) ([]ato
 		return atoms, nil
 	}
 	had := make([]map[int]tally, len(parts)) // of each entry at the end of the stretch
-	at := map[int]int{}                     // entry → stretch
+	at := map[int]int{}                      // entry → stretch
 	for k, r := range parts {
 		for i := r.from; i <= r.to; i++ {
 			at[path.At(i).Index] = k

@@ -27,7 +27,7 @@ type Notes struct {
 	state string
 
 	mu    sync.Mutex
-	known map[string]int // how many sessions of each folder this process has noted
+	known map[string][]string // the sessions of each folder that this process has noted
 }
 
 // New gives the notes in state, treeline's own folder. Without one nothing is noted.
@@ -57,12 +57,12 @@ func (n *Notes) NoteFolder(ctx context.Context, path string) error {
 	if above, ok := place.SessionsAbove(abs); ok {
 		folder = above // all sessions in it share its blobs
 	}
+	name, _ := place.Below(folder, abs) // it lies in it
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.known[folder] == mostNoted {
+	if len(n.known[folder]) == mostNoted {
 		return nil
 	}
-	name, _ := place.Below(folder, abs) // it lies in it
 	b, err := n.m.OpenWriting(n.state, backend.DurabilityAlways)
 	if err != nil {
 		return err
@@ -71,9 +71,11 @@ func (n *Notes) NoteFolder(ctx context.Context, path string) error {
 		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
 	}
 	if n.known == nil {
-		n.known = map[string]int{}
+		n.known = map[string][]string{}
 	}
-	n.known[folder]++
+	if noted := n.known[folder]; !slices.Contains(noted, name) { // the log was asked above: another process may have forgotten the folder
+		n.known[folder] = append(noted, name)
+	}
 	return nil
 }
 

@@ -93,8 +93,8 @@ var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999",
 }
 
-// numericTime reads a number: seconds if it is small, milliseconds if it is large. No session is older than 2001 in
-// milliseconds or newer than 33658 in seconds.
+// numericTime reads a number: seconds if it is small, milliseconds if it is large. 1e11 is the year 5138 in seconds and 1973 in
+// milliseconds. A fraction speaks for seconds, so that the limit for such a number is 1e12.
 func numericTime(text string) (time.Time, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != f || f < 0 || f > 8.64e15 {

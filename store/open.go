@@ -189,7 +189,7 @@ func (s *Session) goOn(d dialect.WritingDialect, l logtree.Loaded, opt WriteOpti
 	s.findBlobs()
 }
 
-// take goes on from what was read.
+// take makes what was read the state of the session: the tree, and what the next append continues from.
 func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree

@@ -326,7 +326,7 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 		if old, statErr := b.Stat(ctx, name); statErr == nil && old.Size == at.Size {
 			for r, readErr := range b.Read(ctx, old, 0) {
 				if readErr == nil && bytes.Equal(r.Data, all) {
-					return nil
+					return backend.Sync(ctx, b, old)
 				}
 			}
 		}

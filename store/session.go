@@ -90,7 +90,7 @@ func (s *Session) Read(f func(*logtree.Log, logtree.Blobs) error) error {
 }
 
 // Renew reads what others appended to a session that is open for reading, as logtree.Log.Renew does. Callers that use Tree
-// must not do so meanwhile; View waits.
+// must not do so meanwhile; View waits. A session that is closed, or open for writing, gives logtree.Replaced.
 func (s *Session) Renew(ctx context.Context) (logtree.Change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -380,7 +380,7 @@ func (b *Backend) Ends(ctx context.Context, at backend.Log, head, tail []byte) (
 	ctx, done, err := b.begin(ctx, at.Name)
 	defer done()
 	if err == nil && at.Generation == "" {
-		_, err = b.Open(ctx, at) // why not
+		_, err = b.Open(ctx, at) // says why there is no such log
 	}
 	if err != nil {
 		return 0, 0, err

@@ -258,6 +258,26 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
+// A mutation that is cancelled after it was saved was done, and says so.
+func TestCancelledAfterSave(t *testing.T) {
+	schema := &table{rows: map[string]rows.Session{}}
+	b := rows.New(schema, "", false)
+	var at backend.Log
+	for _, mutate := range []func(ctx context.Context) (backend.Log, error){
+		func(ctx context.Context) (backend.Log, error) { return b.Create(ctx, "a", []byte("one")) },
+		func(ctx context.Context) (backend.Log, error) { return b.Append(ctx, at, []byte("two")) },
+		func(ctx context.Context) (backend.Log, error) { return b.Replace(ctx, at, []byte("three")) },
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		schema.after = cancel
+		now, err := mutate(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at = now
+	}
+}
+
 // A backend for reading refuses every mutation.
 func TestReadOnly(t *testing.T) {
 	ctx := t.Context()

@@ -54,7 +54,7 @@ func (b *Backend) Create(ctx context.Context, name string, records ...[]byte) (b
 	case err != nil:
 		return backend.Log{}, fmt.Errorf("%s: %w", name, err)
 	}
-	return b.Stat(ctx, name)
+	return b.Stat(context.WithoutCancel(ctx), name) // it is done
 }
 
 // Append implements backend.Backend.
@@ -84,7 +84,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	if moves {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
-	grown, err := b.load(ctx, at.Name)
+	grown, err := b.load(context.WithoutCancel(ctx), at.Name) // it is saved
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -112,7 +112,7 @@ func (b *Backend) Replace(ctx context.Context, at backend.Log, records ...[]byte
 	if err != nil {
 		return backend.Log{}, fmt.Errorf("%s: %w", at.Name, err)
 	}
-	return b.Stat(ctx, at.Name)
+	return b.Stat(context.WithoutCancel(ctx), at.Name) // it is done
 }
 
 // Remove implements backend.Backend.

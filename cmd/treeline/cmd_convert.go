@@ -53,7 +53,7 @@ func (a *app) convertCommand() *cobra.Command {
 				}
 			}
 			if why := outcome(r); why != "" && !a.json {
-				a.notice(why)
+				a.notice(why + "; --report lists them")
 			}
 			if next != "" && !a.json {
 				a.notice("continue it with: " + next)
@@ -122,7 +122,7 @@ func sameFamily(err error) error {
 	return fmt.Errorf("%w: --from %s", err, same.Other.Name())
 }
 
-// outcome sums up in one line what was not converted.
+// outcome sums up in one line what was not converted, "" if everything was.
 func outcome(r convert.Report) string {
 	var lines, spacing, tasks int
 	migrated := false
@@ -158,10 +158,7 @@ func outcome(r convert.Report) string {
 	if migrated {
 		parts = append(parts, "an old version converted to the current one")
 	}
-	if parts == nil {
-		return ""
-	}
-	return strings.Join(parts, ", ") + "; --report lists them"
+	return strings.Join(parts, ", ")
 }
 
 // unseen says what the model saw before and does not see any more, or sees now.

@@ -126,7 +126,7 @@ func (a *app) resumed(ctx context.Context, c treeline.ResumeCommand, start bool)
 	case c.Report != nil:
 		a.notice(fmt.Sprintf("converted to a session of %s: %s", c.Dialect.Name(), c.Path))
 		if why := outcome(*c.Report); why != "" && !a.json {
-			a.notice(strings.TrimSuffix(why, "; --report lists them") + "; --json lists them")
+			a.notice(why + "; --json lists them")
 		}
 	case c.From != "":
 		a.notice(fmt.Sprintf("%s cannot go on from that entry in the same session; the path to it is a new one: %s", agentOf(c.Dialect), c.Path))

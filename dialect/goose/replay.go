@@ -112,13 +112,31 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		}
 		out = append(out, m)
 	}
-	if len(out) > 0 && out[0].role == "assistant" {
-		dropped(out[0], "Goose does not send an answer before the first prompt")
-		if out = out[1:]; len(out) > 0 && out[0].role == "tool" {
-			out = tidy(out, dropped) // without the results of its calls, which no provider accepts alone
+	if len(out) == 0 || out[0].role != "assistant" {
+		return out
+	}
+	for len(out) > 0 && (out[0].role == "assistant" || out[0].onlyResults()) {
+		if out[0].role == "assistant" {
+			dropped(out[0], "Goose does not send an answer before the first prompt")
+		} else {
+			for range out[0].contents {
+				dropped(out[0], missingCall)
+			}
 		}
+		out = out[1:]
+	}
+	if len(out) > 0 && out[0].role == "tool" {
+		out = tidy(out, dropped) // without the results of calls that were left out, which no provider accepts alone
 	}
 	return out
+}
+
+// missingCall says that a result is lost.
+const missingCall = "Goose does not send a result whose call is missing"
+
+// onlyResults reports whether a message is nothing but results of tools.
+func (m *said) onlyResults() bool {
+	return !slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) != "toolResponse" })
 }
 
 // pairs leaves out calls without a result, results without a call, and what the wrong side says.
@@ -141,7 +159,7 @@ func pairs(list []said, dropped func(m said, what string)) []said {
 				was := open[id]
 				delete(open, id)
 				if !was {
-					dropped(m, "Goose does not send a result whose call is missing")
+					dropped(m, missingCall)
 				}
 				return was
 			case kind == "toolRequest" || kind == "thinking" || kind == "redactedThinking" || kind == "toolConfirmationRequest":

@@ -110,6 +110,7 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 	if err != nil {
 		return err
 	}
+	ctx = context.WithoutCancel(ctx) // a rollback would not take the rename back
 	err = db.Transact(ctx, func(tx *sql.Tx) error {
 		now, r, err := d.current(ctx, tx, s.id)
 		if err == nil {

@@ -143,7 +143,11 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 		return page, err
 	}
 	// Runs are not watched: a list of sessions that have one has no tag.
-	if !slices.Contains(p.Has, "run") && r.unchanged(r.s.listTag(l, r)) {
+	tag := r.s.listTag(l, r)
+	if p.Since+p.Until != "" {
+		tag = r.aging(tag)
+	}
+	if !slices.Contains(p.Has, "run") && r.unchanged(tag) {
 		return page, errNotModified
 	}
 	rows, err := r.narrowed(l, p.filterParams)

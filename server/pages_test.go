@@ -78,11 +78,11 @@ func TestSearchPage(t *testing.T) {
 	m.put(garden+"damaged.jsonl.zst", "not compressed")
 	for _, path := range []string{"/search?q=basil", "/search?q=basil&part=hits"} {
 		if text := m.browser(path); !strings.Contains(text, "the compressed file is damaged") || !strings.Contains(text, "Beside the") {
-			t.Errorf("%s:\n%s", path, text)
+			t.Errorf("%s: want the hit and the damaged file, got\n%s", path, text)
 		}
 	}
 	if text := m.browser("/search"); !strings.Contains(text, "leaves out entries with that word") || strings.Contains(text, "role:") {
-		t.Error(text)
+		t.Errorf("want the help of queries, got\n%s", text)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestOpenTogether(t *testing.T) {
 				r.Host = "127.0.0.1:7331"
 				w := httptest.NewRecorder()
 				if m.ServeHTTP(w, r); n%2 == 0 && w.Code != 200 {
-					t.Errorf("%d %s", w.Code, w.Body)
+					t.Errorf("session %d: %d %s, want 200", i, w.Code, w.Body)
 				}
 			})
 		}

@@ -61,7 +61,9 @@ func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err
 	total := len(rows)
 	list.total, list.rows = &total, rows
 	if n > 0 {
-		list.rows, list.next, err = cut(rows, wire.RunCursor, n, opt.After)
+		if list.rows, list.next, err = wire.PageOfSorted(rows, wire.RunCursor, n, opt.After); err != nil {
+			err = badCursor()
+		}
 	}
 	return list, err
 }

@@ -16,7 +16,7 @@ func TestCompletionInShells(t *testing.T) {
 	}{
 		{"bash", []string{"--norc", "--noprofile", "-i"}, "source <(treeline completion bash); complete -p treeline"},
 		{"zsh", []string{"-f", "-i"}, "autoload -U compinit && compinit -u -d zcomp; source <(treeline completion zsh); which _treeline | head -n 1"},
-		{"fish", []string{"--no-config", "-i"}, "treeline completion fish | source; complete -c treeline | head -n 1"},
+		{"fish", []string{"--no-config", "-i"}, "function fish_prompt; echo -n '@> '; end; treeline completion fish | source; complete -c treeline | head -n 1"},
 	} {
 		t.Run(sh.name, func(t *testing.T) {
 			t.Parallel()
@@ -31,7 +31,7 @@ func TestCompletionInShells(t *testing.T) {
 			cmd.Path, cmd.Args = path, append([]string{sh.name}, sh.args...)
 			cmd.Env = append(cmd.Env, "TERM=dumb", "PS1=@> ", "HISTFILE=", "INPUTRC=/dev/null")
 			s := startShell(t, cmd)
-			s.press(sh.load + "; echo ready$((1 + 1))\r")
+			s.press(sh.load + "; echo ready\"\"2\r") // every shell joins them
 			s.await("ready2")
 			s.await("@> ")
 			// A command, a flag, the value of a flag after a space and after =, and one with a colon.

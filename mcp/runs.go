@@ -63,7 +63,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 		return r.Err != nil
 	})
 	result.Total = len(rows)
-	part, next, err := wire.PageOf(rows, runKey, n, at.After)
+	part, next, err := wire.PageOf(rows, wire.RunCursor, n, at.After)
 	if err != nil {
 		return result, err
 	}
@@ -77,7 +77,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 			return result, err
 		}
 		if !ok {
-			last := runKey(part[i-1]).String()
+			last := wire.RunCursor(part[i-1]).String()
 			next = &last
 			break
 		}
@@ -88,14 +88,6 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 		result.Next = at.cursor()
 	}
 	return result, nil
-}
-
-// runKey is the place of a run in the list.
-func runKey(r *treeline.RunRow) wire.Cursor {
-	if r.Started.IsZero() {
-		return wire.Cursor{When: r.Log.Time, Path: r.Path}
-	}
-	return wire.Cursor{When: r.Started, Path: r.Path}
 }
 
 type usageArgs struct {

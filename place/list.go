@@ -68,7 +68,7 @@ func (m *Machine) inDir(cwd string) func(*Row) bool {
 	}
 }
 
-// InDirs gives a function that reports whether a directory is one of some.
+// InDirs gives a function that reports whether a directory is one of dirs.
 func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
 	want := map[string]bool{}
 	// Resolving links asks the file system; each spelling is asked about once.

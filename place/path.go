@@ -14,7 +14,7 @@ func isURL(p string) bool { return backend.Scheme(p) != "" }
 
 func isAbs(p string) bool { return isURL(p) || filepath.IsAbs(p) }
 
-// Clean is filepath.Clean for both kinds.
+// Clean is filepath.Clean for file paths and URLs.
 func Clean(p string) string {
 	if scheme := backend.Scheme(p); scheme != "" {
 		rest := path.Clean("/" + p[len(scheme)+len("://"):])
@@ -23,7 +23,7 @@ func Clean(p string) string {
 	return filepath.Clean(p)
 }
 
-// Abs is filepath.Abs for both kinds.
+// Abs is filepath.Abs for file paths, and Clean for URLs.
 func Abs(p string) (string, error) {
 	if isURL(p) {
 		return Clean(p), nil

@@ -207,9 +207,9 @@ type SideMove struct {
 	from, made SideFiles
 }
 
-// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. Logs of sub-agents that worked in
-// the directory was work in cwd then, as their session does. Settle ends the move.
-func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path, was, cwd string) (v SideMove, err error) {
+// MoveSideFiles copies the files of a log's folder to where the log is about to be moved. In the copies, logs of sub-agents that
+// worked in oldCWD work in cwd, as their session does. Settle ends the move.
+func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Location, path, oldCWD, cwd string) (v SideMove, err error) {
 	v.log = from
 	if v.from, err = FindSideFiles(ctx, d, from); err != nil || len(v.from.Logs) == 0 {
 		return v, err
@@ -219,7 +219,7 @@ func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Loc
 		return v, err
 	}
 	to := SideFolder(d, l)
-	change := func(name string, content []byte) []byte { return movedLog(d, name, content, was, cwd) }
+	change := func(name string, content []byte) []byte { return movedLog(d, name, content, oldCWD, cwd) }
 	if v.made, err = v.from.CopyTo(ctx, to.Backend, to.Prefix, to.Dir, change); err != nil {
 		err = errors.Join(err, v.made.Remove(context.WithoutCancel(ctx)))
 	}
@@ -227,13 +227,13 @@ func (m *Machine) MoveSideFiles(ctx context.Context, d dialect.Dialect, from Loc
 }
 
 // movedLog gives the log of a sub-agent with another working directory in its header. Any other file stays as it is.
-func movedLog(d dialect.Dialect, name string, content []byte, was, cwd string) []byte {
+func movedLog(d dialect.Dialect, name string, content []byte, oldCWD, cwd string) []byte {
 	w, ok := d.(dialect.Writer)
 	if !ok || !backend.IsText(name) {
 		return content
 	}
 	h := logtree.FromText(d, name, content).Tree.Header()
-	if h.Raw == nil || h.CWD != was || h.Span.End() > int64(len(content)) {
+	if h.Raw == nil || h.CWD != oldCWD || h.Span.End() > int64(len(content)) {
 		return content
 	}
 	header, _, err := w.EditHeader(h, nil, dialect.HeaderEdit{CWD: &cwd})

@@ -63,7 +63,7 @@ func catalogue(c *call, p catalogueParams) (page, error) {
 		return r.Err != nil
 	})
 	result.Total = len(rows)
-	part, next, err := pageOf(rows, func(r *place.Row) wire.Cursor { return wire.Cursor{When: r.When(), Path: r.Path} }, n, p.Cursor)
+	part, next, err := pageOf(rows, wire.RowCursor, n, p.Cursor)
 	if err != nil {
 		return none, err
 	}

@@ -46,12 +46,7 @@ func listRuns(c *call, p listRunsParams) (runPage, error) {
 		}
 		good = append(good, r)
 	}
-	part, next, err := pageOf(good, func(r *treeline.RunRow) wire.Cursor {
-		if r.Started.IsZero() {
-			return wire.Cursor{When: r.Log.Time, Path: r.Path}
-		}
-		return wire.Cursor{When: r.Started, Path: r.Path}
-	}, n, p.Cursor)
+	part, next, err := pageOf(good, wire.RunCursor, n, p.Cursor)
 	for _, r := range part {
 		result.Runs = append(result.Runs, wire.NewRun(*r))
 	}

@@ -91,7 +91,7 @@ func (l *Logs) narrow(rows []Row, opt ListOptions) []Row {
 		return !here[cwd]
 	})
 	sorting.By(rows, func(a, b Row) int {
-		return cmp.Or(b.when().Compare(a.when()), cmp.Compare(b.Header.RunID, a.Header.RunID))
+		return cmp.Or(b.When().Compare(a.When()), cmp.Compare(b.Header.RunID, a.Header.RunID))
 	})
 	return rows
 }
@@ -141,7 +141,8 @@ func shorten(rows []Row) {
 	}
 }
 
-func (r *Row) when() time.Time {
+// When is the time that lists are ordered by: when the run began or, if it does not say, when its log was last written.
+func (r *Row) When() time.Time {
 	if r.Started.IsZero() {
 		return r.Log.Time
 	}

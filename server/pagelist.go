@@ -44,7 +44,7 @@ func sessionsPage(r *request) error {
 		return err
 	}
 	// What is a minute ago now is not in an hour.
-	if !slices.Contains(q.Has, "run") && r.unchanged(fmt.Sprintf("%s-%d", r.s.listTag(l, r), r.minute())) {
+	if !slices.Contains(q.Has, "run") && r.unchanged(r.aging(r.s.listTag(l, r))) {
 		return errNotModified
 	}
 	return r.html(func(b *bytes.Buffer) error {
@@ -57,8 +57,11 @@ func sessionsPage(r *request) error {
 	})
 }
 
-// minute counts minutes, for the tags of pages that say how long ago something was.
-func (r *request) minute() int64 { return r.s.opt.Clock().Unix() / 60 }
+// aging is the tag of an answer that depends on the time, to a minute: it says how long ago something was, or counts a time back from
+// now.
+func (r *request) aging(tag string) string {
+	return fmt.Sprintf("%s-%d", tag, r.s.opt.Clock().Unix()/60)
+}
 
 // listPage fills the page of a list. Forks stand below their parent if both are in the list; sub-agents are counted.
 func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage, err error) {

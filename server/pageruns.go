@@ -49,7 +49,7 @@ func sessionsOf(rows ...treeline.RunRow) (k find.Keys) {
 }
 
 func runRow(l *view.List, row *treeline.RunRow) page.RunRow {
-	return page.RunRow{Run: wire.NewRun(*row), When: runCursor(row).When, Key: l.KeyByID(session.ID(row.Header.SessionID))}
+	return page.RunRow{Run: wire.NewRun(*row), When: row.When(), Key: l.KeyByID(session.ID(row.Header.SessionID))}
 }
 
 // oneRunPage shows one run.

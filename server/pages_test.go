@@ -10,7 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // browser asks as a browser does.
@@ -76,11 +78,11 @@ func TestSearchPage(t *testing.T) {
 	m.put(garden+"damaged.jsonl.zst", "not compressed")
 	for _, path := range []string{"/search?q=basil", "/search?q=basil&part=hits"} {
 		if text := m.browser(path); !strings.Contains(text, "the compressed file is damaged") || !strings.Contains(text, "Beside the") {
-			t.Errorf("%s:\n%s", path, text)
+			t.Errorf("%s: want the hit and the damaged file, got\n%s", path, text)
 		}
 	}
 	if text := m.browser("/search"); !strings.Contains(text, "leaves out entries with that word") || strings.Contains(text, "role:") {
-		t.Error(text)
+		t.Errorf("want the help of queries, got\n%s", text)
 	}
 }
 
@@ -106,7 +108,7 @@ func TestOpenTogether(t *testing.T) {
 				r.Host = "127.0.0.1:7331"
 				w := httptest.NewRecorder()
 				if m.ServeHTTP(w, r); n%2 == 0 && w.Code != 200 {
-					t.Errorf("%d %s", w.Code, w.Body)
+					t.Errorf("session %d: %d %s, want 200", i, w.Code, w.Body)
 				}
 			})
 		}
@@ -142,6 +144,24 @@ func TestPageTags(t *testing.T) {
 		if w.Code != 200 || again.Code != 304 {
 			t.Errorf("%s: %d, then %d", path, w.Code, again.Code)
 		}
+	}
+}
+
+// A list that counts back from now changes with the time, although no session does.
+func TestAgingList(t *testing.T) {
+	t.Parallel()
+	var later atomic.Int64
+	m := newMachine(t, func(o *optionsOf) { o.Clock = func() time.Time { return frozen().Add(time.Duration(later.Load())) } })
+	const path = "/api/v1/sessions?since=7d"
+	w := m.ask("GET", path, "")
+	tag := w.Header().Get("Etag")
+	if again := m.ask("GET", path, "", "If-None-Match", tag); again.Code != 304 {
+		t.Errorf("at once: %d", again.Code)
+	}
+	later.Store(int64(100 * 365 * 24 * time.Hour)) // longer than any test has existed
+	again := m.ask("GET", path, "", "If-None-Match", tag)
+	if again.Code != 200 || again.Body.String() == w.Body.String() || !strings.Contains(again.Body.String(), `"sessions":[]`) {
+		t.Errorf("a hundred years later: %d %s", again.Code, again.Body)
 	}
 }
 

@@ -46,7 +46,7 @@ func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage
 		v := viewing{request: r, l: l, row: row, q: r.URL.Query()}
 		v.page.Key = key
 		if err := r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
-			if r.unchanged(fmt.Sprintf("%s-%s-%s-%d", doc.tag, l.Tag, r.form(), r.minute())) {
+			if r.unchanged(r.aging(doc.tag + "-" + l.Tag + "-" + r.form())) {
 				return errNotModified
 			}
 			return v.look(doc)
@@ -206,7 +206,7 @@ func (v *viewing) around() error {
 		return err
 	}
 	for i := range runs {
-		p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runCursor(&runs[i]).When, Key: p.Key})
+		p.Runs = append(p.Runs, page.RunRow{Run: wire.NewRun(runs[i]), When: runs[i].When(), Key: p.Key})
 	}
 	for _, agent := range v.s.opt.Agents {
 		if agent != p.Dialect {

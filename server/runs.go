@@ -57,11 +57,13 @@ func (r *request) runRows(opt treeline.RunPageOptions, n int) (list runList, err
 		return list, err
 	}
 	rows = r.goodRuns(rows, &list.problems)
-	sorting.By(rows, func(a, b treeline.RunRow) int { return runCursor(&a).Compare(runCursor(&b)) })
+	sorting.By(rows, func(a, b treeline.RunRow) int { return wire.RunCursor(&a).Compare(wire.RunCursor(&b)) })
 	total := len(rows)
 	list.total, list.rows = &total, rows
 	if n > 0 {
-		list.rows, list.next, err = cut(rows, runCursor, n, opt.After)
+		if list.rows, list.next, err = wire.PageOfSorted(rows, wire.RunCursor, n, opt.After); err != nil {
+			err = badCursor()
+		}
 	}
 	return list, err
 }
@@ -78,13 +80,6 @@ func (r *request) goodRuns(rows []treeline.RunRow, problems *[]string) (good []t
 		}
 	}
 	return good
-}
-
-func runCursor(r *treeline.RunRow) wire.Cursor {
-	if r.Started.IsZero() {
-		return wire.Cursor{When: r.Log.Time, Path: r.Path}
-	}
-	return wire.Cursor{When: r.Started, Path: r.Path}
 }
 
 func listRuns(r *request, p runsParams) (page runPage, err error) {

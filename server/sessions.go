@@ -95,26 +95,6 @@ type listParams struct {
 
 func badCursor() error { return bad("the parameter \"cursor\" is not one that a page gave") }
 
-// cut gives n of the rows that follow a cursor, and the cursor of the next page. The rows are in its order.
-func cut[T any](rows []T, key func(*T) wire.Cursor, n int, after string) (part []T, next *string, err error) {
-	if after != "" {
-		last, err := wire.ParseCursor(after)
-		if err != nil {
-			return nil, nil, badCursor()
-		}
-		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last wire.Cursor) int {
-			return cmp.Or(key(&r).Compare(last), -1) // the row itself is on the page before
-		})
-		rows = rows[from:]
-	}
-	if len(rows) > n {
-		rows = rows[:n]
-		text := key(&rows[n-1]).String()
-		next = &text
-	}
-	return rows, next, nil
-}
-
 // narrowed gives the rows that a filter lets through.
 func (r *request) narrowed(l *view.List, p filterParams) ([]place.Row, error) {
 	if !p.set() {
@@ -143,16 +123,20 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 		return page, err
 	}
 	// Runs are not watched: a list of sessions that have one has no tag.
-	if !slices.Contains(p.Has, "run") && r.unchanged(r.s.listTag(l, r)) {
+	tag := r.s.listTag(l, r)
+	if p.Since+p.Until != "" {
+		tag = r.aging(tag)
+	}
+	if !slices.Contains(p.Has, "run") && r.unchanged(tag) {
 		return page, errNotModified
 	}
 	rows, err := r.narrowed(l, p.filterParams)
 	if err != nil {
 		return page, err
 	}
-	part, next, err := cut(rows, func(r *place.Row) wire.Cursor { return wire.Cursor{When: r.When(), Path: r.Path} }, n, p.Cursor)
+	part, next, err := wire.PageOfSorted(rows, wire.RowCursor, n, p.Cursor)
 	if err != nil {
-		return page, err
+		return page, badCursor()
 	}
 	total := len(rows)
 	page = sessionPage{Sessions: make([]sessionRow, len(part)), Next: next, Total: &total, Problems: append([]string{}, l.Problems...)}

@@ -51,7 +51,7 @@ func (r *request) used(p usageParams, also ...usage.Key) (sum usage.Report, err 
 	if err != nil {
 		return sum, err
 	}
-	if r.unchanged(fmt.Sprintf("%s-%d", r.s.listTag(l, r), r.minute())) { // a time may be counted back from now
+	if r.unchanged(r.aging(r.s.listTag(l, r))) {
 		return sum, errNotModified
 	}
 	rows, err := r.s.store.Filter(r.Context(), slices.Clone(l.Rows), narrow)

@@ -284,7 +284,7 @@ type group struct {
 	last int
 }
 
-// row adds one session. whole: what it has of its parent counts, too. What is not after the quarter until does not count.
+// row adds one session. whole: messages copied from its parent count, too. Quarters of an hour up to until do not count.
 func (s *Sum) row(r *place.Row, whole bool, until int64) {
 	s.seen++
 	spells := r.Known.Spells.List()

@@ -56,22 +56,29 @@ func PageOf[T any](rows []T, key func(*T) Cursor, n int, after string) (part []*
 		keys[i], order[i] = key(&rows[i]), i
 	}
 	sorting.By(order, func(a, b int) int { return keys[a].Compare(keys[b]) })
+	order, next, err = PageOfSorted(order, func(i *int) Cursor { return keys[*i] }, n, after)
+	for _, i := range order {
+		part = append(part, &rows[i])
+	}
+	return part, next, err
+}
+
+// PageOfSorted is PageOf for rows that are in the order of their cursors.
+func PageOfSorted[T any](rows []T, key func(*T) Cursor, n int, after string) (part []T, next *string, err error) {
 	if after != "" {
 		last, err := ParseCursor(after)
 		if err != nil {
 			return nil, nil, err
 		}
-		from, _ := slices.BinarySearchFunc(order, last, func(i int, last Cursor) int {
-			return cmp.Or(keys[i].Compare(last), -1) // the row itself is on the page before
+		from, _ := slices.BinarySearchFunc(rows, last, func(r T, last Cursor) int {
+			return cmp.Or(key(&r).Compare(last), -1) // the row itself is on the page before
 		})
-		order = order[from:]
+		rows = rows[from:]
 	}
-	for _, i := range order[:min(n, len(order))] {
-		part = append(part, &rows[i])
-	}
-	if len(order) > n {
-		text := keys[order[n-1]].String()
+	if len(rows) > n {
+		rows = rows[:n]
+		text := key(&rows[n-1]).String()
 		next = &text
 	}
-	return part, next, nil
+	return rows, next, nil
 }

@@ -29,6 +29,9 @@ type Run struct {
 	Modified string  `json:"modified"`
 }
 
+// RunCursor is the place of a run in a list.
+func RunCursor(r *runs.Row) Cursor { return Cursor{When: r.When(), Path: r.Path} }
+
 // NewRun gives the row of a list.
 func NewRun(r runs.Row) Run {
 	j := Run{

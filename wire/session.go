@@ -125,6 +125,9 @@ type Tokens struct {
 	Total      int64 `json:"total"`
 }
 
+// RowCursor is the place of a session in a list.
+func RowCursor(r *place.Row) Cursor { return Cursor{When: r.When(), Path: r.Path} }
+
 // NewRow gives the row of a list, without a depth.
 func NewRow(r *place.Row) Row {
 	j := Row{

@@ -43,7 +43,7 @@ func Whole(b backend.Backend) backend.Backend {
 	return b
 }
 
-// Most is the size of logs that are read for the index in one step. Of a longer one, so much is read in vain.
+// Most is the size up to which the index reads a log in one step. Of a longer log the first read, of this size, is wasted.
 const Most = 128 << 10
 
 // Now reads a log as it is now into memory, in the room that is given. If it is long, it gives b, and the log is read from there.

@@ -56,7 +56,9 @@ func TestConvertPairs(t *testing.T) {
 // tipsOf gives the leaf and, if all is set, every other entry without children that speaks.
 func tipsOf(w *world.World, path string, from dialect.Dialect, all bool) (list []*session.EntryID) {
 	w.Helper()
-	s := w.View(path, store.OpenOptions{Dialect: from})
+	s, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: from})
+	w.Must(err)
+	defer s.Close() // not at the end of the test: a soak has many rounds
 	list = append(list, new(s.Leaf()))
 	for e := range s.Tree().Entries() {
 		if all && e.Kind == session.KindMessage && len(s.Tree().Children(e.ID)) == 0 && !e.Aside() && e.ID != s.Leaf() && e.Role != session.RoleTool {

@@ -191,3 +191,16 @@ func TestMoveFaults(t *testing.T) {
 		}
 	}
 }
+
+// A session of lines that is begun under another name could not be appended to.
+func TestBeginNeedsLines(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	path := d.At("a.txt")
+	if _, err := d.OpenWrite(t.Context(), path, d.fill(store.CreateOptions{Write: store.WriteOptions{Create: true}})); !errors.Is(err, backend.ErrName) {
+		t.Errorf("a session begun as a.txt: %v, want ErrName", err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a.txt after it was refused: %v, want that it does not exist", err)
+	}
+}

@@ -80,8 +80,7 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 	return s.enqueue(group...)
 }
 
-// appendAll appends entries one after the other, as one write, and gives what became of the last. The caller holds the
-// lock.
+// appendAll appends entries one after the other, as one write, and gives what became of the last. The caller holds the lock.
 func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Appended, err error) {
 	w, err := s.writable()
 	if err != nil {

@@ -162,8 +162,7 @@ func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err e
 	return s.tree.Len() - before, nil
 }
 
-// readAgain reads a log that is not the one we knew. Entries are compared by their ids, so that known ones do not count
-// as foreign.
+// readAgain reads a log that is not the one we knew. Entries are compared by their ids, so that known ones do not count as foreign.
 func (s *Session) readAgain(ctx context.Context, now backend.Log) (fresh int, err error) {
 	old := s.tree
 	if err := s.reload(ctx, now); err != nil {

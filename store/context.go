@@ -19,8 +19,7 @@ type ContextOptions struct {
 	Whole bool
 	// FallBack uses the last entry if the leaf is unknown.
 	FallBack bool
-	// Problem, if set, is told of blobs that are missing, of texts that are cut, and of what the agent's program does not show
-	// the model.
+	// Problem, if set, is told of blobs that are missing, of texts that are cut, and of what the agent's program does not show the model.
 	Problem func(session.Problem)
 	// Here, if set, is where the session goes on. Agents that tell the model when that is elsewhere than before have their
 	// message before all others.

@@ -181,6 +181,9 @@ func memoryHome() home {
 
 // begin begins a session where no log is.
 func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n dialect.NewSession, opt WriteOptions) (*Session, error) {
+	if !backend.Lines(h.Backend, h.Name) && !d.Habits().SavedWhole {
+		return nil, fmt.Errorf("%s: %w: a session of %s is a file of lines, whose name ends in .jsonl", h.Path, backend.ErrName, d.Dialect.Name())
+	}
 	opening, err := dialect.Opening(d, n)
 	if err != nil {
 		return nil, err

@@ -31,8 +31,7 @@ func (l line) ended(data []byte) []byte {
 // edits say what becomes of a log. What they do not touch stays byte for byte, even lines that are not records.
 type edits struct {
 	header dialect.HeaderEdit
-	// entry gives the new record of an entry; nil keeps it, an empty one removes it. It is called again if another process
-	// wrote meanwhile.
+	// entry gives the new record of an entry; nil keeps it, an empty one removes it. It is called again if another process wrote meanwhile.
 	entry func(e session.Entry) ([]byte, error)
 }
 

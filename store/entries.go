@@ -74,8 +74,7 @@ func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) (
 	return list, nil
 }
 
-// isHeader reports whether a record begins a session. Detect tells the family; only decoding tells whether the header is
-// complete.
+// isHeader reports whether a record begins a session. Detect tells the family; only decoding tells whether the header is complete.
 func isHeader(d dialect.Dialect, record []byte) bool {
 	if !d.Detect([]dialect.Record{{Data: record, Line: 1}}) {
 		return false
@@ -87,8 +86,7 @@ func isHeader(d dialect.Dialect, record []byte) bool {
 }
 
 // MigrateEntries brings a header and entries of an old version up to today's, in the same order; d nil is the default
-// dialect. Entries without a header are read as the oldest version, as the agents do. What is current stays byte for
-// byte.
+// dialect. Entries without a header are read as the oldest version, as the agents do. What is current stays byte for byte.
 func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, error) {
 	w, err := s.writer(d)
 	if err != nil {

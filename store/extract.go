@@ -11,8 +11,7 @@ import (
 )
 
 // chain makes one branch of the entries of a path, without labels and entries that only move the leaf. It is how the
-// agents' programs extract a branch: labels are made again at the end, and a child of a label becomes a child of the
-// label's parent.
+// agents' programs extract a branch: labels are made again at the end, and a child of a label becomes a child of the label's parent.
 type chain struct {
 	s       *Session
 	editor  dialect.Editor

@@ -55,8 +55,7 @@ func (s *Session) become(next *Session) error {
 
 // Fork copies the session with all branches into a new one beside it, which is written at once. The handle becomes the
 // copy, as in the agents' session managers: what is appended from now on goes to the copy, and the original stays as it is.
-// To have a handle of each, use Store.ForkFrom, which leaves this session alone, or open the original again with
-// Store.OpenWrite.
+// To have a handle of each, use Store.ForkFrom, which leaves this session alone, or open the original again with Store.OpenWrite.
 func (s *Session) Fork(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,8 +131,7 @@ func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.Ne
 	return next, nil
 }
 
-// ForkFrom copies the session at a path with all branches into a new one for another working directory. The source is only
-// read.
+// ForkFrom copies the session at a path with all branches into a new one for another working directory. The source is only read.
 func (s *Store) ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, error) {
 	src, opt, err := s.openSource(ctx, source, opt)
 	if err != nil {

@@ -157,8 +157,7 @@ func (s *Store) openOrBegin(ctx context.Context, h home, opt CreateOptions) (*Se
 	return s.beginAt(ctx, &at, h, opt)
 }
 
-// startWriting makes a session that was opened for reading writable. A newer version is refused before anything is
-// written.
+// startWriting makes a session that was opened for reading writable. A newer version is refused before anything is written.
 func (s *Session) startWriting(ctx context.Context, l logtree.Loaded, opt WriteOptions) error {
 	d, err := s.store.writer(s.dialect)
 	if err != nil {

@@ -73,8 +73,7 @@ type WriteOptions struct {
 	Defer dialect.Defer
 	// Force writes what is otherwise refused with a *RefusedError because it looks like a mistake.
 	Force bool
-	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a
-	// blob.
+	// NoOverflow drops the part of a very long string that the agent's format cuts off. Otherwise the whole string goes to a blob.
 	NoOverflow bool
 	// Terminal names the terminal that the session is used from, for the agent's breadcrumbs; "" is that of the machine.
 	Terminal string

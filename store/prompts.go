@@ -9,8 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Prompt is what a person typed. At is the time of the message, else of the prompt before it, else of the session or its
-// log.
+// Prompt is what a person typed. At is the time of the message, else of the prompt before it, else of the session or its log.
 type Prompt = session.Prompt
 
 // Prompts gives what people typed in the session, on all branches, in the order of the log. Tool results, messages that

@@ -20,8 +20,7 @@ type writing struct {
 	blobs   blob.Store
 	err     error // the first write that failed
 
-	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it
-	// would have.
+	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it would have.
 	created bool
 	tail    logtree.Tail
 	loose   bool // unterminated last line that an append would move aside as torn

@@ -20,8 +20,7 @@ const NewSaved = "new"
 // ErrSaved is the error of a Save after another one.
 var ErrSaved = errors.New("the session was saved by another writer")
 
-// saved gives the paths of a session that its agent saves whole, one for each dialect that does; with a name only that of
-// one dialect.
+// saved gives the paths of a session that its agent saves whole, one for each dialect that does; with a name only that of one dialect.
 func (s *Store) saved(name string, id session.ID) (dialects []dialect.Dialect, paths []string, err error) {
 	if name != "" {
 		d, err := s.Dialect(name)

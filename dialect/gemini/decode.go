@@ -198,8 +198,8 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// isUpdate reports whether a line is the $set that follows each message, a time alone. Half of the lines are such: told by
-// their spelling they take a third of the time.
+// isUpdate reports whether a line is the $set that follows each message, a time alone. Half of the lines are such: recognized
+// by their spelling, they need not be decoded, and a scan takes a fifth less time.
 func isUpdate(line []byte) bool {
 	rest, ok := bytes.CutPrefix(line, []byte(`{"$set":{"lastUpdated":"`))
 	if !ok {

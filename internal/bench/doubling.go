@@ -43,8 +43,7 @@ const (
 	doublingBound = 30 * time.Second
 	// doublingFloor is the least time that is compared: below it the ratio is noise.
 	doublingFloor = 10 * time.Millisecond
-	// doublingTries is how often a ratio that is too large is measured. On a busy machine the best of three runs of 40 ms was half
-	// as long again as the best of ten.
+	// doublingTries is how often a ratio that is too large is measured: single runs of 40 ms vary too much on a busy machine.
 	doublingTries = 10
 )
 

@@ -138,7 +138,8 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 	}
 }
 
-// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process. From 2 to 64 MB it takes the same time.
+// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process. With 64 MB, opening a log of 100 MB takes 4 % less
+// time and three times the memory.
 const viewMost = 4 << 20
 
 // Each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.

@@ -33,8 +33,8 @@ func anyOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// noneEmpty refuses flags with an empty value, for all commands. It is mostly an unset shell variable, and ignoring it would
-// answer another question.
+// noneEmpty refuses flags with an empty value, for all commands. Such a value is mostly that of an unset shell variable, and
+// without the flag the command would do something else.
 func noneEmpty(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().Visit(func(f *pflag.Flag) {

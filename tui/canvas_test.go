@@ -89,6 +89,7 @@ func (f failing) Update(tea.Msg) (look.Screen, tea.Cmd) {
 
 // TestPanic: the terminal is given back before a panic goes on, also that of a command.
 func TestPanic(t *testing.T) {
+	t.Parallel()
 	for name, fail := range map[string]func(*stage){
 		"screen": func(s *stage) { s.take(tea.FocusMsg{}) },
 		"lone command": func(s *stage) {
@@ -119,6 +120,7 @@ func TestPanic(t *testing.T) {
 
 // TestNoColours: without colours a frame has bold and faint text only, and says the same.
 func TestNoColours(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	with := s.frame()
 	s.p.desk.palette = look.Colours(false)

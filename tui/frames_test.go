@@ -9,6 +9,7 @@ import (
 
 // TestFrames compares every screen with its golden frames.
 func TestFrames(t *testing.T) {
+	t.Parallel()
 	t.Run("sessions", func(t *testing.T) { onDemo(t, nil).golden("sessions") })
 	t.Run("filtered", func(t *testing.T) {
 		s := onDemo(t, nil)
@@ -64,6 +65,7 @@ func TestFrames(t *testing.T) {
 
 // TestSmall: a terminal of any size is drawn without a line that is too long.
 func TestSmall(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	check := func(name string) {
 		t.Helper()

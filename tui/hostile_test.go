@@ -45,6 +45,7 @@ func hostileHome(t *testing.T) string {
 // TestHostile: on no screen does the terminal get a control character of a session. The screens clean their texts themselves; that
 // the canvas would stop what they miss does not count here.
 func TestHostile(t *testing.T) {
+	t.Parallel()
 	s := newStage(t, hostileHome(t), nil)
 	s.until(fmt.Sprintf("%d sessions", len(attacks)))
 	check := func(where string) {

@@ -14,6 +14,7 @@ import (
 
 // TestEscapeAndQ: Esc takes one step back and never ends the program; q closes a screen, and ends the program at the first one.
 func TestEscapeAndQ(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.press("esc", "esc")
 	s.settle()
@@ -61,6 +62,7 @@ func (s *stage) settle() {
 
 // TestFilter: the list narrows while text is typed, and by keys.
 func TestFilter(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	list := s.p.stack[0].(*sessions)
 	titles := func() (all []string) {
@@ -118,6 +120,7 @@ func TestFilter(t *testing.T) {
 
 // TestKeysRunAndNameCommands: the list of all keys runs an action, and each action of a session has a command.
 func TestKeysRunAndNameCommands(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.press("?")
 	s.types("rename")
@@ -141,6 +144,7 @@ func TestKeysRunAndNameCommands(t *testing.T) {
 
 // TestActions runs each action, and checks the command that it is.
 func TestActions(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, func(o *Options) { o.Home = "/nowhere" })
 	path := s.p.stack[0].(*sessions).selected()
 	at := look.Target{Path: path, ID: "id", Agent: "omp", Title: "A Title: of \x1b[2Jit", Entry: "5a60be28"}
@@ -221,6 +225,7 @@ func TestActions(t *testing.T) {
 
 // TestResumeElsewhere asks for the agent, says what is lost, and offers the command.
 func TestResumeElsewhere(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.answer = func([]string) (string, error) {
 		return `{"command":"cd /shop && codex resume 77","path":"/new.jsonl","conversion":{"target":{"dialect":"codex"},
@@ -262,6 +267,7 @@ func TestResumeElsewhere(t *testing.T) {
 
 // TestOpens opens a session from the list, and a hit at its entry.
 func TestOpens(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.size(120, 40)
 	s.press("j", "enter")
@@ -280,6 +286,7 @@ func TestOpens(t *testing.T) {
 
 // TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
 func TestDeleteLeaves(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.press("j", "enter")
 	s.wait("the session", func() bool { return len(s.p.stack) == 2 })
@@ -292,6 +299,7 @@ func TestDeleteLeaves(t *testing.T) {
 
 // TestPick: enter chooses the session; with Entries, the entry in it.
 func TestPick(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, func(o *Options) { o.Pick, o.Filter = true, "cent" })
 	list := s.p.stack[0].(*sessions)
 	want := Choice{Path: list.selected(), ID: string(list.all.Row(list.shown[0].row).ID)}
@@ -313,6 +321,7 @@ func TestPick(t *testing.T) {
 
 // TestMouse: a click moves the cursor, a second one opens, the wheel scrolls.
 func TestMouse(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.size(80, 12)
 	s.frame()
@@ -333,6 +342,7 @@ func TestMouse(t *testing.T) {
 
 // TestPages: the list of an archive is read page by page as the cursor moves, and asked for again for another filter.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
 	list := s.p.top().(*sessions)
 	s.until("17 sessions") // sub-agents are not folded: their sessions may be on another page
@@ -363,6 +373,7 @@ func TestPages(t *testing.T) {
 
 // TestKeysOnLowTerminal: the list of actions uses a low terminal, and shows what runs and the command that does the same.
 func TestKeysOnLowTerminal(t *testing.T) {
+	t.Parallel()
 	s := onDemo(t, nil)
 	s.size(40, 10)
 	s.press("?")

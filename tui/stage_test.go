@@ -21,6 +21,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
@@ -40,7 +41,7 @@ var demoHome = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := soaktest.Main(m)
 	if dir, err := demoHome(); err == nil {
 		_ = os.RemoveAll(dir)
 	}

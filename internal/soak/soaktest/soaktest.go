@@ -18,9 +18,11 @@ package soaktest
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"iter"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"sync/atomic"
@@ -36,9 +38,21 @@ const (
 	EnvCounts = "TREELINE_SOAK_COUNTS"
 )
 
+// atOnce is how many tests run at once per core. Most of those that take long wait for a clock, a process or a server.
+const atOnce = 3
+
 // Main is for TestMain. It runs the tests with less garbage collection unless GOGC is set: their heaps are small, and a tenth of their time
-// goes into it. Temporary folders are in memory where the system can do that, unless TMPDIR is set or every case runs: those of CI are on a disk.
+// goes into it. Several parallel tests run on each core, unless the flag -parallel is set. Temporary folders are in memory where the system can
+// do that, unless TMPDIR is set or every case runs: those of CI are on a disk.
 func Main(m interface{ Run() int }) int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

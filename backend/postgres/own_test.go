@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -192,26 +193,54 @@ func TestTogether(t *testing.T) {
 	url := pgtest.Shared(t).URL("")
 	b := opened(t, url+"&pool_max_conns=2", "together")
 	const logs, each = 24, 5
-	var group sync.WaitGroup
-	for i := range logs {
-		group.Go(func() {
-			at, err := b.Create(t.Context(), fmt.Sprintf("%d.jsonl", i))
-			for j := 0; j < each && err == nil; j++ {
-				old := at
-				if at, err = b.Append(t.Context(), at, fmt.Appendf(nil, "%d", j)); err == nil {
-					if _, e := b.Append(t.Context(), old, []byte("late")); !errors.Is(e, backend.ErrConflict) {
-						t.Errorf("an old token: %v", e)
-					}
+	heads := make([]backend.Log, logs)
+	run := func(work func(i int) error) *sync.WaitGroup {
+		var group sync.WaitGroup
+		for i := range logs {
+			group.Go(func() {
+				if err := work(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		return &group
+	}
+	run(func(i int) (err error) {
+		at, err := b.Create(t.Context(), fmt.Sprintf("%d.jsonl", i))
+		for j := 1; j < each && err == nil; j++ {
+			old := at
+			if at, err = b.Append(t.Context(), at, fmt.Appendf(nil, "%d", j)); err == nil {
+				if _, e := b.Append(t.Context(), old, []byte("late")); !errors.Is(e, backend.ErrConflict) {
+					t.Errorf("an old token: %v", e)
 				}
 			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
+		}
+		heads[i] = at
+		return err
+	}).Wait()
+
+	// The last append of each waits until the logs are let go. By then most appends are in the queue.
+	c, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
 	}
-	group.Wait()
+	defer c.Close(context.Background())
+	if _, err := c.Exec(t.Context(), "begin; select from treeline.log where name like 'together/%' for update"); err != nil {
+		t.Fatal(err)
+	}
+	last := run(func(i int) error {
+		_, err := b.Append(t.Context(), heads[i], []byte("last"))
+		return err
+	})
+	for !t.Failed() && ask[int](t, url, "select count(*) from pg_stat_activity where $1::int = any(pg_blocking_pids(pid))", c.PgConn().PID()) == 0 {
+		runtime.Gosched()
+	}
+	if _, err := c.Exec(t.Context(), "commit"); err != nil {
+		t.Fatal(err)
+	}
+	last.Wait()
 	if n := ask[int](t, url, "select count(*) from treeline.record r join treeline.log l using (log) where name like 'together/%'"); n != logs*each {
-		t.Errorf("%d records", n)
+		t.Errorf("%d records, want %d", n, logs*each)
 	}
 	if n := ask[int](t, url, "select count(distinct xid) from treeline.log where name like 'together/%'"); n == logs {
 		t.Error("no two appends shared a transaction")

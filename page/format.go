@@ -28,13 +28,8 @@ func plain(s string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// cost is a cost in a table. Agents that record none are not free.
-func cost(f float64) string {
-	if f == 0 {
-		return "–"
-	}
-	return wire.Dollars(f)
-}
+// cost is a cost in a table.
+func cost(f float64) string { return wire.Cost(f, "–") }
 
 // shortID is the beginning of a long id. UUIDs that are times differ at their ends.
 func shortID(id string) string {

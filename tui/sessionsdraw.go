@@ -294,7 +294,7 @@ func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 	cell(p.Faint, notes(row, it, c.notes), c.notes, false)
 	cost := ""
 	if row.Known != nil && row.Known.Cost > 0 {
-		cost = fmt.Sprintf("$%.2f", row.Known.Cost)
+		cost = wire.Dollars(row.Known.Cost)
 	}
 	cell(p.Faint, cost, c.cost, true)
 	return look.Cut(strings.TrimRight(b.String(), " "), width)

@@ -96,8 +96,11 @@ func (u *usageScreen) Title() (left, right string) {
 		return "usage", ""
 	}
 	t := u.stats.Total
-	return "usage", fmt.Sprintf("%s · %s · %s tokens · $%.2f", wire.Count(t.Sessions, "session", "sessions"),
-		wire.Count(t.Messages, "message", "messages"), wire.Number(t.Tokens.Total), t.Cost)
+	right = fmt.Sprintf("%s · %s · %s tokens", wire.Count(t.Sessions, "session", "sessions"), wire.Count(t.Messages, "message", "messages"), wire.Number(t.Tokens.Total))
+	if t.Cost != 0 {
+		right += " · " + wire.Dollars(t.Cost)
+	}
+	return "usage", right
 }
 
 // Keys implements look.Screen.
@@ -209,7 +212,7 @@ func (u *usageScreen) table(groups []usage.Group, width, room int) []string {
 		if title == "" {
 			title = "-"
 		}
-		cells := [5]string{title, wire.Number(int64(g.Sessions)), wire.Number(int64(g.Messages)), wire.Number(g.Tokens.Total), fmt.Sprintf("$%.2f", g.Cost)}
+		cells := [5]string{title, wire.Number(int64(g.Sessions)), wire.Number(int64(g.Messages)), wire.Number(g.Tokens.Total), wire.Cost(g.Cost, "-")}
 		bar := p.Tool.Render(wire.Bar(measure(&g.Amount), most, longest))
 		if i == u.at {
 			lines = append(lines, row("▌ ", p.Selected, cells, bar))

@@ -39,6 +39,14 @@ func Dollars(f float64) string {
 	return "$" + Number(int64(math.Round(f)))
 }
 
+// Cost is a cost in a table. Agents that record none are not free, so their cell is none instead of $0.
+func Cost(f float64, none string) string {
+	if f == 0 {
+		return none
+	}
+	return Dollars(f)
+}
+
 // Took is a duration as people say it: 0.1 s, 42 s, 3 min.
 func Took(d time.Duration) string {
 	switch {

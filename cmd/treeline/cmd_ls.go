@@ -312,7 +312,7 @@ func extraColumn(by place.Order) (name string, text func(*place.Row) string) {
 			if r.Known == nil {
 				return "?"
 			}
-			return dollars(r.Known.Cost)
+			return wire.Cost(r.Known.Cost, "-")
 		}
 	}
 	return "", nil

@@ -173,7 +173,10 @@ func amountWords(t usage.Amount) string {
 		wire.Count(t.Sessions, "session", "sessions"), wire.Count(t.Messages, "message", "messages"),
 		wire.Number(t.Tokens.Total) + " tokens",
 	}
-	return strings.Join(append(words, dollars(t.Cost)), ", ")
+	if t.Cost != 0 {
+		words = append(words, wire.Dollars(t.Cost))
+	}
+	return strings.Join(words, ", ")
 }
 
 // barColumns is the width of the longest bar.
@@ -210,7 +213,7 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 		n := g.Tokens
 		cells := []string{
 			dash(name), wire.Number(int64(g.Sessions)), wire.Number(int64(g.Messages)), wire.Number(n.Input), wire.Number(n.Output),
-			wire.Number(n.CacheRead + n.CacheWrite), wire.Number(n.Total), dollars(g.Cost),
+			wire.Number(n.CacheRead + n.CacheWrite), wire.Number(n.Total), wire.Cost(g.Cost, "-"),
 		}
 		if bars {
 			cells = append(cells, dash(wire.Bar(measure(&g.Amount), most, barColumns)))

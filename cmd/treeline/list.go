@@ -123,9 +123,6 @@ func (a *app) noteProject(s *treeline.Store, dir string) {
 	a.notice("the sessions of " + wire.Tilde(dir, a.home()) + ", " + why)
 }
 
-// dollars spells a cost.
-func dollars(cost float64) string { return fmt.Sprintf("$%.2f", cost) }
-
 // rowSums are the sums of all rows of a list, for its last line.
 func rowSums(rows *listing.List, tasks int) []string {
 	messages, size, tokens, cost, counted := 0, int64(0), int64(0), 0.0, true
@@ -148,7 +145,7 @@ func rowSums(rows *listing.List, tasks int) []string {
 		list = append(list, wire.Number(tokens)+" tokens")
 	}
 	if cost > 0 {
-		list = append(list, dollars(cost))
+		list = append(list, wire.Dollars(cost))
 	}
 	if tasks > 0 {
 		list = append(list, wire.Count(tasks, "sub-agent", "sub-agents")+" (--tree)")

@@ -226,3 +226,49 @@ func TestListingParents(t *testing.T) {
 		}
 	}
 }
+
+// TestPagesStay: the pages of a list have each row once, also if the last session of a page is written or removed before the next is asked for.
+func TestPagesStay(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(m *desk, path string){
+		"nothing": func(*desk, string) {},
+		"written": func(m *desk, path string) {
+			old, err := os.ReadFile(path)
+			m.Must(err)
+			m.Must(os.WriteFile(path, append(old, needle...), 0o600))
+			m.touch(path)
+		},
+		"removed": func(m *desk, path string) { m.Must(os.Remove(path)) },
+	} {
+		for _, order := range place.Orders {
+			m := newDesk(t)
+			for i := range 30 {
+				m.write(fmt.Sprintf("a/%d.jsonl", i), fmt.Sprintf(header, fmt.Sprint("s", i), fmt.Sprintf(`,"title":"%c"`, 'a'+i%5))+strings.Repeat(needle, i%7))
+			}
+			f := m.finder(nil)
+			page := func(opt ListOptions) Page {
+				opt.Order = order
+				p, err := f.List(t.Context(), opt)
+				m.Must(err)
+				return p
+			}
+			paths := func(rows []place.Row) (list []string) {
+				for i := range rows {
+					list = append(list, rows[i].Path)
+				}
+				return list
+			}
+			want := paths(page(ListOptions{}).Rows)
+			first := page(ListOptions{Limit: 9})
+			got := paths(first.Rows)
+			change(m, got[len(got)-1])
+			for next := first.Next; next != "" && len(got) <= len(want); {
+				p := page(ListOptions{Limit: 9, After: next})
+				got, next = append(got, paths(p.Rows)...), p.Next
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, by %s:\n%s", name, order, diff)
+			}
+		}
+	}
+}

@@ -62,34 +62,53 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 	rows = place.Sort(place.Drop(rows, func(r *place.Row) bool { return r.Err != nil }), opt.Order)
 	page := Page{Total: len(rows)}
 	if opt.After != "" {
-		var at index.Position
-		if at, err = readCursor(opt.After); err != nil {
+		at, err := readCursor[spot](opt.After)
+		if err != nil {
 			return Page{}, err
 		}
-		// If the row is gone, the page begins with those that are older.
-		i := slices.IndexFunc(rows, func(r place.Row) bool { return r.Path == at.Name })
-		if i < 0 {
-			i = slices.IndexFunc(rows, func(r place.Row) bool { return nanos(r.When()) < at.When }) - 1
-		}
-		if i < -1 {
-			i = len(rows) - 1
-		}
-		rows = rows[i+1:]
+		rows = rows[at.next(rows, opt.Order):]
 	}
 	if n := opt.Limit; n > 0 && n < len(rows) {
-		last := &rows[n-1]
-		page.Next = cursor(&index.Position{When: nanos(last.When()), Name: last.Path})
+		page.Next = cursor(spotOf(&rows[n-1], opt.Order))
 		rows = rows[:n:n]
 	}
 	page.Rows = rows
 	return page, nil
 }
 
+// spot is the place of a row in a list of the machine. It stays where it is when the session of the row is written or removed.
+type spot struct {
+	Key  place.Key
+	When int64
+	Path string
+}
+
+func spotOf(r *place.Row, by place.Order) *spot { return &spot{r.Key(by), nanos(r.When()), r.Path} }
+
+// next is the index of the first row after the spot. If its row is gone, those that were used in the same moment come again.
+func (s *spot) next(rows []place.Row, by place.Order) int {
+	from := len(rows)
+	for i := range rows {
+		r := spotOf(&rows[i], by)
+		order := cmp.Or(s.Key.Compare(&r.Key), cmp.Compare(r.When, s.When))
+		if order == 0 && r.Path == s.Path {
+			return i + 1
+		}
+		if order <= 0 {
+			from = min(from, i)
+		}
+		if order < 0 {
+			break
+		}
+	}
+	return from
+}
+
 // Paged reports whether List costs no more than its page.
 func (f *Finder) Paged() bool { return f.beside() }
 
 // cursor makes a text of a position.
-func cursor(p *index.Position) string {
+func cursor(p any) string {
 	data, err := json.Marshal(p)
 	if err != nil {
 		return "" // a cost that is no number
@@ -97,7 +116,7 @@ func cursor(p *index.Position) string {
 	return base64.RawURLEncoding.EncodeToString(data)
 }
 
-func readCursor(text string) (p index.Position, err error) {
+func readCursor[T any](text string) (p T, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
@@ -187,7 +206,7 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 	}
 	sel.Sessions, sel.Order = true, orders[opt.Order]
 	if opt.After != "" {
-		at, err := readCursor(opt.After)
+		at, err := readCursor[index.Position](opt.After)
 		if err != nil {
 			return page, err
 		}

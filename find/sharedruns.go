@@ -87,7 +87,7 @@ func (f *Finder) Runs(ctx context.Context, opt RunOptions) (page RunPage, err er
 		}
 	}
 	if opt.After != "" {
-		at, err := readCursor(opt.After)
+		at, err := readCursor[index.Position](opt.After)
 		if err != nil || !at.Fits(sel.Order) {
 			return page, ErrCursor
 		}

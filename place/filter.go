@@ -148,14 +148,14 @@ func Sort(rows []Row, by Order) []Row {
 
 // Key is what a list is sorted by. Large numbers come first.
 type Key struct {
-	number   int64
-	fraction float64
-	text     string
+	Number   int64   `json:",omitzero"`
+	Fraction float64 `json:",omitzero"`
+	Text     string  `json:",omitzero"`
 }
 
 // Compare orders keys of one order.
 func (k *Key) Compare(other *Key) int {
-	return cmp.Or(cmp.Compare(other.number, k.number), cmp.Compare(other.fraction, k.fraction), strings.Compare(k.text, other.text))
+	return cmp.Or(cmp.Compare(other.Number, k.Number), cmp.Compare(other.Fraction, k.Fraction), strings.Compare(k.Text, other.Text))
 }
 
 // Key gives the key of a row. Those of OrderWhen are all the same.
@@ -163,19 +163,19 @@ func (r *Row) Key(by Order) (k Key) {
 	switch {
 	case by == OrderCreated:
 		at, _ := r.Created.Time()
-		k.number, k.fraction = at.Unix(), float64(at.Nanosecond())
+		k.Number, k.Fraction = at.Unix(), float64(at.Nanosecond())
 	case by == OrderSize:
-		k.number = r.Log.Size
+		k.Number = r.Log.Size
 	case by == OrderMessages:
-		k.number = int64(r.Messages)
+		k.Number = int64(r.Messages)
 	case by == OrderTokens && r.Known != nil:
-		k.number = r.Known.Tokens.Total
+		k.Number = r.Known.Tokens.Total
 	case by == OrderCost && r.Known != nil:
-		k.fraction = r.Known.Cost
+		k.Fraction = r.Known.Cost
 	case by == OrderTitle:
-		k.text = strings.ToLower(r.Heading())
+		k.Text = strings.ToLower(r.Heading())
 	case by == OrderProject:
-		k.text = r.CWD
+		k.Text = r.CWD
 	}
 	return k
 }

@@ -72,6 +72,36 @@ func TestMovedLeafAfterFailure(t *testing.T) {
 	}
 }
 
+// A branch of a linear log that another program writes to is refused. Once an entry stands on the branch, others may write again.
+func TestMovedLeafBesideWriter(t *testing.T) {
+	d := newDesk(t)
+	st := d.Store
+	s := d.Closing(st.Create(t.Context(), d.fill(store.CreateOptions{Dialect: d.Format("codex"), CWD: "/w"})))
+	one, err := s.AppendUser(t.Context(), "one")
+	d.Must(err)
+	_, err = s.AppendUser(t.Context(), "two")
+	d.Must(err)
+	theirs := func(text string) {
+		other := d.Closing(st.OpenWrite(t.Context(), s.Path(), store.CreateOptions{}))
+		_, err := other.AppendUser(t.Context(), text)
+		d.Must(err)
+	}
+	_, err = s.Branch(t.Context(), one.ID, store.BranchOptions{})
+	d.Must(err)
+	theirs("three")
+	if _, err := s.AppendUser(t.Context(), "four"); !errors.Is(err, store.ErrForeign) {
+		t.Fatalf("the first entry of the branch: %v, want %v", err, store.ErrForeign)
+	}
+	_, err = s.Branch(t.Context(), one.ID, store.BranchOptions{})
+	d.Must(err)
+	_, err = s.AppendUser(t.Context(), "five")
+	d.Must(err)
+	theirs("six")
+	if _, err := s.AppendUser(t.Context(), "seven"); err != nil {
+		t.Errorf("the second entry of the branch: %v, want no error", err)
+	}
+}
+
 // An entry that moves the leaf, written while others write, leaves the leaf where it points.
 func TestInterleavedLeaf(t *testing.T) {
 	d := newDesk(t)

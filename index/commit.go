@@ -17,7 +17,7 @@ import (
 var errBusy = errors.New("another process is using it")
 
 // Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in
-// memory, without the signatures of logs that were replaced; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
+// memory; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
 // cancellation of ctx. Other methods block while Commit waits for another process.
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()

@@ -146,9 +146,14 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 	} else if state, f.digest, err = o.since(ctx, w); err != nil {
 		return err
 	}
+	if state == grown {
+		if state, err = o.notice(ctx, f.p.t.Backend, f.there.Log, &f.w, f.digest); err != nil {
+			return err
+		}
+	}
 	f.w.Name = f.there.Name
 	appended := f.there.Generation == f.w.CGen && f.there.Size >= f.w.At && f.o.lines
-	fresh := f.fresh()
+	fresh := f.w.fresh(f.there.Log)
 	origin, _, _, _ := backend.SplitArchived(f.there.Name)
 	switch {
 	case appended && len(fresh) == 0 && state == same:
@@ -165,15 +170,6 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 		return f.create(ctx, f.there.Log, f.it.log.Name)
 	}
 	return f.diverged(ctx, state, appended, fresh)
-}
-
-// fresh gives the bytes of the copy that come from elsewhere and are not here.
-func (f *fetching) fresh() (list []span) {
-	list = append(list, f.w.Elsewhere[min(f.w.Taken, len(f.w.Elsewhere)):]...)
-	if f.there.Size > f.w.At && f.there.Generation == f.w.CGen {
-		list = append(list, span{f.w.At, f.there.Size})
-	}
-	return list
 }
 
 // take brings a stretch of the copy and its blobs.

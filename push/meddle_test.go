@@ -64,3 +64,28 @@ func TestPushTwice(t *testing.T) {
 	d.push(push.PushOptions{})
 	d.equal()
 }
+
+// A push that is under way, such as one that watches, does not know what another process pulls. It does not send that back.
+func TestPushBesidePull(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs")
+	d.AppendPlain(pathA, ours)
+	m := &meddling{archive: d.archive, meddle: func() {
+		d.append(file(a), theirs)
+		d.pull(push.PullOptions{})
+	}}
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: m, Shown: "mem://team"}, push.PushOptions{})
+	if err != nil || r.Logs[push.Extended] != 1 {
+		t.Fatalf("%+v, %v; want no error, r.Logs[push.Extended] == 1", r, err)
+	}
+	base := text(d.CWD, a, 3)
+	d.holds(pathA, base+ours+theirs)
+	if diff := cmp.Diff(map[string]string{origin + "/omp/-garden/" + file(a): base + theirs + ours}, d.there()); diff != "" {
+		t.Error(diff)
+	}
+	d.pushes(map[string]push.Fate{})
+	d.pulls(map[string]push.Fate{})
+}

@@ -293,8 +293,13 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 	if err != nil {
 		return err
 	}
+	if state == grown {
+		if state, err = o.notice(ctx, p.t.Backend, there.Log, &s.w, d); err != nil {
+			return err
+		}
+	}
 	s.digest = d
-	return s.decide(ctx, state, w.copied(there.Log))
+	return s.decide(ctx, state, s.w.copied(there.Log))
 }
 
 // current gives the watermark, or the one that the mark of the copy says if that is newer: a push may have been killed before it

@@ -276,7 +276,9 @@ func (f *Found) PositionOf(o Order) *Position {
 // EncodeLog gives the bytes from which DecodeLog makes a log again, without its chunks.
 func EncodeLog(l *Log) []byte {
 	var w writer
-	w.log(l)
+	alone := *l
+	alone.pieces = nil // its chunks are kept elsewhere
+	w.kept(&alone)
 	f := l.Facts
 	if f == nil {
 		f = &Facts{}
@@ -294,8 +296,8 @@ func EncodeLog(l *Log) []byte {
 // EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
 const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
 
-// logVersion is another one after every change of what writer.log writes, or of its meaning.
-const logVersion = 8
+// logVersion is another one after every change of what writer.kept writes, or of its meaning.
+const logVersion = 9
 
 // factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
 const factsVersion = 1
@@ -304,7 +306,7 @@ const factsVersion = 1
 func DecodeLog(data []byte, chunks int) (Log, error) {
 	var l Log
 	r := reader{text: string(data), alone: true}
-	r.log(&l)
+	l.Stamp.Generation = string(appendGeneration(nil, r.kept(&l)))
 	f := &Facts{}
 	l.Facts = f
 	for _, s := range []*string{&f.ID, &f.CWD, &f.Title, &f.Parent, &f.Created.Text, &f.Heading, &f.Problem} {
@@ -312,7 +314,7 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	}
 	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
 	f.Run = r.uvarint() != 0
-	if r.bad || r.left() > 0 {
+	if r.bad || r.left() > 0 || len(l.pieces) > 0 {
 		return Log{}, errDamaged
 	}
 	if chunks > 0 {

@@ -26,6 +26,7 @@ type merging struct {
 func newMerging(t *testing.T, name string) *merging {
 	pgtest.Shared(t).Database(t, name)
 	url := pgtest.Shared(t).URL(name)
+	withLogs(t, url)
 	x, err := postgres.Open(url, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -97,20 +97,25 @@ func split(name string) (source, rest string, ok bool) {
 const longest = 600
 
 // text makes a text one that the database takes, and no longer than is compared.
-func text(s string) string {
-	if len(s) > longest {
-		s = s[:longest]
-	}
+func text(s string) string { return valid(s[:min(len(s), longest)]) }
+
+// valid makes a text one that the database takes.
+func valid(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "\uFFFD")
 }
 
-func texts(list []string) []string {
+func texts(list []string) []string { return made(list, text) }
+
+// names are texts that are kept whole.
+func names(list []string) []string { return made(list, valid) }
+
+func made(list []string, of func(string) string) []string {
 	made := make([]string, len(list))
 	for i := range list {
-		made[i] = text(list[i])
+		made[i] = of(list[i])
 	}
 	return made
 }

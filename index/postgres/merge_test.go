@@ -27,7 +27,7 @@ func newMerging(t *testing.T, name string) *merging {
 	pgtest.Shared(t).Database(t, name)
 	url := pgtest.Shared(t).URL(name)
 	withLogs(t, url)
-	x, err := postgres.Open(url, postgres.Options{})
+	x, err := postgres.Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestSearchPages(t *testing.T) {
 		a.create(fmt.Sprintf("s%02d", i), words)
 	}
 	a.finds(a.shared(), "nosuchword")
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
 	for text, want := range map[string]int{"plum": 12, `"ripe is the"`: 4, `"plum is"`: 8, `"the ripe"`: 0} {
@@ -60,7 +60,7 @@ func TestLongNames(t *testing.T) {
 	l := a.create(id, "apricot")
 	a.create("b", "apricot")
 	a.finds(a.shared(), "apricot", id, "b")
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
 	for _, sel := range []index.Selection{{Names: []string{l.Name}}, {Files: []string{index.LastPart(l.Name)}}, {IDs: []string{id}}} {

@@ -64,7 +64,7 @@ func suite(t *testing.T, direct, url string, remote bool) {
 			b = newBox(t, direct, indexes())
 		}
 		return func() indextest.Index {
-			x, err := postgres.Open(url, postgres.Options{})
+			x, err := postgres.Open(url)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -90,7 +90,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "readonly")
 	a.create("a", "apricot")
-	x, err := postgres.Open(a.url+"&default_transaction_read_only=on", postgres.Options{})
+	x, err := postgres.Open(a.url+"&default_transaction_read_only=on")
 	a.must(err)
 	f := find.NewShared(a.m, x, a.clock)
 	defer f.Close()
@@ -127,7 +127,7 @@ func TestNoSource(t *testing.T) {
 		select gen_random_uuid(), 'note' || n || '.txt', 1, 0, false, now(), '', pg_current_xact_id(), '' from generate_series(1, 3) n`)
 	a.create("b", "apricot")
 	a.create("c", "apricot")
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
 	seen := 0
@@ -159,7 +159,7 @@ func TestForgottenMeanwhile(t *testing.T) {
 	f := a.shared()
 	a.finds(f, "apricot", "a")
 	a.must(a.b.Remove(t.Context(), l))
-	late, err := postgres.Open(a.url, postgres.Options{})
+	late, err := postgres.Open(a.url)
 	a.must(err)
 	defer late.Close()
 	list, mark, err := late.Changes(t.Context(), 10)
@@ -219,7 +219,7 @@ func TestUpdaters(t *testing.T) {
 		a.finds(shared, fmt.Sprint("bilberry", n), fmt.Sprint("s", n%len(logs)))
 	}
 	// Every program saw all changes: nothing is left to read.
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
 	if list, _, err := x.Changes(t.Context(), 10); err != nil || len(list) > 0 {

@@ -90,7 +90,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "readonly")
 	a.create("a", "apricot")
-	x, err := postgres.Open(a.url+"&default_transaction_read_only=on")
+	x, err := postgres.Open(a.url + "&default_transaction_read_only=on")
 	a.must(err)
 	f := find.NewShared(a.m, x, a.clock)
 	defer f.Close()

@@ -207,7 +207,7 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 	at := backend.Log{Name: name}
 	if f.it != nil {
 		var err error
-		if at, err = f.b.Stat(ctx, name); err != nil {
+		if at, err = f.untouched(ctx); err != nil {
 			return err
 		}
 	}
@@ -242,6 +242,15 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 	f.w.Taken, f.w.Skip = 0, nil
 	f.name = name
 	return f.keep(ctx)
+}
+
+// untouched gives the log here for writing; ErrConflict if it is not the one that was compared.
+func (f *fetching) untouched(ctx context.Context) (backend.Log, error) {
+	at, err := f.b.Stat(ctx, f.it.log.Name)
+	if err == nil && (at.Generation != f.o.at.Generation || at.Size != f.o.at.Size) {
+		err = fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
+	}
+	return at, err
 }
 
 // keep keeps the watermark with the log as it is here now.
@@ -282,12 +291,9 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	at, err := f.b.Stat(ctx, f.it.log.Name)
+	at, err := f.untouched(ctx)
 	if err != nil {
 		return err
-	}
-	if at.Generation != f.o.at.Generation || at.Size != f.o.at.Size {
-		return fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
 	r, err := backend.OpenLog(ctx, f.p.t.Backend, f.there.Log)
 	if err != nil {

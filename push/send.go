@@ -138,6 +138,7 @@ func (p *pusher) close(ctx context.Context) error {
 // pass looks at all logs once.
 func (p *pusher) pass(ctx context.Context) error {
 	began := time.Now()
+	p.forbidden.Store(0)
 	l := p.ahead
 	if p.ahead = nil; l == nil {
 		l = p.c.local(ctx, &p.opt.Filter, p.meter)

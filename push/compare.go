@@ -39,6 +39,15 @@ func openOriginal(ctx context.Context, b backend.Backend, name string) (*origina
 
 func (o *original) close() { _ = o.r.Close() } // it was only read
 
+// step is the length of the pieces in which the log is read. One that is no log of lines is redacted as one text: a secret may go over
+// many lines.
+func (o *original) step(usual int, redacted bool) int {
+	if redacted && !o.lines {
+		return max(usual, int(o.at.Size))
+	}
+	return usual
+}
+
 // since says what became of the log since its watermark, and gives the hash of the bytes that the copy holds.
 func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, error) {
 	if o.at.Size < w.Of {
@@ -172,7 +181,7 @@ func (o *original) common(ctx context.Context, copied backend.Backend, at backen
 	}
 	defer r.Close()
 	d = newDigest()
-	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: 1 << 20}
+	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: o.step(1<<20, redacted)}
 	for {
 		piece, err := cut.next()
 		if err == io.EOF {

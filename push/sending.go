@@ -127,7 +127,7 @@ func (s *sending) cutter() *cutter {
 	if len(s.w.Skip) > 0 {
 		end = s.w.Skip[0].From
 	}
-	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.p.c.opt.Step}
+	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.o.step(s.p.c.opt.Step, s.p.opt.Redact)}
 }
 
 // skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.

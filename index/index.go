@@ -61,8 +61,7 @@ type Options struct {
 	Notice func(string)
 	// LockWait is how long Commit waits for another process; 0 means 2 seconds.
 	LockWait time.Duration
-	// Garbage is the size of the signatures from which on they are compacted once less than half of them count; 0 means 1
-	// MB.
+	// Garbage is the size from which the signatures are compacted when less than half of them count; 0 means 1 MB.
 	Garbage int64
 	// Whole is the size of the catalogue up to which every commit writes all of it; 0 means 256 KB.
 	Whole int64

@@ -20,8 +20,8 @@ import (
 // bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
 // not overwritten. All methods may be called from several goroutines at once.
 type Shared interface {
-	// Changes gives logs that are not as the index knows them, the oldest change first, and at most so many. mark stands for
-	// what was looked at: pass it to Put when all changes of the list are put. A list that is not full has all of them.
+	// Changes gives the logs that differ from what the index knows, the oldest change first, at most so many. mark stands for the
+	// changes in the list: pass it to Put with the last of them. A list shorter than most has all changes.
 	Changes(ctx context.Context, most int) (list []Change, mark Mark, err error)
 
 	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says: if
@@ -165,7 +165,7 @@ type Selection struct {
 	IDs, Names, Files, Parents []string
 	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
 	Prefixes, Origins []string
-	// Repeated: sessions whose id no other session has may be left out.
+	// Repeated: only sessions that share their id with another one are wanted; others may be among them.
 	Repeated bool
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.

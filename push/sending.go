@@ -89,8 +89,8 @@ func (s *sending) anew(ctx context.Context) error {
 	return s.atOnce(ctx)
 }
 
-// atOnce replaces a copy by a log that may be longer than the memory. That is one step, and its mark comes first; so the log is read
-// twice.
+// atOnce replaces a copy in one step, also by a log that does not fit into memory. The mark goes before the content, so the log is read
+// twice: once for the mark.
 func (s *sending) atOnce(ctx context.Context) error {
 	whole, size := newDigest(), int64(0)
 	for cut := s.cutter(); ; {

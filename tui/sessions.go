@@ -172,7 +172,7 @@ func (s *sessions) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		return s, s.typed()
 	case tea.KeyPressMsg:
 		if s.typing {
-			return s, s.press(msg)
+			return s, s.line.pressed(msg, s.Keys(), s.typed)
 		}
 	case tea.MouseMsg:
 		if s.window.mouse(msg, len(s.shown), s.first, 1) {
@@ -255,17 +255,6 @@ func (s *sessions) nextPage() tea.Cmd {
 
 // Typing implements look.Typist.
 func (s *sessions) Typing() bool { return s.typing }
-
-// press takes a key while the filter is typed.
-func (s *sessions) press(msg tea.KeyPressMsg) tea.Cmd {
-	if k, ok := look.Press(s.Keys(), msg); ok && beside(msg) {
-		return k.Run()
-	}
-	if s.line.key(msg) {
-		return s.typed()
-	}
-	return nil
-}
 
 // typed applies what was typed. The list of an archive is asked for again, a moment after the last key.
 func (s *sessions) typed() tea.Cmd {

@@ -164,8 +164,8 @@ func (c *Catalogue) drop(l *Logs, i int) {
 	c.stale = true
 }
 
-// replace counts a record that is gone, and that of a log in its place, if there is one, is yet to be put. A log that has grown
-// mostly has the frequent strings that it had.
+// replace counts the record of a log that is removed (by is nil) or put again. The record of by is counted when it is put. A log that has
+// grown mostly keeps its frequent strings; then the table is not stale.
 func (c *Catalogue) replace(l *Logs, i int, by *Log) {
 	stale := c.stale
 	c.drop(l, i)

@@ -80,3 +80,47 @@ func TestClose(t *testing.T) {
 		}
 	}
 }
+
+// TestRemembered: an index that is not kept on disk forgets the signatures of logs that were replaced. It is complete all the same.
+func TestRemembered(t *testing.T) {
+	t.Parallel()
+	for name, opt := range map[string]index.Options{
+		"memory": {},
+		"lost":   {Dir: "/dev/null/index"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			x := index.Open(opt)
+			large := func(name string, n int) index.Log {
+				l := indextest.Log(name, n)
+				for i := range l.Chunks {
+					l.Chunks[i].Sig = make([]byte, 1<<20)
+				}
+				return l
+			}
+			x.Put(index.Update{Source: "s", Put: []index.Log{large("stays", 2), indextest.Log("small", 3)}})
+			for n := range 50 {
+				x.Put(index.Update{Source: "s", Put: []index.Log{large("grows", 1+n%3)}})
+				x.Put(index.Update{Source: "t", Put: []index.Log{{Name: "short"}}})
+				if err := x.Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if most := 48 << 20; x.Pending() > most {
+					t.Fatalf("after %d rounds %d bytes are pending", n, x.Pending())
+				}
+			}
+			c := x.Catalogue()
+			if n := c.Logs("s").Len() + c.Logs("t").Len(); n != 4 {
+				t.Fatalf("%d logs, want 4", n)
+			}
+			chunks := 0
+			for _, l := range c.Logs("s").All() {
+				chunks += l.ChunkCount()
+			}
+			lost := x.EachChunk(places(c.Logs("s")), func(int, *index.Kept) { chunks-- })
+			if chunks != 0 || len(lost) != 0 {
+				t.Errorf("%d chunks missing, lost %v", chunks, lost)
+			}
+		})
+	}
+}

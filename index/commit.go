@@ -22,7 +22,11 @@ var errBusy = errors.New("another process is using it")
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.staged) == 0 || x.opt.Dir == "" || x.lost {
+	if len(x.staged) == 0 {
+		return nil
+	}
+	if x.opt.Dir == "" || x.lost {
+		x.remember()
 		return nil
 	}
 	unlock, err := x.lock(ctx)
@@ -110,6 +114,31 @@ func (x *Index) commit() error {
 		_ = x.fs.Remove(x.path(signaturesName(old))) // otherwise sweep removes it
 	}
 	return nil
+}
+
+// remember takes the place of commit for an index that is in memory only: it drops what is staged, which the catalogue has, and the signatures
+// of logs that were replaced since. That copies all others, so it waits until as much as they take has been put.
+func (x *Index) remember() {
+	if x.pending() < max(keepRoom, 2*x.remembered) {
+		return
+	}
+	x.merge()
+	m := mover{x: x, at: inMemory, moved: map[int64]int64{}}
+	var updates []Update
+	for i := range x.now.Sources {
+		logs := x.now.Sources[i].Logs
+		u := Update{Source: x.now.Sources[i].Key}
+		for k := range logs.refs {
+			if l := logs.At(k); slices.ContainsFunc(l.pieces, piece.held) {
+				m.move(l)
+				u.Put = append(u.Put, *l)
+			}
+		}
+		updates = append(updates, u)
+	}
+	x.now = x.now.with(updates)
+	x.kept, x.staged, x.waiting, x.sigs.held = x.now, nil, 0, m.out
+	x.remembered = len(m.out)
 }
 
 // makeRoom removes a folder in the catalogue's place, or renames it if it is not empty. Anything else is replaced with the

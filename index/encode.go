@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 	"unsafe"
-
-	"github.com/treeline-dev/treeline/session"
 )
 
 // writer encodes.
@@ -32,43 +30,6 @@ func (w *writer) shared(s string) {
 		w.numbers[s] = n
 	}
 	w.uvarint(n)
-}
-
-// log writes a log for EncodeLog. It must match reader.log, member by member and flag by flag.
-func (w *writer) log(l *Log) {
-	w.string(l.Name)
-	w.string(l.Stamp.Generation)
-	w.varint(l.Stamp.Size)
-	w.varint(l.Stamp.Nanos)
-	w.varint(l.Stamp.Changed)
-	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, l.Summary.Session, l.resume != "", l.Summary.Tokens != (Tokens{}) || l.Summary.Cost != 0, l.Summary.Task} {
-		if on {
-			flags |= 1 << i
-		}
-	}
-	w.uvarint(flags)
-	w.uvarint(0) // pieces, which a shared index keeps elsewhere
-	w.summary(&l.Summary)
-	if l.resume != "" {
-		w.string(l.resume)
-	}
-}
-
-// summary writes what lists show.
-func (w *writer) summary(s *Summary) {
-	w.string(string(s.ID))
-	w.shared(s.Dialect)
-	w.shared(s.CWD)
-	w.string(s.Title)
-	w.string(s.Prompt)
-	w.string(s.Created.Text)
-	w.string(s.Active.Text)
-	w.string(s.Parent)
-	w.string(string(s.Origin))
-	w.uvarint(s.First)
-	w.varint(s.Forked)
-	w.numbersOf(s)
 }
 
 // numbersOf writes what a summary counts. Tokens and cost are left out if all are 0, which a flag of the log says.
@@ -188,34 +149,6 @@ func (r *reader) shared() string {
 		return ""
 	}
 	return r.table[n]
-}
-
-// log reads what writer.log wrote. Calls in a composite literal are evaluated in the order of the file.
-func (r *reader) log(l *Log) {
-	l.Name = r.string()
-	l.Stamp = Stamp{Generation: r.string(), Size: r.varint(), Nanos: r.varint(), Changed: r.varint()}
-	flags := r.uvarint()
-	l.Stamp.Racy = flags&1 != 0
-	if r.uvarint() != 0 {
-		r.fail()
-	}
-	l.Summary.Session = flags&2 != 0
-	r.summary(&l.Summary, flags&8 != 0)
-	l.Summary.Task = flags&16 != 0
-	if flags&4 != 0 {
-		l.resume = r.string()
-	}
-}
-
-// summary reads what writer.summary wrote.
-func (r *reader) summary(s *Summary, used bool) {
-	s.ID = session.ID(r.string())
-	s.Dialect, s.CWD = r.shared(), r.shared()
-	s.Title, s.Prompt = r.string(), r.string()
-	s.Created.Text, s.Active.Text = r.string(), r.string()
-	s.Parent, s.Origin = r.string(), session.ID(r.string())
-	s.First, s.Forked = r.uvarint(), r.varint()
-	r.numbersOf(s, used)
 }
 
 // numbersOf reads what writer.numbersOf wrote; used says that tokens and cost follow.

@@ -61,8 +61,7 @@ type Options struct {
 	Notice func(string)
 	// LockWait is how long Commit waits for another process; 0 means 2 seconds.
 	LockWait time.Duration
-	// Garbage is the size of the signatures from which on they are compacted once less than half of them count; 0 means 1
-	// MB.
+	// Garbage is the size from which the signatures are compacted when less than half of them count; 0 means 1 MB.
 	Garbage int64
 	// Whole is the size of the catalogue up to which every commit writes all of it; 0 means 256 KB.
 	Whole int64
@@ -115,6 +114,8 @@ type Index struct {
 	lost    bool  // the index cannot be kept: reported, and not tried again
 	// damaged: damage in the signatures was reported.
 	damaged bool
+	// remembered is how many bytes the last remember kept.
+	remembered int
 }
 
 // Open returns the index in a folder. It reads and creates nothing yet.
@@ -145,11 +146,16 @@ func (x *Index) Catalogue() *Catalogue {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.load()
+	x.merge()
+	return x.now
+}
+
+// merge merges the last updates into the catalogue.
+func (x *Index) merge() {
 	if x.fresh > 0 {
 		x.now = x.now.with(x.staged[len(x.staged)-x.fresh:])
 		x.fresh = 0
 	}
-	return x.now
 }
 
 // Put adds updates. Catalogue shows them at once, and the next Commit keeps them. Put copies the chunks; the caller must not
@@ -173,6 +179,10 @@ func (x *Index) Put(updates ...Update) {
 func (x *Index) Pending() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	return x.pending()
+}
+
+func (x *Index) pending() int {
 	const usual = 1000 // of what is known of a log
 	return len(x.sigs.held) + usual*x.waiting
 }
@@ -283,6 +293,6 @@ func (x *Index) Close() error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sigs.close()
-	x.loaded, x.now, x.kept, x.staged, x.fresh, x.waiting, x.sigs.held = false, nil, nil, nil, 0, 0, nil
+	x.loaded, x.now, x.kept, x.staged, x.fresh, x.waiting, x.sigs.held, x.remembered = false, nil, nil, nil, 0, 0, nil, 0
 	return nil
 }

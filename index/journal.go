@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"os"
 	"slices"
+	"unsafe"
 )
 
 // After the catalogue, its file has entries of what was put since. An entry has its length and a checksum that continues the one before
@@ -57,10 +58,11 @@ func (x *Index) journal(next *Catalogue) (ok bool) {
 	return true
 }
 
-// extends reports whether a catalogue has all that another one has in memory, at the same places.
+// extends reports whether the pool of a catalogue is that of another one with more added to it. Equal pages are not enough: a catalogue that
+// was packed may begin with the same page, and have numbered the strings in another order.
 func (c *Catalogue) extends(before *Catalogue) bool {
-	return !c.stale && before.pool != nil && len(c.pool.pages) >= len(before.pool.pages) && len(c.pool.table) >= len(before.pool.table) &&
-		c.pool.pages[0] == before.pool.pages[0]
+	return !c.stale && before.pool != nil && len(before.pool.pages) > 0 && len(c.pool.pages) >= len(before.pool.pages) &&
+		unsafe.StringData(c.pool.pages[0]) == unsafe.StringData(before.pool.pages[0])
 }
 
 // only reports whether the staged updates add to what the file says: no log is gone, and none lost a text.

@@ -230,3 +230,50 @@ func TestAddedTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestAddedAfterTextsGone: what a commit adds to the file fits what is there, also if the commits before and after it had to drop
+// texts and thereby numbered the frequent strings anew.
+func TestAddedAfterTextsGone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	x := index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})
+	logOf := func(k int, cwd string) index.Log {
+		l := index.Log{Name: fmt.Sprintf("log%04d", k)}
+		l.Summary = index.Summary{Session: true, CWD: cwd, Dialect: "omp", Prompt: strings.Repeat("word ", 40)}
+		return l
+	}
+	const logs = 3000 // of more than one page
+	var all []index.Log
+	for k := range logs {
+		all = append(all, logOf(k, "/usual"))
+	}
+	all[logs-3].Summary.CWD, all[logs-2].Summary.CWD, all[logs-1].Summary.CWD = "/first", "/second", "/third"
+	x.Put(index.Update{Source: "s", Put: all})
+	commit := func(changed ...index.Log) {
+		x.Put(index.Update{Source: "s", Put: changed})
+		if err := x.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit(logOf(logs-3, "/1"))
+	commit(logOf(logs-2, "/2"))
+	commit(logOf(logs-1, "/3"))
+	x.Close()
+	content, err := os.ReadFile(filepath.Join(dir, "catalogue"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range []string{"/first", "/second", "/third"} {
+		if strings.Contains(string(content), gone) {
+			t.Errorf("the catalogue still has %q", gone)
+		}
+	}
+	read := index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})
+	defer read.Close()
+	for k, want := range map[int]string{0: "/usual", logs - 3: "/1", logs - 2: "/2", logs - 1: "/3"} {
+		l, ok := read.Catalogue().Log("s", fmt.Sprintf("log%04d", k))
+		if !ok || l.Summary.CWD != want || l.Summary.Dialect != "omp" {
+			t.Errorf("log %d: %t, %+v; want the directory %s", k, ok, l, want)
+		}
+	}
+}

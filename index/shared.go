@@ -20,8 +20,8 @@ import (
 // bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
 // not overwritten. All methods may be called from several goroutines at once.
 type Shared interface {
-	// Changes gives logs that are not as the index knows them, the oldest change first, and at most so many. mark stands for
-	// what was looked at: pass it to Put when all changes of the list are put. A list that is not full has all of them.
+	// Changes gives the logs that differ from what the index knows, the oldest change first, at most so many. mark stands for the
+	// changes in the list: pass it to Put with the last of them. A list shorter than most has all changes.
 	Changes(ctx context.Context, most int) (list []Change, mark Mark, err error)
 
 	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says: if
@@ -165,7 +165,7 @@ type Selection struct {
 	IDs, Names, Files, Parents []string
 	// Prefixes has the beginning of the session's id, Origins the session that it was converted from.
 	Prefixes, Origins []string
-	// Repeated: sessions whose id no other session has may be left out.
+	// Repeated: only sessions that share their id with another one are wanted; others may be among them.
 	Repeated bool
 	// Since and Until limit Facts.When; Latest is the earliest Facts.Touched, and MadeBefore limits Facts.Made, if that is
 	// known. 0 sets no limit.
@@ -276,7 +276,9 @@ func (f *Found) PositionOf(o Order) *Position {
 // EncodeLog gives the bytes from which DecodeLog makes a log again, without its chunks.
 func EncodeLog(l *Log) []byte {
 	var w writer
-	w.log(l)
+	alone := *l
+	alone.pieces = nil // its chunks are kept elsewhere
+	w.kept(&alone)
 	f := l.Facts
 	if f == nil {
 		f = &Facts{}
@@ -294,8 +296,8 @@ func EncodeLog(l *Log) []byte {
 // EncodingVersion is another one after every change of what EncodeLog writes, or of its meaning, and of the keys of chunks.
 const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
 
-// logVersion is another one after every change of what writer.log writes, or of its meaning.
-const logVersion = 8
+// logVersion is another one after every change of what writer.kept writes, or of its meaning.
+const logVersion = 9
 
 // factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
 const factsVersion = 1
@@ -304,7 +306,7 @@ const factsVersion = 1
 func DecodeLog(data []byte, chunks int) (Log, error) {
 	var l Log
 	r := reader{text: string(data), alone: true}
-	r.log(&l)
+	l.Stamp.Generation = string(appendGeneration(nil, r.kept(&l)))
 	f := &Facts{}
 	l.Facts = f
 	for _, s := range []*string{&f.ID, &f.CWD, &f.Title, &f.Parent, &f.Created.Text, &f.Heading, &f.Problem} {
@@ -312,7 +314,7 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	}
 	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
 	f.Run = r.uvarint() != 0
-	if r.bad || r.left() > 0 {
+	if r.bad || r.left() > 0 || len(l.pieces) > 0 {
 		return Log{}, errDamaged
 	}
 	if chunks > 0 {

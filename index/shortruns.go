@@ -35,6 +35,8 @@ func (s *Signer) sign(text []byte) {
 		// Only a record much longer than a chunk has so many keys. flagOdd is set as well, since the rest is not looked at.
 		if s.runs.Len()+s.seen.Len() > keysMost {
 			s.flags |= flagAll | flagOdd
+		}
+		if s.flags&flagAll != 0 {
 			return
 		}
 		n = s.edges.Find(text, from, min(from+word.EdgeWindow, len(text)), n)

@@ -269,6 +269,10 @@ func (s *Signer) addLongs(low []byte) {
 		if i >= word.Long-1 {
 			s.longs.Add(word.LongKey(row))
 		}
+		if s.longs.Len() > keysMost { // a run may be as long as its record
+			s.flags |= flagAll | flagOdd
+			return
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package index_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -88,3 +89,25 @@ func TestForeignSignatures(t *testing.T) {
 
 // kept is a chunk as in the index.
 func kept(c index.Chunk) *index.Kept { return &index.Kept{Chunk: c} }
+
+// TestSignerLongRun: a run without an end, such as data in base64, does not list more keys than a record with many words.
+func TestSignerLongRun(t *testing.T) {
+	t.Parallel()
+	rnd := rand.New(rand.NewPCG(1, 2))
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	text := make([]byte, 1<<20)
+	for i := range text {
+		text[i] = letters[rnd.IntN(len(letters))]
+	}
+	s := index.Signer{List: true}
+	s.Add(text, 0, int64(len(text)))
+	c := s.Finish()[0]
+	if !c.All() || len(c.Words)+len(c.Grams) > 0 {
+		t.Errorf("%d words and %d trigrams are listed; all: %t", len(c.Words), len(c.Grams), c.All())
+	}
+	s.Reset()
+	s.Add(text[:64<<10], 0, 64<<10)
+	if c := s.Finish()[0]; c.All() || len(c.Words) == 0 {
+		t.Errorf("%d words of a text that is not long are listed; all: %t", len(c.Words), c.All())
+	}
+}

@@ -25,7 +25,9 @@ func Local(address string, getenv func(string) string) bool {
 		given := u.Query()
 		for _, name := range []string{"host", "hostaddr"} {
 			if given.Has(name) {
-				hosts = given.Get(name)
+				if hosts = given.Get(name); !allLocal(hosts) {
+					return false
+				}
 			}
 		}
 		if hosts == "" && (given.Has("service") || getenv("PGSERVICE") != "") {

@@ -17,7 +17,7 @@ func TestLocal(t *testing.T) {
 		"postgres://localhost:1,db.example:2/db": false, "postgres:///db?host=db.example": false, "postgres://localhost/db?host=db.example": false,
 		"postgres://localhost/db?hostaddr=10.0.0.1": false, "https://127.0.0.1@team.example": false, "https://user@localhost@team.example/": false,
 		"postgres://a:1,localhost:2/?host=x": false, "https://localhost,team.example": false,
-		"postgres:///db?service=team": false,
+		"postgres:///db?service=team": false, "postgres:///db?host=db.example&hostaddr=127.0.0.1": false,
 	} {
 		if got := push.Local(address, func(string) string { return "" }); got != want {
 			t.Errorf("%s: %v; want got == %v", address, got, want)

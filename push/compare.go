@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -37,6 +38,15 @@ func openOriginal(ctx context.Context, b backend.Backend, name string) (*origina
 }
 
 func (o *original) close() { _ = o.r.Close() } // it was only read
+
+// step is the length of the pieces in which the log is read. One that is no log of lines is redacted as one text: a secret may go over
+// many lines.
+func (o *original) step(usual int, redacted bool) int {
+	if redacted && !o.lines {
+		return max(usual, int(o.at.Size))
+	}
+	return usual
+}
 
 // since says what became of the log since its watermark, and gives the hash of the bytes that the copy holds.
 func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, error) {
@@ -80,6 +90,73 @@ func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
 }
 
+// notice finds out whether what is new in the copy is here already: it was pulled, and the pull was killed before it kept its watermark, or
+// another process kept one. It then moves the watermark and the digest of a log that has grown, and gives the growth since.
+func (o *original) notice(ctx context.Context, copied backend.Backend, at backend.Log, w *watermark, d *digest) (growth, error) {
+	from, spans := w.Of, w.fresh(at)
+	if n := len(w.Skip); n > 0 {
+		from = w.Skip[n-1].To
+	}
+	if !o.lines || w.Redacted > 0 || len(spans) == 0 || from >= o.at.Size || at.Generation != w.CGen || at.Size < w.At {
+		return grown, nil
+	}
+	r, err := backend.OpenLog(ctx, copied, at)
+	if err != nil {
+		return grown, err
+	}
+	defer r.Close()
+	var theirs []byte
+	for _, s := range spans {
+		part := make([]byte, s.To-s.From)
+		if err := backend.ReadFull(r, at.Name, part, s.From); err != nil {
+			return grown, err
+		}
+		theirs = append(theirs, part...)
+	}
+	ours := make([]byte, o.at.Size-from)
+	if err := backend.ReadFull(o.r, o.at.Name, ours, from); err != nil {
+		return grown, err
+	}
+	i := lineIndex(ours, theirs)
+	switch {
+	case from == w.Of && i == 0:
+		_, _ = d.Write(theirs)
+		w.Of += int64(len(theirs))
+		w.At = at.Size
+	case i >= 0:
+		if w.At < at.Size {
+			w.Elsewhere = append(slices.Clip(w.Elsewhere), span{w.At, at.Size})
+		}
+		w.At = at.Size
+		w.Skip = append(slices.Clip(w.Skip), span{from + int64(i), from + int64(i+len(theirs))})
+	case from == w.Of && len(w.Elsewhere) == w.Taken && bytes.HasPrefix(theirs, ours): // the pull did not finish
+		_, _ = d.Write(ours)
+		w.Of += int64(len(ours))
+		w.At += int64(len(ours))
+	default:
+		return grown, nil
+	}
+	w.Taken = len(w.Elsewhere)
+	if w.Of == o.at.Size {
+		return same, nil
+	}
+	return grown, nil
+}
+
+// lineIndex gives where lines stand in others, at the beginning or after a newline; -1 if they do not.
+func lineIndex(all, lines []byte) int {
+	for from := 0; ; {
+		i := bytes.Index(all[from:], lines)
+		if i < 0 {
+			return -1
+		}
+		if from += i; from == 0 || all[from-1] == '\n' {
+			return from
+		}
+		from++
+	}
+}
+
 // meet compares the log with a copy whose mark is lost, and gives the mark that an exact copy would have.
 func (o *original) meet(ctx context.Context, copied backend.Backend, at backend.Log, redacted bool) (state growth, m mark, d *digest, err error) {
 	of, there, d, err := o.common(ctx, copied, at, redacted)
@@ -104,7 +181,7 @@ func (o *original) common(ctx context.Context, copied backend.Backend, at backen
 	}
 	defer r.Close()
 	d = newDigest()
-	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: 1 << 20}
+	cut := cutter{r: o.r, name: o.at.Name, end: o.at.Size, step: o.step(1<<20, redacted)}
 	for {
 		piece, err := cut.next()
 		if err == io.EOF {

@@ -146,9 +146,14 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 	} else if state, f.digest, err = o.since(ctx, w); err != nil {
 		return err
 	}
+	if state == grown {
+		if state, err = o.notice(ctx, f.p.t.Backend, f.there.Log, &f.w, f.digest); err != nil {
+			return err
+		}
+	}
 	f.w.Name = f.there.Name
 	appended := f.there.Generation == f.w.CGen && f.there.Size >= f.w.At && f.o.lines
-	fresh := f.fresh()
+	fresh := f.w.fresh(f.there.Log)
 	origin, _, _, _ := backend.SplitArchived(f.there.Name)
 	switch {
 	case appended && len(fresh) == 0 && state == same:
@@ -165,15 +170,6 @@ func (f *fetching) compare(ctx context.Context, w *watermark) error {
 		return f.create(ctx, f.there.Log, f.it.log.Name)
 	}
 	return f.diverged(ctx, state, appended, fresh)
-}
-
-// fresh gives the bytes of the copy that come from elsewhere and are not here.
-func (f *fetching) fresh() (list []span) {
-	list = append(list, f.w.Elsewhere[min(f.w.Taken, len(f.w.Elsewhere)):]...)
-	if f.there.Size > f.w.At && f.there.Generation == f.w.CGen {
-		list = append(list, span{f.w.At, f.there.Size})
-	}
-	return list
 }
 
 // take brings a stretch of the copy and its blobs.
@@ -211,7 +207,7 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 	at := backend.Log{Name: name}
 	if f.it != nil {
 		var err error
-		if at, err = f.b.Stat(ctx, name); err != nil {
+		if at, err = f.untouched(ctx); err != nil {
 			return err
 		}
 	}
@@ -246,6 +242,15 @@ func (f *fetching) create(ctx context.Context, from backend.Log, name string) er
 	f.w.Taken, f.w.Skip = 0, nil
 	f.name = name
 	return f.keep(ctx)
+}
+
+// untouched gives the log here for writing; ErrConflict if it is not the one that was compared.
+func (f *fetching) untouched(ctx context.Context) (backend.Log, error) {
+	at, err := f.b.Stat(ctx, f.it.log.Name)
+	if err == nil && (at.Generation != f.o.at.Generation || at.Size != f.o.at.Size) {
+		err = fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
+	}
+	return at, err
 }
 
 // keep keeps the watermark with the log as it is here now.
@@ -286,12 +291,9 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	at, err := f.b.Stat(ctx, f.it.log.Name)
+	at, err := f.untouched(ctx)
 	if err != nil {
 		return err
-	}
-	if at.Generation != f.o.at.Generation || at.Size != f.o.at.Size {
-		return fmt.Errorf("%s: %w", at.Name, backend.ErrConflict)
 	}
 	r, err := backend.OpenLog(ctx, f.p.t.Backend, f.there.Log)
 	if err != nil {

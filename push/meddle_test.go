@@ -3,11 +3,14 @@ package push_test
 import (
 	"context"
 	"io"
+	"io/fs"
+	"os"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -63,4 +66,89 @@ func TestPushTwice(t *testing.T) {
 	d.equal()
 	d.push(push.PushOptions{})
 	d.equal()
+}
+
+// A push that is under way, such as one that watches, does not know what another process pulls. It does not send that back.
+func TestPushBesidePull(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	pathA := d.log(a, 3)
+	d.push(push.PushOptions{})
+	ours, theirs := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs")
+	d.AppendPlain(pathA, ours)
+	m := &meddling{archive: d.archive, meddle: func() {
+		d.append(file(a), theirs)
+		d.pull(push.PullOptions{})
+	}}
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: m, Shown: "mem://team"}, push.PushOptions{})
+	if err != nil || r.Logs[push.Extended] != 1 {
+		t.Fatalf("%+v, %v; want no error, r.Logs[push.Extended] == 1", r, err)
+	}
+	base := text(d.CWD, a, 3)
+	d.holds(pathA, base+ours+theirs)
+	if diff := cmp.Diff(map[string]string{origin + "/omp/-garden/" + file(a): base + theirs + ours}, d.there()); diff != "" {
+		t.Error(diff)
+	}
+	d.pushes(map[string]push.Fate{})
+	d.pulls(map[string]push.Fate{})
+}
+
+// beforeOp is a file system on which another program acts before the nth look at a file.
+type beforeOp struct {
+	durable.FS
+	path string
+	mu   sync.Mutex
+	left int
+	act  func()
+}
+
+func (f *beforeOp) look(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if name == f.path {
+		if f.left--; f.left == 0 {
+			f.act()
+		}
+	}
+}
+
+func (f *beforeOp) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	f.look(name)
+	return f.FS.Open(name, flag, perm)
+}
+
+func (f *beforeOp) Stat(name string) (durable.Info, error) {
+	f.look(name)
+	return f.FS.Stat(name)
+}
+
+// What is written to a pulled log while its copy was replaced, and is pulled again, is not lost.
+func TestPullReplacedBesideWriter(t *testing.T) {
+	t.Parallel()
+	theirs := entry("eeee0001", "aaaa0002", "written meanwhile")
+	for n := 1; ; n++ {
+		d := newDesk(t)
+		path := d.log(a, 3)
+		d.push(push.PushOptions{})
+		o := d.beside(t)
+		all := push.PullOptions{Origins: []string{"*"}}
+		o.pull(all)
+		pulled := o.At("pulled/" + origin + "/omp/sessions/-garden")
+		d.Must(os.WriteFile(path, []byte(text(d.CWD, a, 5)[:400]+"\n"), 0o600))
+		d.push(push.PushOptions{})
+		hook := &beforeOp{FS: o.FS, path: pulled + "/" + file(a), left: n, act: func() { o.AppendPlain(pulled+"/"+file(a), theirs) }}
+		o.FS = hook
+		if _, err := o.copier().Pull(o.Context(), o.target(), all); err != nil {
+			t.Fatal(err)
+		}
+		if hook.left > 0 {
+			if n < 3 {
+				t.Errorf("the log is looked at %d times", n)
+			}
+			return
+		}
+		if !lines(t, pulled)[theirs] {
+			t.Errorf("what was written before look %d is lost", n)
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -94,40 +95,64 @@ type carrier struct {
 	to     blob.Store
 	redact bool
 	meter  *meter
-	// done are the blobs that were looked at in this run; shared by all logs.
+	// done has a *carrying for each blob that was looked at in this run; shared by all logs.
 	done *sync.Map
+}
+
+// carrying is a blob on its way.
+type carrying struct {
+	ref  blob.Ref
+	done chan struct{}
+	err  error // when done is closed
 }
 
 // batch is how many blobs are asked for in one step.
 const batch = 500
 
-// carry brings the blobs that records refer to. A blob that is missing here is no error: the record names it all the same.
+// carry brings the blobs that records refer to, and waits for those that another log brings. A blob that is missing here is no error: the record
+// names it all the same.
 func (c *carrier) carry(ctx context.Context, records []byte) error {
 	if c.from == nil || c.to == nil {
 		return nil
 	}
-	var refs []blob.Ref
+	var mine, all []*carrying
 	for ref := range blob.RefsIn(records) {
-		if _, known := c.done.LoadOrStore(ref, true); !known {
-			refs = append(refs, ref)
+		own := &carrying{ref: ref, done: make(chan struct{})}
+		was, known := c.done.LoadOrStore(ref, own)
+		if all = append(all, was.(*carrying)); !known {
+			mine = append(mine, own)
 		}
 	}
-	for len(refs) > 0 {
-		part := refs[:min(len(refs), batch)]
-		refs = refs[len(part):]
-		missing, err := blob.Missing(ctx, c.to, part)
-		if err == nil {
-			for _, ref := range missing {
-				if err = c.one(ctx, ref); err != nil {
-					break
-				}
-			}
+	err := c.bring(ctx, mine)
+	for _, b := range mine {
+		if b.err = err; err != nil {
+			c.done.Delete(b.ref) // it is tried again with the next log
 		}
+		close(b.done)
+	}
+	for _, b := range all {
+		if <-b.done; b.err != nil {
+			return b.err
+		}
+	}
+	return nil
+}
+
+// bring brings blobs, some at a time.
+func (c *carrier) bring(ctx context.Context, list []*carrying) error {
+	for part := range slices.Chunk(list, batch) {
+		refs := make([]blob.Ref, len(part))
+		for i := range part {
+			refs[i] = part[i].ref
+		}
+		missing, err := blob.Missing(ctx, c.to, refs)
 		if err != nil {
-			for _, ref := range append(part, refs...) {
-				c.done.Delete(ref) // it is tried again with the next log
-			}
 			return err
+		}
+		for _, ref := range missing {
+			if err := c.one(ctx, ref); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -12,7 +12,8 @@
 // A watermark says how many bytes of the original the copy holds, and what both were then. It belongs to the identity of the
 // archive, not to its address. It is kept in a file of treeline's state folder, a line for each change, and in the mark of the
 // copy (see backend.Mirror), with the copy in one step. So a push that is killed anywhere goes on where it was, and a state
-// folder that is lost is rebuilt from the marks. A log whose stamp is that of its watermark is not opened.
+// folder that is lost is rebuilt from the marks. What was pulled and is in no watermark is recognised by its bytes. A log whose
+// stamp is that of its watermark is not opened.
 //
 // A log has grown if logtree.Tail says so, and otherwise if the bytes that the copy holds have the hash of the watermark. Any
 // other log was rewritten: it replaces its copy. An archive keeps the replaced one for some time.

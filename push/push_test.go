@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"slices"
@@ -381,5 +382,48 @@ func TestPushBlobs(t *testing.T) {
 	d.AppendPlain(pathA, entry("aaaa0002", "aaaa0001", ref.String()))
 	if _, r = d.push(push.PushOptions{}); r.Blobs != 0 {
 		t.Errorf("%d blobs were sent again", r.Blobs)
+	}
+}
+
+// lateBlobs is an archive that takes a while to keep a blob, and refuses a log that names one it does not have.
+type lateBlobs struct{ archive }
+
+func (l *lateBlobs) Blobs(name string) blob.Store { return lateStore{l.archive.Blobs(name)} }
+
+func (l *lateBlobs) Overwrite(ctx context.Context, at backend.Log, mark string, content io.Reader) (backend.Log, error) {
+	text, err := io.ReadAll(content)
+	if err != nil {
+		return backend.Log{}, err
+	}
+	for ref := range blob.RefsIn(text) {
+		if has, err := l.archive.Blobs(at.Name).Has(ctx, ref); !has {
+			return backend.Log{}, fmt.Errorf("%s names a blob that is not there: %v", at.Name, err)
+		}
+	}
+	return l.archive.Overwrite(ctx, at, mark, bytes.NewReader(text))
+}
+
+type lateStore struct{ blob.Store }
+
+func (s lateStore) Put(ctx context.Context, content []byte) (blob.Ref, error) {
+	time.Sleep(20 * time.Millisecond) // time for another log
+	return s.Store.Put(ctx, content)
+}
+
+// Logs that are copied at the same time, and refer to the same blob, wait for it.
+func TestPushSharedBlob(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := blob.NewDir(d.At(".omp/agent/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n image"))
+	d.Must(err)
+	for i := range 4 {
+		path := d.log(fmt.Sprintf("%04x1111-0000-4000-8000-000000000001", 0xa000+i), 1)
+		d.AppendPlain(path, entry("eeee0001", "aaaa0000", ref.String()))
+	}
+	r, err := d.copier().Push(d.Context(), push.Target{Backend: &lateBlobs{archive: d.archive}, Shown: "mem://team"}, push.PushOptions{
+		Workers: 4, Event: d.noting(map[string]push.Fate{}),
+	})
+	if d.fine(r, err); r.Blobs != 1 || r.Logs[push.Created] != 4 {
+		t.Errorf("%+v; want one blob and four logs", r)
 	}
 }

@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -161,5 +162,41 @@ func TestReplacedCopyKeepsBranches(t *testing.T) {
 		if got, _ := d.push(push.PushOptions{Redact: rewritten}); len(got) > 0 {
 			t.Errorf("pushed again: %v", got)
 		}
+	}
+}
+
+// A file that is no log of lines is redacted as one text, however it travels: a key may go over many lines.
+func TestRedactedFile(t *testing.T) {
+	t.Parallel()
+	const id = "3f9a2c1b-0000-4000-8000-000000000001"
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var lines []string
+	for range 20 {
+		line := make([]byte, 64)
+		for i := range line {
+			line[i] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"[rnd.IntN(64)]
+		}
+		lines = append(lines, string(line))
+	}
+	kind := "RSA PRIVATE" + " KEY-----"
+	content := strings.Repeat("output\n", 60) + "-----BEGIN " + kind + "\n" + strings.Join(lines, "\n") + "\n-----END " + kind + "\n" + strings.Repeat("output\n", 60)
+	d := newDesk(t)
+	d.step = 600
+	d.Put(".claude/projects/-garden/"+id+".jsonl", `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"`+id+`","cwd":"/garden","timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"hello"}}`+"\n")
+	d.Put(".claude/projects/-garden/"+id+"/tool-results/x.txt", content)
+	d.push(push.PushOptions{Redact: true})
+	name := origin + "/claude/-garden/" + id + "/tool-results/x.txt"
+	got := d.there()[name]
+	if !strings.HasPrefix(got, "output\n") || !strings.HasSuffix(got, "output\n") {
+		t.Errorf("the copy is %q", got)
+	}
+	for n, line := range lines {
+		if strings.Contains(got, line) {
+			t.Errorf("the copy has line %d of the key", n)
+		}
+	}
+	d.Must(os.RemoveAll(d.State))
+	if fates, _ := d.push(push.PushOptions{Redact: true}); len(fates) > 0 {
+		t.Errorf("pushed again: %v", fates)
 	}
 }

@@ -138,6 +138,7 @@ func (p *pusher) close(ctx context.Context) error {
 // pass looks at all logs once.
 func (p *pusher) pass(ctx context.Context) error {
 	began := time.Now()
+	p.forbidden.Store(0)
 	l := p.ahead
 	if p.ahead = nil; l == nil {
 		l = p.c.local(ctx, &p.opt.Filter, p.meter)
@@ -293,8 +294,13 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 	if err != nil {
 		return err
 	}
+	if state == grown {
+		if state, err = o.notice(ctx, p.t.Backend, there.Log, &s.w, d); err != nil {
+			return err
+		}
+	}
 	s.digest = d
-	return s.decide(ctx, state, w.copied(there.Log))
+	return s.decide(ctx, state, s.w.copied(there.Log))
 }
 
 // current gives the watermark, or the one that the mark of the copy says if that is newer: a push may have been killed before it

@@ -89,8 +89,8 @@ func (s *sending) anew(ctx context.Context) error {
 	return s.atOnce(ctx)
 }
 
-// atOnce replaces a copy by a log that may be longer than the memory. That is one step, and its mark comes first; so the log is read
-// twice.
+// atOnce replaces a copy in one step, also by a log that does not fit into memory. The mark goes before the content, so the log is read
+// twice: once for the mark.
 func (s *sending) atOnce(ctx context.Context) error {
 	whole, size := newDigest(), int64(0)
 	for cut := s.cutter(); ; {
@@ -127,7 +127,7 @@ func (s *sending) cutter() *cutter {
 	if len(s.w.Skip) > 0 {
 		end = s.w.Skip[0].From
 	}
-	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.p.c.opt.Step}
+	return &cutter{r: s.o.r, name: s.o.at.Name, pos: s.w.Of, end: end, step: s.o.step(s.p.c.opt.Step, s.p.opt.Redact)}
 }
 
 // skip leaves out what was pulled from the copy, and sets the cutter to what comes after it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -100,5 +101,57 @@ func TestWatchSlowArchive(t *testing.T) {
 	<-ended
 	if got := time.Duration(longest.Load()); got > 20*time.Second {
 		t.Errorf("the next pass waits %s", got)
+	}
+}
+
+// picky is an archive that does not take one of the logs. It counts how often it was asked to.
+type picky struct {
+	archive
+	name  string
+	asked chan bool
+}
+
+func (p *picky) Overwrite(ctx context.Context, at backend.Log, mark string, content io.Reader) (backend.Log, error) {
+	if strings.HasSuffix(at.Name, p.name) {
+		p.asked <- true
+		return backend.Log{}, backend.ErrForbidden
+	}
+	return p.archive.Overwrite(ctx, at, mark, content)
+}
+
+// A log that the archive does not take, in one pass after the other, does not make it one that takes none.
+func TestWatchForbidden(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.log(a, 1)
+	d.log(b, 1)
+	ctx, stop := context.WithCancel(d.Context())
+	p, ended := &picky{archive: d.archive, name: file(b), asked: make(chan bool)}, make(chan error)
+	go func() {
+		ended <- d.copier().Watch(ctx, push.Target{Backend: p, Shown: "mem://team"}, push.PushOptions{}, push.Watching{
+			Told: func(_ push.Report, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			},
+			After: func(d time.Duration) <-chan time.Time {
+				if d == 10*time.Minute {
+					return nil // the archive is not listed again
+				}
+				return time.After(time.Millisecond)
+			},
+		})
+	}()
+	for range 6 {
+		<-p.asked
+	}
+	stop()
+	for {
+		select {
+		case <-p.asked:
+			continue
+		case <-ended:
+		}
+		break
 	}
 }

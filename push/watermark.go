@@ -115,6 +115,15 @@ func (w *watermark) copied(there backend.Log) bool {
 	return w.At == there.Size && w.CGen == there.Generation
 }
 
+// fresh gives the bytes of the copy that come from elsewhere and are not here.
+func (w *watermark) fresh(there backend.Log) (list []span) {
+	list = append(list, w.Elsewhere[min(w.Taken, len(w.Elsewhere)):]...)
+	if there.Size > w.At && there.Generation == w.CGen {
+		list = append(list, span{w.At, there.Size})
+	}
+	return list
+}
+
 // headMost is how many bytes are hashed for Head: title slots and headers, which are edited in place.
 const headMost = 4 << 10
 

@@ -98,6 +98,7 @@ func (c *canvas) clipboard(text string) {
 
 // harmless lets text and sequences that set colours and styles pass, and no other control character.
 func harmless(line string) string {
+	line = strings.ToValidUTF8(line, "\ufffd") // a terminal without UTF-8 takes some bytes for controls
 	control := func(r rune) bool { return r < 0x20 || r >= 0x7f && r <= 0x9f }
 	if strings.IndexFunc(line, control) < 0 {
 		return line

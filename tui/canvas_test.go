@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -24,6 +25,7 @@ func TestHarmless(t *testing.T) {
 		"a\rb\bc":                "a\ufffdb\ufffdc",
 		"\x1b[31":                "\ufffd[31",
 		"\x1b[?25lhidden":        "\ufffd[?25lhidden",
+		"\x9b2Jraw \x9d0;t\x9c":  "\ufffd2Jraw \ufffd0;t\ufffd", // controls of a terminal without UTF-8
 		"\x1b[\x1b[31mx\x1b[0;m": "\ufffd[\x1b[31mx\x1b[0;m",
 	} {
 		if got := harmless(in); got != want {
@@ -67,7 +69,7 @@ func FuzzHarmless(f *testing.F) {
 				i += n
 				continue
 			}
-			if c := got[i]; c < 0x20 || c == 0x7f || c == 0xc2 && i+1 < len(got) && got[i+1] >= 0x80 && got[i+1] < 0xa0 {
+			if c := got[i]; !utf8.ValidString(got) || c < 0x20 || c == 0x7f || c == 0xc2 && i+1 < len(got) && got[i+1] >= 0x80 && got[i+1] < 0xa0 {
 				t.Fatalf("%q becomes %q", s, got)
 			}
 			i++

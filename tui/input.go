@@ -107,3 +107,14 @@ func beside(msg tea.KeyPressMsg) bool {
 	}
 	return false
 }
+
+// pressed takes a key while a line above a list is typed: one of the list's keys, or one of the line, after which typed runs.
+func (in *input) pressed(msg tea.KeyPressMsg, keys []look.Key, typed func() tea.Cmd) tea.Cmd {
+	if k, ok := look.Press(keys, msg); ok && beside(msg) {
+		return k.Run()
+	}
+	if in.key(msg) {
+		return typed()
+	}
+	return nil
+}

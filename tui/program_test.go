@@ -371,6 +371,33 @@ func TestPages(t *testing.T) {
 	s.until("no action has these words") // an archive loses nothing
 }
 
+// TestPagesStay: pages that were read stay when the list is read again, also if that fails, and the cursor stays on its session.
+func TestPagesStay(t *testing.T) {
+	s := onDemo(t, func(o *Options) { o.Archive = true }, func(d *desk) { d.paged, d.pageRows = true, 4 })
+	list := s.p.top().(*sessions)
+	s.until("17 sessions")
+	for list.all.Len() < 12 {
+		n := list.all.Len()
+		s.press("G")
+		s.wait("the next page", func() bool { return list.all.Len() > n && !list.loading })
+	}
+	at, path := list.at, list.selected()
+	s.take(look.To{Screen: list, Msg: look.Done{}}) // it is read at once
+	s.wait("the list again", func() bool { return !list.loading })
+	if list.at != at || list.selected() != path {
+		t.Errorf("the cursor is at row %d, on %s; want row %d, %s", list.at, list.selected(), at, path)
+	}
+	rows := list.all.Len()
+	for _, first := range []bool{true, false} {
+		s.take(look.To{Screen: list, Msg: listed{stamp: list.pages.stamp, first: first, err: errors.New("connection lost")}})
+		if list.all.Len() != rows || !list.pages.more || !strings.Contains(s.frame(), "connection lost") {
+			t.Errorf("after an error there are %d rows, want %d; more: %t\n%s", list.all.Len(), rows, list.pages.more, s.frame())
+		}
+	}
+	s.press("G")
+	s.wait("the page that failed", func() bool { return list.all.Len() > rows && !list.loading })
+}
+
 // TestKeysOnLowTerminal: the list of actions uses a low terminal, and shows what runs and the command that does the same.
 func TestKeysOnLowTerminal(t *testing.T) {
 	t.Parallel()

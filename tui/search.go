@@ -85,7 +85,7 @@ func (s *search) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		return s, s.typed()
 	case tea.KeyPressMsg:
 		if s.typing {
-			return s, s.press(msg)
+			return s, s.line.pressed(msg, s.Keys(), s.typed)
 		}
 	case tea.MouseMsg:
 		if s.window.mouse(msg, len(s.result.Hits), 3, hitLines) {
@@ -97,17 +97,6 @@ func (s *search) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 
 // Typing implements look.Typist.
 func (s *search) Typing() bool { return s.typing }
-
-// press takes a key while the query is typed.
-func (s *search) press(msg tea.KeyPressMsg) tea.Cmd {
-	if k, ok := look.Press(s.Keys(), msg); ok && beside(msg) {
-		return k.Run()
-	}
-	if s.line.key(msg) {
-		return s.typed()
-	}
-	return nil
-}
 
 // enter opens the hit, or searches at once if the query is new.
 func (s *search) enter() tea.Cmd {

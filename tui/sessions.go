@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -79,11 +78,12 @@ type (
 // Init implements look.Screen. The places are listened to before they are listed, so that no change is missed.
 func (s *sessions) Init() tea.Cmd {
 	s.loading = true
+	list := s.list(s.pageRows, "")
 	return func() tea.Msg {
 		if l, err := s.Store.Listen(s.ctx); err == nil {
 			go s.listen(l)
 		}
-		return s.list(s.ctx, nil, 0, "")()
+		return list()
 	}
 }
 
@@ -112,11 +112,11 @@ func (s *sessions) listen(l *treeline.Listener) {
 	}
 }
 
-// list reads the catalogue or, of an archive, a page of it.
-func (s *sessions) list(ctx context.Context, f *asked, stamp int, after string) tea.Cmd {
+// list reads the catalogue or, of an archive, a page of so many rows. The filter is the one of now: keys change it while the page is read.
+func (s *sessions) list(rows int, after string) tea.Cmd {
+	ctx, f, m := s.ctx, s.filter.read(s.now()), listed{stamp: s.pages.stamp, first: after == ""}
 	return func() tea.Msg {
 		began := time.Now()
-		m := listed{stamp: stamp, first: after == ""}
 		var problem error
 		last := time.Time{}
 		refresh := treeline.RefreshOptions{Problem: func(err error) { problem = err }, Progress: func(p treeline.Progress) {
@@ -126,14 +126,12 @@ func (s *sessions) list(ctx context.Context, f *asked, stamp int, after string) 
 			}
 		}}
 		if s.paged {
-			if f == nil {
-				q := s.filter.read(s.now())
-				f = &q
-			}
 			page, err := s.Store.Page(ctx, f.store(), treeline.PageOptions{
-				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: s.pageRows, After: after, Total: after == "",
+				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: rows, After: after, Total: m.first,
 			})
-			m.page, m.err = &page, err
+			if m.err = err; err == nil {
+				m.page = &page
+			}
 		} else {
 			all, err := s.Store.Listing(ctx, refresh)
 			if m.err = err; err == nil {
@@ -174,7 +172,7 @@ func (s *sessions) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 		return s, s.typed()
 	case tea.KeyPressMsg:
 		if s.typing {
-			return s, s.press(msg)
+			return s, s.line.pressed(msg, s.Keys(), s.typed)
 		}
 	case tea.MouseMsg:
 		if s.window.mouse(msg, len(s.shown), s.first, 1) {
@@ -200,14 +198,14 @@ func (s *sessions) refresh() tea.Cmd {
 	default:
 		s.loading = true
 		s.pages.stamp++
-		return s.list(s.ctx, nil, s.pages.stamp, "")
+		return s.list(s.at+s.pageRows, "") // as far as the cursor, which stays on its session
 	}
 	return nil
 }
 
 // listed takes a new list. The cursor stays on its session.
 func (s *sessions) listed(m listed) tea.Cmd {
-	if m.page != nil && m.stamp != s.pages.stamp {
+	if s.paged && m.stamp != s.pages.stamp {
 		return nil // the filter has changed since
 	}
 	s.loading, s.loaded, s.problem, s.reading = false, true, "", treeline.Progress{}
@@ -220,6 +218,8 @@ func (s *sessions) listed(m listed) tea.Cmd {
 	switch {
 	case m.page != nil:
 		s.page(m)
+	case s.paged && len(s.pages.rows) == 0:
+		s.all, s.short = listing.Of(nil), true // those of another filter
 	case m.all != nil:
 		s.all, s.short = m.all, false
 	}
@@ -250,23 +250,11 @@ func (s *sessions) nextPage() tea.Cmd {
 		return nil
 	}
 	s.loading = true
-	q := s.filter.read(s.now())
-	return s.list(s.ctx, &q, s.pages.stamp, s.pages.next)
+	return s.list(s.pageRows, s.pages.next)
 }
 
 // Typing implements look.Typist.
 func (s *sessions) Typing() bool { return s.typing }
-
-// press takes a key while the filter is typed.
-func (s *sessions) press(msg tea.KeyPressMsg) tea.Cmd {
-	if k, ok := look.Press(s.Keys(), msg); ok && beside(msg) {
-		return k.Run()
-	}
-	if s.line.key(msg) {
-		return s.typed()
-	}
-	return nil
-}
 
 // typed applies what was typed. The list of an archive is asked for again, a moment after the last key.
 func (s *sessions) typed() tea.Cmd {
@@ -286,8 +274,8 @@ func (s *sessions) filtered() tea.Cmd {
 	}
 	s.pages = pages{stamp: s.pages.stamp + 1}
 	s.loading = true
-	stamp, q := s.pages.stamp, s.filter.read(s.now())
-	return tea.Tick(debounce, func(time.Time) tea.Msg { return s.list(s.ctx, &q, stamp, "")() })
+	list := s.list(s.pageRows, "")
+	return tea.Tick(debounce, func(time.Time) tea.Msg { return list() })
 }
 
 // Title implements look.Screen.

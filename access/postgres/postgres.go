@@ -52,8 +52,6 @@ const (
 type Options struct {
 	// Random makes the numbers of batches.
 	Random io.Reader
-	// Patience is how long a call tries to reach a server that it had reached before; 0 is 30 seconds.
-	Patience time.Duration
 }
 
 // Book is the tokens and the audit log in a database. It connects when it is used first, and makes its tables when something is
@@ -67,7 +65,7 @@ var _ access.Book = (*Book)(nil)
 
 // Open opens the book of a database, by the URL of the archive. It makes no connection yet.
 func Open(url string, opt Options) (*Book, error) {
-	db, err := pgdb.Open(url, pgdb.Options{Schema: pgdb.Schema{Name: "treeline_access", Files: migrations}, Patience: opt.Patience})
+	db, err := pgdb.Open(url, pgdb.Options{Schema: pgdb.Schema{Name: "treeline_access", Files: migrations}})
 	if err != nil {
 		return nil, err
 	}

@@ -11,5 +11,5 @@ import (
 
 // Drivers returns the drivers, one for each scheme. The indexes of servers are asked over the connections of the backends.
 func Drivers(backends []backend.Driver) []index.Driver {
-	return append(remote.Drivers(backends), postgres.Driver(postgres.Options{}))
+	return append(remote.Drivers(backends), postgres.Driver())
 }

@@ -26,7 +26,8 @@ type merging struct {
 func newMerging(t *testing.T, name string) *merging {
 	pgtest.Shared(t).Database(t, name)
 	url := pgtest.Shared(t).URL(name)
-	x, err := postgres.Open(url, postgres.Options{})
+	withLogs(t, url)
+	x, err := postgres.Open(url)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,6 @@ import (
 	"embed"
 	"errors"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/index"
@@ -44,20 +43,14 @@ import (
 //go:embed migration/*.sql
 var migrations embed.FS
 
-// Options say how a database is used.
-type Options struct {
-	// Patience is that of pgdb.Options.
-	Patience time.Duration
-}
-
 // Index is the index in a database. It connects when it is used first.
 type Index struct {
 	db *pgdb.DB
 }
 
 // Open opens the index in the database at a URL. It makes no connection yet.
-func Open(url string, opt Options) (*Index, error) {
-	db, err := pgdb.Open(url, pgdb.Options{Schema: pgdb.Schema{Name: "treeline_index", Files: migrations}, Patience: opt.Patience})
+func Open(url string) (*Index, error) {
+	db, err := pgdb.Open(url, pgdb.Options{Schema: pgdb.Schema{Name: "treeline_index", Files: migrations}})
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +90,25 @@ func split(name string) (source, rest string, ok bool) {
 const longest = 600
 
 // text makes a text one that the database takes, and no longer than is compared.
-func text(s string) string {
-	if len(s) > longest {
-		s = s[:longest]
-	}
+func text(s string) string { return valid(s[:min(len(s), longest)]) }
+
+// valid makes a text one that the database takes.
+func valid(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(s, ""), "\x00", "\uFFFD")
 }
 
-func texts(list []string) []string {
+func texts(list []string) []string { return made(list, text) }
+
+// names are texts that are kept whole.
+func names(list []string) []string { return made(list, valid) }
+
+func made(list []string, of func(string) string) []string {
 	made := make([]string, len(list))
 	for i := range list {
-		made[i] = text(list[i])
+		made[i] = of(list[i])
 	}
 	return made
 }
@@ -121,6 +119,6 @@ func folded(heading string) string { return text(strings.ToLower(heading)) }
 var _ index.Shared = (*Index)(nil)
 
 // Driver returns the driver for the scheme postgres.
-func Driver(opt Options) index.Driver {
-	return index.Driver{Scheme: "postgres", Open: func(root string) (index.Shared, error) { return Open(root, opt) }}
+func Driver() index.Driver {
+	return index.Driver{Scheme: "postgres", Open: func(root string) (index.Shared, error) { return Open(root) }}
 }

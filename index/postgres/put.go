@@ -19,10 +19,11 @@ const (
 	sqlMark = `select xid::text, encoding, pg_snapshot_xmin(pg_current_snapshot())::text, xid > pg_snapshot_xmin(pg_current_snapshot())
 		from treeline_index.mark`
 
-	// The feed of backend/postgres, without what the index knows already. Transactions count up, so an index leads to what is new.
+	// The feed of backend/postgres, without what the index knows already, and without logs that belong to no source. Transactions count up,
+	// so an index leads to what is new.
 	sqlFeed = `select l.name, l.removed is not null, l.xid::text, pg_snapshot_xmin(pg_current_snapshot())::text, i.entry, coalesce(i.chunks, 0)
 		from treeline.log l left join treeline_index.log i on i.log = l.log
-		where l.xid >= $1::text::xid8 and case when l.removed is null
+		where l.xid >= $1::text::xid8 and l.name like '%/%/%' and case when l.removed is null
 			then i.log is null or i.generation <> l.generation::text or i.size <> l.size
 			else i.log is not null end
 		order by l.xid limit $2`
@@ -33,8 +34,11 @@ const (
 
 	sqlLock = `select log, generation, size from treeline_index.log where log = any($1) order by log for update`
 
-	sqlForget = `with gone as (delete from treeline_index.log where log = any($1))
-		delete from treeline_index.chunk where log = any($1)`
+	// A log that was made again meanwhile, and that another program has put, is not forgotten: its change is no longer in the feed.
+	sqlForget = `with gone as (delete from treeline_index.log i where i.log = any($1) and not exists (
+				select from treeline.log l where l.log = i.log and l.removed is null and l.generation::text = i.generation and l.size = i.size)
+			returning i.log)
+		delete from treeline_index.chunk c using gone where c.log = gone.log`
 
 	// sqlNew and sqlChunks insert nothing if another program has put the log. sqlRenew is for a row that is locked.
 	sqlNew = `insert into treeline_index.log (log, name, source, generation, size, entry, chunks, session, run, id, dialect, cwd, heading,

@@ -109,7 +109,7 @@ func (b *box) count(path string) int {
 	return n
 }
 
-func indexes() []index.Driver { return []index.Driver{postgres.Driver(postgres.Options{})} }
+func indexes() []index.Driver { return []index.Driver{postgres.Driver()} }
 
 // behind is the archive as a client of a server sees it.
 func (a *archive) behind(b *box) *archive {

@@ -78,7 +78,7 @@ func (a *archive) local() *find.Finder { return find.New(a.m, index.Open(index.O
 
 // shared is a finder with the index in the database.
 func (a *archive) shared() *find.Finder {
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	f := find.NewShared(a.m, x, a.clock)
 	a.Cleanup(func() { f.Close() })

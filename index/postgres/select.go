@@ -58,13 +58,13 @@ func (s *statement) selects(sel *index.Selection) {
 	}
 	if sel.Below != "" {
 		// "0" follows the slash.
-		s.and(`l.name > %s and l.name < %s`, sel.Below+"/", sel.Below+"0")
+		s.and(`l.name > %s and l.name < %s`, valid(sel.Below)+"/", valid(sel.Below)+"0")
 	}
 	if sel.Sources != nil {
-		s.and(`l.source = any(%s)`, sel.Sources)
+		s.and(`l.source = any(%s)`, names(sel.Sources))
 	}
 	if sel.Dialects != nil {
-		s.and(`l.dialect = any(%s)`, sel.Dialects)
+		s.and(`l.dialect = any(%s)`, names(sel.Dialects))
 	}
 	if sel.CWDs != nil {
 		s.and(`l.cwd = any(%s)`, texts(sel.CWDs))
@@ -88,10 +88,10 @@ func (s *statement) selects(sel *index.Selection) {
 		s.and(`exists (select from treeline_index.log o where o.id = l.id and o.log <> l.log and o.session)`)
 	}
 	if sel.Names != nil {
-		s.and(`l.name = any(%s)`, texts(sel.Names))
+		s.and(`l.name = any(%s)`, names(sel.Names))
 	}
 	if sel.Files != nil {
-		s.and(`substring(l.name from '[^/]*$') = any(%s)`, texts(sel.Files))
+		s.and(`substring(l.name from '[^/]*$') = any(%s)`, names(sel.Files))
 	}
 	if sel.Parents != nil {
 		s.and(`l.parent = any(%s) and l.parent <> ''`, texts(sel.Parents))

@@ -13,7 +13,7 @@ import (
 func TestSearchWhilePut(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "whileput")
-	x, err := Open(pgtest.Shared(t).URL("whileput"), Options{})
+	x, err := Open(pgtest.Shared(t).URL("whileput"))
 	if err != nil {
 		t.Fatal(err)
 	}

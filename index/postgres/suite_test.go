@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/treeline-dev/treeline/backend"
+	store "github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
 	"github.com/treeline-dev/treeline/index/postgres"
@@ -20,11 +22,29 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "suite")
 	direct := pgtest.Shared(t).URL("suite")
+	withLogs(t, direct)
 	t.Run("direct", func(t *testing.T) { suite(t, direct, direct, false) })
 	if soaktest.Every() { // the statements are the same
 		t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite"), false) })
 	}
 	t.Run("remote", func(t *testing.T) { suite(t, direct, direct, true) })
+}
+
+// withLogs makes the tables of logs in a database, beside which an index is. They have no log.
+func withLogs(t *testing.T, url string) {
+	t.Helper()
+	b, err := store.Open(url, store.Options{}, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	l, err := b.Create(t.Context(), "none-00000001/omp/none.jsonl", []byte("{}"))
+	if err == nil {
+		err = b.Remove(t.Context(), l)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // suite runs the suite over an address of a database. Every test begins without an index. remote: it is read
@@ -44,7 +64,7 @@ func suite(t *testing.T, direct, url string, remote bool) {
 			b = newBox(t, direct, indexes())
 		}
 		return func() indextest.Index {
-			x, err := postgres.Open(url, postgres.Options{})
+			x, err := postgres.Open(url)
 			if err != nil {
 				t.Fatal(err)
 			}

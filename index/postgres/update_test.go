@@ -90,7 +90,7 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "readonly")
 	a.create("a", "apricot")
-	x, err := postgres.Open(a.url+"&default_transaction_read_only=on", postgres.Options{})
+	x, err := postgres.Open(a.url + "&default_transaction_read_only=on")
 	a.must(err)
 	f := find.NewShared(a.m, x, a.clock)
 	defer f.Close()
@@ -116,6 +116,65 @@ func TestOthers(t *testing.T) {
 		select gen_random_uuid(), 'one-00000001/omp/note' || n || '.txt', 1, 0, false, now(), '', pg_current_xact_id(), '' from generate_series(1, 600) n`)
 	a.create("b", "apricot")
 	a.finds(a.shared(), "apricot", "a", "b")
+}
+
+// TestNoSource: logs whose names have no source are left out of the feed, and the others are in it.
+func TestNoSource(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "nosource")
+	a.create("a", "apricot")
+	a.exec(`insert into treeline.log (log, name, generation, size, torn, changed, writer, xid, mark)
+		select gen_random_uuid(), 'note' || n || '.txt', 1, 0, false, now(), '', pg_current_xact_id(), '' from generate_series(1, 3) n`)
+	a.create("b", "apricot")
+	a.create("c", "apricot")
+	x, err := postgres.Open(a.url)
+	a.must(err)
+	defer x.Close()
+	seen := 0
+	for {
+		list, mark, err := x.Changes(t.Context(), 1)
+		a.must(err)
+		var u index.Update
+		for _, c := range list {
+			seen++
+			now, err := a.b.Stat(t.Context(), c.Source+"/"+c.Name)
+			a.must(err)
+			u = index.Update{Source: c.Source, Put: []index.Log{{Name: c.Name, Stamp: index.Stamp{Generation: now.Generation, Size: now.Size}}}}
+		}
+		a.must(x.Put(t.Context(), mark, u))
+		if len(list) < 1 {
+			break
+		}
+	}
+	if seen != 3 {
+		t.Errorf("%d changes, want 3", seen)
+	}
+}
+
+// TestForgottenMeanwhile: a program that learnt of a removal late does not forget the log that was made again since.
+func TestForgottenMeanwhile(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "meanwhile")
+	l := a.create("a", "apricot")
+	f := a.shared()
+	a.finds(f, "apricot", "a")
+	a.must(a.b.Remove(t.Context(), l))
+	late, err := postgres.Open(a.url)
+	a.must(err)
+	defer late.Close()
+	list, mark, err := late.Changes(t.Context(), 10)
+	a.must(err)
+	if len(list) != 1 || !list[0].Gone {
+		t.Fatalf("%+v; want one removal", list)
+	}
+	a.create("a", "apricot")
+	a.finds(f, "apricot", "a")
+	a.must(late.Put(t.Context(), mark, index.Update{Source: list[0].Source, Remove: []string{list[0].Name}}))
+	a.finds(f, "apricot", "a")
+	l, err = a.b.Stat(t.Context(), l.Name)
+	a.must(err)
+	a.must(a.b.Remove(t.Context(), l))
+	a.finds(f, "apricot")
 }
 
 // TestUpdaters: several programs bring the index up to date while sessions are written. In the end it is what one makes.
@@ -160,7 +219,7 @@ func TestUpdaters(t *testing.T) {
 		a.finds(shared, fmt.Sprint("bilberry", n), fmt.Sprint("s", n%len(logs)))
 	}
 	// Every program saw all changes: nothing is left to read.
-	x, err := postgres.Open(a.url, postgres.Options{})
+	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
 	if list, _, err := x.Changes(t.Context(), 10); err != nil || len(list) > 0 {

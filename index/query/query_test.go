@@ -157,6 +157,9 @@ func TestPhrasesOfShortWords(t *testing.T) {
 		{"zq", "za aq qz", false},
 		{"*zq*", "pizzqueen", true},
 		{"*ka*", "\u212aa", true},
+		{`"n foo"`, `split on \n foo`, true}, // the text has a backslash, which is two in the record
+		{`"n foo bar"`, `\n foo bar`, true},
+		{`"on foo"`, "on\nfoo", true},
 	} {
 		q, texts := parse(t, c.query), []query.Text{{Field: query.FieldUser, Text: c.text}}
 		if _, ok := q.Match(texts); ok != c.want {
@@ -212,6 +215,14 @@ func TestParseQuery(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: error %q, want %q", text, got, want)
+		}
+	}
+	for _, text := range []string{`\Qf(x`, `foo|\Qa)b`} { // a quotation without an end goes to the end of the expression
+		q, err := query.Parse(text, query.Options{Regexp: true})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		} else if _, ok := q.Match([]query.Text{{Field: query.FieldUser, Text: "F(X A)B"}}); !ok {
+			t.Errorf("%s does not match", text)
 		}
 	}
 	_, err := query.Parse("a)(b", query.Options{Regexp: true})

@@ -119,9 +119,13 @@ func spaceBefore(b []byte, at int) (start int, sure bool) {
 		case at >= escape && b[at-escape] == '\\' && b[at-escape+1] == 'u':
 			return at, isSolid(b[at-escape:])
 		case isSpaceLetter(c) && at >= 2 && b[at-2] == '\\':
-			at -= 2
-			for at > 0 && b[at-1] == '\\' {
+			letter := at - 1
+			for at = letter; at > 0 && b[at-1] == '\\'; {
 				at--
+			}
+			// An even number of backslashes is white space in JSON inside a string, and a backslash before a letter elsewhere.
+			if (letter-at)%2 == 0 {
+				return at, false
 			}
 		default:
 			return at, true

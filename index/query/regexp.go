@@ -12,11 +12,11 @@ func regexpTerm(text string, exact bool) (*term, error) {
 	if text == "" {
 		return nil, ErrEmpty
 	}
-	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone first: its parentheses must not close ours
+	if _, err := syntax.Parse(text, syntax.Perl); err != nil { // alone first: the error must not show what is added
 		return nil, badRegexp(err)
 	}
 	if !exact {
-		text = "(?i:" + text + ")"
+		text = "(?i)" + text // without a parenthesis at the end, which an open \Q would quote
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {

@@ -69,7 +69,7 @@ func archivedSearch(b *bench, url string) {
 	defer files.Close()
 	options.Roots = []string{url}
 	options.Backends = []backend.Driver{postgres.Driver(postgres.Options{})}
-	options.Indexes = []index.Driver{shared.Driver(shared.Options{})}
+	options.Indexes = []index.Driver{shared.Driver()}
 	archive := must(treeline.New(options))
 	defer archive.Close()
 	what := fmt.Sprintf("archive (elapsed): %d sessions, %s: ", sessions, mb(size))

@@ -35,9 +35,9 @@ func serveArchive(b *bench, url string) *served {
 	check(os.MkdirAll(home, 0o700))
 	s := must(treeline.New(treeline.Options{
 		Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoConfig: true, ReadOnly: true, Roots: []string{url},
-		Backends: []backend.Driver{postgres.Driver(postgres.Options{})}, Indexes: []index.Driver{shared.Driver(shared.Options{})},
+		Backends: []backend.Driver{postgres.Driver(postgres.Options{})}, Indexes: []index.Driver{shared.Driver()},
 	}))
-	return &served{Index: must(shared.Open(url, shared.Options{})), store: s, server: must(server.New(server.Options{Store: s, Host: "127.0.0.1", Home: home}))}
+	return &served{Index: must(shared.Open(url)), store: s, server: must(server.New(server.Options{Store: s, Host: "127.0.0.1", Home: home}))}
 }
 
 func (x *served) close() {

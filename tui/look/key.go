@@ -74,21 +74,19 @@ type action struct {
 	key, name, help string
 	// command has ‹s› for the session and ‹e› for the entry.
 	command string
-	// entry: it needs an entry, so a list of sessions does not have it.
-	entry bool
 }
 
 func (a Action) row() action {
 	return [actions]action{
-		Label:           {"l", "label", "label the entry, or take its label away", "treeline label ‹s› ‹e› LABEL", true},
-		Rename:          {"n", "rename", "rename the session", "treeline rename ‹s› TITLE", false},
-		BranchHere:      {"b", "branch here", "go on from this entry: the leaf moves here", "treeline branch ‹s› ‹e›", true},
-		ForkHere:        {"f", "fork here", "copy the path to this entry into a new session", "treeline fork ‹s› --at ‹e›", true},
-		CopyResume:      {"r", "resume", "copy the command that resumes the session", "treeline resume ‹s›", false},
-		ResumeElsewhere: {"R", "resume elsewhere", "resume the session in another agent", "treeline resume ‹s› --in AGENT", false},
-		Export:          {"x", "export", "write the session to a file to share, without secrets", "treeline export ‹s› -o FILE", false},
-		Browse:          {"o", "browser", "open the session in the browser", "treeline serve --open", false},
-		Delete:          {"d", "delete", "move the session to the trash", "treeline rm ‹s›", false},
+		Label:           {"l", "label", "label the entry, or take its label away", "treeline label ‹s› ‹e› LABEL"},
+		Rename:          {"n", "rename", "rename the session", "treeline rename ‹s› TITLE"},
+		BranchHere:      {"b", "branch here", "go on from this entry: the leaf moves here", "treeline branch ‹s› ‹e›"},
+		ForkHere:        {"f", "fork here", "copy the path to this entry into a new session", "treeline fork ‹s› --at ‹e›"},
+		CopyResume:      {"r", "resume", "copy the command that resumes the session", "treeline resume ‹s›"},
+		ResumeElsewhere: {"R", "resume elsewhere", "resume the session in another agent", "treeline resume ‹s› --in AGENT"},
+		Export:          {"x", "export", "write the session to a file to share, without secrets", "treeline export ‹s› -o FILE"},
+		Browse:          {"o", "browser", "open the session in the browser", "treeline serve --open"},
+		Delete:          {"d", "delete", "move the session to the trash", "treeline rm ‹s›"},
 	}[a]
 }
 
@@ -123,6 +121,3 @@ func (a Action) Command(t Target, ok bool) string {
 	}
 	return strings.NewReplacer("‹s›", ref, "‹e›", entry).Replace(a.row().command)
 }
-
-// NeedsEntry reports whether the action is about one entry.
-func (a Action) NeedsEntry() bool { return a.row().entry }

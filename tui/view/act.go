@@ -51,15 +51,19 @@ func (v *viewer) copyText() tea.Cmd {
 		return nil
 	}
 	var texts []string
+	what := "the text"
 	for _, p := range it.block.Pieces {
 		if t, ok := p.(transcript.Text); ok {
 			texts = append(texts, t.Text)
+			if t.Cut > 0 {
+				what = "the beginning of the text (e loads the rest)"
+			}
 		}
 	}
 	if len(texts) == 0 {
 		return look.Send(look.Status{Text: "this message has no text"})
 	}
-	return look.Send(look.Copy{Text: look.Text(strings.Join(texts, "\n\n")), What: "the text"})
+	return look.Send(look.Copy{Text: look.Text(strings.Join(texts, "\n\n")), What: what})
 }
 
 // enter does what lies nearest: it goes into a branch or a sub-agent, to the edit of a file, or unfolds.

@@ -55,7 +55,7 @@ type line struct {
 	click act
 }
 
-// act is what a line does when it is clicked: fold, switchBranch, openChild, goTo or showAll.
+// act is what a line does when it is clicked: fold, switchBranch, openChild or goOn.
 type act interface{ isAct() }
 
 // newLine makes a line of runs.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/tui/look"
@@ -58,6 +60,41 @@ func TestFollowsTheEnd(t *testing.T) {
 	}
 	r.run(r.v.renew()) // nothing is new
 	r.sees("A new new4")
+}
+
+// A long text that is being loaded to its end does not keep what is written from being shown, and comes also after that.
+func TestWholeBesideOthers(t *testing.T) {
+	long := strings.Repeat("word ", 30_000) + "THE END"
+	lines := append(talk(3), said("long", "a2", "user", long), said("after", "long", "assistant", "Yes."))
+	for _, order := range []string{"whole end", "end whole"} {
+		for _, done := range []string{"whole end", "end whole"} {
+			r := ride(t, log(t, lines...), Options{}, 120, 24)
+			r.press("G", "k")
+			if r.press("Y"); answer[look.Copy](r).What == "the text" {
+				t.Error("the text is copied in part, and that is not said")
+			}
+			write(t, r.v.facts.path, said("new", "after", "user", "A new prompt"))
+			if _, err := r.v.src.renew(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			begun := map[string]tea.Cmd{}
+			for name := range strings.FieldsSeq(order) {
+				if name == "end" {
+					begun[name] = r.v.load(job{kind: jobEnd})
+				} else {
+					begun[name] = r.v.foldHere()
+				}
+			}
+			for name := range strings.FieldsSeq(done) {
+				r.run(begun[name])
+			}
+			if n := r.v.pane.find("long", ""); n < 0 || isCut(r.v.pane.items[n].block) {
+				t.Errorf("begun %s, done %s: the text is not whole", order, done)
+			}
+			r.press("G")
+			r.sees("A new prompt")
+		}
+	}
 }
 
 // A screen that is elsewhere does not move: not when the session goes on, nor when another branch begins, nor with a text that

@@ -45,10 +45,12 @@ type loaded struct {
 	err    error
 }
 
-// load begins a job. Those that were begun before are forgotten.
+// load begins a job. Those that were begun before are forgotten, but for those of whole blocks, which stand beside the others.
 func (v *viewer) load(j job) tea.Cmd {
-	v.serial++
-	v.job, v.loading = j, true
+	if j.kind != jobWhole {
+		v.serial++
+		v.job, v.loading = j, true
+	}
 	r := transcript.Request{Leaf: v.leaf, Mode: v.mode.request(), Limit: someBlocks}
 	if v.mode == model {
 		r.Limit = modelBlocks
@@ -87,8 +89,11 @@ func (v *viewer) load(j job) tea.Cmd {
 
 // loaded takes the result of a job.
 func (v *viewer) loaded(m loaded) tea.Cmd {
-	if m.serial != v.serial || m.mode != v.mode {
+	if m.mode != v.mode || m.serial != v.serial && m.job.kind != jobWhole {
 		return nil
+	}
+	if m.job.kind == jobWhole {
+		return v.loadedWhole(m)
 	}
 	v.loading = false
 	if m.err != nil {
@@ -114,20 +119,10 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	case jobAfter:
 		v.pane.extend(items, true, w.Later)
 		return nil
-	case jobWhole:
-		if n := v.pane.find(string(m.job.entry), m.job.entry); n >= 0 && len(items) > 0 {
-			items[0].whole = true
-			v.pane.items[n] = items[0]
-			v.pane.settle()
-			if v.want != "" {
-				return v.showMatch()
-			}
-		}
-		return nil
 	}
 	v.total, v.tokens = w.Total, w.Estimate
 	for n, it := range items { // what was unfolded to its end stays so
-		if old := v.pane.find(it.key, ""); old >= 0 && v.pane.items[old].whole && m.job.kind == jobStay {
+		if old := v.pane.find(it.key, ""); old >= 0 && v.pane.items[old].whole {
 			items[n] = v.pane.items[old]
 		}
 	}
@@ -148,6 +143,25 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 		}
 	}
 	v.tree.follow(v)
+	if v.want != "" {
+		return v.showMatch()
+	}
+	return nil
+}
+
+// loadedWhole puts a block with all of its texts into the place of the one that was cut.
+func (v *viewer) loadedWhole(m loaded) tea.Cmd {
+	if m.err != nil {
+		return v.failed(m.err)
+	}
+	n := v.pane.find(string(m.job.entry), m.job.entry)
+	items := v.items(m.window, m.job)
+	if n < 0 || len(items) == 0 {
+		return nil
+	}
+	items[0].whole = true
+	v.pane.items[n] = items[0]
+	v.pane.settle()
 	if v.want != "" {
 		return v.showMatch()
 	}

@@ -15,7 +15,7 @@ var pieces = []string{
 	"strasse", "Straße", "STRASSE", "ẞ", "é", "e\u0301", "É", "Привет", "ПРИВЕТ", "ΣΊΣΥΦΟΣ", "σίσυφος", "ǅ", "ü", "İ", "ı",
 	"你好", "世界", "你", "カタカナ", "ー", "ไทย", "한국어", "👍", "👍🏽", "❤️", "→", "—", "…", "\u00a0", "\ufffd",
 	"_", "-", ".", "/", ":", "\"", "\\", "<b>", "&", "'", "\n", "\t", " ", "  ", " ", " ", "\x1b[31m", "the", "word", "words", "sword", "42", "1024", "deadBEEF",
-	"aBcDeFgHiJkLmNoPqRsTuVwXyZ", strings.Repeat("longRun", 10), strings.Repeat("x", 70), `\u0041`, "C:\\users\\x", "nfoo", "foo",
+	"aBcDeFgHiJkLmNoPqRsTuVwXyZ", strings.Repeat("longRun", 10), strings.Repeat("x", 70), `\u0041`, `\n`, "C:\\users\\x", "nfoo", "foo",
 	"in", "or", "checkIn", "onTop", "isA", "aB", "Éa", "zq", " — ", "\u2003", "\u001b",
 }
 

@@ -90,6 +90,9 @@ func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
 }
 
+// noticeMost bounds what notice compares in memory. Larger growth is copied as if it were not here.
+const noticeMost = 64 << 20
+
 // notice finds out whether what is new in the copy is here already: it was pulled, and the pull was killed before it kept its watermark, or
 // another process kept one. It then moves the watermark and the digest of a log that has grown, and gives the growth since.
 func (o *original) notice(ctx context.Context, copied backend.Backend, at backend.Log, w *watermark, d *digest) (growth, error) {
@@ -98,6 +101,13 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 		from = w.Skip[n-1].To
 	}
 	if !o.lines || w.Redacted > 0 || len(spans) == 0 || from >= o.at.Size || at.Generation != w.CGen || at.Size < w.At {
+		return grown, nil
+	}
+	size := o.at.Size - from
+	for _, s := range spans {
+		size += s.To - s.From
+	}
+	if size > noticeMost {
 		return grown, nil
 	}
 	r, err := backend.OpenLog(ctx, copied, at)

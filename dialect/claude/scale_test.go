@@ -33,6 +33,13 @@ func line(w *bytes.Buffer, kind string, id, parent, message string, ms int) {
 		parent, kind, message, kind, content, id, at)
 }
 
+// attachment makes an attachment with a text of that length.
+func attachment(w *bytes.Buffer, id, parent string, length, ms int) {
+	at := time.UnixMilli(1777629600000 + int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
+	fmt.Fprintf(w, `{"parentUuid":"%s","isSidechain":false,"type":"attachment","attachment":{"type":"diagnostics"},"rendered":[{"content":"%s"}],"uuid":"%s","timestamp":"%s","sessionId":"5e55"}`+"\n",
+		parent, strings.Repeat("x", length), id, at)
+}
+
 // TestLong reads logs of many entries whose shapes tempt to work in quadratic time.
 func TestLong(t *testing.T) {
 	n := 10_000
@@ -96,6 +103,25 @@ func TestLong(t *testing.T) {
 				return
 			}
 			line(w, "user", id(i), id(max(i-2, 0)), "", i)
+		}},
+		{"attachments after a result", func(w *bytes.Buffer, i int) {
+			switch i {
+			case 0:
+				line(w, "user", id(0), "null", "", 0)
+			case 1:
+				line(w, "assistant", id(1), id(0), "call c", 1)
+			case 2:
+				line(w, "user", id(2), id(1), "result c", 2)
+			default:
+				attachment(w, id(i), id(i-1), 500, i)
+			}
+		}},
+		{"attachments after a prompt", func(w *bytes.Buffer, i int) {
+			if i == 0 {
+				line(w, "user", id(0), "null", "", 0)
+				return
+			}
+			attachment(w, id(i), id(i-1), 10, i)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -86,6 +86,23 @@ func TestLong(t *testing.T) {
 			}
 			line(w, "user", id(i), id(i-1), "", i)
 		}},
+		{"progress before a compaction", func(w *bytes.Buffer, i int) { // short lines: the file must not be large
+			switch {
+			case i == 0:
+				fmt.Fprint(w, `{"type":"user","uuid":"p0","parentUuid":null,"message":{"role":"user","content":"Dig."}}`+"\n")
+				line(w, "user", "kept", "null", "", 0)
+			case i < n/2:
+				for k := 4*i - 3; k <= 4*i; k++ {
+					fmt.Fprintf(w, `{"type":"progress","uuid":"p%d","parentUuid":"p%d"}`+"\n", k, k-1)
+				}
+			case i == n/2:
+				fmt.Fprint(w, `{"type":"system","subtype":"compact_boundary","parentUuid":null,"uuid":"b","timestamp":"2026-05-01T10:00:00.000Z","compactMetadata":{"preservedSegment":{"headUuid":"kept","anchorUuid":"b","tailUuid":"kept"}}}`+"\n")
+			default:
+				for k := range 4 {
+					fmt.Fprintf(w, `{"type":"user","uuid":"%s-%d","parentUuid":"p%d","timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"Dig."}}`+"\n", id(i), k, 2*n-4)
+				}
+			}
+		}},
 		{"last-prompt lines", func(w *bytes.Buffer, i int) {
 			if i%2 == 1 {
 				fmt.Fprintf(w, `{"type":"last-prompt","leafUuid":"u0","sessionId":"5e55"}`+"\n")

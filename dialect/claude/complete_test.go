@@ -1,0 +1,64 @@
+package claude_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/claude"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// TestFrameParallel writes the results of parallel calls in one batch: each hangs on its own call, whether prompt and calls
+// are in the log or in the batch.
+func TestFrameParallel(t *testing.T) {
+	var log bytes.Buffer
+	line(&log, "user", "u0", "null", "", 0)
+	tree, err := dialecttest.Decode(claude.Claude, "log", log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(id string) string {
+		return `{"role":"assistant","id":"msg_1","content":[{"type":"tool_use","id":"` + id + `","name":"Dig","input":{}}]}`
+	}
+	result := func(id string) string {
+		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"out"}]}`
+	}
+	turn := []string{call("a"), call("b"), call("c"), result("a"), result("b"), result("c")}
+	for name, messages := range map[string][]string{"in the batch": append([]string{`{"role":"user","content":"Dig."}`}, turn...), "in the log": turn} {
+		var batch []dialect.NewRecord
+		parent := session.EntryID("u0")
+		for i, m := range messages {
+			n := dialect.NewEntry{ID: session.EntryID(fmt.Sprintf("n%d", i)), Parent: parent, Time: time.UnixMilli(1777629700000), Body: session.Message{JSON: []byte(m)}}
+			record, err := claude.Claude.Record(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			batch, parent = append(batch, dialect.NewRecord{NewEntry: n, Record: record}), n.ID
+		}
+		calls, results := map[string]string{}, 0
+		for f, err := range claude.Claude.Frame(tree, slices.Values(batch)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := rawjson.Get(f.Record, "message")
+			for _, id := range claude.Claude.ToolCalls(message) {
+				calls[id] = rawjson.Str(f.Record, "uuid")
+			}
+			for _, id := range claude.Claude.ToolResults(message) {
+				results++
+				if got := rawjson.Str(f.Record, "parentUuid"); got != calls[id] || rawjson.Str(f.Record, "sourceToolAssistantUUID") != got {
+					t.Errorf("the prompt is %s: the result of %s hangs on %s, its call is %s", name, id, got, calls[id])
+				}
+			}
+		}
+		if results != 3 {
+			t.Errorf("the prompt is %s: %d results", name, results)
+		}
+	}
+}

@@ -62,3 +62,16 @@ func TestFrameParallel(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordStop: an answer keeps why it ended, and the text that ended it.
+func TestRecordStop(t *testing.T) {
+	const message = `{"role":"assistant","content":[{"type":"text","text":"Dug."}],"stop_reason":"stop_sequence","stop_sequence":"END"}`
+	record, err := claude.Claude.Record(dialect.NewEntry{ID: "n1", Body: session.Message{JSON: []byte(message)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := rawjson.Get(record, "message")
+	if rawjson.Str(m, "stop_reason") != "stop_sequence" || rawjson.Str(m, "stop_sequence") != "END" {
+		t.Errorf("%s", m)
+	}
+}

@@ -85,3 +85,31 @@ func TestBranches(t *testing.T) {
 		}
 	}
 }
+
+// The answer that the program adds to a prompt without one is marked, also where the output of a command follows the prompt.
+func TestMade(t *testing.T) {
+	var log bytes.Buffer
+	line(&log, "user", "u1", "null", "", 0)
+	log.WriteString(`{"parentUuid":"u1","type":"system","subtype":"local_command","content":"<local-command-stdout>3</local-command-stdout>","uuid":"s1","timestamp":"2026-05-01T10:00:02.000Z","sessionId":"5e55"}` + "\n")
+	tree, err := dialecttest.Decode(claude.Claude, "log", log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for m, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if role := claude.Claude.Role(m.JSON); m.Made != (role == session.RoleAssistant) {
+			t.Errorf("%s: Made is %v", m.JSON, m.Made)
+		}
+		made = append(made, string(m.JSON))
+	}
+	if len(made) != 3 {
+		t.Errorf("%q", made)
+	}
+}

@@ -28,8 +28,9 @@ type decoder struct {
 	// parent is the entry that the next one hangs on, where it is not the one before.
 	parent  []byte
 	hanging bool
-	open    int // position of the last task_started that no user message followed, or -1
-	lead    int // position of the first of the program's messages that belong to the next turn, or -1
+	open    int                                 // position of the last task_started that no user message followed, or -1
+	lead    int                                 // position of the first of the program's messages that belong to the next turn, or -1
+	known   map[session.EntryID]session.EntryID // results of seen
 	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
@@ -315,16 +316,36 @@ func (dec *decoder) rollBack(n int) {
 	if parent != "" {
 		dec.parent = []byte(parent)
 	}
-	for e, ok := dec.b.Lookup(parent); ok; e, ok = dec.b.Lookup(e.Parent) {
-		if env.Target = []byte(e.ID); !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
-			break
-		}
-		env.Target = nil
+	target := dec.seen(parent)
+	if target != "" {
+		env.Target = []byte(target)
 	}
 	if dec.r.leaves == nil {
 		dec.r.leaves = map[int]session.EntryID{}
 	}
-	dec.r.leaves[dec.b.Len()] = session.EntryID(env.Target)
+	dec.r.leaves[dec.b.Len()] = target
+}
+
+// seen gives the last entry up to id on its path that the model sees, "" if there is none. It remembers the result: rollbacks
+// that lead to the same place, or one after it, do not walk through the same events again.
+func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
+	for at := id; ; {
+		e, ok := dec.b.Lookup(at)
+		if known, again := dec.known[at]; again || !ok {
+			target = known
+			break
+		}
+		if !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
+			target = at
+			break
+		}
+		at = e.Parent
+	}
+	if dec.known == nil {
+		dec.known = map[session.EntryID]session.EntryID{}
+	}
+	dec.known[id] = target
+	return target
 }
 
 // kindOf says what a line is.

@@ -54,7 +54,8 @@ type framing struct {
 	turn     string
 	prompted bool
 	now      time.Time
-	sum      []byte // what the thread has used; nil if that was not looked up
+	sum      []byte            // what the thread has used; nil if that was not looked up
+	calls    map[string]string // the types of the calls of this write since the last prompt, by id
 }
 
 // pastPrompt is how many lines before the last message of the user are searched for the beginning of its turn.
@@ -170,6 +171,7 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 		if payload, err = f.answering(payload); err != nil {
 			return out, err
 		}
+		f.note(payload)
 		record = rawjson.Set(record, "payload", payload)
 		f.message(&out, n, record, payload)
 		if usage := rawjson.Get(b.JSON, usedMember); usage != nil {
@@ -201,7 +203,7 @@ func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payl
 			f.turn = string(n.ID)
 			out.Before = append(out.Before, f.event(f.started()))
 		}
-		f.prompted = true
+		f.prompted, f.calls = true, nil
 		out.Record = f.numbered(record)
 		out.After = append(out.After, f.event(f.prompt(n, payload, text)))
 	case it.kind == "message" && rawjson.Str(payload, "role") == "assistant":
@@ -369,7 +371,8 @@ func (f *framing) answering(payload []byte) ([]byte, error) {
 	if kind != "function_call_output" || id == "" {
 		return payload, nil
 	}
-	for i := f.t.Len() - 1; i >= 0; i-- {
+	call, ok := f.calls[id]
+	for i := f.t.Len() - 1; i >= 0 && !ok; i-- {
 		e := f.t.At(i)
 		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
 			continue
@@ -378,12 +381,23 @@ func (f *framing) answering(payload []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if call := rawjson.Get(raw, "payload"); rawjson.Str(call, "call_id") == id {
-			if out := outputOf(rawjson.Str(call, "type")); strings.HasPrefix(out, "custom") {
-				payload = rawjson.Set(payload, "type", rawjson.Quote(out))
-			}
-			break
-		}
+		payload := rawjson.Get(raw, "payload")
+		call, ok = rawjson.Str(payload, "type"), rawjson.Str(payload, "call_id") == id
+	}
+	if out := outputOf(call); ok && strings.HasPrefix(out, "custom") {
+		payload = rawjson.Set(payload, "type", rawjson.Quote(out))
 	}
 	return payload, nil
+}
+
+// note remembers a call for the outputs that follow it.
+func (f *framing) note(payload []byte) {
+	kind := rawjson.Str(payload, "type")
+	if outputOf(kind) == "" {
+		return
+	}
+	if f.calls == nil {
+		f.calls = map[string]string{}
+	}
+	f.calls[rawjson.Str(payload, "call_id")] = kind
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -115,7 +116,7 @@ type modelAt struct {
 	session.ModelRef
 }
 
-// modelsOf gives the models that entries on the path name, for agents whose answers name none.
+// modelsOf gives the models that entries on the path name, in the order of the log, for agents whose answers name none.
 func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
 	path, err := t.Path(at)
 	if err != nil {
@@ -130,6 +131,7 @@ func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
 			list = append(list, modelAt{e.Index, session.ModelRef{Provider: m.Provider, Model: m.ModelID}})
 		}
 	}
+	sorting.By(list, func(a, b modelAt) int { return cmp.Compare(a.from, b.from) })
 	return list
 }
 
@@ -141,10 +143,8 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 		return m
 	}
 	m.Time = s.timeAt(e)
-	for _, at := range models {
-		if at.from <= e.Index {
-			m.Provider, m.Model = at.Provider, at.Model
-		}
+	if k := sort.Search(len(models), func(k int) bool { return models[k].from > e.Index }); k > 0 {
+		m.Provider, m.Model = models[k-1].Provider, models[k-1].Model
 	}
 	body, err := e.Body()
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 // message with its call, every call has one result, and no id of a call is used twice. Old atoms only say which calls a
 // result may answer.
 func (s *script) units(atoms []atom) []unit {
-	b := casting{calls: map[string]*call{}, used: map[string]bool{}}
+	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
 	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
 	for _, a := range atoms {
 		b.add(a)
@@ -225,6 +225,7 @@ type casting struct {
 	drafts   []*draft
 	calls    map[string]*call // the last of each id
 	used     map[string]bool
+	tried    map[string]int    // the last number that made an id unique
 	namer    dialect.CallNamer // nil where any id will do
 	late     []*call           // restored calls whose results are new
 	closed   bool              // a result came since the last answer
@@ -275,12 +276,14 @@ func (b *casting) unique(id string) string {
 		id = b.namer.CallID(id)
 	}
 	name := id
-	for k := 2; b.used[name]; k++ {
+	k := max(b.tried[id], 1)
+	for b.used[name] {
+		k++
 		if name = id + "-" + strconv.Itoa(k); b.namer != nil {
 			name = b.namer.CallID(name)
 		}
 	}
-	b.used[name] = true
+	b.used[name], b.tried[id] = true, k
 	return name
 }
 

@@ -213,23 +213,21 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 		}
 		from, ok = c.t.Lookup(from.Parent)
 	}
-	for i := len(r.marks) - 1; i >= top && (uuid == nil || prompt == nil); i-- {
-		m := r.marks[i]
-		if m.message < 0 || !answers[m.message] {
-			if i > top {
-				continue
-			}
+	for i := len(r.marks) - 1; i >= top && uuid == nil; i-- {
+		if m := r.marks[i]; m.message < 0 || !answers[m.message] {
+			continue
 		}
 		raw, err := c.t.At(i).Raw()
 		if err != nil {
-			return uuid, prompt
+			return nil, nil
 		}
-		if uuid == nil && slices.Contains(dialect.BlockIDs(rawjson.Get(raw, "message"), "content", blocks.TypeCall), id) {
+		if slices.Contains(dialect.BlockIDs(rawjson.Get(raw, "message"), "content", blocks.TypeCall), id) {
 			uuid = rawjson.Get(raw, "uuid")
 		}
-		if i == top {
-			prompt = rawjson.Get(raw, "promptId")
-		}
+	}
+	if top < len(r.marks) {
+		raw, _ := c.t.At(top).Raw() // without it the line says less
+		prompt = rawjson.Get(raw, "promptId")
 	}
 	return uuid, prompt
 }

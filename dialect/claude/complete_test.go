@@ -75,3 +75,50 @@ func TestRecordStop(t *testing.T) {
 		t.Errorf("%s", m)
 	}
 }
+
+// counted is a log in memory that counts how often it is read.
+type counted struct {
+	log   []byte
+	reads int
+}
+
+func (c *counted) Bytes(s session.Span) ([]byte, error) {
+	c.reads++
+	return c.log[s.Offset:s.End()], nil
+}
+
+// TestFrameLongTurn: a result after many others of one turn is written without reading the turn again.
+func TestFrameLongTurn(t *testing.T) {
+	const n = 1000
+	var w bytes.Buffer
+	line(&w, "user", "u0", "null", "", 0)
+	parent := "u0"
+	for i := range n {
+		id := fmt.Sprint(i)
+		line(&w, "assistant", "a"+id, parent, "call c"+id, 2*i)
+		line(&w, "user", "r"+id, "a"+id, "result c"+id, 2*i+1)
+		parent = "r" + id
+	}
+	text := bytes.ReplaceAll(w.Bytes(), []byte(`"uuid":"u0"`), []byte(`"uuid":"u0","promptId":"p0"`))
+	text = bytes.TrimSuffix(text, text[bytes.LastIndex(text[:len(text)-1], []byte("\n"))+1:]) // without the last result
+	log := &counted{log: text}
+	b := session.NewBuilder("log", log)
+	if err := dialect.DecodeLog(claude.Claude.NewDecoder(b), bytes.Clone(text)); err != nil {
+		t.Fatal(err)
+	}
+	tree := b.Finish()
+	e := dialect.NewEntry{ID: "n", Parent: tree.LeafID(), Body: session.Message{JSON: []byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c999","content":"out"}]}`)}}
+	record, err := claude.Claude.Record(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.reads = 0
+	for f, err := range claude.Claude.Frame(tree, slices.Values([]dialect.NewRecord{{NewEntry: e, Record: record}})) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rawjson.Str(f.Record, "parentUuid") != "a999" || rawjson.Str(f.Record, "promptId") != "p0" || log.reads > 4 {
+			t.Errorf("after %d reads: %s", log.reads, f.Record)
+		}
+	}
+}

@@ -253,11 +253,16 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.InOrder, env.Parent, dec.hanging = false, dec.parent, false
 	}
 	at := dec.b.Len()
+	last := &dec.r.last
 	switch {
-	case string(f.typ) == typeEvent && string(f.inner) == "task_started":
-		dec.open = at
+	case string(f.typ) == typeEvent && string(f.inner) == eventStarted:
+		dec.open, last.bound = at, at+1
+	case string(f.typ) == typeEvent && (string(f.inner) == eventComplete || string(f.inner) == eventAborted):
+		last.bound = at + 1
 	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
-		dec.rollBack(numTurns(rawjson.Get(record, "payload")))
+		if dec.rollBack(numTurns(rawjson.Get(record, "payload"))); env.Kind == session.KindLeaf {
+			last.leaf = at + 1
+		}
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(f):
 		begin := at
 		for _, before := range []int{dec.open, dec.lead} {
@@ -265,7 +270,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 				begin = min(begin, before)
 			}
 		}
-		dec.turns, dec.open, dec.lead = append(dec.turns, begin), -1, -1
+		dec.turns, dec.open, dec.lead, last.prompt = append(dec.turns, begin), -1, -1, at+1
 	case string(f.typ) == typeItem:
 		if leads := string(f.inner) == "message" && (string(f.role) == "developer" || string(f.role) == "user"); !leads {
 			dec.lead = -1

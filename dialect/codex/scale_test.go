@@ -67,3 +67,61 @@ func TestFrameCustom(t *testing.T) {
 		t.Errorf("the types (-want +got):\n%s", diff)
 	}
 }
+
+// counted is a log in memory that counts how often it is read.
+type counted struct {
+	log   []byte
+	reads int
+}
+
+func (c *counted) Bytes(s session.Span) ([]byte, error) {
+	c.reads++
+	return c.log[s.Offset:s.End()], nil
+}
+
+// TestFrameLongTurn: an append to a long turn does not read the turn again, and still knows it.
+func TestFrameLongTurn(t *testing.T) {
+	message := func(role, kind string) string {
+		return line("response_item", object{"type": text("message"), "role": text(role), "content": []byte(`[{"type":"` + kind + `","text":"hi"}]`)}) + "\n"
+	}
+	event := func(typ, turn string) string {
+		return line("event_msg", object{"type": text(typ), "turn_id": text(turn)}) + "\n"
+	}
+	long := strings.Repeat(message("assistant", "output_text")+event("token_count", ""), 1000)
+	begun := event("task_started", "t1") + message("user", "input_text")
+	for name, test := range map[string]struct {
+		log, want string
+	}{
+		"open":          {begun + long, "t1"},
+		"ended":         {begun + long + event("task_complete", "t1"), ""},
+		"aborted":       {begun + long + event("turn_aborted", "t1"), ""},
+		"no begin":      {message("user", "input_text") + long, ""},
+		"begun too far": {event("task_started", "t1") + long + message("user", "input_text") + long, ""},
+		"rolled back":   {begun + long + line("event_msg", object{"type": text("thread_rolled_back"), "num_turns": []byte("1")}) + "\n", ""},
+	} {
+		log := &counted{log: []byte(header + "\n" + test.log)}
+		b := session.NewBuilder(name, log)
+		if err := dialect.DecodeLog(codex.Codex.NewDecoder(b), slices.Clone(log.log)); err != nil {
+			t.Fatal(err)
+		}
+		tree := b.Finish()
+		n := dialect.NewEntry{ID: "n", Body: session.Message{JSON: []byte(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}`)}}
+		record, err := codex.Codex.Record(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.reads = 0
+		ended := ""
+		for f, err := range codex.Codex.Frame(tree, slices.Values([]dialect.NewRecord{{NewEntry: n, Record: record}})) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range f.After {
+				ended = rawjson.Str(rawjson.Get(r, "payload"), "turn_id")
+			}
+		}
+		if ended != test.want || log.reads > 4 {
+			t.Errorf("%s: the turn %q ends after %d reads, not %q", name, ended, log.reads, test.want)
+		}
+	}
+}

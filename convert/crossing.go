@@ -423,5 +423,5 @@ func (c *crossing) timeOf(raw []byte) time.Time {
 }
 
 func isNumber(value []byte) bool {
-	return len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && rawjson.Valid(value)
+	return dialect.IsNumber(value) && rawjson.Valid(value)
 }

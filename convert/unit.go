@@ -95,19 +95,13 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 	return list, nil
 }
 
-// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead.
+// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what
+// is not JSON.
 func arguments(value session.Raw) session.Raw {
-	switch {
-	case rawjson.IsObject(value) && rawjson.Valid(value):
-		return rawjson.Compact(value)
-	case len(value) == 0:
-		return session.Raw("{}")
-	case !rawjson.Valid(value):
+	if len(value) > 0 && !rawjson.Valid(value) {
 		value = rawjson.Quote(string(value))
 	}
-	var w dialect.Object
-	w.Add("input", rawjson.Compact(value))
-	return w.End()
+	return dialect.Arguments(value)
 }
 
 // modelAt is a model from an entry on.

@@ -22,7 +22,7 @@ func (r *replay) base(last int) (int, error) {
 		payload := rawjson.Get(raw, "payload")
 		switch {
 		case deep(raw):
-		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == typeLeaf:
 			skip += numTurns(payload)
 		case e.Type == typeEvent && rawjson.Str(payload, "type") == eventStarted:
 			if turn.begins(payload) {

@@ -136,7 +136,7 @@ func keepNewest(history []item) []item {
 			parts, _ := knownLimit.cut(text, 4*left)
 			texts = [][]byte{inputText(parts[0]), inputText(parts[1]), inputText(parts[2])}
 		}
-		i.json, i.kept, i.tokens = messageOf("user", texts), tokens <= left, tokens
+		i.json, i.kept, i.tokens = said("user", dialect.Array(texts)), tokens <= left, tokens
 		if left -= tokens; left < 0 {
 			return history[k:]
 		}
@@ -144,10 +144,5 @@ func keepNewest(history []item) []item {
 	return history
 }
 
-// inputText is a part of a content.
-func inputText(text string) []byte {
-	var w dialect.Object
-	w.Str("type", "input_text")
-	w.Str("text", text)
-	return w.End()
-}
+// inputText is a text of the user as a part of a content.
+func inputText(text string) []byte { return textPart("input_text", text) }

@@ -129,8 +129,7 @@ func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
 	return list
 }
 
-// infoOf gives what is known of a message besides its parts. An answer that the program sends is a good one, whatever
-// became of it.
+// infoOf gives what is known of a message besides its parts. An answer that the program sends counts as one that did not fail.
 func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 	m := &dialect.NewMessage{Time: s.clock}
 	if e.ID == "" {

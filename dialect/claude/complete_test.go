@@ -72,7 +72,7 @@ func TestRecordStop(t *testing.T) {
 	}
 	m := rawjson.Get(record, "message")
 	if rawjson.Str(m, "stop_reason") != "stop_sequence" || rawjson.Str(m, "stop_sequence") != "END" {
-		t.Errorf("%s", m)
+		t.Errorf("%s, want the stop reason and sequence of %s", m, message)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestFrameLongTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rawjson.Str(f.Record, "parentUuid") != "a999" || rawjson.Str(f.Record, "promptId") != "p0" || log.reads > 4 {
-			t.Errorf("after %d reads: %s", log.reads, f.Record)
+			t.Errorf("after %d reads, want at most 4: %s, want the parent a999 and the prompt p0", log.reads, f.Record)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestMade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made []string
+	var all []string
 	for m, err := range c.Messages() {
 		if err != nil {
 			t.Fatal(err)
@@ -107,10 +107,10 @@ func TestMade(t *testing.T) {
 		if role := claude.Claude.Role(m.JSON); m.Made != (role == session.RoleAssistant) {
 			t.Errorf("%s: Made is %v", m.JSON, m.Made)
 		}
-		made = append(made, string(m.JSON))
+		all = append(all, string(m.JSON))
 	}
-	if len(made) != 3 {
-		t.Errorf("%q", made)
+	if len(all) != 3 {
+		t.Errorf("%d messages, want 3: %q", len(all), all)
 	}
 }
 

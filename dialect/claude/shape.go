@@ -17,8 +17,8 @@ type shape struct {
 	r     *reader
 	t     *session.Tree
 	marks []mark
-	// dead entries are hidden: a later line has the same uuid, the file is so large that the program does not load them, or
-	// they stand before a compaction that keeps others.
+	// dead marks lines that the program does not have: a later line has the same uuid, the file is so large that the program
+	// does not load them, or they stand before a compaction that keeps others.
 	dead []bool
 	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
 	parent      []int32
@@ -356,9 +356,8 @@ func (s *shape) latest() int32 {
 	return best
 }
 
-// newest gives the entry with the greatest time among an entry and its descendants. Of those with the same time it is the
-// last descendant in the file. The place of the anchor is that of
-// the last kept message.
+// newest gives the entry with the greatest time among an entry and its descendants; of those with the same time, the last
+// descendant in the file. If that is the anchor of kept messages, it gives the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
 	seen := make([]bool, len(s.marks)) // a cycle of parents

@@ -108,8 +108,8 @@ func (l limit) output(out []byte) []byte {
 // keptTokens is how much of the user's messages survives a compaction without a replacement.
 const keptTokens = 20000
 
-// keepNewest takes from messages of the user, the oldest first, what survives a compaction: their texts, the newest ones
-// whole, and of one the ends.
+// keepNewest gives what survives a compaction of the user's messages, which are in the order of the log: the texts of the newest
+// ones whole, then the beginning and end of one more.
 func keepNewest(history []item) []item {
 	left := keptTokens
 	for k := len(history) - 1; k >= 0; k-- {

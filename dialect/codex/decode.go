@@ -37,7 +37,7 @@ type decoder struct {
 	// continued: reading began after the header. earlier: a record depends on one before that place.
 	continued, earlier bool
 	id                 []byte // of the entry at hand; the builder copies it
-	number             int    // that id spells, -1 where it is an ordinal
+	number             int    // the position in id; -1 if id is an ordinal
 }
 
 // NewDecoder starts to decode a log.
@@ -237,8 +237,7 @@ func isTask(payload []byte) bool {
 	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
-// entry passes an envelope to the builder.
-// from is the base that the record is in; nil for the log itself.
+// entry passes an envelope to the builder. from is the base that the record is in; nil for the log itself.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, from dialect.OtherLog) {
 	// Setting some members is faster than clearing all of them.
 	env := &dec.env

@@ -19,10 +19,10 @@ func TestNameIn(t *testing.T) {
 		}
 	}
 	if all["a1"] != "second" || all["e5"] != "last" {
-		t.Errorf("%q", all)
+		t.Errorf("a1 is %q and e5 is %q, want second and last", all["a1"], all["e5"])
 	}
 	few := testing.AllocsPerRun(5, func() { nameIn([]byte(strings.Repeat(`{"id":"x","thread_name":"y"}`+"\n", 1000)), "a1") })
 	if few > 10 {
-		t.Errorf("%v allocations for the lines of others", few)
+		t.Errorf("%v allocations for the lines of others, want at most 10", few)
 	}
 }

@@ -3,6 +3,7 @@ package convert_test
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -12,14 +13,21 @@ import (
 )
 
 // A log that goes on from another is converted whole. Converted back it is the same: it has what it had, and names the other.
+// That is so also where its own program refuses it.
 func TestConvertFork(t *testing.T) {
 	t.Parallel()
+	t.Run("good", func(t *testing.T) { t.Parallel(); convertFork(t, `,"cli_version":"0.166.0"`) })
+	t.Run("refused", func(t *testing.T) { t.Parallel(); convertFork(t, "") })
+}
+
+// convertFork converts a fork whose header has the members more besides the others.
+func convertFork(t *testing.T, more string) {
 	const base, fork = "019cab00-0000-7000-8000-00000000000a", "019cab00-0000-7000-8000-00000000000b"
 	line := func(n int, typ, payload string) string {
 		return fmt.Sprintf(`{"timestamp":"2026-03-02T14:00:%02d.000Z","ordinal":%d,"type":"%s","payload":%s}`+"\n", n, n, typ, payload)
 	}
 	meta := func(id, more string) string {
-		return fmt.Sprintf(`{"id":"%s","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond","originator":"codex_cli_rs","cli_version":"0.166.0","source":"cli","history_mode":"paginated"%s}`, id, more)
+		return fmt.Sprintf(`{"id":"%s","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond","originator":"codex_cli_rs","source":"cli","history_mode":"paginated"%s}`, id, more)
 	}
 	said := func(role, kind, text string) string {
 		return fmt.Sprintf(`{"type":"message","role":"%s","content":[{"type":"%s","text":"%s"}]}`, role, kind, text)
@@ -28,10 +36,10 @@ func TestConvertFork(t *testing.T) {
 	at := func(id string) string {
 		return filepath.Join(".codex", "sessions", "2026", "03", "02", "rollout-2026-03-02T14-00-00-"+id+".jsonl")
 	}
-	shared := line(0, "session_meta", meta(base, "")) + line(1, "response_item", said("user", "input_text", "How deep?")) +
+	shared := line(0, "session_meta", meta(base, `,"cli_version":"0.166.0"`)) + line(1, "response_item", said("user", "input_text", "How deep?")) +
 		line(2, "response_item", said("assistant", "output_text", "Two metres."))
 	w.Put(at(base), shared+line(3, "response_item", said("user", "input_text", "Not this.")))
-	text := line(3, "session_meta", meta(fork, fmt.Sprintf(`,"history_base":{"thread_id":"%s","end_ordinal_exclusive":3,"end_byte_offset":%d}`, base, len(shared)))) + line(4, "response_item", said("user", "input_text", "And now?")) +
+	text := line(3, "session_meta", meta(fork, more+fmt.Sprintf(`,"history_base":{"thread_id":"%s","end_ordinal_exclusive":3,"end_byte_offset":%d}`, base, len(shared)))) + line(4, "response_item", said("user", "input_text", "And now?")) +
 		line(5, "response_item", said("assistant", "output_text", "Deeper."))
 	path := w.Put(at(fork), text)
 	for _, to := range targets() {
@@ -67,19 +75,40 @@ func TestConvertFork(t *testing.T) {
 	}
 }
 
-// A session that its own program refuses to go on with is converted all the same.
+// A session that its own program refuses to go on with is converted all the same: the model sees what it says.
 func TestConvertRefused(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
-	log := strings.Replace(newTalk(2, true).codex(), `,"cli_version":"0.166.0"`, "", 1)
-	path := w.Put("in/rollout-2026-03-02T14-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", log)
-	src := w.View(path, store.OpenOptions{Dialect: w.Format("codex")})
-	if n := len(seenAt(w, src, src.Leaf())); n > 0 {
-		t.Fatalf("the program shows %d pieces", n)
+	talk := newTalk(2, true)
+	lines := strings.Split(talk.claude(), "\n")
+	last := regexp.MustCompile(`"timestamp":"[^"]*"`)
+	k := len(lines) - 1
+	for !strings.Contains(lines[k], `"uuid"`) {
+		k--
 	}
-	there := crossed(w, path, src.Dialect(), w.Format("pi"), folder())
-	if n := len(seenAt(w, there, there.Leaf())); n < 5 {
-		t.Errorf("the model sees %d pieces", n)
+	lines[k] = last.ReplaceAllString(lines[k], `"timestamp":5`)
+	for agent, log := range map[string]string{
+		"codex": strings.Replace(talk.codex(), `,"cli_version":"0.166.0"`, "", 1), "claude": strings.Join(lines, "\n"),
+	} {
+		path := w.Put("in/rollout-2026-03-02T14-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", log)
+		src := w.View(path, store.OpenOptions{Dialect: w.Format(agent)})
+		if n := len(seenAt(w, src, src.Leaf())); n > 0 {
+			t.Fatalf("%s shows %d pieces", agent, n)
+		}
+		for _, to := range targets() {
+			if to.Name() == agent {
+				continue
+			}
+			there := crossed(w, path, src.Dialect(), to, folder())
+			if n := sendable(w, there, agent+" → "+to.Name()); n < 5 {
+				t.Errorf("%s → %s: the model sees %d messages", agent, to.Name(), n)
+			}
+			w.Must(there.Close())
+			back := crossed(w, there.Path(), to, src.Dialect(), folder())
+			if got := bytesOf(w, back); got != log {
+				t.Errorf("%s → %s and back:\n%s", agent, to.Name(), got)
+			}
+			w.Must(back.Close())
+		}
 	}
-	w.Must(there.Close())
 }

@@ -305,11 +305,13 @@ func (c *crossing) learn(e session.Entry) {
 	}
 }
 
-// settle adds a passage; nil stands for an entry without a record, see attach.
+// settle adds a passage; nil stands for an entry without a record, see attach. Entries of another log that this one goes on
+// from are left out: on the way back the header names that log, and its records become none.
 func (c *crossing) settle(p *passage) {
 	if p == nil {
 		return
 	}
+	p.entries = slices.DeleteFunc(p.entries, func(i int) bool { return c.tree.At(i).Foreign() })
 	c.passages = append(c.passages, p)
 	for _, i := range p.entries {
 		c.passageOf[i] = p
@@ -421,5 +423,5 @@ func (c *crossing) timeOf(raw []byte) time.Time {
 }
 
 func isNumber(value []byte) bool {
-	return len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) && rawjson.Valid(value)
+	return dialect.IsNumber(value) && rawjson.Valid(value)
 }

@@ -140,6 +140,9 @@ func origins(t *session.Tree, d dialect.Composer, want string, to *pile) ([]*fou
 	found := make([]*foundOrigin, t.Len())
 	since := 0 // entries since the last origin: each is in one passage, so that each is hashed once
 	for e := range t.Entries() {
+		if e.Foreign() {
+			continue // the other log has it
+		}
 		raw, err := e.Raw()
 		if err != nil {
 			return nil, err

@@ -45,10 +45,10 @@ type summed struct {
 // byScript reports whether the messages of one of the sessions are made from whole paths. The log of a run is always
 // converted by its entries: what the model saw is in its requests.
 func (c *crossing) byScript() bool {
-	if c.ofRun || c.same {
+	if c.ofRun || c.same || c.tree.Replayed() && c.refused() {
 		return false
 	}
-	return c.replays || c.tree.Replayed() && !c.refused()
+	return c.replays || c.tree.Replayed()
 }
 
 // refused reports whether the agent does not show the model anything of a path with messages: its program refuses to go on

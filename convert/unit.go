@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"time"
 
@@ -94,19 +95,13 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 	return list, nil
 }
 
-// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead.
+// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what
+// is not JSON.
 func arguments(value session.Raw) session.Raw {
-	switch {
-	case rawjson.IsObject(value) && rawjson.Valid(value):
-		return rawjson.Compact(value)
-	case len(value) == 0:
-		return session.Raw("{}")
-	case !rawjson.Valid(value):
+	if len(value) > 0 && !rawjson.Valid(value) {
 		value = rawjson.Quote(string(value))
 	}
-	var w dialect.Object
-	w.Add("input", rawjson.Compact(value))
-	return w.End()
+	return dialect.Arguments(value)
 }
 
 // modelAt is a model from an entry on.
@@ -115,7 +110,7 @@ type modelAt struct {
 	session.ModelRef
 }
 
-// modelsOf gives the models that entries on the path name, for agents whose answers name none.
+// modelsOf gives the models that entries on the path name, in the order of the log, for agents whose answers name none.
 func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
 	path, err := t.Path(at)
 	if err != nil {
@@ -130,21 +125,19 @@ func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
 			list = append(list, modelAt{e.Index, session.ModelRef{Provider: m.Provider, Model: m.ModelID}})
 		}
 	}
+	sorting.By(list, func(a, b modelAt) int { return cmp.Compare(a.from, b.from) })
 	return list
 }
 
-// infoOf gives what is known of a message besides its parts. An answer that the program sends is a good one, whatever
-// became of it.
+// infoOf gives what is known of a message besides its parts. An answer that the program sends counts as one that did not fail.
 func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 	m := &dialect.NewMessage{Time: s.clock}
 	if e.ID == "" {
 		return m
 	}
 	m.Time = s.timeAt(e)
-	for _, at := range models {
-		if at.from <= e.Index {
-			m.Provider, m.Model = at.Provider, at.Model
-		}
+	if k := sort.Search(len(models), func(k int) bool { return models[k].from > e.Index }); k > 0 {
+		m.Provider, m.Model = models[k-1].Provider, models[k-1].Model
 	}
 	body, err := e.Body()
 	if err != nil {
@@ -175,7 +168,7 @@ func (s *script) infoOf(e session.Entry, models []modelAt) *dialect.NewMessage {
 // message with its call, every call has one result, and no id of a call is used twice. Old atoms only say which calls a
 // result may answer.
 func (s *script) units(atoms []atom) []unit {
-	b := casting{calls: map[string]*call{}, used: map[string]bool{}}
+	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
 	b.namer, _ = s.to.Dialect.(dialect.CallNamer)
 	for _, a := range atoms {
 		b.add(a)
@@ -225,6 +218,7 @@ type casting struct {
 	drafts   []*draft
 	calls    map[string]*call // the last of each id
 	used     map[string]bool
+	tried    map[string]int    // the last number that made an id unique
 	namer    dialect.CallNamer // nil where any id will do
 	late     []*call           // restored calls whose results are new
 	closed   bool              // a result came since the last answer
@@ -275,12 +269,14 @@ func (b *casting) unique(id string) string {
 		id = b.namer.CallID(id)
 	}
 	name := id
-	for k := 2; b.used[name]; k++ {
+	k := max(b.tried[id], 1)
+	for b.used[name] {
+		k++
 		if name = id + "-" + strconv.Itoa(k); b.namer != nil {
 			name = b.namer.CallID(name)
 		}
 	}
-	b.used[name] = true
+	b.used[name], b.tried[id] = true, k
 	return name
 }
 

@@ -187,7 +187,7 @@ func (v *conversion) verify(dst *store.Session) error {
 	return dst.Read(func(l *logtree.Log, blobs logtree.Blobs) error {
 		var differs error
 		_, err := v.compare(sideOf(l, blobs), func(_ int, before, after [][]byte) {
-			differs = cmp.Or(differs, fmt.Errorf("%w: %d records came back as %d, or others", ErrConverted, len(before), len(after)))
+			differs = cmp.Or(differs, fmt.Errorf("%w: %d records came back as %d, or with other bytes", ErrConverted, len(before), len(after)))
 		})
 		return logtree.Named(l.Path, cmp.Or(err, differs))
 	})

@@ -85,7 +85,7 @@ type Context struct {
 type ContextMessage struct {
 	Entry Entry
 	JSON  []byte
-	// Made: the program adds it at the end when it goes on with the session. A conversion leaves it out.
+	// Made: the program adds it when it goes on with the session. A conversion leaves it out.
 	Made bool
 }
 

@@ -139,6 +139,9 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 // answering fills in the model of an answer that does not name it. If the agent names models by entries, and the model is
 // another than before, it gives that entry.
 func (s *Session) answering(ctx context.Context, m *dialect.NewMessage, byEntry bool) ([]session.Body, error) {
+	if !byEntry && (m.Provider != "" || m.Model != "") {
+		return nil, nil // the path need not be read
+	}
 	c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
 	if err != nil {
 		return nil, err

@@ -46,10 +46,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 				return
 			}
 			last.Record = c.line(n.Record)
-			if rawjson.Get(last.Record, "promptId") != nil {
-				c.done = nil // nothing looks further back than to the last prompt
-			}
-			c.done = append(c.done, last.Record)
+			c.note(last.Record)
 		}
 		if c.marked && c.leaf != "" {
 			last.After = [][]byte{lastPrompt(new(t.Header()), c.leaf, false)}
@@ -75,12 +72,16 @@ func (r *reader) forgets(t *session.Tree, id session.EntryID) bool {
 
 // completion is the state of one Frame.
 type completion struct {
-	r      *reader
-	t      *session.Tree
-	done   [][]byte // the lines before, of the same write, from the last prompt on
-	marked bool     // a last-prompt line counts
+	r *reader
+	t *session.Tree
+	// Of the lines before, of the same write: the id of the last prompt, nil if there is none; since then the uuids of the
+	// lines with calls, by the ids of the calls; and without a prompt the entries of the log that the lines hang below.
+	prompt []byte
+	calls  map[string][]byte
+	below  map[string]string
+	marked bool // a last-prompt line counts
 	leaf   session.EntryID
-	latest int64 // time of the newest line; noTime where it is not known yet
+	latest int64 // time of the newest line
 	last   []byte
 	looked bool
 }
@@ -155,26 +156,50 @@ func (c *completion) result(record []byte) []byte {
 	return record
 }
 
+// note remembers what later results of the same write need of a line.
+func (c *completion) note(record []byte) {
+	typ := rawjson.Str(record, "type")
+	if !entryType(typ) {
+		return
+	}
+	message := rawjson.Get(record, "message")
+	if id := rawjson.Get(record, "promptId"); id != nil && !hasResult(rawjson.Get(message, "content")) {
+		c.prompt, c.calls, c.below = bytes.Clone(id), nil, nil // nothing looks further back
+		return
+	}
+	if typ == typeAssistant {
+		uuid := bytes.Clone(rawjson.Get(record, "uuid"))
+		for _, id := range dialect.BlockIDs(message, "content", blocks.TypeCall) {
+			if c.calls == nil {
+				c.calls = map[string][]byte{}
+			}
+			c.calls[id] = uuid
+		}
+	}
+	if c.prompt == nil {
+		if c.below == nil {
+			c.below = map[string]string{}
+		}
+		c.below[rawjson.Str(record, "uuid")] = c.inLog(rawjson.Str(record, "parentUuid"))
+	}
+}
+
+// inLog gives the entry of the log that a line of the same write hangs below. An entry of the log is that entry.
+func (c *completion) inLog(id string) string {
+	if above, ok := c.below[id]; ok {
+		return above
+	}
+	return id
+}
+
 // call gives the uuid of the line with a call, and the id of the prompt that it belongs to. It looks back from the end of
 // the log to that prompt, and takes only lines of answers on the branch of the entry that is followed.
 func (c *completion) call(id, after string) (uuid, prompt []byte) {
-	has := func(record []byte) bool {
-		if rawjson.Str(record, "type") != typeAssistant || !bytes.Contains(record, []byte(id)) {
-			return false
-		}
-		return slices.Contains(dialect.BlockIDs(rawjson.Get(record, "message"), "content", blocks.TypeCall), id)
+	uuid = c.calls[id]
+	if c.prompt != nil {
+		return uuid, c.prompt
 	}
-	for _, record := range slices.Backward(c.done) {
-		if has(record) {
-			uuid = rawjson.Get(record, "uuid")
-		}
-		if p := rawjson.Get(record, "promptId"); p != nil {
-			return uuid, p
-		}
-		if rawjson.Str(record, "uuid") == after {
-			after = rawjson.Str(record, "parentUuid")
-		}
-	}
+	after = c.inLog(after)
 	r := c.r
 	answers := map[int32]bool{}
 	from, ok := c.t.Lookup(session.EntryID(after))
@@ -188,23 +213,21 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 		}
 		from, ok = c.t.Lookup(from.Parent)
 	}
-	for i := len(r.marks) - 1; i >= top && (uuid == nil || prompt == nil); i-- {
-		m := r.marks[i]
-		if m.message < 0 || !answers[m.message] {
-			if i > top {
-				continue
-			}
+	for i := len(r.marks) - 1; i >= top && uuid == nil; i-- {
+		if m := r.marks[i]; m.message < 0 || !answers[m.message] {
+			continue
 		}
 		raw, err := c.t.At(i).Raw()
 		if err != nil {
-			return uuid, prompt
+			return nil, nil
 		}
-		if uuid == nil && has(raw) {
+		if slices.Contains(dialect.BlockIDs(rawjson.Get(raw, "message"), "content", blocks.TypeCall), id) {
 			uuid = rawjson.Get(raw, "uuid")
 		}
-		if i == top {
-			prompt = rawjson.Get(raw, "promptId")
-		}
+	}
+	if top < len(r.marks) {
+		raw, _ := c.t.At(top).Raw() // without it the line says less
+		prompt = rawjson.Get(raw, "promptId")
 	}
 	return uuid, prompt
 }

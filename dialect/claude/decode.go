@@ -81,7 +81,7 @@ type decoder struct {
 	env    session.Envelope
 	header bool
 	cwd    bool // a line named the working directory
-	blind  bool // the first entry stands before the place where reading began, and is not known
+	blind  bool // reading began after the first entry, which is not known
 	asked  bool // for a file beside the log
 	day    day
 }
@@ -112,7 +112,7 @@ type fields struct {
 	message                          []byte
 	content                          []byte // and everything after it
 	compact, fork                    []byte // compactMetadata, forkedFrom
-	second                           bool   // something stands before it on its line
+	second                           bool   // something stands before the record on its line
 }
 
 // inner are the initials of what an envelope needs of a message.
@@ -211,7 +211,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			return end, nil
 		}
 	}
-	// The program reads what a line begins with.
+	// Of several records on a line the program reads the first.
 	f.second = r.Data[0] == 0 || pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0
 	dec.entry(r, record, span, &f)
 	return end, nil

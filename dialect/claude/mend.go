@@ -64,8 +64,8 @@ func (m *mender) orphans() {
 	}
 }
 
-// link gives an entry the parent that it follows: the one that the program takes where that loses nothing, else the
-// nearest ancestor that the program has, or the entry before it in the log.
+// link gives an entry a parent that the program has: the one that the program bridges to if that loses nothing, else the
+// nearest ancestor, else the entry before it in the log.
 func (m *mender) link(g gap, o *omissions) {
 	to := g.to
 	if right, lost := o.right(g.child); right >= 0 && right != to && (to < 0 || lost || o.at[right] == 0) {

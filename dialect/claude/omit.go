@@ -270,8 +270,8 @@ func (o *omissions) right(child int32) (at int32, lost bool) {
 	return -1, false
 }
 
-// seconds reports messages that stand after another record on their line, where the conversation goes through them or
-// ends with them.
+// seconds reports messages that stand after another record on their line, if the conversation goes through them or ends
+// with them.
 func (o *omissions) seconds(to int32) {
 	const message = "the program reads only the first record of a line and does not see %s"
 	through := map[int32]bool{}

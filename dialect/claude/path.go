@@ -157,7 +157,7 @@ func (s *shape) complete(path []int32) []int32 {
 			at[m] = i
 		}
 	}
-	strays, taken := s.strays(at, on)
+	strays, taken := s.strays(path, at, on)
 	place := s.places()
 	beside := func(list []int32) []int32 {
 		return slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return on[i] || taken[i] })
@@ -247,10 +247,10 @@ func (s *shape) isNote(i int32) bool {
 	return err == nil && rawjson.Truthy(rawjson.Get(raw, "isMeta"))
 }
 
-// strays gives the results beside the path that do not hang on the answer with their call, by the answer on the path that has
-// it. One that stands before the answer belongs to an earlier call with the same id. taken are those that hang on another
-// answer.
-func (s *shape) strays(at map[int32]int32, on []bool) (strays map[int32][]int32, taken map[int32]bool) {
+// strays gives the results beside the path that do not hang on the answer with their call, by the last answer on the path
+// that has it. One that stands before the answer belongs to an earlier call with the same id. taken are those that hang on
+// another answer.
+func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[int32][]int32, taken map[int32]bool) {
 	var list []int32
 	for i, m := range s.marks {
 		if p := s.parent[i]; m.flags&isResult != 0 && !on[i] && s.live(int32(i)) && (p < 0 || s.marks[p].message < 0 || on[p]) {
@@ -261,7 +261,11 @@ func (s *shape) strays(at map[int32]int32, on []bool) (strays map[int32][]int32,
 		return nil, nil
 	}
 	answers := map[string]int32{} // call → answer
-	for answer := range at {
+	for _, i := range path {
+		answer := s.marks[i].message
+		if answer < 0 || at[answer] != i {
+			continue
+		}
 		for _, k := range s.pieces.of(answer) {
 			calls, _ := s.ids(k)
 			for _, id := range calls {

@@ -85,3 +85,81 @@ func TestBranches(t *testing.T) {
 		}
 	}
 }
+
+// The answer that the program adds to a prompt without one is marked, also where the output of a command follows the prompt.
+func TestMade(t *testing.T) {
+	var log bytes.Buffer
+	line(&log, "user", "u1", "null", "", 0)
+	log.WriteString(`{"parentUuid":"u1","type":"system","subtype":"local_command","content":"<local-command-stdout>3</local-command-stdout>","uuid":"s1","timestamp":"2026-05-01T10:00:02.000Z","sessionId":"5e55"}` + "\n")
+	tree, err := dialecttest.Decode(claude.Claude, "log", log.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for m, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if role := claude.Claude.Role(m.JSON); m.Made != (role == session.RoleAssistant) {
+			t.Errorf("%s: Made is %v", m.JSON, m.Made)
+		}
+		all = append(all, string(m.JSON))
+	}
+	if len(all) != 3 {
+		t.Errorf("%d messages, want 3: %q", len(all), all)
+	}
+}
+
+// Two answers have a call with the same id, and a result beside the path answers it. The program (tried with 2.1.325) takes it
+// for a result of the last of these answers, and does not send it if it stands before that one.
+func TestStrayResult(t *testing.T) {
+	var a bytes.Buffer
+	line(&a, "user", "u0", "null", "", 0)
+	line(&a, "assistant", "a1", "u0", "call x", 1)
+	line(&a, "user", "stray", "u0", "result x", 2)
+	line(&a, "user", "r1", "a1", "result x", 3)
+	line(&a, "user", "u2", "r1", "", 4)
+	line(&a, "assistant", "a3", "u2", "call x", 5)
+	line(&a, "user", "r3", "a3", "result x", 6)
+	line(&a, "assistant", "a4", "r3", "msg_4", 7)
+	log := strings.ReplaceAll(a.String(), `"id":"msg_1","role":"assistant","content":[{"type":"tool_use","id":"x","name":"Dig","input":{}}]},"uuid":"a3"`,
+		`"id":"msg_3","role":"assistant","content":[{"type":"tool_use","id":"x","name":"Dig","input":{}}]},"uuid":"a3"`)
+	lines := strings.SplitAfter(log, "\n")
+	lines[2] = strings.Replace(lines[2], `"out"`, `"stray"`, 1)
+	all := strings.Join(lines, "")
+	unanswered := strings.Replace(strings.Replace(all, lines[3], "", 1), `"parentUuid":"r1"`, `"parentUuid":"a1"`, 1)
+	for name, test := range map[string]struct{ log, want string }{
+		"answered":                {all, "out"},
+		"the stray comes later":   {strings.Join(append(append(lines[:2:2], lines[3:6]...), lines[2], lines[6], lines[7]), ""), "out"},
+		"the first has no result": {unanswered, "[Tool result missing due to internal error]"},
+	} {
+		for range 20 { // each time the same
+			tree, err := dialecttest.Decode(claude.Claude, "log", []byte(test.log))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var results []string
+			for m, err := range c.Messages() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, p := range claude.Claude.MessageParts(m.JSON) {
+					if r, ok := p.(session.ToolResult); ok {
+						results = append(results, dialect.TextOf(r.Parts))
+					}
+				}
+			}
+			if got := strings.Join(results, ", "); got != test.want {
+				t.Fatalf("%s: the model sees %s, not %s", name, got, test.want)
+			}
+		}
+	}
+}

@@ -23,8 +23,8 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			yield(session.ContextMessage{}, err)
 			return
 		}
-		for i, t := range turns {
-			made := i == len(turns)-1 && t.Entry.ID == "" // the answer to a prompt that has none
+		for _, t := range turns {
+			made := t.Entry.ID == "" // the answer to a prompt that has none
 			if !yield(session.ContextMessage{Entry: t.Entry, JSON: t.JSON(), Made: made}, nil) {
 				return
 			}

@@ -33,6 +33,13 @@ func line(w *bytes.Buffer, kind string, id, parent, message string, ms int) {
 		parent, kind, message, kind, content, id, at)
 }
 
+// attachment makes an attachment with a text of that length.
+func attachment(w *bytes.Buffer, id, parent string, length, ms int) {
+	at := time.UnixMilli(1777629600000 + int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
+	fmt.Fprintf(w, `{"parentUuid":"%s","isSidechain":false,"type":"attachment","attachment":{"type":"diagnostics"},"rendered":[{"content":"%s"}],"uuid":"%s","timestamp":"%s","sessionId":"5e55"}`+"\n",
+		parent, strings.Repeat("x", length), id, at)
+}
+
 // TestLong reads logs of many entries whose shapes tempt to work in quadratic time.
 func TestLong(t *testing.T) {
 	n := 10_000
@@ -79,6 +86,23 @@ func TestLong(t *testing.T) {
 			}
 			line(w, "user", id(i), id(i-1), "", i)
 		}},
+		{"progress before a compaction", func(w *bytes.Buffer, i int) { // short lines: the file must not be large
+			switch {
+			case i == 0:
+				fmt.Fprint(w, `{"type":"user","uuid":"p0","parentUuid":null,"message":{"role":"user","content":"Dig."}}`+"\n")
+				line(w, "user", "kept", "null", "", 0)
+			case i < n/2:
+				for k := 4*i - 3; k <= 4*i; k++ {
+					fmt.Fprintf(w, `{"type":"progress","uuid":"p%d","parentUuid":"p%d"}`+"\n", k, k-1)
+				}
+			case i == n/2:
+				fmt.Fprint(w, `{"type":"system","subtype":"compact_boundary","parentUuid":null,"uuid":"b","timestamp":"2026-05-01T10:00:00.000Z","compactMetadata":{"preservedSegment":{"headUuid":"kept","anchorUuid":"b","tailUuid":"kept"}}}`+"\n")
+			default:
+				for k := range 4 {
+					fmt.Fprintf(w, `{"type":"user","uuid":"%s-%d","parentUuid":"p%d","timestamp":"2026-05-01T10:00:01.000Z","message":{"role":"user","content":"Dig."}}`+"\n", id(i), k, 2*n-4)
+				}
+			}
+		}},
 		{"last-prompt lines", func(w *bytes.Buffer, i int) {
 			if i%2 == 1 {
 				fmt.Fprintf(w, `{"type":"last-prompt","leafUuid":"u0","sessionId":"5e55"}`+"\n")
@@ -96,6 +120,25 @@ func TestLong(t *testing.T) {
 				return
 			}
 			line(w, "user", id(i), id(max(i-2, 0)), "", i)
+		}},
+		{"attachments after a result", func(w *bytes.Buffer, i int) {
+			switch i {
+			case 0:
+				line(w, "user", id(0), "null", "", 0)
+			case 1:
+				line(w, "assistant", id(1), id(0), "call c", 1)
+			case 2:
+				line(w, "user", id(2), id(1), "result c", 2)
+			default:
+				attachment(w, id(i), id(i-1), 500, i)
+			}
+		}},
+		{"attachments after a prompt", func(w *bytes.Buffer, i int) {
+			if i == 0 {
+				line(w, "user", id(0), "null", "", 0)
+				return
+			}
+			attachment(w, id(i), id(i-1), 10, i)
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

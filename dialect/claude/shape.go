@@ -17,8 +17,8 @@ type shape struct {
 	r     *reader
 	t     *session.Tree
 	marks []mark
-	// dead entries are hidden: a later line has the same uuid, the file is so large that the program does not load them, or
-	// they stand before a compaction that keeps others.
+	// dead marks lines that the program does not have: a later line has the same uuid, the file is so large that the program
+	// does not load them, or they stand before a compaction that keeps others.
 	dead []bool
 	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
 	parent      []int32
@@ -29,7 +29,7 @@ type shape struct {
 	results     groups          // answer → its results
 	byPrompt    bool            // the last-prompt line chose the leaf
 	unnamed     int32           // the leaf without last-prompt lines
-	past        map[int32]int32 // progress line → the entry above it
+	past        map[int32]int32 // progress line → the first line above it that is none
 	again       bool            // a uuid is there more than once
 	blanks      bool            // more than one entry has no uuid
 	skipped     bool            // entries before the last compaction were left out
@@ -109,18 +109,27 @@ func (s *shape) find(id session.EntryID) int32 {
 	return missing
 }
 
-// above gives the parent of an entry as it is written, past progress lines. It notes where each of these leads, so that long
-// chains are walked once.
+// above gives the parent of an entry as it is written, past progress lines.
 func (s *shape) above(i int) int32 {
-	at, trail := s.up(i), []int32(nil)
-	for at >= 0 && s.marks[at].flags&isProgress != 0 {
+	at := s.end(i)
+	if at >= 0 && s.dead[at] {
+		return missing
+	}
+	return at
+}
+
+// end gives the first line above an entry that is not a progress line, also one that the program does not have. It notes
+// where each progress line leads, so that long chains are walked once.
+func (s *shape) end(i int) int32 {
+	at, trail := int32(s.t.Above(i)), []int32(nil)
+	for at >= 0 && s.marks[at].flags&isProgress != 0 && !s.dead[at] {
 		if to, ok := s.past[at]; ok {
 			at = to
 			break
 		}
 		s.past[at] = missing // a cycle of progress lines ends here
 		trail = append(trail, at)
-		at = s.up(int(at))
+		at = int32(s.t.Above(int(at)))
 	}
 	for _, k := range trail {
 		s.past[k] = at
@@ -141,14 +150,8 @@ func (s *shape) up(i int) int32 {
 
 // forgotten reports whether the parent of an entry stands before the last compaction.
 func (s *shape) forgotten(i int) bool {
-	for range s.t.Len() { // progress lines may form a cycle
-		e, ok := s.t.Lookup(s.t.At(i).Parent)
-		if !ok || s.marks[e.Index].flags&isProgress == 0 {
-			return ok && s.marks[e.Index].flags&isEntry != 0 && int32(e.Index) < s.r.kept.boundary
-		}
-		i = e.Index
-	}
-	return false
+	at := s.end(i)
+	return at >= 0 && s.marks[at].flags&isEntry != 0 && at < s.r.kept.boundary
 }
 
 // keep finds the messages that the last compaction keeps.
@@ -353,9 +356,8 @@ func (s *shape) latest() int32 {
 	return best
 }
 
-// newest gives the entry with the greatest time among an entry and its descendants. Of those with the same time it is the
-// last descendant in the file. The place of the anchor is that of
-// the last kept message.
+// newest gives the entry with the greatest time among an entry and its descendants; of those with the same time, the last
+// descendant in the file. If that is the anchor of kept messages, it gives the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
 	seen := make([]bool, len(s.marks)) // a cycle of parents

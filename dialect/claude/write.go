@@ -345,11 +345,12 @@ func completeAnswer(m []byte, id session.EntryID) []byte {
 	}
 	w.Str("type", "message")
 	w.Copy(m, "role", "model", "content")
-	if rawjson.Get(m, "stop_reason") == nil {
-		w.Add("stop_reason", []byte("null"))
+	for _, key := range []string{"stop_reason", "stop_sequence"} {
+		if rawjson.Get(m, key) == nil {
+			w.Add(key, []byte("null"))
+		}
+		w.Copy(m, key)
 	}
-	w.Copy(m, "stop_reason")
-	w.Add("stop_sequence", []byte("null"))
 	w.Others(m, "id", "type", "role", "model", "content", "stop_reason", "stop_sequence")
 	return w.End()
 }

@@ -67,7 +67,7 @@ func (b *bases) Needs() []dialect.Need {
 // Supply implements dialect.Needer: the file with the names of sessions. Without it no session has one.
 func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
 	h := dec.b.Header()
-	if name := Codex.Registered(content)[h.ID]; err == nil && name != "" {
+	if name := nameIn(content, h.ID); err == nil && name != "" {
 		h.Title = name
 		dec.b.SetHeader(h)
 	}

@@ -22,9 +22,9 @@ func (r *replay) base(last int) (int, error) {
 		payload := rawjson.Get(raw, "payload")
 		switch {
 		case deep(raw):
-		case e.Type == typeEvent && rawjson.Str(payload, "type") == "thread_rolled_back":
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == typeLeaf:
 			skip += numTurns(payload)
-		case e.Type == typeEvent && rawjson.Str(payload, "type") == "task_started":
+		case e.Type == typeEvent && rawjson.Str(payload, "type") == eventStarted:
 			if turn.begins(payload) {
 				if begin, ok := r.settle(turn, &skip); ok {
 					return begin, nil
@@ -80,9 +80,9 @@ func (s *span) add(e session.Entry, payload []byte) {
 		switch rawjson.Str(payload, "type") {
 		case "user_message":
 			s.some, s.prompt = true, true
-		case "task_complete":
+		case eventComplete:
 			s.name(payload)
-		case "turn_aborted":
+		case eventAborted:
 			if s.some || rawjson.Str(payload, "turn_id") != "" {
 				s.name(payload)
 			}

@@ -61,8 +61,16 @@ type reader struct {
 	refused string
 	// baseless: the header names a base that the program does not read.
 	baseless bool
+	last     lasts
 	own      int // position of the first entry of the file itself, after those of its base
 	from     int // position of the first of these that the program reads: in files with ordinals, after the last header
+}
+
+// lasts are the last entries of their sorts, as positions from 1; 0 where there is none.
+type lasts struct {
+	prompt int // a message of the user, or of another agent
+	bound  int // an event with which a turn begins or ends
+	leaf   int // a rollback that moves the leaf
 }
 
 // version is our number for the format, which has none.
@@ -76,6 +84,13 @@ const (
 	typeCompacted   = "compacted"
 	typeTurnContext = "turn_context"
 	typeAgents      = "inter_agent_communication"
+)
+
+// Types of the events with which turns begin and end.
+const (
+	eventStarted  = "task_started"
+	eventComplete = "task_complete"
+	eventAborted  = "turn_aborted"
 )
 
 // Codec is the dialect itself: it has no state.

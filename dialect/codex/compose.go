@@ -153,7 +153,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
-			list = append(list, textPart("input_text", p.Text))
+			list = append(list, inputText(p.Text))
 		case session.Image:
 			var w dialect.Object
 			w.Str("type", "input_image")

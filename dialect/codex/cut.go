@@ -108,8 +108,8 @@ func (l limit) output(out []byte) []byte {
 // keptTokens is how much of the user's messages survives a compaction without a replacement.
 const keptTokens = 20000
 
-// keepNewest takes from messages of the user, the oldest first, what survives a compaction: their texts, the newest ones
-// whole, and of one the ends.
+// keepNewest gives what survives a compaction of the user's messages, which are in the order of the log: the texts of the newest
+// ones whole, then the beginning and end of one more.
 func keepNewest(history []item) []item {
 	left := keptTokens
 	for k := len(history) - 1; k >= 0; k-- {
@@ -136,7 +136,7 @@ func keepNewest(history []item) []item {
 			parts, _ := knownLimit.cut(text, 4*left)
 			texts = [][]byte{inputText(parts[0]), inputText(parts[1]), inputText(parts[2])}
 		}
-		i.json, i.kept, i.tokens = messageOf("user", texts), tokens <= left, tokens
+		i.json, i.kept, i.tokens = said("user", dialect.Array(texts)), tokens <= left, tokens
 		if left -= tokens; left < 0 {
 			return history[k:]
 		}
@@ -144,10 +144,5 @@ func keepNewest(history []item) []item {
 	return history
 }
 
-// inputText is a part of a content.
-func inputText(text string) []byte {
-	var w dialect.Object
-	w.Str("type", "input_text")
-	w.Str("text", text)
-	return w.End()
-}
+// inputText is a text of the user as a part of a content.
+func inputText(text string) []byte { return textPart("input_text", text) }

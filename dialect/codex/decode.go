@@ -28,15 +28,16 @@ type decoder struct {
 	// parent is the entry that the next one hangs on, where it is not the one before.
 	parent  []byte
 	hanging bool
-	open    int // position of the last task_started that no user message followed, or -1
-	lead    int // position of the first of the program's messages that belong to the next turn, or -1
+	open    int                                 // position of the last task_started that no user message followed, or -1
+	lead    int                                 // position of the first of the program's messages that belong to the next turn, or -1
+	known   map[session.EntryID]session.EntryID // results of seen
 	bases
 	// paginated: every line has an ordinal. numbered: the last one has.
 	paginated, numbered bool
 	// continued: reading began after the header. earlier: a record depends on one before that place.
 	continued, earlier bool
 	id                 []byte // of the entry at hand; the builder copies it
-	number             int    // that id spells, -1 where it is an ordinal
+	number             int    // the position in id; -1 if id is an ordinal
 }
 
 // NewDecoder starts to decode a log.
@@ -236,8 +237,7 @@ func isTask(payload []byte) bool {
 	return rawjson.Get(rawjson.Get(payload, "source"), "subagent") != nil || rawjson.Str(payload, "parent_thread_id") != ""
 }
 
-// entry passes an envelope to the builder.
-// from is the base that the record is in; nil for the log itself.
+// entry passes an envelope to the builder. from is the base that the record is in; nil for the log itself.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, from dialect.OtherLog) {
 	// Setting some members is faster than clearing all of them.
 	env := &dec.env
@@ -252,11 +252,16 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.InOrder, env.Parent, dec.hanging = false, dec.parent, false
 	}
 	at := dec.b.Len()
+	last := &dec.r.last
 	switch {
-	case string(f.typ) == typeEvent && string(f.inner) == "task_started":
-		dec.open = at
+	case string(f.typ) == typeEvent && string(f.inner) == eventStarted:
+		dec.open, last.bound = at, at+1
+	case string(f.typ) == typeEvent && (string(f.inner) == eventComplete || string(f.inner) == eventAborted):
+		last.bound = at + 1
 	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
-		dec.rollBack(numTurns(rawjson.Get(record, "payload")))
+		if dec.rollBack(numTurns(rawjson.Get(record, "payload"))); env.Kind == session.KindLeaf {
+			last.leaf = at + 1
+		}
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(f):
 		begin := at
 		for _, before := range []int{dec.open, dec.lead} {
@@ -264,7 +269,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 				begin = min(begin, before)
 			}
 		}
-		dec.turns, dec.open, dec.lead = append(dec.turns, begin), -1, -1
+		dec.turns, dec.open, dec.lead, last.prompt = append(dec.turns, begin), -1, -1, at+1
 	case string(f.typ) == typeItem:
 		if leads := string(f.inner) == "message" && (string(f.role) == "developer" || string(f.role) == "user"); !leads {
 			dec.lead = -1
@@ -315,16 +320,36 @@ func (dec *decoder) rollBack(n int) {
 	if parent != "" {
 		dec.parent = []byte(parent)
 	}
-	for e, ok := dec.b.Lookup(parent); ok; e, ok = dec.b.Lookup(e.Parent) {
-		if env.Target = []byte(e.ID); !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
-			break
-		}
-		env.Target = nil
+	target := dec.seen(parent)
+	if target != "" {
+		env.Target = []byte(target)
 	}
 	if dec.r.leaves == nil {
 		dec.r.leaves = map[int]session.EntryID{}
 	}
-	dec.r.leaves[dec.b.Len()] = session.EntryID(env.Target)
+	dec.r.leaves[dec.b.Len()] = target
+}
+
+// seen gives the last entry up to id on its path that the model sees, "" if there is none. It remembers the result: rollbacks
+// that lead to the same place, or one after it, do not walk through the same events again.
+func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
+	for at := id; ; {
+		e, ok := dec.b.Lookup(at)
+		if known, again := dec.known[at]; again || !ok {
+			target = known
+			break
+		}
+		if !isAside(e.Kind, e.Type) && e.Kind != session.KindLeaf {
+			target = at
+			break
+		}
+		at = e.Parent
+	}
+	if dec.known == nil {
+		dec.known = map[session.EntryID]session.EntryID{}
+	}
+	dec.known[id] = target
+	return target
 }
 
 // kindOf says what a line is.

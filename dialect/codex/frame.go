@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"errors"
 	"iter"
 	"strconv"
 	"strings"
@@ -54,10 +55,11 @@ type framing struct {
 	turn     string
 	prompted bool
 	now      time.Time
-	sum      []byte // what the thread has used; nil if that was not looked up
+	sum      []byte            // what the thread has used; nil if that was not looked up
+	calls    map[string]string // the types of the calls of this write since the last prompt, by id
 }
 
-// pastPrompt is how many lines before the last message of the user are searched for the beginning of its turn.
+// pastPrompt is how many lines before the last prompt its turn may begin.
 const pastPrompt = 64
 
 // newFraming looks at the end of a log.
@@ -68,36 +70,21 @@ func newFraming(t *session.Tree) (*framing, error) {
 			return nil, err
 		}
 	}
-	left := -1
-	for i := t.Len() - 1; i >= 0 && left != 0; i-- {
-		e := t.At(i)
-		left--
-		switch {
-		case e.Kind == session.KindLeaf:
-			return f, nil
-		case e.Kind == session.KindMessage && e.Role == session.RoleUser && !f.prompted:
-			raw, err := e.Raw()
-			if err != nil {
-				return nil, err
-			}
-			it, ok := itemOf(e, rawjson.Get(raw, "payload"))
-			if f.prompted = e.Type == typeAgents || ok && it.turn; f.prompted {
-				left = pastPrompt
-			}
-		case e.Type == typeEvent:
-			raw, err := e.Raw()
-			if err != nil {
-				return nil, err
-			}
-			payload := rawjson.Get(raw, "payload")
-			switch rawjson.Str(payload, "type") {
-			case "task_started":
-				f.turn = rawjson.Str(payload, "turn_id")
-				return f, nil
-			case "task_complete", "turn_aborted":
-				return f, nil
-			}
-		}
+	d, ok := t.Codec().EntryCodec.(*reader)
+	if !ok {
+		return nil, errors.New("the tree is not one of this format")
+	}
+	last := d.last
+	f.prompted = last.prompt > max(last.bound, last.leaf)
+	if last.bound <= last.leaf || f.prompted && last.prompt-last.bound > pastPrompt {
+		return f, nil
+	}
+	raw, err := t.At(last.bound - 1).Raw()
+	if err != nil {
+		return nil, err
+	}
+	if event := rawjson.Get(raw, "payload"); rawjson.Str(event, "type") == eventStarted {
+		f.turn = rawjson.Str(event, "turn_id")
 	}
 	return f, nil
 }
@@ -170,6 +157,7 @@ func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dial
 		if payload, err = f.answering(payload); err != nil {
 			return out, err
 		}
+		f.note(payload)
 		record = rawjson.Set(record, "payload", payload)
 		f.message(&out, n, record, payload)
 		if usage := rawjson.Get(b.JSON, usedMember); usage != nil {
@@ -201,7 +189,7 @@ func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payl
 			f.turn = string(n.ID)
 			out.Before = append(out.Before, f.event(f.started()))
 		}
-		f.prompted = true
+		f.prompted, f.calls = true, nil
 		out.Record = f.numbered(record)
 		out.After = append(out.After, f.event(f.prompt(n, payload, text)))
 	case it.kind == "message" && rawjson.Str(payload, "role") == "assistant":
@@ -221,7 +209,7 @@ func (f *framing) finish(out *dialect.Framed, payload []byte, then []dialect.New
 		return
 	}
 	var w dialect.Object
-	w.Str("type", "task_complete")
+	w.Str("type", eventComplete)
 	w.Str("turn_id", f.turn)
 	w.Str("last_agent_message", contentText(payload))
 	out.After = append(out.After, f.event(w.End()))
@@ -242,7 +230,7 @@ func ends(then []dialect.NewRecord) bool {
 // started is the event that begins a turn.
 func (f *framing) started() []byte {
 	var w dialect.Object
-	w.Str("type", "task_started")
+	w.Str("type", eventStarted)
 	w.Str("turn_id", f.turn)
 	w.Add("started_at", strconv.AppendInt(nil, f.now.Unix(), 10))
 	w.Add("model_context_window", []byte("null"))
@@ -369,7 +357,8 @@ func (f *framing) answering(payload []byte) ([]byte, error) {
 	if kind != "function_call_output" || id == "" {
 		return payload, nil
 	}
-	for i := f.t.Len() - 1; i >= 0; i-- {
+	call, ok := f.calls[id]
+	for i := f.t.Len() - 1; i >= 0 && !ok; i-- {
 		e := f.t.At(i)
 		if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
 			continue
@@ -378,12 +367,23 @@ func (f *framing) answering(payload []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if call := rawjson.Get(raw, "payload"); rawjson.Str(call, "call_id") == id {
-			if out := outputOf(rawjson.Str(call, "type")); strings.HasPrefix(out, "custom") {
-				payload = rawjson.Set(payload, "type", rawjson.Quote(out))
-			}
-			break
-		}
+		payload := rawjson.Get(raw, "payload")
+		call, ok = rawjson.Str(payload, "type"), rawjson.Str(payload, "call_id") == id
+	}
+	if out := outputOf(call); ok && strings.HasPrefix(out, "custom") {
+		payload = rawjson.Set(payload, "type", rawjson.Quote(out))
 	}
 	return payload, nil
+}
+
+// note remembers a call for the outputs that follow it.
+func (f *framing) note(payload []byte) {
+	kind := rawjson.Str(payload, "type")
+	if outputOf(kind) == "" {
+		return
+	}
+	if f.calls == nil {
+		f.calls = map[string]string{}
+	}
+	f.calls[rawjson.Str(payload, "call_id")] = kind
 }

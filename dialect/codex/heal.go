@@ -74,23 +74,6 @@ func aborted(kind, id string) []byte {
 	return w.End()
 }
 
-// message makes a message of one text.
-func message(role, kind, text string) []byte {
-	var part dialect.Object
-	part.Str("type", kind)
-	part.Str("text", text)
-	return messageOf(role, [][]byte{part.End()})
-}
-
-// messageOf makes a message of parts.
-func messageOf(role string, parts [][]byte) []byte {
-	var w dialect.Object
-	w.Str("type", "message")
-	w.Str("role", role)
-	w.Add("content", dialect.Array(parts))
-	return w.End()
-}
-
 // agentItem is a message between agents.
 func agentItem(e session.Entry, payload []byte) item {
 	i := item{entry: e, kind: "agent_message", turn: true, json: agentMessage(payload)}

@@ -27,7 +27,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 	}
 	var roots []dialect.Root
 	for _, dir := range dirs {
-		roots = append(roots, l.RootAt(dir), dialect.Root{Sessions: filepath.Join(dir, "archived_sessions")})
+		roots = append(roots, l.RootAt(dir), dialect.Root{Sessions: filepath.Join(dir, archive)})
 	}
 	return roots
 }

@@ -49,7 +49,7 @@ func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 		return false
 	}
 	switch eventOf(raw) {
-	case "user_message", "agent_message", "agent_reasoning", "task_complete":
+	case "user_message", "agent_message", "agent_reasoning", eventComplete:
 		return true
 	case "item_completed":
 		switch rawjson.Str(rawjson.Get(rawjson.Get(raw, "payload"), "item"), "type") {

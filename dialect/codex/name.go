@@ -30,9 +30,38 @@ func (d *Dialect) Register(id session.ID, name string, now time.Time) []byte {
 func (d *Dialect) Registered(content []byte) map[session.ID]string {
 	names := map[session.ID]string{}
 	for l := range bytes.Lines(content) {
-		if l = bytes.TrimSpace(l); rawjson.IsObject(l) && rawjson.Valid(l) && rawjson.IsString(rawjson.Get(l, "thread_name")) {
-			names[session.ID(rawjson.Str(l, "id"))] = rawjson.Str(l, "thread_name")
+		if id, name, ok := naming(l); ok {
+			names[id] = name
 		}
 	}
 	return names
+}
+
+// naming takes a line of the file apart; ok is false where it names no session.
+func naming(line []byte) (id session.ID, name string, ok bool) {
+	line = bytes.TrimSpace(line)
+	if !rawjson.IsObject(line) || !rawjson.Valid(line) || !rawjson.IsString(rawjson.Get(line, "thread_name")) {
+		return "", "", false
+	}
+	return session.ID(rawjson.Str(line, "id")), rawjson.Str(line, "thread_name"), true
+}
+
+// nameIn is Registered for one session. It takes only the lines apart that have the id: the file has the names of all
+// sessions, and each session that is opened needs one.
+func nameIn(content []byte, of session.ID) (last string) {
+	for of != "" {
+		at := bytes.Index(content, []byte(of))
+		if at < 0 {
+			break
+		}
+		begin, end := bytes.LastIndexByte(content[:at], '\n')+1, len(content)
+		if n := bytes.IndexByte(content[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		if id, name, ok := naming(content[begin:end]); ok && id == of {
+			last = name
+		}
+		content = content[end:]
+	}
+	return last
 }

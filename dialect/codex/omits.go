@@ -47,7 +47,7 @@ func isRead(f *fields, record []byte) bool {
 // lineTypes are the other types of lines that the program knows, and events the types of events.
 var (
 	lineTypes = []string{typeMeta, typeTurnContext, "world_state", "token_usage_record", "security_risk_score"}
-	events    = []string{"task_started", "task_complete", "turn_aborted", "token_count", "thread_rolled_back", "thread_settings_applied", "user_message",
+	events    = []string{eventStarted, eventComplete, eventAborted, "token_count", typeLeaf, "thread_settings_applied", "user_message",
 		"agent_message", "agent_reasoning", "agent_reasoning_raw_content", "item_completed", "context_compacted", "entered_review_mode", "exited_review_mode", "error"}
 )
 

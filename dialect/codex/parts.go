@@ -69,7 +69,7 @@ func eventOf(raw []byte) string { return string(rawjson.Inside(rawjson.First(raw
 // repeats reports whether an event shows people what an item says: it has no parts of its own.
 func repeats(event string) bool {
 	switch event {
-	case "user_message", "agent_message", "agent_reasoning", "item_completed", "task_complete":
+	case "user_message", "agent_message", "agent_reasoning", "item_completed", eventComplete:
 		return true
 	}
 	return false

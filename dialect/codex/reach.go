@@ -18,8 +18,8 @@ func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
 	return err
 }
 
-// turnsAfter counts the turns that must be rolled back so that the model sees what it saw at an entry. The count is tried
-// out with the program's own rules, in which compactions count in several ways: it is given only if it leads there.
+// turnsAfter counts the turns that must be rolled back so that the model sees what it saw at an entry. The count is tried with
+// the program's own rules, which count compactions in several ways. It fails if no count leads to the entry.
 func turnsAfter(t *session.Tree, id session.EntryID) (int, error) {
 	tip := tipOf(t)
 	if tip == id {

@@ -138,7 +138,7 @@ func (r *replay) line(e session.Entry) error {
 		}
 		return nil
 	case typeEvent:
-		if rawjson.Str(payload, "type") == "thread_rolled_back" {
+		if rawjson.Str(payload, "type") == typeLeaf {
 			r.rollBack(numTurns(payload))
 		}
 		return nil
@@ -164,7 +164,7 @@ func (r *replay) compact(e session.Entry, summary string) {
 	if summary == "" {
 		summary = noSummary
 	}
-	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: message("user", "input_text", summary)})
+	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: said("user", dialect.Array([][]byte{inputText(summary)}))})
 }
 
 // rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before

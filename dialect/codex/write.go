@@ -198,7 +198,7 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	}
 	var history [][]byte
 	if strings.TrimSpace(b.Summary) != "" { // no provider accepts an empty message
-		history = append(history, message("user", "input_text", b.Summary))
+		history = append(history, said("user", dialect.Array([][]byte{inputText(b.Summary)})))
 	}
 	w.Add("replacement_history", dialect.Array(history))
 	if !rawjson.IsNull(b.Details) {

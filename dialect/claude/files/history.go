@@ -39,18 +39,23 @@ func (Layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
 	return t, true
 }
 
-// putBack replaces the mark of the pasted text of that number.
+// putBack replaces the marks of the pasted text of that number.
 func putBack(text, number, pasted string) string {
 	mark := "[Pasted text #" + number
-	from := strings.Index(text, mark)
-	if from < 0 {
-		return text
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, mark)
+		if out.WriteString(before); !found {
+			return out.String()
+		}
+		end := strings.IndexByte(rest, ']')
+		// Of #1 and #12 only one is meant.
+		if end < 0 || end > 0 && rest[0] >= '0' && rest[0] <= '9' {
+			out.WriteString(mark)
+			text = rest
+			continue
+		}
+		out.WriteString(pasted)
+		text = rest[end+1:]
 	}
-	rest := text[from+len(mark):]
-	end := strings.IndexByte(rest, ']')
-	// Of #1 and #12 only one is meant.
-	if end < 0 || end > 0 && rest[0] >= '0' && rest[0] <= '9' {
-		return text
-	}
-	return text[:from] + pasted + rest[end+1:]
 }

@@ -27,7 +27,7 @@ const (
 	Server                     // a call of a tool of the provider that has no result
 )
 
-// drops collects what is dropped, once for each entry.
+// drops collects what is dropped. Blocks of one entry that follow each other count once.
 type drops struct{ list []Drop }
 
 func (d *drops) add(b block, why Reason) {
@@ -36,8 +36,8 @@ func (d *drops) add(b block, why Reason) {
 	}
 }
 
-// dropOpen drops the lines of an answer none of whose calls has a result. Those of the last answer stay, and those after
-// the last prompt where the turn ends with a result.
+// dropOpen drops lines that have calls, none of which has a result. Lines of the last answer stay. So do those after the last
+// prompt if the turn ends with a result.
 func (d *drops) dropOpen(turns []*Turn) []*Turn {
 	answered := map[string]bool{}
 	prompt := -1

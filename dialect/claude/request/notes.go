@@ -130,17 +130,20 @@ func raise(turns []*Turn) []*Turn {
 func (t *Turn) add(note []block) {
 	t.quoted = nil
 	k := len(t.blocks) - 1
-	if len(t.rest) > 0 || k < 0 || t.blocks[k].kind != blockResult ||
-		slices.ContainsFunc(note, func(b block) bool { return b.kind != blockText || b.next }) {
-		if t.rest != nil {
-			t.rest = append(t.rest, note...)
-		} else {
-			t.blocks = append(slices.Clip(t.blocks), note...)
-		}
+	intoResult := len(t.rest) == 0 && k >= 0 && t.blocks[k].kind == blockResult &&
+		!slices.ContainsFunc(note, func(b block) bool { return b.kind != blockText || b.next })
+	if t.rest != nil && !intoResult {
+		t.rest = append(t.rest, note...)
 		return
 	}
-	t.blocks = slices.Clone(t.blocks)
-	t.blocks[k].json = appendText(t.blocks[k].json, note)
+	if !t.owned {
+		t.blocks, t.owned = slices.Clone(t.blocks), true
+	}
+	if intoResult {
+		t.blocks[k].notes = append(t.blocks[k].notes, note...)
+	} else {
+		t.blocks = append(t.blocks, note...)
+	}
 }
 
 // appendText adds texts to the content of a result, after an empty line.

@@ -52,8 +52,8 @@ func (d *drops) dropSecondCalls(turns []*Turn) {
 	}
 }
 
-// pair lets the message after an answer have one result for each call of it, and no other results. A result that stands
-// elsewhere is dropped, and one that is missing is made up.
+// pair gives the message after an answer exactly one result for each call of the answer. A result that stands elsewhere is
+// dropped, and one that is missing is made up.
 func (d *drops) pair(turns []*Turn) []*Turn {
 	called, first := map[string]bool{}, map[string]block{}
 	for _, t := range turns {
@@ -99,7 +99,8 @@ func (d *drops) pair(turns []*Turn) []*Turn {
 	return out
 }
 
-// keepResults drops the results of a message that are no first result of an open call, and makes up those that are missing.
+// keepResults keeps the first result of each open call, drops all other results of the message, and makes up those that are
+// missing.
 func (d *drops) keepResults(t *Turn, open []string, called map[string]bool, first map[string]block) {
 	had := t.has(blockResult)
 	if !had && len(open) == 0 {

@@ -47,6 +47,7 @@ type Turn struct {
 	model  string
 	blocks []block
 	rest   []block // blocks that follow the results; see joinUsers
+	owned  bool    // no other message shares blocks
 	// quoted is the content where it is one string that nothing has changed.
 	quoted []byte
 	// notes are the texts of an attachment, each a message of its own. note is set even if the list is empty.
@@ -68,6 +69,8 @@ type block struct {
 	id   string // of a call, or of the call that a result answers
 	json []byte
 	at   int // position of its entry, -1 where the program made it up
+	// notes are texts of attachments that joinUsers adds to a result, all at once: there may be thousands.
+	notes []block
 	// foreign: the thinking of another model than the one that goes on.
 	foreign bool
 	next    bool // it stands for the next prompt, or for what the program tells the model with it

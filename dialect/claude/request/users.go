@@ -43,7 +43,7 @@ func joinUsers(turns []*Turn) []*Turn {
 			if follows {
 				breakLine(blocks) // not one that a result follows
 			}
-			last.quoted, last.blocks, last.rest = nil, nil, []block{}
+			last.quoted, last.blocks, last.rest, last.owned = nil, nil, []block{}, true
 			last.join(blocks)
 		} else if follows {
 			breakLine(last.rest)
@@ -55,6 +55,11 @@ func joinUsers(turns []*Turn) []*Turn {
 	}
 	for _, t := range out {
 		t.blocks, t.rest = append(t.blocks, t.rest...), nil
+		for k, b := range t.blocks {
+			if b.notes != nil {
+				t.blocks[k].json, t.blocks[k].notes = appendText(b.json, b.notes), nil
+			}
+		}
 	}
 	return out
 }

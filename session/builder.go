@@ -38,7 +38,7 @@ type Envelope struct {
 	// Joined: the entry belongs to its parent and begins no branch, such as the result of one of several parallel calls.
 	Joined bool
 	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries
-	// with the same id form one message, also with other records between them: see Entry.FirstPiece.
+	// with the same id form one message, also with other records between them: see Entry.FirstPiece. With Repeats it is ID.
 	Message []byte
 	// Foreign: the record is from another log that the decoder asked for. Span and Line are those in the other log. Source
 	// reads it there and is a pointer; where Source is nil, the tree keeps Record without copying it.
@@ -285,7 +285,7 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 func (b *Builder) note(i int32, env *Envelope) {
 	t := b.t
 	if env.Message != nil {
-		b.noteMessage(i, env.Message)
+		b.noteMessage(i, env)
 	}
 	if env.Foreign {
 		b.noteForeign(i, env)

@@ -42,6 +42,17 @@ func (b *Builder) At(i int) Entry {
 	return e
 }
 
+// NativeID gives the id that the record of an entry has, and whether an earlier entry has it too: see Envelope.Repeats.
+func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
+	if native, ok := b.t.natives[int32(i)]; ok {
+		return native, true
+	}
+	if n := &b.t.nodes[i]; n.flags&derivedID == 0 {
+		id = n.id
+	}
+	return id, false
+}
+
 // Lookup gives an entry that was added, by its id.
 func (b *Builder) Lookup(id EntryID) (Entry, bool) {
 	if i := b.find(id); i >= 0 {

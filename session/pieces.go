@@ -21,15 +21,16 @@ const recentMessages = 16
 
 // messages are those that have an id, in the order of their first entries. Those of Before come first.
 type messages struct {
-	list  []node // each with its id; the table finds it there
-	first []int32
-	table idTable
-	last  int // the message of the last piece
+	list    []node // each with its id; the table finds it there
+	first   []int32
+	table   idTable
+	indexed int // number of messages that are in the table
+	last    int // the message of the last piece
 }
 
 // noteMessage notes the first entry of the message that entry i is a piece of. The other pieces begin no branch.
-func (b *Builder) noteMessage(i int32, id []byte) {
-	t, m := b.t, &b.messages
+func (b *Builder) noteMessage(i int32, env *Envelope) {
+	t, m, id := b.t, &b.messages, env.Message
 	if m.list == nil {
 		m.list = make([]node, 0, 16)
 		if t.before != nil {
@@ -38,9 +39,12 @@ func (b *Builder) noteMessage(i int32, id []byte) {
 			}
 		}
 	}
-	// Most pieces follow each other.
-	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) {
-		if m.last = int(m.table.find(m.list, EntryID(id))); m.last < 0 {
+	switch {
+	case env.Repeats && t.before == nil && t.nodes[i].flags&derivedID == 0:
+		m.add(t.nodes[i].id, i) // no entry has had the id
+	case len(m.list) > 0 && string(m.list[m.last].id) == string(id): // most pieces follow each other
+	default:
+		if m.last = m.find(EntryID(id)); m.last < 0 {
 			m.add(b.keep(id), i)
 		}
 	}
@@ -54,7 +58,14 @@ func (b *Builder) noteMessage(i int32, id []byte) {
 func (m *messages) add(id EntryID, i int32) {
 	m.last = len(m.list)
 	m.list, m.first = append(m.list, node{id: id}), append(m.first, i)
-	m.table.insert(m.list, int32(m.last))
+}
+
+// find gives the position of a message, or -1. Where no message is looked for, there is no table.
+func (m *messages) find(id EntryID) int {
+	for ; m.indexed < len(m.list); m.indexed++ {
+		m.table.insert(m.list, int32(m.indexed))
+	}
+	return int(m.table.find(m.list, id))
 }
 
 // recent gives the last messages that began before the entry at n.

@@ -13,7 +13,7 @@ import (
 )
 
 // grow builds a tree from lines of words: an id ("-" for none), its parent ("-" for none, "^" for the entry before) and
-// perhaps what else it is: "label TARGET TEXT", "leaf TARGET", "keep INDEX", "repeats".
+// perhaps what else it is: "label TARGET TEXT", "leaf TARGET", "keep INDEX", "repeats", "again" for a message that repeats.
 func grow(t *testing.T, lines ...string) *session.Tree {
 	t.Helper()
 	b := session.NewBuilder("log", nil)
@@ -57,6 +57,8 @@ func addLines(t *testing.T, b *session.Builder, at int, lines []string) {
 			}
 		case "repeats":
 			env.Repeats = true
+		case "again":
+			env.Repeats, env.Message = true, env.ID
 		case "aside":
 			env.Aside = true
 		case "piece":
@@ -331,6 +333,17 @@ func TestRepeatedNativeIDs(t *testing.T) {
 	e, _ := tree.Lookup("a~2")
 	same(t, "native id", string(e.NativeID), "a")
 	same(t, "problems", problems(tree), "")
+}
+
+// TestRepeatedMessages: a record that is written again is a piece of the first record of its message, with others between
+// them, and not of another entry with the same id.
+func TestRepeatedMessages(t *testing.T) {
+	tree := grow(t, "a - again", "b ^ again", "a ^ again", "c ^ again", "b ^ again", "d ^ repeats", "d ^ again", "c ^ again", "d ^ again")
+	var got []string
+	for e := range tree.Entries() {
+		got = append(got, fmt.Sprint(e.ID, " ", e.FirstPiece()))
+	}
+	same(t, "first pieces", strings.Join(got, ", "), "a 0, b 1, a~2 0, c 3, b~2 1, d 5, d~2 6, c~2 3, d~3 6")
 }
 
 func TestFirstKept(t *testing.T) {

@@ -337,7 +337,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 	dec.b.Add(env)
 	if f.id != nil && f.rewind == nil && !lost {
-		dec.note(at, string(f.typ), f)
+		dec.note(at, f)
 	}
 }
 

@@ -12,23 +12,19 @@ import (
 )
 
 // note puts the message that was just added into the conversation, and finds out what it repeats.
-func (dec *decoder) note(at int, typ string, f *fields) {
-	e := dec.b.At(at)
-	id := e.NativeID
-	if len(f.id) == 0 {
-		id = ""
-	}
-	if again := e.NativeID != e.ID && id != "" || id == ""; !again || dec.find(string(id)) < 0 {
+func (dec *decoder) note(at int, f *fields) {
+	id, again := dec.b.NativeID(at)
+	if !again && id != "" || dec.find(string(id)) < 0 {
 		dec.live = append(dec.live, live{string(id), at})
 	}
-	switch {
-	case typ == typeUser && e.Role == session.RoleUser:
+	switch typ, role := string(f.typ), dec.env.Role; {
+	case typ == typeUser && role == session.RoleUser:
 		if mayIgnore(f.content) && ignored(textOf(value(f.content))) {
 			put(&dec.startup, at, true)
 		}
 	case typ == typeAnswer:
 		dec.repeated(at, id, f.calls)
-	case e.Role == session.RoleTool && dec.answer.calls && dec.answer.at >= 0 && dec.answered(f.content):
+	case role == session.RoleTool && dec.answer.calls && dec.answer.at >= 0 && dec.answered(f.content):
 		put(&dec.r.echoes, at, echoResults)
 	}
 }

@@ -302,11 +302,11 @@ func (dec *decoder) system(f *fields) {
 
 // join notes a line that goes on with the record of an earlier one.
 func (dec *decoder) join(at int) {
-	e := dec.b.At(at)
-	if e.NativeID == e.ID {
+	id, repeated := dec.b.NativeID(at)
+	if !repeated {
 		return
 	}
-	first, ok := dec.b.Lookup(e.NativeID)
+	first, ok := dec.b.Lookup(id)
 	if !ok || first.Index == at {
 		return
 	}

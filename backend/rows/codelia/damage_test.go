@@ -195,3 +195,23 @@ func TestOrphansAreFound(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// A save keeps a meta of the row that is no object: the log does not show it.
+func TestOtherMeta(t *testing.T) {
+	t.Parallel()
+	for _, meta := range []string{`[1]`, `"text"`, `{torn`} {
+		dir := t.TempDir()
+		db := openDB(t, dir)
+		agentSaves(t, db, dir, one, `{"role":"user","content":"hi"}`+"\n")
+		if _, err := db.Exec(`UPDATE session_state SET meta_json = ?`, meta); err != nil {
+			t.Fatal(err)
+		}
+		d := NewDatabase(dir, Options{})
+		s := mustLoad(t, d, one)
+		s.messages = append(s.messages, messages("more")...)
+		mustSave(t, d, s)
+		if got := rowOf(t, d, one).meta.String; got != meta {
+			t.Errorf("meta %s became %q", meta, got)
+		}
+	}
+}

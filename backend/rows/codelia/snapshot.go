@@ -26,7 +26,7 @@ func (r *row) scan(s interface{ Scan(...any) error }) error {
 	return s.Scan(&r.id, &r.updated, &r.run, &r.seq, &r.meta, &r.count, &r.last, &r.root, &r.schema)
 }
 
-// into fills in what a row says. A meta that is not JSON is ignored, as the program does; putRow keeps it.
+// into fills in what a row says. A meta that is not an object is ignored, as the program does; putRow keeps it.
 func (r *row) into(s *state) {
 	s.updated, s.run, s.root = r.updated, r.run.String, r.root.String
 	s.schema = otherSchema([]byte(r.schema.String))

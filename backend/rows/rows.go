@@ -85,4 +85,6 @@ type Stamp struct {
 	Size   int64
 	Time   time.Time
 	Header []byte
+	// Err says why the sessions of the folder ID cannot be listed; nil for a session.
+	Err error
 }

@@ -165,7 +165,9 @@ func (d *Database) read(ctx context.Context, f func(*litefile.Snapshot, *tables)
 		if _, err := s.ReadAt(cookie[:], 40); err != nil {
 			return err
 		}
-		if d.tables == nil || cookie != d.cookie {
+		// Another file may have taken the place of the database, with the same version and other tables.
+		other := s != d.now && s.Before == nil
+		if d.tables == nil || cookie != d.cookie || other {
 			d.forget()
 			db, err := s.DB()
 			if err != nil {

@@ -215,3 +215,30 @@ func TestOtherMeta(t *testing.T) {
 		}
 	}
 }
+
+// A row with values that the program does not write hides no other row.
+func TestOtherTypes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	agentSaves(t, db, dir, one, `{"role":"user","content":"hi"}`+"\n")
+	agentSaves(t, db, dir, two, `{"role":"user","content":"hi"}`+"\n")
+	for _, query := range []string{
+		`UPDATE session_state SET invoke_seq = 'many', message_count = 1.5 WHERE session_id = '` + one + `'`,
+		`INSERT INTO session_state (session_id, updated_at, schema_version) VALUES (NULL, '', 1)`,
+	} {
+		if _, err := db.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := NewDatabase(dir, Options{})
+	if list := mustList(t, d); len(list) != 2 {
+		t.Errorf("listed %q", list)
+	}
+	if s := mustLoad(t, d, one); s.seq != nil || len(s.messages) != 1 {
+		t.Errorf("%+v; want no number and one message", s)
+	}
+	if s := mustLoad(t, d, two); *s.seq != 4 || len(s.messages) != 1 {
+		t.Errorf("%+v; want number 4 and one message", s)
+	}
+}

@@ -65,6 +65,9 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 		if now == nil && s.Version != "" || now != nil && now.Version != s.Version {
 			return backend.ErrConflict
 		}
+		if now != nil && !slices.EqualFunc(now.Messages[:min(s.kept, len(now.Messages))], s.Messages[:s.kept], bytes.Equal) {
+			return backend.ErrConflict
+		}
 		if err := d.put(ctx, tx, t, now, s); err != nil {
 			return err
 		}

@@ -245,7 +245,8 @@ func (p *Projects) Save(ctx context.Context, s rows.Session) error {
 	if err != nil {
 		return err
 	}
-	return o.db.Save(ctx, rows.Session{ID: own, Header: bare(s.Header), Messages: s.Messages, Version: s.Version})
+	s.ID, s.Header = own, bare(s.Header)
+	return o.db.Save(ctx, s)
 }
 
 // Remove implements rows.Schema.

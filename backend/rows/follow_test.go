@@ -65,3 +65,17 @@ func TestListsFollowReplacements(t *testing.T) {
 		})
 	}
 }
+
+// A time in milliseconds is one, also in a column with seconds.
+func TestMilliseconds(t *testing.T) {
+	t.Parallel()
+	path, db := fresh(t)
+	run(t, db, `INSERT INTO talk (name, title, changed) VALUES ('now', '', 1700000000), ('old', '', 1600000000000)`)
+	b := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
+	defer b.Close()
+	for name, want := range map[string]int64{"now": 1700000000, "old": 1600000000} {
+		if at, err := b.Stat(t.Context(), name); err != nil || at.Time.Unix() != want {
+			t.Errorf("%s was changed at %v, %v", name, at.Time, err)
+		}
+	}
+}

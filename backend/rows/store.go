@@ -65,8 +65,10 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 		if now == nil && s.Version != "" || now != nil && now.Version != s.Version {
 			return backend.ErrConflict
 		}
-		if now != nil && !slices.EqualFunc(now.Messages[:min(s.kept, len(now.Messages))], s.Messages[:s.kept], bytes.Equal) {
-			return backend.ErrConflict
+		for i, m := range s.Messages[:s.kept] {
+			if i >= len(now.Messages) || !bytes.Equal(now.Messages[i], m) {
+				return backend.ErrConflict
+			}
 		}
 		if err := d.put(ctx, tx, t, now, s); err != nil {
 			return err

@@ -83,6 +83,7 @@ var form = &rowlog.Form{
 		"summary_diffs", "metadata", "cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write",
 		"revert", "permission", "agent", "model", "time_created", "time_compacting", "time_archived",
 	},
+	Header: headerOf,
 }
 
 // rowOf gives the row of a session in a record that is the header; nil for any other record.
@@ -94,8 +95,7 @@ func (d *Format) Detect(first []dialect.Record) bool {
 }
 
 // headerOf reads the header.
-func headerOf(record []byte) session.Header {
-	row := rowOf(record)
+func headerOf(record, row []byte) session.Header {
 	h := session.Header{
 		ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "directory"), Title: rawjson.Str(row, "title"),
 		Timestamp: session.Time{Text: string(rawjson.Get(row, "time_created"))}, Raw: bytes.Clone(record),
@@ -184,7 +184,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			break
 		}
 		dec.Begun = true
-		h := headerOf(record)
+		h := headerOf(record, rowOf(record))
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		dec.reader.reverted(record)

@@ -224,3 +224,30 @@ func TestRefusedBesideWriter(t *testing.T) {
 		}
 	})
 }
+
+// An append does not undo what the program does to a message at the same moment, even if no version shows it.
+func TestEditedBesideAppend(t *testing.T) {
+	t.Parallel()
+	path, db := fresh(t)
+	run(t, db, `INSERT INTO talk (name, title, changed) VALUES ('t', '', 1)`)
+	run(t, db, `INSERT INTO line (key, talk, said, changed, data) VALUES ('k1', 't', 1, 1, '"one"'), ('k2', 't', 2, 1, '"two"')`)
+	tables := description()
+	tables.Lock = func(context.Context, string) (func() error, error) { // after the append has read, before it writes
+		run(t, db, `UPDATE line SET data = '"TWO"' WHERE key = 'k2'`)
+		return func() error { return nil }, nil
+	}
+	b := rows.New(rows.NewDatabase(path, tables, rows.Options{}), "", false)
+	defer b.Close()
+	at, err := b.Stat(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Append(t.Context(), at, []byte(`{"line":{"key":"k3","talk":"t","said":3,"changed":1,"data":3},"piece":[]}`))
+	if !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("appended: %v", err)
+	}
+	var data string
+	if err := db.QueryRow(`SELECT data FROM line WHERE key = 'k2'`).Scan(&data); err != nil || data != `"TWO"` {
+		t.Errorf("the message is %s, %v", data, err)
+	}
+}

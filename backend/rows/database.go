@@ -165,7 +165,9 @@ func (d *Database) read(ctx context.Context, f func(*litefile.Snapshot, *tables)
 		if _, err := s.ReadAt(cookie[:], 40); err != nil {
 			return err
 		}
-		if d.tables == nil || cookie != d.cookie {
+		// Another file may have taken the place of the database, with the same version and other tables.
+		other := s != d.now && s.Before == nil
+		if d.tables == nil || cookie != d.cookie || other {
 			d.forget()
 			db, err := s.DB()
 			if err != nil {
@@ -233,12 +235,20 @@ func (m *mark) take(v any) {
 	}
 }
 
-// time reads a time of change. A text is one in UTC, with or without a zone.
+// mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today notes.
+const mostSeconds = 1e11
+
+// time reads a time of change. A text is one in UTC, with or without a zone. Some programs noted milliseconds where they note
+// seconds today.
 func (t *Table) time(v any) time.Time {
 	var m mark
 	m.take(v)
 	if m.text == "" {
-		return time.Unix(0, 0).Add(time.Duration(m.n) * max(t.Unit, 1)).UTC()
+		unit := max(t.Unit, 1)
+		if unit == time.Second && m.n > mostSeconds {
+			unit = time.Millisecond
+		}
+		return time.Unix(0, 0).Add(time.Duration(m.n) * unit).UTC()
 	}
 	for _, form := range []string{"2006-01-02 15:04:05", time.RFC3339Nano} {
 		if at, err := time.Parse(form, m.text); err == nil {

@@ -19,6 +19,12 @@ func (b *Backend) listStamps(ctx context.Context, prefix string, yield func(back
 	}
 	logs := make([]backend.Log, 0, len(list))
 	for _, s := range list {
+		if s.Err != nil {
+			if !yield(backend.Log{Name: s.ID}, s.Err) {
+				return
+			}
+			continue
+		}
 		if name := s.ID + b.ext; strings.HasPrefix(name, prefix) {
 			logs = append(logs, backend.Log{Name: name, Generation: s.Version, Size: s.Size, Time: s.Time})
 		}
@@ -54,12 +60,18 @@ func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Lo
 	return func(yield func(backend.Log, error) bool) {
 		err := backend.Begin(ctx, b.closed.Load(), "list")
 		var names []string
+		var failed []Stamp
 		if err == nil {
-			names, err = b.names(ctx)
+			names, failed, err = b.names(ctx)
 		}
 		if err != nil {
 			yield(backend.Log{}, err)
 			return
+		}
+		for _, s := range failed {
+			if !yield(backend.Log{Name: s.ID}, s.Err) {
+				return
+			}
 		}
 		slices.Sort(names)
 		for _, name := range names {
@@ -70,24 +82,30 @@ func (b *Backend) Names(ctx context.Context, prefix string) iter.Seq2[backend.Lo
 	}
 }
 
-func (b *Backend) names(ctx context.Context) ([]string, error) {
+// names gives the names of all logs, and the folders that cannot be listed.
+func (b *Backend) names(ctx context.Context) (names []string, failed []Stamp, err error) {
 	if b.stamper == nil {
 		ids, err := b.schema.List(ctx)
 		for i := range ids {
 			ids[i] += b.ext
 		}
-		return ids, err
+		return ids, nil, err
 	}
 	list, err := b.stamper.Stamps(ctx)
-	names, listed := make([]string, 0, len(list)), make(map[string]Stamp, len(list))
+	names = make([]string, 0, len(list))
+	listed := make(map[string]Stamp, len(list))
 	for _, s := range list {
+		if s.Err != nil {
+			failed = append(failed, s)
+			continue
+		}
 		names = append(names, s.ID+b.ext)
 		listed[s.ID+b.ext] = s
 	}
 	b.mu.Lock()
 	b.listed = listed
 	b.mu.Unlock()
-	return names, err
+	return names, failed, err
 }
 
 // Glimpse implements backend.Glimpser. Of a session of a Stamper it gives the first record alone: no message is read.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math/bits"
+	"slices"
 
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
@@ -17,7 +18,7 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 		return nil
 	}
 	known := d.stamps
-	if known == nil || d.far || s.Before == nil || s.Before != d.seen {
+	if known == nil || d.far || s.Before == nil || s.Before != d.seen || t.cleared(s) {
 		known = nil
 	}
 	var err error
@@ -41,6 +42,20 @@ func (d *Database) look(ctx context.Context, s *litefile.Snapshot, t *tables) er
 	}
 	d.stamps, d.far, d.tails, d.seen = list, far, tails, s
 	return nil
+}
+
+// cleared reports whether a table was written that has one page only. If the program deletes all rows at once, their pages are
+// not written.
+func (t *tables) cleared(s *litefile.Snapshot) bool {
+	for _, of := range []*table{t.message, t.part} {
+		if of == nil {
+			continue
+		}
+		if _, wrote := slices.BinarySearch(s.Wrote, of.root); wrote && s.IsLeaf(of.root) {
+			return true
+		}
+	}
+	return false
 }
 
 // scan makes the stamps of all sessions from the heads of rows. It notes in tails which session a page belongs to that holds the end of a long row. far is set

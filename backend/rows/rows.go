@@ -47,6 +47,9 @@ type Session struct {
 	// text is the log if it is at hand in one piece; its messages begin at start.
 	text  []byte
 	start int
+	// kept is how many messages an append found. They must still be there: a version may not show a change that follows another
+	// at once.
+	kept int
 }
 
 // Schema keeps the sessions of one agent in the agent's own tables and files.
@@ -85,4 +88,6 @@ type Stamp struct {
 	Size   int64
 	Time   time.Time
 	Header []byte
+	// Err says why the sessions of the folder ID cannot be listed; nil for a session.
+	Err error
 }

@@ -65,6 +65,11 @@ func (d *Database) Save(ctx context.Context, s Session) error {
 		if now == nil && s.Version != "" || now != nil && now.Version != s.Version {
 			return backend.ErrConflict
 		}
+		for i, m := range s.Messages[:s.kept] {
+			if i >= len(now.Messages) || !bytes.Equal(now.Messages[i], m) {
+				return backend.ErrConflict
+			}
+		}
 		if err := d.put(ctx, tx, t, now, s); err != nil {
 			return err
 		}

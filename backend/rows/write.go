@@ -70,7 +70,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 		return at, nil
 	}
 	s := l.Session
-	s.text = nil
+	s.text, s.kept = nil, len(s.Messages)
 	s.Header = b.schema.Touch(s.Header)
 	moves := len(s.Header) != len(l.Header)
 	// A header of another length would move the messages under readers. So it is saved alone first, and the caller looks

@@ -120,7 +120,7 @@ func (dec *decoder) replace(at int, messages []byte) {
 		return
 	}
 	var known, begun []live // that are sent
-	changed := false
+	changed, seen := false, map[string]bool{}
 	dec.live, dec.answer.at = nil, -1
 	for m := range rawjson.Elements(messages) {
 		if !rawjson.IsString(rawjson.Get(m, "id")) {
@@ -134,7 +134,8 @@ func (dec *decoder) replace(at int, messages []byte) {
 		} else if said {
 			here.at, ok = set, true
 		}
-		if dec.find(id) < 0 {
+		if !seen[id] {
+			seen[id] = true
 			dec.live = append(dec.live, here)
 		}
 		if isStartup(m) || dec.isResponse(id) {

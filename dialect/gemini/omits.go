@@ -46,7 +46,12 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 			}
 		}
 	}
-	kept := valid(history)
+	kept := map[string]bool{} // answers by their ids
+	for _, t := range valid(history) {
+		if t.role == contents.Model {
+			kept[t.id] = true
+		}
+	}
 	for _, t := range history {
 		if slices.ContainsFunc(t.parts, func(part []byte) bool {
 			return rawjson.Get(rawjson.Get(part, contents.Result), contents.Inside) != nil
@@ -56,8 +61,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		if slices.ContainsFunc(t.parts, isUnknown) {
 			unseen(t.entry, "a part of a message: Gemini CLI does not know its type")
 		}
-		same := func(k turn) bool { return k.id == t.id && k.role == t.role }
-		if t.role == contents.Model && !slices.ContainsFunc(kept, same) && speaks(t) {
+		if t.role == contents.Model && !kept[t.id] && speaks(t) {
 			unseen(t.entry, "an answer: one beside it has an empty part, and Gemini CLI drops all of them")
 		}
 	}

@@ -184,17 +184,19 @@ func pairs(list []said, dropped func(m said, what string)) []said {
 
 // trimmed joins the texts of an answer that follow each other, and removes white space from their ends.
 func trimmed(contents [][]byte) (out [][]byte) {
-	for _, c := range contents {
-		if n := len(out); typeOf(c) == "text" && n > 0 && typeOf(out[n-1]) == "text" {
-			c = rawjson.Set(c, "text", rawjson.Quote(rawjson.Str(out[n-1], "text")+rawjson.Str(c, "text")))
-			out = out[:n-1]
+	for i := 0; i < len(contents); {
+		c, end := contents[i], i+1
+		if typeOf(c) == "text" {
+			var b strings.Builder
+			for b.WriteString(rawjson.Str(c, "text")); end < len(contents) && typeOf(contents[end]) == "text"; end++ {
+				b.WriteString(rawjson.Str(contents[end], "text"))
+			}
+			text := b.String()
+			if short := strings.TrimRight(text, " \t\r\n\v\f\u0085\u00a0\u2028\u2029\u3000"); end > i+1 || short != text {
+				c = rawjson.Set(contents[end-1], "text", rawjson.Quote(short))
+			}
 		}
-		out = append(out, c)
-	}
-	for i, c := range out {
-		if text := rawjson.Str(c, "text"); typeOf(c) == "text" && strings.TrimSpace(text) != text {
-			out[i] = rawjson.Set(c, "text", rawjson.Quote(strings.TrimRight(text, " \t\r\n\v\f\u0085\u00a0\u2028\u2029\u3000")))
-		}
+		out, i = append(out, c), end
 	}
 	return out
 }

@@ -238,7 +238,7 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 		if !rawjson.IsObject(metadata) {
 			metadata = []byte("{}")
 		}
-		return header(setColumn(row, "metadata", rawjson.EscapeBreaks(dialect.SetOrigin(metadata, origin))))
+		return header(form.SetColumn(row, "metadata", rawjson.EscapeBreaks(dialect.SetOrigin(metadata, origin))))
 	}
 	return setData(raw, rawjson.EscapeBreaks(dialect.SetOrigin(rawjson.Get(rawjson.Get(raw, "message"), "data"), origin)))
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/chat"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -74,14 +75,19 @@ type reader struct {
 	broken int
 }
 
-// rowOf gives the row of a session in a record that is the header; nil for any other record.
-func rowOf(record []byte) []byte {
-	if row := rawjson.Get(record, "session"); rawjson.IsObject(row) && rawjson.IsString(rawjson.Get(row, "id")) &&
-		rawjson.Get(row, "directory") != nil && rawjson.Get(row, "time_created") != nil {
-		return row
-	}
-	return nil
+// form describes the row of a session. Messages have parts, which package rowlog does not know.
+var form = &rowlog.Form{
+	Session: "session", Needed: []string{"directory", "time_created"},
+	Columns: []string{
+		"id", "parent_id", "slug", "directory", "title", "version", "share_url", "summary_additions", "summary_deletions", "summary_files",
+		"summary_diffs", "metadata", "cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write",
+		"revert", "permission", "agent", "model", "time_created", "time_compacting", "time_archived",
+	},
+	Header: headerOf,
 }
+
+// rowOf gives the row of a session in a record that is the header; nil for any other record.
+func rowOf(record []byte) []byte { return form.Row(record) }
 
 // Detect claims a log whose first object is the row of a session.
 func (d *Format) Detect(first []dialect.Record) bool {
@@ -89,8 +95,7 @@ func (d *Format) Detect(first []dialect.Record) bool {
 }
 
 // headerOf reads the header.
-func headerOf(record []byte) session.Header {
-	row := rowOf(record)
+func headerOf(record, row []byte) session.Header {
 	h := session.Header{
 		ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "directory"), Title: rawjson.Str(row, "title"),
 		Timestamp: session.Time{Text: string(rawjson.Get(row, "time_created"))}, Raw: bytes.Clone(record),
@@ -179,7 +184,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			break
 		}
 		dec.Begun = true
-		h := headerOf(record)
+		h := headerOf(record, rowOf(record))
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		dec.reader.reverted(record)

@@ -1,10 +1,7 @@
 package opencode
 
 import (
-	"bytes"
-
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -21,19 +18,5 @@ func (d *Format) Peek(head, _ []byte, whole bool) dialect.Summary {
 			}
 		})
 	}
-	s := dialect.Summary{Messages: -1}
-	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
-		line = bytes.Trim(bytes.TrimSpace(line), "\x00")
-		end, err := rawjson.Skip(line, 0)
-		if err != nil || !rawjson.IsObject(line) {
-			continue
-		}
-		if line = line[:end]; rowOf(line) == nil {
-			return s
-		}
-		h := headerOf(line)
-		s.OK, s.ID, s.CWD, s.Parent, s.Task, s.Version, s.Title, s.Created = true, h.ID, h.CWD, h.Parent, h.Task, h.Version, h.Title, h.Timestamp
-		return s
-	}
-	return s
+	return form.Peek(head)
 }

@@ -13,11 +13,22 @@ import (
 
 // said is a message on a path as the program reads it.
 type said struct {
-	entry  session.Entry
-	record []byte
-	info   []byte
-	parts  [][]byte
-	user   bool
+	entry session.Entry
+	info  []byte
+	parts [][]byte
+	user  bool
+}
+
+// messageOf reads a message, up to a part that is hidden; "" for the whole one.
+func messageOf(e session.Entry, raw []byte, hidden string) said {
+	m := said{entry: e, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
+	for id, data := range partsOf(raw) {
+		if hidden != "" && id == hidden {
+			break
+		}
+		m.parts = append(m.parts, data)
+	}
+	return m
 }
 
 // read gives the messages on a path. A revert hides a part of the last one.
@@ -31,14 +42,11 @@ func (r *reader) read(p session.Path) ([]said, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := said{entry: e, record: raw, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
-		for id, data := range partsOf(raw) {
-			if r.part != "" && string(e.ID) == r.revert && id == r.part {
-				break
-			}
-			m.parts = append(m.parts, data)
+		hidden := ""
+		if string(e.ID) == r.revert {
+			hidden = r.part
 		}
-		list = append(list, m)
+		list = append(list, messageOf(e, raw, hidden))
 	}
 	return list, nil
 }
@@ -105,10 +113,7 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind == session.KindOpaque {
 		return nil, nil
 	}
-	m := said{entry: e, record: raw, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
-	for _, data := range partsOf(raw) {
-		m.parts = append(m.parts, data)
-	}
+	m := messageOf(e, raw, "")
 	return m.send(""), nil
 }
 

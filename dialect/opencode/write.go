@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,37 +29,6 @@ const defaultTitle = "New session - "
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ResultsInCalls: true, ContinuesListed: true,
 		SumsInOwnWords: true}
-}
-
-// columns are those of a session, in the order of the table. A record has them in this order.
-var columns = []string{
-	"id", "parent_id", "slug", "directory", "title", "version", "share_url", "summary_additions", "summary_deletions", "summary_files",
-	"summary_diffs", "metadata", "cost", "tokens_input", "tokens_output", "tokens_reasoning", "tokens_cache_read", "tokens_cache_write",
-	"revert", "permission", "agent", "model", "time_created", "time_compacting", "time_archived",
-}
-
-// setColumn sets a column of the row of a session in its place; nil removes it.
-func setColumn(row []byte, name string, value []byte) []byte {
-	if value == nil {
-		return rawjson.Delete(row, name)
-	}
-	if rawjson.Get(row, name) != nil {
-		return rawjson.Set(row, name, value)
-	}
-	var w dialect.Object
-	done := false
-	place := slices.Index(columns, name)
-	for key, v := range rawjson.Fields(row) {
-		if at := slices.Index(columns, key); !done && (at > place || at < 0) {
-			w.Add(name, value)
-			done = true
-		}
-		w.Add(key, v)
-	}
-	if !done {
-		w.Add(name, value)
-	}
-	return w.End()
 }
 
 // header is the record of a row.
@@ -108,30 +76,30 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	row := rowOf(h.Raw)
 	if edit.Copy {
 		for _, name := range []string{"parent_id", "share_url", "permission", "time_compacting", "time_archived"} {
-			row = setColumn(row, name, nil)
+			row = form.SetColumn(row, name, nil)
 		}
 		if at := rawjson.Get(row, "revert"); rawjson.IsObject(at) && edit.ID != nil {
-			row = setColumn(row, "revert", renamed(at, string(*edit.ID), "messageID", "partID"))
+			row = form.SetColumn(row, "revert", renamed(at, string(*edit.ID), "messageID", "partID"))
 		}
 	}
 	if edit.ID != nil {
 		if err := d.CheckID(*edit.ID); err != nil {
 			return nil, nil, err
 		}
-		row = setColumn(row, "id", rawjson.Quote(string(*edit.ID)))
+		row = form.SetColumn(row, "id", rawjson.Quote(string(*edit.ID)))
 	}
 	if edit.Time != nil {
-		row = setColumn(row, "time_created", millis(edit.Time.UnixMilli()))
+		row = form.SetColumn(row, "time_created", millis(edit.Time.UnixMilli()))
 	}
 	if edit.CWD != nil {
-		row = setColumn(row, "directory", rawjson.Quote(*edit.CWD))
+		row = form.SetColumn(row, "directory", rawjson.Quote(*edit.CWD))
 	}
 	if edit.Title != nil {
 		began, _ := h.Timestamp.Time()
-		row = setColumn(row, "title", rawjson.Quote(titleOf(*edit.Title, began)))
+		row = form.SetColumn(row, "title", rawjson.Quote(titleOf(*edit.Title, began)))
 	}
 	if edit.Parent != nil {
-		row = setColumn(row, "metadata", setParent(rawjson.Get(row, "metadata"), *edit.Parent))
+		row = form.SetColumn(row, "metadata", setParent(rawjson.Get(row, "metadata"), *edit.Parent))
 	}
 	return header(row), nil, nil
 }

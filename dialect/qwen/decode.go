@@ -40,6 +40,7 @@ type decoder struct {
 	cwd    bool // a line named the working directory
 	// first is the value of the first line's sessionId. last is the uuid of the last line of the conversation.
 	first, last []byte
+	line        glued
 	continued   bool // reading began after the first line
 }
 
@@ -134,20 +135,21 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			return end, nil
 		}
 	}
-	dec.entry(r, record, span, &f, dec.skipped(&f, typ, data, pos, end))
+	dec.entry(r, record, span, &f, dec.skipped(&f, typ, data, at, pos, end))
 	return end, nil
 }
 
 // skipped says why the program does not read a line, or "".
-func (dec *decoder) skipped(f *fields, typ string, data []byte, pos, end int) string {
+func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, end int) string {
+	alone := end-pos == len(data)
 	switch {
 	case len(rawjson.Inside(f.id)) == 0 || len(rawjson.Inside(f.session)) == 0 || f.parent == nil || !rawjson.IsString(f.parent) && !rawjson.IsNull(f.parent):
 		return "it has no valid uuid, parentUuid or sessionId"
 	case !isType(typ):
 		return "its type is not known"
-	case end-pos != len(data) && !recovered(data, pos, end):
+	case !alone && !dec.line.recovered(data, at, pos, end):
 		return "it stands behind a damaged record"
-	case hasBreak(data):
+	case alone && hasBreak(data) || !alone && dec.line.breaks:
 		return "a character in it ends the line for the program"
 	}
 	return ""
@@ -167,34 +169,48 @@ func hasBreak(data []byte) bool {
 	}
 }
 
-// recovered reports whether the program finds the object at a place of a line that is not one object alone. It counts
-// brackets outside of strings from the beginning of the line, so that a torn record hides what follows it.
-func recovered(line []byte, pos, end int) bool {
-	depth, start, quoted := 0, -1, false
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; {
-		case quoted:
+// glued follows the program through a line that is not one object alone. It keeps its place, so that a line of many records is
+// read once.
+type glued struct {
+	at     int64 // the offset of the line
+	begun  bool
+	next   int // all before it was read
+	depth  int
+	start  int // of the object at hand, -1 for none
+	quoted bool
+	breaks bool // see hasBreak
+}
+
+// recovered reports whether the program finds the object at a place of the line. It counts brackets outside of strings from the
+// beginning of the line, so that a torn record hides what follows it.
+func (g *glued) recovered(line []byte, at int64, pos, end int) (found bool) {
+	if !g.begun || g.at != at {
+		*g = glued{at: at, begun: true, start: -1, breaks: hasBreak(line)}
+	}
+	for ; g.next < end; g.next++ {
+		switch c := line[g.next]; {
+		case g.quoted:
 			if c == '\\' {
-				i++
+				g.next++
 			}
-			quoted = c != '"'
+			g.quoted = c != '"'
 		case c == '"':
-			quoted = true
+			g.quoted = true
 		case c == '{':
-			if depth == 0 {
-				start = i
+			if g.depth == 0 {
+				g.start = g.next
 			}
-			depth++
+			g.depth++
 		case c == '}':
-			if depth--; depth == 0 && start == pos && i+1 == end {
-				return true
+			if g.depth--; g.depth == 0 && g.start == pos && g.next+1 == end {
+				found = true
 			}
-			if depth <= 0 {
-				depth, start = 0, -1
+			if g.depth <= 0 {
+				g.depth, g.start = 0, -1
 			}
 		}
 	}
-	return false
+	return found
 }
 
 // begin makes the header from the first line, and from the first that names a working directory. The id is in the name of the

@@ -45,7 +45,8 @@ func (j *joining) firstOf(t *session.Tree, at int) int {
 	if e.NativeID == "" || e.NativeID == e.ID {
 		return at
 	}
-	if first, ok := t.Lookup(e.NativeID); ok && slices.Contains(j.pieces[first.Index], at) {
+	first, ok := t.Lookup(e.NativeID)
+	if _, found := slices.BinarySearch(j.pieces[first.Index], at); ok && found {
 		return first.Index
 	}
 	return at

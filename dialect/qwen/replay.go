@@ -2,6 +2,7 @@ package qwen
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -91,12 +92,8 @@ func (d *reader) history(p session.Path) (history []turn, err error) {
 
 // isPiece reports whether an entry goes on with the record of another one.
 func (d *reader) isPiece(t *session.Tree, e, first session.Entry) bool {
-	for _, i := range d.pieces[first.Index] {
-		if i == e.Index {
-			return first.Tree() == t
-		}
-	}
-	return false
+	_, found := slices.BinarySearch(d.pieces[first.Index], e.Index)
+	return found && first.Tree() == t
 }
 
 func turnOf(e session.Entry, message []byte) turn {
@@ -159,27 +156,16 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	for _, m := range send(history) {
 		sent[m.entry.Index] = true
 	}
+	begun := false // an answer is sent that those in a row with it are part of
 	for _, t := range history {
-		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !joined(history, t, sent) && !isTimeout(t) {
+		if begun = t.role == contents.Model && (begun || sent[t.entry.Index]); t.role != contents.Model || begun {
+			continue
+		}
+		if speaks(t) && t.entry.Kind == session.KindMessage && !isTimeout(t) {
 			unseen(t.entry, "the model does not see the answer: one beside it has an empty part, and Qwen Code drops all of them")
 		}
 	}
 	return list
-}
-
-// joined reports whether an answer is sent as a part of the one before it.
-func joined(history []turn, of turn, sent map[int]bool) bool {
-	for k := range history {
-		if history[k].entry.Index == of.entry.Index {
-			for k--; k >= 0 && history[k].role == contents.Model; k-- {
-				if sent[history[k].entry.Index] {
-					return true
-				}
-			}
-			return false
-		}
-	}
-	return false
 }
 
 // speaks reports whether a turn has a text or a call.

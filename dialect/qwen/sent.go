@@ -248,16 +248,22 @@ func resultPart(result []byte) []byte {
 
 // together joins answers in a row.
 func together(list []said) (out []said) {
-	for _, m := range list {
-		last := len(out) - 1
-		if m.role != session.RoleAssistant || last < 0 || out[last].role != session.RoleAssistant {
-			out = append(out, m)
-			continue
+	for i := 0; i < len(list); {
+		m, end := list[i], i+1
+		for m.role == session.RoleAssistant && end < len(list) && list[end].role == session.RoleAssistant {
+			end++
 		}
-		out[last].text += m.text
-		out[last].thoughts += m.thoughts
-		out[last].parts = append(slices.Clip(out[last].parts), m.parts...)
-		out[last].ids = append(slices.Clip(out[last].ids), m.ids...)
+		if end > i+1 {
+			var text, thoughts strings.Builder
+			m.parts, m.ids = nil, nil
+			for _, one := range list[i:end] {
+				text.WriteString(one.text)
+				thoughts.WriteString(one.thoughts)
+				m.parts, m.ids = append(m.parts, one.parts...), append(m.ids, one.ids...)
+			}
+			m.text, m.thoughts = text.String(), thoughts.String()
+		}
+		out, i = append(out, m), end
 	}
 	return out
 }

@@ -209,6 +209,11 @@ func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 			}
 		})
 	}
+	return f.Peek(head)
+}
+
+// Peek makes a list row from the row of a session at the beginning of a log.
+func (f *Form) Peek(head []byte) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
 	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
 		line = bytes.Trim(bytes.TrimSpace(line), "\x00")

@@ -64,6 +64,16 @@ func (s *Snapshot) LeafRows(page uint32, visit func(*Row)) {
 	}
 }
 
+// IsLeaf reports whether a page is a leaf of a table.
+func (s *Snapshot) IsLeaf(page uint32) bool {
+	if page == 0 || page > s.count || s.copied != nil {
+		return false
+	}
+	var kind [1]byte
+	_, err := s.ReadAt(kind[:], s.offset(page)+int64(pageHead(page)))
+	return err == nil && kind[0] == leafPage
+}
+
 // RowsOn calls visit with each row on those of some pages that are leaves of the table whose tree begins at root. The pages are sorted. It
 // reads the inner pages of the tree, which are few.
 func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) error {

@@ -195,3 +195,50 @@ func TestOrphansAreFound(t *testing.T) {
 		t.Error(n, err)
 	}
 }
+
+// A save keeps a meta of the row that is no object: the log does not show it.
+func TestOtherMeta(t *testing.T) {
+	t.Parallel()
+	for _, meta := range []string{`[1]`, `"text"`, `{torn`} {
+		dir := t.TempDir()
+		db := openDB(t, dir)
+		agentSaves(t, db, dir, one, `{"role":"user","content":"hi"}`+"\n")
+		if _, err := db.Exec(`UPDATE session_state SET meta_json = ?`, meta); err != nil {
+			t.Fatal(err)
+		}
+		d := NewDatabase(dir, Options{})
+		s := mustLoad(t, d, one)
+		s.messages = append(s.messages, messages("more")...)
+		mustSave(t, d, s)
+		if got := rowOf(t, d, one).meta.String; got != meta {
+			t.Errorf("meta %s became %q", meta, got)
+		}
+	}
+}
+
+// A row with values that the program does not write hides no other row.
+func TestOtherTypes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	agentSaves(t, db, dir, one, `{"role":"user","content":"hi"}`+"\n")
+	agentSaves(t, db, dir, two, `{"role":"user","content":"hi"}`+"\n")
+	for _, query := range []string{
+		`UPDATE session_state SET invoke_seq = 'many', message_count = 1.5 WHERE session_id = '` + one + `'`,
+		`INSERT INTO session_state (session_id, updated_at, schema_version) VALUES (NULL, '', 1)`,
+	} {
+		if _, err := db.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := NewDatabase(dir, Options{})
+	if list := mustList(t, d); len(list) != 2 {
+		t.Errorf("listed %q", list)
+	}
+	if s := mustLoad(t, d, one); s.seq != nil || len(s.messages) != 1 {
+		t.Errorf("%+v; want no number and one message", s)
+	}
+	if s := mustLoad(t, d, two); *s.seq != 4 || len(s.messages) != 1 {
+		t.Errorf("%+v; want number 4 and one message", s)
+	}
+}

@@ -163,7 +163,7 @@ func (d *Database) unmake(db *litefile.DB, s *state) error {
 	})
 }
 
-// putRow writes the row of a state. The row's meta stays as it is spelled if it says the same, and if it is not JSON and
+// putRow writes the row of a state. The row's meta stays as it is spelled if it says the same, and if it is not an object and
 // the state has none: the caller never saw it.
 func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 	text := func(v string) sql.NullString { return sql.NullString{String: v, Valid: v != ""} }
@@ -174,7 +174,7 @@ func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 	meta := text(string(s.meta))
 	if before != nil {
 		old := []byte(before.meta.String)
-		switch valid := rawjson.Valid(old); {
+		switch valid := rawjson.IsObject(old) && rawjson.Valid(old); {
 		case valid && bytes.Equal(rawjson.Compact(old), s.meta), !valid && !meta.Valid:
 			meta = before.meta
 		}

@@ -19,14 +19,15 @@ type row struct {
 	seq, count                    sql.NullInt64
 }
 
-const selectRows = `SELECT session_id, updated_at, run_id, invoke_seq, meta_json, message_count, last_user_message, workspace_root,
-	schema_version FROM session_state`
+// selectRows reads a number of another type as NULL: one row must not hide the others.
+const selectRows = `SELECT session_id, updated_at, run_id, iif(typeof(invoke_seq) = 'integer', invoke_seq, NULL), meta_json,
+	iif(typeof(message_count) = 'integer', message_count, NULL), last_user_message, workspace_root, schema_version FROM session_state`
 
 func (r *row) scan(s interface{ Scan(...any) error }) error {
 	return s.Scan(&r.id, &r.updated, &r.run, &r.seq, &r.meta, &r.count, &r.last, &r.root, &r.schema)
 }
 
-// into fills in what a row says. A meta that is not JSON is ignored, as the program does; putRow keeps it.
+// into fills in what a row says. A meta that is not an object is ignored, as the program does; putRow keeps it.
 func (r *row) into(s *state) {
 	s.updated, s.run, s.root = r.updated, r.run.String, r.root.String
 	s.schema = otherSchema([]byte(r.schema.String))
@@ -122,7 +123,7 @@ func (d *Database) readRows(ctx context.Context, s litefile.Stamp) (map[string]*
 	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'session_state'`).Scan(&n); err != nil || n == 0 {
 		return nil, err
 	}
-	found, err := db.QueryContext(ctx, selectRows)
+	found, err := db.QueryContext(ctx, selectRows+` WHERE session_id IS NOT NULL`)
 	if err != nil {
 		return nil, err
 	}

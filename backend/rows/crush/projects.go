@@ -172,12 +172,16 @@ func bare(header []byte) []byte { return rawjson.Delete(header, member) }
 func (p *Projects) List(ctx context.Context) (ids []string, err error) {
 	stamps, err := p.Stamps(ctx)
 	for _, s := range stamps {
+		if s.Err != nil {
+			err = errors.Join(err, s.Err)
+			continue
+		}
 		ids = append(ids, s.ID)
 	}
 	return ids, err
 }
 
-// Stamps implements rows.Stamper.
+// Stamps implements rows.Stamper. A database that cannot be read hides the sessions of its own project only.
 func (p *Projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
 	projects, err := p.all()
 	if err != nil {
@@ -185,8 +189,12 @@ func (p *Projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
 	}
 	for _, o := range projects {
 		stamps, err := o.db.Stamps(ctx)
-		if err != nil {
+		switch {
+		case err == nil:
+		case o.key == "" || ctx.Err() != nil:
 			return nil, err
+		default:
+			list = append(list, rows.Stamp{ID: strings.TrimSuffix(o.key, "/"), Err: err})
 		}
 		for _, s := range stamps {
 			header := o.named(s.Header)
@@ -237,7 +245,8 @@ func (p *Projects) Save(ctx context.Context, s rows.Session) error {
 	if err != nil {
 		return err
 	}
-	return o.db.Save(ctx, rows.Session{ID: own, Header: bare(s.Header), Messages: s.Messages, Version: s.Version})
+	s.ID, s.Header = own, bare(s.Header)
+	return o.db.Save(ctx, s)
 }
 
 // Remove implements rows.Schema.

@@ -44,6 +44,7 @@ func TestStorage(t *testing.T) {
 		"part/msg_b/prt_2.json":     `{"id":"prt_2","messageID":"msg_b","sessionID":"ses_1","type":"text","text":"two"}`,
 		"part/msg_b/prt_1.json":     `{"id":"prt_1","messageID":"msg_b","sessionID":"ses_1","type":"text","text":"one"}`,
 		"project/global.json":       `{}`,
+		"session/.DS_Store":         "a file of the system's",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -87,6 +87,9 @@ func (s *Storage) List(ctx context.Context) ([]string, error) {
 	}
 	var list []string
 	for _, p := range projects {
+		if p.Type().IsRegular() {
+			continue // such as .DS_Store
+		}
 		found, err := ids(filepath.Join(s.dir, "session", p.Name()))
 		if err != nil {
 			return nil, err

@@ -1,0 +1,54 @@
+package crush_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/crush"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/started"
+)
+
+// A database that cannot be read hides the sessions of its own project only, and the list says which.
+func TestDamagedProject(t *testing.T) {
+	t.Parallel()
+	data, home := t.TempDir(), t.TempDir()
+	garden, orchard := filepath.Join(home, "garden"), filepath.Join(home, "orchard")
+	if err := started.Crush(data, started.Project{Dir: garden}, started.Project{Dir: orchard}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := crush.Driver().Open(filepath.Join(data, "crush"), backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	name := strings.NewReplacer("/", "%2F", `\`, "%5C", ":", "%3A").Replace(orchard) + "/s1.jsonl"
+	header := `{"sessions":{"id":"s1","title":"Trees","created_at":1},"project":` + string(rawjson.Quote(orchard)) + `}`
+	if _, err := b.Create(t.Context(), name, []byte(header)); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(garden, ".crush", "crush.db")
+	if err := os.WriteFile(broken, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, list := range map[string]func(context.Context, string) iter.Seq2[backend.Log, error]{
+		"List": b.List, "Names": b.(backend.Glimpser).Names,
+	} {
+		var names, failed []string
+		for l, err := range list(t.Context(), "") {
+			if err != nil {
+				failed = append(failed, l.Name+": "+err.Error())
+				continue
+			}
+			names = append(names, l.Name)
+		}
+		if len(names) != 1 || names[0] != name || len(failed) != 1 || !strings.Contains(failed[0], broken) || !strings.Contains(failed[0], "garden: ") {
+			t.Errorf("%s gives %q, failed %q", what, names, failed)
+		}
+	}
+}

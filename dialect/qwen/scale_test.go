@@ -1,0 +1,79 @@
+package qwen_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/dialect/qwen"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// TestLong reads logs of many records whose shapes tempt to work in quadratic time, which would take minutes.
+func TestLong(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	const long = "The wet corner drains badly, so we dig a trench and put gravel into it, and then we wait for the next rain."
+	record := func(i int, uuid, typ, role, parts, end string) string {
+		parent := "null"
+		if i > 0 {
+			parent = fmt.Sprintf(`"u%d"`, i-1)
+		}
+		return fmt.Sprintf(`{"uuid":"%s","parentUuid":%s,"sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"%s","cwd":"/w","version":"0.24.4","message":{"role":"%s","parts":%s}}%s`,
+			uuid, parent, typ, role, parts, end)
+	}
+	for _, test := range []struct {
+		name           string
+		record         func(i int) string
+		messages, lost int
+	}{
+		{"on one line", func(i int) string {
+			return record(i, fmt.Sprint("u", i), "user", "user", `[{"text":"`+long+`"}]`, "")
+		}, n, 0},
+		{"one uuid", func(i int) string {
+			return record(min(i, 1), "u0", "user", "user", `[{"text":"Dig."}]`, "\n")
+		}, 1, 0},
+		{"answers in a row", func(i int) string {
+			return record(i, fmt.Sprint("u", i), "assistant", "model", `[{"text":"`+long+`"}]`, "\n")
+		}, 1, 0},
+		{"answers that are dropped", func(i int) string {
+			parts := `[{"text":"Dug."}]`
+			if i == 0 {
+				parts = `[{"text":""}]`
+			}
+			return record(i, fmt.Sprint("u", i), "assistant", "model", parts, "\n")
+		}, 0, n - 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var log strings.Builder
+			for i := range n {
+				log.WriteString(test.record(i))
+			}
+			tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log.String()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages, lost := 0, 0
+			for _, err := range c.Messages() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				messages++
+			}
+			for _, p := range c.Problems() {
+				if p.Kind == session.ProblemUnseen {
+					lost++
+				}
+			}
+			if messages != test.messages || lost != test.lost {
+				t.Errorf("%d messages, %d lost; want %d and %d", messages, lost, test.messages, test.lost)
+			}
+		})
+	}
+}

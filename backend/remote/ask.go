@@ -191,7 +191,7 @@ func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 // persist makes attempts until one has an answer. sent says that an earlier one may have been carried out.
 func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, err error) {
 	var deadline time.Time
-	pause := 10 * time.Millisecond
+	pause := shortPause
 	for {
 		res, err = b.send(ctx, a)
 		var gone *lost
@@ -204,13 +204,22 @@ func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, e
 		} else if time.Now().After(deadline) {
 			return nil, sent, err
 		}
-		select {
-		case <-ctx.Done():
+		if pause = wait(ctx, pause); ctx.Err() != nil {
 			return nil, sent, context.Cause(ctx)
-		case <-time.After(pause):
-			pause = min(2*pause, 500*time.Millisecond)
 		}
 	}
+}
+
+// shortPause is the pause before the second attempt.
+const shortPause = 10 * time.Millisecond
+
+// wait waits before another attempt, and gives the pause before the next one.
+func wait(ctx context.Context, pause time.Duration) time.Duration {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+	return min(2*pause, 500*time.Millisecond)
 }
 
 // ended gives the cause of a context that has ended instead of what that led to.

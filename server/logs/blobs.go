@@ -233,7 +233,9 @@ func (r *references) has(ctx context.Context, b backend.Backend, name string, re
 		}
 		for one := range blob.RefsIn(record.Data) {
 			found = found || one == ref
-			l.refs[one] = struct{}{}
+			if len(l.refs) <= refsMost { // one more than that says that the rest is not known
+				l.refs[one] = struct{}{}
+			}
 		}
 		if !record.Torn && backend.IsText(name) {
 			l.size = record.End

@@ -164,6 +164,7 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
 	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); _ = res.Body.Close() })
+	quiet.timer.Stop() // it runs while a caller reads
 	a := &answer{Header: res.Header, body: quiet, end: end}
 	var err error
 	switch {

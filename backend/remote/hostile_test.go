@@ -411,3 +411,22 @@ func TestTokenRepeated(t *testing.T) {
 		}
 	}
 }
+
+// A caller may take longer to begin with an answer than a server may be silent.
+func TestSlowCaller(t *testing.T) {
+	t.Parallel()
+	const silence = 200 * time.Millisecond
+	b := odd(t, silence, func(w http.ResponseWriter, _ *http.Request) {
+		ours(w)
+		_, _ = io.WriteString(w, "x")
+	})
+	r, err := b.(blob.Keeper).Blobs("a.jsonl").Open(t.Context(), blob.Sum([]byte("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	time.Sleep(2 * silence)
+	if got, err := io.ReadAll(r); err != nil || string(got) != "x" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

@@ -139,9 +139,22 @@ func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (removed bool,
 	return removed, err
 }
 
-// Content implements Lister.
-func (d *Dir) Content(_ context.Context, i Item) ([]byte, error) {
-	f, err := d.fs.Open(filepath.Join(d.path, i.Names[0]), os.O_RDONLY, 0)
+// Content implements Lister. Of several files it is the first that is what its name says, or else the first.
+func (d *Dir) Content(_ context.Context, i Item) (content []byte, err error) {
+	for n, name := range i.Names {
+		b, readErr := d.read(name)
+		if readErr == nil && Sum(b) == i.Ref {
+			return b, nil
+		}
+		if n == 0 {
+			content, err = b, readErr
+		}
+	}
+	return content, err
+}
+
+func (d *Dir) read(name string) ([]byte, error) {
+	f, err := d.fs.Open(filepath.Join(d.path, name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -122,3 +122,27 @@ func TestRemoveAllNamesOrNone(t *testing.T) {
 		}
 	}
 }
+
+// The content of a blob is that of the file that is whole, also if a crash damaged the other one.
+func TestContentOfWholeFile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := Sum([]byte("hi"))
+	for _, files := range []map[string]string{
+		{r.Hex(): "", r.Hex() + ".png": "hi"}, {r.Hex(): "hi", r.Hex() + ".png": "\x00\x00"}, {r.Hex(): "h", r.Hex() + ".png": "i"},
+	} {
+		d := NewDir(t.TempDir())
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(d.path, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "hi"
+		if files[r.Hex()] == "h" { // both are damaged
+			want = "h"
+		}
+		if got, err := d.Content(ctx, listed(t, d)[0]); string(got) != want || err != nil {
+			t.Errorf("%q: %q, %v", files, got, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -374,5 +376,46 @@ func TestPacked(t *testing.T) {
 		if c.method == "GET" && (string(got) != want || res.Header.Get("Content-Encoding") != "zstd") {
 			t.Errorf("%d bytes, packed with %q", len(got), res.Header.Get("Content-Encoding"))
 		}
+	}
+}
+
+// reads counts how often a log is read.
+type reads struct {
+	*memory.Backend
+	count atomic.Int64
+}
+
+func (b *reads) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	b.count.Add(1)
+	return b.Backend.Read(ctx, at, offset)
+}
+
+// Many references are one question: a log that is one record is read once for all of them.
+func TestMissingReadsOnce(t *testing.T) {
+	t.Parallel()
+	b := &reads{Backend: memory.New()}
+	there, other := blob.Sum([]byte("there")), blob.Sum([]byte("other"))
+	if _, err := b.Blobs("a/b/c.json").Put(t.Context(), []byte("there")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Create(t.Context(), "a/b/c.json", []byte(`{"x":"`+there.String()+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, logs.Options{Backend: b}, func(_ context.Context, _ string, write bool, _ []byte) error {
+		if write {
+			return backend.ErrForbidden
+		}
+		return nil
+	})
+	question := there.String() + "\n"
+	for n := range 50 {
+		question += blob.Sum([]byte{byte(n)}).String() + "\n"
+	}
+	code, got := ask(t, http.MethodPost, s.URL+protocol.Logs+"/missing?log=a/b/c.json", question+other.String()+"\n")
+	if code != http.StatusOK || strings.Contains(got, there.String()) || strings.Count(got, blob.Prefix) != 51 {
+		t.Errorf("%d, %s", code, got)
+	}
+	if n := b.count.Load(); n != 1 {
+		t.Errorf("the log was read %d times", n)
 	}
 }

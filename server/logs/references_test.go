@@ -23,7 +23,7 @@ func TestManyReferences(t *testing.T) {
 	}
 	var r references
 	for n, want := range map[int]bool{0: true, count - 1: true, count: false} {
-		if has, err := r.has(t.Context(), b, "a/b/c.jsonl", ref(n)); has != want || err != nil {
+		if has, err := r.among(t.Context(), b, "a/b/c.jsonl", ref(n)); has[ref(n)] != want || err != nil {
 			t.Errorf("reference %d: %v, %v", n, has, err)
 		}
 		if kept := len(r.of("a/b/c.jsonl").refs); kept > refsMost+1 {

@@ -303,6 +303,37 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// A body whose connection is lost is not written, also if it is packed and was cut between two frames.
+func TestCutBody(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	s := start(t, logs.Options{Backend: b}, nil)
+	frame := protocol.Pack(nil, []byte("{}\n"))
+	for name, body := range map[string]string{
+		"plain":  "Transfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n",
+		"packed": fmt.Sprintf("Content-Encoding: zstd\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(frame), frame),
+		"length": fmt.Sprintf("Content-Encoding: zstd\r\nContent-Length: 100\r\n\r\n%s", frame),
+	} {
+		for _, op := range []string{"create", "overwrite"} {
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(c, "POST /logs/%s?name=a/b/%s-%s.jsonl HTTP/1.1\r\nHost: x\r\n%s", op, name, op, body)
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if answer, _ := io.ReadAll(c); !strings.Contains(string(answer), "400") {
+				t.Errorf("%s %s: %q", op, name, answer)
+			}
+			c.Close()
+		}
+	}
+	for at := range b.List(t.Context(), "") {
+		t.Errorf("%s was written", at.Name)
+	}
+}
+
 // Writes go to the backend of their writer.
 func TestWriter(t *testing.T) {
 	t.Parallel()

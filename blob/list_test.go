@@ -142,7 +142,7 @@ func TestContentOfWholeFile(t *testing.T) {
 			want = "h"
 		}
 		if got, err := d.Content(ctx, listed(t, d)[0]); string(got) != want || err != nil {
-			t.Errorf("%q: %q, %v", files, got, err)
+			t.Errorf("%q: %q, %v; want %q", files, got, err, want)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestProblemsHide(t *testing.T) {
 			t.Errorf("%s, problems %v:\n%s", f, report.Problems, got)
 		}
 		if i := strings.Index(got, "acme-corp"); i >= 0 {
-			t.Errorf("%s: %q", f, got[max(0, i-60):min(len(got), i+40)])
+			t.Errorf("%s shows a hidden text: %q", f, got[max(0, i-60):min(len(got), i+40)])
 		}
 	}
 }

@@ -263,6 +263,6 @@ func TestCompareManyMembers(t *testing.T) {
 		t.Errorf("equal objects: %+v", d)
 	}
 	if d := run.Compare(a, object("2")); d == nil || d.Pointer != "/k" || d.A != "1" || d.B != "2" {
-		t.Errorf("%+v", d)
+		t.Errorf("the difference is %+v; want 1 and 2 at /k", d)
 	}
 }

@@ -427,6 +427,6 @@ func TestSlowCaller(t *testing.T) {
 	defer r.Close()
 	time.Sleep(2 * silence)
 	if got, err := io.ReadAll(r); err != nil || string(got) != "x" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("read %q, %v; want x", got, err)
 	}
 }

@@ -324,7 +324,7 @@ func TestCutBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			if answer, _ := io.ReadAll(c); !strings.Contains(string(answer), "400") {
-				t.Errorf("%s %s: %q", op, name, answer)
+				t.Errorf("%s %s: %q; want status 400", op, name, answer)
 			}
 			c.Close()
 		}
@@ -444,7 +444,7 @@ func TestMissingReadsOnce(t *testing.T) {
 	}
 	code, got := ask(t, http.MethodPost, s.URL+protocol.Logs+"/missing?log=a/b/c.json", question+other.String()+"\n")
 	if code != http.StatusOK || strings.Contains(got, there.String()) || strings.Count(got, blob.Prefix) != 51 {
-		t.Errorf("%d, %s", code, got)
+		t.Errorf("%d, %s; want all references but the first", code, got)
 	}
 	if n := b.count.Load(); n != 1 {
 		t.Errorf("the log was read %d times", n)

@@ -46,13 +46,14 @@ type content struct {
 type sending struct {
 	io.Reader
 	from   *io.SectionReader
+	left   int64 // bytes that are still to be read
 	once   sync.Once
 	closed chan struct{}
 	err    error // of the content itself; read it after closed
 }
 
 func (c *core) sending(body *content) *sending {
-	s := &sending{from: io.NewSectionReader(body, 0, body.size), closed: make(chan struct{})}
+	s := &sending{from: io.NewSectionReader(body, 0, body.size), left: body.size, closed: make(chan struct{})}
 	s.Reader = io.Reader(noting{s})
 	if c.packs && body.size > 4<<10 {
 		s.Reader = protocol.NewPacking(noting{s})
@@ -65,6 +66,10 @@ type noting struct{ s *sending }
 
 func (n noting) Read(p []byte) (int, error) {
 	m, err := n.s.from.Read(p)
+	n.s.left -= int64(m)
+	if err == io.EOF && n.s.left > 0 { //nolint:errorlint // readers give it unwrapped
+		err = fmt.Errorf("what is sent has %d bytes less than it had: %w", n.s.left, io.ErrUnexpectedEOF)
+	}
 	if err != nil && err != io.EOF { //nolint:errorlint // readers give it unwrapped
 		n.s.err = err
 	}

@@ -66,8 +66,14 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	room := pieces.Get().(*[protocol.Piece]byte)
 	defer pieces.Put(room)
 	for {
-		n, err := io.ReadFull(r, room[:])
-		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		// Not io.ReadFull, whose io.ErrUnexpectedEOF may be an error of the reader.
+		n, err := 0, error(nil)
+		for n < len(room) && err == nil {
+			var m int
+			m, err = r.Read(room[n:])
+			n += m
+		}
+		end := err == io.EOF //nolint:errorlint // readers give it unwrapped
 		if err != nil && !end {
 			if out.begun {
 				abort(err)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -448,5 +449,29 @@ func TestMissingReadsOnce(t *testing.T) {
 	}
 	if n := b.count.Load(); n != 1 {
 		t.Errorf("the log was read %d times", n)
+	}
+}
+
+// lostBlobs has blobs that cannot be read to their end.
+type lostBlobs struct{ *memory.Backend }
+
+func (b lostBlobs) Blobs(log string) blob.Store { return failingBlob{b.Backend.Blobs(log)} }
+
+// failingBlob gives one piece of a blob, and then an error.
+type failingBlob struct{ blob.Store }
+
+func (failingBlob) Open(context.Context, blob.Ref) (io.ReadCloser, error) {
+	return io.NopCloser(io.MultiReader(strings.NewReader("the beginning"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
+}
+
+// A blob that cannot be read to its end is an error, and no short blob.
+func TestLostBlob(t *testing.T) {
+	t.Parallel()
+	ref := blob.Sum([]byte("x"))
+	b := memory.New()
+	b.Put("a/b/c.jsonl", []byte(`{"x":"`+ref.String()+"\"}\n"))
+	s := start(t, logs.Options{Backend: lostBlobs{b}}, nil)
+	if code, got := ask(t, "GET", s.URL+protocol.Blobs+"/"+ref.String()+"?log=a/b/c.jsonl", ""); code != http.StatusInternalServerError {
+		t.Errorf("%d %q; want status 500", code, got)
 	}
 }

@@ -109,32 +109,52 @@ func (d *Dir) item(names []string) (Item, error) {
 // gonePrefix begins the name of a blob while it is removed. It is a temporary name, so that one left by a crash is swept.
 const gonePrefix = ".treeline-tmp-gone-"
 
-// Remove implements Lister. It renames the file and then checks its time: a Put after the rename makes a new file, and one
-// before it shows in the time.
-func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (bool, error) {
+// Remove implements Lister. It renames each file and then checks its time: a Put after the rename makes a new file, and one
+// before it shows in the time. If one of the files stays, all get their names back: a reference needs the one without extension.
+func (d *Dir) Remove(_ context.Context, i Item, before time.Time) (removed bool, err error) {
+	path := func(name string) string { return filepath.Join(d.path, name) }
+	var away []string
+	removed = true
 	for _, name := range i.Names {
-		path, away := filepath.Join(d.path, name), filepath.Join(d.path, gonePrefix+name)
-		err := d.fs.Rename(path, away)
-		if errors.Is(err, fs.ErrNotExist) {
+		if err = d.fs.Rename(path(name), path(gonePrefix+name)); errors.Is(err, fs.ErrNotExist) {
+			err = nil
 			continue
 		}
-		if err != nil {
-			return false, err
+		var info durable.Info
+		if err == nil {
+			away = append(away, name)
+			info, err = d.fs.Stat(path(gonePrefix + name))
 		}
-		info, err := d.fs.Stat(away)
-		if err != nil || !time.Unix(0, info.Nanos).Before(before) {
-			return false, errors.Join(err, d.fs.Rename(away, path))
-		}
-		if err := d.fs.Remove(away); err != nil {
-			return false, err
+		if removed = err == nil && time.Unix(0, info.Nanos).Before(before); !removed {
+			break
 		}
 	}
-	return true, nil
+	for _, name := range away {
+		if removed {
+			err = errors.Join(err, d.fs.Remove(path(gonePrefix+name)))
+		} else {
+			err = errors.Join(err, d.fs.Rename(path(gonePrefix+name), path(name)))
+		}
+	}
+	return removed, err
 }
 
-// Content implements Lister.
-func (d *Dir) Content(_ context.Context, i Item) ([]byte, error) {
-	f, err := d.fs.Open(filepath.Join(d.path, i.Names[0]), os.O_RDONLY, 0)
+// Content implements Lister. Of several files it is the first that is what its name says, or else the first.
+func (d *Dir) Content(_ context.Context, i Item) (content []byte, err error) {
+	for n, name := range i.Names {
+		b, readErr := d.read(name)
+		if readErr == nil && Sum(b) == i.Ref {
+			return b, nil
+		}
+		if n == 0 {
+			content, err = b, readErr
+		}
+	}
+	return content, err
+}
+
+func (d *Dir) read(name string) ([]byte, error) {
+	f, err := d.fs.Open(filepath.Join(d.path, name), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -86,3 +86,63 @@ func TestPutMakesAnOldBlobYoung(t *testing.T) {
 		t.Errorf("it is %q, %v", got, err)
 	}
 }
+
+// A blob with two names keeps both if one of them was written again, or cannot be removed.
+func TestRemoveAllNamesOrNone(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for what, happens := range map[string]func(file, away string) error{
+		"written again":     func(file, _ string) error { return os.Chtimes(file, time.Time{}, time.Now()) },
+		"cannot be removed": func(_, away string) error { return os.Mkdir(away, 0o700) },
+	} {
+		d := NewDir(t.TempDir())
+		r, err := d.Put(ctx, []byte("hi"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := r.Hex() + ".png"
+		if err := os.WriteFile(filepath.Join(d.path, second), []byte("hi"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-2 * time.Hour)
+		for _, name := range []string{r.Hex(), second} {
+			if err := os.Chtimes(filepath.Join(d.path, name), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		seen := listed(t, d)[0]
+		if err := happens(filepath.Join(d.path, second), filepath.Join(d.path, gonePrefix+second)); err != nil {
+			t.Fatal(err)
+		}
+		if removed, err := d.Remove(ctx, seen, time.Now().Add(-time.Hour)); removed {
+			t.Errorf("%s: removed, %v", what, err)
+		}
+		if items := listed(t, d); len(items) != 1 || len(items[0].Names) != 2 {
+			t.Errorf("%s: left are %+v", what, items)
+		}
+	}
+}
+
+// The content of a blob is that of the file that is whole, also if a crash damaged the other one.
+func TestContentOfWholeFile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	r := Sum([]byte("hi"))
+	for _, files := range []map[string]string{
+		{r.Hex(): "", r.Hex() + ".png": "hi"}, {r.Hex(): "hi", r.Hex() + ".png": "\x00\x00"}, {r.Hex(): "h", r.Hex() + ".png": "i"},
+	} {
+		d := NewDir(t.TempDir())
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(d.path, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := "hi"
+		if files[r.Hex()] == "h" { // both are damaged
+			want = "h"
+		}
+		if got, err := d.Content(ctx, listed(t, d)[0]); string(got) != want || err != nil {
+			t.Errorf("%q: %q, %v; want %q", files, got, err, want)
+		}
+	}
+}

@@ -300,6 +300,7 @@ func (x *exporter) note(w *transcript.Window) {
 		b := &w.Blocks[i]
 		x.report.Entries += 1 + len(b.Also)
 		x.shown[b.ID] = true
+		b.Problems = x.scrub.problems(b.Problems)
 		for _, id := range b.Also {
 			x.shown[id] = true
 		}

@@ -80,3 +80,26 @@ func TestNotReplaced(t *testing.T) {
 		t.Error("files were added to another site", list, err)
 	}
 }
+
+// TestProblemsHide: what is wrong with a record is told without hidden texts, such as names in the path of a file that is missing.
+func TestProblemsHide(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	dir := filepath.Join(t.TempDir(), "acme-corp")
+	w.Must(os.Mkdir(dir, 0o700))
+	const id = "5f0c1b1e-6a43-4c07-9c1f-0d6d4f2f7a10"
+	path := filepath.Join(dir, id+".jsonl")
+	saved := `<persisted-output>\nOutput too large (9KB). Full output saved to: /x/tool-results/acme-corp.txt\n\nPreview (first 2KB):\nit begins\n...\n</persisted-output>`
+	w.Must(os.WriteFile(path, []byte(`{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"u1","timestamp":"2026-02-16T10:21:00.000Z","cwd":"/w","sessionId":"`+id+
+		`","version":"2.0.0","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"`+saved+`"}]}}`+"\n"), 0o600))
+	s := w.View(path, store.OpenOptions{})
+	for _, f := range Formats {
+		got, report := written(t, s, Options{Format: f, Redact: true, AllBranches: true, Hide: []string{"acme-corp"}})
+		if !strings.Contains(got, "it begins") || len(report.Problems) == 0 {
+			t.Errorf("%s, problems %v:\n%s", f, report.Problems, got)
+		}
+		if i := strings.Index(got, "acme-corp"); i >= 0 {
+			t.Errorf("%s shows a hidden text: %q", f, got[max(0, i-60):min(len(got), i+40)])
+		}
+	}
+}

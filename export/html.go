@@ -69,10 +69,7 @@ func (x *exporter) page(ctx context.Context, w io.Writer, site *page.Site, key s
 	p.Key, p.ID, p.Title, p.Dialect, p.CWD = key, string(h.ID), x.title(ctx), x.s.Dialect().Name(), x.scrub.short(h.CWD)
 	p.Entries, p.Branches = x.report.Entries, x.doc.Skeleton().Branches()
 	p.Created, _ = h.Timestamp.Time()
-	for _, problem := range x.s.Tree().Problems() {
-		problem.Message = x.scrub.short(problem.Message)
-		p.Problems = append(p.Problems, problem)
-	}
+	p.Problems = x.scrub.problems(x.s.Tree().Problems())
 	return site.Session(w, p)
 }
 

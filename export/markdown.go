@@ -103,7 +103,7 @@ func (x *exporter) markdownBlock(out *bufio.Writer, b *transcript.Block) {
 		fmt.Fprintf(out, "\n**Error:** %s\n", line(b.Error))
 	}
 	for _, p := range b.Problems {
-		fmt.Fprintf(out, "\n*Problem: %s*\n", line(x.scrub.short(p.Message)))
+		fmt.Fprintf(out, "\n*Problem: %s*\n", line(p.Message))
 	}
 }
 

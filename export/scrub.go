@@ -108,6 +108,15 @@ func (s *scrubber) short(line string) string {
 	return line
 }
 
+// problems gives problems without secrets. They may name files, and quote the log.
+func (s *scrubber) problems(list []session.Problem) []session.Problem {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].Message, list[i].Advice = s.short(list[i].Message), s.short(list[i].Advice)
+	}
+	return list
+}
+
 // label replaces the secrets of a label, which is kept in another record than the entry that has it.
 func (s *scrubber) label(label string, of session.Entry) string {
 	if s == nil || label == "" {

@@ -74,6 +74,7 @@ type History struct {
 	mu   sync.RWMutex // a reader may have to reopen the database
 	db   *litefile.DB
 	seen *litefile.Stamp // of the agent's file, if that is read directly
+	done bool            // db is closed
 
 	closing sync.Once
 	closed  error // the result of Close
@@ -134,6 +135,7 @@ func (h *History) Close() error {
 			errs = append(errs, h.queue.close())
 		}
 		h.mu.Lock()
+		h.done = true
 		errs = append(errs, h.explain(h.db.Close()))
 		h.mu.Unlock()
 		h.closed = cmp.Or(errs...)

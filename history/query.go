@@ -41,6 +41,10 @@ const (
 func (h *History) Search(ctx context.Context, q Query) ([]Prompt, error) {
 	for {
 		h.mu.RLock()
+		if h.done {
+			h.mu.RUnlock()
+			return nil, ErrClosed
+		}
 		list, err := h.search(ctx, q)
 		seen := h.seen
 		h.mu.RUnlock()

@@ -46,7 +46,7 @@ func (h *History) lookAgain(ctx context.Context, seen *litefile.Stamp) (bool, er
 	// Searches hold the read lock, so none uses the old database when it is closed.
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.seen != seen { // another goroutine was faster
+	if h.seen != seen || h.done { // another goroutine was faster
 		return true, fresh.Close()
 	}
 	err = h.explain(h.db.Close())

@@ -52,6 +52,17 @@ func TestReader(t *testing.T) {
 	add(t, h, "three")
 	h.Close()
 	want(t, "changed under the reader", texts(t, r, Query{}), "three", "two", "one")
+
+	// A closed one is not opened again.
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	h = open(t, path)
+	add(t, h, "four")
+	h.Close()
+	if list, err := r.Search(t.Context(), Query{}); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed reader gives %v, %v", list, err)
+	}
 }
 
 // TestReaderBesideWriter: a reader in the same process does not take the locks from under the writer. Another process

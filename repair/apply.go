@@ -176,7 +176,7 @@ func freshIDs(w dialect.Writer, t *session.Tree, random io.Reader) func() (sessi
 }
 
 // apply writes the backup and what is taken out, then the new log. If the log was written to since the plan, nothing
-// changes.
+// changes. After an error the backup stays unless the log is certainly the old one.
 func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt Options) error {
 	b, now := l.Backend, opt.Clock()
 	abs, err := place.Abs(l.Path)
@@ -207,9 +207,9 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt 
 	if err == nil {
 		_, p.Late, err = backend.Replace(ctx, b, at, backend.RewriteOptions{Force: opt.Force}, p.lines...)
 	}
-	if err != nil {
+	if err != nil && untouched(ctx, b, at, err) {
 		for _, log := range made {
-			err = errors.Join(err, b.Remove(ctx, log))
+			err = errors.Join(err, b.Remove(context.WithoutCancel(ctx), log))
 		}
 		return err
 	}
@@ -218,7 +218,14 @@ func (p *Plan) apply(ctx context.Context, l place.Location, at backend.Log, opt 
 	if len(made) > 1 {
 		p.Aside = abs + made[1].Name[len(at.Name):]
 	}
-	return nil
+	return err
+}
+
+// untouched reports whether a log is still the one that a failed Replace was given. An error can also come after the
+// replacement: then the backup is all that is left of the old log.
+func untouched(ctx context.Context, b backend.Backend, at backend.Log, failed error) bool {
+	now, err := b.Stat(context.WithoutCancel(ctx), at.Name)
+	return errors.Is(failed, backend.ErrConflict) || err == nil && now.Generation == at.Generation
 }
 
 // createFree makes a log under the first name that is free.

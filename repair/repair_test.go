@@ -2,12 +2,14 @@ package repair
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
@@ -238,6 +240,51 @@ func TestRepairOldVersion(t *testing.T) {
 	}
 	if now := b.read(path); !strings.Contains(now, `"version":3`) || !strings.Contains(now, "firstKeptEntryId") {
 		t.Errorf("it is %s", now)
+	}
+}
+
+// replacing fails when it has replaced a log, as on a disk that cannot sync, or after cancel was called.
+type replacing struct {
+	backend.Backend
+	done   bool
+	cancel func()
+}
+
+func (b replacing) Replace(ctx context.Context, at backend.Log, records ...[]byte) (now backend.Log, err error) {
+	if b.done {
+		now, err = b.Backend.Replace(ctx, at, records...)
+	}
+	b.cancel()
+	return now, errors.Join(err, errors.New("input/output error"))
+}
+
+// A backup stays if the log was replaced, whatever went wrong afterwards, and only then.
+func TestRepairFails(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{false, true} {
+		b := newBench(t)
+		log := header + "\n" + m("a", "null") + "\ntorn\n"
+		path := b.Old("dir/s.jsonl", log)
+		l, release, err := b.m.LocateWriting(path, "", nil)
+		b.Must(err)
+		ctx, cancel := context.WithCancel(t.Context())
+		l.Backend = replacing{l.Backend, done, cancel}
+		opt := Options{}
+		opt.fill()
+		plan, at, err := b.plan(ctx, l, opt)
+		b.Must(err)
+		if err := plan.apply(ctx, l, at, opt); err == nil || done == strings.Contains(b.read(path), "torn") {
+			t.Errorf("replaced %v: %v, the log is %q", done, err, b.read(path))
+		}
+		b.Must(release())
+		kept, err := filepath.Glob(path + ".*")
+		b.Must(err)
+		switch {
+		case !done && len(kept) > 0:
+			t.Errorf("nothing was replaced, and left are %q", kept)
+		case done && (len(kept) != 2 || b.read(plan.Backup) != log || b.read(plan.Aside) != "torn\n"):
+			t.Errorf("the log was replaced, and left are %q: %+v", kept, plan)
+		}
 	}
 }
 

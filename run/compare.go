@@ -110,21 +110,32 @@ func isCallID(pointer string) bool {
 var escapePointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // objects compares the members in the order of a, then those that only b has, so that the first difference is the first that
-// a reader of a meets. Get gives the last of repeated keys, so each key is compared once.
+// a reader of a meets. Each key is compared once.
 func (c *comparison) objects(pointer string, a, b []byte) *Difference {
-	seen := map[string]bool{}
-	for _, side := range [][]byte{a, b} {
-		for key := range rawjson.Fields(side) {
-			if seen[key] || slices.Contains(c.ignore, key) {
-				continue
-			}
-			seen[key] = true
-			if d := c.values(pointer+"/"+escapePointer.Replace(key), rawjson.Get(a, key), rawjson.Get(b, key)); d != nil {
-				return d
-			}
+	ofA, keys := members(a, nil)
+	ofB, keys := members(b, keys)
+	for i, key := range keys {
+		x, inA := ofA[key]
+		if inA && i >= len(ofA) || slices.Contains(c.ignore, key) {
+			continue // compared among those of a
+		}
+		if d := c.values(pointer+"/"+escapePointer.Replace(key), x, ofB[key]); d != nil {
+			return d
 		}
 	}
 	return nil
+}
+
+// members gives the members of an object, of a repeated key the last, and appends each key once.
+func members(object []byte, keys []string) (map[string][]byte, []string) {
+	of := map[string][]byte{}
+	for key, value := range rawjson.Fields(object) {
+		if _, again := of[key]; !again {
+			keys = append(keys, key)
+		}
+		of[key] = value
+	}
+	return of, keys
 }
 
 func (c *comparison) arrays(pointer string, a, b []byte) *Difference {

@@ -3,6 +3,7 @@ package run_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -245,4 +246,23 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Objects with very many members are compared in one pass over each. Looking for each member from the beginning would take hours.
+func TestCompareManyMembers(t *testing.T) {
+	t.Parallel()
+	object := func(last string) []byte {
+		b := []byte(`{"k":0`)
+		for i := range 1 << 18 {
+			b = fmt.Appendf(b, `,"k%d":%d`, i, i)
+		}
+		return append(b, `,"k":`+last+`}`...)
+	}
+	a := object("1")
+	if d := run.Compare(a, object("1.0")); d != nil {
+		t.Errorf("equal objects: %+v", d)
+	}
+	if d := run.Compare(a, object("2")); d == nil || d.Pointer != "/k" || d.A != "1" || d.B != "2" {
+		t.Errorf("the difference is %+v; want 1 and 2 at /k", d)
+	}
 }

@@ -52,8 +52,8 @@ func (g *collector) throw(ctx context.Context, bin backend.Backend, lister blob.
 	made, err := record.write(ctx, bin, b.Ref.Hex(), content)
 	if err == nil {
 		// Remove compares the time again: a blob that was put again meanwhile stays.
-		if removed, err = lister.Remove(ctx, b.item, g.before); removed && err == nil {
-			return true, nil
+		if removed, err = lister.Remove(ctx, b.item, g.before); removed || err != nil {
+			return removed, err // after an error the copy may be all that is left
 		}
 	}
 	for _, log := range made {

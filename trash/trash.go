@@ -216,7 +216,8 @@ func (t *Trash) put(ctx context.Context, bin backend.Backend, l place.Location, 
 		}
 	}
 	// An error can also come after the removal: then the copy is all that is left.
-	_, gone := l.Backend.Stat(context.WithoutCancel(ctx), l.Name)
+	ctx = context.WithoutCancel(ctx)
+	_, gone := l.Backend.Stat(ctx, l.Name)
 	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
 		for _, log := range slices.Backward(made) { // never bytes without an origin
 			err = errors.Join(err, bin.Remove(ctx, log))
@@ -315,8 +316,11 @@ func (t *Trash) List(ctx context.Context) ([]Item, error) {
 		if !ok || strings.Contains(id, "/") {
 			continue
 		}
-		if _, err := bin.Stat(ctx, id+contentExt); err != nil {
+		switch _, err := bin.Stat(ctx, id+contentExt); {
+		case errors.Is(err, backend.ErrNotExist):
 			continue // a crash came before the content
+		case err != nil:
+			return nil, err
 		}
 		record, err := backend.ReadAll(ctx, bin, log)
 		if err != nil {

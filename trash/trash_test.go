@@ -1,6 +1,7 @@
 package trash_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/logtree"
@@ -229,5 +231,46 @@ func TestTrashKeepsLinks(t *testing.T) {
 	y.Must(err)
 	if _, err := os.Lstat(link); err != nil {
 		t.Errorf("the link is gone, and with it the other session: %v", err)
+	}
+}
+
+// cancelling calls after when a content was written to the trash.
+type cancelling struct {
+	durable.FS
+	after *func()
+}
+
+func (f cancelling) SyncDir(dir string) error {
+	contents, _ := filepath.Glob(filepath.Join(dir, "*.session"))
+	if len(contents) > 0 && filepath.Base(dir) == "trash" {
+		(*f.after)()
+	}
+	return f.FS.SyncDir(dir)
+}
+
+// TestPutCancelled: a session whose removal was cancelled is in its place and not in the trash.
+func TestPutCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	after := func() {}
+	y := newYard(t, func(w *world.World) { w.FS = cancelling{w.FS, &after} })
+	path := y.Old(".omp/agent/sessions/-x/a.jsonl", world.Log("0199-cancelled", "/x", world.Said("m1", "", "hello")))
+	after = cancel
+	if _, err := y.bin.Put(ctx, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v; want context.Canceled", err)
+	}
+	if !y.Exists(path) || len(y.list()) > 0 {
+		t.Errorf("in its place: %v, in the trash: %v", y.Exists(path), y.list())
+	}
+}
+
+// TestListFails: a session whose content cannot be looked at is not left out of the list.
+func TestListFails(t *testing.T) {
+	y := newYard(t)
+	y.Put("state/trash/a.json", `{"id":"a"}`+"\n")
+	if err := os.Symlink("a.session", y.At("state/trash/a.session")); err != nil {
+		t.Skip(err)
+	}
+	if list, err := y.bin.List(t.Context()); err == nil {
+		t.Errorf("the list is %v", list)
 	}
 }

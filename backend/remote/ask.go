@@ -46,13 +46,14 @@ type content struct {
 type sending struct {
 	io.Reader
 	from   *io.SectionReader
+	left   int64 // bytes that are still to be read
 	once   sync.Once
 	closed chan struct{}
 	err    error // of the content itself; read it after closed
 }
 
 func (c *core) sending(body *content) *sending {
-	s := &sending{from: io.NewSectionReader(body, 0, body.size), closed: make(chan struct{})}
+	s := &sending{from: io.NewSectionReader(body, 0, body.size), left: body.size, closed: make(chan struct{})}
 	s.Reader = io.Reader(noting{s})
 	if c.packs && body.size > 4<<10 {
 		s.Reader = protocol.NewPacking(noting{s})
@@ -65,6 +66,10 @@ type noting struct{ s *sending }
 
 func (n noting) Read(p []byte) (int, error) {
 	m, err := n.s.from.Read(p)
+	n.s.left -= int64(m)
+	if err == io.EOF && n.s.left > 0 { //nolint:errorlint // readers give it unwrapped
+		err = fmt.Errorf("what is sent has %d bytes less than it had: %w", n.s.left, io.ErrUnexpectedEOF)
+	}
 	if err != nil && err != io.EOF { //nolint:errorlint // readers give it unwrapped
 		n.s.err = err
 	}
@@ -164,6 +169,7 @@ func (c *core) sendOut(req *http.Request, a ask) (*http.Response, error) {
 func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 	quiet := &watched{ReadCloser: res.Body, silence: c.opt.Silence, end: end}
 	quiet.timer = time.AfterFunc(c.opt.Silence, func() { quiet.cut.Store(true); _ = res.Body.Close() })
+	quiet.timer.Stop() // it runs while a caller reads
 	a := &answer{Header: res.Header, body: quiet, end: end}
 	var err error
 	switch {
@@ -191,7 +197,7 @@ func (c *core) checked(res *http.Response, end func()) (*answer, error) {
 // persist makes attempts until one has an answer. sent says that an earlier one may have been carried out.
 func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, err error) {
 	var deadline time.Time
-	pause := 10 * time.Millisecond
+	pause := shortPause
 	for {
 		res, err = b.send(ctx, a)
 		var gone *lost
@@ -204,13 +210,22 @@ func (b *Backend) persist(ctx context.Context, a ask) (res *answer, sent bool, e
 		} else if time.Now().After(deadline) {
 			return nil, sent, err
 		}
-		select {
-		case <-ctx.Done():
+		if pause = wait(ctx, pause); ctx.Err() != nil {
 			return nil, sent, context.Cause(ctx)
-		case <-time.After(pause):
-			pause = min(2*pause, 500*time.Millisecond)
 		}
 	}
+}
+
+// shortPause is the pause before the second attempt.
+const shortPause = 10 * time.Millisecond
+
+// wait waits before another attempt, and gives the pause before the next one.
+func wait(ctx context.Context, pause time.Duration) time.Duration {
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+	return min(2*pause, 500*time.Millisecond)
 }
 
 // ended gives the cause of a context that has ended instead of what that led to.

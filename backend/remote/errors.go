@@ -163,5 +163,8 @@ func (c *core) failed(err error) error {
 	}
 	var dial *net.OpError
 	unsent := errors.As(err, &dial) && dial.Op == "dial"
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF // io.EOF would be the end of a log
+	}
 	return &lost{fmt.Errorf("%s cannot be reached: %w", host, err), !unsent}
 }

@@ -343,6 +343,49 @@ func TestRefusedTokens(t *testing.T) {
 	}
 }
 
+// A token that is revoked ends a call at its first answer: wrong tokens are counted. A server that cuts off its answers, or
+// gives none, is asked again with pauses, and what is missing then is an error.
+func TestServerFails(t *testing.T) {
+	t.Parallel()
+	const patience = 300 * time.Millisecond
+	for what, most := range map[string]int64{"revoked": 1, "cut off": 20, "gone": 40} {
+		var asked atomic.Int64
+		b := odd(t, time.Second, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/stat") {
+				ours(w)
+				_, _ = io.WriteString(w, `{"name":"laptop/omp/a.jsonl","generation":"1","size":4}`)
+				return
+			}
+			asked.Add(1)
+			switch what {
+			case "revoked":
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			case "gone":
+				panic(http.ErrAbortHandler)
+			}
+			ours(w)
+			protocol.Describe(w.Header(), backend.Log{Generation: "1", Size: 4})
+		})
+		b.(*remote.Backend).SetPatience(patience)
+		at, err := b.Stat(t.Context(), "a.jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, err = range b.List(t.Context(), "") {
+		}
+		if n := asked.Swap(0); err == nil || n > most || (what == "revoked") != errors.Is(err, remote.ErrToken) {
+			t.Errorf("%s: a list asked %d times: %v", what, n, err)
+		}
+		err = nil
+		for _, err = range b.Read(t.Context(), at, 0) {
+		}
+		if n := asked.Load(); err == nil || errors.Is(err, io.EOF) || n > most || (what == "revoked") != errors.Is(err, remote.ErrToken) {
+			t.Errorf("%s: a read asked %d times: %v", what, n, err)
+		}
+	}
+}
+
 // A server that repeats the token, as proxies do that are being debugged, does not bring it into an error.
 func TestTokenRepeated(t *testing.T) {
 	t.Parallel()
@@ -366,5 +409,24 @@ func TestTokenRepeated(t *testing.T) {
 			}
 			cancel()
 		}
+	}
+}
+
+// A caller may take longer to begin with an answer than a server may be silent.
+func TestSlowCaller(t *testing.T) {
+	t.Parallel()
+	const silence = 200 * time.Millisecond
+	b := odd(t, silence, func(w http.ResponseWriter, _ *http.Request) {
+		ours(w)
+		_, _ = io.WriteString(w, "x")
+	})
+	r, err := b.(blob.Keeper).Blobs("a.jsonl").Open(t.Context(), blob.Sum([]byte("x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	time.Sleep(2 * silence)
+	if got, err := io.ReadAll(r); err != nil || string(got) != "x" {
+		t.Errorf("read %q, %v; want x", got, err)
 	}
 }

@@ -47,6 +47,7 @@ func (b *Backend) rows(ctx context.Context, prefix string, marks bool, yield fun
 	}
 	l := &listing{b: b, ctx: ctx, prefix: b.full(prefix), marks: marks, yield: yield}
 	var lost time.Time
+	pause := shortPause
 	for {
 		before := l.after
 		end, err := l.page()
@@ -57,13 +58,15 @@ func (b *Backend) rows(ctx context.Context, prefix string, marks bool, yield fun
 			yield(protocol.Row{}, context.Cause(ctx))
 			return
 		}
-		var refused *refusal
 		if lost.IsZero() || l.after != before {
-			lost = time.Now()
+			lost, pause = time.Now(), shortPause
 		}
-		if errors.As(err, &refused) || errors.Is(err, ErrNotServer) || !b.reached.Load() || time.Since(lost) > b.core.opt.Patience {
+		if !errors.Is(err, errCut) || time.Since(lost) > b.core.opt.Patience {
 			yield(protocol.Row{}, err)
 			return
+		}
+		if l.after == before {
+			pause = wait(ctx, pause)
 		}
 	}
 }
@@ -77,6 +80,9 @@ type listing struct {
 	after  string // the last name
 	yield  func(protocol.Row, error) bool
 }
+
+// errCut: an answer ended before the list did. Another one can go on.
+var errCut = errors.New("the list was cut off")
 
 // rowMost is the longest line of a list.
 const rowMost = 2 << 20
@@ -119,9 +125,9 @@ func (l *listing) page() (end bool, err error) {
 	case errors.Is(lines.Err(), bufio.ErrTooLong):
 		return false, fmt.Errorf("%s: %w: its list has an endless line", l.b.base.Host, ErrNotServer)
 	case lines.Err() != nil:
-		return false, fmt.Errorf("%s: the list was cut off: %w", l.b.base.Host, lines.Err())
+		return false, fmt.Errorf("%s: %w: %w", l.b.base.Host, errCut, lines.Err())
 	}
-	return false, fmt.Errorf("%s: the list was cut off: %w", l.b.base.Host, io.ErrUnexpectedEOF)
+	return false, fmt.Errorf("%s: %w: %w", l.b.base.Host, errCut, io.ErrUnexpectedEOF)
 }
 
 // one yields a row.

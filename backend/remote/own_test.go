@@ -2,6 +2,7 @@ package remote_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -363,13 +364,23 @@ func TestSplit(t *testing.T) {
 func TestContentFails(t *testing.T) {
 	t.Parallel()
 	b := newBox(t).open(t, backend.OpenOptions{Below: "laptop/omp"})
-	failing := errors.New("the disk is gone")
-	content := io.NewSectionReader(failingAt{failing}, 0, 1<<20)
-	if _, err := b.Overwrite(t.Context(), backend.Log{Name: "a.jsonl"}, "", content); !errors.Is(err, failing) {
-		t.Errorf("%v; want the error failing", err)
-	}
-	if _, err := b.Stat(context.Background(), "a.jsonl"); !errors.Is(err, backend.ErrNotExist) {
-		t.Errorf("%v; want the error backend.ErrNotExist", err)
+	for _, packed := range []bool{false, true} {
+		if packed {
+			b.Pack()
+		}
+		for failing, want := range map[error]error{
+			errors.New("the disk is gone"): nil,
+			io.EOF:                         io.ErrUnexpectedEOF, // the file became shorter
+		} {
+			want = cmp.Or(want, failing)
+			content := io.NewSectionReader(failingAt{failing}, 0, 1<<20)
+			if _, err := b.Overwrite(t.Context(), backend.Log{Name: "a.jsonl"}, "", content); !errors.Is(err, want) {
+				t.Errorf("packed %v: %v; want %v", packed, err, want)
+			}
+			if _, err := b.Stat(context.Background(), "a.jsonl"); !errors.Is(err, backend.ErrNotExist) {
+				t.Errorf("packed %v: %v; want the error backend.ErrNotExist", packed, err)
+			}
+		}
 	}
 }
 

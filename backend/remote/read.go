@@ -102,6 +102,8 @@ func (b *Backend) cutOff(ctx context.Context, name string, err error) error {
 		return context.Cause(ctx)
 	case errors.Is(err, errLong):
 		return fmt.Errorf("%s: %w: %v", name, ErrNotServer, err)
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF // io.EOF would be the end of the log
 	}
 	return fmt.Errorf("%s: the answer of %s was cut off: %w", name, b.base.Host, err)
 }
@@ -112,9 +114,6 @@ var errLong = errors.New("the answer has more bytes than were asked for")
 func fill(body io.Reader, rooms ...[]byte) error {
 	for _, room := range rooms {
 		if _, err := io.ReadFull(body, room); err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
 			return err
 		}
 	}
@@ -152,6 +151,8 @@ type stream struct {
 	stop int64 // end of the answer that is being read
 	res  *answer
 	lost time.Time // since when the connection is lost
+
+	pause time.Duration
 }
 
 // Read implements io.Reader.
@@ -184,10 +185,11 @@ func (s *stream) Read(p []byte) (int, error) {
 			return 0, context.Cause(s.ctx)
 		}
 		if s.lost.IsZero() {
-			s.lost = time.Now()
+			s.lost, s.pause = time.Now(), shortPause
 		} else if time.Since(s.lost) > s.b.core.opt.Patience {
 			return 0, s.b.cutOff(s.ctx, s.at.Name, err)
 		}
+		s.pause = wait(s.ctx, s.pause)
 	}
 }
 

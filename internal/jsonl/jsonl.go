@@ -121,7 +121,7 @@ func (s *Splitter) All(ctx context.Context) iter.Seq2[Record, error] {
 		done := ctx.Done()
 		for {
 			r, err := s.Next()
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF { //nolint:errorlint // a wrapped one is a failure, such as a lost connection
 				return
 			}
 			select {
@@ -141,7 +141,7 @@ func (s *Splitter) last() (Record, error) {
 	if s.r == nil {
 		return Record{}, io.EOF
 	}
-	if !errors.Is(s.err, io.EOF) || s.pos == s.n {
+	if s.err != io.EOF || s.pos == s.n { //nolint:errorlint // see All
 		return Record{}, s.err
 	}
 	rec := Record{Offset: s.base + int64(s.pos), Data: s.buf[s.pos:s.n:s.n], End: s.base + int64(s.n), Torn: true}

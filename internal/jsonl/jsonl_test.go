@@ -298,3 +298,19 @@ func TestLongLineBuffer(t *testing.T) {
 		}
 	}
 }
+
+// A reader that fails with an error that wraps io.EOF, as a lost connection does, has not reached the end of the log.
+func TestWrappedEOF(t *testing.T) {
+	lost := fmt.Errorf("lost: %w", io.EOF)
+	for _, log := range []string{"", "one\n", "one\ntw"} {
+		var last error
+		for r, err := range NewSplitter(io.MultiReader(strings.NewReader(log), iotest.ErrReader(lost)), 0).All(t.Context()) {
+			if last = err; err == nil && r.Torn {
+				t.Errorf("%q: the record %q", log, r.Data)
+			}
+		}
+		if !errors.Is(last, lost) {
+			t.Errorf("%q ends with %v", log, last)
+		}
+	}
+}

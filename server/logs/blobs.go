@@ -50,8 +50,8 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	if err := c.may(p.Log, false, nil); err != nil {
 		return err
 	}
-	refers, err := l.refs.has(c.ctx(), l.b, p.Log, ref)
-	if err == nil && !refers {
+	refers, err := l.refs.among(c.ctx(), l.b, p.Log, ref)
+	if err == nil && !refers[ref] {
 		err = fmt.Errorf("%s: %w: the log does not refer to it", ref, blob.ErrNotExist)
 	}
 	if err != nil {
@@ -66,8 +66,14 @@ func (l *Logs) blob(c *Call, p blobParams) error {
 	room := pieces.Get().(*[protocol.Piece]byte)
 	defer pieces.Put(room)
 	for {
-		n, err := io.ReadFull(r, room[:])
-		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		// Not io.ReadFull, whose io.ErrUnexpectedEOF may be an error of the reader.
+		n, err := 0, error(nil)
+		for n < len(room) && err == nil {
+			var m int
+			m, err = r.Read(room[n:])
+			n += m
+		}
+		end := err == io.EOF //nolint:errorlint // readers give it unwrapped
 		if err != nil && !end {
 			if out.begun {
 				abort(err)
@@ -147,14 +153,14 @@ func (l *Logs) missing(c *Call, p logParams) error {
 	}
 	missing := []string{}
 	ask := make([]blob.Ref, 0, len(refs))
-	for _, ref := range refs {
-		refers := writes
-		if !writes {
-			if refers, err = l.refs.has(c.ctx(), l.b, p.Log, ref); err != nil {
-				return err
-			}
+	var refers map[blob.Ref]bool
+	if !writes {
+		if refers, err = l.refs.among(c.ctx(), l.b, p.Log, refs...); err != nil {
+			return err
 		}
-		if refers {
+	}
+	for _, ref := range refs {
+		if writes || refers[ref] {
 			ask = append(ask, ref)
 		} else {
 			missing = append(missing, ref.String())
@@ -211,11 +217,11 @@ type referring struct {
 	refs       map[blob.Ref]struct{}
 }
 
-// has reports whether a log refers to a blob.
-func (r *references) has(ctx context.Context, b backend.Backend, name string, ref blob.Ref) (bool, error) {
+// among gives those of the references that a log has. It reads the log once at most.
+func (r *references) among(ctx context.Context, b backend.Backend, name string, refs ...blob.Ref) (map[blob.Ref]bool, error) {
 	at, err := b.Stat(ctx, name)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	l := r.of(name)
 	l.mu.Lock()
@@ -223,23 +229,31 @@ func (r *references) has(ctx context.Context, b backend.Backend, name string, re
 	if l.generation != at.Generation || l.size > at.Size || len(l.refs) > refsMost {
 		l.generation, l.size, l.refs = at.Generation, 0, map[blob.Ref]struct{}{}
 	}
-	if _, ok := l.refs[ref]; ok {
-		return true, nil
+	has, known := make(map[blob.Ref]bool, len(refs)), true
+	for _, ref := range refs {
+		_, has[ref] = l.refs[ref]
+		known = known && has[ref]
 	}
-	found := false
+	if known {
+		return has, nil
+	}
 	for record, err := range b.Read(ctx, at, l.size) {
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		for one := range blob.RefsIn(record.Data) {
-			found = found || one == ref
-			l.refs[one] = struct{}{}
+			if _, asked := has[one]; asked {
+				has[one] = true
+			}
+			if len(l.refs) <= refsMost { // one more than that says that the rest is not known
+				l.refs[one] = struct{}{}
+			}
 		}
 		if !record.Torn && backend.IsText(name) {
 			l.size = record.End
 		}
 	}
-	return found, nil
+	return has, nil
 }
 
 // of gives what is known of a log. Some other log is forgotten if there are too many.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +15,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -301,6 +304,37 @@ func TestSlowBody(t *testing.T) {
 	}
 }
 
+// A body whose connection is lost is not written, also if it is packed and was cut between two frames.
+func TestCutBody(t *testing.T) {
+	t.Parallel()
+	b := memory.New()
+	s := start(t, logs.Options{Backend: b}, nil)
+	frame := protocol.Pack(nil, []byte("{}\n"))
+	for name, body := range map[string]string{
+		"plain":  "Transfer-Encoding: chunked\r\n\r\n3\r\n{}\n\r\n",
+		"packed": fmt.Sprintf("Content-Encoding: zstd\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(frame), frame),
+		"length": fmt.Sprintf("Content-Encoding: zstd\r\nContent-Length: 100\r\n\r\n%s", frame),
+	} {
+		for _, op := range []string{"create", "overwrite"} {
+			c, err := net.Dial("tcp", s.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintf(c, "POST /logs/%s?name=a/b/%s-%s.jsonl HTTP/1.1\r\nHost: x\r\n%s", op, name, op, body)
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if answer, _ := io.ReadAll(c); !strings.Contains(string(answer), "400") {
+				t.Errorf("%s %s: %q; want status 400", op, name, answer)
+			}
+			c.Close()
+		}
+	}
+	for at := range b.List(t.Context(), "") {
+		t.Errorf("%s was written", at.Name)
+	}
+}
+
 // Writes go to the backend of their writer.
 func TestWriter(t *testing.T) {
 	t.Parallel()
@@ -374,5 +408,70 @@ func TestPacked(t *testing.T) {
 		if c.method == "GET" && (string(got) != want || res.Header.Get("Content-Encoding") != "zstd") {
 			t.Errorf("%d bytes, packed with %q", len(got), res.Header.Get("Content-Encoding"))
 		}
+	}
+}
+
+// reads counts how often a log is read.
+type reads struct {
+	*memory.Backend
+	count atomic.Int64
+}
+
+func (b *reads) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	b.count.Add(1)
+	return b.Backend.Read(ctx, at, offset)
+}
+
+// Many references are one question: a log that is one record is read once for all of them.
+func TestMissingReadsOnce(t *testing.T) {
+	t.Parallel()
+	b := &reads{Backend: memory.New()}
+	there, other := blob.Sum([]byte("there")), blob.Sum([]byte("other"))
+	if _, err := b.Blobs("a/b/c.json").Put(t.Context(), []byte("there")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Create(t.Context(), "a/b/c.json", []byte(`{"x":"`+there.String()+`"}`)); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, logs.Options{Backend: b}, func(_ context.Context, _ string, write bool, _ []byte) error {
+		if write {
+			return backend.ErrForbidden
+		}
+		return nil
+	})
+	question := there.String() + "\n"
+	for n := range 50 {
+		question += blob.Sum([]byte{byte(n)}).String() + "\n"
+	}
+	code, got := ask(t, http.MethodPost, s.URL+protocol.Logs+"/missing?log=a/b/c.json", question+other.String()+"\n")
+	if code != http.StatusOK || strings.Contains(got, there.String()) || strings.Count(got, blob.Prefix) != 51 {
+		t.Errorf("%d, %s; want all references but the first", code, got)
+	}
+	if n := b.count.Load(); n != 1 {
+		t.Errorf("the log was read %d times", n)
+	}
+}
+
+// lostBlobs has blobs that cannot be read to their end.
+type lostBlobs struct{ *memory.Backend }
+
+func (b lostBlobs) Blobs(log string) blob.Store { return failingBlob{b.Backend.Blobs(log)} }
+
+// failingBlob gives one piece of a blob, and then an error.
+type failingBlob struct{ blob.Store }
+
+func (failingBlob) Open(context.Context, blob.Ref) (io.ReadCloser, error) {
+	return io.NopCloser(io.MultiReader(strings.NewReader("the beginning"), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
+}
+
+// A blob that cannot be read to its end is an error, and no short blob.
+func TestLostBlob(t *testing.T) {
+	t.Parallel()
+	ref := blob.Sum([]byte("x"))
+	b := memory.New()
+	b.Put("a/b/c.jsonl", []byte(`{"x":"`+ref.String()+"\"}\n"))
+	s := start(t, logs.Options{Backend: lostBlobs{b}}, nil)
+	if code, got := ask(t, "GET", s.URL+protocol.Blobs+"/"+ref.String()+"?log=a/b/c.jsonl", ""); code != http.StatusInternalServerError {
+		t.Errorf("%d %q; want status 500", code, got)
 	}
 }

@@ -123,12 +123,9 @@ func (l *Logs) Question(c *Call, most int64, into any) error {
 		return err
 	}
 	defer b.close()
-	text, err := io.ReadAll(io.LimitReader(b.in, most+1))
-	switch {
-	case err != nil:
+	text, err := io.ReadAll(b)
+	if err != nil {
 		return err
-	case int64(len(text)) > most:
-		return tooLarge(most)
 	}
 	if err := json.Unmarshal(text, into); err != nil {
 		return guard.Refuse(http.StatusBadRequest, "the body: %v", err)

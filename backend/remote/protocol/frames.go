@@ -46,13 +46,43 @@ func Unpack(encoding string, body io.Reader) (io.ReadCloser, error) {
 	case "", "identity":
 		return io.NopCloser(body), nil
 	case Zstd:
-		d, err := zstd.NewReader(body, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
+		from := &noting{Reader: body}
+		d, err := zstd.NewReader(from, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(8<<20))
 		if err != nil {
 			return nil, err
 		}
-		return d.IOReadCloser(), nil
+		return &unpacking{d.IOReadCloser(), from}, nil
 	}
 	return nil, fmt.Errorf("the encoding %.40q is unknown: zstd or none", encoding)
+}
+
+// noting keeps the error that a reader ended with.
+type noting struct {
+	io.Reader
+	err error
+}
+
+func (n *noting) Read(p []byte) (int, error) {
+	m, err := n.Reader.Read(p)
+	if err != nil {
+		n.err = err
+	}
+	return m, err
+}
+
+// unpacking is a body that is unpacked while it is read. zstd takes a connection that is lost between two frames for the end.
+type unpacking struct {
+	io.ReadCloser
+	from *noting
+}
+
+// Read implements io.Reader.
+func (u *unpacking) Read(p []byte) (int, error) {
+	n, err := u.ReadCloser.Read(p)
+	if err == io.EOF && u.from.err != nil { //nolint:errorlint // readers give it unwrapped
+		err = u.from.err
+	}
+	return n, err
 }
 
 // Packing is a body that is packed while it is read.

@@ -51,3 +51,23 @@ func TestCodes(t *testing.T) {
 		}
 	}
 }
+
+// A body that is lost between two frames does not end there.
+func TestUnpackLost(t *testing.T) {
+	t.Parallel()
+	frame := protocol.Pack(nil, []byte("one"))
+	for _, want := range []error{io.EOF, io.ErrUnexpectedEOF, errors.New("reset by peer")} {
+		r, err := protocol.Unpack(protocol.Zstd, io.MultiReader(bytes.NewReader(frame), iotest.ErrReader(want)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		got, err := io.ReadAll(r)
+		if want == io.EOF {
+			want = nil
+		}
+		if string(got) != "one" || !errors.Is(err, want) {
+			t.Errorf("%q, %v; want %v", got, err, want)
+		}
+	}
+}

@@ -139,7 +139,7 @@ func TestGrown(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, seeds)
 			d.begin()
-			for range rounds(soaktest.Part(8, 3), 20) {
+			for range rounds(soaktest.Part(8, 2), 20) {
 				d.step(plainKinds, func(what string, anew bool) {
 					if anew {
 						t.Errorf("after %s the log was read anew, at %d bytes", what, len(d.text))
@@ -209,11 +209,11 @@ func TestGrownSearch(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 9)
 			d.begin()
-			for range rounds(soaktest.Part(6, 3), 10) {
+			for range rounds(soaktest.Part(6, 2), 10) {
 				d.step(plainKinds, func(string, bool) {})
 			}
 			found := 0
-			for range rounds(soaktest.Part(25, 10), 60) {
+			for range rounds(soaktest.Part(25, 5), 60) {
 				word := fmt.Sprint("word", d.r.IntN(5000))
 				res, err := d.f.Search(t.Context(), word, Options{})
 				if err != nil {

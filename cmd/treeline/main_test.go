@@ -94,6 +94,7 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
 // TestOutputFails: a closed pipe is not an error, a full disk is.
 func TestOutputFails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  error
 		code int

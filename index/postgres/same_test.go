@@ -206,7 +206,7 @@ func TestSame(t *testing.T) {
 	for round := range 2 {
 		local := a.local()
 		a.sameRows(local, shared, round)
-		for range soaktest.Part(15, 6) {
+		for range soaktest.Part(15, 3) {
 			a.sameHits(local, shared, queryOf(r, texts), a.options(r))
 		}
 		a.sameHits(local, shared, "nosuchwordanywhere", find.Options{})
@@ -215,7 +215,7 @@ func TestSame(t *testing.T) {
 			a.change(r)
 		}
 	}
-	if a.found < soaktest.Part(100, 40) {
+	if a.found < soaktest.Part(100, 20) {
 		t.Errorf("only %d hits were compared", a.found)
 	}
 }

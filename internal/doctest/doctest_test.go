@@ -93,6 +93,10 @@ func TestMatch(t *testing.T) {
 		{shown: "a\n…\nc\n", printed: "a\nb\nb\nc\n"},
 		{shown: "a\n…\n", printed: "a\n"},
 		{shown: "01a1e456#6b547a4d\n", printed: "0badcafe#12345678\n"},
+		{shown: "/2026-11-11T17-30-00-000Z_01a1cba8.jsonl\n", printed: "/2027-01-01T00-00-59-001Z_0badcafe.jsonl\n"},
+		{shown: "/2026/11/12/rollout-2026-11-12T09-15-00-01a1cf09.jsonl\n", printed: "/2027/01/01/rollout-2027-01-01T00-00-59-0badcafe.jsonl\n"},
+		{shown: "opencode  ses_e35b\n", printed: "opencode  ses_e308\n"},
+		{shown: "ses_e35b\n", printed: "ses_e3089\n", differ: true},
 		{shown: "01a1e456 01a1e456\n", printed: "0badcafe 0badcaff\n", differ: true},
 		{shown: "01a1e456\n", printed: "0badcafe-0000-4000-8000-000000000000\n", differ: true},
 	} {

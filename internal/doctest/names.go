@@ -12,7 +12,7 @@ import (
 //
 // The output of a command may differ from what the document shows in this:
 //
-//   - An id, eight hexadecimal digits or a UUID, is any id of the same length. From then on the one in the document stands for
+//   - An id, eight hexadecimal digits, a UUID or one of OpenCode ("ses_" and letters), is any id of the same length. From then on the one in the document stands for
 //     the one in the output, also in commands.
 //   - A date, a time of day, an age ("3 d") and a size ("1.3 KB", which depends on the paths in a file) are any others.
 //   - White space between words is as wide as it needs to be.
@@ -22,8 +22,8 @@ type Names struct {
 }
 
 const (
-	idShape   = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}`
-	dateShape = `[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}[:-][0-9]{2}[:-][0-9]{2}(?:\.[0-9]+)?Z?)?|[0-9]{2}[:-][0-9]{2}(?:[:-][0-9]{2})?(?:\.[0-9]+)?`
+	idShape   = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{8}|ses_[0-9A-Za-z]{4,}`
+	dateShape = `[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}[:-][0-9]{2}[:-][0-9]{2}(?:\.[0-9]+|-[0-9]{3})?Z?)?|[0-9]{4}/[0-9]{2}/[0-9]{2}|[0-9]{2}[:-][0-9]{2}(?:[:-][0-9]{2})?(?:\.[0-9]+)?`
 	ageShape  = `(?:[0-9]+|<1) (?:s|min|h|d|w|y)`
 	sizeShape = `[0-9.]+ (?:B|KB|MB|GB)`
 )
@@ -38,7 +38,9 @@ func (n *Names) Match(shown, printed string) error {
 	var ids []string
 	find := shapes()
 	pattern := "^"
-	for line := range strings.Lines(shown) {
+	// A file name may join its time and its id.
+	apart := strings.NewReplacer("Z_", "Z ")
+	for line := range strings.Lines(apart.Replace(shown)) {
 		line = strings.TrimRight(line, " \n")
 		if line == "…" {
 			pattern += `(?:.*\n)*?`
@@ -53,6 +55,8 @@ func (n *Names) Match(shown, printed string) error {
 				id := line[m[2]:m[3]]
 				if real, ok := n.real[id]; ok {
 					pattern += "(" + real + ")"
+				} else if own, ok := strings.CutPrefix(id, "ses_"); ok {
+					pattern += fmt.Sprintf(`(ses_[0-9A-Za-z]{%d})`, len(own))
 				} else {
 					pattern += fmt.Sprintf(`([0-9a-f-]{%d})`, len(id))
 				}
@@ -74,7 +78,7 @@ func (n *Names) Match(shown, printed string) error {
 	if printed != "" && !strings.HasSuffix(printed, "\n") {
 		printed += "\n"
 	}
-	match := regexp.MustCompile(pattern + "$").FindStringSubmatch(printed)
+	match := regexp.MustCompile(pattern + "$").FindStringSubmatch(apart.Replace(printed))
 	if match == nil {
 		return fmt.Errorf("the document shows\n%s\nbut the command prints\n%s", shown, printed)
 	}

@@ -103,6 +103,9 @@ func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark,
 	var todo []job
 	for i := range list {
 		c := &list[i]
+		if c.Known != nil && c.Known.Summary.First != 0 {
+			p.firsts[c.Known.Summary.First] = true // its copies lose their original if it is gone or rewritten
+		}
 		src, ok := f.m.ArchivedSource(c.Source)
 		if c.Gone || !ok || !src.Owns(c.Name) {
 			if c.Known != nil {

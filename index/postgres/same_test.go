@@ -215,6 +215,19 @@ func TestSame(t *testing.T) {
 			a.change(r)
 		}
 	}
+	// A copy of a session becomes an original when that session is removed.
+	rows, err := shared.Catalogue(t.Context(), find.RefreshOptions{})
+	a.must(err)
+	copied := slices.IndexFunc(rows, func(r place.Row) bool { return r.Known != nil && r.Known.Forked != 0 && r.Parent != "" })
+	if copied < 0 {
+		t.Fatal("no session is a copy of another")
+	}
+	for l, err := range a.b.List(t.Context(), "") {
+		if a.must(err); strings.HasSuffix(rows[copied].Parent, "/"+l.Name) {
+			a.must(a.b.Remove(t.Context(), l))
+		}
+	}
+	a.sameRows(a.local(), shared, 2)
 	if a.found < soaktest.Part(100, 20) {
 		t.Errorf("only %d hits were compared", a.found)
 	}

@@ -95,7 +95,6 @@ func TestReadersBesideWriter(t *testing.T) {
 		defer b.Close()
 		last := 0
 		for range 4 {
-			begun := time.Now()
 			at, r, err := b.OpenNow(t.Context(), "own")
 			if err != nil {
 				t.Fatal(err)
@@ -114,9 +113,6 @@ func TestReadersBesideWriter(t *testing.T) {
 				if err != nil || l.Size < at.Size {
 					t.Fatalf("listed %v, %v after %v", l, err, at)
 				}
-			}
-			if took := time.Since(begun); took > 20*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		}
 		if n := program.pause(); n < last {

@@ -42,13 +42,13 @@ const (
 const atOnce = 3
 
 // Main is for TestMain. It runs the tests with less garbage collection unless GOGC is set: their heaps are small, and a tenth of their time
-// goes into it. Several parallel tests run on each core, unless the flag -parallel is set. Temporary folders are in memory where the system can
-// do that, unless TMPDIR is set or every case runs: those of CI are on a disk.
+// goes into it. Unless every case runs, several parallel tests run on each core, and temporary folders are in memory where the system can do that;
+// the flag -parallel and TMPDIR take precedence.
 func Main(m interface{ Run() int }) int {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
+	if !given && !Every() {
 		if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
 			panic(err)
 		}

@@ -341,7 +341,7 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 			return nil, nil
 		}
 		model := m.Provider + "/" + m.Model
-		if m.Role == session.RoleAssistant && c.to.Habits().ModelByEntry && m.Model != "" && model != said {
+		if m.Role == session.RoleAssistant && c.to.Dialect.Codec().Rules().ModelByEntry && m.Model != "" && model != said {
 			said = model
 			bodies = append(bodies, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: model, Split: true})
 		}

@@ -113,7 +113,7 @@ func (s *script) bodies(m dialect.NewMessage, before string) (list []session.Bod
 	if err != nil {
 		return nil, model
 	}
-	if name := m.Provider + "/" + m.Model; m.Role == session.RoleAssistant && s.to.Habits().ModelByEntry && m.Model != "" && name != before {
+	if name := m.Provider + "/" + m.Model; m.Role == session.RoleAssistant && s.to.Dialect.Codec().Rules().ModelByEntry && m.Model != "" && name != before {
 		model = name
 		list = append(list, session.ModelChange{Role: "default", Provider: m.Provider, ModelID: m.Model, Model: name, Split: true})
 	}

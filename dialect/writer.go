@@ -106,8 +106,6 @@ type Habits struct {
 	Nameless bool
 	// DropsEmptyFolders: when the last log of a folder is removed, so is the folder.
 	DropsEmptyFolders bool
-	// ModelByEntry: an entry before an answer names its model; the answer does not.
-	ModelByEntry bool
 	// ResultsInCalls: the result of a tool call is in the same message as the call.
 	ResultsInCalls bool
 	// ResultsOfBranches: the program finds the results of a call on all branches after it, and sends the first. Branches that answer

@@ -17,6 +17,8 @@ type Rules struct {
 	KeepSystem bool
 	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
 	SingleModel bool
+	// ModelByEntry: an entry before an answer names its model; the answer does not.
+	ModelByEntry bool
 	// Heals: the agent removes dangling calls and results itself; StripsCalls: only the calls. DropsFailed: it leaves out
 	// turns that ended in an error or were aborted.
 	Heals, StripsCalls, DropsFailed bool

@@ -37,10 +37,14 @@ func (c *Context) state(path []int32) error {
 				continue
 			}
 			s.firstAnswer = k
-			if s.model {
+			if s.model || s.rules.ModelByEntry {
 				continue
 			}
-		case KindModelChange, KindTTSRInjection:
+		case KindModelChange:
+			if _, ok := s.at["default"]; ok && s.rules.SingleModel {
+				continue
+			}
+		case KindTTSRInjection:
 		default:
 			continue
 		}
@@ -53,6 +57,52 @@ func (c *Context) state(path []int32) error {
 	c.Models = s.result()
 	c.TTSRRules = unique(s.ttsr)
 	return nil
+}
+
+// ModelMark is a place of a tree whose default model is known.
+type ModelMark struct {
+	tree  *Tree
+	at    int32
+	model ModelRef
+}
+
+// DefaultModel gives the default model at an entry, as the context there does. It reads from the entry up to what names the model,
+// or to the mark, and moves the mark: as a path grows, each part of it is looked at once.
+func (t *Tree) DefaultModel(at EntryID, mark *ModelMark) (m ModelRef, err error) {
+	to := t.ids.find(t.nodes, at)
+	if to < 0 {
+		return m, nil
+	}
+	if _, chosen := t.codec.EntryCodec.(Navigator); chosen || t.cyclic || t.Rules().ExplicitModelWins {
+		c, err := BuildContext(t, at, ContextOptions{})
+		if err != nil {
+			return m, err
+		}
+		m, _ = c.DefaultModel()
+		return m, nil
+	}
+	s := stateWalk{c: &Context{}, rules: t.Rules(), at: map[string]int{}, firstAnswer: -1}
+	for i := to; i >= 0; i = t.links[i].parent {
+		if mark.tree == t && mark.at == i {
+			m = mark.model
+			break
+		}
+		n := t.links[i]
+		if n.kind != KindModelChange && (n.kind != KindMessage || n.role != RoleAssistant || s.rules.ModelByEntry) {
+			continue
+		}
+		body, err := t.At(int(i)).Body()
+		if err != nil {
+			return m, err
+		}
+		s.take(body, 0)
+		if k, ok := s.at["default"]; ok {
+			m = s.roles[k].ModelRef
+			break
+		}
+	}
+	*mark = ModelMark{t, to, m}
+	return m, nil
 }
 
 // stateWalk is what the walk from the leaf up has found.

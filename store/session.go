@@ -27,6 +27,7 @@ type Session struct {
 	blobs   blob.Reader
 	log     backend.Log
 	tree    *session.Tree
+	model   session.ModelMark // of the answer before
 	source  *logtree.Source
 	release func() error // lets go of what the backend holds for the log; may be nil
 	closed  bool

@@ -101,19 +101,17 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 		return Appended{}, s.named(fmt.Errorf("a tool result without its call in a session of %s is %w; append the answer together with its results",
 			s.dialect.Name(), ErrUnsupported))
 	}
-	var bodies []session.Body
-	if m.Role == session.RoleAssistant {
-		change, err := s.answering(ctx, &m, d.Habits().ModelByEntry)
-		if err != nil {
-			return Appended{}, err
-		}
-		bodies = change
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w, err := s.writable()
 	if err != nil {
 		return Appended{}, err
+	}
+	var bodies []session.Body
+	if m.Role == session.RoleAssistant {
+		if bodies, err = s.answering(&m); err != nil {
+			return Appended{}, err
+		}
 	}
 	m.Time = w.opt.Clock()
 	seed, err := s.freshID()
@@ -137,16 +135,16 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 }
 
 // answering fills in the model of an answer that does not name it. If the agent names models by entries, and the model is
-// another than before, it gives that entry.
-func (s *Session) answering(ctx context.Context, m *dialect.NewMessage, byEntry bool) ([]session.Body, error) {
+// another than before, it gives that entry. The caller holds the lock.
+func (s *Session) answering(m *dialect.NewMessage) ([]session.Body, error) {
+	byEntry := s.dialect.Codec().Rules().ModelByEntry
 	if !byEntry && (m.Provider != "" || m.Model != "") {
 		return nil, nil // the path need not be read
 	}
-	c, err := s.Context(ctx, s.Leaf(), ContextOptions{NoBlobs: true})
+	now, err := s.tree.DefaultModel(s.tree.LeafID(), &s.model)
 	if err != nil {
 		return nil, err
 	}
-	now, _ := c.DefaultModel()
 	if m.Provider == "" && m.Model == "" {
 		m.Provider, m.Model = now.Provider, now.Model
 	}

@@ -157,7 +157,7 @@ func (dec *decoder) adopt(b *base) error {
 			continue
 		}
 		if !isLine(&f) {
-			dec.lose(dec.b.Len())
+			dec.r.lose(dec.b.Len())
 		}
 		dec.entry(r, record[begin:end], session.Span{Offset: r.Offset + int64(begin), Length: int64(end - begin)}, &f, b.log)
 	}

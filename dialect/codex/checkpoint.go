@@ -10,9 +10,13 @@ import (
 func (r *replay) base(last int) (int, error) {
 	skip := r.extra
 	var turn span
+	b := r.d.known()
 	for i := last; i >= 0; i-- {
+		if i = b.next(i, &turn, skip); i < 0 {
+			break
+		}
 		e := r.t.At(i)
-		if r.lost[i] || r.passed(i) || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
+		if r.d.isLost(i) || r.passed(i) || e.Type != typeItem && e.Type != typeEvent && e.Type != typeCompacted && e.Type != typeAgents && e.Type != typeTurnContext {
 			continue
 		}
 		raw, err := e.Raw()
@@ -108,7 +112,7 @@ func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
 
 // replace makes the items that a compaction leaves the history.
 func (r *replay) replace(e session.Entry, list []byte) {
-	r.history = nil
+	r.set(nil)
 	for part := range rawjson.Elements(list) {
 		it, ok := itemOf(e, part)
 		switch {
@@ -120,7 +124,7 @@ func (r *replay) replace(e session.Entry, list []byte) {
 			it.json = []byte(`{"type":"other"}`)
 		}
 		it.unseen = ""
-		r.history = append(r.history, it)
+		r.add(it)
 	}
 }
 

@@ -49,14 +49,15 @@ var (
 )
 
 // entries looks inside entries.
-type entries struct{ dialect.OneModel }
+type entries struct{}
+
+// Rules implements session.EntryCodec.
+func (*entries) Rules() session.Rules { return session.Rules{SingleModel: true, ModelByEntry: true} }
 
 // reader is the codec of one log: it knows which lines the program does not read.
 type reader struct {
 	entries
-	lost map[int]bool // positions of entries that the program skips
-	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
-	leaves map[int]session.EntryID
+	outline
 	// refused says why the program does not resume the file; "" where it does.
 	refused string
 	// baseless: the header names a base that the program does not read.

@@ -147,7 +147,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	default:
 		// The program reads neither of two records that share a line.
 		if !isAlone(data, pos, end) || !isLine(&f) {
-			dec.lose(dec.b.Len())
+			dec.r.lose(dec.b.Len())
 		}
 		dec.entry(r, record, span, &f, nil)
 	}
@@ -162,14 +162,6 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 // isAlone reports whether nothing else is on the line of a record.
 func isAlone(line []byte, pos, end int) bool {
 	return end-pos == len(line) || len(bytes.TrimSpace(line[:pos])) == 0 && len(bytes.TrimSpace(line[end:])) == 0
-}
-
-// lose notes that the program skips the entry at a position.
-func (dec *decoder) lose(at int) {
-	if dec.r.lost == nil {
-		dec.r.lost = map[int]bool{}
-	}
-	dec.r.lost[at] = true
 }
 
 // Finish implements dialect.Decoder.
@@ -256,12 +248,18 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	switch {
 	case string(f.typ) == typeEvent && string(f.inner) == eventStarted:
 		dec.open, last.bound = at, at+1
+		if rawjson.IsString(rawjson.Get(rawjson.Get(record, "payload"), "turn_id")) {
+			dec.r.note(&dec.r.bounds.starts, at)
+		}
 	case string(f.typ) == typeEvent && (string(f.inner) == eventComplete || string(f.inner) == eventAborted):
 		last.bound = at + 1
 	case string(f.typ) == typeEvent && string(f.inner) == typeLeaf:
 		if dec.rollBack(numTurns(rawjson.Get(record, "payload"))); env.Kind == session.KindLeaf {
 			last.leaf = at + 1
 		}
+		dec.r.note(&dec.r.bounds.rollbacks, at)
+	case string(f.typ) == typeCompacted && !rawjson.IsNull(rawjson.Get(rawjson.Get(record, "payload"), "replacement_history")):
+		dec.r.note(&dec.r.bounds.replacements, at)
 	case string(f.typ) == typeAgents, string(f.typ) == typeItem && isPrompt(f):
 		begin := at
 		for _, before := range []int{dec.open, dec.lead} {
@@ -324,10 +322,7 @@ func (dec *decoder) rollBack(n int) {
 	if target != "" {
 		env.Target = []byte(target)
 	}
-	if dec.r.leaves == nil {
-		dec.r.leaves = map[int]session.EntryID{}
-	}
-	dec.r.leaves[dec.b.Len()] = target
+	dec.r.lead(dec.b.Len(), target)
 }
 
 // seen gives the last entry up to id on its path that the model sees, "" if there is none. It remembers the result: rollbacks

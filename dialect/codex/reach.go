@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,7 @@ func tipOf(t *session.Tree) session.EntryID {
 func leafOf(e session.Entry) session.EntryID {
 	if t := e.Tree(); t != nil {
 		if d, ok := t.Codec().EntryCodec.(*reader); ok {
-			return d.leaves[e.Index]
+			return d.leafAt(e.Index)
 		}
 	}
 	return ""
@@ -98,10 +99,11 @@ func isAside(kind session.Kind, typ string) bool {
 
 // historyAt replays a log up to a position, and then takes turns out of it.
 func historyAt(t *session.Tree, last, turns int) ([]item, error) {
-	r := replay{t: t}
-	if d, ok := t.Codec().EntryCodec.(*reader); ok {
-		r = newReplay(t, d)
+	d, ok := t.Codec().EntryCodec.(*reader)
+	if !ok {
+		return nil, errors.New("the tree is not one of this format")
 	}
+	r := newReplay(t, d)
 	r.extra = turns
 	err := r.read(last)
 	return r.history, err

@@ -46,7 +46,7 @@ func (d *reader) replay(p session.Path) ([]item, error) {
 		last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
 	}
 	// Where a rollback is the last that moved the leaf, the program reads it, too.
-	if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leaves[k] == end {
+	if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leafAt(k) == end {
 		last = k
 	}
 	r := newReplay(t, d)
@@ -66,17 +66,20 @@ func (d *reader) replay(p session.Path) ([]item, error) {
 // replay is the state of one replay.
 type replay struct {
 	t       *session.Tree
-	lost    map[int]bool
+	d       *reader
 	history []item
-	own     int // the first position of the file itself
-	from    int // the first of these that the program reads
-	extra   int // turns to roll back at the end
+	turns   []turn // those of the history
+	lead    int    // the first message of the program that would belong to a turn that begins now, or -1
+	own     int    // the first position of the file itself
+	from    int    // the first of these that the program reads
+	extra   int    // turns to roll back at the end
+	begin   int    // the position after the base
 
 	ordinal int64 // the greatest so far
 }
 
 func newReplay(t *session.Tree, d *reader) replay {
-	return replay{t: t, lost: d.lost, own: d.own, from: d.from}
+	return replay{t: t, d: d, lead: -1, own: d.own, from: d.from}
 }
 
 // read replays the lines from the base on.
@@ -85,7 +88,8 @@ func (r *replay) read(last int) error {
 	if err != nil {
 		return err
 	}
-	for i := begin; i <= last; i++ {
+	r.begin = begin
+	for i := r.resume(last); i <= last; i++ {
 		if r.passed(i) {
 			continue
 		}
@@ -112,9 +116,9 @@ func (r *replay) line(e session.Entry) error {
 		return err
 	}
 	payload := rawjson.Get(raw, "payload")
-	if r.lost[e.Index] || deep(raw) {
+	if r.d.isLost(e.Index) || deep(raw) {
 		if e.Type != typeEvent {
-			r.history = append(r.history, item{entry: e, unseen: "a line that Codex skips: " + skipped(raw)})
+			r.add(item{entry: e, unseen: "a line that Codex skips: " + skipped(raw)})
 		}
 		return nil
 	}
@@ -123,16 +127,16 @@ func (r *replay) line(e session.Entry) error {
 	case typeItem:
 		it, ok := itemOf(e, payload)
 		if it.own = true; ok || it.unseen != "" {
-			r.history = append(r.history, it)
+			r.add(it)
 		}
 	case typeAgents:
 		it := agentItem(e, payload)
 		it.own = true
-		r.history = append(r.history, it)
+		r.add(it)
 	case typeCompacted:
 		switch list, ok := replacementOf(payload); {
 		case !ok:
-			r.history = append(r.history, item{entry: e, unseen: badCompaction(payload)})
+			r.add(item{entry: e, unseen: badCompaction(payload)})
 		case list == nil:
 			r.compact(e, rawjson.Str(payload, "message"))
 		}
@@ -160,33 +164,54 @@ func (r *replay) compact(e session.Entry, summary string) {
 		other := !i.turn && !(i.summary && !strings.HasPrefix(contentText(i.json), summaryPrefix+"\n"))
 		return other || !i.user || i.unseen != ""
 	})
-	r.history = keepNewest(r.history)
+	r.set(keepNewest(r.history))
 	if summary == "" {
 		summary = noSummary
 	}
-	r.history = append(r.history, item{entry: e, kind: "message", turn: true, user: true, json: said("user", dialect.Array([][]byte{inputText(summary)}))})
+	r.add(item{entry: e, kind: "message", turn: true, user: true, json: said("user", dialect.Array([][]byte{inputText(summary)}))})
+	r.d.keep(r, e.Index+1)
+}
+
+// turn is where a turn of the user begins in the history, and the first of the messages of the program right before it, or -1.
+type turn struct{ at, lead int }
+
+// add appends an item to the history.
+func (r *replay) add(i item) {
+	at := len(r.history)
+	r.history = append(r.history, i)
+	switch {
+	case i.turn && i.unseen == "":
+		r.turns = append(r.turns, turn{at, r.lead})
+		r.lead = -1
+	case i.lead && r.lead < 0:
+		r.lead = at
+	case !i.lead && i.unseen == "":
+		r.lead = -1
+	}
+}
+
+// set makes a list the history.
+func (r *replay) set(list []item) {
+	r.history, r.turns, r.lead = make([]item, 0, len(list)+1), nil, -1
+	for _, i := range list {
+		r.add(i)
+	}
 }
 
 // rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before
 // the first turn stays.
 func (r *replay) rollBack(n int) {
-	first := slices.IndexFunc(r.history, func(i item) bool { return i.turn && i.unseen == "" })
-	cut := len(r.history)
-	for k := len(r.history) - 1; k >= 0 && n > 0; k-- {
-		if r.history[k].turn && r.history[k].unseen == "" {
-			cut = k
-			n--
-		}
-	}
-	if cut == len(r.history) {
+	k := max(len(r.turns)-n, 0)
+	if k == len(r.turns) {
 		return
 	}
-	for k := cut; k > first && (r.history[k-1].lead || r.history[k-1].unseen != ""); k-- {
-		if r.history[k-1].lead {
-			cut = k - 1
-		}
+	cut := r.turns[k]
+	if r.turns, r.lead = r.turns[:k], -1; k == 0 {
+		r.lead = cut.lead
+	} else if cut.lead >= 0 {
+		cut.at = cut.lead
 	}
-	r.history = r.history[:cut]
+	r.history = r.history[:cut.at]
 }
 
 // contentText joins the texts of a message.

@@ -31,6 +31,14 @@ func TestManyRollbacks(t *testing.T) {
 	if leaf, want := tree.LeafID(), tree.At(0).ID; leaf != want {
 		t.Errorf("the leaf is %s, not %s", leaf, want)
 	}
+	// What stands before the first turn stays, and is not looked at by each rollback either.
+	tree, err = dialecttest.Decode(codex.Codex, "log", []byte(header+"\n"+strings.Repeat(said("assistant", "ho"), n)+strings.Repeat(prompt+back, n)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(seenAt(t, tree, tree.LeafID()), "\n"); got != n {
+		t.Errorf("the model sees %d messages, not %d", got, n)
+	}
 }
 
 // TestFrameCustom: the output of a custom tool gets the type that fits its call, also if both are written at once.

@@ -33,7 +33,7 @@ const providerMember = "model_provider"
 
 // Habits: a linear log without labels. A name is kept elsewhere, see Register.
 func (d *Dialect) Habits() dialect.Habits {
-	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ModelByEntry: true, KeepsByRepeating: true}
+	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, KeepsByRepeating: true}
 }
 
 // CheckID says why an id is not valid: the program looks for a UUID in the name of the file.

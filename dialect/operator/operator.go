@@ -80,7 +80,9 @@ var (
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules: the program has one model, which only its own entries set, and keeps system messages after a compaction.
-func (d *Dialect) Rules() session.Rules { return session.Rules{SingleModel: true, KeepSystem: true} }
+func (d *Dialect) Rules() session.Rules {
+	return session.Rules{SingleModel: true, ModelByEntry: true, KeepSystem: true}
+}
 
 // kindOf reads a type of the program or the document.
 func kindOf(name []byte) session.Kind {

@@ -20,7 +20,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
-		Branches: true, Labels: true, ListsByCWD: true, ModelByEntry: true,
+		Branches: true, Labels: true, ListsByCWD: true,
 	}
 }
 

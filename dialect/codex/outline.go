@@ -1,0 +1,134 @@
+package codex
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// outline is what replays need to know of all lines without reading them. The decoder adds to it while contexts of the lines
+// before are replayed.
+type outline struct {
+	mu   sync.Mutex
+	lost map[int]bool // positions of entries that the program skips
+	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
+	leaves map[int]session.EntryID
+	bounds bounds
+	newest checkpoint
+}
+
+// bounds are the positions of lines that decide where a replay begins, in order: events with which a turn begins,
+// rollbacks, and compactions with a replacement.
+type bounds struct{ starts, rollbacks, replacements []int32 }
+
+// checkpoint is the state of a replay after a compaction without a replacement, which leaves a short history. Replays that
+// begin at the same place go on from it, so that the contexts of many compactions do not each read the log from its begin.
+type checkpoint struct {
+	begin, own, from int // what the replay depends on
+	next             int // the position after the compaction; 0: there is no checkpoint
+	ordinal          int64
+	history          []item // whose entries are positions alone
+}
+
+func (o *outline) isLost(at int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lost[at]
+}
+
+// lose notes that the program skips the entry at a position.
+func (o *outline) lose(at int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lost == nil {
+		o.lost = map[int]bool{}
+	}
+	o.lost[at] = true
+}
+
+// leafAt is the entry that the leaf moves to at the rollback at a position.
+func (o *outline) leafAt(at int) session.EntryID {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.leaves[at]
+}
+
+// lead notes where the leaf moves to at the rollback at a position.
+func (o *outline) lead(at int, to session.EntryID) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.leaves == nil {
+		o.leaves = map[int]session.EntryID{}
+	}
+	o.leaves[at] = to
+}
+
+// note adds a position to a list of the bounds.
+func (o *outline) note(list *[]int32, at int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	*list = append(*list, int32(at))
+}
+
+// known gives the bounds so far.
+func (o *outline) known() bounds {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bounds
+}
+
+// next gives the position up to i of the next line that base has to read with what it has found, or -1: no line can change
+// the result any more.
+func (b *bounds) next(i int, turn *span, skip int) int {
+	start, rollback, replacement := lastOf(&b.starts, i), lastOf(&b.rollbacks, i), lastOf(&b.replacements, i)
+	found := turn.replacement != nil
+	switch {
+	case !found && replacement < 0, found && skip == 0 && rollback < 0, start < 0 && skip > 0:
+		return -1
+	case found && skip == 0 && (start < 0 || turn.id != ""):
+		return max(start, rollback)
+	case start < 0:
+		return max(rollback, replacement)
+	}
+	return i
+}
+
+// lastOf gives the last position of a list that is not after i, -1 if there is none. It drops those after i.
+func lastOf(list *[]int32, i int) int {
+	n := len(*list)
+	for n > 0 && int((*list)[n-1]) > i {
+		n--
+	}
+	if *list = (*list)[:n]; n == 0 {
+		return -1
+	}
+	return int((*list)[n-1])
+}
+
+// keep makes the state of a replay after a compaction the checkpoint.
+func (o *outline) keep(r *replay, next int) {
+	c := checkpoint{begin: r.begin, own: r.own, from: r.from, next: next, ordinal: r.ordinal, history: slices.Clone(r.history)}
+	for k := range c.history {
+		c.history[k].entry = session.Entry{Index: c.history[k].entry.Index}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.newest = c
+}
+
+// resume goes on from the checkpoint if it is on the way to a position, and gives the position of the next line.
+func (r *replay) resume(last int) int {
+	r.d.mu.Lock()
+	c := r.d.newest
+	r.d.mu.Unlock()
+	if c.begin != r.begin || c.own != r.own || c.from != r.from || c.next <= r.begin || c.next > last+1 {
+		return r.begin
+	}
+	r.set(c.history)
+	r.ordinal = c.ordinal
+	for k := range r.history {
+		r.history[k].entry = r.t.At(r.history[k].entry.Index)
+	}
+	return c.next
+}

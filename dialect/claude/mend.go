@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -11,9 +12,8 @@ import (
 
 var _ dialect.Mender = (*reader)(nil)
 
-// mostOrphans is how many entries beside the path to the leaf are linked again in one step: each takes a look at the whole
-// log.
-const mostOrphans = 1000
+// mostWalks is how many paths to entries beside the path to the leaf are looked at: each takes a look at the whole log.
+const mostWalks = 1000
 
 // Mends implements dialect.Mender: lost parents are linked again, and then the leaf is set where the program ends before
 // the newest messages or refuses the session.
@@ -28,8 +28,9 @@ func (r *reader) Mends(t *session.Tree) []dialect.Mend {
 		m.at[i] = int32(k) + 1
 	}
 	for _, g := range gaps {
-		m.link(g, &m.omissions)
+		m.link(g, &m.omissions, func(i int32) bool { return m.at[i] > 0 })
 	}
+	m.group()
 	m.orphans()
 	if len(m.list) == 0 {
 		m.lead(leaf)
@@ -42,33 +43,86 @@ type mender struct {
 	omissions
 	list   []dialect.Mend
 	linked map[int32]int32 // new parents
+	// whole has for each entry another one of the same whole: entries are in one if their parents, with the new ones, lead to the
+	// same root or cycle. looped are the wholes with a cycle. nil until the path to the leaf is linked.
+	whole  []int32
+	looped map[int32]bool
 }
 
-// orphans links entries beside the path to the leaf whose parents are missing.
-func (m *mender) orphans() {
-	for i, n := int32(0), 0; i < int32(len(m.marks)) && n < mostOrphans; i++ {
-		if m.at[i] > 0 || !m.live(i) || m.parent[i] != missing {
-			continue
-		}
-		n++
-		path, gaps := m.walk(i)
-		o := omissions{shape: m.shape, at: make([]int32, len(m.marks))}
-		for k, j := range path {
-			o.at[j] = int32(k) + 1
-		}
-		for _, g := range gaps {
-			if g.child == i {
-				m.link(g, &o)
-			}
+// group puts the entries into wholes.
+func (m *mender) group() {
+	m.whole, m.looped = make([]int32, len(m.marks)), map[int32]bool{}
+	for i := range m.whole {
+		m.whole[i] = int32(i)
+	}
+	for i := range int32(len(m.whole)) {
+		if p := m.above(i); p >= 0 {
+			a, b := m.wholeOf(i), m.wholeOf(p)
+			m.whole[a], m.looped[b] = b, a == b || m.looped[b]
 		}
 	}
 }
 
+// above gives the parent of an entry, the new one if it has one.
+func (m *mender) above(i int32) int32 {
+	if to, ok := m.linked[i]; ok {
+		return to
+	}
+	return m.parent[i]
+}
+
+// descends reports whether an entry is another one, or below it. An orphan is the root of its whole.
+func (m *mender) descends(i, top int32) bool {
+	if m.whole != nil {
+		at := m.wholeOf(i)
+		return at == m.wholeOf(top) || m.looped[at]
+	}
+	for range m.marks {
+		if i == top {
+			return true
+		}
+		if i = m.above(i); i < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// wholeOf names the whole of an entry by one of its entries.
+func (m *mender) wholeOf(i int32) int32 {
+	for m.whole[i] != i {
+		m.whole[i] = m.whole[m.whole[i]]
+		i = m.whole[i]
+	}
+	return i
+}
+
+// orphans links entries beside the path to the leaf whose parents are missing.
+func (m *mender) orphans() {
+	b := bridges{shape: m.shape}
+	o := omissions{shape: m.shape, at: make([]int32, len(m.marks))}
+	walks := 0
+	for i := range int32(len(m.marks)) {
+		if m.at[i] > 0 || !m.live(i) || m.parent[i] != missing {
+			continue
+		}
+		o.at[i] = 1 // the path need not be known to see that all others come before its end
+		m.link(gap{i, b.nearest(i)}, &o, func(right int32) bool {
+			if walks++; walks > mostWalks {
+				return false
+			}
+			path, _ := m.walk(i)
+			return slices.Contains(path, right)
+		})
+		o.at[i] = 0
+	}
+}
+
 // link gives an entry a parent that the program has: the one that the program bridges to if that loses nothing, else the
-// nearest ancestor, else the entry before it in the log.
-func (m *mender) link(g gap, o *omissions) {
+// nearest ancestor, else the entry before it in the log. on tells the entries on the path to it.
+func (m *mender) link(g gap, o *omissions, on func(int32) bool) {
 	to := g.to
-	if right, lost := o.right(g.child); right >= 0 && right != to && (to < 0 || lost || o.at[right] == 0) {
+	if right, lost := o.right(g.child); right >= 0 && right != to && (to < 0 || lost || !on(right)) {
 		to = right
 	}
 	e := m.t.At(int(g.child))
@@ -79,7 +133,9 @@ func (m *mender) link(g gap, o *omissions) {
 	if to < 0 || m.marks[to].flags&isNameless != 0 || m.descends(to, g.child) {
 		return
 	}
-	m.linked[g.child] = to
+	if m.linked[g.child] = to; m.whole != nil {
+		m.whole[g.child] = m.wholeOf(to)
+	}
 	parent := m.t.At(int(to))
 	kind, problem := session.ProblemOrphan, fmt.Sprintf("the program does not find its parent %q", e.Parent)
 	if m.parent[g.child] >= 0 {
@@ -88,23 +144,6 @@ func (m *mender) link(g gap, o *omissions) {
 	m.list = append(m.list, dialect.Mend{Entry: e.Index, Kind: kind, Problem: problem,
 		Action: fmt.Sprintf("its parent becomes %s (line %d)", parent.ID, parent.Line),
 		Edit:   func(record []byte) ([]byte, error) { return Claude.Rechain(record, parent.ID, "") }})
-}
-
-// descends reports whether an entry is another one, or below it.
-func (m *mender) descends(i, top int32) bool {
-	for range m.marks {
-		if i == top {
-			return true
-		}
-		next, ok := m.linked[i]
-		if !ok {
-			next = m.parent[i]
-		}
-		if i = next; i < 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // lead makes the program end where the newest messages are.

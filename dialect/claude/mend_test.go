@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/session"
@@ -189,5 +190,28 @@ func TestCheckCorpus(t *testing.T) {
 		if err != nil || tree.Len() == 0 {
 			t.Error(err)
 		}
+	}
+}
+
+// All entries beside the path to the leaf that have lost their parents are linked in one step, however many they are.
+func TestMendManyOrphans(t *testing.T) {
+	const n = 20_000
+	list := []string{entry("u1", "null", "one", 0), entry("a1", "u1", "two", 1000)}
+	for k := range n {
+		list = append(list, entry(fmt.Sprint("u9", k), fmt.Sprint("gone", k), "lost", 60_000*k))
+	}
+	list = append(list, leafLine("a1"))
+	tree, err := dialecttest.Decode(claude.Claude, "log", []byte(lines(list...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mends := tree.Codec().EntryCodec.(dialect.Mender).Mends(tree)
+	for k, m := range mends {
+		if want := fmt.Sprintf("its parent becomes %s (line %d)", tree.At(k+1).ID, k+2); m.Entry != k+2 || m.Action != want {
+			t.Fatalf("entry %d: %s; want entry %d: %s", m.Entry, m.Action, k+2, want)
+		}
+	}
+	if len(mends) != n {
+		t.Errorf("%d of %d orphans are linked", len(mends), n)
 	}
 }

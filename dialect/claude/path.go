@@ -105,8 +105,7 @@ func (b *bridges) from(i int32) int32 {
 	if b.groups == nil {
 		b.group()
 	}
-	g := sort.Search(len(b.groups), func(k int) bool { return b.groups[k].at > at }) - 1
-	for g = b.usable(g); g >= 0 && at-b.groups[g].at <= most; g = b.usable(g) {
+	for g := b.usable(b.until(at)); g >= 0 && at-b.groups[g].at <= most; g = b.usable(g) {
 		for gr := &b.groups[g]; gr.from < gr.to; gr.from++ {
 			if to := b.byTime[gr.from]; !b.on[to] {
 				return to
@@ -114,6 +113,30 @@ func (b *bridges) from(i int32) int32 {
 		}
 	}
 	return root
+}
+
+// nearest gives the entry that a bridge from i leads to, or root, if nothing but i is on the path.
+func (b *bridges) nearest(i int32) int32 {
+	at := b.marks[i].at
+	if at == noTime || b.marks[i].flags&isSide != 0 {
+		return root
+	}
+	if b.groups == nil {
+		b.group()
+	}
+	for g := b.until(at); g >= 0 && at-b.groups[g].at <= most; g-- {
+		for _, to := range b.byTime[b.groups[g].from:b.groups[g].to] {
+			if to != i {
+				return to
+			}
+		}
+	}
+	return root
+}
+
+// until gives the last group that is not after a time, or -1.
+func (b *bridges) until(at int64) int {
+	return sort.Search(len(b.groups), func(k int) bool { return b.groups[k].at > at }) - 1
 }
 
 // usable gives the last group up to g that is not used up.

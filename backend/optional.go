@@ -292,6 +292,26 @@ func Restore(ctx context.Context, b Backend, name string, content []byte) (Log, 
 	return b.Create(ctx, name, records...)
 }
 
+// RestoreOnce restores a log, unless it is there already with the same content: what a crash interrupted is done again. It
+// returns when the content is durable in both cases, so that its source may be removed. made: the log is new.
+func RestoreOnce(ctx context.Context, b Backend, name string, content []byte) (at Log, made bool, err error) {
+	at, err = Restore(ctx, b, name, content)
+	if made = err == nil; errors.Is(err, ErrExist) {
+		there, failed := b.Stat(ctx, name)
+		if failed != nil || there.Size != int64(len(content)) {
+			return at, false, errors.Join(err, failed)
+		}
+		if have, failed := ReadAll(ctx, b, there); failed != nil || !bytes.Equal(have, content) {
+			return at, false, errors.Join(err, failed)
+		}
+		at, err = there, nil
+	}
+	if err != nil {
+		return at, made, err
+	}
+	return at, made, Sync(ctx, b, at)
+}
+
 // Rewriter is a Backend in which another program can write to a log while it is replaced or removed.
 type Rewriter interface {
 	// ReplaceShared is Replace, and says what other programs wrote meanwhile.

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -161,15 +160,9 @@ func (s *SideFiles) CopyTo(ctx context.Context, b backend.Backend, prefix, dir s
 			content = change(at.Name, content)
 		}
 		name := prefix + strings.TrimPrefix(at.Name, s.Prefix)
-		log, err := backend.Restore(ctx, b, name, content)
-		switch {
-		case err == nil:
+		log, isNew, err := backend.RestoreOnce(ctx, b, name, content)
+		if isNew {
 			made.Logs = append(made.Logs, log)
-			err = backend.Sync(ctx, b, log)
-		case errors.Is(err, backend.ErrExist):
-			if have, _, readErr := made.read(ctx, name); readErr == nil && bytes.Equal(have, content) {
-				err = nil
-			}
 		}
 		if err != nil {
 			return made, err

@@ -1,7 +1,6 @@
 package trash
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -68,17 +67,10 @@ func (t *Trash) putBack(ctx context.Context, bin backend.Backend, item *Item, co
 			return fmt.Errorf("%w; it was not touched, and the session is still in the trash", logtree.Named(path, err))
 		}
 	}
-	if _, err = backend.Restore(ctx, l.Backend, l.Name, content); !errors.Is(err, backend.ErrExist) {
-		return logtree.Named(path, err)
+	if _, _, err = backend.RestoreOnce(ctx, l.Backend, l.Name, content); errors.Is(err, backend.ErrExist) {
+		return fmt.Errorf("%s: %w; it was not touched, and the session is still in the trash", path, backend.ErrExist)
 	}
-	at, err := l.Backend.Stat(ctx, l.Name)
-	if err != nil {
-		return logtree.Named(path, err)
-	}
-	if have, err := backend.ReadAll(ctx, l.Backend, at); err == nil && bytes.Equal(have, content) {
-		return nil
-	}
-	return fmt.Errorf("%s: %w; it was not touched, and the session is still in the trash", path, backend.ErrExist)
+	return logtree.Named(path, err)
 }
 
 // Empty removes for good what has been in the trash since before that time. It gives what was removed, also if it fails.

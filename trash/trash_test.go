@@ -3,10 +3,13 @@ package trash_test
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -272,5 +275,74 @@ func TestListFails(t *testing.T) {
 	}
 	if list, err := y.bin.List(t.Context()); err == nil {
 		t.Errorf("the list is %v", list)
+	}
+}
+
+// recording notes what is synced and removed.
+type recording struct {
+	durable.FS
+	mu  *sync.Mutex
+	ops *[]string
+}
+
+func (f recording) note(op, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	*f.ops = append(*f.ops, op+" "+filepath.Base(name))
+}
+
+func (f recording) Open(name string, flag int, perm fs.FileMode) (durable.File, error) {
+	file, err := f.FS.Open(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return recorded{file, f, name}, nil
+}
+
+func (f recording) Remove(name string) error {
+	f.note("remove", name)
+	return f.FS.Remove(name)
+}
+
+type recorded struct {
+	durable.File
+	f    recording
+	name string
+}
+
+func (r recorded) Sync(what durable.Scope) error {
+	r.f.note("sync", r.name)
+	return r.File.Sync(what)
+}
+
+// TestRestoreSyncs: files that a crash left in their places, or that another program wrote there, are made durable before those in the trash
+// are removed.
+func TestRestoreSyncs(t *testing.T) {
+	var ops []string
+	var mu sync.Mutex
+	y := newYard(t, func(w *world.World) { w.FS = recording{w.FS, &mu, &ops} })
+	const id = "0199aaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee"
+	line := `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","timestamp":"2026-03-01T08:00:00.000Z","sessionId":"` + id + `","cwd":"/x"}` + "\n"
+	files := map[string]string{}
+	for _, name := range []string{id + ".jsonl", id + "/subagents/agent-1.jsonl"} {
+		files[y.Old(".claude/projects/-x/"+name, line)] = line
+	}
+	item, err := y.bin.Put(t.Context(), y.At(".claude/projects/-x/"+id+".jsonl"))
+	y.Must(err)
+	for path, content := range files {
+		if y.Exists(path) {
+			t.Fatalf("%s is still there", path)
+		}
+		y.Must(os.MkdirAll(filepath.Dir(path), 0o700))
+		y.Must(os.WriteFile(path, []byte(content), 0o600))
+	}
+	ops = nil
+	_, err = y.bin.Restore(t.Context(), item.ID)
+	y.Must(err)
+	gone := slices.IndexFunc(ops, func(op string) bool { return strings.HasPrefix(op, "remove ") })
+	for path := range files {
+		if at := slices.Index(ops, "sync "+filepath.Base(path)); at < 0 || at > gone {
+			t.Errorf("%s was not synced before anything was removed: %q", path, ops)
+		}
 	}
 }

@@ -104,9 +104,9 @@ func freeName(fsys durable.FS, name string) (string, error) {
 	return "", fmt.Errorf("%s: too many files of that name", name)
 }
 
-// salvage returns the prompts of a damaged database that can still be read, oldest first. It skips what is broken. The
-// database is not changed.
-func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) {
+// salvage returns the prompts of a damaged database that can still be read, from an id on, oldest first. It skips what is
+// broken. The database is not changed.
+func salvage(ctx context.Context, path string, from int64, opt dbOptions) ([]Prompt, error) {
 	opt.fill()
 	s, err := litefile.StampOf(opt.FS, path)
 	if err != nil {
@@ -121,7 +121,7 @@ func salvage(ctx context.Context, path string, opt dbOptions) ([]Prompt, error) 
 	// This makes SQLite read a truncated file. Nothing is written.
 	_, _ = h.db.ExecContext(ctx, `PRAGMA writable_schema = ON`)
 	var list []Prompt
-	from, misses := int64(0), 0
+	misses := 0
 	for from >= 0 { // until it overflows
 		part, last, err := h.rowsFrom(ctx, from)
 		if ctx.Err() != nil {

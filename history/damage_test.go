@@ -112,7 +112,7 @@ func TestDamage(t *testing.T) {
 			if err != nil || filepath.Base(aside) != "history.db.corrupt-19700101T000000Z" {
 				t.Fatalf(`%s, %v; want no error, filepath.Base(aside) == "history.db.corrupt-19700101T000000Z"`, aside, err)
 			}
-			list, err := salvage(t.Context(), aside, dbOptions{})
+			list, err := salvage(t.Context(), aside, 0, dbOptions{})
 			if err != nil || len(list) < c.least {
 				t.Errorf("salvaged %d, %v", len(list), err)
 			}

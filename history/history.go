@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -64,7 +65,8 @@ type Sessions interface {
 // files are the paths of a history.
 type files struct {
 	db, lock, places string
-	own              bool // not an agent's
+	own              bool       // not an agent's
+	fs               durable.FS // for everything but the databases themselves; nil is the operating system's
 }
 
 func (o Options) files() (f files, err error) {

@@ -47,7 +47,7 @@ func rebuild(ctx context.Context, opt Options, f files, force bool) (Report, err
 		return Report{}, err
 	}
 	// Everything readable is in the new database before the old one is moved, so that it is never lost.
-	saved, err := salvage(ctx, f.db, dbOptions{})
+	saved, err := salvage(ctx, f.db, 0, dbOptions{})
 	if err != nil {
 		return Report{}, err
 	}
@@ -55,22 +55,40 @@ func rebuild(ctx context.Context, opt Options, f files, force bool) (Report, err
 	if err := removeDB(fresh, dbOptions{}); err != nil { // left by a process that was killed here
 		return Report{}, err
 	}
-	h, err := openDB(ctx, fresh, dbOptions{})
+	if err := importTo(ctx, fresh, saved); err != nil {
+		return Report{}, err
+	}
+	aside, err := moveAside(f.db, fresh, dbOptions{FS: f.fs})
 	if err != nil {
 		return Report{}, err
 	}
-	_, err = h.Import(ctx, saved)
-	if err := errors.Join(err, h.Close()); err != nil {
-		return Report{}, err
+	// What was typed meanwhile went to the old database.
+	next := int64(0)
+	if len(saved) > 0 {
+		next = saved[len(saved)-1].ID + 1
 	}
-	aside, err := moveAside(f.db, fresh, dbOptions{})
+	late, err := salvage(ctx, aside, next, dbOptions{})
+	if err == nil && len(late) > 0 {
+		err = importTo(ctx, f.db, late)
+	}
 	if err != nil {
-		return Report{}, err
+		return Report{Aside: aside, Saved: len(saved)}, err
 	}
+	saved = append(saved, late...)
 	opt.notice("the history was moved to %s; the new one is made from %d recovered prompts and the sessions", aside, len(saved))
 	report, err := refill(ctx, opt, f)
 	report.Aside, report.Saved = aside, len(saved)
 	return report, err
+}
+
+// importTo adds prompts to a database.
+func importTo(ctx context.Context, db string, prompts []Prompt) error {
+	h, err := openDB(ctx, db, dbOptions{})
+	if err != nil {
+		return err
+	}
+	_, err = h.Import(ctx, prompts)
+	return errors.Join(err, h.Close())
 }
 
 // refill imports the sessions, if there are any to read.

@@ -61,9 +61,14 @@ func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[s
 	}
 	defer f.Close()
 	var last time.Time
+	var line []byte
 	for r := bufio.NewReaderSize(f, 1<<16); ctx.Err() == nil; {
-		line, err := r.ReadBytes('\n')
-		if t, ok := h.Read(bytes.TrimSpace(line)); ok {
+		var long bool
+		line, long, err = readLine(r, line[:0])
+		if long {
+			i.report.Prompts++
+			i.report.TooLong++
+		} else if t, ok := h.Read(bytes.TrimSpace(line)); ok {
 			i.report.Prompts++
 			if t.At.IsZero() {
 				t.At = last // that of the one before
@@ -83,4 +88,20 @@ func (i *importing) readHistory(ctx context.Context, h place.History, cwds map[s
 		}
 	}
 	return nil
+}
+
+// longestLine is the limit of a line: that of its prompt with room for escapes and what stands beside it.
+const longestLine = 8 * longestPrompt
+
+// readLine reads a line into a buffer. A line that is too long is passed over, and only its begin is in memory.
+func readLine(r *bufio.Reader, line []byte) (_ []byte, long bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if long = long || len(line)+len(part) > longestLine; !long {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, long, err
+		}
+	}
 }

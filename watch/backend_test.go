@@ -315,6 +315,44 @@ func TestInterval(t *testing.T) {
 	}
 }
 
+// A backend whose hints failed is asked again after a minute, and not looked at all the time for good.
+func TestHintsAgain(t *testing.T) {
+	t.Parallel()
+	const minute = 30 // intervals
+	var lists atomic.Int32
+	begun := 0
+	h := meddled(t, func(_ *home, m *meddler) {
+		m.listed = func() { lists.Add(1) }
+		m.watch = func(told func(string, error)) error {
+			if begun++; begun == 1 {
+				told("no log", syscall.EMFILE)
+			}
+			return nil
+		}
+	})
+	h.Old(garden+"a.jsonl", sessionLine("a"))
+	pauses := make(chan time.Duration, 3*minute)
+	v := viewLooking(h, watch.Options{Clock: h.Now, After: func(d time.Duration) <-chan time.Time { pauses <- d; return nil }}, true)
+	v.want("start 1")
+	if c := <-v.changes; c.Kind != watch.KindProblem {
+		t.Fatalf("told %s", describe(c))
+	}
+	<-pauses
+	for _, want := range []int32{minute, 1, 1} {
+		before := lists.Load()
+		for range minute {
+			v.tick <- time.Time{}
+			<-pauses
+		}
+		if n := lists.Load() - before; n != want {
+			t.Errorf("%d lists in a minute, want %d", n, want)
+		}
+	}
+	if begun != 2 {
+		t.Errorf("the backend was asked %d times for hints", begun)
+	}
+}
+
 // A watch ends when its machine is closed.
 func TestMachineClosed(t *testing.T) {
 	t.Parallel()

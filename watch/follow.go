@@ -5,12 +5,15 @@ import (
 	"errors"
 	"hash/maphash"
 	"maps"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -87,6 +90,9 @@ func (f *followed) change(kind Kind) Change {
 // follow reads what is new in a log and tells it. A problem with the log is told, too, and ends nothing.
 func (w *watcher) follow(ctx context.Context, f *followed) error {
 	if f.elsewhere {
+		if _, err := f.Backend.Stat(ctx, f.Name); errors.Is(err, backend.ErrNotExist) {
+			w.forget(f)
+		}
 		return nil
 	}
 	err := w.catchUp(ctx, f)
@@ -113,7 +119,10 @@ func (w *watcher) catchUp(ctx context.Context, f *followed) error {
 			return w.removed(ctx, f)
 		}
 		if err == nil {
-			f.gone = false
+			if f.gone {
+				f.gone = false
+				w.cameBack(f)
+			}
 			err = w.read(ctx, f, now)
 		}
 		if try == logtree.Retries || !errors.Is(err, backend.ErrChanged) && !errors.Is(err, backend.ErrNotExist) {
@@ -137,7 +146,48 @@ func (w *watcher) removed(ctx context.Context, f *followed) error {
 	f.reading = reading{}
 	f.src.empty = f.src.empty || f.src.only != ""
 	w.release(f)
+	w.gone, w.entries = append(w.gone, f), w.entries+len(f.known)
+	for len(w.gone) > mostGone || w.entries > mostGoneEntries && len(w.gone) > 1 {
+		w.forget(w.gone[0])
+	}
 	return w.emit(c)
+}
+
+// Logs that are removed are remembered in case they come back, the last ones, and no more than this.
+const (
+	mostGone        = 4096
+	mostGoneEntries = 1 << 20
+)
+
+// forget drops what is known of a log that was removed. The one log that is watched is not dropped.
+func (w *watcher) forget(f *followed) {
+	w.cameBack(f)
+	if f.src.only == "" {
+		delete(f.src.logs, f.Name)
+	}
+	if w.ids[f.header.ID] == f {
+		delete(w.ids, f.header.ID)
+	}
+}
+
+// cameBack takes a log out of those that are removed.
+func (w *watcher) cameBack(f *followed) {
+	if i := slices.Index(w.gone, f); i >= 0 {
+		w.gone, w.entries = slices.Delete(w.gone, i, i+1), w.entries-len(f.known)
+	}
+}
+
+// missing gives the logs that the last list should have shown and did not. They need not be gone: their folder may be
+// unreadable at the moment. They are followed like any other, and Stat says whether they are gone.
+func (w *watcher) missing(src *source, prefix string) []*followed {
+	var list []*followed
+	for name, f := range src.logs {
+		if f.pass != w.pass && !f.gone && strings.HasPrefix(name, prefix) {
+			list = append(list, f)
+		}
+	}
+	sorting.By(list, func(a, b *followed) int { return strings.Compare(a.Name, b.Name) })
+	return list
 }
 
 // read finds out what became of a log, and tells what is new.

@@ -24,7 +24,19 @@ type source struct {
 
 	hints  hints
 	hinted bool      // the backend tells of changes
+	failed bool      // it told that it does not tell all of them
 	watch  io.Closer // nil if it does not
+}
+
+// listenAgain has the backend tell of changes once more after it failed: the limit of the system that it met may not be met
+// any more. All logs must be listed then.
+func (src *source) listenAgain() {
+	if src.watch != nil {
+		_ = src.watch.Close() // nothing depends on it any more
+	}
+	src.hints.take()
+	src.watch, src.failed = nil, false
+	src.listen()
 }
 
 // listen has the backend tell of changes, if it can.

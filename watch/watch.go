@@ -108,7 +108,8 @@ const AllEntries = -1
 // told with a KindSession, and then from its first entry.
 //
 // A log that was replaced, truncated or removed is told as such and is still followed. Entries are known by their ids, or
-// by their bytes if they have none, so one that comes back after a rewrite is not told again, changed or not. At the start
+// by their bytes if they have none, so one that comes back after a rewrite is not told again, changed or not. Of logs that are
+// removed the last 4,096 are remembered, with up to a million entries. At the start
 // the newest 64 logs are read, up to 32 MB. If another one is replaced before it was read, the entries are told whose time
 // is not before the start, and those without a time.
 //

@@ -31,6 +31,8 @@ type watcher struct {
 	every   int             // a source that gives hints is part of every so many looks
 	pass    int             // lists so far
 	holding []*followed     // logs held open, the one held longest first
+	gone    []*followed     // logs that are removed, the one removed first first
+	entries int             // that are known of these
 	said    map[string]bool // problems told that belong to no log
 }
 
@@ -290,7 +292,7 @@ func (w *watcher) hinted(ctx context.Context) error {
 	for _, src := range w.sources {
 		names, errs := src.hints.take()
 		for _, err := range errs {
-			src.hinted = false // something is not told any more
+			src.hinted, src.failed = false, true // something is not told any more
 			if err := w.problem(ctx, src.dir, err); err != nil {
 				return err
 			}
@@ -313,10 +315,13 @@ func (w *watcher) hinted(ctx context.Context) error {
 }
 
 // look looks at the sources. Those that give hints are looked at less often. One without logs may be a folder that does not
-// exist yet, of which no backend gives hints.
+// exist yet, of which no backend gives hints. A backend whose hints failed is asked again as rarely.
 func (w *watcher) look(ctx context.Context) error {
 	w.looks++
 	for _, src := range w.sources {
+		if src.failed && w.looks%looksHinted == 0 {
+			src.listenAgain()
+		}
 		if src.hinted && !src.empty && w.looks%w.every != 0 {
 			continue
 		}
@@ -384,17 +389,4 @@ func (w *watcher) list(ctx context.Context, src *source, prefix string) error {
 		}
 	}
 	return nil
-}
-
-// missing gives the logs that the last list should have shown and did not. They need not be gone: their folder may be
-// unreadable at the moment. They are followed like any other, and Stat says whether they are gone.
-func (w *watcher) missing(src *source, prefix string) []*followed {
-	var list []*followed
-	for name, f := range src.logs {
-		if f.pass != w.pass && !f.gone && strings.HasPrefix(name, prefix) {
-			list = append(list, f)
-		}
-	}
-	sorting.By(list, func(a, b *followed) int { return strings.Compare(a.Name, b.Name) })
-	return list
 }

@@ -86,10 +86,13 @@ func (x *Index) Values(ctx context.Context, v index.Value, cwds []string) (list 
 	return list, err
 }
 
+// selectMost bounds the pages of a Select, and its logs if it has no limit of its own: a server may send them without end.
+const selectMost = 1 << 17
+
 // Select implements index.Shared.
 func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.Found, err error) {
 	want := sel.Limit
-	for {
+	for pages := 1; ; pages++ {
 		if want > 0 {
 			sel.Limit = want - len(list)
 		}
@@ -97,7 +100,7 @@ func (x *Index) Select(ctx context.Context, sel index.Selection) (list []index.F
 		if err != nil {
 			return nil, err
 		}
-		if want > 0 && len(page) > sel.Limit {
+		if want > 0 && len(page) > sel.Limit || len(page) > protocol.LogsMost || pages > selectMost || want <= 0 && len(list) > selectMost {
 			return nil, wrong("/select", errors.New("more logs than were asked for"))
 		}
 		if list = append(list, page...); next == nil || want > 0 && len(list) >= want {

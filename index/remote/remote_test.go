@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -210,5 +211,36 @@ func TestPages(t *testing.T) {
 	}
 	if list, err := remote.New(&script{pages: pages}, "https://host").Select(t.Context(), index.Selection{Limit: 3}); !errors.Is(err, server.ErrNotServer) {
 		t.Errorf("a page that is too long: %d logs, %v", len(list), err)
+	}
+}
+
+// endless answers every question with a page that another one follows.
+type endless struct {
+	asked int
+	logs  []protocol.Log
+}
+
+func (e *endless) Ask(_ context.Context, _ string, _, into any) (err error) {
+	e.asked++
+	p := into.(*protocol.Page)
+	p.Logs = e.logs
+	p.Next, err = protocol.Cursor(&index.Position{Key: int64(-e.asked), Name: "a/omp/x"})
+	return err
+}
+
+func (e *endless) Close() error { return nil }
+
+// A server that sends logs or pages without end, or too many at once, is not one.
+func TestEndless(t *testing.T) {
+	t.Parallel()
+	one := protocol.Log{Source: "a/omp", Data: encoded(t, same)}
+	for what, logs := range map[string][]protocol.Log{
+		"no logs":  nil,
+		"logs":     slices.Repeat([]protocol.Log{one}, protocol.LogsMost),
+		"too many": slices.Repeat([]protocol.Log{one}, protocol.LogsMost+1),
+	} {
+		if list, err := remote.New(&endless{logs: logs}, "https://host").Select(t.Context(), index.Selection{}); !errors.Is(err, server.ErrNotServer) || list != nil {
+			t.Errorf("%s: %d logs, %v", what, len(list), err)
+		}
 	}
 }

@@ -1,8 +1,13 @@
 package index_test
 
 import (
+	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
@@ -122,5 +127,62 @@ func TestRemembered(t *testing.T) {
 				t.Errorf("%d chunks missing, lost %v", chunks, lost)
 			}
 		})
+	}
+}
+
+// TestLostAndFound: an index whose folder could not be written writes all that it has when the folder can be written again.
+func TestLostAndFound(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "file", "cache")
+	if err := os.WriteFile(filepath.Dir(dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	x := index.Open(index.Options{Dir: dir, Notice: func(text string) { said = append(said, text) }})
+	put := func(u index.Update) {
+		x.Put(u)
+		if err := x.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	large := indextest.Log("large", 2)
+	for i := range large.Chunks {
+		large.Chunks[i].Sig = make([]byte, 1<<20)
+	}
+	put(index.Update{Source: "s", Put: []index.Log{indextest.Log("a", 3), indextest.Log("gone", 3), indextest.Log("back", 1)}})
+	put(index.Update{Source: "forgotten", Put: []index.Log{indextest.Log("a", 3)}})
+	put(index.Update{Source: "s", Remove: []string{"gone", "back"}})
+	put(index.Update{Source: "forgotten", Forget: true})
+	put(index.Update{Source: "s", Put: []index.Log{indextest.Log("back", 2)}})
+	for range 70 { // so much that it is joined in memory, and long enough to be tried again
+		put(index.Update{Source: "s", Put: []index.Log{large}})
+	}
+	if len(said) != 1 {
+		t.Errorf("said: %q", said)
+	}
+	if err := os.Remove(filepath.Dir(dir)); err != nil {
+		t.Fatal(err)
+	}
+	for range 40 {
+		put(index.Update{Source: "t", Put: []index.Log{indextest.Log("last", 1)}})
+	}
+	y := index.Open(index.Options{Dir: dir, Notice: func(text string) { t.Error(text) }})
+	c := y.Catalogue()
+	got := map[string]int{}
+	for _, source := range []string{"s", "t", "forgotten"} {
+		for _, l := range c.Logs(source).All() {
+			got[source+" "+l.Name] = l.ChunkCount()
+		}
+	}
+	want := map[string]int{"s a": 1, "s back": 3, "s large": 3, "t last": 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("chunks of logs in the folder (-want +got):\n%s", diff)
+	}
+	n := 0
+	if lost := y.EachChunk(places(c.Logs("s")), func(int, *index.Kept) { n++ }); n != 7 || len(lost) > 0 {
+		t.Errorf("%d chunks, lost %v", n, lost)
+	}
+	if err := errors.Join(x.Close(), y.Close()); err != nil {
+		t.Error(err)
 	}
 }

@@ -16,8 +16,11 @@ import (
 // errBusy says that another process holds the lock.
 var errBusy = errors.New("another process is using it")
 
+// lostFor is how many commits after one that failed are the next to write: a disk may have room again.
+const lostFor = 32
+
 // Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in
-// memory; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
+// memory for some time; that is not an error. If another process is busy, the next Commit tries again. The error is the cause of the
 // cancellation of ctx. Other methods block while Commit waits for another process.
 func (x *Index) Commit(ctx context.Context) error {
 	x.mu.Lock()
@@ -25,7 +28,10 @@ func (x *Index) Commit(ctx context.Context) error {
 	if len(x.staged) == 0 {
 		return nil
 	}
-	if x.opt.Dir == "" || x.lost {
+	if x.lost {
+		x.missed++
+	}
+	if x.opt.Dir == "" || x.missed%lostFor != 0 {
 		x.remember()
 		return nil
 	}
@@ -36,10 +42,12 @@ func (x *Index) Commit(ctx context.Context) error {
 	}
 	switch {
 	// After errBusy everything stays staged.
-	case err == nil || errors.Is(err, errBusy):
+	case errors.Is(err, errBusy):
+	case err == nil:
+		x.lost, x.missed = false, 0
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	default:
+	case !x.lost:
 		x.lost = true
 		x.opt.Notice(fmt.Sprintf("the index in %s cannot be saved: %v", x.opt.Dir, err))
 	}
@@ -116,29 +124,35 @@ func (x *Index) commit() error {
 	return nil
 }
 
-// remember takes the place of commit for an index that is in memory only: it drops what is staged, which the catalogue has, and the signatures
-// of logs that were replaced since. That copies all others, so it waits until as much as they take has been put.
+// remember takes the place of commit for an index that is in memory only: it joins what is staged, and drops the signatures of logs that were
+// replaced since. That copies all others, so it waits until as much as they take has been put.
 func (x *Index) remember() {
 	if x.pending() < max(keepRoom, 2*x.remembered) {
 		return
 	}
 	x.merge()
 	m := mover{x: x, at: inMemory, moved: map[int64]int64{}}
-	var updates []Update
-	for i := range x.now.Sources {
-		logs := x.now.Sources[i].Logs
-		u := Update{Source: x.now.Sources[i].Key}
-		for k := range logs.refs {
-			if l := logs.At(k); slices.ContainsFunc(l.pieces, piece.held) {
+	var list []Update
+	of, put := map[string]int{}, map[[2]string]bool{}
+	for _, s := range x.staged {
+		if _, ok := of[s.Source]; !ok {
+			of[s.Source], list = len(list), append(list, Update{Source: s.Source})
+		}
+		u := &list[of[s.Source]]
+		u.Forget, u.Remove = u.Forget || s.Forget, append(u.Remove, s.Remove...)
+		for k := range s.Put {
+			name := [2]string{s.Source, s.Put[k].Name}
+			if l, ok := x.now.Log(s.Source, name[1]); ok && !put[name] {
 				m.move(l)
-				u.Put = append(u.Put, *l)
+				u.Put, put[name] = append(u.Put, *l), true
 			}
 		}
-		updates = append(updates, u)
 	}
-	x.now = x.now.with(updates)
-	x.kept, x.staged, x.waiting, x.sigs.held = x.now, nil, 0, m.out
-	x.remembered = len(m.out)
+	for i := range list {
+		list[i].Remove = slices.DeleteFunc(list[i].Remove, func(name string) bool { return put[[2]string{list[i].Source, name}] })
+	}
+	x.now, x.staged, x.waiting, x.sigs.held = x.kept.with(list), list, len(put), m.out
+	x.remembered = x.pending()
 }
 
 // makeRoom removes a folder in the catalogue's place, or renames it if it is not empty. Anything else is replaced with the

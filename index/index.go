@@ -111,7 +111,8 @@ type Index struct {
 	waiting int
 	sigs    signatures
 	odd     error // what stands in the catalogue's place is not a file; Commit moves it
-	lost    bool  // the index cannot be kept: reported, and not tried again
+	lost    bool  // the index cannot be kept: reported, and tried again after some commits
+	missed  int   // commits since
 	// damaged: damage in the signatures was reported.
 	damaged bool
 	// remembered is how many bytes the last remember kept.

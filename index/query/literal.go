@@ -52,12 +52,16 @@ func variants(r rune, exact bool) []rune {
 
 // find returns the leftmost occurrence at or after from; -1 if there is none. An occurrence has only one possible end.
 func (l *literal) find(text string, from int) (start, end int) {
+	compared := 0
 	// Byte by byte is sound: the first byte of a character does not occur inside another character.
 	for i := from; i < len(text); i++ {
 		if !l.first[text[i]] {
 			continue
 		}
-		end := l.at(text, i)
+		end, last := l.at(text, i)
+		if compared += last - i; compared > 8*(i-from)+comparedMost {
+			return l.linear(text, i)
+		}
 		if end < 0 || l.left && !boundary(text, i) || l.right && !boundary(text, end) {
 			continue
 		}
@@ -66,31 +70,34 @@ func (l *literal) find(text string, from int) (start, end int) {
 	return -1, -1
 }
 
-// at returns the end of the literal that begins at i; -1 if it does not begin there.
-func (l *literal) at(text string, i int) int {
+// comparedMost is how many bytes find compares in vain, beside a few for each byte of the text, before it becomes linear.
+const comparedMost = 1 << 16
+
+// at returns the end of the literal that begins at i; -1 if it does not begin there. last is how far it looked.
+func (l *literal) at(text string, i int) (end, last int) {
 	for n, piece := range l.pieces {
 		if n > 0 {
 			before := i
 			i += len(text[i:]) - len(strings.TrimLeftFunc(text[i:], unicode.IsSpace))
 			if i == before {
-				return -1
+				return -1, i
 			}
 		}
 		for _, want := range piece {
 			if i >= len(text) {
-				return -1
+				return -1, i
 			}
 			r, size := rune(text[i]), 1
 			if r >= utf8.RuneSelf {
 				r, size = utf8.DecodeRuneInString(text[i:])
 			}
 			if r != want && (l.exact || word.Fold(r) != want) {
-				return -1
+				return -1, i
 			}
 			i += size
 		}
 	}
-	return i
+	return i, i
 }
 
 // boundary says whether a word may begin or end at a position: beside anything that is not a word character, and between

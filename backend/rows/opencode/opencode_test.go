@@ -1,6 +1,7 @@
 package opencode_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"os"
@@ -100,6 +101,18 @@ func TestStorage(t *testing.T) {
 	}
 	if _, err := b.Stat(t.Context(), "ses_1.jsonl"); !errors.Is(err, backend.ErrNotExist) {
 		t.Error(err)
+	}
+	// A database that cannot be read may have the session, and more of it.
+	if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken, err := d.Open(dir, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broken.Close()
+	if l, err := broken.Stat(t.Context(), "ses_1.jsonl"); err == nil || errors.Is(err, backend.ErrNotExist) {
+		t.Errorf("beside a database that cannot be read: %v, %v", l, err)
 	}
 }
 

@@ -120,8 +120,11 @@ func (s *Storage) Load(ctx context.Context, id string) (rows.Session, error) {
 	if err != nil || len(files) == 0 {
 		return rows.Session{}, errors.Join(err, fmt.Errorf("%s: %w", id, backend.ErrNotExist))
 	}
-	if _, err := s.newer.Load(ctx, id); err == nil {
+	switch _, err := s.newer.Load(ctx, id); {
+	case err == nil:
 		return rows.Session{}, fmt.Errorf("%s: %w: the database has it", id, backend.ErrNotExist)
+	case !errors.Is(err, backend.ErrNotExist):
+		return rows.Session{}, err // the database may have it, and newer
 	}
 	info, err := object(files[0])
 	if err != nil {

@@ -258,7 +258,9 @@ func (a *audit) request(r Record, b *LLMRequest) {
 	if r.HasSeq && a.hasSeq && r.Seq <= a.lastRequest {
 		a.fault(FindingRequestOrder, r.Line, "request %d after request %d", r.Seq, a.lastRequest)
 	}
-	a.hasSeq, a.lastRequest = a.hasSeq || r.HasSeq, r.Seq
+	if r.HasSeq {
+		a.hasSeq, a.lastRequest = true, r.Seq
+	}
 	q := &asked{seq: r.Seq, line: r.Line, messages: slices.Collect(rawjson.Elements(b.Input.Messages))}
 	a.open[r.Seq] = q
 	a.requests = append(a.requests, q)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/run"
 )
 
@@ -54,9 +55,12 @@ func TestAuditFindings(t *testing.T) {
 		{"a response twice", []string{response, response + response}, "no-request"},
 		{"a response before its request", []string{`"seq":8,"output"`, `"seq":9,"output"`}, "no-request no-response"},
 		{"requests out of order", []string{`"seq":8,"model"`, `"seq":6,"model"`, `"seq":8,"output"`, `"seq":6,"output"`}, "request-order"},
+		{"requests out of order after one without a number", []string{`"seq":8,"model"`, `"model"`, response, "", line(`"type":"run.status","run_id":"5d1c0e66-7f0c-4a55-9d0e-3c1f8a4b2e10","ts":"2026-05-04T08:15:02.220Z"`),
+			`{"type":"llm.request","seq":6,"input":{"messages":[]}}` + "\n" + `{"type":"llm.response","seq":6,"output":{"messages":[]}}` + "\n"}, "no-seq request-order no-response"},
 		{"events out of order", []string{`"seq":2,"event"`, `"seq":1,"event"`}, "event-order (event-gap)"},
 		{"an event is missing", []string{`"seq":3,"event"`, `"seq":5,"event"`}, "(event-gap)"},
 		{"no seq", []string{`"seq":3,"event"`, `"event"`}, "no-seq"},
+		{"null as the run", []string{`"run_id":"5d1c0e66-7f0c-4a55-9d0e-3c1f8a4b2e10","ts":"2026-05-04T08:15:02.230Z"`, `"run_id":null,"ts":"2026-05-04T08:15:02.230Z"`}, ""},
 		{"after the end", []string{end, end + output}, "(time-order) after-end output-again"},
 		{"of another run", []string{`"run.status","run_id":"5d1c`, `"run.status","run_id":"6d1c`}, "other-run"},
 		{"an unknown outcome", []string{`"outcome":"completed"`, `"outcome":"weird"`, `"completed","message"`, `"weird","message"`}, "(unknown-value) (unknown-value)"},
@@ -141,9 +145,14 @@ func TestDiff(t *testing.T) {
 			}
 		})
 	}
+	stray := decode(t, edit(t, plain(t), `"tool_call_id":"c-1","result_raw"`, `"tool_call_id":"c-9","result_raw"`))
+	list, err := run.Diff(stray, stray)
+	if err != nil || !slices.ContainsFunc(list, func(s run.Step) bool { return s.Name == "tool output 1 without a call" }) {
+		t.Errorf("%+v, %v; want a step for the output without a call", list, err)
+	}
 	short := plain(t)
 	short = short[:strings.Index(string(short), `{"type":"llm.request","run_id":"5d1c0e66-7f0c-4a55-9d0e-3c1f8a4b2e10","ts":"2026-05-04T08:15:01.400Z"`)]
-	list, err := run.Diff(a, decode(t, short))
+	list, err = run.Diff(a, decode(t, short))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,6 +195,41 @@ func TestCompareChat(t *testing.T) {
 		`{"role":"user","content":"How many lines?"},{"role":"assistant","tool_calls":[{"id":"c-1","type":"function","function":{"name":"count","arguments":"{\"path\":\"a.txt\"}"}}]},{"role":"tool","tool_call_id":"c-1","content":"12\n"}],"tools"`)
 	if d, err := run.CompareChat(decode(t, late).Exchanges()[0], []byte(same)); err != nil || d != nil {
 		t.Errorf("%+v, %v; want no error, d == nil", d, err)
+	}
+}
+
+// A hostile request, nested as deeply as it is long, is compared in a time that grows with its length.
+func TestCompareDeep(t *testing.T) {
+	const depth = 500_000
+	deep := func(inside string) []byte {
+		return []byte(strings.Repeat("[", depth) + inside + strings.Repeat("]", depth))
+	}
+	if d := run.Compare(deep("1"), deep(" 1 ")); d != nil {
+		t.Errorf("%s; want no difference", d.Pointer)
+	}
+	if d := run.Compare(deep("1"), deep("2")); d == nil || d.Pointer != strings.Repeat("/0", 100) {
+		t.Errorf("%+v; want a difference at the deepest level that is taken apart", d)
+	}
+}
+
+// A recorded call that is not an object is not passed on to an agent.
+func TestAnswerCalls(t *testing.T) {
+	x := decode(t, edit(t, plain(t), `"tool_calls":[{"id":"c-1","type"`, `"tool_calls":[1,null,{"id":"c-1","type"`)).Exchanges()[0]
+	a, err := run.NewAnswer("r", x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, c := range a.Chunks(false) {
+		if call := rawjson.At(c, "/choices/0/delta/tool_calls/0"); call != nil {
+			calls++
+			if got := string(rawjson.Get(call, "index")); got != "0" || rawjson.Str(call, "id") != "c-1" {
+				t.Errorf("%s; want the call c-1 with the index 0", call)
+			}
+		}
+	}
+	if calls != 1 {
+		t.Errorf("%d calls in pieces, want 1", calls)
 	}
 }
 

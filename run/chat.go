@@ -187,7 +187,11 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		case !rawjson.IsNull(content) && len(content) > len(`""`):
 			a.content = content // not text: as it is
 		}
-		a.calls = slices.AppendSeq(a.calls, rawjson.Elements(rawjson.Get(m, "tool_calls")))
+		for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
+			if rawjson.IsObject(call) {
+				a.calls = append(a.calls, call)
+			}
+		}
 	}
 	// Several messages with text become one, because this interface has one.
 	if a.content == nil && texts != nil {

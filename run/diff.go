@@ -1,6 +1,7 @@
 package run
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -12,7 +13,8 @@ import (
 
 // Step is one thing that both runs did, or one of them. The members are a stable JSON format.
 type Step struct {
-	// Name is "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "error" or "outcome".
+	// Name is "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "tool output 1 without a call", "error" or
+	// "outcome".
 	Name string `json:"step"`
 	// LineA and LineB say where it is in each log. A line is 0 if the run has no such step.
 	LineA int `json:"lineA"`
@@ -38,17 +40,35 @@ func Diff(a, b *Log) ([]Step, error) {
 	var list []Step
 	// Both lists are sorted by place: this is a merge.
 	for len(x) > 0 || len(y) > 0 {
-		var s Step
+		order := 0
 		switch {
-		case len(y) == 0 || len(x) > 0 && byPlace(x[0], y[0]) < 0:
-			s = Step{Name: x[0].name, LineA: x[0].line, Difference: &Difference{A: brief(x[0].value)}}
-			x = x[1:]
-		case len(x) == 0 || byPlace(x[0], y[0]) > 0:
-			s = Step{Name: y[0].name, LineB: y[0].line, Difference: &Difference{B: brief(y[0].value)}}
-			y = y[1:]
+		case len(x) == 0:
+			order = 1
+		case len(y) == 0:
+			order = -1
 		default:
-			s = Step{Name: x[0].name, LineA: x[0].line, LineB: y[0].line, Difference: c.values("", x[0].value, y[0].value)}
-			x, y = x[1:], y[1:]
+			order = byPlace(x[0], y[0])
+		}
+		var s Step
+		var ofA, ofB []byte
+		if order <= 0 {
+			s.Name, s.LineA = x[0].name, x[0].line
+			if ofA, err = x[0].value(); err != nil {
+				return nil, err
+			}
+			x = x[1:]
+		}
+		if order >= 0 {
+			s.Name, s.LineB = y[0].name, y[0].line
+			if ofB, err = y[0].value(); err != nil {
+				return nil, err
+			}
+			y = y[1:]
+		}
+		if order == 0 {
+			s.Difference = c.values("", ofA, ofB)
+		} else {
+			s.Difference = &Difference{A: brief(ofA), B: brief(ofB)}
 		}
 		list = append(list, s)
 	}
@@ -68,12 +88,13 @@ func FirstDifference(list []Step) (s Step, ok bool) {
 // provider's data has ids and times.
 var volatile = []string{"message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta"}
 
-// step is a step of one run.
+// step is a step of one run. Its value is read when it is compared: together the requests of a run may be far larger than
+// each of them.
 type step struct {
 	name  string
 	place [3]int // exchange, kind, number: aligns the steps of both runs
 	line  int
-	value []byte
+	value func() ([]byte, error)
 }
 
 // Kinds of steps in the order in which they happen in an exchange. Because each kind is numbered for itself, a tool call
@@ -99,63 +120,71 @@ func steps(l *Log) ([]step, error) {
 	calls := map[string][2]int{}
 	outputs := 0
 	for _, r := range l.records {
-		switch r.Type {
-		case TypeRunStart, TypeLLMRequest, TypeLLMResponse, TypeToolOutput, TypeRunError, TypeRunEnd:
-		default:
-			continue
-		}
-		raw, err := r.Raw()
-		if err != nil {
-			return nil, err
-		}
-		add := func(name string, place [3]int, value []byte) {
-			list = append(list, step{name, place, r.Line, value})
+		// add adds a step whose value is a member of the record, or all of it for "", without some members.
+		add := func(name string, place [3]int, member string, without ...string) {
+			list = append(list, step{name, place, r.Line, func() ([]byte, error) {
+				value, err := r.Raw()
+				if member != "" {
+					value = rawjson.Get(value, member)
+				}
+				for _, key := range without {
+					value = rawjson.Delete(value, key)
+				}
+				return value, err
+			}})
 		}
 		switch r.Type {
 		case TypeRunStart:
-			add("input", [3]int{0, 0, 0}, rawjson.Get(raw, "input"))
+			add("input", [3]int{0, 0, 0}, "input")
 		case TypeLLMRequest:
 			turn++
 			turns[r.Seq] = turn
-			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, without(raw, "type", "run_id", "ts", "seq"))
+			add("request "+strconv.Itoa(turn), [3]int{turn, stepRequest, 0}, "", "type", "run_id", "ts", "seq")
 		case TypeLLMResponse:
 			// A response without its request belongs to the last request.
 			of := cmp.Or(turns[r.Seq], turn)
-			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, without(raw, "type", "run_id", "ts", "seq"))
+			add("response "+strconv.Itoa(of), [3]int{of, stepResponse, 0}, "", "type", "run_id", "ts", "seq")
+			raw, err := r.Raw()
+			if err != nil {
+				return nil, err
+			}
 			n := 0
 			for m := range rawjson.Elements(rawjson.At(raw, "/output/messages")) {
 				for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
 					n++
 					calls[rawjson.Str(call, "id")] = [2]int{of, n}
-					add(fmt.Sprintf("tool call %d.%d", of, n), [3]int{of, stepCall, n}, rawjson.Get(call, "function"))
+					list = append(list, step{fmt.Sprintf("tool call %d.%d", of, n), [3]int{of, stepCall, n}, r.Line,
+						known(bytes.Clone(rawjson.Get(call, "function")))})
 				}
 			}
 		case TypeToolOutput:
+			raw, err := r.Raw()
+			if err != nil {
+				return nil, err
+			}
 			at, ok := calls[rawjson.Str(raw, "tool_call_id")]
+			name := fmt.Sprintf("tool output %d.%d", at[0], at[1])
 			// Without a call it has no place of its own: it goes after all calls of its exchange.
 			if !ok {
 				outputs++
-				at = [2]int{turn, afterAll + outputs}
+				at, name = [2]int{turn, afterAll + outputs}, fmt.Sprintf("tool output %d without a call", turn)
 			}
-			add(fmt.Sprintf("tool output %d.%d", at[0], at[1]), [3]int{at[0], stepOutput, at[1]},
-				without(raw, "type", "run_id", "ts", "output_ref"))
+			add(name, [3]int{at[0], stepOutput, at[1]}, "", "type", "run_id", "ts", "output_ref")
 		case TypeRunError:
-			add("error", [3]int{afterAll, 0, 0}, without(rawjson.Get(raw, "error"), "stack"))
+			add("error", [3]int{afterAll, 0, 0}, "error", "stack")
 		case TypeRunEnd:
-			add("outcome", [3]int{afterAll, 1, 0}, without(raw, "type", "run_id", "ts"))
+			add("outcome", [3]int{afterAll, 1, 0}, "", "type", "run_id", "ts")
 		}
 	}
 	// A run without an end gets a step as well, to be compared.
 	if _, ok := l.End(); !ok {
-		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, []byte(`{"outcome":"crashed"}`)})
+		list = append(list, step{"outcome", [3]int{afterAll, 1, 0}, 0, known([]byte(`{"outcome":"crashed"}`))})
 	}
 	sorting.By(list, byPlace)
 	return list, nil
 }
 
-func without(object []byte, keys ...string) []byte {
-	for _, k := range keys {
-		object = rawjson.Delete(object, k)
-	}
-	return object
+// known is the value of a step that is at hand.
+func known(value []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return value, nil }
 }

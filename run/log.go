@@ -226,7 +226,7 @@ func (d *Decoder) add(at, length int64, line int, s *Scanned) {
 	r := Record{Type: typ, Line: line, Offset: at, Length: length, Time: string(rawjson.Inside(s.Time)), source: d.source}
 	r.Seq, r.HasSeq = integer(s.Seq)
 	// A record without a run_id belongs to this run.
-	r.Stray = s.RunID != nil && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
+	r.Stray = !rawjson.IsNull(s.RunID) && string(rawjson.Inside(s.RunID)) != d.log.Header.RunID
 	d.log.records = append(d.log.records, r)
 }
 

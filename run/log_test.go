@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,6 +98,13 @@ func TestMembersThatDoNotFit(t *testing.T) {
 		`{"type":"llm.response","run_id":"r","ts":"t","seq":1,"output":{"messages":[],"usage":null,"stop_reason":null}}`,
 		`{"type":"run.diagnostics","run_id":"r","ts":"t","a":{"b":1e2}}`,
 		`{"run_id":"r","ts":"t"}`,
+		`{"type":"agent.event","run_id":"r","ts":"t","seq":9007199254740993.0,"event":{}}`,
+		// Of a repeated member the last counts.
+		`{"type":"run.end","outcome":5,"outcome":"x"}`,
+		`{"type":"run.end","outcome":"x","outcome":5}`,
+		`{"type":5,"type":"run.end","outcome":"x"}`,
+		`{"type":"run.start","input":{"type":"text","text":"a"},"input":{"type":"parts","parts":[]}}`,
+		`{"type":"llm.response","seq":1,"output":{"messages":[],"usage":{"model":"m"},"usage":null,"stop_reason":"stop","stop_reason":null}}`,
 	} {
 		body, err := run.Decode([]byte(record))
 		if err != nil {
@@ -106,10 +114,19 @@ func TestMembersThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", record, err)
 		}
-		for key, value := range rawjson.Fields([]byte(record)) {
-			if d := run.Compare(value, rawjson.Get(again, key)); d != nil {
+		for key := range rawjson.Fields([]byte(record)) {
+			if d := run.Compare(rawjson.Get([]byte(record), key), rawjson.Get(again, key)); d != nil {
 				t.Errorf("%s became %s", record, again)
 			}
+		}
+	}
+}
+
+// A number that JSON does not have is refused.
+func TestNotANumber(t *testing.T) {
+	for _, n := range []float64{math.NaN(), math.Inf(1)} {
+		if record, err := run.Encode(&run.RunContext{ContextLeftPercent: n}); err == nil {
+			t.Errorf("%s, and no error", record)
 		}
 	}
 }

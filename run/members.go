@@ -3,6 +3,8 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -35,8 +37,10 @@ const (
 
 // optional is an object that may be absent.
 type optional interface {
-	// get gives nil if the object is absent and create is not set.
-	get(create bool) object
+	// get gives nil if the object is absent.
+	get() object
+	// set makes a new one, or none.
+	set(present bool) object
 }
 
 // pointer is an optional object that is nil if it is absent. It is a single pointer, so that a table of them is one allocation.
@@ -45,14 +49,19 @@ type pointer[T any, P interface {
 	object
 }] struct{ at **T }
 
-func (p pointer[T, P]) get(create bool) object {
-	if create {
-		*p.at = new(T)
-	}
+func (p pointer[T, P]) get() object {
 	if *p.at == nil {
 		return nil
 	}
 	return P(*p.at)
+}
+
+func (p pointer[T, P]) set(present bool) object {
+	*p.at = nil
+	if present {
+		*p.at = new(T)
+	}
+	return p.get()
 }
 
 func opt[T any, P interface {
@@ -62,30 +71,35 @@ func opt[T any, P interface {
 	return pointer[T, P]{at}
 }
 
-// readObject fills an object. Members that are unknown or of an unexpected type go to its other list, in their order. It
-// reports whether the value is an object.
+// readObject fills an object. Members that are unknown or of an unexpected type go to its other list, in their order. Of a
+// repeated key that is known the last counts, as in JSON.parse. It reports whether the value is an object.
 func readObject(o object, value []byte) bool {
-	if !rawjson.IsObject(value) {
-		return false
-	}
 	table, other := o.table()
 	*other = nil
+	seen := 0 // a bit for each member of the table
 	for key, v := range rawjson.Members(value) {
-		known := false
-		for i := range table {
-			if table[i].key == string(key) {
-				known = table[i].read(v)
-				break
-			}
+		i := slices.IndexFunc(table, func(m member) bool { return m.key == string(key) })
+		if i >= 0 && seen>>i&1 == 1 {
+			*other = slices.DeleteFunc(*other, func(m Member) bool { return m.Key == string(key) })
 		}
-		if !known {
+		if i < 0 || !table[i].read(v) {
 			*other = append(*other, Member{string(key), Raw(v)})
 		}
+		if i >= 0 {
+			seen |= 1 << i
+		}
 	}
-	return true
+	// The object may have been filled from an earlier member of the same key.
+	for i := range table {
+		if seen>>i&1 == 0 {
+			table[i].read(nil)
+		}
+	}
+	return rawjson.IsObject(value)
 }
 
-// read reports whether the value is of the member's type. null is of none but Raw.
+// read reports whether the value is of the member's type; otherwise the member is as if it were absent. null is of no type
+// but Raw.
 func (m *member) read(v []byte) bool {
 	switch at := m.at.(type) {
 	case Type:
@@ -110,28 +124,30 @@ func (m *member) read(v []byte) bool {
 	case object:
 		return readObject(at, v)
 	case optional:
-		return rawjson.IsObject(v) && readObject(at.get(true), v)
+		o := at.set(rawjson.IsObject(v))
+		return o != nil && readObject(o, v)
 	}
 	return false
 }
 
 func set[T any](to *T, value T, ok bool) bool {
+	*to = *new(T)
 	if ok {
 		*to = value
 	}
 	return ok
 }
 
-// integer also accepts 3.0 and 3e2, which JavaScript may write, but nothing that would lose digits.
+// integer also accepts 3.0 and 3e2, which JavaScript may write, up to the 53 bits that its numbers have.
 func integer(value []byte) (n int64, ok bool) {
 	if n, err := strconv.ParseInt(string(value), 10, 64); err == nil {
 		return n, true
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
-	if n = int64(f); err != nil || float64(n) != f {
+	if err != nil || math.Abs(f) >= 1<<53 || f != math.Trunc(f) {
 		return 0, false
 	}
-	return n, true
+	return int64(f), true
 }
 
 // writer writes an object. The first value that is not valid fails the record.
@@ -177,6 +193,9 @@ func (w *writer) member(m *member) {
 			w.b = strconv.AppendBool(w.b, **at)
 		}
 	case *float64:
+		if math.IsNaN(*at) || math.IsInf(*at, 0) {
+			w.fail("%s must be a number", m.key)
+		}
 		w.key(m.key)
 		w.b = strconv.AppendFloat(w.b, *at, 'g', -1, 64) // like JavaScript: 12.5, 100
 	case *Raw:
@@ -192,7 +211,7 @@ func (w *writer) member(m *member) {
 		w.key(m.key)
 		w.object(at)
 	case optional:
-		if o := at.get(false); o != nil {
+		if o := at.get(); o != nil {
 			w.key(m.key)
 			w.object(o)
 		}

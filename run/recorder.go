@@ -119,21 +119,15 @@ func (r *Recorder) AppendRaw(ctx context.Context, record []byte) (Written, error
 		record = rawjson.Set(record, "ts", rawjson.Quote(r.now()))
 	}
 	// An event without a seq is refused by check: only the agent knows the order in which the user saw events.
-	if rawjson.IsNull(rawjson.Get(record, "seq")) {
-		seq := int64(0)
-		var err error
-		switch typ {
-		case TypeLLMRequest:
-			seq = r.last + 1
-		case TypeLLMResponse:
+	if (typ == TypeLLMRequest || typ == TypeLLMResponse) && rawjson.IsNull(rawjson.Get(record, "seq")) {
+		seq, err := r.last+1, error(nil)
+		if typ == TypeLLMResponse {
 			seq, err = r.onlyOpen()
 		}
 		if err != nil {
 			return Written{}, err
 		}
-		if seq != 0 {
-			record = rawjson.Set(record, "seq", fmt.Append(nil, seq))
-		}
+		record = rawjson.Set(record, "seq", fmt.Append(nil, seq))
 	}
 	return r.append(ctx, rawjson.EscapeBreaks(record))
 }

@@ -76,6 +76,10 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v; want the error run.ErrRefused, strings.Contains(err.Error(), why), len(n.lines) == %v", record, err, before)
 		}
 	}
+	// The first request may have the number 0.
+	good(`{"type":"llm.request","seq":0,"input":{"messages":[]}}`)
+	good(`{"type":"llm.response","output":{"messages":[]}}`)
+	n.lines = nil
 	good(`{"type":"llm.request","seq":3,"input":{"messages":[]}}`)
 	bad(`not JSON`, "must be a JSON object")
 	bad(`[1]`, "must be a JSON object")

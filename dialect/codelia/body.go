@@ -161,7 +161,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	case run.TypeLLMResponse:
 		return messages(rawjson.At(raw, "/output/messages")), nil
 	case run.TypeRunStart:
-		if b, err := run.Decode(raw); err == nil {
+		if b, _ := run.Decode(raw); b != nil && b.Type() == run.TypeRunStart {
 			return [][]byte{userMessage(b.(*run.RunStart))}, nil
 		}
 	}

@@ -20,6 +20,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		p.s.Active = session.Time{} // only the tail has the last
 		p.lines(tail, false, true)
 	}
+	p.s.TailShort = p.s.Active.Text == "" // a longer tail shows the last record
 	return p.s
 }
 

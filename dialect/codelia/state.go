@@ -174,59 +174,50 @@ func (d *StateDialect) Detect(first []dialect.Record) bool {
 
 // stateDecoder is the state of reading one log.
 type stateDecoder struct {
-	b      *session.Builder
-	lines  dialect.Lines
-	env    session.Envelope
-	header bool
+	dialect.Headed
+	b   *session.Builder
+	env session.Envelope
 }
 
 // NewDecoder starts to decode a log.
 func (d *StateDialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	b.SetCodec(ofStates)
-	return &stateDecoder{b: b, lines: dialect.Lines{Builder: b, Starts: []string{`{"role":`, `{"schema_version":`}}}
+	return &stateDecoder{b: b, Headed: dialect.Headed{
+		Lines: dialect.Lines{Builder: b, Starts: []string{`{"role":`, `{"schema_version":`}}, What: "header of a state", Log: "state",
+	}}
 }
 
 // Decode takes the next record.
-func (dec *stateDecoder) Decode(r dialect.Record) { dec.lines.Decode(r, dec) }
-
-// Other ignores a value that is not an object.
-func (dec *stateDecoder) Other([]byte) {}
+func (dec *stateDecoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
 // IsRecord tells a record from the objects inside a torn one.
 func (dec *stateDecoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "role")) || isState(object)
 }
 
-// Finish refuses a log without a header, unless it is empty.
-func (dec *stateDecoder) Finish() error {
-	if dec.header || !dec.lines.Started() {
-		return nil
-	}
-	return &session.Problem{Line: 1, Kind: session.ProblemNoHeader, Message: "it does not begin with the header of a state",
-		Advice: "nothing was changed"}
-}
-
 // Object takes a record.
 func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
 	var f stateFields
-	end, err := f.scan(&dec.lines.Text, pos)
+	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
 		return 0, err
 	}
 	record, span := data[pos:end], session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
 	switch state := f.isState(); {
-	case state && !dec.header:
-		dec.header = true
+	case dec.Refused():
+	case state && dec.Begun:
+		dec.Again(r, span)
+	case state:
+		dec.Begun = true
 		h := stateHeader(record)
 		h.Span, h.Line = span, r.Line
 		dec.b.SetHeader(h)
 		if h.Newer {
-			dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "schema_version is "+dialect.Spelled(rawjson.Get(record, "schema_version"))+", not 1", "reading it is best effort; it is never written")
+			dec.Newer(r, span, "schema_version is "+dialect.Spelled(rawjson.Get(record, "schema_version"))+", not 1")
 		}
-	case state:
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemHeaderAgain, "a second header", "it is not an entry")
-	// Messages before the header are ignored: Finish then refuses the log.
-	case dec.header:
+	case !dec.Begun:
+		dec.RefuseFirst(r, span, record, nil, "")
+	default:
 		dec.message(r, record, span, f.role)
 	}
 	return end, nil
@@ -296,7 +287,7 @@ func (dec *stateDecoder) message(r dialect.Record, record []byte, span session.S
 		dec.env.Role = roleOf(rawjson.Inside(role))
 	} else {
 		dec.env.Kind, dec.env.Type = session.KindOpaque, unknownType
-		dec.lines.Problem(r, int(span.Offset-r.Offset), session.ProblemField, "the message has no role", "it is kept as it is")
+		dec.Lines.ProblemAt(r, span, session.ProblemField, "the message has no role", "it is kept as it is")
 	}
 	dec.b.Add(&dec.env)
 }
@@ -306,9 +297,10 @@ var messageType, unknownType = []byte("message"), []byte("unknown")
 // Peek makes a list row from the beginning: the header, and the first message of the user. The tail is not needed.
 func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
-	count := 0
+	count, damaged := 0, false
 	for line := range bytes.SplitAfterSeq(dialect.TrimBOM(head), []byte{'\n'}) {
-		if line = bytes.TrimSpace(line); len(line) == 0 || !rawjson.IsObject(line) || !rawjson.Valid(line) {
+		if line = bytes.TrimSpace(line); !rawjson.IsObject(line) || !rawjson.Valid(line) {
+			damaged = damaged || len(line) > 0
 			continue
 		}
 		if !s.OK {
@@ -333,6 +325,10 @@ func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	}
 	if whole && s.OK {
 		s.Messages = count
+	}
+	// Several messages on a line are counted wrongly by lines.
+	if whole && damaged {
+		s.Recount(d, head)
 	}
 	return s
 }

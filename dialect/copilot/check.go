@@ -91,7 +91,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		case lost && string(rawjson.Get(raw, "ephemeral")) == "true":
 			unseen("the message: Copilot CLI does not read events that are ephemeral", "")
 		case lost:
-			unseen("the message: Copilot CLI removes its line, because more than one record is on it", "; a repair puts it on a line of its own")
+			unseen("the message: Copilot CLI removes its line, because it holds more than the record", "; a repair puts it on a line of its own")
 		case e.Role == session.RoleTool && hasPictures(raw):
 			unseen("the pictures of a result: Copilot CLI does not send them over the API for chats", "")
 		}

@@ -117,8 +117,9 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	// The program removes lines that are not JSON when it resumes a session, and with them what else is on the line.
-	lost := len(bytes.TrimSpace(data)) != len(record)
+	// The program removes lines that are not JSON when it resumes a session, and with them what else is on the line. NUL bytes
+	// beside a record, which data does not have, make a line such a one.
+	lost := len(bytes.TrimSpace(dialect.TrimBOM(r.Data))) != len(record)
 	if dec.r.refused == nil && !lost {
 		dec.refuse(r, span, &f)
 	}

@@ -31,6 +31,8 @@ type sent struct {
 	data  []byte
 	calls []string // of an answer
 	call  string   // of a result
+	// prompts are those that a compaction repeats; its data is the summary.
+	prompts []string
 }
 
 // Replay implements session.Replayer.
@@ -79,7 +81,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 		}
 		switch {
 		case e.Kind == session.KindCompaction:
-			list = []sent{{entry: e, typ: typeUser, data: text(summary(prompts, rawjson.Str(data, "summaryContent")))}}
+			list = []sent{{entry: e, typ: typeCompaction, data: data, prompts: prompts}}
 		case e.Role == session.RoleAssistant:
 			m := answer(data)
 			m.entry = e
@@ -93,6 +95,11 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			}
 			list = append(list, sent{entry: e, typ: typeUser, data: prompt(data)})
 		}
+	}
+	// Only the last one counts: each has all prompts before it.
+	if len(list) > 0 && list[0].typ == typeCompaction {
+		first := &list[0]
+		first.typ, first.data = typeUser, text(summary(first.prompts, rawjson.Str(first.data, "summaryContent")))
 	}
 	return list, nil
 }

@@ -40,8 +40,8 @@ func (d *Dialect) SetCaption(content []byte, title string) []byte {
 	name, inName := false, false
 	for line := range strings.Lines(string(content)) {
 		key, _, _ := strings.Cut(line, ":")
-		// Lines of a text that goes on are indented.
-		if inName = inName && strings.HasPrefix(line, " "); inName {
+		// Lines of a text that goes on are indented, or empty.
+		if inName = inName && (strings.HasPrefix(line, " ") || strings.TrimSpace(line) == ""); inName {
 			continue
 		}
 		switch key {

@@ -11,6 +11,7 @@ func TestSetCaption(t *testing.T) {
 	for _, c := range []struct{ content, title, want string }{
 		{"id: x\nname: old\nuser_named: false\ncwd: /p\n", "A \"pond\"", "id: x\nname: \"A \\\"pond\\\"\"\nuser_named: true\ncwd: /p\n"},
 		{"id: x\nname: |-\n  two\n  lines\nclient_name: y\n", "new", "id: x\nname: \"new\"\nclient_name: y\n"},
+		{"id: x\nname: |-\n  two\n\n  paragraphs\nclient_name: y\n", "new", "id: x\nname: \"new\"\nclient_name: y\n"},
 		{"id: x\n", "new", ""},
 		{"name: old\n", "", ""},
 	} {

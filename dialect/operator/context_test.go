@@ -50,6 +50,7 @@ func TestContexts(t *testing.T) {
 		{"operator/two-compactions", "", "compaction_summary: Two. | user: On. | user: And on."},
 		{"operator/compaction-keeps-nothing", "", "compaction_summary: All. | user: post"},
 		{"operator/kinds", "", "compaction_summary: They measured the pond. | assistant: Two metres. | custom: a heron came by | " + w + " | assistant: Dry."},
+		{"operator/message-not-object", "", q},
 		{"operator/line-separators", "", "user: a\u2028b\u2029c\u0085d | assistant: fine"},
 		{"operator-doc/sample", "", q + " | " + a},
 		{"operator-doc/sample", "a4", "compaction_summary: They measured. | " + a + " | " + w},

@@ -159,6 +159,10 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.Parent = f.Parent
 	}
 	switch env.Kind {
+	case session.KindMessage:
+		if m := rawjson.Get(record, "message"); f.Role == nil && !rawjson.IsObject(m) {
+			dec.Lines.ProblemAt(r, span, session.ProblemField, "the message is "+dialect.Spelled(m)+", not an object", "it is kept as it is, and is not in the context")
+		}
 	case session.KindLabel:
 		env.Target, env.Label = f.Target, f.Label
 	case session.KindLeaf:

@@ -14,8 +14,8 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
 	case session.KindMessage:
 		m := rawjson.Get(raw, "message")
-		if rawjson.IsNull(m) {
-			return nil, nil
+		if !rawjson.IsObject(m) {
+			return nil, nil // the program drops the entry
 		}
 		return [][]byte{m}, nil
 	case session.KindCustomMessage:

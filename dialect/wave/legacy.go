@@ -103,16 +103,17 @@ func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 			return doc.parse(data)
 		}
 	}
-	return doc.parse(joined(first)) // it may be on several lines
+	all, _ := joined(first) // it may be on several lines
+	return doc.parse(all)
 }
 
-// joined puts records together as in the log. Gaps between them are filled, because spans are offsets in the log.
-func joined(records []dialect.Record) []byte {
+// joined puts records together as in the log, and gives the offset at which they begin. Gaps between them are filled, because
+// spans are offsets in the log.
+func joined(records []dialect.Record) (all []byte, start int64) {
 	if len(records) == 0 {
-		return nil
+		return nil, 0
 	}
-	start := records[0].Offset
-	var all []byte
+	start = records[0].Offset
 	for _, r := range records {
 		for gap := r.Offset - start - int64(len(all)); gap > 0; gap-- {
 			// the last byte of a gap is the newline, the others are blanks
@@ -120,10 +121,11 @@ func joined(records []dialect.Record) []byte {
 		}
 		all = append(all, r.Data...)
 	}
-	if all = dialect.TrimBOM(all); !rawjson.Valid(all) {
-		return nil
+	document := dialect.TrimBOM(all)
+	if !rawjson.Valid(document) {
+		return nil, 0
 	}
-	return all
+	return document, start + int64(len(all)-len(document))
 }
 
 // legacyDecoder keeps the whole file, because the document can be parsed only at its end.
@@ -156,8 +158,8 @@ func (dec *legacyDecoder) Finish() error {
 		}
 	}
 	var doc document
-	if all := joined(dec.records); doc.parse(all) {
-		dec.take(dec.records[0], all, dec.records[0].Offset, &doc)
+	if all, at := joined(dec.records); doc.parse(all) {
+		dec.take(dec.records[0], all, at, &doc)
 		return nil
 	}
 	if !slices.ContainsFunc(dec.records, hasText) {
@@ -179,12 +181,12 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 	}
 }
 
-// take makes entries from the messages. data begins at the offset at. Each entry keeps its span.
+// take makes entries from the messages. data begins at the offset at; it is the decoder's own. Each entry keeps its span.
 func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
 	started := rawjson.Get(doc.metadata, "startedAt")
 	h := session.Header{
 		ID: session.ID(rawjson.Inside(doc.id)), Version: version, CWD: rawjson.Str(doc.metadata, "workdir"),
-		Timestamp: session.Time{Text: string(started)}, Raw: bytes.Clone(data), Line: r.Line,
+		Timestamp: session.Time{Text: string(started)}, Raw: data, Line: r.Line,
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
 	dec.b.SetHeader(h)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/wave"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/place"
@@ -334,5 +335,39 @@ func TestMove(t *testing.T) {
 		if messages, _ := b.program(s.Path()); len(messages) != 2 {
 			t.Errorf("%v; want len(messages) == 2", messages)
 		}
+	}
+}
+
+// TestPromptIsTheFirst: the end of a long log does not have its first prompt.
+func TestPromptIsTheFirst(t *testing.T) {
+	const head = `{"type":"metadata","workdir":"/home/ada/pond","createdAt":"2026-05-01T09:00:00.000Z"}
+{"timestamp":"2026-05-01T09:00:01.000Z","role":"user","blocks":[{"type":"text","content":"A long prompt that`
+	const tail = ` ends."}]}
+{"timestamp":"2026-05-01T09:00:02.000Z","role":"assistant","blocks":[{"type":"text","content":"Two metres."}]}
+`
+	s := wave.Wave.Peek([]byte(head), []byte(tail), false)
+	if s.Prompt != "" || s.Active.Text != `"2026-05-01T09:00:02.000Z"` {
+		t.Errorf("prompt %q, active %s; want no prompt and the time of the last message", s.Prompt, s.Active.Text)
+	}
+}
+
+// TestLegacyLines: the spans of messages are right in a document on several lines after a byte order mark.
+func TestLegacyLines(t *testing.T) {
+	const log = "\ufeff" + `{
+ "id": "session_9", "version": "1.0.0",
+ "messages": [
+  {"role":"user","blocks":[{"type":"text","content":"How deep is the pond?"}]}
+ ],
+ "metadata": {"workdir":"/home/ada/pond","startedAt":"2025-10-01T08:00:00.000Z","lastActiveAt":"2025-10-01T08:05:00.000Z"}
+}
+`
+	tree, err := dialecttest.Decode(wave.Legacy, "log", []byte(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := tree.At(0)
+	const want = `{"role":"user","blocks":[{"type":"text","content":"How deep is the pond?"}]}`
+	if got := log[e.Span.Offset:e.Span.End()]; got != want || e.Line != 4 {
+		t.Errorf("line %d: %s; want line 4: %s", e.Line, got, want)
 	}
 }

@@ -16,8 +16,10 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	}
 	p.lines(dialect.TrimBOM(head), true, false)
 	if p.s.OK && len(tail) > 0 {
+		first := p.s.Prompt
 		p.active = nil // only the tail has the last
 		p.lines(tail, false, true)
+		p.s.Prompt = first // what the tail has is not the first
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}

@@ -1129,7 +1129,13 @@ func (o *output) writeSide(d view) *output {
 			if d9 := d1.ExportLinks(); len(d9) != 0 {
 				o.raw(`<p class="exports"><span>Export</span>`)
 				for _, d12 := range d9 {
-					o.raw(`<a href="`).link(d12.Href).raw(`" data-does="Export as `).text(screen.OneLine(d12.Text, 20)).raw(`">`).text(screen.OneLine(d12.Text, 20)).raw(`</a>`)
+					o.raw(`<a href="`).link(d12.Href).raw(`" title="`)
+					if d12.On {
+						o.raw(`secrets are replaced`)
+					} else {
+						o.raw(`as it is, with secrets`)
+					}
+					o.raw(`" data-does="Export as `).text(screen.OneLine(d12.Text, 20)).raw(`">`).text(screen.OneLine(d12.Text, 20)).raw(`</a>`)
 				}
 				o.raw(`</p>`)
 			}

@@ -38,6 +38,9 @@ const (
 // Formats lists the formats.
 var Formats = []Format{HTML, Markdown, JSON, Text}
 
+// Shared reports whether a format is for other people: secrets are replaced unless something else is asked for.
+func (f Format) Shared() bool { return f == HTML || f == Markdown }
+
 // ErrFormat: there is no such format.
 var ErrFormat = errors.New("unknown format")
 

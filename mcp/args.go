@@ -163,9 +163,8 @@ func digest(tool string, args ...string) string {
 
 // begin reads a cursor; without one, it is the beginning.
 func begin(cursor, of string) (p position, err error) {
-	p.Of = of
 	if cursor == "" {
-		return p, nil
+		return position{Of: of}, nil
 	}
 	data, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err == nil {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -9,8 +10,12 @@ import (
 )
 
 // drained is a transport that reports the end of the input after the last answer was written. The SDK cancels what is being answered when the
-// input ends, so that a script that writes its requests and closes the pipe would get no answers.
-type drained struct{ sdk.Transport }
+// input ends, so that a script that writes its requests and closes the pipe would get no answers. A call with the id of one that is being
+// answered, to which the SDK gives no answer, is refused.
+type drained struct {
+	sdk.Transport
+	refuse func(id string, code int, why error) error
+}
 
 // Connect implements sdk.Transport.
 func (t drained) Connect(ctx context.Context) (sdk.Connection, error) {
@@ -18,11 +23,12 @@ func (t drained) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &draining{Connection: c, open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}), closed: make(chan struct{})}, nil
+	return &draining{Connection: c, refuse: t.refuse, open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}), closed: make(chan struct{})}, nil
 }
 
 type draining struct {
 	sdk.Connection
+	refuse   func(id string, code int, why error) error
 	mu       sync.Mutex
 	open     map[jsonrpc.ID]bool // calls that were read and not answered
 	ended    bool                // nothing more is read
@@ -33,20 +39,31 @@ type draining struct {
 
 // Read gives the next message.
 func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
-	m, err := c.Connection.Read(ctx)
-	if err != nil {
-		c.note(func() { c.ended = true })
-		select {
-		case <-c.answered:
-		case <-c.closed:
-		case <-ctx.Done():
+	for {
+		m, err := c.Connection.Read(ctx)
+		if err != nil {
+			c.note(func() { c.ended = true })
+			select {
+			case <-c.answered:
+			case <-c.closed:
+			case <-ctx.Done():
+			}
+			return nil, err
 		}
-		return nil, err
+		r, ok := m.(*jsonrpc.Request)
+		if !ok || !r.IsCall() {
+			return m, nil
+		}
+		twice := false
+		c.note(func() { twice, c.open[r.ID] = c.open[r.ID], true })
+		if !twice {
+			return m, nil
+		}
+		// The id stays that of the first call.
+		if err := c.refuse("null", jsonrpc.CodeInvalidRequest, fmt.Errorf("the id %#v is that of a call that is being answered", r.ID.Raw())); err != nil {
+			return nil, err
+		}
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() {
-		c.note(func() { c.open[r.ID] = true })
-	}
-	return m, nil
 }
 
 // Write sends a message. Every call gets one response, also a cancelled one.

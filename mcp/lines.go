@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -35,7 +36,7 @@ func (l *lines) Read(p []byte) (int, error) {
 			continue
 		}
 		if code, err := checked(line); err != nil {
-			if err := l.refuse(code, err); err != nil {
+			if err := l.refuse(idOf(line), code, err); err != nil {
 				return 0, err
 			}
 			continue
@@ -73,17 +74,46 @@ func checked(line []byte) (code int, err error) {
 	case line[0] == '[':
 		return jsonrpc.CodeInvalidRequest, errors.New("batches are not supported: send one message per line")
 	}
-	_, err = jsonrpc.DecodeMessage(line)
+	m, err := jsonrpc.DecodeMessage(line)
+	r, answer := m.(*jsonrpc.Response)
+	id := memberOf(line, "id")
+	switch {
+	case err != nil, answer && r.Result == nil && r.Error == nil:
+		err = errors.New("the line is not a message of JSON-RPC 2.0")
+	case id != nil && !exact(id):
+		err = errors.New("the id must be a string, or a whole number of at most 2^53")
+	}
 	return jsonrpc.CodeInvalidRequest, err
 }
 
-// refuse answers a line that is not a message. It has no id that could be trusted.
-func (l *lines) refuse(code int, why error) error {
+// exact reports whether an id is given back as it came: the SDK has numbers as floats.
+func exact(id json.RawMessage) bool {
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return id[0] == '"' || err == nil && n >= -1<<53 && n <= 1<<53
+}
+
+// memberOf gives a member of an object, nil if there is none.
+func memberOf(object []byte, name string) json.RawMessage {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(object, &members) // what is no object has no members
+	return members[name]
+}
+
+// idOf is the id of a line that is not a message, for the answer: null if it has none.
+func idOf(line []byte) string {
+	if id := memberOf(line, "id"); id != nil && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9') {
+		return string(id)
+	}
+	return "null"
+}
+
+// refuse answers a line that is not passed on.
+func (l *lines) refuse(id string, code int, why error) error {
 	text, err := json.Marshal(why.Error())
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%s}}`+"\n", code, text)
+	_, err = fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`+"\n", id, code, text)
 	return err
 }
 

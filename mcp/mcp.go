@@ -93,7 +93,8 @@ func (s *Server) Connect(ctx context.Context, t sdk.Transport) error {
 // input are answered. A line that is not a message is answered with an error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	w := &locked{w: out}
-	t := drained{&sdk.IOTransport{Reader: io.NopCloser(&lines{in: bufio.NewReader(in), out: w}), Writer: w}}
+	l := &lines{in: bufio.NewReader(in), out: w}
+	t := drained{&sdk.IOTransport{Reader: io.NopCloser(l), Writer: w}, l.refuse}
 	session, err := s.sdk.Connect(ctx, t, nil)
 	if err != nil {
 		return err

@@ -325,6 +325,7 @@ func TestRefusals(t *testing.T) {
 		{"list_sessions", `{"has":["secrets"]}`, `"has" must be one of label`},
 		{"list_sessions", `{"cursor":"none"}`, `pass "next" of the result before`},
 		{"list_sessions", `{"cursor":"` + next + `","agent":"claude"}`, `the cursor does not belong to this call`},
+		{"search_sessions", `{"query":"x","cursor":"e30"}`, `the cursor does not belong to this call`}, // {}
 		{"list_runs", `{"cursor":"` + next + `"}`, `the cursor does not belong to this call`},
 		{"list_sessions", `{"noRedact":true}`, `there is no argument "noRedact"`},
 		{"read_session", `{}`, `"session" is missing`},

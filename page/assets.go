@@ -44,13 +44,26 @@ var assets = sync.OnceValue(func() map[string]Asset {
 		if err != nil {
 			panic(err) // it is part of the program
 		}
-		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // a checkout on Windows has the same hashes
+		data = unindent(data)
 		sum := sha256.Sum256(data)
 		stem, ext, _ := strings.Cut(name, ".")
 		list[name] = Asset{Name: stem + "-" + hex.EncodeToString(sum[:6]) + "." + ext, Type: assetTypes[path.Ext(name)], Data: data}
 	}
 	return list
 })
+
+// unindent leaves out the indentation, since every export has the script and the style sheet. No string of theirs has a line break.
+// A checkout on Windows has the same bytes.
+func unindent(data []byte) []byte {
+	var b bytes.Buffer
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			b.Write(line)
+			b.WriteByte('\n')
+		}
+	}
+	return b.Bytes()
+}
 
 // Assets lists what a server answers below /assets/.
 func Assets() []Asset {

@@ -63,7 +63,7 @@ type SessionPage struct {
 	Resume   string
 	ResumeIn []Command
 	// Exports are the formats that the server offers.
-	Exports []string
+	Exports []Export
 	// Events is the address of the events that tell of new entries; "" for a page that stays as it is.
 	Events string
 	// Image gives the address of a picture: a path of the server, or a data URL in an export. "" shows its type and size
@@ -236,18 +236,24 @@ func (v sessionView) FragmentLink() string {
 	return with(v.site.Link("s", v.Key, "fragment"), values)
 }
 
+// Export is a format in which the server offers a session. Safe: secrets are replaced.
+type Export struct {
+	Format string
+	Safe   bool
+}
+
 // ExportLinks are the downloads.
 func (v sessionView) ExportLinks() []item {
 	if v.site.Export {
 		return nil
 	}
 	list := make([]item, len(v.Exports))
-	for i, format := range v.Exports {
-		values := url.Values{"format": {format}}
+	for i, e := range v.Exports {
+		values := url.Values{"format": {e.Format}}
 		if v.Leaf != "" {
 			values.Set("leaf", string(v.Leaf))
 		}
-		list[i] = item{Text: format, Href: with(v.site.Link("s", v.Key, "export"), values)}
+		list[i] = item{Text: e.Format, Href: with(v.site.Link("s", v.Key, "export"), values), On: e.Safe}
 	}
 	return list
 }

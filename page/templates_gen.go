@@ -528,6 +528,13 @@ func (o *output) writeImage(d imageView) *output {
 	return o
 }
 
+func (o *output) writeLive(d bool) *output {
+	if d {
+		o.raw(`<span class="dot" title="written just now"></span><span class="sr">live</span>`)
+	}
+	return o
+}
+
 func (o *output) writeLoginHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\"><div class=\"empty\">\n<h1>Sign in</h1>\n<p>This server asks for a token. ")
 	if d.Page.(LoginPage).Users {
@@ -688,8 +695,8 @@ func (o *output) writeProblems(d []session.Problem) *output {
 func (o *output) writeRail(d view) *output {
 	if d1 := d.Page.(sessionView).RailView(); d1 != nil {
 		o.raw("<nav class=\"rail\" aria-label=\"Tree of the session\" data-live=\"rail\">\n<h2><span>Tree</span> <span>· ").text(wire.Count(d1.Branches, "branch", "branches"))
-		o.raw("</span><input class=\"fold\" type=\"checkbox\" id=\"-rail\" aria-label=\"Fold the tree\"><label for=\"-rail\" data-does=\"Fold or show the tree\" data-keys=\"t\"></label></h2>\n<div class=\"graph\">").raw(string(d1.Drawing()))
-		o.raw(`<ol>`)
+		o.raw("</span><input class=\"fold\" type=\"checkbox\" id=\"-rail\" aria-label=\"Fold or show the tree\"><label for=\"-rail\" data-does=\"Fold or show the tree\" data-keys=\"t\"></label></h2>\n<div class=\"graph\">")
+		o.raw(string(d1.Drawing())).raw(`<ol>`)
 		for _, d4 := range d1.Links() {
 			o.raw("\n<li><a class=\"").text(d4.Class).raw(`" href="`).link(d4.Href).raw(`"`)
 			if d4.Here {
@@ -949,7 +956,7 @@ func (o *output) writeSessionHtml(d view) *output {
 		}
 		o.raw("\n")
 		if d1.Mode == "changes" {
-			o.writeChanges(d)
+			o.raw(`<div data-live="list">`).writeChanges(d).raw(`</div>`)
 		} else {
 			o.writeBlocks(d)
 		}
@@ -1000,17 +1007,13 @@ func (o *output) writeSessionsHtml(d view) *output {
 		if len(d.Page.(sessionsView).Rows) != 0 {
 			o.raw("<div class=\"table list\"><table>\n<thead><tr><th class=\"when\" scope=\"col\">Last used</th><th scope=\"col\">Session</th><th class=\"hide\" scope=\"col\">Agent</th><th class=\"num hide\" scope=\"col\">Messages</th><th class=\"num hide\" scope=\"col\">Tokens</th><th class=\"num hide\" scope=\"col\">Cost</th></tr></thead>\n<tbody>")
 			for _, d10 := range d.Page.(sessionsView).Rows {
-				o.raw("\n<tr><td class=\"when\">").raw(string(d.Ago(d10.When)))
-				if d10.Live {
-					o.raw(`<span class="dot" title="written just now"></span><span class="sr">live</span>`)
-				}
-				o.raw("</td>\n<td><div class=\"d").number(int64(d10.Depth())).raw(`"><div class="t"><a href="`).link(d.Link("s", d10.Key)).raw(`" data-session>`)
+				o.raw("\n<tr><td class=\"when\">").raw(string(d.Ago(d10.When))).writeLive(d10.Live).raw("</td>\n<td><div class=\"d").number(int64(d10.Depth())).raw(`"><div class="t"><a href="`).link(d.Link("s", d10.Key)).raw(`" data-session>`)
 				if d11 := screen.OneLine(d10.Title, 120); d11 != "" {
 					o.text(d11)
 				} else {
 					o.raw(`<span class="faint">(no title)</span>`)
 				}
-				o.raw("</a></div>\n<div class=\"s\"><span class=\"small\">").writeBadge(d10.Dialect).raw(` `).raw(string(d.Ago(d10.When))).raw(` · </span>`)
+				o.raw("</a></div>\n<div class=\"s\"><span class=\"small\">").writeBadge(d10.Dialect).raw(` `).raw(string(d.Ago(d10.When))).writeLive(d10.Live).raw(` · </span>`)
 				if d12 := d.Folder(d10.CWD); d12 != "" {
 					o.text(d12)
 				} else {
@@ -1074,7 +1077,7 @@ func (o *output) writeSessionsHtml(d view) *output {
 		}
 		o.raw("\n</div>")
 	}
-	return o.raw("\n</main>\n").writeEnd(d).raw("\n\n").raw("\n\n").raw("\n")
+	return o.raw("\n</main>\n").writeEnd(d).raw("\n\n").raw("\n\n").raw("\n\n").raw("\n")
 }
 
 func (o *output) writeSide(d view) *output {
@@ -1126,7 +1129,13 @@ func (o *output) writeSide(d view) *output {
 			if d9 := d1.ExportLinks(); len(d9) != 0 {
 				o.raw(`<p class="exports"><span>Export</span>`)
 				for _, d12 := range d9 {
-					o.raw(`<a href="`).link(d12.Href).raw(`" data-does="Export as `).text(screen.OneLine(d12.Text, 20)).raw(`">`).text(screen.OneLine(d12.Text, 20)).raw(`</a>`)
+					o.raw(`<a href="`).link(d12.Href).raw(`" title="`)
+					if d12.On {
+						o.raw(`secrets are replaced`)
+					} else {
+						o.raw(`as it is, with secrets`)
+					}
+					o.raw(`" data-does="Export as `).text(screen.OneLine(d12.Text, 20)).raw(`">`).text(screen.OneLine(d12.Text, 20)).raw(`</a>`)
 				}
 				o.raw(`</p>`)
 			}

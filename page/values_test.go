@@ -143,7 +143,7 @@ func document() page.SessionPage {
 		Rail:   &transcript.Rail{Rows: rail, Columns: 2, Branches: 2, Entries: 14},
 		Here:   &page.Here{Messages: 2, Tokens: 1950, Model: "claude-sonnet-4"},
 		Resume: "cd ~/shop && omp --resume 0199a7c2", ResumeIn: []page.Command{{Agent: "claude", Command: "treeline resume 0199a7c2 --in claude"}},
-		Exports: []string{"html", "md", "json", "txt"}, Events: "/events",
+		Exports: []page.Export{{Format: "html", Safe: true}, {Format: "md", Safe: true}, {Format: "json"}, {Format: "txt"}}, Events: "/events",
 		Parent: &parent, Tasks: []page.Row{sub},
 		SessionKey: func(id session.ID) string { return string(id) },
 		Files: []transcript.FileChange{

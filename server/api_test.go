@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -155,9 +156,15 @@ func TestOperations(t *testing.T) {
 			if strings.HasSuffix(path, "/events") && method == "GET" {
 				continue // it does not end
 			}
-			_, documented := methods[strings.ToLower(method)]
-			if w := m.ask(method, "/api/v1"+fill.Replace(path), ""); (w.Code != 405) != documented {
-				t.Errorf("%s %s: %d, in the document: %t", method, path, w.Code, documented)
+			o, documented := methods[strings.ToLower(method)]
+			for _, kind := range []string{"", "text/strange"} {
+				w := m.ask(method, "/api/v1"+fill.Replace(path), "", "Content-Type", kind)
+				if (w.Code != 405) != documented {
+					t.Errorf("%s %s: %d, in the document: %t", method, path, w.Code, documented)
+				}
+				if _, ok := o.Responses[strconv.Itoa(w.Code)]; documented && !ok {
+					t.Errorf("%s %s, type %q: %d is not in the document", method, path, kind, w.Code)
+				}
 			}
 		}
 	}

@@ -261,6 +261,126 @@ func TestBrowserBusyList(t *testing.T) {
 	}
 }
 
+// TestBrowserBack: a page that the browser kept, and shows again, goes on with what was written meanwhile.
+func TestBrowserBack(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(v.url + "/s/" + prices)
+	tab.Eval(`window.kept = true`)
+	tab.Click(`header nav a[href$="/usage"]`)
+	tab.Wait(`location.pathname == "/usage"`)
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AppendUser(t.Context(), "Written while the page was away."); err != nil {
+		t.Fatal(err)
+	}
+	tab.Eval(`history.back()`)
+	tab.Wait(`location.pathname != "/usage" && document.readyState == "complete"`)
+	if tab.Eval(`window.kept`) != "true" {
+		t.Log("the browser did not keep the page")
+	}
+	tab.Wait(`document.querySelector("main").innerText.includes("Written while the page was away.")`)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBrowserStays: the focus and what is unfolded stay where they are while a list, the changes of a session and its details are
+// refreshed.
+func TestBrowserStays(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(message string) {
+		t.Helper()
+		if _, err := s.AppendMessage(t.Context(), []byte(message)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	focus := `document.activeElement.getAttribute("href")`
+	tab.Open(v.url)
+	tab.Press("jjj")
+	at := tab.Eval(focus)
+	say(`{"role":"user","content":"One more.","timestamp":1}`)
+	tab.Wait(fmt.Sprintf(`document.querySelector("main a[data-session]").href.endsWith(%q)`, prices))
+	if now := tab.Eval(focus); now != at {
+		t.Errorf("the focus went from %s to %s", at, now)
+	}
+	next := tab.Eval(`[...document.querySelectorAll("main a[data-session]")].at([...document.querySelectorAll("main a[data-session]")].indexOf(document.activeElement) + 1).getAttribute("href")`)
+	tab.Press("j")
+	tab.Wait(fmt.Sprintf("%s == %q", focus, next))
+
+	tab.Open(v.url + "/s/" + prices + "?mode=changes")
+	tab.Click(".resume summary")
+	tab.Click(".file summary")
+	say(`{"role":"assistant","content":[{"type":"toolCall","id":"w1","name":"write","arguments":{"path":"notes.md","content":"new\n"}}],"model":"m","provider":"p","api":"a","usage":{},"stopReason":"toolUse","timestamp":2}`)
+	say(`{"role":"toolResult","toolCallId":"w1","toolName":"write","content":[{"type":"text","text":"ok"}],"isError":false,"timestamp":3}`)
+	tab.Wait(`document.querySelector("main").innerText.includes("4 files changed")`)
+	if tab.Eval(`document.querySelector(".resume").open && !document.querySelector(".file").open && document.querySelectorAll(".file[open]").length == 3`) != "true" {
+		t.Error("what is unfolded is another than before")
+	}
+	if tab.Eval(`document.activeElement.matches(".file:first-of-type > summary")`) != "true" {
+		t.Error("the focus was lost")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if f := tab.Faults(); len(f) > 0 {
+		t.Errorf("faults: %s", strings.Join(f, "\n"))
+	}
+}
+
+// TestBrowserPrints: what is printed is dark on white, in the dark theme too.
+func TestBrowserPrints(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{Dark: true, Print: true})
+	tab.Open(v.url + "/s/" + key(t, v, "Prices are off by a cent"))
+	for _, theme := range []string{"", "dark"} {
+		tab.Eval(fmt.Sprintf(`document.documentElement.dataset.theme = %q`, theme))
+		if got := tab.Eval(`getComputedStyle(document.body).color + " on " + getComputedStyle(document.body).backgroundColor`); got != "rgb(27, 29, 32) on rgb(255, 255, 255)" {
+			t.Errorf("theme %q prints %s", theme, got)
+		}
+	}
+}
+
+// TestBrowserFolded: a tree that was folded with a key is unfolded with the same key.
+func TestBrowserFolded(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(v.url + "/s/" + key(t, v, "Prices are off by a cent"))
+	tab.Eval(`document.querySelector(".fold").focus()`)
+	for _, folded := range []string{"true", "false"} {
+		tab.Press(" ")
+		tab.Wait(`(document.querySelector(".graph").getClientRects().length == 0) == ` + folded)
+		if tab.Eval(`document.querySelector(".fold").getClientRects().length`) != "1" {
+			t.Errorf("folded %s: the focus cannot be where the tree is folded", folded)
+		}
+	}
+}
+
 // TestBrowserWithoutScript: pages can be read and walked through without JavaScript.
 func TestBrowserWithoutScript(t *testing.T) {
 	t.Parallel()

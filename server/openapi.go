@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"reflect"
 	"strings"
 
@@ -150,14 +151,21 @@ func (o *operation) describe(set *jsonschema.Set, title string) apiOperation {
 	wrong("401", "The token is missing or wrong.")
 	wrong("403", "The host or the origin is not allowed, or the server does not write.")
 	wrong("404", "There is no such session, entry, run or blob.")
-	if !o.writes {
-		d.Responses["304"] = apiResponse{Description: "The client has the answer already: see ETag and If-None-Match."}
-		return d
+	wrong("429", "Too many wrong tokens came from this address: see Retry-After.")
+	wrong("503", "The server has too many clients at the moment, or cannot check tokens.")
+	if first, _, _ := strings.Cut(o.path[1:], "/"); first == "logs" || first == "blobs" || first == "index" {
+		wrong("501", "The archive cannot do it, or has no index.")
 	}
-	wrong("409", "Another program wrote to the session, or has it open.")
-	wrong("413", "The body is too large.")
-	wrong("415", "The body is not JSON.")
-	wrong("422", "The agent's format does not allow it.")
+	if o.method != http.MethodGet {
+		wrong("413", "The body is too large.")
+		wrong("415", "The body is of another type.")
+	}
+	if o.writes {
+		wrong("409", "Another program wrote to the session, or has it open.")
+		wrong("422", "The agent's format does not allow it.")
+	} else if o.method == http.MethodGet && o.media != eventMedia {
+		d.Responses["304"] = apiResponse{Description: "The client has the answer already: see ETag and If-None-Match."}
+	}
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/export"
+	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/session"
@@ -15,7 +16,7 @@ import (
 // mostExports is how many downloads are made at the same time.
 const mostExports = 4
 
-// exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact=false are parameters.
+// exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact, true or false, are parameters.
 // As the command line does it, HTML without a leaf has all branches, and secrets are replaced in the formats that people share.
 func exportPage(r *request) error {
 	q := r.URL.Query()
@@ -23,10 +24,12 @@ func exportPage(r *request) error {
 		Format: export.Format(q.Get("format")), AllBranches: q.Get("all") != "", Home: r.s.opt.Home, Zone: r.s.opt.Clock().Location(),
 	}
 	if !slices.Contains(export.Formats, opt.Format) {
-		return bad("the parameter \"format\" must be one of %v, not %.40q", export.Formats, opt.Format)
+		return bad("the parameter \"format\" must be html, md, json or txt, not %.40q", opt.Format)
 	}
 	opt.AllBranches = opt.AllBranches || opt.Format == export.HTML && !q.Has("leaf")
-	opt.Redact = (opt.Format == export.HTML || opt.Format == export.Markdown) && q.Get("redact") != "false"
+	if opt.Redact = opt.Format.Shared(); q.Has("redact") {
+		opt.Redact = q.Get("redact") != "false"
+	}
 	if q.Has("leaf") {
 		leaf := session.EntryID(q.Get("leaf"))
 		opt.Leaf = &leaf
@@ -70,9 +73,9 @@ func exportMedia(f export.Format) string {
 }
 
 // exportFormats names the formats for the page of a session.
-func exportFormats() (names []string) {
+func exportFormats() (list []page.Export) {
 	for _, f := range export.Formats {
-		names = append(names, string(f))
+		list = append(list, page.Export{Format: string(f), Safe: f.Shared()})
 	}
-	return names
+	return list
 }

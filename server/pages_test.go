@@ -205,8 +205,13 @@ func TestExport(t *testing.T) {
 			t.Errorf("html%s: a tree is %t", path, !tree)
 		}
 	}
-	if text := m.get("/s/" + beds + "/export?format=md&redact=false"); !strings.Contains(text, secret) {
-		t.Error("the secret is replaced although it was not wanted")
+	for query, shown := range map[string]bool{"md&redact=false": true, "json&redact=true": false, "txt&redact=1": false} {
+		if text := m.get("/s/" + beds + "/export?format=" + query); strings.Contains(text, secret) != shown {
+			t.Errorf("%s: the secret is shown: %t", query, !shown)
+		}
+	}
+	if text := m.browser("/s/" + beds); !strings.Contains(text, `format=md" title="secrets are replaced"`) || !strings.Contains(text, `format=txt" title="as it is, with secrets"`) {
+		t.Error("the page does not say which files have secrets")
 	}
 }
 

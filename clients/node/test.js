@@ -1,7 +1,7 @@
 // Tests of the client against the program: TREELINE=/path/to/treeline node --test test.js
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -120,6 +120,21 @@ withClient("the end", async (client) => {
   const session = await client.inMemory();
   assert.equal(await client.close(), 0);
   await assert.rejects(session.getEntries(), ConnectionLost);
+});
+
+test("a server that is killed while it writes", async () => {
+  const home = mkdtempSync(join(tmpdir(), "treeline-")), program = join(home, "server");
+  writeFileSync(program, `#!/bin/sh\nread line\nprintf '{"jsonrpc":"2.0","id":1,"res'\n`, { mode: 0o700 });
+  const client = new Client({ program });
+  await assert.rejects(client.version(), ConnectionLost);
+  await client.close();
+  rmSync(home, { recursive: true });
+});
+
+withClient("what is not JSON", async (client) => {
+  const session = await client.inMemory();
+  await assert.rejects(session.appendCustomEntry({ customType: "x", data: 1n }), TypeError);
+  assert.deepEqual(await session.getEntries(), []);
 });
 
 test("a missing program", async () => {

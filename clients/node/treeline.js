@@ -355,7 +355,15 @@ export class Client extends ClientMethods {
         resolve(code);
       });
     });
-    createInterface({ input: this.#process.stdout, crlfDelay: Infinity }).on("line", (line) => this.#receive(JSON.parse(line)));
+    createInterface({ input: this.#process.stdout, crlfDelay: Infinity }).on("line", (line) => {
+      let message;
+      try {
+        message = JSON.parse(line);
+      } catch {
+        return; // a server that is killed while it writes leaves a part of a line
+      }
+      this.#receive(message);
+    });
   }
 
   /** Ends the server, which flushes and closes all sessions, and gives its exit code. */
@@ -408,8 +416,9 @@ export class Client extends ClientMethods {
   async #send(method, params = {}, then) {
     if (this.#ended) throw new ConnectionLost();
     const id = ++this.#last;
+    const line = JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n"; // throws at what is not JSON, such as a BigInt
     const answer = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, then }));
-    this.#process.stdin.write(JSON.stringify({ jsonrpc: "2.0", id, method, params }) + "\n");
+    this.#process.stdin.write(line);
     return answer;
   }
 

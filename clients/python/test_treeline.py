@@ -6,6 +6,7 @@ import re
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import treeline
 
@@ -116,6 +117,35 @@ class ClientTest(unittest.TestCase):
         self.assertEqual(self.client.close(), 0)
         with self.assertRaises(treeline.ConnectionLost):
             session.get_entries()
+
+    def test_not_json(self):
+        """A value that is not JSON is refused where it is given. The client goes on."""
+        with self.client.in_memory() as session:
+            for value, error in ((float("nan"), ValueError), (b"bytes", TypeError)):
+                with self.assertRaises(error):
+                    session.append_custom_entry("x", data=value)
+            self.assertEqual(session.get_entries(), [])
+
+    def test_callback(self):
+        """An error of the callback is reported, and answers are still read."""
+        raised = []
+        with unittest.mock.patch("sys.excepthook", lambda kind, *_: raised.append(kind)):
+            with treeline.Client(PROGRAM, env={**os.environ, "HOME": self.home}, on_notification=lambda *_: 1 / 0) as client:
+                with client.create(self.home, dialect="pi", events=True) as session:
+                    session.reset_leaf()
+                    self.assertEqual(session.get_entries(), [])
+        self.assertEqual(raised, [ZeroDivisionError])
+
+    def test_killed(self):
+        """A server that is killed while it writes is lost, and nothing else happens."""
+        program = os.path.join(self.home, "server")
+        with open(program, "w") as f:
+            f.write("#!/bin/sh\nread line\nprintf '{\"jsonrpc\":\"2.0\",\"id\":1,\"res'\n")
+        os.chmod(program, 0o700)
+        with unittest.mock.patch("threading.excepthook") as uncaught, treeline.Client(program) as client:
+            with self.assertRaises(treeline.ConnectionLost):
+                client.version()
+        uncaught.assert_not_called()
 
     def test_methods_are_those_of_the_server(self):
         """The methods and parameters of this module are those that the running server describes."""

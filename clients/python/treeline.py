@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import queue
 import subprocess
+import sys
 import threading
 from concurrent.futures import Future
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, TypedDict, Union
@@ -1807,7 +1808,7 @@ class Client(_ClientMethods):
         on_notification: Optional[Callable[[str, Any], None]] = None,
     ) -> None:
         """Starts `program rpc arguments`. on_notification is called with the method and parameters of each notification, in
-        the thread that reads; it must not call methods of the client."""
+        the thread that reads; it must not call methods of the client. What it raises goes to sys.excepthook."""
         self._process = subprocess.Popen(
             [program, "rpc", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
         )
@@ -1901,8 +1902,9 @@ class Client(_ClientMethods):
             if self._ended:
                 raise ConnectionLost("the server has ended")
             self._last += 1
+            # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
+            line = json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": given}, allow_nan=False) + "\n"
             self._waiting[self._last] = (future, then)
-            line = json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": given}) + "\n"
             assert self._process.stdin is not None
             try:
                 self._process.stdin.write(line.encode())
@@ -1916,7 +1918,8 @@ class Client(_ClientMethods):
         assert self._process.stdout is not None
         try:
             for line in self._process.stdout:
-                self._receive(json.loads(line))
+                if line.endswith(b"\n"):  # a server that is killed while it writes leaves a part of a line
+                    self._receive(json.loads(line))
         finally:
             with self._lock:
                 self._ended = True
@@ -1936,7 +1939,10 @@ class Client(_ClientMethods):
                 if changes is not None:
                     changes.put(params)
             if self._on_notification is not None:
-                self._on_notification(message["method"], params)
+                try:
+                    self._on_notification(message["method"], params)
+                except Exception:
+                    sys.excepthook(*sys.exc_info())  # others wait for what is read next
             return
         with self._lock:
             future, then = self._waiting.pop(message["id"])

@@ -126,7 +126,7 @@ func (f *exportFlags) check(a *app, cmd *cobra.Command) error {
 
 func (f *exportFlags) options(a *app) export.Options {
 	format := export.Format(f.format)
-	safe := format == export.HTML || format == export.Markdown || f.redact || f.preview
+	safe := format.Shared() || f.redact || f.preview
 	return export.Options{Format: format, AllBranches: f.branches, Redact: safe && !f.noRedact, Hide: f.hide, Home: a.home()}
 }
 

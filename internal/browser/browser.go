@@ -107,6 +107,8 @@ type Look struct {
 	// Width and Height are those of the window; 0 is 1280 × 900.
 	Width, Height int64
 	Phone, Dark   bool
+	// Print: as it is on paper.
+	Print bool
 	// NoScript turns JavaScript off.
 	NoScript bool
 }
@@ -139,7 +141,12 @@ func (b *Browser) Tab(t testing.TB, look Look) *Tab {
 	if look.Dark {
 		scheme = "dark"
 	}
+	media := ""
+	if look.Print {
+		media = "print"
+	}
 	_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Media:    media,
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	tab.must("emulate "+scheme, err)

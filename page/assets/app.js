@@ -40,6 +40,7 @@ const say = (text) => {
   toastTimer = setTimeout(() => { toast.hidden = true; }, 2500);
 };
 const copy = async (text, what) => {
+  let done = true;
   try {
     await navigator.clipboard.writeText(text);
   } catch { // plain http on another host is not a secure context
@@ -47,10 +48,10 @@ const copy = async (text, what) => {
     area.value = text;
     document.body.append(area);
     area.select();
-    document.execCommand("copy");
+    done = document.execCommand("copy");
     area.remove();
   }
-  say(what + " copied");
+  say(what + (done ? " copied" : " not copied: the browser refuses"));
 };
 // fetched gets a page or a part of one. Scripts in it would not run.
 const fetched = async (url, signal) => {
@@ -178,17 +179,27 @@ const searchFile = async (file, query, found) => {
   found.hidden = false;
 };
 
-// replace takes parts of the page from another document.
+// sameFolds unfolds in one element what is unfolded in another. A sub-agent's conversation does not count.
+const sameFolds = (now, then) => {
+  const open = $$("details:not(.inner *)", now).map((d) => d.open);
+  $$("details", then).forEach((d, i) => { d.open = open[i] ?? d.open; });
+};
+// replace takes parts of the page from another document. What is unfolded stays so, and the focus stays where it is.
 const replace = (doc, names) => {
   for (const name of names) {
     const now = $(`[data-live=${name}]`), then = $(`[data-live=${name}]`, doc);
-    if (!now || !then || now.innerHTML === then.innerHTML) continue;
-    const top = now.scrollTop, box = $(".fold", now);
+    if (!now || !then) continue;
+    enhance(then);
+    sameFolds(now, then);
+    if (now.innerHTML === then.innerHTML) continue;
+    const top = now.scrollTop, box = $(".fold", now), focused = now.contains(document.activeElement) ? document.activeElement : null;
     if (box) $(".fold", then).replaceWith(box);
     now.replaceWith(then);
     then.scrollTop = top;
+    const twin = (e) => $$(e.localName, then).find((x) => x.getAttribute("href") === e.getAttribute("href") && x.dataset.does === e.dataset.does);
+    if (focused) twin(focused)?.focus({ preventScroll: true });
+    if (current && now.contains(current)) current = twin(current);
   }
-  enhance();
 };
 // merge puts blocks into the transcript and gives the new ones. One that changed stays unfolded.
 const merge = (holder, doc) => {
@@ -201,8 +212,7 @@ const merge = (holder, doc) => {
       added.push(e);
       continue;
     }
-    const open = $$("details:not(.inner *)", old).map((d) => d.open);
-    $$("details", e).forEach((d, i) => { d.open = open[i] ?? d.open; });
+    sameFolds(old, e);
     if (old.innerHTML === e.innerHTML) continue;
     if (old === current) current = e;
     old.replaceWith(e);
@@ -251,7 +261,7 @@ const live = () => {
 
   const update = async () => {
     if (!fragment) {
-      replace(await fetched(location.href), ["list"]);
+      replace(await fetched(location.href), ["list", "rail", "side"]);
       return keepList();
     }
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
@@ -279,11 +289,16 @@ const live = () => {
     busy = false;
   };
   const soon = () => { timer ||= setTimeout(refresh, fragment ? 60 : 1000); }; // events that never pause do not put it off
-  const source = new EventSource(main.dataset.events);
-  for (const name of ["start", "entry", "session", "problem"]) source.addEventListener(name, soon);
-  for (const name of ["reload", "replaced", "truncated"]) source.addEventListener(name, () => fragment || name === "reload" ? location.reload() : soon());
-  source.addEventListener("removed", () => fragment ? say("The log of this session was removed") : soon());
+  let source;
+  const listen = () => {
+    source = new EventSource(main.dataset.events);
+    for (const name of ["start", "entry", "session", "problem"]) source.addEventListener(name, soon);
+    for (const name of ["reload", "replaced", "truncated"]) source.addEventListener(name, () => fragment || name === "reload" ? location.reload() : soon());
+    source.addEventListener("removed", () => fragment ? say("The log of this session was removed") : soon());
+  };
+  listen();
   addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (e) => { if (e.persisted) { listen(); soon(); } }); // the browser kept the page and shows it again
 };
 
 // more puts earlier or later blocks into the page.
@@ -434,7 +449,7 @@ const onClick = (e) => {
   if (b.dataset.do === "link") copy($(".who a", block())?.href || location.href, "Link");
 };
 // What needs this script is hidden until it runs.
-const enhance = () => { for (const e of $$("[data-copy], [data-do=theme], [data-do=menu], [data-do=link]")) e.hidden = false; };
+const enhance = (part) => { for (const e of $$("[data-does][hidden]", part)) e.hidden = false; };
 
 // arrive shows the entry that the address names. The server is asked once for one that is not in the page.
 const arrive = () => {

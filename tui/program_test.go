@@ -265,6 +265,20 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
+// TestOwnAgent: a session in any format of an agent is the agent's own; resuming it there makes no copy.
+func TestOwnAgent(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.p.Agents = []string{"omp", "pi", "codelia"}
+	for agent, own := range map[string]string{"omp18": "omp", "pi": "pi", "codelia-state": "codelia", "gemini": ""} {
+		for _, o := range s.p.resumeElsewhere(look.Target{Agent: agent})().(look.Choose).Options {
+			if isOwn := o.Note == "its own agent"; isOwn != (o.Name == own) {
+				t.Errorf("a session of %s in %s: %s", agent, o.Name, o.Note)
+			}
+		}
+	}
+}
+
 // TestOpens opens a session from the list, and a hit at its entry.
 func TestOpens(t *testing.T) {
 	t.Parallel()
@@ -281,6 +295,19 @@ func TestOpens(t *testing.T) {
 	s.press("esc")
 	if _, ok := s.p.top().(*search); !ok {
 		t.Error("esc does not lead back to the search")
+	}
+}
+
+// TestSearchAtOnce: enter before the hits are there searches, and the next keys move in the hits.
+func TestSearchAtOnce(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.press("S")
+	s.types("float64 cents")
+	s.press("enter", "j")
+	s.until("7 hits")
+	if q := s.p.top().(*search); q.typing || q.line.String() != "float64 cents" {
+		t.Errorf("typing %v, the query is %q", q.typing, q.line.String())
 	}
 }
 

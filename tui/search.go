@@ -98,11 +98,12 @@ func (s *search) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 // Typing implements look.Typist.
 func (s *search) Typing() bool { return s.typing }
 
-// enter opens the hit, or searches at once if the query is new.
+// enter opens the hit. If the query is new it searches at once, and keys go to the hits.
 func (s *search) enter() tea.Cmd {
 	if s.answers == strings.TrimSpace(s.line.String()) {
 		return s.open()
 	}
+	s.typing = false
 	s.stamp++
 	return s.ask()
 }

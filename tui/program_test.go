@@ -3,6 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -322,6 +325,27 @@ func TestDeleteLeaves(t *testing.T) {
 	s.press("y")
 	s.wait("the list", func() bool { return len(s.p.stack) == 1 && s.p.stack[0].(*sessions).loading })
 	s.until("moved to the trash")
+}
+
+// TestFirstSession: on a machine without sessions the first one appears, though its place did not exist, and so does what follows.
+func TestFirstSession(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s := newStage(t, home, nil)
+	s.until("No agent has sessions here.")
+	dir := filepath.Join(home, ".omp", "agent", "sessions", "-p")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n, title := range []string{"The first", "The second"} {
+		log := fmt.Sprintf(`{"type":"session","version":3,"id":"s%d","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p","title":%q}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"Hello."}}
+`, n, title)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", n)), []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.until(title)
+	}
 }
 
 // TestPick: enter chooses the session; with Entries, the entry in it.

@@ -43,7 +43,7 @@ func (a *app) demoCommand() *cobra.Command {
 				return a.print(func(out *output) error { return a.demo(cmd.Context(), out, dir) })
 			})
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completeCommand,
 	}
 	cmd.Flags().SetInterspersed(false) // flags after the command are the command's
 	return cmd

@@ -165,6 +165,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "More:", a.demoCommand(), a.completionCommand(root), a.versionCommand(), a.helpCommand(root))
 	a.addSource(root)
 	a.addStore(root)
+	a.fitHelp(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }
@@ -215,18 +216,20 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range root.Commands() {
-				if c.IsAvailableCommand() {
-					names = append(names, c.Name()+"\t"+c.Short)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeCommand,
 	}
 	root.SetHelpCommand(cmd)
 	return cmd
+}
+
+// completeCommand completes a command, as the first argument of another one.
+func completeCommand(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() && len(args) == 0 {
+			names = append(names, c.Name()+"\t"+c.Short)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.

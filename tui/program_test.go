@@ -26,6 +26,11 @@ func TestEscapeAndQ(t *testing.T) {
 	}
 	s.press("/")
 	s.types("price")
+	s.types(" nosuch")
+	s.until("no session fits; esc twice takes the filter away")
+	for range " nosuch" {
+		s.press("backspace")
+	}
 	s.press("esc") // to the list
 	if s.p.typing() || s.p.stack[0].(*sessions).filter.text != "price" {
 		t.Error("the first esc does not keep the filter")
@@ -311,6 +316,13 @@ func TestSearchAtOnce(t *testing.T) {
 	s.until("7 hits")
 	if q := s.p.top().(*search); q.typing || q.line.String() != "float64 cents" {
 		t.Errorf("typing %v, the query is %q", q.typing, q.line.String())
+	}
+	s.press("/")
+	s.types(" nosuchword")
+	s.press("enter")
+	s.until("nothing found")
+	if q := s.p.top().(*search); !q.typing {
+		t.Error("a query without hits cannot be changed at once")
 	}
 }
 

@@ -314,7 +314,8 @@ func (m *matcher) entry(e session.Entry, raw []byte) {
 		m.onPath = m.tree.OnActivePath()
 	}
 	m.add(Hit{
-		Entry: e.ID, Type: e.Type, Kind: e.Kind, Role: e.Role, Time: codec.Time(raw), Label: label, OnPath: m.onPath[e.Index],
+		Entry: e.ID, Type: e.Type, Kind: e.Kind, Role: e.Role, Time: codec.Time(raw), Label: label,
+		OnPath: m.onPath[e.Index] || e.Aside() && e.Role == session.RoleNone, // a note of the program is on no branch
 	}, found)
 }
 

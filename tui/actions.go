@@ -115,10 +115,16 @@ func (p *program) copyResume(t look.Target) tea.Cmd {
 
 // resumeElsewhere asks for the agent, converts the session, says what is lost, and asks what to do with the command.
 func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
+	own := t.Agent
+	if d, err := p.Store.Dialect(t.Agent); err == nil {
+		if l, ok := d.(interface{ Program() string }); ok {
+			own = l.Program() // several formats may be those of one agent
+		}
+	}
 	var options []look.Option
 	for _, name := range p.Agents {
 		o := look.Option{Name: name, Note: "a copy is made; the session stays as it is"}
-		if name == t.Agent {
+		if name == own {
 			o.Note = "its own agent"
 		}
 		options = append(options, o)
@@ -148,7 +154,7 @@ func (p *program) offer(t look.Target, agent string, r wire.Resume) tea.Msg {
 	}
 	left := ""
 	if r.Path != t.Path {
-		left = "the copy for " + agent + " stays; d removes it"
+		left = "the copy for " + agent + " stays, as a session of its own"
 	}
 	return tea.BatchMsg{look.Send(look.Status{}), look.Send(look.Choose{
 		Question: question,

@@ -3,6 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,6 +26,11 @@ func TestEscapeAndQ(t *testing.T) {
 	}
 	s.press("/")
 	s.types("price")
+	s.types(" nosuch")
+	s.until("no session fits; esc twice takes the filter away")
+	for range " nosuch" {
+		s.press("backspace")
+	}
 	s.press("esc") // to the list
 	if s.p.typing() || s.p.stack[0].(*sessions).filter.text != "price" {
 		t.Error("the first esc does not keep the filter")
@@ -265,6 +273,20 @@ func TestResumeElsewhere(t *testing.T) {
 	}
 }
 
+// TestOwnAgent: a session in any format of an agent is the agent's own; resuming it there makes no copy.
+func TestOwnAgent(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.p.Agents = []string{"omp", "pi", "codelia"}
+	for agent, own := range map[string]string{"omp18": "omp", "pi": "pi", "codelia-state": "codelia", "gemini": ""} {
+		for _, o := range s.p.resumeElsewhere(look.Target{Agent: agent})().(look.Choose).Options {
+			if isOwn := o.Note == "its own agent"; isOwn != (o.Name == own) {
+				t.Errorf("a session of %s in %s: %s", agent, o.Name, o.Note)
+			}
+		}
+	}
+}
+
 // TestOpens opens a session from the list, and a hit at its entry.
 func TestOpens(t *testing.T) {
 	t.Parallel()
@@ -284,6 +306,26 @@ func TestOpens(t *testing.T) {
 	}
 }
 
+// TestSearchAtOnce: enter before the hits are there searches, and the next keys move in the hits.
+func TestSearchAtOnce(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.press("S")
+	s.types("float64 cents")
+	s.press("enter", "j")
+	s.until("7 hits")
+	if q := s.p.top().(*search); q.typing || q.line.String() != "float64 cents" {
+		t.Errorf("typing %v, the query is %q", q.typing, q.line.String())
+	}
+	s.press("/")
+	s.types(" nosuchword")
+	s.press("enter")
+	s.until("nothing found")
+	if q := s.p.top().(*search); !q.typing {
+		t.Error("a query without hits cannot be changed at once")
+	}
+}
+
 // TestDeleteLeaves: the screen of a session that was removed is left, and the list is read again.
 func TestDeleteLeaves(t *testing.T) {
 	t.Parallel()
@@ -295,6 +337,27 @@ func TestDeleteLeaves(t *testing.T) {
 	s.press("y")
 	s.wait("the list", func() bool { return len(s.p.stack) == 1 && s.p.stack[0].(*sessions).loading })
 	s.until("moved to the trash")
+}
+
+// TestFirstSession: on a machine without sessions the first one appears, though its place did not exist, and so does what follows.
+func TestFirstSession(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s := newStage(t, home, nil)
+	s.until("No agent has sessions here.")
+	dir := filepath.Join(home, ".omp", "agent", "sessions", "-p")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n, title := range []string{"The first", "The second"} {
+		log := fmt.Sprintf(`{"type":"session","version":3,"id":"s%d","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p","title":%q}
+{"type":"message","id":"a1","parentId":null,"timestamp":"2026-03-01T10:00:01.000Z","message":{"role":"user","content":"Hello."}}
+`, n, title)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", n)), []byte(log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.until(title)
+	}
 }
 
 // TestPick: enter chooses the session; with Entries, the entry in it.

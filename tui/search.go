@@ -19,6 +19,8 @@ type search struct {
 	*desk
 	line   input
 	typing bool
+	// entered: typing ended with enter, and goes on if there are no hits.
+	entered bool
 	window
 	asked   string // the query that was asked last
 	stamp   int    // counts queries
@@ -98,11 +100,12 @@ func (s *search) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 // Typing implements look.Typist.
 func (s *search) Typing() bool { return s.typing }
 
-// enter opens the hit, or searches at once if the query is new.
+// enter opens the hit. If the query is new it searches at once, and keys go to the hits.
 func (s *search) enter() tea.Cmd {
 	if s.answers == strings.TrimSpace(s.line.String()) {
 		return s.open()
 	}
+	s.typing, s.entered = false, s.typing
 	s.stamp++
 	return s.ask()
 }
@@ -155,6 +158,8 @@ func (s *search) found(m found) {
 	if errors.Is(m.err, context.Canceled) {
 		return
 	}
+	again := s.entered && len(m.result.Hits) == 0
+	s.typing, s.entered = s.typing || again, false
 	s.problem = ""
 	if m.err != nil {
 		s.problem = m.err.Error()

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"os"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -81,23 +82,31 @@ func (s *sessions) Init() tea.Cmd {
 	list := s.list(s.pageRows, "")
 	return func() tea.Msg {
 		if l, err := s.Store.Listen(s.ctx); err == nil {
-			go s.listen(l)
+			go s.listen(l, s.missing())
 		}
 		return list()
 	}
 }
 
-// lookAgain is how often the list is read without a signal: a place may not exist yet, or give none. With ten thousand sessions
-// that is a ten thousandth of the time.
-const lookAgain = 10 * time.Minute
+const (
+	// lookAgain is how often the list is read without a signal: a place may give none. With ten thousand sessions that is a ten
+	// thousandth of the time.
+	lookAgain = 10 * time.Minute
+	// lookForPlaces is how often places that do not exist are looked for. They give no signal before they are listed.
+	lookForPlaces = time.Second
+)
 
-// listen sends a message for each signal, and one now and then where a place gives none.
-func (s *sessions) listen(l *treeline.Listener) {
+// listen sends a message for each signal, one when a place comes into being, and one now and then where a place gives none.
+func (s *sessions) listen(l *treeline.Listener, missing int) {
 	defer l.Close()
 	every := lookAgain
 	if l.Silent() > 0 && s.Archive {
 		every = time.Minute
 	}
+	places := time.NewTicker(lookForPlaces)
+	defer places.Stop()
+	again := time.NewTicker(every)
+	defer again.Stop()
 	for {
 		select {
 		case <-s.ctx.Done():
@@ -106,10 +115,28 @@ func (s *sessions) listen(l *treeline.Listener) {
 			if paths, all := l.Take(); len(paths) > 0 || all {
 				s.send(look.To{Screen: s, Msg: changed{}})
 			}
-		case <-time.After(every):
+		case <-places.C:
+			if n := s.missing(); n != missing {
+				missing = n
+				s.send(look.To{Screen: s, Msg: changed{}})
+			}
+		case <-again.C:
 			s.send(look.To{Screen: s, Msg: changed{}})
 		}
 	}
+}
+
+// missing counts the places that do not exist: none in an archive.
+func (s *sessions) missing() (n int) {
+	if s.Archive {
+		return 0
+	}
+	for _, src := range s.Store.Sources() {
+		if _, err := os.Stat(src.Root.Sessions); err != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // list reads the catalogue or, of an archive, a page of so many rows. The filter is the one of now: keys change it while the page is read.

@@ -112,7 +112,11 @@ func (s *sessions) Draw(width, height int) string {
 	case s.all.Len() == 0 && s.filter.none():
 		lines = append(lines, s.nothing(width)...)
 	case len(s.shown) == 0:
-		lines = append(lines, "", " "+p.Faint.Render("no session fits; esc takes the filter away"))
+		way := "esc"
+		if s.typing {
+			way = "esc twice" // the first one ends typing
+		}
+		lines = append(lines, "", " "+p.Faint.Render("no session fits; "+way+" takes the filter away"))
 	default:
 		columns := s.columns(width)
 		from, to := s.fit(len(s.shown), room)

@@ -6,8 +6,8 @@
 // draws what package wire gives it. An action is the treeline command that does the same, run in this process (actions.go):
 // what the list of all keys shows is what happens.
 //
-// Nothing polls. The list of sessions is read again after a signal from the places of the agents (treeline.Listener), and times
-// such as "2 min" are drawn again once a minute.
+// Sessions are not polled. The list is read again after a signal from the places of the agents (treeline.Listener), and when a place
+// that did not exist comes into being. Times such as "2 min" are drawn again once a minute.
 package tui
 
 import (

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" />
 // The types of treeline.js.
 
 /** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */

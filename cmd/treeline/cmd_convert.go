@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,7 +29,7 @@ func (a *app) convertCommand() *cobra.Command {
 			"format cannot express is carried along where possible, so that converting back restores it byte for byte. The new session\n" +
 			"has an id of its own. --report lists what became of everything. The new file is read back and compared before the command\n" +
 			"ends. The old session is not changed.\n\n" +
-			"A format without branches gets the path to the leaf; the other branches are carried along." + sessionHelp,
+			"A format without branches gets the path to the leaf; the other branches are carried along." + sessionHelp + entryHelp,
 		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28\n  treeline convert /tmp/talk.jsonl --from pi --to omp",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,13 +37,22 @@ func (a *app) convertCommand() *cobra.Command {
 				return misused("--to is missing")
 			}
 			if len(changed(cmd, "from", "dialect")) > 1 {
-				return misused("--from and --dialect exclude each other")
+				return misused("--from and --dialect cannot be combined")
+			}
+			ref, leaf, err := oneLeaf(args[0], "leaf", leaf)
+			if err != nil {
+				return err
+			}
+			if _, err := os.Stat(out); err == nil {
+				if err := isFolder(out); err != nil {
+					return fmt.Errorf("--out: %w", err)
+				}
 			}
 			report, drop, err := openReport(reportPath)
 			if err != nil {
 				return err
 			}
-			r, next, err := a.convert(cmd, args[0], dialectName, toName, leaf, out)
+			r, next, err := a.convert(cmd.Context(), ref, dialectName, toName, leaf, out)
 			if err != nil {
 				return errors.Join(err, drop())
 			}
@@ -74,8 +84,7 @@ func (a *app) convertCommand() *cobra.Command {
 
 // convert only reads the source: an old version is migrated in memory. next is the command that continues the new session, ""
 // where its agent would not find it.
-func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out string) (none convert.Report, next string, err error) {
-	ctx := cmd.Context()
+func (a *app) convert(ctx context.Context, ref, dialectName, toName, leaf, out string) (none convert.Report, next string, err error) {
 	s, err := a.writeStore()
 	if err != nil {
 		return none, "", err
@@ -90,7 +99,7 @@ func (a *app) convert(cmd *cobra.Command, ref, dialectName, toName, leaf, out st
 	}
 	defer src.Close()
 	a.problems(src.Tree().Problems())
-	if cmd.Flags().Changed("leaf") {
+	if leaf != "" {
 		id, err := entryOf(src, leaf)
 		if err != nil {
 			return none, "", err

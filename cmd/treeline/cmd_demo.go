@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/demo"
@@ -40,18 +43,26 @@ func (a *app) demoCommand() *cobra.Command {
 				return a.print(func(out *output) error { return a.demo(cmd.Context(), out, dir) })
 			})
 		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: completeCommand,
 	}
 	cmd.Flags().SetInterspersed(false) // flags after the command are the command's
 	return cmd
 }
 
-// writeDemo makes the sessions of the demo in a folder of their own.
+// writeDemo makes the sessions of the demo in a folder of their own, which clean removes. Until then a pipe that closes is an error of
+// the output: the signal would end the program before the folder is removed.
 func (a *app) writeDemo(ctx context.Context) (dir string, clean func() error, err error) {
 	if dir, err = os.MkdirTemp("", "treeline-demo-"); err != nil {
 		return "", func() error { return nil }, err
 	}
-	return dir, func() error { return os.RemoveAll(dir) }, demo.Write(ctx, dir, a.now, a.drivers()...)
+	a.patience.Store(int64(2 * time.Second)) // to remove it after an interruption
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	clean = func() error {
+		signal.Stop(pipe)
+		return os.RemoveAll(dir)
+	}
+	return dir, clean, demo.Write(ctx, dir, a.now, a.drivers()...)
 }
 
 // withDemo lends the sessions of the demo to use.

@@ -108,9 +108,9 @@ func (f *exportFlags) check(a *app, cmd *cobra.Command) error {
 	}
 	switch {
 	case f.redact && f.noRedact:
-		return misused("--redact and --no-redact exclude each other")
+		return misused("--redact and --no-redact cannot be combined")
 	case f.preview && f.noRedact && len(f.hide) == 0:
-		return misused("--preview and --no-redact exclude each other")
+		return misused("--preview and --no-redact cannot be combined")
 	case f.all && f.out == "":
 		return misused("--all needs -o DIR")
 	case f.all && (f.leaf != "" || f.preview || f.dialect != "" || f.format != string(export.HTML)):

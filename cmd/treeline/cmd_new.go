@@ -41,7 +41,7 @@ func (a *app) newCommand() *cobra.Command {
 				return err
 			}
 			if where != "" && profile != "" {
-				return misused("--file and --profile exclude each other")
+				return misused("--file and --profile cannot be combined")
 			}
 			o := store.CreateOptions{CWD: cwd, Title: title, ID: session.ID(id), Profile: profile, Write: opt}
 			o.Write.Defer = dialect.DeferNever

@@ -67,13 +67,13 @@ func (a *app) pushCommand() *cobra.Command {
 func (f *pushFlags) check() error {
 	switch {
 	case f.redact && f.noRedact:
-		return misused("--redact and --no-redact exclude each other")
+		return misused("--redact and --no-redact cannot be combined")
 	case f.install && !f.watch:
 		return misused("--install needs --watch")
 	case f.watch && f.dry:
-		return misused("--watch and --dry-run exclude each other")
+		return misused("--watch and --dry-run cannot be combined")
 	case f.watch && f.since != "":
-		return misused("--watch and --since exclude each other")
+		return misused("--watch and --since cannot be combined")
 	}
 	return nil
 }

@@ -207,9 +207,13 @@ func (a *app) emptyTrash(ctx context.Context, s *treeline.Store, age time.Durati
 	if err != nil {
 		return err
 	}
+	why := "the trash is empty"
+	if len(items) > 0 {
+		why = "nothing in the trash is that old"
+	}
 	items = slices.DeleteFunc(items, func(t trash.Item) bool { return !t.Time.Before(before) })
 	if len(items) == 0 {
-		a.notice("nothing in the trash is that old")
+		a.notice(why)
 		if a.json {
 			return wire.Write(a.stdout, []wire.Trashed{})
 		}

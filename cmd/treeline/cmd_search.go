@@ -42,8 +42,8 @@ func (a *app) searchCommand() *cobra.Command {
 			"A word may contain anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) match anywhere.\n" +
 			"If no entry has the whole words, they are searched inside other words, and a message says so.\n" +
 			"Quote the query for the shell. Put -- before a query that begins with a minus.\n\n" +
-			"A hit is printed as session#entry, which show, tree, context, fork, branch and label accept. The exit code is 0 if\n" +
-			"something was found, 1 if nothing was, 2 for an invalid query.",
+			"A hit is printed as session#entry, which show, tree, context, resume, convert, fork, branch, label and export accept. The\n" +
+			"exit code is 0 if something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
 		Args: args("QUERY…"), // all arguments together

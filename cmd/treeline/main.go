@@ -33,7 +33,11 @@ func main() { os.Exit(command(context.Background(), newApp())) }
 
 // command executes the command line of the process.
 func command(ctx context.Context, a *app) int {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once
@@ -78,7 +82,12 @@ func run(ctx context.Context, a *app, args []string) int {
 		unquoteUsage(root)
 	}
 	root.SetArgs(args)
+	help := &checkedWriter{w: a.stdout} // cobra drops its errors
+	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil && !closedPipe(help.err) {
+		err = help.err
+	}
 	for _, f := range a.close {
 		err = errors.Join(err, f())
 	}
@@ -92,13 +101,13 @@ func run(ctx context.Context, a *app, args []string) int {
 	}
 	// A mistake before the flag leaves it unread.
 	a.json = a.json || slices.Contains(args, "--json")
-	code, help := exitProblem, ""
+	code, usageHelp := exitProblem, ""
 	var usage usageError
 	if errors.As(err, &usage) {
 		if cmd.Name() == "help" {
 			cmd = root
 		}
-		code, help = exitUsage, cmd.CommandPath()+" --help"
+		code, usageHelp = exitUsage, cmd.CommandPath()+" --help"
 	}
 	var quiet quietError
 	if !errors.As(err, &quiet) {
@@ -106,10 +115,10 @@ func run(ctx context.Context, a *app, args []string) int {
 			err = errInterrupted
 		}
 		err = a.hint(err)
-		a.report(wire.NewError(err, code, help), err.Error())
+		a.report(wire.NewError(err, code, usageHelp), err.Error())
 	}
-	if help != "" && !a.json {
-		fmt.Fprintf(a.stderr, "Run '%s' for usage.\n", help)
+	if usageHelp != "" && !a.json {
+		fmt.Fprintf(a.stderr, "Run '%s' for usage.\n", usageHelp)
 	}
 	return code
 }
@@ -144,7 +153,6 @@ func (a *app) root() *cobra.Command {
 	root.SuggestionsMinimumDistance = 2
 	a.addVersion(root)
 	a.addGlobal(root)
-	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetIn(a.stdin)
 	add(root, "Find:", a.lsCommand(), a.searchCommand(), a.historyCommand(), a.statsCommand(), a.pickCommand(), a.sourcesCommand())
@@ -157,6 +165,7 @@ func (a *app) root() *cobra.Command {
 	add(root, "More:", a.demoCommand(), a.completionCommand(root), a.versionCommand(), a.helpCommand(root))
 	a.addSource(root)
 	a.addStore(root)
+	a.fitHelp(root)
 	a.complete(root) // last, since it visits all commands
 	return root
 }
@@ -207,18 +216,20 @@ func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
 			about.InitDefaultVersionFlag()
 			return about.Help()
 		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, c := range root.Commands() {
-				if c.IsAvailableCommand() {
-					names = append(names, c.Name()+"\t"+c.Short)
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeCommand,
 	}
 	root.SetHelpCommand(cmd)
 	return cmd
+}
+
+// completeCommand completes a command, as the first argument of another one.
+func completeCommand(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+	for _, c := range cmd.Root().Commands() {
+		if c.IsAvailableCommand() && len(args) == 0 {
+			names = append(names, c.Name()+"\t"+c.Short)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.

@@ -208,6 +208,20 @@ func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (row plac
 	if _, last := place.Last(rest); last && err == nil {
 		a.noteProject(s, row.CWD)
 	}
+	if !errors.Is(err, place.ErrNoSession) {
+		return row, err
+	}
+	if name, entry := splitEntry(rest); entry != "" {
+		switch _, err := s.FindIn(ctx, source, name); {
+		case err == nil:
+			return row, misused("%s names an entry; its session is %s", ref, strings.TrimSuffix(ref, "#"+entry))
+		case !errors.Is(err, place.ErrNoSession):
+			return row, err
+		}
+	}
+	if agent, _, ok := strings.Cut(rest, ":"); ok && source == "" {
+		return row, usageError{fmt.Errorf("%s: %q: %w", ref, agent, place.ErrUnknownSource)}
+	}
 	return row, err
 }
 

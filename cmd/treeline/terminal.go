@@ -189,6 +189,20 @@ func closedPipe(err error) bool {
 	return runtime.GOOS == "windows" && (errors.Is(err, errorBrokenPipe) || errors.Is(err, errorNoData))
 }
 
+// checkedWriter remembers the first error of w.
+type checkedWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
+	}
+	return n, err
+}
+
 // indenter puts spaces before each line that is not blank.
 type indenter struct {
 	w         io.Writer

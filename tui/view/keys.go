@@ -80,8 +80,8 @@ func (v *viewer) Keys() []look.Key {
 		key("ctrl+e", "", "a line down", func() tea.Cmd { return v.scroll(1) }),
 		key("ctrl+y", "", "a line up", func() tea.Cmd { return v.scroll(-1) }),
 	)
-	if v.needle != "" || v.mode == model {
-		list = append(list, key("esc", "", "end the search, or leave what the model sees", v.escape))
+	if v.needle != "" || v.mode == model || v.mode == changes {
+		list = append(list, key("esc", "", "end the search, or leave what the model sees or the changes", v.escape))
 	}
 	return list
 }

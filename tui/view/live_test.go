@@ -62,6 +62,45 @@ func TestFollowsTheEnd(t *testing.T) {
 	r.sees("A new new4")
 }
 
+// A cursor that is not on the last message stays on its own, as long as that is shown: a label that is written moves nothing.
+func TestCursorStaysAtTheEnd(t *testing.T) {
+	r := ride(t, log(t, talk(4)...), Options{}, 80, 24)
+	r.press("k", "k")
+	here := r.v.here()
+	write(t, r.v.facts.path, said("new", "a3", "user", "One more."))
+	r.run(r.v.renew())
+	r.sees("One more.")
+	if r.v.here() != here {
+		t.Errorf("the cursor is on %s, was on %s", r.v.here(), here)
+	}
+	up := "new"
+	for n := range 9 { // it is out of sight now
+		id := fmt.Sprintf("more%d", n)
+		write(t, r.v.facts.path, said(id, up, "user", "More."))
+		up = id
+	}
+	r.run(r.v.renew())
+	if r.v.here() != "more8" {
+		t.Errorf("the cursor is on %s", r.v.here())
+	}
+}
+
+// Esc leaves what the model sees and the changes for the transcript; there the key is the program's.
+func TestEscapeLeavesModes(t *testing.T) {
+	r := ride(t, log(t, talk(3)...), Options{}, 80, 24)
+	for _, mode := range []string{"3", "4"} {
+		r.press(mode, "esc")
+		if r.v.mode != everything {
+			t.Errorf("after %s esc: mode %v", mode, r.v.mode)
+		}
+	}
+	for _, k := range r.v.Keys() {
+		if k.Keys[0] == "esc" {
+			t.Error("the transcript keeps esc")
+		}
+	}
+}
+
 // A long text that is being loaded to its end does not keep what is written from being shown, and comes also after that.
 func TestWholeBesideOthers(t *testing.T) {
 	long := strings.Repeat("word ", 30_000) + "THE END"

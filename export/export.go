@@ -264,7 +264,7 @@ func (x *exporter) blocks(ctx context.Context, s transcript.Stretch, use func([]
 			lead.Fork, w.Blocks[0].Fork = w.Blocks[0].Fork, nil
 		}
 		if lead != nil {
-			w.Blocks = slices.Insert(w.Blocks, 0, *lead)
+			w.Blocks = append([]transcript.Block{*lead}, w.Blocks...)
 			lead = nil
 		}
 		x.note(w)

@@ -88,26 +88,28 @@ func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 
 // numbered makes the records of a decoder from those of a backend.
 func numbered(records iter.Seq2[backend.Record, error], name string, lines bool) iter.Seq2[dialect.Record, error] {
-	return func(yield func(dialect.Record, error) bool) {
-		line := 0
-		for r, err := range records {
-			switch {
-			case err != nil:
-				yield(dialect.Record{}, err)
+	return func(yield func(dialect.Record, error) bool) { number(records, name, lines, yield) }
+}
+
+func number(records iter.Seq2[backend.Record, error], name string, lines bool, yield func(dialect.Record, error) bool) {
+	line := 0
+	for r, err := range records {
+		switch {
+		case err != nil:
+			yield(dialect.Record{}, err)
+			return
+		case lines:
+			line++
+			if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
 				return
-			case lines:
-				line++
-				if !yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: line, Torn: r.Torn}, nil) {
+			}
+		case path.Ext(name) == ".json":
+			yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: 1}, nil)
+			return
+		default:
+			for r := range splitLines(r.Data, r.Offset) {
+				if !yield(r, nil) {
 					return
-				}
-			case path.Ext(name) == ".json":
-				yield(dialect.Record{Data: r.Data, Offset: r.Offset, Line: 1}, nil)
-				return
-			default:
-				for r := range splitLines(r.Data, r.Offset) {
-					if !yield(r, nil) {
-						return
-					}
 				}
 			}
 		}

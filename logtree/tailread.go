@@ -24,43 +24,45 @@ const longLine = 1 << 20
 // A whole record without newline is yielded with Torn set, since a log may end so. What follows on its line later is a
 // record with the same number. A log that does not consist of lines is yielded from its beginning.
 func (t *Tail) Records(ctx context.Context, now backend.Log) iter.Seq2[dialect.Record, error] {
-	return func(yield func(dialect.Record, error) bool) {
-		if !backend.Lines(t.Backend, now.Name) {
-			for r, err := range Records(ctx, t.Backend, now) {
-				if !yield(r, err) || err != nil {
-					return
-				}
+	return func(yield func(dialect.Record, error) bool) { t.records(ctx, now, yield) }
+}
+
+func (t *Tail) records(ctx context.Context, now backend.Log, yield func(dialect.Record, error) bool) {
+	if !backend.Lines(t.Backend, now.Name) {
+		for r, err := range Records(ctx, t.Backend, now) {
+			if !yield(r, err) || err != nil {
+				return
 			}
-			t.At, t.Pos = now, now.Size
+		}
+		t.At, t.Pos = now, now.Size
+		return
+	}
+	if t.torn && now.Size-t.Pos > longLine {
+		ended, err := t.lineEnds(ctx, now)
+		if err != nil {
+			yield(dialect.Record{}, err)
 			return
 		}
-		if t.torn && now.Size-t.Pos > longLine {
-			ended, err := t.lineEnds(ctx, now)
-			if err != nil {
-				yield(dialect.Record{}, err)
-				return
-			}
-			if !ended {
-				t.At = now
-				return
-			}
+		if !ended {
+			t.At = now
+			return
 		}
-		t.torn = false
-		for r, err := range t.Backend.Read(ctx, now, t.Pos) {
-			if err != nil {
-				yield(dialect.Record{}, err)
-				return
-			}
-			if t.Wait && r.Torn && (len(r.Data) > longLine || !IsWhole(r.Data)) {
-				t.torn, t.searched = true, r.End
-				break
-			}
-			if line, ok := t.next(r); ok && !yield(line, nil) {
-				return
-			}
-		}
-		t.At = now
 	}
+	t.torn = false
+	for r, err := range t.Backend.Read(ctx, now, t.Pos) {
+		if err != nil {
+			yield(dialect.Record{}, err)
+			return
+		}
+		if t.Wait && r.Torn && (len(r.Data) > longLine || !IsWhole(r.Data)) {
+			t.torn, t.searched = true, r.End
+			break
+		}
+		if line, ok := t.next(r); ok && !yield(line, nil) {
+			return
+		}
+	}
+	t.At = now
 }
 
 // next counts a record that was read. ok is false for the end of a line that was yielded before it had its newline.

@@ -35,7 +35,7 @@ func (c *call) scrubber(s *treeline.Session) (*redact.Finder, error) {
 	i := slices.IndexFunc(c.known, func(l learned) bool { return l.path == path && l.log == log })
 	if i >= 0 {
 		l := c.known[i]
-		c.known = slices.Insert(slices.Delete(c.known, i, i+1), 0, l)
+		c.known = append([]learned{l}, slices.Delete(c.known, i, i+1)...)
 		c.mu.Unlock()
 		return l.finder, nil
 	}
@@ -47,7 +47,7 @@ func (c *call) scrubber(s *treeline.Session) (*redact.Finder, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known = slices.DeleteFunc(c.known, func(old learned) bool { return old.path == path })
-	c.known = slices.Insert(c.known, 0, learned{path, log, l})
+	c.known = append([]learned{{path, log, l}}, c.known...)
 	c.known = c.known[:min(len(c.known), mostLearned)]
 	return l, nil
 }

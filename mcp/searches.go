@@ -55,7 +55,7 @@ func (s *searches) gave(at *position, hits []find.Hit) {
 	if i < 0 && at.N == 0 {
 		s.last++
 		at.Search = s.last
-		s.list = slices.Insert(s.list, 0, given{number: at.Search})
+		s.list = append([]given{{number: at.Search}}, s.list...)
 		s.list = s.list[:min(len(s.list), mostSearches)]
 		i = 0
 	}
@@ -66,7 +66,7 @@ func (s *searches) gave(at *position, hits []find.Hit) {
 			g.hits = append(g.hits, hitName(&hits[k]))
 		}
 		if s.list = slices.Delete(s.list, i, i+1); len(g.hits) <= mostGiven {
-			s.list = slices.Insert(s.list, 0, g)
+			s.list = append([]given{g}, s.list...)
 		}
 	}
 	at.N += len(hits)

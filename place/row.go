@@ -109,16 +109,17 @@ func reorder(rows []Row, compare func(a, b int) int) []Row {
 
 // Drop removes the rows that are not wanted, in place. Rows are large: they are passed by pointer, and mostly none is
 // moved.
+//
+//go:noinline // its copies took 7.3 KB
 func Drop(rows []Row, unwanted func(*Row) bool) []Row {
 	n := 0
 	for i := range rows {
-		if unwanted(&rows[i]) {
-			continue
+		if !unwanted(&rows[i]) {
+			if n < i {
+				rows[n] = rows[i]
+			}
+			n++
 		}
-		if n < i {
-			rows[n] = rows[i]
-		}
-		n++
 	}
 	clear(rows[n:]) // what they point to is let go
 	return rows[:n]

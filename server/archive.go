@@ -18,7 +18,7 @@ import (
 // archived gives the operations on logs, blobs and the index of an archive, which packages logs and indexed carry out.
 func archived() (list []*operation) {
 	for _, row := range logs.Rows() {
-		list = append(list, passed(&row, func(r *request, c *logs.Call, p any) error { return row.Answer(r.s.logs, c, p) }))
+		list = append(list, passed(row, func(r *request, c *logs.Call, p any) error { return row.Answer(r.s.logs, c, p) }))
 	}
 	for _, row := range indexed.Rows() {
 		list = append(list, passed(&row.Row, func(r *request, c *logs.Call, _ any) error { return row.Do(r.indexed(c)) }))

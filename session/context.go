@@ -245,38 +245,38 @@ func (c *Context) addEdit(i int32) error {
 }
 
 // Messages reads the messages, in order.
-func (c *Context) Messages() iter.Seq2[ContextMessage, error] {
-	return func(yield func(ContextMessage, error) bool) {
-		resume := c.options.Resume
-		resumed := func() bool {
-			for _, m := range resume {
-				if !yield(ContextMessage{JSON: m}, nil) {
-					return false
-				}
-			}
-			resume = nil
-			return true
-		}
-		n := -1
-		for m, err := range c.read() {
-			if err != nil {
-				yield(ContextMessage{}, err)
-				return
-			}
-			n++
-			if m.JSON, err = c.finish(m.JSON, n); err != nil {
-				yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
-				return
-			}
-			if m.JSON == nil {
-				continue
-			}
-			if resume != nil && c.tree.codec.Role(m.JSON) != RoleSystem && !resumed() || !yield(m, nil) {
-				return
+func (c *Context) Messages() iter.Seq2[ContextMessage, error] { return c.messages }
+
+func (c *Context) messages(yield func(ContextMessage, error) bool) {
+	resume := c.options.Resume
+	resumed := func() bool {
+		for _, m := range resume {
+			if !yield(ContextMessage{JSON: m}, nil) {
+				return false
 			}
 		}
-		resumed()
+		resume = nil
+		return true
 	}
+	n := -1
+	for m, err := range c.read() {
+		if err != nil {
+			yield(ContextMessage{}, err)
+			return
+		}
+		n++
+		if m.JSON, err = c.finish(m.JSON, n); err != nil {
+			yield(ContextMessage{}, fmt.Errorf("%s: entry %s: %w", c.tree.name, m.Entry.ID, err))
+			return
+		}
+		if m.JSON == nil {
+			continue
+		}
+		if resume != nil && c.tree.codec.Role(m.JSON) != RoleSystem && !resumed() || !yield(m, nil) {
+			return
+		}
+	}
+	resumed()
 }
 
 // read gives the messages before the options change them. It ends at the first error.

@@ -42,6 +42,7 @@ type Page struct {
 	Zone *time.Location
 }
 
+//go:noinline // its copies took 3.7 KB
 func (p *Page) paint(s Style, text string) string {
 	if p.Paint == nil || text == "" || s == plain {
 		return text
@@ -97,6 +98,8 @@ func Number(n int64) string {
 }
 
 // Count is a number of things: "1 entry", "1,200 entries".
+//
+//go:noinline // its copies took 10.5 KB
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
 // marksMost limits the occurrences in one text that are marked or counted.
@@ -77,7 +79,7 @@ func (q *Query) marks(text string) (marks [][2]int, focus int) {
 	for i, t := range q.terms {
 		t.each(text, func(start, end int) { all = append(all, occurrence{start, end, i}) })
 	}
-	slices.SortFunc(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	sorting.By(all, func(a, b occurrence) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	most := 0
 	for i, o := range all {
 		// Overlapping and adjacent occurrences become one mark.

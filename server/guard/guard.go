@@ -45,6 +45,8 @@ type Refusal struct {
 func (r *Refusal) Error() string { return r.Message }
 
 // Refuse makes a Refusal.
+//
+//go:noinline // its copies took 5.5 KB
 func Refuse(status int, format string, a ...any) error {
 	return &Refusal{Status: status, Message: fmt.Sprintf(format, a...)}
 }

@@ -53,12 +53,12 @@ type Row struct {
 // noParams: what is asked for is in the body.
 type noParams struct{}
 
-func row[R any](method, path, name, doc string, f func(c *Call, x index.Shared) error) Row {
+func row[R any](method, path, name, doc string, f func(c *Call, x index.Shared) error) *Row {
 	return newRow(method, path, name, doc, f, reflect.TypeFor[R]())
 }
 
-func newRow(method, path, name, doc string, f func(c *Call, x index.Shared) error, result reflect.Type) Row {
-	r := Row{Row: logs.Row{Method: method, Path: protocol.Index + path, Name: name, Doc: doc, Media: "application/json",
+func newRow(method, path, name, doc string, f func(c *Call, x index.Shared) error, result reflect.Type) *Row {
+	r := &Row{Row: logs.Row{Method: method, Path: protocol.Index + path, Name: name, Doc: doc, Media: "application/json",
 		Params: reflect.TypeFor[noParams](), Result: result}}
 	if method == http.MethodPost {
 		r.Body = "application/json"
@@ -86,9 +86,9 @@ func (c *Call) do(fresh bool, f func(c *Call, x index.Shared) error) error {
 }
 
 // Rows are all operations. A server without an index has them too, and answers that it has none.
-func Rows() []Row {
+func Rows() []*Row {
 	const get, post = http.MethodGet, http.MethodPost
-	return []Row{
+	return []*Row{
 		row[protocol.State](get, "", "getIndex", "Brings the index of the archive up to date and describes it.", state),
 		row[protocol.Page](post, "/select", "selectLogs", "Gives what is known of logs that fit, page by page. It is for other programs of treeline: "+
 			"what the body and the page have depends on their version.", selects),

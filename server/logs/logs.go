@@ -116,12 +116,12 @@ type Row struct {
 // nothing is the shape of an answer that has none.
 type nothing struct{}
 
-func row[P, R any](method, path, name, media, body, doc string, f func(*Logs, *Call, P) error) Row {
-	return newRow(Row{Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body, Result: reflect.TypeFor[R]()}, f)
+func row[P, R any](method, path, name, media, body, doc string, f func(*Logs, *Call, P) error) *Row {
+	return newRow(&Row{Method: method, Path: path, Name: name, Doc: doc, Media: media, Body: body, Result: reflect.TypeFor[R]()}, f)
 }
 
 // newRow fills in what follows from a function with parameters. It has no type parameters: each type would have its own code.
-func newRow(r Row, f any) Row {
+func newRow(r *Row, f any) *Row {
 	do := reflect.ValueOf(f)
 	r.Params = do.Type().In(2)
 	r.Answer = func(l *Logs, c *Call, params any) error {
@@ -135,22 +135,22 @@ func newRow(r Row, f any) Row {
 	return r
 }
 
-func get[P, R any](path, name, media, doc string, f func(*Logs, *Call, P) error) Row {
+func get[P, R any](path, name, media, doc string, f func(*Logs, *Call, P) error) *Row {
 	return row[P, R](http.MethodGet, path, name, media, "", doc, f)
 }
 
-func post[P any](path, name, doc string, f func(*Logs, *Call, P) error) Row {
+func post[P any](path, name, doc string, f func(*Logs, *Call, P) error) *Row {
 	r := row[P, protocol.Row](http.MethodPost, path, name, protocol.JSON, protocol.Bytes, doc, f)
 	r.Writes = true
 	return r
 }
 
 // Rows are all operations. A server without an archive has them too, and answers that it has none.
-func Rows() []Row {
+func Rows() []*Row {
 	put := row[blobParams, nothing](http.MethodPut, protocol.Blobs+"/{ref}", "putBlob", protocol.JSON, protocol.Bytes,
 		"Stores a blob, before the log that refers to it is written. Its bytes must have the hash of the reference.", (*Logs).putBlob)
 	put.Writes = true
-	return []Row{
+	return []*Row{
 		get[listParams, protocol.Row](protocol.Logs, "listLogs", protocol.Lines, "Lists the logs of the archive in the order of their names, one a line. "+
 			"The last line has `end`; without it the list was cut off. With `marks` it has what the program that copied a log noted, and removed logs.",
 			(*Logs).list),

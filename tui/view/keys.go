@@ -25,65 +25,71 @@ func (goOn) isAct()         {}
 
 // Keys implements look.Screen.
 func (v *viewer) Keys() []look.Key {
-	key := func(keys, name, help string, run func() tea.Cmd) look.Key {
-		return look.Key{Keys: strings.Fields(keys), Name: name, Help: help, Run: func() tea.Cmd {
-			cmd := run()
-			return tea.Batch(cmd, v.more())
-		}}
-	}
-	same := func(k look.Key, command string) look.Key {
-		k.Command = func() string {
-			t, _ := v.spelled()
-			return strings.NewReplacer("‹s›", t.Ref, "‹e›", t.Entry).Replace(command)
-		}
-		return k
-	}
 	list := []look.Key{
-		key("j down", "move", "the next message, or more of a long one; in the tree the next row", func() tea.Cmd { return v.step(1) }),
-		key("k up", "", "the message before; in the tree the row before", func() tea.Cmd { return v.step(-1) }),
-		key("J", "prompt", "the next prompt", func() tea.Cmd { return v.prompt(1) }),
-		key("K", "", "the prompt before", func() tea.Cmd { return v.prompt(-1) }),
-		key("] > right", "branch", "the next branch of the fork at or above the cursor", func() tea.Cmd { return v.branch(1) }),
-		key("[ < left", "", "the branch before", func() tea.Cmd { return v.branch(-1) }),
-		key("e", "fold", "unfold the message, or fold it; in the tree the branch", v.foldHere),
-		key("tab", v.otherPane(), "between the tree and the transcript", v.switchPane),
-		same(key("c", "context", "what the model sees at this entry; again: back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
+		v.key("j down", "move", "the next message, or more of a long one; in the tree the next row", func() tea.Cmd { return v.step(1) }),
+		v.key("k up", "", "the message before; in the tree the row before", func() tea.Cmd { return v.step(-1) }),
+		v.key("J", "prompt", "the next prompt", func() tea.Cmd { return v.prompt(1) }),
+		v.key("K", "", "the prompt before", func() tea.Cmd { return v.prompt(-1) }),
+		v.key("] > right", "branch", "the next branch of the fork at or above the cursor", func() tea.Cmd { return v.branch(1) }),
+		v.key("[ < left", "", "the branch before", func() tea.Cmd { return v.branch(-1) }),
+		v.key("e", "fold", "unfold the message, or fold it; in the tree the branch", v.foldHere),
+		v.key("tab", v.otherPane(), "between the tree and the transcript", v.switchPane),
+		v.same(v.key("c", "context", "what the model sees at this entry; again: back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
 	}
 	list = append(list, v.actions(look.Label, look.BranchHere, look.ForkHere, look.CopyResume)...)
 	list = append(list,
-		key("/", "find", "find a text in this session", v.ask),
-		key("n", "", "the next place where it is", func() tea.Cmd { return v.find(1, false) }),
-		key("N", "", "the place before", func() tea.Cmd { return v.find(-1, false) }),
-		key("m", "labels", "go to a label", v.chooseLabel),
-		key("y", "copy id", "copy the id of the entry", v.copyID),
-		key("Y", "", "copy the text of the message", v.copyText),
-		key("enter", "", "open the sub-agent, unfold the message, or go to the last edit of the file", v.enter),
-		key("a", "", "open a fork, a sub-agent, or the session that this one comes from", v.chooseRelative),
+		v.key("/", "find", "find a text in this session", v.ask),
+		v.key("n", "", "the next place where it is", func() tea.Cmd { return v.find(1, false) }),
+		v.key("N", "", "the place before", func() tea.Cmd { return v.find(-1, false) }),
+		v.key("m", "labels", "go to a label", v.chooseLabel),
+		v.key("y", "copy id", "copy the id of the entry", v.copyID),
+		v.key("Y", "", "copy the text of the message", v.copyText),
+		v.key("enter", "", "open the sub-agent, unfold the message, or go to the last edit of the file", v.enter),
+		v.key("a", "", "open a fork, a sub-agent, or the session that this one comes from", v.chooseRelative),
 	)
 	list = append(list, v.actions(look.ResumeElsewhere, look.Export, look.Browse, look.Delete)...)
 	rename := v.actions(look.Rename)[0]
 	rename.Keys = []string{"t"}
 	list = append(list, rename,
-		same(key("1", "", "everything that was said and done", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
-		key("2", "", "focused: prompts and answers", func() tea.Cmd { return v.setMode(focused) }),
-		same(key("3", "", "what the model sees at this entry", func() tea.Cmd { return v.setMode(model) }), "treeline context ‹s› --leaf ‹e›"),
-		key("4", "", "the changes of files", func() tea.Cmd { return v.setMode(changes) }),
-		key("v", "", "the next mode", func() tea.Cmd { return v.setMode((v.mode + 1) % modes) }),
-		key("E", "", "unfold everything, or fold it; in the tree the branches beside the path", v.foldAll),
-		key("p", "", "in the tree: prompts, forks, labels and compactions alone, or all", v.toggleLandmarks),
-		key("g home", "", "the beginning", func() tea.Cmd { return v.edge(jobBegin) }),
-		key("G end", "", "the end, and follow it while the session goes on", func() tea.Cmd { return v.edge(jobEnd) }),
-		key("pgdown space ctrl+f", "", "a page down", func() tea.Cmd { return v.page(1) }),
-		key("pgup ctrl+b", "", "a page up", func() tea.Cmd { return v.page(-1) }),
-		key("ctrl+d", "", "half a page down", func() tea.Cmd { return v.scroll(v.pane.height / 2) }),
-		key("ctrl+u", "", "half a page up", func() tea.Cmd { return v.scroll(-v.pane.height / 2) }),
-		key("ctrl+e", "", "a line down", func() tea.Cmd { return v.scroll(1) }),
-		key("ctrl+y", "", "a line up", func() tea.Cmd { return v.scroll(-1) }),
+		v.same(v.key("1", "", "everything that was said and done", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
+		v.key("2", "", "focused: prompts and answers", func() tea.Cmd { return v.setMode(focused) }),
+		v.same(v.key("3", "", "what the model sees at this entry", func() tea.Cmd { return v.setMode(model) }), "treeline context ‹s› --leaf ‹e›"),
+		v.key("4", "", "the changes of files", func() tea.Cmd { return v.setMode(changes) }),
+		v.key("v", "", "the next mode", func() tea.Cmd { return v.setMode((v.mode + 1) % modes) }),
+		v.key("E", "", "unfold everything, or fold it; in the tree the branches beside the path", v.foldAll),
+		v.key("p", "", "in the tree: prompts, forks, labels and compactions alone, or all", v.toggleLandmarks),
+		v.key("g home", "", "the beginning", func() tea.Cmd { return v.edge(jobBegin) }),
+		v.key("G end", "", "the end, and follow it while the session goes on", func() tea.Cmd { return v.edge(jobEnd) }),
+		v.key("pgdown space ctrl+f", "", "a page down", func() tea.Cmd { return v.page(1) }),
+		v.key("pgup ctrl+b", "", "a page up", func() tea.Cmd { return v.page(-1) }),
+		v.key("ctrl+d", "", "half a page down", func() tea.Cmd { return v.scroll(v.pane.height / 2) }),
+		v.key("ctrl+u", "", "half a page up", func() tea.Cmd { return v.scroll(-v.pane.height / 2) }),
+		v.key("ctrl+e", "", "a line down", func() tea.Cmd { return v.scroll(1) }),
+		v.key("ctrl+y", "", "a line up", func() tea.Cmd { return v.scroll(-1) }),
 	)
 	if v.needle != "" || v.mode == model || v.mode == changes {
-		list = append(list, key("esc", "", "end the search, or leave what the model sees or the changes", v.escape))
+		list = append(list, v.key("esc", "", "end the search, or leave what the model sees or the changes", v.escape))
 	}
 	return list
+}
+
+// key is a key after which the screen may need more of the session.
+//
+//go:noinline // its copies took 12 KB
+func (v *viewer) key(keys, name, help string, run func() tea.Cmd) look.Key {
+	return look.Key{Keys: strings.Fields(keys), Name: name, Help: help, Run: func() tea.Cmd {
+		cmd := run()
+		return tea.Batch(cmd, v.more())
+	}}
+}
+
+// same adds the command that does the same to a key.
+func (v *viewer) same(k look.Key, command string) look.Key {
+	k.Command = func() string {
+		t, _ := v.spelled()
+		return strings.NewReplacer("‹s›", t.Ref, "‹e›", t.Entry).Replace(command)
+	}
+	return k
 }
 
 // actions are the keys of actions on the entry under the cursor.

@@ -199,6 +199,8 @@ func (o *output) writeBlocks(d view) *output {
 			o.raw(`<p class="faint">`)
 			if d1.Mode == "model" {
 				o.raw(`The model sees nothing here yet.`)
+			} else if d1.Entries != 0 {
+				o.raw(`The session was moved to the place before its first entry. The tree has all of them.`)
 			} else {
 				o.raw(`There are no entries yet.`)
 			}

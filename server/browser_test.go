@@ -22,6 +22,7 @@ import (
 // viewer is a server of a machine on a real port, for a browser.
 type viewer struct {
 	store *treeline.Store
+	srv   *server.Server
 	url   string
 }
 
@@ -47,7 +48,7 @@ func view(t *testing.T, opt treeline.Options) viewer {
 		must(srv.Close())
 		must(store.Close())
 	})
-	return viewer{store, "http://" + l.Addr().String()}
+	return viewer{store, srv, "http://" + l.Addr().String()}
 }
 
 // demonstration serves the machine of the demo.
@@ -332,6 +333,32 @@ func TestBrowserHidden(t *testing.T) {
 	if got := tab.Eval(`[...document.querySelectorAll("[data-live=blocks] > article")].filter(e => e.innerText.includes("Unseen")).length`); got != "100" {
 		t.Errorf("%s of 100 entries are shown", got)
 	}
+}
+
+// TestBrowserTired: a list that the server does not read again at once is refreshed when it does, although nothing else happens.
+func TestBrowserTired(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(v.url)
+	v.srv.Tire(4 * time.Second)
+	if _, err := s.AppendUser(t.Context(), "The last word."); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tab.Wait(fmt.Sprintf(`document.querySelector("main a[data-session]").href.endsWith(%q)`, prices))
 }
 
 // TestBrowserStays: the focus and what is unfolded stay where they are while a list, the changes of a session and its details are

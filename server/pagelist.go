@@ -47,7 +47,8 @@ func sessionsPage(r *request) error {
 		return err
 	}
 	// What is a minute ago now is not in an hour.
-	if !slices.Contains(q.Has, "run") && r.unchanged(r.aging(r.s.listTag(l, r))) {
+	again := r.s.list.again()
+	if !slices.Contains(q.Has, "run") && r.unchanged(fmt.Sprintf("%s-%d", r.aging(r.s.listTag(l, r)), again)) {
 		return errNotModified
 	}
 	return r.html(func(b *bytes.Buffer) error {
@@ -55,7 +56,7 @@ func sessionsPage(r *request) error {
 		if err != nil {
 			return err
 		}
-		p.Events = r.s.base + apiPath + "/events?after=" + event
+		p.Events, p.Again = r.s.base+apiPath+"/events?after="+event, again
 		return r.s.site.Sessions(b, p)
 	})
 }

@@ -261,7 +261,9 @@ const live = () => {
 
   const update = async () => {
     if (!fragment) {
-      replace(await fetched(location.href), ["list", "rail", "side"]);
+      const doc = await fetched(location.href);
+      again(doc);
+      replace(doc, ["list", "rail", "side"]);
       return keepList();
     }
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
@@ -290,6 +292,9 @@ const live = () => {
     busy = false;
   };
   const soon = () => { timer ||= setTimeout(refresh, fragment ? 60 : 1000); }; // events that never pause do not put it off
+  // A list may be older than what happened: the server reads it no more often than it has time for.
+  const again = (doc) => { const e = $("[data-again]", doc); if (e) timer ||= setTimeout(refresh, e.dataset.again * 1000); };
+  again(document);
   // Only a page that is seen listens: a browser has few connections to a server, and pages in other tabs would use them up.
   const events = new URL(main.dataset.events, location.href);
   let source;

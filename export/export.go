@@ -41,6 +41,17 @@ var Formats = []Format{HTML, Markdown, JSON, Text}
 // Shared reports whether a format is for other people: secrets are replaced unless something else is asked for.
 func (f Format) Shared() bool { return f == HTML || f == Markdown }
 
+// Media is the media type of a format.
+func (f Format) Media() string {
+	switch f {
+	case HTML:
+		return "text/html; charset=utf-8"
+	case JSON:
+		return "application/json"
+	}
+	return "text/plain; charset=utf-8"
+}
+
 // ErrFormat: there is no such format.
 var ErrFormat = errors.New("unknown format")
 

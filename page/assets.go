@@ -44,7 +44,7 @@ var assets = sync.OnceValue(func() map[string]Asset {
 		if err != nil {
 			panic(err) // it is part of the program
 		}
-		data = unindent(data)
+		data = dense(data)
 		sum := sha256.Sum256(data)
 		stem, ext, _ := strings.Cut(name, ".")
 		list[name] = Asset{Name: stem + "-" + hex.EncodeToString(sum[:6]) + "." + ext, Type: assetTypes[path.Ext(name)], Data: data}
@@ -52,12 +52,12 @@ var assets = sync.OnceValue(func() map[string]Asset {
 	return list
 })
 
-// unindent leaves out the indentation, since every export has the script and the style sheet. No string of theirs has a line break.
+// dense leaves out the indentation and the comments of the script, since every export has it. No string of it has a line break.
 // A checkout on Windows has the same bytes.
-func unindent(data []byte) []byte {
+func dense(data []byte) []byte {
 	var b bytes.Buffer
 	for line := range bytes.Lines(data) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {
 			b.Write(line)
 			b.WriteByte('\n')
 		}

@@ -3,10 +3,14 @@ package page_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,4 +139,32 @@ func BenchmarkSession(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestDeepRail: the picture of a tree has room for what is drawn in its last column.
+func TestDeepRail(t *testing.T) {
+	d := document()
+	for i := range d.Rail.Rows {
+		d.Rail.Rows[i].Column = i
+	}
+	d.Rail.Columns = len(d.Rail.Rows)
+	text := html(t, func(w io.Writer) error { return site().Session(w, d) })
+	width := 0
+	if _, err := fmt.Sscanf(text[strings.Index(text, `<svg width="`):], `<svg width="%d"`, &width); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`<circle [^>]*cx="(\d+)"`).FindAllStringSubmatch(text, -1) {
+		if x, err := strconv.Atoi(m[1]); err != nil || x+6 > width {
+			t.Errorf("a circle at %s in a picture of %d pixels", m[1], width)
+		}
+	}
+}
+
+// TestBeforeFirst: a session whose leaf is before its first entry is not said to be empty.
+func TestBeforeFirst(t *testing.T) {
+	d := document()
+	d.Window.Blocks = nil
+	want(t, html(t, func(w io.Writer) error { return site().Session(w, d) }), "before its first entry")
+	d.Entries = 0
+	want(t, html(t, func(w io.Writer) error { return site().Session(w, d) }), "There are no entries yet")
 }

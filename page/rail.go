@@ -81,8 +81,7 @@ func railY(row int) int    { return row*railRow + railRow/2 }
 // Drawing is the picture of the tree. It is made of numbers and fixed words alone.
 func (r *railView) Drawing() template.HTML {
 	var b bytes.Buffer
-	columns := min(r.Columns, railColumns+1)
-	fmt.Fprintf(&b, `<svg width="%d" height="%d" aria-hidden="true">`, railX(columns), len(r.Rows)*railRow)
+	fmt.Fprintf(&b, `<svg width="%d" height="%d" aria-hidden="true">`, railX(r.Columns-1)+railStep, len(r.Rows)*railRow)
 	for pass := range 2 { // the active path is drawn last, over the others
 		for i, row := range r.Rows {
 			if row.Above < 0 || row.Above >= i || row.Active != (pass == 1) {

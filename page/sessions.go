@@ -80,6 +80,9 @@ type SessionsPage struct {
 	Problems []string
 	// Events is the address of the events that tell of new entries; "" for a list that stays as it is.
 	Events string
+	// Again is in how many seconds the list is to be asked for again: it has changed, and is not read that often. 0 for one that is up to
+	// date.
+	Again int
 	// Index is the address of the search index of an export, relative to the page: a script that IndexScript wrote. "" for
 	// none.
 	Index string

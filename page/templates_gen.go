@@ -199,6 +199,8 @@ func (o *output) writeBlocks(d view) *output {
 			o.raw(`<p class="faint">`)
 			if d1.Mode == "model" {
 				o.raw(`The model sees nothing here yet.`)
+			} else if d1.Entries != 0 {
+				o.raw(`The session was moved to the place before its first entry. The tree has all of them.`)
 			} else {
 				o.raw(`There are no entries yet.`)
 			}
@@ -1003,45 +1005,49 @@ func (o *output) writeSessionsHtml(d view) *output {
 			}
 			o.raw("\n</nav>")
 		}
-		o.raw("\n<div data-live=\"list\">\n").writeNotread(d.Page.(sessionsView).Problems).raw("\n")
+		o.raw("\n<div data-live=\"list\"")
+		if d8 := d.Page.(sessionsView).Again; d8 != 0 {
+			o.raw(` data-again="`).number(int64(d8)).raw(`"`)
+		}
+		o.raw(">\n").writeNotread(d.Page.(sessionsView).Problems).raw("\n")
 		if len(d.Page.(sessionsView).Rows) != 0 {
 			o.raw("<div class=\"table list\"><table>\n<thead><tr><th class=\"when\" scope=\"col\">Last used</th><th scope=\"col\">Session</th><th class=\"hide\" scope=\"col\">Agent</th><th class=\"num hide\" scope=\"col\">Messages</th><th class=\"num hide\" scope=\"col\">Tokens</th><th class=\"num hide\" scope=\"col\">Cost</th></tr></thead>\n<tbody>")
-			for _, d10 := range d.Page.(sessionsView).Rows {
-				o.raw("\n<tr><td class=\"when\">").raw(string(d.Ago(d10.When))).writeLive(d10.Live).raw("</td>\n<td><div class=\"d").number(int64(d10.Depth())).raw(`"><div class="t"><a href="`).link(d.Link("s", d10.Key)).raw(`" data-session>`)
-				if d11 := screen.OneLine(d10.Title, 120); d11 != "" {
-					o.text(d11)
+			for _, d11 := range d.Page.(sessionsView).Rows {
+				o.raw("\n<tr><td class=\"when\">").raw(string(d.Ago(d11.When))).writeLive(d11.Live).raw("</td>\n<td><div class=\"d").number(int64(d11.Depth())).raw(`"><div class="t"><a href="`).link(d.Link("s", d11.Key)).raw(`" data-session>`)
+				if d12 := screen.OneLine(d11.Title, 120); d12 != "" {
+					o.text(d12)
 				} else {
 					o.raw(`<span class="faint">(no title)</span>`)
 				}
-				o.raw("</a></div>\n<div class=\"s\"><span class=\"small\">").writeBadge(d10.Dialect).raw(` `).raw(string(d.Ago(d10.When))).writeLive(d10.Live).raw(` · </span>`)
-				if d12 := d.Folder(d10.CWD); d12 != "" {
-					o.text(d12)
+				o.raw("</a></div>\n<div class=\"s\"><span class=\"small\">").writeBadge(d11.Dialect).raw(` `).raw(string(d.Ago(d11.When))).writeLive(d11.Live).raw(` · </span>`)
+				if d13 := d.Folder(d11.CWD); d13 != "" {
+					o.text(d13)
 				} else {
 					o.raw(`no folder`)
 				}
-				for _, d15 := range d10.Notes() {
+				for _, d16 := range d11.Notes() {
 					o.raw(` · `)
-					if d15.On {
-						o.raw(`<span class="flag">`).text(d15.Text).raw(`</span>`)
+					if d16.On {
+						o.raw(`<span class="flag">`).text(d16.Text).raw(`</span>`)
 					} else {
-						o.raw(string(plain(d15.Text)))
+						o.raw(string(plain(d16.Text)))
 					}
 				}
-				o.raw("</div></div></td>\n<td class=\"hide\">").writeBadge(d10.Dialect).raw(`</td><td class="num hide">`)
-				if d16 := d10.Messages; d16 != nil {
-					o.text(wire.Number(int64(*d16)))
+				o.raw("</div></div></td>\n<td class=\"hide\">").writeBadge(d11.Dialect).raw(`</td><td class="num hide">`)
+				if d17 := d11.Messages; d17 != nil {
+					o.text(wire.Number(int64(*d17)))
 				}
 				o.raw(`</td><td class="num hide">`)
-				if d17 := d10.Known; d17 != nil {
-					if d17.Tokens.Total != 0 {
-						o.text(wire.Short(d17.Tokens.Total))
+				if d18 := d11.Known; d18 != nil {
+					if d18.Tokens.Total != 0 {
+						o.text(wire.Short(d18.Tokens.Total))
 					} else {
 						o.raw(`–`)
 					}
 				}
 				o.raw(`</td><td class="num hide">`)
-				if d18 := d10.Known; d18 != nil {
-					o.text(cost(d18.Cost))
+				if d19 := d11.Known; d19 != nil {
+					o.text(cost(d19.Cost))
 				}
 				o.raw(`</td></tr>`)
 			}
@@ -1059,11 +1065,11 @@ func (o *output) writeSessionsHtml(d view) *output {
 			if d.Page.(sessionsView).Tokens != 0 || (d.Page.(sessionsView).Total >= 0) {
 				o.raw(` · `).text(wire.Short(d.Page.(sessionsView).Tokens)).raw(` tokens`)
 			}
-			if d19 := d.Page.(sessionsView).Cost; d19 != 0 {
-				o.raw(` · `).text(wire.Dollars(d19))
+			if d20 := d.Page.(sessionsView).Cost; d20 != 0 {
+				o.raw(` · `).text(wire.Dollars(d20))
 			}
-			if d20 := d.Page.(sessionsView).MoreLink(); d20 != "" {
-				o.raw(` · <a href="`).link(d20).raw(`" data-does="Show more sessions">show more</a>`)
+			if d21 := d.Page.(sessionsView).MoreLink(); d21 != "" {
+				o.raw(` · <a href="`).link(d21).raw(`" data-does="Show more sessions">show more</a>`)
 			} else if d.Page.(sessionsView).Full {
 				o.raw(` · the filters lead to the others`)
 			}

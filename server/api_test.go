@@ -201,6 +201,9 @@ func TestParameters(t *testing.T) {
 		`{}`:                         "exactly one",
 		`{"text":"a","message":{}}`:  "exactly one",
 		`{"text":"a","role":"cat"}`:  "user or assistant",
+		`{"message":"a"}`:            "must be objects",
+		`{"message":null}`:           "must be objects",
+		`{"entry":[]}`:               "must be objects",
 		`{"text":"a","colour":1}`:    "colour",
 		`{"text":"a"}{"text":"b"}`:   "more than one",
 		`{"text":`:                   "the body",
@@ -229,6 +232,9 @@ func TestParameters(t *testing.T) {
 	}
 	if w := m.ask("DELETE", "/api/v1/sessions", ""); w.Code != 405 || w.Header().Get("Allow") != "GET" {
 		t.Errorf("DELETE: %d, allowed %q", w.Code, w.Header().Get("Allow"))
+	}
+	if w := m.ask("POST", "/api/v1/sessions/"+beds+"/fork", `{"cwd":"../garden"}`); w.Code != 400 || !strings.Contains(w.Body.String(), "absolute") {
+		t.Errorf("a fork for a directory that depends on where the server was started: %d %s", w.Code, w.Body)
 	}
 	if w := m.ask("POST", "/api/v1/sessions/"+beds+"/branch", `{"entry":"none"}`); w.Code != 404 {
 		t.Errorf("branch to nowhere: %d %s", w.Code, w.Body)

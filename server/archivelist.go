@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
@@ -58,9 +57,6 @@ func (r *request) archivePage(p listParams, n int) (page sessionPage, err error)
 // showArchive is sessionsPage for an archive. Forks stand below their parent if both are on the page; what all sessions used is not
 // summed up.
 func (r *request) showArchive(q page.ListQuery, event string) error {
-	if q.Sort != "" && !slices.Contains(place.Orders, place.Order(q.Sort)) {
-		return bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
-	}
 	limit := min(cmp.Or(q.Limit, listMost), mostListed)
 	part, err := r.askArchive(filterOf(q), treeline.PageOptions{Limit: limit, Order: place.Order(q.Sort)}, true)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 // viewer is a server of a machine on a real port, for a browser.
 type viewer struct {
 	store *treeline.Store
+	srv   *server.Server
 	url   string
 }
 
@@ -47,7 +48,7 @@ func view(t *testing.T, opt treeline.Options) viewer {
 		must(srv.Close())
 		must(store.Close())
 	})
-	return viewer{store, "http://" + l.Addr().String()}
+	return viewer{store, srv, "http://" + l.Addr().String()}
 }
 
 // demonstration serves the machine of the demo.
@@ -294,6 +295,72 @@ func TestBrowserBack(t *testing.T) {
 	}
 }
 
+// TestBrowserHidden: a page that is not seen holds no connection, of which a browser has few. When it is seen again, it shows all that was written.
+func TestBrowserHidden(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tab.Open(v.url + "/s/" + prices)
+	streams := func(n string) {
+		t.Helper()
+		tab.Wait(`(x => (x.open("GET", "/metrics", false), x.send(), x.responseText.includes("\ntreeline_event_clients ` + n + `\n")))(new XMLHttpRequest())`)
+	}
+	hidden := func(is bool) {
+		tab.Eval(fmt.Sprintf(`Object.defineProperty(document, "hidden", {value: %t, configurable: true}), document.dispatchEvent(new Event("visibilitychange"))`, is))
+	}
+	streams("1")
+	hidden(true)
+	streams("0")
+	for i := range 100 {
+		if _, err := s.AppendUser(t.Context(), fmt.Sprintf("Unseen %d.", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hidden(false)
+	tab.Wait(`document.querySelector("[data-live=blocks]").innerText.includes("Unseen 99.")`)
+	streams("1")
+	if got := tab.Eval(`[...document.querySelectorAll("[data-live=blocks] > article")].filter(e => e.innerText.includes("Unseen")).length`); got != "100" {
+		t.Errorf("%s of 100 entries are shown", got)
+	}
+}
+
+// TestBrowserTired: a list that the server does not read again at once is refreshed when it does, although nothing else happens.
+func TestBrowserTired(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{})
+	prices := key(t, v, "Prices are off by a cent")
+	row, err := v.store.Find(t.Context(), prices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab.Open(v.url)
+	v.srv.Tire(4 * time.Second)
+	if _, err := s.AppendUser(t.Context(), "The last word."); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tab.Wait(fmt.Sprintf(`document.querySelector("main a[data-session]").href.endsWith(%q)`, prices))
+}
+
 // TestBrowserStays: the focus and what is unfolded stay where they are while a list, the changes of a session and its details are
 // refreshed.
 func TestBrowserStays(t *testing.T) {
@@ -442,14 +509,32 @@ func TestBrowserHostile(t *testing.T) {
 		add("assistant", "> "+a+"\n\n| a | b |\n|---|---|\n| "+a+" | x |\n")
 	}
 	add("assistant", strings.Repeat("<b>long</b> ", 5<<20/12))
+	long := strings.Repeat("long", 100)
+	add("assistant", "`"+long+"` | "+long+"\n\n# "+long+"\n\nhttps://example.com/"+long)
+	log = strings.Replace(log, `"cwd":"/garden"`, `"cwd":"/garden/`+long+`"`, 1)
+	log += `{"type":"message","id":"t1","parentId":"` + parent + `","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"mcp__` + long + `","arguments":{"path":"` + long + `"}}]}}` + "\n"
+	log += `{"type":"label","id":"n3","parentId":"t1","timestamp":"2026-02-16T10:00:02.000Z","targetId":"t1","label":"` + long + `"}` + "\n"
+	log += `{"type":"session_info","id":"n4","parentId":"n3","timestamp":"2026-02-16T10:00:02.000Z","name":"` + long + `"}` + "\n"
 	log += `{"type":"session_info","id":"n1","parentId":null,"timestamp":"2026-02-16T10:00:02.000Z","name":"</title><script>window.hit=20</script>"}` + "\n"
 	log += `{"type":"label","id":"n2","parentId":null,"timestamp":"2026-02-16T10:00:02.000Z","targetId":"x1","label":"<img src=x onerror=window.hit=21>"}` + "\n"
 	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	v := view(t, treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true, NoConfig: true})
-	tab := b.Tab(t, browser.Look{})
 	s := v.url + "/s/" + id
+	phone := b.Tab(t, browser.Look{Width: 390, Height: 844, Phone: true})
+	for _, page := range []string{v.url, s, s + "?mode=focused", s + "?mode=model", s + "/raw/t1", v.url + "/search?q=long*", v.url + "/usage"} {
+		phone.Open(page)
+		phone.Wait(`document.readyState == "complete"`)
+		if wide := phone.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide != "0" {
+			t.Errorf("%s is %s pixels wider than a phone", page, wide)
+		}
+	}
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(v.url)
+	if tab.Eval(`document.querySelector(".list").scrollWidth > document.querySelector(".list").clientWidth`) == "true" {
+		t.Error("a long title pushes columns out of the list")
+	}
 	for _, page := range []string{
 		v.url, s, s + "?at=x1#x1", s + "?leaf=x20", s + "?mode=model", s + "?mode=focused", s + "?mode=changes", s + "/raw/x1", v.url + "/search?q=window.hit",
 		v.url + "/search?q=%3Cscript%3Ewindow.hit=30%3C/script%3E", v.url + "/usage", v.url + "/s/%3Cscript%3Ewindow.hit=31%3C%2Fscript%3E",

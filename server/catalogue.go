@@ -34,6 +34,16 @@ func (c *catalogue) force() {
 	c.stale.Add(1)
 }
 
+// again is in how many seconds a list that changed is read again; 0 if it did not.
+func (c *catalogue) again() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stale.Load() == c.seen {
+		return 0
+	}
+	return 1 + max(0, int(c.rest.Sub(c.s.opt.Clock())/time.Second))
+}
+
 // withoutWatch is how long a list is used if nothing tells of changes.
 const withoutWatch = 2 * time.Second
 

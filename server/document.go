@@ -71,7 +71,7 @@ type document struct {
 	refsOf    string
 }
 
-// refers reports whether an entry refers to a blob. What is no reference to a blob is the name of a file of the session's own.
+// refers reports whether an entry refers to a blob. What is no reference passes: nothing is found for it.
 func (doc *document) refers(text string) bool {
 	ref, err := blob.ParseRef(text)
 	if err != nil {

@@ -56,20 +56,10 @@ func exportPage(r *request) error {
 		}
 	}
 	r.w.Header().Set("Content-Disposition", `attachment; filename="`+reply.FileName("session-", string(row.ID))+"."+string(opt.Format)+`"`)
-	return r.streamed(exportMedia(opt.Format), func(w io.Writer) error {
+	return r.streamed(opt.Format.Media(), func(w io.Writer) error {
 		_, err := export.Write(r.Context(), w, s, opt)
 		return err
 	})
-}
-
-func exportMedia(f export.Format) string {
-	switch f {
-	case export.HTML:
-		return htmlMedia
-	case export.JSON:
-		return jsonMedia
-	}
-	return "text/plain; charset=utf-8"
 }
 
 // exportFormats names the formats for the page of a session.

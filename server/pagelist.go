@@ -35,6 +35,9 @@ func (r *request) row(l *view.List, i int) page.Row {
 
 func sessionsPage(r *request) error {
 	q := page.ParseListQuery(r.URL.Query())
+	if q.Sort != "" && !slices.Contains(place.Orders, place.Order(q.Sort)) {
+		return bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
+	}
 	event := r.s.feed.last()
 	if r.paged() {
 		return r.showArchive(q, event)
@@ -44,7 +47,8 @@ func sessionsPage(r *request) error {
 		return err
 	}
 	// What is a minute ago now is not in an hour.
-	if !slices.Contains(q.Has, "run") && r.unchanged(r.aging(r.s.listTag(l, r))) {
+	again := r.s.list.again()
+	if !slices.Contains(q.Has, "run") && r.unchanged(fmt.Sprintf("%s-%d", r.aging(r.s.listTag(l, r)), again)) {
 		return errNotModified
 	}
 	return r.html(func(b *bytes.Buffer) error {
@@ -52,7 +56,7 @@ func sessionsPage(r *request) error {
 		if err != nil {
 			return err
 		}
-		p.Events = r.s.base + apiPath + "/events?after=" + event
+		p.Events, p.Again = r.s.base+apiPath+"/events?after="+event, again
 		return r.s.site.Sessions(b, p)
 	})
 }
@@ -65,9 +69,6 @@ func (r *request) aging(tag string) string {
 
 // listPage fills the page of a list. Forks stand below their parent if both are in the list; sub-agents are counted.
 func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage, err error) {
-	if q.Sort != "" && !slices.Contains(place.Orders, place.Order(q.Sort)) {
-		return p, bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
-	}
 	fam := l.FamilyOf()
 	p = page.SessionsPage{Query: q, Total: len(l.Rows) - fam.Folded, Agents: fam.Agents, Models: fam.Models, Projects: fam.CWDs, Problems: l.Problems}
 	rows, err := r.narrowed(l, filterOf(q))

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path/filepath"
+	"slices"
 
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/server/guard"
@@ -57,16 +59,13 @@ type appendParams struct {
 }
 
 func appendEntry(r *request, p appendParams) (done wire.Appended, err error) {
-	given := 0
-	for _, is := range []bool{p.Text != nil, p.Message != nil, p.Entry != nil} {
-		if is {
-			given++
-		}
-	}
+	given := slices.DeleteFunc([]bool{p.Text != nil, p.Message != nil, p.Entry != nil}, func(is bool) bool { return !is })
 	role := session.RoleUser
 	switch {
-	case given != 1:
+	case len(given) != 1:
 		return done, bad("exactly one of \"text\", \"message\" and \"entry\" is needed")
+	case p.Message != nil && p.Message[0] != '{', p.Entry != nil && p.Entry[0] != '{':
+		return done, bad("\"message\" and \"entry\" must be objects")
 	case p.Role != "" && p.Text == nil:
 		return done, bad("\"role\" needs \"text\"")
 	case p.Role == "assistant":
@@ -150,7 +149,7 @@ func rename(r *request, p renameParams) (done keyedSession, err error) {
 type forkParams struct {
 	sessionParams
 	Leaf session.EntryID `json:"leaf,omitempty" doc:"copies only the path to this entry"`
-	CWD  string          `json:"cwd,omitempty" doc:"the project directory of the copy; the default is that of the session"`
+	CWD  string          `json:"cwd,omitempty" doc:"the project directory of the copy, an absolute path; the default is that of the session"`
 }
 
 // fork only reads the old session. The copy is closed; the next request finds it in the list.
@@ -159,7 +158,11 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	if err != nil {
 		return done, err
 	}
-	if p.CWD != "" && !r.grant.Allows(p.CWD) {
+	switch {
+	case p.CWD == "":
+	case !filepath.IsAbs(p.CWD):
+		return done, bad("\"cwd\" must be an absolute path")
+	case !r.grant.Allows(p.CWD):
 		return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, p.CWD)
 	}
 	ctx := context.WithoutCancel(r.Context())

@@ -261,7 +261,9 @@ const live = () => {
 
   const update = async () => {
     if (!fragment) {
-      replace(await fetched(location.href), ["list", "rail", "side"]);
+      const doc = await fetched(location.href);
+      again(doc);
+      replace(doc, ["list", "rail", "side"]);
       return keepList();
     }
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
@@ -279,26 +281,42 @@ const live = () => {
       mark(added[0]);
       count(fresh + added.length);
     }
+    if (added?.length && $("[data-more=after]", doc)) soon(); // more than a page of them
     replace(doc, ["rail", "side"]);
   };
   const refresh = async () => {
     timer = 0;
     if (busy) return soon();
     busy = true;
-    try { await update(); } catch { } // the next event tries again
+    try { await update(); } catch { timer ||= setTimeout(refresh, 5000); } // the server may be busy
     busy = false;
   };
   const soon = () => { timer ||= setTimeout(refresh, fragment ? 60 : 1000); }; // events that never pause do not put it off
+  // A list may be older than what happened: the server reads it no more often than it has time for.
+  const again = (doc) => { const e = $("[data-again]", doc); if (e) timer ||= setTimeout(refresh, e.dataset.again * 1000); };
+  again(document);
+  // Only a page that is seen listens: a browser has few connections to a server, and pages in other tabs would use them up.
+  const events = new URL(main.dataset.events, location.href);
   let source;
   const listen = () => {
-    source = new EventSource(main.dataset.events);
-    for (const name of ["start", "entry", "session", "problem"]) source.addEventListener(name, soon);
-    for (const name of ["reload", "replaced", "truncated"]) source.addEventListener(name, () => fragment || name === "reload" ? location.reload() : soon());
-    source.addEventListener("removed", () => fragment ? say("The log of this session was removed") : soon());
+    if (document.hidden || source) return;
+    source = new EventSource(events);
+    const on = (names, f) => names.split(" ").forEach((name) => source.addEventListener(name, (e) => {
+      events.searchParams.set("after", e.lastEventId);
+      f(name);
+    }));
+    on("start entry session problem", soon);
+    on("reload replaced truncated", (name) => fragment || name === "reload" ? location.reload() : soon());
+    on("removed", () => fragment ? say("The log of this session was removed") : soon());
+  };
+  const rest = () => {
+    source?.close();
+    source = null;
   };
   listen();
-  addEventListener("pagehide", () => source.close());
-  addEventListener("pageshow", (e) => { if (e.persisted) { listen(); soon(); } }); // the browser kept the page and shows it again
+  document.addEventListener("visibilitychange", () => document.hidden ? rest() : listen());
+  addEventListener("pagehide", rest);
+  addEventListener("pageshow", listen); // also of a page that the browser kept
 };
 
 // more puts earlier or later blocks into the page.

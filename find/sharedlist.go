@@ -217,10 +217,7 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 	sel.Sessions, sel.Order = true, orders[opt.Order]
 	if opt.After != "" {
 		at, err := readCursor[index.Position](opt.After)
-		if err != nil {
-			return page, err
-		}
-		if !at.Fits(sel.Order) {
+		if err != nil || !at.Fits(sel.Order) {
 			return page, ErrCursor
 		}
 		sel.After = &at

@@ -48,14 +48,14 @@ func TestSourceClosed(t *testing.T) {
 	}
 	span := session.Span{Offset: 0, Length: 5}
 	if text, err := s.Bytes(span); err != nil || string(text) != "hello" {
-		t.Fatalf("%q, %v", text, err)
+		t.Fatalf("read %q, %v; want hello", text, err)
 	}
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := s.Bytes(span); !errors.Is(err, backend.ErrClosed) {
-			t.Errorf("after Close: %q, %v", text, err)
+			t.Errorf("after Close: %q, %v; want backend.ErrClosed", text, err)
 		}
 	}
 	if b.open != 0 {

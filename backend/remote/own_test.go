@@ -455,6 +455,7 @@ func TestCancelledUnderWay(t *testing.T) {
 	box := newBox(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	inner := box.Config.Handler
+	defer cancel()
 	var cut atomic.Bool
 	box.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && cut.CompareAndSwap(true, false) {
@@ -487,9 +488,11 @@ func TestCancelledUnderWay(t *testing.T) {
 	if _, err := replace(t.Context(), old, "new"); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("a third time: %v", err)
 	}
-	ctx, cancel = context.WithCancel(t.Context())
 	cut.Store(true)
-	if _, err := replace(ctx, now, "newer"); !errors.Is(err, context.Canceled) {
+	second, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	cancel = end
+	if _, err := replace(second, now, "newer"); !errors.Is(err, context.Canceled) {
 		t.Fatalf("cancelled: %v", err)
 	}
 	if _, err := replace(t.Context(), now, "other"); !errors.Is(err, backend.ErrConflict) {

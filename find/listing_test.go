@@ -240,10 +240,14 @@ func TestPagesStay(t *testing.T) {
 		},
 		"removed": func(m *desk, path string) { m.Must(os.Remove(path)) },
 	} {
-		for _, order := range place.Orders {
+		for k, order := range slices.Repeat(place.Orders, 2) {
 			m := newDesk(t)
 			for i := range 30 {
-				m.write(fmt.Sprintf("a/%d.jsonl", i), fmt.Sprintf(header, fmt.Sprint("s", i), fmt.Sprintf(`,"title":"%c"`, 'a'+i%5))+strings.Repeat(needle, i%7))
+				name := fmt.Sprintf("a/%d.jsonl", i)
+				m.write(name, fmt.Sprintf(header, fmt.Sprint("s", i), fmt.Sprintf(`,"title":"%c"`, 'a'+i%5))+strings.Repeat(needle, i%7))
+				if k >= len(place.Orders) { // all in the same moment
+					m.Must(os.Chtimes(m.path(name), time.Unix(1e9, 0), time.Unix(1e9, 0)))
+				}
 			}
 			f := m.finder(nil)
 			page := func(opt ListOptions) Page {

@@ -69,7 +69,11 @@ func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
 		rows = rows[at.next(rows, opt.Order):]
 	}
 	if n := opt.Limit; n > 0 && n < len(rows) {
-		page.Next = cursor(spotOf(&rows[n-1], opt.Order))
+		last, then := spotOf(&rows[n-1], opt.Order), spotOf(&rows[n], opt.Order)
+		if last.compare(then) == 0 {
+			last.Then = then.Path
+		}
+		page.Next = cursor(last)
 		rows = rows[:n:n]
 	}
 	page.Rows = rows
@@ -81,24 +85,30 @@ type spot struct {
 	Key  place.Key
 	When int64
 	Path string
+	Then string `json:",omitzero"` // the path of the next row, if nothing but the order of the list tells them apart
 }
 
-func spotOf(r *place.Row, by place.Order) *spot { return &spot{r.Key(by), nanos(r.When()), r.Path} }
+func spotOf(r *place.Row, by place.Order) *spot { return &spot{r.Key(by), nanos(r.When()), r.Path, ""} }
 
-// next is the index of the first row after the spot. If its row is gone, those that were used in the same moment come again.
+// compare orders spots, but for those of the same moment.
+func (s *spot) compare(o *spot) int {
+	return cmp.Or(s.Key.Compare(&o.Key), cmp.Compare(o.When, s.When))
+}
+
+// next is the index of the first row after the spot. If its row and the next one are gone, those of the same moment come again.
 func (s *spot) next(rows []place.Row, by place.Order) int {
 	from := len(rows)
 	for i := range rows {
 		r := spotOf(&rows[i], by)
-		order := cmp.Or(s.Key.Compare(&r.Key), cmp.Compare(r.When, s.When))
-		if order == 0 && r.Path == s.Path {
+		switch order := s.compare(r); {
+		case order == 0 && r.Path == s.Path:
 			return i + 1
-		}
-		if order <= 0 {
+		case order == 0 && r.Path == s.Then:
+			return i
+		case order == 0 && s.Then != "":
 			from = min(from, i)
-		}
-		if order < 0 {
-			break
+		case order < 0:
+			return min(from, i)
 		}
 	}
 	return from
@@ -207,10 +217,7 @@ func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, er
 	sel.Sessions, sel.Order = true, orders[opt.Order]
 	if opt.After != "" {
 		at, err := readCursor[index.Position](opt.After)
-		if err != nil {
-			return page, err
-		}
-		if !at.Fits(sel.Order) {
+		if err != nil || !at.Fits(sel.Order) {
 			return page, ErrCursor
 		}
 		sel.After = &at

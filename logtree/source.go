@@ -23,7 +23,8 @@ type Source struct {
 	r       backend.Reader // nil: not opened yet
 	size    int64          // how far r reads
 	retired bool           // the log was replaced: it is not opened again
-	others  []*Source      // logs that this one is read together with
+	closed  bool
+	others  []*Source // logs that this one is read together with
 
 	ahead readAhead
 }
@@ -49,7 +50,10 @@ func (s *Source) reader() backend.Reader {
 
 // open opens the log as it is now. The caller holds mu, or is the only one that has the source.
 func (s *Source) open(ctx context.Context) error {
-	if s.retired {
+	switch {
+	case s.closed:
+		return backend.ErrClosed // nothing would close it again
+	case s.retired:
 		return backend.ErrChanged
 	}
 	r, err := backend.OpenLog(ctx, s.b, s.at)
@@ -141,10 +145,11 @@ func (s *Source) reach(end int64) error {
 	return s.open(context.Background())
 }
 
-// Close implements io.Closer.
+// Close implements io.Closer. A later read of what is not in memory fails with backend.ErrClosed.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	s.ahead.drop()
 	var err error
 	for _, o := range s.others {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -444,5 +445,57 @@ func TestPacked(t *testing.T) {
 	}
 	if n != 100_001 {
 		t.Errorf("%d records and logs", n)
+	}
+}
+
+// A mutation that is cancelled after it was sent may have been carried out: the error says so, and the same one again succeeds and
+// changes nothing. Another one is refused.
+func TestCancelledUnderWay(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	inner := box.Config.Handler
+	defer cancel()
+	var cut atomic.Bool
+	box.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && cut.CompareAndSwap(true, false) {
+			inner.ServeHTTP(httptest.NewRecorder(), r)
+			cancel()
+			<-r.Context().Done()
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	b := box.open(t, backend.OpenOptions{Below: "laptop/omp"})
+	replace := func(ctx context.Context, at backend.Log, text string) (backend.Log, error) {
+		return b.Replace(ctx, at, []byte(text))
+	}
+	old, err := b.Create(t.Context(), "a.jsonl", []byte("old"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut.Store(true)
+	if _, err := replace(ctx, old, "new"); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "unknown") {
+		t.Fatalf("cancelled: %v", err)
+	}
+	now, err := replace(t.Context(), old, "new")
+	if err != nil {
+		t.Fatalf("the same again: %v", err)
+	}
+	if there, err := b.Stat(t.Context(), "a.jsonl"); err != nil || there.Generation != now.Generation {
+		t.Errorf("%+v was given, %+v is there, %v", now, there, err)
+	}
+	if _, err := replace(t.Context(), old, "new"); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("a third time: %v", err)
+	}
+	cut.Store(true)
+	second, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	cancel = end
+	if _, err := replace(second, now, "newer"); !errors.Is(err, context.Canceled) {
+		t.Fatalf("cancelled: %v", err)
+	}
+	if _, err := replace(t.Context(), now, "other"); !errors.Is(err, backend.ErrConflict) {
+		t.Errorf("another one: %v", err)
 	}
 }

@@ -154,6 +154,7 @@ type Backend struct {
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
 	leave  func()
+	unsure unsure
 }
 
 // Open opens a server. It makes no connection yet.

@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/remote/protocol"
@@ -68,8 +70,13 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 		body = content{marked{m.body, m.mark}, m.body.size + int64(len(m.mark))}
 	}
 	var row protocol.Row
+	again := b.unsure.take(m)
 	sent, err := b.jsonSent(ctx, ask{method: http.MethodPost, path: protocol.Logs + "/" + m.op, query: q, body: &body}, &row)
-	if sent && (errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist)) {
+	if err != nil && ctx.Err() != nil {
+		b.unsure.note(m)
+		return backend.Log{}, fmt.Errorf("%s: whether the server carried out this %s is unknown: %w", m.at.Name, m.op, err)
+	}
+	if (sent || again) && (errors.Is(err, backend.ErrConflict) || errors.Is(err, backend.ErrExist)) {
 		return b.recognise(ctx, m, err)
 	}
 	if err != nil {
@@ -79,6 +86,53 @@ func (b *Backend) mutate(ctx context.Context, m mutation) (backend.Log, error) {
 		return backend.Log{}, nil
 	}
 	return b.log(row, m.at.Name)
+}
+
+// unsure are mutations that were cancelled while they were under way. The same one again is not refused if the first one was
+// carried out.
+type unsure struct {
+	mu   sync.Mutex
+	sums map[mutated][sha256.Size]byte
+}
+
+// mutated names a mutation, but for its bytes.
+type mutated struct{ op, name, generation string }
+
+// unsureMost bounds what is remembered.
+const unsureMost = 1000
+
+func (u *unsure) note(m mutation) {
+	sum, err := m.sum()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.sums == nil || len(u.sums) >= unsureMost {
+		u.sums = map[mutated][sha256.Size]byte{}
+	}
+	if err == nil {
+		u.sums[mutated{m.op, m.at.Name, m.at.Generation}] = sum
+	}
+}
+
+// take reports whether a mutation was noted, and forgets it.
+func (u *unsure) take(m mutation) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	key := mutated{m.op, m.at.Name, m.at.Generation}
+	noted, ok := u.sums[key]
+	if !ok {
+		return false
+	}
+	delete(u.sums, key)
+	sum, err := m.sum()
+	return err == nil && sum == noted
+}
+
+// sum is a hash of the bytes of a mutation.
+func (m *mutation) sum() (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	_, err = io.Copy(h, io.NewSectionReader(m.body, 0, m.body.size))
+	h.Sum(sum[:0])
+	return sum, err
 }
 
 // recognise finds out whether an earlier attempt was carried out: then its bytes are where it puts them. refused is the error if

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -163,7 +164,7 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 			defer close(lines)
 			in := bufio.NewReaderSize(r, 64<<10)
 			for number := 1; ; number++ {
-				text, err := readLine(in)
+				text, err := readLine(in, store.MaxRecord)
 				// A last line without a newline counts.
 				if len(text) == 0 && errors.Is(err, io.EOF) {
 					return
@@ -195,17 +196,21 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 	}
 }
 
-// readLine reads a line of at most the length that a record can have.
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var text []byte
-	for {
+// readLine reads a line of at most so many bytes. A long one is collected in pieces: a slice that grows would leave several times
+// as much behind.
+func readLine(in *bufio.Reader, most int) ([]byte, error) {
+	var pieces [][]byte
+	for size := 0; ; {
 		part, err := in.ReadSlice('\n')
-		text = append(text, part...)
-		switch {
-		case len(text) > store.MaxRecord:
-			return nil, fmt.Errorf("longer than the %s that an entry can have", wire.Size(store.MaxRecord))
-		case errors.Is(err, bufio.ErrBufferFull):
+		if size += len(part); size > most {
+			return nil, fmt.Errorf("longer than the %s that an entry can have", wire.Size(int64(most)))
+		}
+		if pieces = append(pieces, bytes.Clone(part)); errors.Is(err, bufio.ErrBufferFull) {
 			continue
+		}
+		text := pieces[0]
+		if len(pieces) > 1 {
+			text = slices.Concat(pieces...)
 		}
 		return bytes.TrimSuffix(text, []byte("\n")), err
 	}

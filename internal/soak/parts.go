@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -117,8 +116,17 @@ func (p *part) add(path string) error {
 	return os.Remove(path)
 }
 
-// execs is in the progress of a fuzzer.
-var execs = regexp.MustCompile(`execs: (\d+)`)
+// tried is in the progress of a fuzzer. It first tries its seeds, which in a short soak may be all that it has time for.
+var tried = regexp.MustCompile(`(?:execs|baseline coverage): (\d+)`)
+
+// triedIn gives how many inputs a fuzzer says it tried.
+func triedIn(progress []byte) (n int64) {
+	for _, m := range tried.FindAllSubmatch(progress, -1) {
+		now, _ := strconv.ParseInt(string(m[1]), 10, 64) // digits
+		n = max(n, now)
+	}
+	return n
+}
 
 // fuzz runs one target. Its rounds are the inputs that the fuzzer says it tried.
 func (r *runner) fuzz(ctx context.Context, p *part, target string, length time.Duration) (string, error) {
@@ -129,13 +137,7 @@ func (r *runner) fuzz(ctx context.Context, p *part, target string, length time.D
 	if err != nil && bytes.Contains(text, []byte("context deadline exceeded")) && !bytes.Contains(text, []byte("Failing input written")) {
 		err = nil // its time ended in the middle of an input
 	}
-	last := int64(0)
-	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
-		if m := execs.FindSubmatch(s.Bytes()); m != nil {
-			last, _ = strconv.ParseInt(string(m[1]), 10, 64) // digits
-		}
-	}
-	p.did.Rounds += last
+	p.did.Rounds += triedIn(text)
 	return tail(text), err
 }
 

@@ -60,13 +60,13 @@ func appends(s *suite) {
 	if after := s.bytes(path); !s.habits.SavedWhole && after[:len(before)] != before {
 		s.Error("an append changed what was there")
 	}
-	s.must(again.Close())
-	s.reopened(path, "apricot", "bilberry", "cherry", "damson")
 	var prompts []string
 	for p, err := range again.Prompts(s.Context()) {
 		s.must(err)
 		prompts = append(prompts, p.Text)
 	}
+	s.must(again.Close())
+	s.reopened(path, "apricot", "bilberry", "cherry", "damson")
 	if len(prompts) != 2 || prompts[0] != "apricot" || prompts[1] != "cherry" {
 		s.Errorf("prompts %q", prompts)
 	}

@@ -139,15 +139,21 @@ func (b *Backend) load(ctx context.Context, name string) (*log, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 	}
+	l, err := b.find(ctx, id)
+	if errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrName) {
+		err = fmt.Errorf("%s: %w", name, backend.ErrNotExist)
+	}
+	return l, err
+}
+
+// find gives the log of a session.
+func (b *Backend) find(ctx context.Context, id string) (*log, error) {
 	s, err := b.schema.Load(ctx, id)
-	switch {
-	case errors.Is(err, backend.ErrNotExist), errors.Is(err, backend.ErrName):
-		return nil, fmt.Errorf("%s: %w", name, backend.ErrNotExist)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
 	l := newLog(s)
-	b.see(name, l)
+	b.see(id+b.ext, l)
 	return l, nil
 }
 
@@ -184,9 +190,13 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 			if !strings.HasPrefix(name, prefix) {
 				continue
 			}
-			at, err := b.Stat(ctx, name)
+			var at backend.Log
+			l, err := b.find(ctx, strings.TrimSuffix(name, b.ext))
 			if errors.Is(err, backend.ErrNotExist) {
 				continue // removed since it was listed
+			}
+			if err == nil {
+				at = b.at(name, l)
 			}
 			if !yield(at, err) || ctx.Err() != nil {
 				return

@@ -32,9 +32,9 @@ func (a *app) rmCommand() *cobra.Command {
 		SuggestFor: []string{"delete", "del", "remove", "trash", "unlink"},
 		Short:      "Move sessions to the trash",
 		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
-			"overwrites another file. On a terminal it asks first. The folder of a session of Claude Code goes with it: sub-agents and long\n" +
-			"outputs. Images, backups and other files beside a session stay. A session of Codex that forks go on from is refused without\n" +
-			"--force, unless they are removed as well.\n\n" +
+			"overwrites another file. On a terminal it asks first. The folder of a session of Claude Code or Copilot CLI goes with it, with\n" +
+			"sub-agents and long outputs. Images, backups and other files beside a session stay. A session of Codex that forks go on from\n" +
+			"is refused without --force, unless they are removed as well.\n\n" +
 			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +
 			"what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
 		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",

@@ -7,8 +7,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/litefile"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
@@ -79,6 +82,65 @@ func TestIDs(t *testing.T) {
 	entries, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if len(entries) > 0 {
 		t.Errorf("made: %q", entries)
+	}
+}
+
+// A session whose id cannot be the name of a file is told, and does not hide the others.
+func TestOddIDs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	agentSaves(t, db, dir, one, "{\"role\":\"user\"}\n")
+	if _, err := db.Exec(`INSERT INTO session_state (session_id, updated_at, schema_version) VALUES ('my session', '2026', 1), ('../x', '2026', 1)`); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "state", "your session.json"), `{"session_id":"your session","updated_at":"2026"}`)
+	for _, c := range []struct {
+		schema rows.Schema
+		want   []string
+	}{
+		{NewDatabase(dir, Options{}), []string{`../x`, one + ".log", "my session"}},
+		{NewDocument(dir, Options{}), []string{"your session"}},
+	} {
+		var got []string
+		for log, err := range rows.New(c.schema, ".log", true).List(t.Context(), "") {
+			switch {
+			case err == nil:
+				got = append(got, log.Name)
+			case !errors.Is(err, backend.ErrName):
+				t.Error(err)
+			default:
+				_, id, _ := strings.Cut(err.Error(), `"`)
+				id, _, _ = strings.Cut(id, `"`)
+				got = append(got, id)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// The rows are read again only while a change might not show in the time of the database.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 5, 1, 9, 0, 10, 0, time.UTC)
+	d := NewDatabase(t.TempDir(), Options{Clock: func() time.Time { return now }})
+	for _, c := range []struct {
+		written time.Time
+		want    bool
+	}{
+		{now.Add(-10*time.Millisecond - 1), false},
+		{now.Add(-60*time.Millisecond - 1), true},
+		{now.Add(-time.Second), false}, // a clock without fractions
+		{now.Add(-3 * time.Second), true},
+		{now.Add(time.Minute + 1), false},
+	} {
+		var s litefile.Stamp
+		s.WAL.Nanos = c.written.UnixNano()
+		if got := d.settled(s); got != c.want {
+			t.Errorf("written %v ago: %v, want %v", now.Sub(c.written), got, c.want)
+		}
 	}
 }
 

@@ -50,14 +50,14 @@ func (d *Database) List(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// files gives the ids of the files in a folder. Temporary files begin with a dot, which no id does.
+// files gives the ids of the files in a folder, also those that cannot be ids. Temporary files begin with a dot, which no id does.
 func (p place) files(folder, ext string) (ids []string, err error) {
 	entries, err := p.opt.FS.ReadDir(filepath.Join(p.dir, folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if id, ok := strings.CutSuffix(e.Name(), ext); ok && checkID(id) == nil && !e.IsDir() {
+		if id, ok := strings.CutSuffix(e.Name(), ext); ok && !strings.HasPrefix(id, ".") && !e.IsDir() {
 			ids = append(ids, id)
 		}
 	}

@@ -103,11 +103,15 @@ func (d *Database) forget() {
 	d.mu.Unlock()
 }
 
-// settled reports whether a later change would show in the stamp: the clocks of file systems move in steps, all but FAT's
-// in less than a second.
+// settled reports whether a later change would show in the stamp. The clocks of file systems move in steps: of some
+// milliseconds if a time has a fraction, of up to two seconds otherwise.
 func (d *Database) settled(s litefile.Stamp) bool {
 	newest := max(s.DB.Nanos, s.WAL.Nanos, s.Journal.Nanos)
-	return d.opt.Clock().UnixNano()-newest > int64(time.Second)
+	step := 50 * time.Millisecond
+	if newest%int64(time.Second) == 0 {
+		step = 2 * time.Second
+	}
+	return d.opt.Clock().UnixNano()-newest > int64(step)
 }
 
 // readRows reads the database, or a copy of it, without a trace. It waits for a save to end, which takes no longer than a

@@ -27,7 +27,7 @@ type CreateOptions struct {
 	Dialect dialect.Dialect
 	// ID is the session's id; "" makes one.
 	ID session.ID
-	// Title and Parent stand in the header.
+	// Title and Parent stand in the header. A title is ErrUnsupported if sessions of the dialect have none.
 	Title, Parent string
 	Write         WriteOptions
 }
@@ -131,9 +131,14 @@ func (e *IDError) Error() string { return e.Err.Error() }
 // Unwrap gives the reason.
 func (e *IDError) Unwrap() error { return e.Err }
 
+const nameless = "a name for a session of %s is %w: the format has none"
+
 // newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
 	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.WorkDir(d.Dialect, opt.CWD), Title: opt.Title, Parent: opt.Parent}
+	if n.Title != "" && d.Habits().Nameless {
+		return n, fmt.Errorf(nameless, d.Dialect.Name(), ErrUnsupported)
+	}
 	if n.ID != "" {
 		if err := d.CheckID(n.ID); err != nil {
 			return n, &IDError{err}

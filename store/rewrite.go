@@ -155,7 +155,7 @@ func (s *Session) Rename(ctx context.Context, name string) error {
 		return err
 	}
 	if w.d.Habits().Nameless {
-		return s.named(fmt.Errorf("a name for a session of %s is %w: the format has none", s.dialect.Name(), ErrUnsupported))
+		return s.named(fmt.Errorf(nameless, s.dialect.Name(), ErrUnsupported))
 	}
 	if r, ok := s.dialect.(dialect.Registrar); ok {
 		return s.register(ctx, r, name)

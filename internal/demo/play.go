@@ -91,6 +91,12 @@ func (p *play) begin(ctx context.Context, wr *writer) error {
 	opt := store.CreateOptions{CWD: p.story.cwd, Dialect: d, Title: p.story.title, Write: store.WriteOptions{
 		Random: p.random, Clock: func() time.Time { return p.clock }, Durability: store.DurabilityNone, Force: true,
 	}}
+	if r, ok := d.(dialect.Runs); ok {
+		d = r.Sessions()
+	}
+	if w, ok := dialect.AsWriter(d); ok && w.Habits().Nameless {
+		opt.Title = "" // the story's title is for its readers
+	}
 	switch {
 	case p.story.fork != "":
 		from := wr.told[p.story.fork]

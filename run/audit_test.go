@@ -2,13 +2,17 @@ package run_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/run"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestAuditTotals(t *testing.T) {
 	report, err := run.Audit(decode(t, plain(t)))

@@ -17,6 +17,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
+
 // record spells texts as a record, in one of the ways in which programs write JSON.
 func record(r *rand.Rand, texts []query.Text) []byte {
 	way := r.IntN(4)

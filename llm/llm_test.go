@@ -109,7 +109,7 @@ func wounded(r *rand.Rand, log []byte) string {
 func TestBodyAccepted(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	rounds := 12
+	rounds := soaktest.Part(12, 5)
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 300
 	}

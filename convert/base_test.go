@@ -32,7 +32,7 @@ func convertFork(t *testing.T, more string) {
 	said := func(role, kind, text string) string {
 		return fmt.Sprintf(`{"type":"message","role":"%s","content":[{"type":"%s","text":"%s"}]}`, role, kind, text)
 	}
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	at := func(id string) string {
 		return filepath.Join(".codex", "sessions", "2026", "03", "02", "rollout-2026-03-02T14-00-00-"+id+".jsonl")
 	}

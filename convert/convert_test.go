@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
@@ -25,6 +26,9 @@ import (
 )
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
+
+// withCodelia is a world in which the states of codelia can be written.
+func withCodelia(w *world.World) { w.Databases = []backend.Driver{codelia.Driver()} }
 
 // targets are the dialects that sessions can be converted to.
 func targets() []dialect.Dialect {
@@ -193,7 +197,7 @@ func TestConvertFixtures(t *testing.T) {
 // what was added.
 func TestConvertGoesOn(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	for _, name := range []string{"codelia", "codelia-doc"} { // its sessions are meant
 		src, err := w.Open(t.Context(), w.Put("in/a.jsonl", samples["pi"]), store.OpenOptions{Dialect: w.Format("pi")})
 		w.Must(err)
@@ -263,7 +267,7 @@ func (d keepsNoOrigin) SetOrigin(record, _ []byte) []byte {
 // A session that would not come back is refused before its log is made.
 func TestConvertRefusesLoss(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	path, out := w.Put("in/a.jsonl", samples["pi"]), t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -318,7 +322,7 @@ func TestConvertBytes(t *testing.T) {
 // A copy has an id of its own, the same each time, and its header names the old one.
 func TestConvertOwnID(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	path := w.Put("in/019cab00-0000-7000-8000-000000000003.jsonl", samples["pi"])
 	for _, to := range targets() {
 		if to.Name() == "pi" {

@@ -51,7 +51,7 @@ func TestConvertGolden(t *testing.T) {
 			}
 			t.Run(name+"-"+to.Name(), func(t *testing.T) {
 				t.Parallel()
-				w := world.New(t)
+				w := world.New(t, withCodelia)
 				path := w.Put("in/019cab00-0000-7000-8000-000000000003.jsonl", log)
 				src, err := w.Open(t.Context(), path, store.OpenOptions{Dialect: w.Format(name)})
 				w.Must(err)
@@ -81,7 +81,7 @@ func TestConvertGolden(t *testing.T) {
 // From pi to Operator text, tools, thinking, branches, labels, compactions and models are there in Operator's own words.
 func TestConvertNatively(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	src, err := w.Open(t.Context(), w.Put("in/a.jsonl", samples["pi"]), store.OpenOptions{Dialect: w.Format("pi")})
 	w.Must(err)
 	defer src.Close()

@@ -24,7 +24,7 @@ var branching = []string{"omp", "pi", "operator", "claude", "qwen"}
 
 // Whatever the agents are, the model sees the same before and after, at the leaf and at every other tip.
 func TestConvertPairs(t *testing.T) {
-	for _, name := range agents {
+	for i, name := range agents {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w, folder := inMemory(t)
@@ -33,10 +33,10 @@ func TestConvertPairs(t *testing.T) {
 			for round := range c.Rounds(soaktest.Part(2, 1), 1) {
 				seed := c.Seed(uint64(round))
 				path := w.Put(filepath.Join("in", fmt.Sprint(seed), "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), talkOf(name, seed))
-				for _, other := range agents {
+				for k, other := range agents {
 					to, ok := dialect.AsComposer(w.Format(other))
-					if other == name || !ok {
-						continue
+					if other == name || !ok || !soaktest.Every() && (i+k)%2 == 0 {
+						continue // CI converts all pairs
 					}
 					tips := tipsOf(w, path, from, to.Habits().Branches)
 					if diff := convertedTree(w, path, from, to.Dialect, tips, folder()); diff != "" {

@@ -267,7 +267,7 @@ func TestConvertRandom(t *testing.T) {
 					t.Logf("seed %d", seed)
 				}
 			}()
-			for round := range c.Rounds(3*len(agents)/4+1, 3) {
+			for round := range c.Rounds(soaktest.Part(3*len(agents)/4+1, len(agents)/4+1), 3) {
 				seed = c.Seed(uint64(4*round + worker))
 				r := &dice{Rand: rand.New(rand.NewPCG(seed, 7))}
 				name := agents[seed%uint64(len(agents))]

@@ -13,7 +13,7 @@ import (
 // The name of a session goes where the other agent looks for it, and the leaf stays where it was.
 func TestConvertTitle(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withCodelia)
 	log := strings.Replace(newTalk(3, false).pi(), `"cwd":"/work/pond"`, `"cwd":"/work/pond","title":"Pond"`, 1)
 	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", log)
 	for name, want := range map[string]string{

@@ -15,11 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/internal/redact"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 var update = flag.Bool("update", false, "write the golden files")
 

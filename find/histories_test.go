@@ -22,7 +22,7 @@ func TestCatalogueHistories(t *testing.T) {
 			h := history{desk: newDesk(t), r: rand.New(rand.NewPCG(c.Seed(seed), 7)), text: map[string]string{}}
 			cache := t.TempDir()
 			s := h.kept(cache)
-			for round := range c.Rounds(45, 45) {
+			for round := range c.Rounds(soaktest.Part(45, 20), 45) {
 				for range 1 + h.r.IntN(3) {
 					h.step()
 				}

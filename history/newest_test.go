@@ -50,7 +50,7 @@ func TestAmongNewest(t *testing.T) {
 				t.Fatal(err)
 			}
 			soon := 0
-			for range soaktest.Part(150, 40) {
+			for range soaktest.Part(150, 20) {
 				q := Query{Text: words[r.IntN(len(words))], Limit: 1 + r.IntN(40)}
 				switch r.IntN(3) {
 				case 0:

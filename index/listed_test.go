@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // has reports whether a chunk lists all keys.
@@ -48,7 +49,7 @@ func TestListedKeys(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	alphabet := []rune("aabbccdeKXYz019 _é-ßk\u212Aſ") // the last two fold to ASCII
-	for range 3000 {
+	for range soaktest.Part(3000, 1000) {
 		runes := make([]rune, 5+r.IntN(60))
 		for i := range runes {
 			runes[i] = alphabet[r.IntN(len(alphabet))]

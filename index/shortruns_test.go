@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline/index/word"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // TestShortRuns: the fast way through runs gives the keys that the general way gives.
@@ -23,7 +24,7 @@ func TestShortRuns(t *testing.T) {
 	}
 	gaps := []string{" ", " ", " ", "", "\n", "\n\t\t", ", ", ".", "_", "  ", " \u00a0", "\u2003", "-\n", " (", "\x00"}
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for round := range 2000 {
+	for round := range soaktest.Part(2000, 600) {
 		var text []byte
 		for range rnd.IntN(60) {
 			text = append(text, gaps[rnd.IntN(len(gaps))]...)

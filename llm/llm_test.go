@@ -13,11 +13,14 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/llm"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // bodies makes the bodies for all providers from a session and checks them. It gives how many there were.
 func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOptions) (count int) {
@@ -106,7 +109,7 @@ func wounded(r *rand.Rand, log []byte) string {
 func TestBodyAccepted(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
-	rounds := 12
+	rounds := soaktest.Part(12, 5)
 	if os.Getenv("TREELINE_SOAK") != "" {
 		rounds = 300
 	}

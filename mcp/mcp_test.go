@@ -20,9 +20,12 @@ import (
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/mcp"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // noon is the time of all tests.
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }

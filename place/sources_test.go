@@ -16,10 +16,13 @@ import (
 
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/watch"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // Added roots may lie inside sources that are known, around them, or be the same through a link: each log is there once.
 func TestSourcesOverlap(t *testing.T) {

@@ -2,14 +2,18 @@ package run_test
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/run"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestAuditTotals(t *testing.T) {
 	report, err := run.Audit(decode(t, plain(t)))

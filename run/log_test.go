@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/run"
 )
 
@@ -270,7 +271,7 @@ func TestCompareManyMembers(t *testing.T) {
 	t.Parallel()
 	object := func(last string) []byte {
 		b := []byte(`{"k":0`)
-		for i := range 1 << 18 {
+		for i := range soaktest.Part(1<<18, 1<<16) {
 			b = fmt.Appendf(b, `,"k%d":%d`, i, i)
 		}
 		return append(b, `,"k":`+last+`}`...)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/run"
@@ -28,7 +29,7 @@ type desk struct {
 func newDesk(t *testing.T) *desk {
 	t.Helper()
 	t.Parallel()
-	w := world.New(t, func(w *world.World) { w.State = w.At("state") })
+	w := world.New(t, func(w *world.World) { w.State, w.Databases = w.At("state"), []backend.Driver{codelia.Driver()} })
 	return &desk{w, runs.New(w.Store.Machine), time.Date(2026, 12, 31, 23, 59, 58, 0, time.UTC)}
 }
 

@@ -4,13 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // grow builds a tree from lines of words: an id ("-" for none), its parent ("-" for none, "^" for the entry before) and
 // perhaps what else it is: "label TARGET TEXT", "leaf TARGET", "keep INDEX", "repeats", "again" for a message that repeats.

@@ -227,10 +227,7 @@ func TestCrash(t *testing.T) {
 			live, c := crashfs.New(crashHome), soaktest.Begin(t)
 			y := &story{d: deskOn(t, live, "tty-1"), level: level}
 			where, crashes := "", 0
-			mixes := uint64(2)
-			if soaktest.Every() {
-				mixes = 4
-			}
+			mixes := uint64(soaktest.Part(4, 1))
 			live.OnOp(func(op string) {
 				if t.Failed() || y.path == "" || reads(op) {
 					return

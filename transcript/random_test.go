@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
@@ -15,7 +16,7 @@ import (
 func TestRandomTrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	w := world.New(t)
-	for round := range 100 {
+	for round := range soaktest.Part(100, 40) {
 		path := w.Put(fmt.Sprintf("random-%d.jsonl", round), talkLog(randomLines(r, 1+r.IntN(40))...))
 		d := open(t, w, path)
 		rows := rail(t, d, transcript.RailRequest{MaxRows: 1000})

@@ -10,10 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // talk writes a session of pi and opens it. Each line is "id parent kind text".
 func talk(t *testing.T, lines ...string) *transcript.Document {

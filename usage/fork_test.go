@@ -2,19 +2,38 @@ package usage_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/backend/rows/crush"
+	"github.com/treeline-dev/treeline/backend/rows/goose"
+	"github.com/treeline-dev/treeline/backend/rows/opencode"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/started"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/usage"
 )
+
+// withDatabases is a world with an OpenCode, a Goose and a Crush that were started once.
+func withDatabases(w *world.World) {
+	w.Helper()
+	data := filepath.Join(w.Home, ".local", "share")
+	_, err := started.OpenCode(data)
+	w.Must(err)
+	_, err = started.Goose(data)
+	w.Must(err)
+	w.Must(started.Crush(data, started.Project{Dir: w.CWD}))
+	w.Databases = []backend.Driver{codelia.Driver(), opencode.Driver(), goose.Driver(), crush.Driver()}
+}
 
 // TestForks: in every dialect that can be written and has times, the messages of a forked session count once.
 func TestForks(t *testing.T) {
@@ -25,7 +44,7 @@ func TestForks(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, world.WithDatabases)
+			w := world.New(t, withDatabases)
 			say := func(s *store.Session, texts ...string) {
 				for i, text := range texts {
 					_, err := s.AppendText(t.Context(), []session.Role{session.RoleUser, session.RoleAssistant}[i%2], text)
@@ -83,7 +102,7 @@ func TestConversions(t *testing.T) {
 		}
 		t.Run(d.Name(), func(t *testing.T) {
 			t.Parallel()
-			w := world.New(t, world.WithDatabases)
+			w := world.New(t, withDatabases)
 			w.Put("garden/README", "")
 			old := w.Old(".omp/agent/sessions/-garden/1_old.jsonl", world.Log("old", w.CWD, world.Said("a", "", "plan the beds"), world.Said("b", "a", "and the paths")))
 			s, _, err := convert.File(t.Context(), w.Store, old, convert.Options{To: d, Write: w.Write(store.WriteOptions{})})
@@ -103,7 +122,7 @@ func TestConversions(t *testing.T) {
 // TestConversionOfTimeless: messages without times get that of the log when they are converted. They count once.
 func TestConversionOfTimeless(t *testing.T) {
 	t.Parallel()
-	w := world.New(t)
+	w := world.New(t, withDatabases)
 	old := w.Old(".codelia/sessions/state/c0de0001-0000-4000-8000-000000000001.json",
 		`{"schema_version":1,"session_id":"c0de0001-0000-4000-8000-000000000001","updated_at":"2026-03-02T07:30:00.000Z","messages":[{"role":"user","content":"plan the beds"},{"role":"user","content":"and the paths"}]}`)
 	pi, err := w.Store.Dialect("pi")

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
-		w := world.New(t)
+		w := world.New(t, withDatabases)
 		told, err := gen.Machine(w.Home, seed)
 		w.Must(err)
 		rows := catalogue(w)

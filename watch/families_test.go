@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/backend/rows/codelia"
+	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/watch"
 )
@@ -67,7 +70,7 @@ func (v *viewer) says(texts ...string) {
 // that is named is followed.
 func TestStates(t *testing.T) {
 	t.Parallel()
-	h := newHome(t)
+	h := newHome(t, func(w *world.World) { w.Databases = []backend.Driver{codelia.Driver()} })
 	h.Must(os.MkdirAll(h.At(".codelia/sessions"), 0o700))
 	states, err := h.m.OpenWriting(h.At(".codelia/sessions/messages"), "")
 	h.Must(err)

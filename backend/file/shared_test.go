@@ -132,7 +132,7 @@ func TestReplaceBesideAnAgent(t *testing.T) {
 			c := soaktest.Begin(t)
 			r := rewriter{T: t, counts: c, root: t.TempDir(), opt: backend.RewriteOptions{Force: tc.force, Grown: tc.grown}}
 			r.b = open(t, r.root, file.Options{})
-			rewrites := 6
+			rewrites := soaktest.Part(6, 3)
 			if c.Soaking() {
 				rewrites = 50
 			}

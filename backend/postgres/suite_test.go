@@ -20,10 +20,13 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	var places atomic.Int64
 	dialects := []string{"omp", "codex", "pi", "operator", "wave", "claude"}
-	if !soaktest.Every() {
-		dialects = dialects[:1] // the statements are the same for every dialect
+	urls := map[string]string{"direct": pgtest.Shared(t).URL("")}
+	if soaktest.Every() {
+		urls["bouncer"] = pgtest.SharedBouncer(t).URL("")
+	} else {
+		dialects = dialects[:1] // the statements are the same for every dialect, and TestBouncer sends them through a pooler
 	}
-	for name, url := range map[string]string{"direct": pgtest.Shared(t).URL(""), "bouncer": pgtest.SharedBouncer(t).URL("")} {
+	for name, url := range urls {
 		for _, d := range dialects {
 			t.Run(name+"/"+d, func(t *testing.T) {
 				t.Parallel()

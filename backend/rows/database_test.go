@@ -18,6 +18,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // A schema of its own, with all that descriptions can say.
@@ -149,7 +150,7 @@ func TestListsFollow(t *testing.T) {
 		}
 		return logs
 	}
-	for n := range 300 {
+	for n := range soaktest.Part(300, 120) {
 		for range 1 + rnd.IntN(3) {
 			steps[rnd.IntN(len(steps))](n)
 		}

@@ -17,12 +17,13 @@ import (
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // A list of many sessions reads no message: it reads far fewer bytes than the messages have. There are 10,000 if TREELINE_SOAK is set.
 func TestListReadsNoMessage(t *testing.T) {
 	eachAgent(t, func(t *testing.T, name string, a agent, home, path string) {
-		sessions, every, length := 2_000, 40, 100_000
+		sessions, every, length := soaktest.Part(2_000, 500), soaktest.Part(40, 10), 100_000
 		if os.Getenv("TREELINE_SOAK") != "" {
 			sessions, every = 10_000, 200
 		}
@@ -137,7 +138,7 @@ func TestListsFollowLongRows(t *testing.T) {
 			return logs
 		}
 		message := a.tables.Message
-		for n := range 80 {
+		for n := range soaktest.Part(80, 41) {
 			switch k := rnd.IntN(8); {
 			case n < 6 || k < 2:
 				run(t, db, fmt.Sprintf(a.turn, n+1, strings.Repeat("long ", rnd.IntN(6000))))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // historyHome is a home with many sessions. Their prompts are few enough to be listed all at once.
@@ -76,7 +77,7 @@ func TestHistoryImportKilled(t *testing.T) {
 func killed(t *testing.T, home string, args ...string) {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(1, 1))
-	for range 12 {
+	for range soaktest.Part(12, 5) {
 		cmd := historyProcess(home, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -42,7 +43,7 @@ func attachment(w *bytes.Buffer, id, parent string, length, ms int) {
 
 // TestLong reads logs of many entries whose shapes tempt to work in quadratic time.
 func TestLong(t *testing.T) {
-	n := 10_000
+	n := soaktest.Part(10_000, 3_000)
 	if os.Getenv("TREELINE_SOAK") != "" {
 		n = 200_000
 	}

@@ -14,9 +14,12 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codelia"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestDialect(t *testing.T) {
 	dialecttest.Run(t, "testdata", codelia.Codelia, codelia.CodeliaDoc)

@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -129,7 +130,8 @@ func TestCompactedLong(t *testing.T) {
 func TestLongLog(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(header + "\n")
-	for i := range 30000 {
+	long := soaktest.Part(30_000, 6_000)
+	for i := range long {
 		switch i % 10 {
 		case 0:
 			b.WriteString(line("event_msg", object{"type": text("task_started")}))
@@ -141,7 +143,7 @@ func TestLongLog(t *testing.T) {
 		b.WriteString("\n")
 	}
 	tree, err := dialecttest.Decode(codex.Codex, "log", []byte(b.String()))
-	if err != nil || tree.Len() != 30000 {
+	if err != nil || tree.Len() != long {
 		t.Fatal(tree.Len(), err)
 	}
 	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
@@ -155,7 +157,7 @@ func TestLongLog(t *testing.T) {
 		}
 		n++
 	}
-	if n != 21000 {
+	if n != long*7/10 {
 		t.Errorf("%d messages", n)
 	}
 }

@@ -11,13 +11,14 @@ import (
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // TestManyRollbacks: rollbacks after many events do not walk through all of these each time. In quadratic time this test
 // would take a quarter of an hour.
 func TestManyRollbacks(t *testing.T) {
-	const n = 40_000
+	n := soaktest.Part(40_000, 10_000)
 	const (
 		event  = `{"timestamp":"2026-03-01T08:00:01.000Z","type":"event_msg","payload":{"type":"token_count"}}` + "\n"
 		prompt = `{"timestamp":"2026-03-01T08:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}` + "\n"

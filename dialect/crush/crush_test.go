@@ -1,11 +1,15 @@
 package crush_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/crush"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", crush.Crush) }
 

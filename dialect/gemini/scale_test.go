@@ -7,13 +7,14 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/gemini"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // A long session that was resumed, and its Problems, take time in proportion to its length. In quadratic time they would take minutes.
 func TestLong(t *testing.T) {
 	t.Parallel()
-	const n = 40_000
+	n := soaktest.Part(40_000, 10_000)
 	var log, again strings.Builder
 	log.WriteString(`{"sessionId":"s","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n")
 	for i := range n {

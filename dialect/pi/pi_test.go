@@ -2,11 +2,15 @@ package pi_test
 
 import (
 	"bytes"
+	"os"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", pi.Omp, pi.Pi, pi.OmpDoc, pi.Omp18) }
 

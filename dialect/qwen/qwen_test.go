@@ -1,12 +1,16 @@
 package qwen_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/qwen"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestDialect(t *testing.T) { dialecttest.Run(t, "testdata", qwen.Qwen) }
 

@@ -7,13 +7,14 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/qwen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // TestLong reads logs of many records whose shapes tempt to work in quadratic time, which would take minutes.
 func TestLong(t *testing.T) {
 	t.Parallel()
-	const n = 20_000
+	n := soaktest.Part(20_000, 5_000)
 	const long = "The wet corner drains badly, so we dig a trench and put gravel into it, and then we wait for the next rain."
 	record := func(i int, uuid, typ, role, parts, end string) string {
 		parent := "null"

@@ -145,7 +145,7 @@ func TestStats(t *testing.T) {
 	a.must(err)
 	known := usage.Look(all)
 	close := cmpopts.EquateApprox(0, 1e-6)
-	for _, step := range []int{1, 3, 1000} {
+	for _, step := range []int{3, 1, 1000}[:soaktest.Part(3, 1)] {
 		for _, since := range []time.Time{{}, time.Date(2026, 2, 16, 9, 7, 0, 0, time.UTC), time.Date(2026, 3, 2, 8, 7, 0, 0, time.UTC)} {
 			opt := usage.Options{Since: since, Zone: time.UTC, By: append(slices.Clone(usage.Keys), usage.AgentDay)}
 			sum, calls := usage.New(opt), 0

@@ -7,7 +7,11 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // thisModule is parsed once for all tests.
 var thisModule = sync.OnceValues(func() (*Module, error) { return Load(os.DirFS("../..")) })

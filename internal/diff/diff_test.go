@@ -3,12 +3,17 @@ package diff
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 func TestCompare(t *testing.T) {
 	for _, c := range []struct {

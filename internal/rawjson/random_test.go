@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // maker writes random JSON.
@@ -133,7 +135,7 @@ func TestOutlineRandom(t *testing.T) {
 	type pair struct{ key, value string }
 	m := newMaker(2)
 	var text Text
-	for round := range 5000 {
+	for round := range soaktest.Part(5000, 2000) {
 		lists := round%2 == 1
 		m.b, m.spaces = m.b[:0], m.IntN(4) == 0
 		m.list('{', '}', func() { m.key(); m.value(m.IntN(5)) })

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 var samples = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1.5e+10`, `""`, ` { "a" : [ 1 , 2 , { } ] } `,

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // FuzzUnquote: what encoding/json takes for a string is one, and the same.
@@ -40,7 +42,7 @@ func TestUnquoteLong(t *testing.T) {
 	pieces := []string{`\n`, `\"`, `\\`, `\/`, `\t`, `\b`, `\u00e9`, `\ud83d\ude00`, "é", `plain text`, `a`, ` `}
 	wrong := []string{`"`, "\n", "\x1f", `\x`, `\u12`, `\`, "\xff"}
 	rnd := rand.New(rand.NewPCG(5, 6))
-	for range 20_000 {
+	for range soaktest.Part(20_000, 8_000) {
 		value := []byte(`"\n`) // what stands before the first escape is not looked at
 		for n := rnd.IntN(60); n > 0; n-- {
 			if rnd.IntN(200) == 0 {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
-	"github.com/treeline-dev/treeline/backend/rows/codelia"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
@@ -40,8 +40,8 @@ type World struct {
 	// Roots and Extra are those of place.Options.
 	Roots []string
 	Extra []place.ExtraRoot
-	// Drivers, if set, replace those of files and codelia.
-	Drivers []backend.Driver
+	// Drivers, if set, replace that of files. Databases are asked before it: tests without one do not link SQLite.
+	Drivers, Databases []backend.Driver
 	// Wrap, if set, wraps each backend for writing.
 	Wrap func(backend.Backend) backend.Backend
 	// State is treeline's own folder; "" keeps none.
@@ -90,7 +90,7 @@ func (w *World) Machine() *place.Machine {
 		opt.RunsDir = filepath.Join(w.State, "runs")
 	}
 	if opt.Drivers == nil {
-		opt.Drivers = []backend.Driver{codelia.Driver(), w.files()}
+		opt.Drivers = append(slices.Clone(w.Databases), w.files())
 	}
 	return place.New(opt)
 }

@@ -48,7 +48,9 @@ type decoder struct {
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}, What: "one of Qwen Code"}}
+	dec := &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}, What: "one of Qwen Code"}}
+	b.OnRepeat(dec.join)
+	return dec
 }
 
 // Continue implements dialect.Continuer. Lines name their parents; only those that go on a record of an earlier line need that.
@@ -289,9 +291,6 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if lost == "" && !env.Aside {
 		dec.last = append(dec.last[:0], id...)
 	}
-	if lost == "" && len(id) > 0 {
-		dec.join(at)
-	}
 }
 
 // system fills in the envelope of a line of the program for itself.
@@ -316,19 +315,14 @@ func (dec *decoder) system(f *fields) {
 	}
 }
 
-// join notes a line that goes on with the record of an earlier one.
-func (dec *decoder) join(at int) {
-	id, repeated := dec.b.NativeID(at)
-	if !repeated {
-		return
-	}
-	first, ok := dec.b.Lookup(id)
-	if !ok || first.Index == at {
+// join notes a line that goes on with the record of an earlier one, which has the same id.
+func (dec *decoder) join(at, first int) {
+	if _, lost := dec.r.lost[at]; lost || first < 0 {
 		return
 	}
 	if dec.r.pieces == nil {
 		dec.r.pieces = map[int][]int{}
 		dec.b.SetCodec(session.Codec{EntryCodec: &joining{dec.r}, MessageCodec: Qwen})
 	}
-	dec.r.pieces[first.Index] = append(dec.r.pieces[first.Index], at)
+	dec.r.pieces[first] = append(dec.r.pieces[first], at)
 }

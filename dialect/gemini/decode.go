@@ -228,16 +228,7 @@ func readable(r dialect.Record, data []byte, pos, end int) bool {
 	if end-pos != len(data) && (len(bytes.TrimSpace(data[:pos])) > 0 || len(bytes.TrimSpace(data[end:])) > 0) {
 		return false
 	}
-	for rest := data; ; {
-		i := bytes.Index(rest, []byte("\xe2\x80"))
-		if i < 0 || i+2 >= len(rest) {
-			return true
-		}
-		if c := rest[i+2]; c == 0xa8 || c == 0xa9 { // U+2028, U+2029
-			return false
-		}
-		rest = rest[i+2:]
-	}
+	return !dialect.HasBreak(data)
 }
 
 // Finish implements dialect.Decoder.

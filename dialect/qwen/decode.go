@@ -151,24 +151,10 @@ func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, e
 		return "its type is not known"
 	case !alone && !dec.line.recovered(data, at, pos, end):
 		return "it stands behind a damaged record"
-	case alone && hasBreak(data) || !alone && dec.line.breaks:
+	case alone && dialect.HasBreak(data) || !alone && dec.line.breaks:
 		return "a character in it ends the line for the program"
 	}
 	return ""
-}
-
-// hasBreak reports whether a line has U+2028 or U+2029, at which the program splits lines.
-func hasBreak(data []byte) bool {
-	for {
-		i := bytes.Index(data, []byte("\xe2\x80"))
-		if i < 0 || i+2 >= len(data) {
-			return false
-		}
-		if c := data[i+2]; c == 0xa8 || c == 0xa9 {
-			return true
-		}
-		data = data[i+2:]
-	}
 }
 
 // glued follows the program through a line that is not one object alone. It keeps its place, so that a line of many records is
@@ -180,14 +166,14 @@ type glued struct {
 	depth  int
 	start  int // of the object at hand, -1 for none
 	quoted bool
-	breaks bool // see hasBreak
+	breaks bool // see dialect.HasBreak
 }
 
 // recovered reports whether the program finds the object at a place of the line. It counts brackets outside of strings from the
 // beginning of the line, so that a torn record hides what follows it.
 func (g *glued) recovered(line []byte, at int64, pos, end int) (found bool) {
 	if !g.begun || g.at != at {
-		*g = glued{at: at, begun: true, start: -1, breaks: hasBreak(line)}
+		*g = glued{at: at, begun: true, start: -1, breaks: dialect.HasBreak(line)}
 	}
 	for ; g.next < end; g.next++ {
 		switch c := line[g.next]; {

@@ -117,6 +117,20 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 	return cutOff
 }
 
+// HasBreak reports whether a line has U+2028 or U+2029, at which some programs split lines.
+func HasBreak(line []byte) bool {
+	for {
+		i := bytes.Index(line, []byte("\xe2\x80"))
+		if i < 0 || i+2 >= len(line) {
+			return false
+		}
+		if c := line[i+2]; c == 0xa8 || c == 0xa9 {
+			return true
+		}
+		line = line[i+2:]
+	}
+}
+
 // Problem reports something wrong with a line, pos bytes after the beginning of the record. An offset in the data of
 // Object differs from pos where Lines trimmed the line: use at there.
 //

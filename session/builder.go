@@ -61,7 +61,7 @@ type Builder struct {
 	duplicates bool
 	sides      bool       // see SetSides
 	forward    bool       // a parent stands after its child: only then can there be a cycle
-	lastTypes  [16]uint16 // the last type of each length
+	lastTypes  [16]uint16 // the last type of each length and first letter
 	leafMoves  []leafMove
 	moved      int  // number of leafMoves that were replayed
 	pending    bool // new entries are not in a log yet
@@ -73,7 +73,8 @@ type Builder struct {
 		sum uint64
 	}
 	repeats   map[string]int // id → the last number that repeat gave it
-	navigated int            // number of entries when the Navigator last chose the leaf
+	repeated  func(at, first int)
+	navigated int // number of entries when the Navigator last chose the leaf
 }
 
 // target is what a label entry says about another entry: its label is set or removed.
@@ -147,7 +148,11 @@ func (b *Builder) keep(id []byte) EntryID {
 
 func (b *Builder) typeIndex(name []byte) uint16 {
 	t := b.t
-	last := &b.lastTypes[len(name)%len(b.lastTypes)]
+	key := len(name)
+	if key > 0 {
+		key += int(name[0]) // $set and user, which alternate, are equally long
+	}
+	last := &b.lastTypes[key%len(b.lastTypes)]
 	if int(*last) < len(t.types) && t.types[*last] == string(name) {
 		return *last
 	}
@@ -189,10 +194,6 @@ func (b *Builder) Add(env *Envelope) {
 	case len(env.ID) == 0:
 		id = b.keep(hexOf(b.hash(i, env.Record)))
 		flags |= derivedID
-	case env.Repeats && !b.highest(env.ID) && b.taken(EntryID(env.ID)):
-		put(&t.natives, i, EntryID(env.ID))
-		id = b.repeat(env.ID)
-		flags |= derivedID
 	default:
 		id = b.keep(env.ID)
 	}
@@ -232,6 +233,12 @@ func (env *Envelope) flags() (f nodeFlags) {
 	}
 	if env.InOrder {
 		f |= inOrder
+	}
+	if env.Repeats && len(env.ID) > 0 {
+		f |= repeats
+		if env.Message != nil {
+			f |= ownMessage
+		}
 	}
 	return f
 }
@@ -288,8 +295,8 @@ func (b *Builder) resolve(i int32, parent []byte) int32 {
 // note keeps what labels, leaf moves and compactions of version 1 say.
 func (b *Builder) note(i int32, env *Envelope) {
 	t := b.t
-	if env.Message != nil {
-		b.noteMessage(i, env)
+	if env.Message != nil && (!env.Repeats || len(env.ID) == 0) { // else see settle
+		b.noteMessage(i, env.Message)
 	}
 	if env.Foreign {
 		b.noteForeign(i, env)

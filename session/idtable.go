@@ -17,6 +17,7 @@ type idTable struct {
 	seed  maphash.Seed
 	// ordered: the ids of the first nodes are made up, each greater than the one before it. They are not in slots.
 	ordered int
+	touched int32 // see touch
 }
 
 type idSlot struct {
@@ -78,6 +79,19 @@ func (t *idTable) put(nodes []node, i int32) (before int32) {
 	}
 	*s = idSlot{hash: uint32(h >> 32), node: i + 1}
 	return before
+}
+
+// touch brings the slots of ids into the cache, for a loop that inserts them. Such a loop branches on what is in a slot; a branch
+// that is predicted wrong waits for its slot, and for that of no other id.
+func (t *idTable) touch(nodes []node) {
+	if len(t.slots) == 0 || t.ordered > fewOrdered {
+		return
+	}
+	mask, sum := uint32(len(t.slots)-1), int32(0)
+	for i := range nodes {
+		sum += t.slots[uint32(t.hash(nodes[i].id)>>32)&mask].node
+	}
+	t.touched = sum // otherwise the compiler leaves the loop out
 }
 
 // find gives the index of the last entry with the id, or -1.

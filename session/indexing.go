@@ -10,6 +10,11 @@ func (b *Builder) Expect(bytes int64) {
 	const perEntry = 1500 // average size of a record in the agents' files; a wrong guess only costs a copy
 	b.expected = bytes
 	n := int(min(bytes/perEntry, mostExpected))
+	// Records of agents differ by far: the first part of a long log tells grow how much room the rest needs.
+	const many = 4096
+	if n > many {
+		n /= 8
+	}
 	b.t.nodes = make([]node, 0, n)
 	b.t.links = make([]link, 0, n)
 	b.t.ids.expect(n)
@@ -35,6 +40,7 @@ func (b *Builder) grow(read int64) {
 
 // At gives the entry at a position before the end of the log is known: its parent may still turn out to be missing.
 func (b *Builder) At(i int) Entry {
+	b.index()
 	e := b.t.At(i)
 	if parent, ok := b.unresolved[int32(i)]; ok {
 		e.Parent = parent
@@ -44,6 +50,7 @@ func (b *Builder) At(i int) Entry {
 
 // NativeID gives the id that the record of an entry has, and whether an earlier entry has it too: see Envelope.Repeats.
 func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
+	b.index()
 	if native, ok := b.t.natives[int32(i)]; ok {
 		return native, true
 	}
@@ -84,11 +91,68 @@ func (b *Builder) find(id EntryID) int32 {
 
 // index enters the ids of new entries into the table.
 func (b *Builder) index() {
-	for t := b.t; b.indexed < len(t.nodes); {
+	t := b.t
+	if len(t.nodes)-b.indexed > 1 {
+		t.ids.touch(t.nodes[b.indexed:])
+	}
+	for b.indexed < len(t.nodes) {
 		i := int32(b.indexed)
 		b.indexed++
-		if before := t.ids.insert(t.nodes, i); before >= 0 {
+		before := t.ids.insert(t.nodes, i)
+		switch {
+		case t.nodes[i].flags&repeats != 0:
+			b.settle(i, before)
+		case before >= 0:
 			b.again(i, before)
+		}
+	}
+}
+
+// OnRepeat sets what is called for an entry that has the id of an earlier one: see Envelope.Repeats. first is the position of
+// that one, -1 where it stands before the place where reading began. The call comes some entries later, and must not ask the
+// Builder for entries.
+func (b *Builder) OnRepeat(f func(at, first int)) { b.repeated = f }
+
+// settle gives entry i another id if an earlier one has its id: the one at before, or one before the place where reading began.
+// It waits for index, because a search for the id of each entry when it is added would wait for memory each time.
+func (b *Builder) settle(i, before int32) {
+	t := b.t
+	n := &t.nodes[i]
+	id := n.id
+	n.flags &^= repeats
+	if before >= 0 || b.has != nil && b.has(id) {
+		if before >= 0 {
+			t.ids.insert(t.nodes, before)
+		}
+		put(&t.natives, i, id)
+		n.id = b.repeat(id)
+		n.flags |= derivedID
+		t.ids.insert(t.nodes, i)
+		b.follow(i, before, id)
+		if b.repeated != nil {
+			b.repeated(int(i), int(before))
+		}
+	}
+	switch {
+	case n.flags&ownMessage == 0:
+	case t.before == nil && before < 0: // no entry has had the id
+	case t.before == nil && t.nodes[before].flags&ownMessage != 0:
+		b.notePiece(i, before)
+	default:
+		b.noteMessage(i, []byte(id))
+	}
+}
+
+// follow corrects the parents of entries that were added after entry i and before it lost the id, by which they name the entry
+// at before.
+func (b *Builder) follow(i, before int32, id EntryID) {
+	t := b.t
+	for k := i + 1; int(k) < len(t.nodes); k++ {
+		if l := &t.links[k]; l.parent == i && t.nodes[k].flags&inOrder == 0 {
+			if l.parent = before; before < 0 {
+				l.parent = orphaned
+				put(&b.unresolved, k, id)
+			}
 		}
 	}
 }
@@ -114,25 +178,12 @@ func (b *Builder) again(i, before int32) {
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 
-// highest reports whether an id comes after all others, which are in order: no entry has it. It costs a tenth of taken.
-func (b *Builder) highest(id []byte) bool {
-	b.index()
-	n := len(b.t.nodes)
-	if b.has != nil || b.t.ids.ordered != n || n == 0 {
-		return n == 0 && b.has == nil
-	}
-	last := b.t.nodes[n-1].id // compared here: as an argument the id would be copied
-	return len(last) < len(id) || len(last) == len(id) && string(last) < string(id)
-}
-
-// taken reports whether an entry of the log has the id.
-func (b *Builder) taken(id EntryID) bool { return b.find(id) >= 0 || b.has != nil && b.has(id) }
-
 // repeat gives a free id for an entry whose own id is taken: the id with the first number, from 2 on, that is free.
-func (b *Builder) repeat(id []byte) EntryID {
+func (b *Builder) repeat(id EntryID) EntryID {
 	// Numbers below the last one are taken.
 	for k := max(2, b.repeats[string(id)]+1); ; k++ {
-		if next := EntryID(fmt.Sprintf("%s~%d", id, k)); !b.taken(next) {
+		next := EntryID(fmt.Sprintf("%s~%d", id, k))
+		if b.t.ids.find(b.t.nodes, next) < 0 && (b.has == nil || !b.has(next)) {
 			put(&b.repeats, string(id), k)
 			return next
 		}

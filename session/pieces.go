@@ -19,7 +19,8 @@ const earlier = -1
 // write at the same time.
 const recentMessages = 16
 
-// messages are those that have an id, in the order of their first entries. Those of Before come first.
+// messages are those that have an id, in the order of their first entries. Those of Before come first. A message whose id is
+// that of its first entry is not among them, if the log is read from its beginning: see settle.
 type messages struct {
 	list    []node // each with its id; the table finds it there
 	first   []int32
@@ -29,8 +30,8 @@ type messages struct {
 }
 
 // noteMessage notes the first entry of the message that entry i is a piece of. The other pieces begin no branch.
-func (b *Builder) noteMessage(i int32, env *Envelope) {
-	t, m, id := b.t, &b.messages, env.Message
+func (b *Builder) noteMessage(i int32, id []byte) {
+	t, m := b.t, &b.messages
 	if m.list == nil {
 		m.list = make([]node, 0, 16)
 		if t.before != nil {
@@ -39,19 +40,20 @@ func (b *Builder) noteMessage(i int32, env *Envelope) {
 			}
 		}
 	}
-	switch {
-	case env.Repeats && t.before == nil && t.nodes[i].flags&derivedID == 0:
-		m.add(t.nodes[i].id, i) // no entry has had the id
-	case len(m.list) > 0 && string(m.list[m.last].id) == string(id): // most pieces follow each other
-	default:
+	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) { // most pieces follow each other
 		if m.last = m.find(EntryID(id)); m.last < 0 {
 			m.add(b.keep(id), i)
 		}
 	}
 	if first := m.first[m.last]; first != i {
-		t.pieces = append(t.pieces, piece{i, first})
-		t.nodes[i].flags |= joined
+		b.notePiece(i, first)
 	}
+}
+
+// notePiece notes that entry i goes on with the message that begins with the first.
+func (b *Builder) notePiece(i, first int32) {
+	b.t.pieces = append(b.t.pieces, piece{i, first})
+	b.t.nodes[i].flags |= joined
 }
 
 // add begins a message with entry i.
@@ -70,9 +72,19 @@ func (m *messages) find(id EntryID) int {
 
 // recent gives the last messages that began before the entry at n.
 func (b *Builder) recent(n int) (ids []string) {
-	m := &b.messages
-	if m.list == nil && b.t.before != nil {
-		return slices.Clone(b.t.before.Messages)
+	t, m := b.t, &b.messages
+	if m.list == nil && t.before != nil {
+		return slices.Clone(t.before.Messages)
+	}
+	for i := n - 1; i >= 0 && t.before == nil && len(ids) < recentMessages; i-- {
+		if t.nodes[i].flags&ownMessage != 0 && t.firstPiece(i) == i {
+			id, _ := b.NativeID(i)
+			ids = append(ids, string(id))
+		}
+	}
+	if len(ids) > 0 {
+		slices.Reverse(ids)
+		return ids
 	}
 	k := sort.Search(len(m.first), func(k int) bool { return int(m.first[k]) >= n })
 	for i := max(0, k-recentMessages); i < k; i++ {
@@ -82,7 +94,10 @@ func (b *Builder) recent(n int) (ids []string) {
 }
 
 // FirstPiece gives what Entry.FirstPiece gives for the entry at a position.
-func (b *Builder) FirstPiece(i int) int { return b.t.firstPiece(i) }
+func (b *Builder) FirstPiece(i int) int {
+	b.index()
+	return b.t.firstPiece(i)
+}
 
 func (t *Tree) firstPiece(i int) int {
 	n := len(t.pieces)

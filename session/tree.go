@@ -41,12 +41,14 @@ type link struct {
 type nodeFlags uint8
 
 const (
-	derivedID nodeFlags = 1 << iota // the log has no id for it
-	migrated                        // of an old version
-	inOrder                         // the parent is the entry before it, not a named one
-	cutCycle                        // a cycle of parents is cut open here for display
-	aside                           // it does not move the leaf
-	joined                          // it belongs to its parent and begins no branch
+	derivedID  nodeFlags = 1 << iota // the log has no id for it
+	migrated                         // of an old version
+	inOrder                          // the parent is the entry before it, not a named one
+	cutCycle                         // a cycle of parents is cut open here for display
+	aside                            // it does not move the leaf
+	joined                           // it belongs to its parent and begins no branch
+	repeats                          // an earlier entry may have its id; settle decides
+	ownMessage                       // its own id is that of its message
 )
 
 // Tree holds the entries of one session. Only the Builder that made it changes it. Goroutines may read it concurrently as

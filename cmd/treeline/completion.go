@@ -23,7 +23,8 @@ import (
 // completion offers words to the shell. It never fails: without an answer it offers nothing.
 type completion = func(cmd *cobra.Command, given []string, word string) ([]string, cobra.ShellCompDirective)
 
-// complete registers completions for the flags of all commands. Flags of the same name take the same values.
+// complete registers completions for the flags of all commands. Flags of the same name take the same values. Only a shell that
+// asks for words needs it; it would be a tenth of the start of every other command.
 func (a *app) complete(root *cobra.Command) {
 	words := func(list ...string) completion {
 		return cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp)

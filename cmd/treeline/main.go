@@ -78,7 +78,8 @@ var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 func run(ctx context.Context, a *app, args []string) int {
 	keepOrder()
 	root := a.root()
-	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // with or without descriptions
+		a.complete(root)
 		unquoteUsage(root)
 	}
 	root.SetArgs(args)
@@ -166,7 +167,6 @@ func (a *app) root() *cobra.Command {
 	a.addSource(root)
 	a.addStore(root)
 	a.fitHelp(root)
-	a.complete(root) // last, since it visits all commands
 	return root
 }
 

@@ -113,7 +113,9 @@ func TestOutputFails(t *testing.T) {
 // TestFlagsOfFindingComplete: every flag of these commands completes its values, or nothing, but no files.
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
-	for _, c := range a.root().Commands() {
+	root := a.root()
+	a.complete(root)
+	for _, c := range root.Commands() {
 		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show", "stats"}, c.Name()) {
 			continue
 		}

@@ -27,7 +27,8 @@ type decoder struct {
 	b    *session.Builder
 	r    *reader
 	env  session.Envelope
-	live []live // the messages of the conversation
+	live []live  // the messages of the conversation
+	said []int32 // the entries of more of them; see listen
 	// parent is the entry that the next one hangs on, where it is not the one before.
 	parent  []byte
 	hanging bool
@@ -52,7 +53,7 @@ type live struct {
 // answer is the last record of an answer, which the next ones may repeat.
 type answer struct {
 	at     int
-	id     session.EntryID
+	id     []byte
 	calls  bool
 	record []byte
 }
@@ -227,16 +228,7 @@ func readable(r dialect.Record, data []byte, pos, end int) bool {
 	if end-pos != len(data) && (len(bytes.TrimSpace(data[:pos])) > 0 || len(bytes.TrimSpace(data[end:])) > 0) {
 		return false
 	}
-	for rest := data; ; {
-		i := bytes.Index(rest, []byte("\xe2\x80"))
-		if i < 0 || i+2 >= len(rest) {
-			return true
-		}
-		if c := rest[i+2]; c == 0xa8 || c == 0xa9 { // U+2028, U+2029
-			return false
-		}
-		rest = rest[i+2:]
-	}
+	return !dialect.HasBreak(data)
 }
 
 // Finish implements dialect.Decoder.
@@ -290,6 +282,11 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	}
 }
 
+// types are the names of kinds: a conversion for each entry would be an allocation.
+var types = struct{ rewind, set, header, custom, unknown, message []byte }{
+	[]byte(typeRewind), []byte(typeSet), []byte(typeHeader), []byte(typeCustom), []byte("unknown"), []byte("message"),
+}
+
 // entry passes an envelope to the builder.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields, lost bool) {
 	// Setting some members is faster than clearing all of them.
@@ -303,7 +300,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	at := dec.b.Len()
 	switch {
 	case f.rewind != nil:
-		env.Type = []byte(typeRewind)
+		env.Type = types.rewind
 		env.Kind, env.Aside = session.KindLeaf, false
 		if lost {
 			env.Kind, env.Aside = session.KindCustom, true
@@ -313,7 +310,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case f.id != nil:
 		dec.message(f)
 	case f.set:
-		env.Type, env.Kind = []byte(typeSet), session.KindCustom
+		env.Type, env.Kind = types.set, session.KindCustom
 		switch {
 		case lost:
 		case f.messages:
@@ -324,16 +321,16 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		}
 		dec.setKind(f, lost)
 	case isHeader(record):
-		env.Type, env.Kind = []byte(typeHeader), session.KindCustom
+		env.Type, env.Kind = types.header, session.KindCustom
 		dec.setKind(f, lost)
 		if f.messages && !lost {
 			env.Aside = false
 			dec.merge(at, rawjson.Get(record, "messages"))
 		}
 	case f.custom:
-		env.Type, env.Kind, env.Aside = []byte(typeCustom), session.KindCustom, false
+		env.Type, env.Kind, env.Aside = types.custom, session.KindCustom, false
 	default:
-		env.Type = []byte("unknown")
+		env.Type = types.unknown
 	}
 	dec.b.Add(env)
 	if f.id != nil && f.rewind == nil && !lost {
@@ -359,7 +356,7 @@ func (dec *decoder) message(f *fields) {
 	case "info", "error", "warning":
 		env.Kind = session.KindCustom
 	case "":
-		env.Type = []byte("message")
+		env.Type = types.message
 	}
 }
 

@@ -13,20 +13,29 @@ import (
 
 // note puts the message that was just added into the conversation, and finds out what it repeats.
 func (dec *decoder) note(at int, f *fields) {
-	id, again := dec.b.NativeID(at)
-	if !again && id != "" || dec.find(string(id)) < 0 {
-		dec.live = append(dec.live, live{string(id), at})
-	}
+	dec.said = append(dec.said, int32(at))
 	switch typ, role := string(f.typ), dec.env.Role; {
 	case typ == typeUser && role == session.RoleUser:
 		if mayIgnore(f.content) && ignored(textOf(value(f.content))) {
 			put(&dec.startup, at, true)
 		}
 	case typ == typeAnswer:
-		dec.repeated(at, id, f.calls)
+		dec.repeated(at, f)
 	case role == session.RoleTool && dec.answer.calls && dec.answer.at >= 0 && dec.answered(f.content):
 		put(&dec.r.echoes, at, echoResults)
 	}
+}
+
+// listen puts the messages that were said since it was last called into the conversation. Few logs need it, and the builder
+// knows at once only at a cost whether an id is a new one.
+func (dec *decoder) listen() {
+	for _, at := range dec.said {
+		id, again := dec.b.NativeID(int(at))
+		if !again && id != "" || dec.find(string(id)) < 0 {
+			dec.live = append(dec.live, live{string(id), int(at)})
+		}
+	}
+	dec.said = dec.said[:0]
 }
 
 // find gives the position of a message in the conversation, or -1. Nearly always it is one of the last.
@@ -41,9 +50,9 @@ func (dec *decoder) find(id string) int {
 
 // repeated compares a record of an answer with the one before: the program writes an answer with its tokens, and again with
 // its calls.
-func (dec *decoder) repeated(at int, id session.EntryID, calls bool) {
+func (dec *decoder) repeated(at int, f *fields) {
 	record, last := dec.env.Record, &dec.answer
-	if last.at >= 0 && last.id == id && id != "" {
+	if last.at >= 0 && len(f.id) > 0 && string(last.id) == string(f.id) {
 		var same echo
 		if string(rawjson.Get(record, "content")) == string(rawjson.Get(last.record, "content")) &&
 			string(rawjson.Get(record, "thoughts")) == string(rawjson.Get(last.record, "thoughts")) {
@@ -56,7 +65,7 @@ func (dec *decoder) repeated(at int, id session.EntryID, calls bool) {
 			put(&dec.r.echoes, at, same)
 		}
 	}
-	last.at, last.id, last.calls, last.record = at, id, calls, append(last.record[:0], record...)
+	last.at, last.id, last.calls, last.record = at, append(last.id[:0], f.id...), f.calls, append(last.record[:0], record...)
 }
 
 // callIDs gives the ids of the calls of an answer.
@@ -82,6 +91,7 @@ func (dec *decoder) answered(content []byte) bool {
 // rewind takes a message and all after it out of the conversation. The next entry hangs on what stood before it, and the leaf
 // moves to the last entry there that is part of the conversation.
 func (dec *decoder) rewind(at int, id string) {
+	dec.listen()
 	k := dec.find(id)
 	if dec.continued && k <= 0 {
 		dec.earlier = true
@@ -121,7 +131,7 @@ func (dec *decoder) replace(at int, messages []byte) {
 	}
 	var known, begun []live // that are sent
 	changed, seen := false, map[string]bool{}
-	dec.live, dec.answer.at = nil, -1
+	dec.live, dec.said, dec.answer.at = nil, dec.said[:0], -1
 	for m := range rawjson.Elements(messages) {
 		if !rawjson.IsString(rawjson.Get(m, "id")) {
 			continue
@@ -164,6 +174,7 @@ func (dec *decoder) replace(at int, messages []byte) {
 
 // merge adds the messages of a second header to the conversation.
 func (dec *decoder) merge(at int, messages []byte) {
+	dec.listen()
 	for m := range rawjson.Elements(messages) {
 		if id := rawjson.Get(m, "id"); rawjson.IsString(id) {
 			if s := rawjson.Str(m, "id"); dec.find(s) < 0 {

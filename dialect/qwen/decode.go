@@ -48,7 +48,9 @@ type decoder struct {
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	r := &reader{}
 	b.SetCodec(session.Codec{EntryCodec: r, MessageCodec: d})
-	return &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}, What: "one of Qwen Code"}}
+	dec := &decoder{b: b, r: r, Unheaded: dialect.Unheaded{Lines: dialect.Lines{Builder: b, Starts: []string{`{"uuid":`, `{"parentUuid":`}}, What: "one of Qwen Code"}}
+	b.OnRepeat(dec.join)
+	return dec
 }
 
 // Continue implements dialect.Continuer. Lines name their parents; only those that go on a record of an earlier line need that.
@@ -149,24 +151,10 @@ func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, e
 		return "its type is not known"
 	case !alone && !dec.line.recovered(data, at, pos, end):
 		return "it stands behind a damaged record"
-	case alone && hasBreak(data) || !alone && dec.line.breaks:
+	case alone && dialect.HasBreak(data) || !alone && dec.line.breaks:
 		return "a character in it ends the line for the program"
 	}
 	return ""
-}
-
-// hasBreak reports whether a line has U+2028 or U+2029, at which the program splits lines.
-func hasBreak(data []byte) bool {
-	for {
-		i := bytes.Index(data, []byte("\xe2\x80"))
-		if i < 0 || i+2 >= len(data) {
-			return false
-		}
-		if c := data[i+2]; c == 0xa8 || c == 0xa9 {
-			return true
-		}
-		data = data[i+2:]
-	}
 }
 
 // glued follows the program through a line that is not one object alone. It keeps its place, so that a line of many records is
@@ -178,14 +166,14 @@ type glued struct {
 	depth  int
 	start  int // of the object at hand, -1 for none
 	quoted bool
-	breaks bool // see hasBreak
+	breaks bool // see dialect.HasBreak
 }
 
 // recovered reports whether the program finds the object at a place of the line. It counts brackets outside of strings from the
 // beginning of the line, so that a torn record hides what follows it.
 func (g *glued) recovered(line []byte, at int64, pos, end int) (found bool) {
 	if !g.begun || g.at != at {
-		*g = glued{at: at, begun: true, start: -1, breaks: hasBreak(line)}
+		*g = glued{at: at, begun: true, start: -1, breaks: dialect.HasBreak(line)}
 	}
 	for ; g.next < end; g.next++ {
 		switch c := line[g.next]; {
@@ -289,9 +277,6 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	if lost == "" && !env.Aside {
 		dec.last = append(dec.last[:0], id...)
 	}
-	if lost == "" && len(id) > 0 {
-		dec.join(at)
-	}
 }
 
 // system fills in the envelope of a line of the program for itself.
@@ -316,19 +301,14 @@ func (dec *decoder) system(f *fields) {
 	}
 }
 
-// join notes a line that goes on with the record of an earlier one.
-func (dec *decoder) join(at int) {
-	id, repeated := dec.b.NativeID(at)
-	if !repeated {
-		return
-	}
-	first, ok := dec.b.Lookup(id)
-	if !ok || first.Index == at {
+// join notes a line that goes on with the record of an earlier one, which has the same id.
+func (dec *decoder) join(at, first int) {
+	if _, lost := dec.r.lost[at]; lost || first < 0 {
 		return
 	}
 	if dec.r.pieces == nil {
 		dec.r.pieces = map[int][]int{}
 		dec.b.SetCodec(session.Codec{EntryCodec: &joining{dec.r}, MessageCodec: Qwen})
 	}
-	dec.r.pieces[first.Index] = append(dec.r.pieces[first.Index], at)
+	dec.r.pieces[first] = append(dec.r.pieces[first], at)
 }

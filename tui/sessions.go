@@ -89,9 +89,10 @@ func (s *sessions) Init() tea.Cmd {
 }
 
 const (
-	// lookAgain is how often the list is read without a signal: a place may give none. With ten thousand sessions that is a ten
-	// thousandth of the time.
-	lookAgain = 10 * time.Minute
+	// lookAgain is how often the list is read without a signal, and lookSilent where a place gives none. With ten thousand
+	// sessions that is a ten thousandth, or a thousandth, of the time.
+	lookAgain  = 10 * time.Minute
+	lookSilent = time.Minute
 	// lookForPlaces is how often places that do not exist are looked for. They give no signal before they are listed.
 	lookForPlaces = time.Second
 )
@@ -99,13 +100,15 @@ const (
 // listen sends a message for each signal, one when a place comes into being, and one now and then where a place gives none.
 func (s *sessions) listen(l *treeline.Listener, missing int) {
 	defer l.Close()
-	every := lookAgain
-	if l.Silent() > 0 && s.Archive {
-		every = time.Minute
+	every := func() time.Duration {
+		if l.Silent() > 0 {
+			return lookSilent
+		}
+		return lookAgain
 	}
 	places := time.NewTicker(lookForPlaces)
 	defer places.Stop()
-	again := time.NewTicker(every)
+	again := time.NewTicker(every())
 	defer again.Stop()
 	for {
 		select {
@@ -115,6 +118,7 @@ func (s *sessions) listen(l *treeline.Listener, missing int) {
 			if paths, all := l.Take(); len(paths) > 0 || all {
 				s.send(look.To{Screen: s, Msg: changed{}})
 			}
+			again.Reset(every())
 		case <-places.C:
 			if n := s.missing(); n != missing {
 				missing = n

@@ -38,8 +38,8 @@ func Listen(ctx context.Context, m *place.Machine) (*Listener, error) {
 // Changed gets a value when Take has something to give.
 func (l *Listener) Changed() <-chan struct{} { return l.wake }
 
-// Silent is how many places give no signals. Their sessions must be listed again from time to time. A place that does not
-// exist yet gives none either, whether it counts here or not.
+// Silent is how many places give no signals, or not all any more. Their sessions must be listed again from time to time. A place
+// that does not exist yet gives none either, whether it counts here or not. Take may find more of them.
 func (l *Listener) Silent() int { return l.silent }
 
 // Take gives the paths of the sessions that may have changed since the last call, sorted. all says that others may have
@@ -47,7 +47,13 @@ func (l *Listener) Silent() int { return l.silent }
 func (l *Listener) Take() (paths []string, all bool) {
 	for _, src := range l.sources {
 		names, errs := src.hints.take()
-		all = all || len(errs) > 0
+		if len(errs) > 0 {
+			all = true
+			if src.hinted {
+				src.hinted = false
+				l.silent++
+			}
+		}
 		for _, name := range names {
 			switch {
 			case name == "" || strings.HasSuffix(name, "/"):

@@ -18,16 +18,17 @@ import (
 // watch reports changes in the folders that List visits. It needs one watch of the system per folder, whatever the number
 // of files in it. Watches are scarce: a user of an older Linux has 8,192.
 type watch struct {
-	b      *Backend
-	told   func(name string, err error)
-	system *fsnotify.Watcher
-	ended  chan struct{} // closed after the last call of told
+	b     *Backend
+	told  func(name string, err error)
+	ended chan struct{} // closed after the last call of told
 	// watchFolder makes the system watch a folder.
 	watchFolder func(dir string) error
 
 	mu      sync.Mutex
+	system  *fsnotify.Watcher   // nil before the first folder: a user of Linux has 128
 	folders map[string]struct{} // paths that the system watches
 	full    bool                // the limit of the system is reached
+	closed  bool
 }
 
 // Watch implements backend.Watcher with inotify or the like. It does not report files that another machine changes on a
@@ -40,17 +41,11 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if _, ok := b.fs.(durable.OS); !ok {
 		return nil, fmt.Errorf("watching %s: %w", b.root, errors.ErrUnsupported)
 	}
-	system, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watching %s: %w", b.root, err)
-	}
-	w := &watch{
-		b: b, told: told, system: system, watchFolder: system.Add, ended: make(chan struct{}), folders: map[string]struct{}{},
-	}
+	w := &watch{b: b, told: told, ended: make(chan struct{}), folders: map[string]struct{}{}}
+	w.watchFolder = func(dir string) error { return w.system.Add(dir) }
 	b.mu.Lock()
 	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
 	b.mu.Unlock()
-	go w.run()
 	return w, nil
 }
 
@@ -66,22 +61,42 @@ func (w *watch) Close() error {
 	w.b.mu.Lock()
 	w.b.watches = slices.DeleteFunc(slices.Clone(w.b.watches), func(other *watch) bool { return other == w })
 	w.b.mu.Unlock()
-	err := w.system.Close()
+	w.mu.Lock()
+	w.closed = true
+	system := w.system
+	w.mu.Unlock()
+	if system == nil {
+		return nil
+	}
+	err := system.Close()
 	<-w.ended
 	return err
 }
 
+// begin opens the system's watch, once.
+func (w *watch) begin() error {
+	if w.system != nil {
+		return nil
+	}
+	system, err := fsnotify.NewWatcher()
+	if err == nil {
+		w.system = system
+		go w.run(system)
+	}
+	return err
+}
+
 // run passes on events until the watch is closed.
-func (w *watch) run() {
+func (w *watch) run(system *fsnotify.Watcher) {
 	defer close(w.ended)
 	for {
 		select {
-		case e, ok := <-w.system.Events:
+		case e, ok := <-system.Events:
 			if !ok {
 				return
 			}
 			w.event(e)
-		case err, ok := <-w.system.Errors:
+		case err, ok := <-system.Errors:
 			switch {
 			case !ok:
 				return
@@ -141,14 +156,23 @@ func folderName(name string) string {
 func (w *watch) add(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.folders[dir]; ok || w.full {
+	if _, ok := w.folders[dir]; ok || w.full || w.closed {
 		return
 	}
-	err := w.watchFolder(dir)
+	if w.system == nil {
+		if _, err := w.b.fs.Stat(dir); err != nil {
+			return // most agents' folders do not exist
+		}
+	}
+	begun := w.begin()
+	err := begun
+	if begun == nil {
+		err = w.watchFolder(dir)
+	}
 	switch {
 	case err == nil:
 		w.folders[dir] = struct{}{}
-	case outOfWatches(err):
+	case begun != nil || outOfWatches(err):
 		// Not tried again: on some systems each attempt opens all files of the folder.
 		w.full = true
 		w.told("", fmt.Errorf("watching %s: %w", dir, err))

@@ -73,6 +73,15 @@ func TestWatchSystemErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := closer.(*watch)
+	if w.system != nil {
+		t.Error("the system watches before there is a folder")
+	}
+	if w.add(filepath.Join(b.root, "missing")); w.system != nil {
+		t.Error("the system watches for a folder that does not exist")
+	}
+	for _, err := range b.List(t.Context(), "") {
+		t.Errorf("an empty folder gives a log, or %v", err)
+	}
 	w.system.Errors <- fsnotify.ErrEventOverflow
 	if got := <-list; got.name != "" || got.err != nil {
 		t.Errorf("told %+v", got)

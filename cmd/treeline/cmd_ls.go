@@ -235,9 +235,10 @@ func (a *app) notSessions(files []string) {
 	}
 	more := ""
 	if len(files) > 1 {
-		more = ", " + screen.Ellipsis
+		more = " of the first"
 	}
-	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; 'treeline check' says why: " + files[0] + more)
+	check := wire.ShellLine("", nil, []string{"treeline", "check", files[0]})
+	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; this says why" + more + ": " + check)
 }
 
 // nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.

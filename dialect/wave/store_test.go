@@ -277,7 +277,7 @@ func TestForkAndDelete(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the format cannot express is refused, with the way out.
+// TestRefusals: what the format cannot express is refused, with the way out if there is one.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
 	s := b.create(wave.Wave)
@@ -286,7 +286,13 @@ func TestRefusals(t *testing.T) {
 	before, _ := os.ReadFile(s.Path())
 	_, branch := s.Branch(t.Context(), a.ID, treeline.BranchOptions{Durable: true})
 	_, label := s.Label(t.Context(), a.ID, "x")
-	for what, err := range map[string]error{"branch": branch, "label": label, "rename": s.Rename(t.Context(), "x")} {
+	if _, err := b.Store.Create(t.Context(), store.CreateOptions{Dialect: wave.Wave, Title: "x"}); !errors.Is(err, store.ErrUnsupported) {
+		t.Errorf("a title: %v; want the error store.ErrUnsupported", err)
+	}
+	if err := s.Rename(t.Context(), "x"); !errors.Is(err, store.ErrUnsupported) {
+		t.Errorf("rename: %v; want the error store.ErrUnsupported", err)
+	}
+	for what, err := range map[string]error{"branch": branch, "label": label} {
 		if !errors.Is(err, store.ErrUnsupported) || !strings.Contains(err.Error(), "fork") {
 			t.Errorf(`%s: %v; want the error store.ErrUnsupported, strings.Contains(err.Error(), "fork")`, what, err)
 		}

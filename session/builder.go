@@ -74,7 +74,8 @@ type Builder struct {
 	}
 	repeats   map[string]int // id → the last number that repeat gave it
 	repeated  func(at, first int)
-	navigated int // number of entries when the Navigator last chose the leaf
+	unsettled bool // there are entries that settle has not seen
+	navigated int  // number of entries when the Navigator last chose the leaf
 }
 
 // target is what a label entry says about another entry: its label is set or removed.
@@ -204,6 +205,7 @@ func (b *Builder) Add(env *Envelope) {
 	t.nodes = t.nodes[:i+1]
 	n := &t.nodes[i]
 	n.id, n.offset, n.length, n.line, n.flags = id, env.Span.Offset, env.Span.Length, int32(env.Line), flags
+	b.unsettled = b.unsettled || flags&repeats != 0
 	t.links = append(t.links, link{parent: parent, kind: env.Kind, role: env.Role, typ: b.typeIndex(env.Type)})
 	if b.finished || len(t.nodes)-b.indexed >= indexAtOnce {
 		b.index()

@@ -40,7 +40,7 @@ func (b *Builder) grow(read int64) {
 
 // At gives the entry at a position before the end of the log is known: its parent may still turn out to be missing.
 func (b *Builder) At(i int) Entry {
-	b.index()
+	b.settleAll()
 	e := b.t.At(i)
 	if parent, ok := b.unresolved[int32(i)]; ok {
 		e.Parent = parent
@@ -50,7 +50,7 @@ func (b *Builder) At(i int) Entry {
 
 // NativeID gives the id that the record of an entry has, and whether an earlier entry has it too: see Envelope.Repeats.
 func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
-	b.index()
+	b.settleAll()
 	if native, ok := b.t.natives[int32(i)]; ok {
 		return native, true
 	}
@@ -92,6 +92,7 @@ func (b *Builder) find(id EntryID) int32 {
 // index enters the ids of new entries into the table.
 func (b *Builder) index() {
 	t := b.t
+	b.unsettled = false
 	if len(t.nodes)-b.indexed > 1 {
 		t.ids.touch(t.nodes[b.indexed:])
 	}
@@ -140,6 +141,13 @@ func (b *Builder) settle(i, before int32) {
 		b.notePiece(i, before)
 	default:
 		b.noteMessage(i, []byte(id))
+	}
+}
+
+// settleAll settles the entries that were added, for a caller that needs their ids or messages now.
+func (b *Builder) settleAll() {
+	if b.unsettled {
+		b.index()
 	}
 }
 

@@ -95,7 +95,7 @@ func (b *Builder) recent(n int) (ids []string) {
 
 // FirstPiece gives what Entry.FirstPiece gives for the entry at a position.
 func (b *Builder) FirstPiece(i int) int {
-	b.index()
+	b.settleAll()
 	return b.t.firstPiece(i)
 }
 

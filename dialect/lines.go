@@ -140,6 +140,8 @@ func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, ad
 }
 
 // ProblemAt reports something wrong with the record at a span.
+//
+//go:noinline // its copies took 2.6 KB
 func (l *Lines) ProblemAt(r Record, at session.Span, kind session.ProblemKind, message, advice string) {
 	l.Problem(r, int(at.Offset-r.Offset), kind, message, advice)
 }

@@ -39,9 +39,9 @@ type sessionView struct {
 	part bool            // blocks for a page that is shown already
 }
 
-func newSessionView(s *Site, p SessionPage) sessionView {
+func newSessionView(s *Site, p SessionPage) *sessionView {
 	room := pageRoom
-	v := sessionView{SessionPage: p, site: s, room: &room}
+	v := &sessionView{SessionPage: p, site: s, room: &room}
 	if p.Rail != nil {
 		for _, row := range p.Rail.Rows {
 			if row.Leaf {
@@ -53,7 +53,7 @@ func newSessionView(s *Site, p SessionPage) sessionView {
 }
 
 // fit says how much of a text is shown, where at most most bytes of it are wanted; 0 is all of it.
-func (v sessionView) fit(text string, most int) int {
+func (v *sessionView) fit(text string, most int) int {
 	if v.site.Export {
 		return 0
 	}
@@ -81,7 +81,7 @@ func cut(text string, most int) string {
 // blockView is a block with what its template asks for.
 type blockView struct {
 	transcript.Block
-	v sessionView
+	v *sessionView
 	// before is the time of the block before, newModel the model if it is not that of the answer before.
 	before   time.Time
 	newModel string
@@ -92,19 +92,19 @@ type blockView struct {
 }
 
 // Blocks gives the blocks of the window.
-func (v sessionView) Blocks() []blockView {
+func (v *sessionView) Blocks() []*blockView {
 	if v.Window == nil {
 		return nil
 	}
 	return v.blocks(v.Window)
 }
 
-func (v sessionView) blocks(w *transcript.Window) []blockView {
-	list := make([]blockView, len(w.Blocks))
+func (v *sessionView) blocks(w *transcript.Window) []*blockView {
+	list := make([]*blockView, len(w.Blocks))
 	var before time.Time
 	model, unseen := "", v.part
 	for i, b := range w.Blocks {
-		list[i] = blockView{Block: b, v: v, before: before, again: i > 0 && b.Follows(&w.Blocks[i-1])}
+		list[i] = &blockView{Block: b, v: v, before: before, again: i > 0 && b.Follows(&w.Blocks[i-1])}
 		if b.Unseen && b.Kind == transcript.Message {
 			list[i].FirstUnseen, unseen = !unseen, true
 		}
@@ -120,7 +120,7 @@ func (v sessionView) blocks(w *transcript.Window) []blockView {
 }
 
 // Class is the class of the element.
-func (b blockView) Class() string {
+func (b *blockView) Class() string {
 	class := "msg"
 	if b.Role == session.RoleUser && !b.Meta {
 		class += " user"
@@ -135,33 +135,33 @@ func (b blockView) Class() string {
 }
 
 // Who names the speaker.
-func (b blockView) Who() string { return b.Block.Who(b.v.IsTask) }
+func (b *blockView) Who() string { return b.Block.Who(b.v.IsTask) }
 
 // When is the time of the block.
-func (b blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
+func (b *blockView) When() template.HTML { return b.v.site.Clock(b.Time, b.before) }
 
 // Word says what a note is about.
-func (b blockView) Word() string {
+func (b *blockView) Word() string {
 	return screen.OneLine(strings.ReplaceAll(b.Native, "_", " "), 40)
 }
 
 // Preview is the beginning of what the agent or its program said by itself, where that is long enough to be folded.
-func (b blockView) Preview() string {
+func (b *blockView) Preview() string {
 	return screen.OneLine(cut(b.Preamble(), 2000), 84)
 }
 
 // NewModel is the model where it is not that of the answer before.
-func (b blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
+func (b *blockView) NewModel() string { return screen.OneLine(b.newModel, 60) }
 
 // Spent says what the answer took, in full.
-func (b blockView) Spent() string {
+func (b *blockView) Spent() string {
 	u := b.Usage
 	return "input " + wire.Number(u.Input) + ", output " + wire.Number(u.Output) + ", cache read " + wire.Number(u.CacheRead) +
 		", cache write " + wire.Number(u.CacheWrite)
 }
 
 // Self is the permanent link to the block. It names the end of the path, so that it shows the same wherever the session goes on.
-func (b blockView) Self() string {
+func (b *blockView) Self() string {
 	if b.v.site.Export || b.v.Window == nil {
 		return Anchor(b.ID)
 	}
@@ -169,11 +169,11 @@ func (b blockView) Self() string {
 }
 
 // Raw is the address of the entry as it is in the log.
-func (b blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
+func (b *blockView) Raw() string { return b.v.site.RawLink(b.v.Key, b.ID) }
 
 // EntryLink is the address of an entry on the path to a leaf, in the same mode. In an export it is a fragment. The leaf of the
 // session is left out: then the page goes on with the session.
-func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
+func (v *sessionView) EntryLink(leaf, entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
 	}
@@ -184,7 +184,7 @@ func (v sessionView) EntryLink(leaf, entry session.EntryID) string {
 }
 
 // Fork is the switch before the block.
-func (b blockView) Fork() *forkView { return b.v.fork(b.Block.Fork) }
+func (b *blockView) Fork() *forkView { return b.v.fork(b.Block.Fork) }
 
 // forkView is a fork with its links.
 type forkView struct {
@@ -194,7 +194,7 @@ type forkView struct {
 	Items                 []item
 }
 
-func (v sessionView) fork(f *transcript.Fork) *forkView {
+func (v *sessionView) fork(f *transcript.Fork) *forkView {
 	if f == nil || f.Count < 2 {
 		return nil
 	}
@@ -229,7 +229,7 @@ type pieceView struct {
 	Redacted bool
 	Image    imageView
 	Group    string // what several calls are, in one line
-	Tools    []toolView
+	Tools    []*toolView
 	Type     string
 }
 
@@ -239,7 +239,7 @@ type imageView struct {
 }
 
 // PieceViews gives the pieces of the block.
-func (b blockView) PieceViews() []pieceView {
+func (b *blockView) PieceViews() []pieceView {
 	list := make([]pieceView, 0, len(b.Pieces))
 	for _, p := range b.Pieces {
 		switch p := p.(type) {
@@ -263,7 +263,7 @@ func (b blockView) PieceViews() []pieceView {
 }
 
 // Compacted is the compaction of the block.
-func (b blockView) Compacted() transcript.Compacted {
+func (b *blockView) Compacted() transcript.Compacted {
 	for _, p := range b.Pieces {
 		if c, ok := p.(transcript.Compacted); ok {
 			return c
@@ -273,7 +273,7 @@ func (b blockView) Compacted() transcript.Compacted {
 }
 
 // Kept links to the first entry before the compaction that the model still sees, From to the end of the branch that was left.
-func (b blockView) Kept() string {
+func (b *blockView) Kept() string {
 	if c := b.Compacted(); c.FirstKept != "" {
 		return b.v.EntryLink(b.v.Leaf, c.FirstKept)
 	}
@@ -281,7 +281,7 @@ func (b blockView) Kept() string {
 }
 
 // From leads to the end of the branch that a summary is about.
-func (b blockView) From() string {
+func (b *blockView) From() string {
 	if c := b.Compacted(); c.From != "" {
 		return b.v.EntryLink(c.From, c.From)
 	}
@@ -289,7 +289,7 @@ func (b blockView) From() string {
 }
 
 // prose is a text in Markdown.
-func (v sessionView) prose(kind string, t transcript.Text, at session.EntryID) pieceView {
+func (v *sessionView) prose(kind string, t transcript.Text, at session.EntryID) pieceView {
 	view := pieceView{Kind: kind}
 	most := v.fit(t.Text, mostProse)
 	view.HTML = v.markdown(t.Text, most)
@@ -299,7 +299,7 @@ func (v sessionView) prose(kind string, t transcript.Text, at session.EntryID) p
 	return view
 }
 
-func (v sessionView) markdown(text string, most int) template.HTML {
+func (v *sessionView) markdown(text string, most int) template.HTML {
 	var b bytes.Buffer
 	markup.HTML(&b, text, most)
 	return template.HTML(b.String())
@@ -313,14 +313,14 @@ func firstID(a, b session.EntryID) session.EntryID {
 }
 
 // thinking is folded if it is longer than a few lines.
-func (v sessionView) thinking(t transcript.Thinking, at session.EntryID) pieceView {
+func (v *sessionView) thinking(t transcript.Thinking, at session.EntryID) pieceView {
 	view := v.prose("thinking", transcript.Text{Text: t.Text, Cut: t.Cut, Entry: t.Entry}, at)
 	view.Long, view.Redacted = len(t.Text) > 320, t.Redacted && strings.TrimSpace(t.Text) == ""
 	return view
 }
 
 // raw is a piece of an unknown type.
-func (v sessionView) raw(p transcript.Raw, at session.EntryID) pieceView {
+func (v *sessionView) raw(p transcript.Raw, at session.EntryID) pieceView {
 	text := string(p.JSON)
 	most := v.fit(text, mostOutput)
 	view := pieceView{Kind: "raw", Type: screen.OneLine(p.Type, 60), HTML: jsonCode(cut(text, most))}
@@ -337,7 +337,7 @@ func jsonCode(source string) template.HTML {
 }
 
 // image shows a picture, or else says what it is.
-func (v sessionView) image(p transcript.Image) imageView {
+func (v *sessionView) image(p transcript.Image) imageView {
 	view := imageView{Text: p.String()}
 	if v.Image != nil {
 		view.Src = imageAddress(v.Image(p))

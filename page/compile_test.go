@@ -29,15 +29,15 @@ var update = flag.Bool("update", false, "write templates_gen.go")
 
 // entrances are the templates that a Site executes, with the type of view.Page.
 var entrances = map[string]reflect.Type{
-	"sessions.html": reflect.TypeFor[sessionsView](),
-	"session.html":  reflect.TypeFor[sessionView](),
-	"fragment":      reflect.TypeFor[sessionView](),
-	"raw.html":      reflect.TypeFor[rawView](),
-	"search.html":   reflect.TypeFor[SearchPage](),
-	"hits":          reflect.TypeFor[SearchPage](),
+	"sessions.html": reflect.TypeFor[*sessionsView](),
+	"session.html":  reflect.TypeFor[*sessionView](),
+	"fragment":      reflect.TypeFor[*sessionView](),
+	"raw.html":      reflect.TypeFor[*rawView](),
+	"search.html":   reflect.TypeFor[*SearchPage](),
+	"hits":          reflect.TypeFor[*SearchPage](),
 	"runs.html":     reflect.TypeFor[RunsPage](),
-	"run.html":      reflect.TypeFor[runView](),
-	"usage.html":    reflect.TypeFor[usageView](),
+	"run.html":      reflect.TypeFor[*runView](),
+	"usage.html":    reflect.TypeFor[*usageView](),
 	"error.html":    reflect.TypeFor[ErrorPage](),
 	"login.html":    reflect.TypeFor[LoginPage](),
 }

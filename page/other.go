@@ -57,7 +57,7 @@ func (s *Site) Login(w io.Writer, p LoginPage) error {
 
 // Raw writes one entry. The form "download" of its address is answered by the server with the bytes of the record.
 func (s *Site) Raw(w io.Writer, p RawPage) error {
-	return s.write(w, "raw.html", view{Section: "sessions", Title: p.Entry + " · " + p.Title, Page: rawView{p, s}})
+	return s.write(w, "raw.html", view{Section: "sessions", Title: p.Entry + " · " + p.Title, Page: &rawView{p, s}})
 }
 
 // rawView is what the template of an entry gets.
@@ -70,13 +70,13 @@ type rawView struct {
 const mostRaw = 256 << 10
 
 // Length is the size of the record.
-func (v rawView) Length() int64 { return int64(len(v.JSON)) }
+func (v *rawView) Length() int64 { return int64(len(v.JSON)) }
 
 // Cut counts the bytes that are not shown.
-func (v rawView) Cut() int64 { return max(v.Length()-mostRaw, 0) }
+func (v *rawView) Cut() int64 { return max(v.Length()-mostRaw, 0) }
 
 // Body is the record. One that is cut is not indented: it is no JSON any more.
-func (v rawView) Body() template.HTML {
+func (v *rawView) Body() template.HTML {
 	text := cut(string(v.JSON), mostRaw)
 	if !v.Exact && v.Cut() == 0 {
 		text = wire.Indent(v.JSON)
@@ -85,11 +85,11 @@ func (v rawView) Body() template.HTML {
 }
 
 // Back leads to the entry in its session.
-func (v rawView) Back() string {
+func (v *rawView) Back() string {
 	return v.site.EntryLink(v.Key, session.EntryID(v.Entry), session.EntryID(v.Entry))
 }
 
-func (v rawView) entry(id, form string) string {
+func (v *rawView) entry(id, form string) string {
 	if id == "" {
 		return ""
 	}
@@ -100,7 +100,7 @@ func (v rawView) entry(id, form string) string {
 	return with(v.site.RawLink(v.Key, session.EntryID(id)), values)
 }
 
-func (v rawView) form() string {
+func (v *rawView) form() string {
 	if v.Exact {
 		return "exact"
 	}
@@ -108,15 +108,15 @@ func (v rawView) form() string {
 }
 
 // Forms are the links to the two forms.
-func (v rawView) Forms() []item {
+func (v *rawView) Forms() []item {
 	return []item{{Text: "Indented", Href: v.entry(v.Entry, ""), On: !v.Exact}, {Text: "Exact", Href: v.entry(v.Entry, "exact"), On: v.Exact}}
 }
 
 // PreviousLink and NextLink lead to the neighbours in the log.
-func (v rawView) PreviousLink() string { return v.entry(v.Previous, v.form()) }
+func (v *rawView) PreviousLink() string { return v.entry(v.Previous, v.form()) }
 
 // NextLink leads to the entry after it.
-func (v rawView) NextLink() string { return v.entry(v.Next, v.form()) }
+func (v *rawView) NextLink() string { return v.entry(v.Next, v.form()) }
 
 // Download is the address of the bytes.
-func (v rawView) Download() string { return v.entry(v.Entry, "download") }
+func (v *rawView) Download() string { return v.entry(v.Entry, "download") }

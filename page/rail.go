@@ -22,11 +22,11 @@ const (
 // railView is the tree beside the transcript: a drawing of nodes and edges, and a list of links over it.
 type railView struct {
 	*transcript.Rail
-	v sessionView
+	v *sessionView
 }
 
 // RailView gives the rail, nil where there is nothing to draw.
-func (v sessionView) RailView() *railView {
+func (v *sessionView) RailView() *railView {
 	if v.Rail == nil || len(v.Rail.Rows) == 0 {
 		return nil
 	}
@@ -40,10 +40,10 @@ type railRowView struct {
 }
 
 // Links are the rows of the list.
-func (r *railView) Links() []railRowView {
-	list := make([]railRowView, len(r.Rows))
+func (r *railView) Links() []*railRowView {
+	list := make([]*railRowView, len(r.Rows))
 	for i, row := range r.Rows {
-		view := railRowView{Row: row, Href: r.v.EntryLink(row.Link, row.Entry), Class: fmt.Sprintf("c%d", min(row.Column, railColumns))}
+		view := &railRowView{Row: row, Href: r.v.EntryLink(row.Link, row.Entry), Class: fmt.Sprintf("c%d", min(row.Column, railColumns))}
 		if row.Kind == transcript.RowRun || row.Block != transcript.Message {
 			view.Class += " dim"
 		} else if row.Role == session.RoleUser {
@@ -58,7 +58,7 @@ func (r *railView) Links() []railRowView {
 }
 
 // What is the text of a row.
-func (r railRowView) What() string {
+func (r *railRowView) What() string {
 	if r.Kind == transcript.RowRun {
 		text := wire.Count(r.Count, "entry", "entries")
 		if r.Branches > 0 {

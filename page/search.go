@@ -44,16 +44,16 @@ func (s *Site) Search(w io.Writer, p SearchPage) error {
 	if p.Query != "" {
 		title = p.Query + " · Search"
 	}
-	return s.write(w, "search.html", view{Title: title, Query: p.Query, Page: p})
+	return s.write(w, "search.html", view{Title: title, Query: p.Query, Page: &p})
 }
 
 // SearchHits writes the list of a page of results alone, for searching while typing.
 func (s *Site) SearchHits(w io.Writer, p SearchPage) error {
-	return s.write(w, "hits", view{Query: p.Query, Page: p})
+	return s.write(w, "hits", view{Query: p.Query, Page: &p})
 }
 
 // Groups gives the hits by session, in the order of the best hit of each.
-func (p SearchPage) Groups() []hitGroup {
+func (p *SearchPage) Groups() []hitGroup {
 	var groups []hitGroup
 	at := map[string]int{}
 	for _, h := range p.Hits {

@@ -148,9 +148,9 @@ func (s *Site) Fragment(w io.Writer, p SessionPage) error {
 type param struct{ name, value string }
 
 // address is the page of the session in the same mode with other parameters; those without a value are left out.
-func (v sessionView) address(params ...param) string { return v.inMode(v.Mode, params...) }
+func (v *sessionView) address(params ...param) string { return v.inMode(v.Mode, params...) }
 
-func (v sessionView) inMode(m Mode, params ...param) string {
+func (v *sessionView) inMode(m Mode, params ...param) string {
 	values := url.Values{}
 	if m != Everything && m != "" {
 		values.Set("mode", string(m))
@@ -164,7 +164,7 @@ func (v sessionView) inMode(m Mode, params ...param) string {
 }
 
 // transcriptLink leads to an entry on the same path among everything.
-func (v sessionView) transcriptLink(entry session.EntryID) string {
+func (v *sessionView) transcriptLink(entry session.EntryID) string {
 	if v.site.Export {
 		return Anchor(entry)
 	}
@@ -172,7 +172,7 @@ func (v sessionView) transcriptLink(entry session.EntryID) string {
 }
 
 // Modes are the links between the modes.
-func (v sessionView) Modes() []item {
+func (v *sessionView) Modes() []item {
 	words := []struct {
 		m    Mode
 		text string
@@ -185,7 +185,7 @@ func (v sessionView) Modes() []item {
 }
 
 // Earlier and Later lead to the blocks before and after the window, "" where there are none. First leads to the start.
-func (v sessionView) Earlier() string {
+func (v *sessionView) Earlier() string {
 	if v.Window == nil || !v.Window.Earlier || v.site.Export {
 		return ""
 	}
@@ -193,7 +193,7 @@ func (v sessionView) Earlier() string {
 }
 
 // Later leads to the blocks after the window.
-func (v sessionView) Later() string {
+func (v *sessionView) Later() string {
 	if v.Window == nil || !v.Window.Later || v.site.Export {
 		return ""
 	}
@@ -201,18 +201,18 @@ func (v sessionView) Later() string {
 }
 
 // First leads to the start of the path, Last to its end.
-func (v sessionView) First() string {
+func (v *sessionView) First() string {
 	return v.address(param{"leaf", string(v.Leaf)}, param{"first", "1"})
 }
 
 // Last leads to the end of the path.
-func (v sessionView) Last() string { return v.address(param{"leaf", string(v.Leaf)}) }
+func (v *sessionView) Last() string { return v.address(param{"leaf", string(v.Leaf)}) }
 
 // live reports whether the path ends where the session is now. Then it goes on with the session.
-func (v sessionView) live() bool { return v.Leaf == "" || v.Leaf == v.own }
+func (v *sessionView) live() bool { return v.Leaf == "" || v.Leaf == v.own }
 
 // LeafLink leads to the session as it is now, "" where that is shown.
-func (v sessionView) LeafLink() string {
+func (v *sessionView) LeafLink() string {
 	if v.live() || v.site.Export {
 		return ""
 	}
@@ -220,7 +220,7 @@ func (v sessionView) LeafLink() string {
 }
 
 // FragmentLink is where the script asks for new blocks.
-func (v sessionView) FragmentLink() string {
+func (v *sessionView) FragmentLink() string {
 	if v.site.Export || v.Mode == Changes {
 		return ""
 	}
@@ -243,7 +243,7 @@ type Export struct {
 }
 
 // ExportLinks are the downloads.
-func (v sessionView) ExportLinks() []item {
+func (v *sessionView) ExportLinks() []item {
 	if v.site.Export {
 		return nil
 	}
@@ -259,7 +259,7 @@ func (v sessionView) ExportLinks() []item {
 }
 
 // Onward is how the conversation goes on after the leaf.
-func (v sessionView) Onward() []item {
+func (v *sessionView) Onward() []item {
 	if v.Window == nil || v.Window.Onward == nil {
 		return nil
 	}
@@ -275,26 +275,26 @@ func (v sessionView) Onward() []item {
 }
 
 // SectionViews are the other branches of an export.
-func (v sessionView) SectionViews() []sectionView {
-	list := make([]sectionView, len(v.Sections))
+func (v *sessionView) SectionViews() []*sectionView {
+	list := make([]*sectionView, len(v.Sections))
 	for i, s := range v.Sections {
-		list[i] = sectionView{s, v}
+		list[i] = &sectionView{s, v}
 	}
 	return list
 }
 
 type sectionView struct {
 	Section
-	v sessionView
+	v *sessionView
 }
 
 // Switch reports whether the branch begins with the switch of its fork.
-func (s sectionView) Switch() bool {
+func (s *sectionView) Switch() bool {
 	return len(s.Window.Blocks) > 0 && s.v.fork(s.Window.Blocks[0].Fork) != nil
 }
 
 // Blocks gives the blocks of the branch.
-func (s sectionView) Blocks() []blockView { return s.v.blocks(s.Window) }
+func (s *sectionView) Blocks() []*blockView { return s.v.blocks(s.Window) }
 
 // Heading is the title of the session, or what stands in its place.
 func (h Head) Heading() string {

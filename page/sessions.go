@@ -139,7 +139,7 @@ type Choice struct {
 
 // Sessions writes a list of sessions.
 func (s *Site) Sessions(w io.Writer, p SessionsPage) error {
-	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Index: p.Index, Page: sessionsView{p, s}})
+	return s.write(w, "sessions.html", view{Section: "sessions", Title: "Sessions", Index: p.Index, Page: &sessionsView{p, s}})
 }
 
 // sessionsView is what the template of a list gets.
@@ -174,7 +174,7 @@ func (p SessionsPage) Narrowed() bool {
 }
 
 // link is the list with another query. It begins with the default number of rows.
-func (v sessionsView) link(change func(*ListQuery)) string {
+func (v *sessionsView) link(change func(*ListQuery)) string {
 	q := v.Query
 	q.Has = slices.Clone(q.Has)
 	q.Limit = 0
@@ -183,7 +183,7 @@ func (v sessionsView) link(change func(*ListQuery)) string {
 }
 
 // choices is a menu of the values that a filter offers, with one for all of them.
-func (v sessionsView) choices(all string, list []Choice, now string, show func(string) string, set func(*ListQuery, string)) menu {
+func (v *sessionsView) choices(all string, list []Choice, now string, show func(string) string, set func(*ListQuery, string)) menu {
 	m := menu{Name: all, On: now != ""}
 	if now != "" {
 		m.Name = show(now)
@@ -196,17 +196,17 @@ func (v sessionsView) choices(all string, list []Choice, now string, show func(s
 }
 
 // AgentMenu offers the agents.
-func (v sessionsView) AgentMenu() menu {
+func (v *sessionsView) AgentMenu() menu {
 	return v.choices("All agents", v.Agents, v.Query.Source, func(s string) string { return s }, func(q *ListQuery, s string) { q.Source = s })
 }
 
 // ProjectMenu offers the folders.
-func (v sessionsView) ProjectMenu() menu {
+func (v *sessionsView) ProjectMenu() menu {
 	return v.choices("All projects", v.Projects, v.Query.CWD, v.site.Folder, func(q *ListQuery, s string) { q.CWD = s })
 }
 
 // ModelMenu offers the models.
-func (v sessionsView) ModelMenu() menu {
+func (v *sessionsView) ModelMenu() menu {
 	return v.choices("All models", v.Models, v.Query.Model, func(s string) string { return s }, func(q *ListQuery, s string) { q.Model = s })
 }
 
@@ -217,7 +217,7 @@ var orders = []item{
 }
 
 // SortMenu offers the orders.
-func (v sessionsView) SortMenu() menu {
+func (v *sessionsView) SortMenu() menu {
 	var m menu
 	for _, o := range orders {
 		on := o.Href == v.Query.Sort || o.Href == "" && v.Query.Sort == "when"
@@ -230,7 +230,7 @@ func (v sessionsView) SortMenu() menu {
 }
 
 // Chips are the filters that are on or off.
-func (v sessionsView) Chips() []item {
+func (v *sessionsView) Chips() []item {
 	const week = "7d"
 	chips := []item{{Text: "Last 7 days", On: v.Query.Since == week, Href: v.link(func(q *ListQuery) {
 		if q.Since == week {
@@ -253,7 +253,7 @@ func (v sessionsView) Chips() []item {
 }
 
 // Kept are the parameters that the form does not ask for, as names and values.
-func (v sessionsView) Kept() (list []item) {
+func (v *sessionsView) Kept() (list []item) {
 	q := v.Query
 	q.Title, q.Since, q.Until, q.Model, q.CWD, q.Limit = "", "", "", "", "", 0
 	values := q.Values()
@@ -266,7 +266,7 @@ func (v sessionsView) Kept() (list []item) {
 }
 
 // MoreLink is the list with more rows, "" if all are shown.
-func (v sessionsView) MoreLink() string {
+func (v *sessionsView) MoreLink() string {
 	if v.Matched != Uncounted && len(v.Rows) >= v.Matched || v.Full || v.site.Export {
 		return ""
 	}

@@ -45,7 +45,7 @@ func (o *output) writeBadge(d string) *output {
 	return o.raw(`<span class="badge" data-agent="`).text(screen.Clean(d)).raw(`">`).raw(string(plain(d))).raw(`</span>`)
 }
 
-func (o *output) writeBlock(d blockView) *output {
+func (o *output) writeBlock(d *blockView) *output {
 	o.writeFork(d.Fork())
 	d1 := d.Kind.String()
 	if d1 == "note" {
@@ -170,8 +170,7 @@ func (o *output) writeBlock(d blockView) *output {
 }
 
 func (o *output) writeBlocks(d view) *output {
-	{
-		d1 := d.Page.(sessionView)
+	if d1 := d.Page.(*sessionView); d1 != nil {
 		o.raw("\n")
 		if d1.Mode == "model" {
 			if d2 := d1.Window; d2 != nil {
@@ -185,7 +184,7 @@ func (o *output) writeBlocks(d view) *output {
 		o.raw("\n")
 		if d3 := d1.Earlier(); d3 != "" {
 			o.raw(`<a class="more" href="`).link(d3).raw(`" data-more="before" data-does="Show earlier entries">Earlier`)
-			if d4 := d.Page.(sessionView).Window.Position; d4 != 0 {
+			if d4 := d.Page.(*sessionView).Window.Position; d4 != 0 {
 				o.raw(` · `).text(wire.Count(d4, "entry", "entries")).raw(` before`)
 			}
 			o.raw(`</a>`)
@@ -257,8 +256,7 @@ func (o *output) writeBlocks(d view) *output {
 }
 
 func (o *output) writeChanges(d view) *output {
-	{
-		d1 := d.Page.(sessionView)
+	if d1 := d.Page.(*sessionView); d1 != nil {
 		d2 := d1.FileViews()
 		if len(d2) != 0 {
 			o.raw(`<p class="foot">`).text(wire.Count(len(d1.Files), "file", "files")).raw(` changed, <span class="plus">+`).number(int64(d1.Changed().Added)).raw(`</span> <span class="minus">−`).number(int64(d1.Changed().Removed))
@@ -448,8 +446,7 @@ func (o *output) writeFragment(d view) *output {
 }
 
 func (o *output) writeHits(d view) *output {
-	{
-		d1 := d.Page.(SearchPage)
+	if d1 := d.Page.(*SearchPage); d1 != nil {
 		o.writeNotread(d1.Problems)
 		if d1.Error != "" {
 			o.raw(`<p class="bad" role="status">`).raw(string(plain(d1.Error))).raw(`</p>`)
@@ -505,7 +502,7 @@ func (o *output) writeHits(d view) *output {
 	return o
 }
 
-func (o *output) writeId(d blockView) *output {
+func (o *output) writeId(d *blockView) *output {
 	if d.Raw() != "" {
 		o.raw(`<a class="id" href="`).link(d.Raw()).raw(`" title="raw entry `).text(screen.Clean(string(d.ID))).raw(`">`).text(shortID(string(d.ID))).raw(`</a>`)
 	} else {
@@ -514,7 +511,7 @@ func (o *output) writeId(d blockView) *output {
 	return o
 }
 
-func (o *output) writeIds(d blockView) *output {
+func (o *output) writeIds(d *blockView) *output {
 	for _, d3 := range d.Also {
 		o.raw(`<span id="`).text(elementID(d3)).raw(`"></span>`)
 	}
@@ -575,9 +572,9 @@ func (o *output) writeMenu(d menu) *output {
 
 func (o *output) writeNosessions(d view) *output {
 	o.raw("<div class=\"empty\">\n<h2>No sessions yet</h2>\n")
-	if len(d.Page.(sessionsView).Sources) != 0 {
+	if len(d.Page.(*sessionsView).Sources) != 0 {
 		o.raw("<p>treeline shows the sessions that coding agents keep on this machine. It looked in these places and found none:</p>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">Agent</th><th scope=\"col\">Folder</th><th scope=\"col\">State</th></tr></thead><tbody>\n")
-		for _, d3 := range d.Page.(sessionsView).Sources {
+		for _, d3 := range d.Page.(*sessionsView).Sources {
 			o.raw(`<tr><td>`)
 			if d4 := d3.Dialect; d4 != nil {
 				o.writeBadge(*d4)
@@ -695,7 +692,7 @@ func (o *output) writeProblems(d []session.Problem) *output {
 }
 
 func (o *output) writeRail(d view) *output {
-	if d1 := d.Page.(sessionView).RailView(); d1 != nil {
+	if d1 := d.Page.(*sessionView).RailView(); d1 != nil {
 		o.raw("<nav class=\"rail\" aria-label=\"Tree of the session\" data-live=\"rail\">\n<h2><span>Tree</span> <span>· ").text(wire.Count(d1.Branches, "branch", "branches"))
 		o.raw("</span><input class=\"fold\" type=\"checkbox\" id=\"-rail\" aria-label=\"Fold or show the tree\"><label for=\"-rail\" data-does=\"Fold or show the tree\" data-keys=\"t\"></label></h2>\n<div class=\"graph\">")
 		o.raw(string(d1.Drawing())).raw(`<ol>`)
@@ -717,8 +714,7 @@ func (o *output) writeRail(d view) *output {
 
 func (o *output) writeRawHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\">")
-	{
-		d1 := d.Page.(rawView)
+	if d1 := d.Page.(*rawView); d1 != nil {
 		o.raw("\n<h1>")
 		if d2 := screen.OneLine(d1.Type, 60); d2 != "" {
 			o.text(d2)
@@ -751,7 +747,7 @@ func (o *output) writeRawHtml(d view) *output {
 		}
 		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson\"><code>").raw(string(d1.Body())).raw("</code></pre></div>\n")
 		if d9 := d1.Cut(); d9 != 0 {
-			o.raw(`<p class="foot">`).text(wire.Size(d9)).raw(` more are not shown. <a href="`).link(d.Page.(rawView).Download()).raw(`">Download the whole record</a></p>`)
+			o.raw(`<p class="foot">`).text(wire.Size(d9)).raw(` more are not shown. <a href="`).link(d.Page.(*rawView).Download()).raw(`">Download the whole record</a></p>`)
 		} else {
 			o.raw(`<p class="foot"><a href="`).link(d1.Download()).raw(`">Download the record</a></p>`)
 		}
@@ -786,8 +782,7 @@ func (o *output) writeRelated(d view) *output {
 
 func (o *output) writeRunHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\">")
-	{
-		d1 := d.Page.(runView)
+	if d1 := d.Page.(*runView); d1 != nil {
 		o.raw("\n<h1>")
 		if d2 := screen.OneLine(d1.Prompt, 160); d2 != "" {
 			o.text(d2)
@@ -903,7 +898,7 @@ func (o *output) writeRunsHtml(d view) *output {
 
 func (o *output) writeSearchHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\" data-list>\n<h1 class=\"sr\">Search</h1>\n")
-	if d.Page.(SearchPage).Query != "" {
+	if d.Page.(*SearchPage).Query != "" {
 		o.raw(`<div class="table hits">`).writeHits(d).raw(`</div>`)
 	} else {
 		o.raw(`<div class="empty"><p>Type words into the box above. All of them must occur in one entry. <code>"two words"</code> finds a phrase, <code>head*</code> the beginning of a word, and <code>-word</code> leaves out entries with that word.</p></div>`)
@@ -913,8 +908,7 @@ func (o *output) writeSearchHtml(d view) *output {
 
 func (o *output) writeSessionHtml(d view) *output {
 	o.writeTop(d).raw("\n")
-	{
-		d1 := d.Page.(sessionView)
+	if d1 := d.Page.(*sessionView); d1 != nil {
 		o.raw("\n<div class=\"page")
 		if !(d1.Rail != nil) {
 			o.raw(` norail`)
@@ -970,49 +964,49 @@ func (o *output) writeSessionHtml(d view) *output {
 
 func (o *output) writeSessionsHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\" data-list")
-	if d1 := d.Page.(sessionsView).Events; d1 != "" {
+	if d1 := d.Page.(*sessionsView).Events; d1 != "" {
 		o.raw(` data-events="`).text(d1).raw(`"`)
 	}
 	o.raw(">\n<h1 class=\"sr\">Sessions</h1>\n")
-	if d.Page.(sessionsView).None() {
+	if d.Page.(*sessionsView).None() {
 		o.writeNosessions(d)
 	} else {
 		o.raw("\n")
 		if !(d.Export) {
-			o.raw("<nav class=\"filters\" aria-label=\"Filters\">\n").writeMenu(d.Page.(sessionsView).AgentMenu()).writeMenu(d.Page.(sessionsView).ProjectMenu()).writeMenu(d.Page.(sessionsView).ModelMenu()).raw("\n")
-			for _, d4 := range d.Page.(sessionsView).Chips() {
+			o.raw("<nav class=\"filters\" aria-label=\"Filters\">\n").writeMenu(d.Page.(*sessionsView).AgentMenu()).writeMenu(d.Page.(*sessionsView).ProjectMenu()).writeMenu(d.Page.(*sessionsView).ModelMenu()).raw("\n")
+			for _, d4 := range d.Page.(*sessionsView).Chips() {
 				o.raw(`<a class="chip" href="`).link(d4.Href).raw(`"`)
 				if d4.On {
 					o.raw(` aria-current="true"`)
 				}
 				o.raw(`>`).text(d4.Text).raw("</a>\n")
 			}
-			o.writeMenu(d.Page.(sessionsView).SortMenu()).raw("\n<details class=\"menu\"><summary class=\"chip\"")
-			if d.Page.(sessionsView).Query.Title != "" || d.Page.(sessionsView).Query.Until != "" {
+			o.writeMenu(d.Page.(*sessionsView).SortMenu()).raw("\n<details class=\"menu\"><summary class=\"chip\"")
+			if d.Page.(*sessionsView).Query.Title != "" || d.Page.(*sessionsView).Query.Until != "" {
 				o.raw(` aria-current="true"`)
 			}
-			o.raw(">More</summary><div>\n<form action=\"").link(d.Link()).raw("\">\n<label>Title matches <input class=\"field\" name=\"title\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Title))
-			o.raw("\" placeholder=\"*login*\"></label>\n<label>Used since <input class=\"field\" name=\"since\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Since))
-			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Last used up to <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Until))
-			o.raw("\" placeholder=\"2026-11-15\"></label>\n<label>Model <input class=\"field\" name=\"model\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.Model))
-			o.raw("\" placeholder=\"opus\"></label>\n<label>Folder <input class=\"field\" name=\"cwd\" value=\"").text(screen.Clean(d.Page.(sessionsView).Query.CWD)).raw("\"></label>\n")
-			for _, d7 := range d.Page.(sessionsView).Kept() {
+			o.raw(">More</summary><div>\n<form action=\"").link(d.Link()).raw("\">\n<label>Title matches <input class=\"field\" name=\"title\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Title))
+			o.raw("\" placeholder=\"*login*\"></label>\n<label>Used since <input class=\"field\" name=\"since\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Since))
+			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Last used up to <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Until))
+			o.raw("\" placeholder=\"2026-11-15\"></label>\n<label>Model <input class=\"field\" name=\"model\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Model))
+			o.raw("\" placeholder=\"opus\"></label>\n<label>Folder <input class=\"field\" name=\"cwd\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.CWD)).raw("\"></label>\n")
+			for _, d7 := range d.Page.(*sessionsView).Kept() {
 				o.raw(`<input type="hidden" name="`).text(d7.Text).raw(`" value="`).text(screen.Clean(d7.Href)).raw(`">`)
 			}
 			o.raw("\n<button class=\"btn go\">Filter</button>\n</form></div></details>\n")
-			if d.Page.(sessionsView).Narrowed() {
+			if d.Page.(*sessionsView).Narrowed() {
 				o.raw(`<a href="`).link(d.Link()).raw(`" data-does="Remove all filters">Clear</a>`)
 			}
 			o.raw("\n</nav>")
 		}
 		o.raw("\n<div data-live=\"list\"")
-		if d8 := d.Page.(sessionsView).Again; d8 != 0 {
+		if d8 := d.Page.(*sessionsView).Again; d8 != 0 {
 			o.raw(` data-again="`).number(int64(d8)).raw(`"`)
 		}
-		o.raw(">\n").writeNotread(d.Page.(sessionsView).Problems).raw("\n")
-		if len(d.Page.(sessionsView).Rows) != 0 {
+		o.raw(">\n").writeNotread(d.Page.(*sessionsView).Problems).raw("\n")
+		if len(d.Page.(*sessionsView).Rows) != 0 {
 			o.raw("<div class=\"table list\"><table>\n<thead><tr><th class=\"when\" scope=\"col\">Last used</th><th scope=\"col\">Session</th><th class=\"hide\" scope=\"col\">Agent</th><th class=\"num hide\" scope=\"col\">Messages</th><th class=\"num hide\" scope=\"col\">Tokens</th><th class=\"num hide\" scope=\"col\">Cost</th></tr></thead>\n<tbody>")
-			for _, d11 := range d.Page.(sessionsView).Rows {
+			for _, d11 := range d.Page.(*sessionsView).Rows {
 				o.raw("\n<tr><td class=\"when\">").raw(string(d.Ago(d11.When))).writeLive(d11.Live).raw("</td>\n<td><div class=\"d").number(int64(d11.Depth())).raw(`"><div class="t"><a href="`).link(d.Link("s", d11.Key)).raw(`" data-session>`)
 				if d12 := screen.OneLine(d11.Title, 120); d12 != "" {
 					o.text(d12)
@@ -1052,32 +1046,32 @@ func (o *output) writeSessionsHtml(d view) *output {
 				o.raw(`</td></tr>`)
 			}
 			o.raw("\n</tbody></table></div>\n<p class=\"foot\">")
-			if d.Page.(sessionsView).Matched < 0 {
-				o.text(wire.Number(int64(len(d.Page.(sessionsView).Rows)))).raw(` of many sessions`)
-			} else if len(d.Page.(sessionsView).Rows) == d.Page.(sessionsView).Matched {
-				o.text(wire.Count(d.Page.(sessionsView).Matched, "session", "sessions"))
+			if d.Page.(*sessionsView).Matched < 0 {
+				o.text(wire.Number(int64(len(d.Page.(*sessionsView).Rows)))).raw(` of many sessions`)
+			} else if len(d.Page.(*sessionsView).Rows) == d.Page.(*sessionsView).Matched {
+				o.text(wire.Count(d.Page.(*sessionsView).Matched, "session", "sessions"))
 			} else {
-				o.text(wire.Number(int64(len(d.Page.(sessionsView).Rows)))).raw(` of `).text(wire.Count(d.Page.(sessionsView).Matched, "session", "sessions"))
+				o.text(wire.Number(int64(len(d.Page.(*sessionsView).Rows)))).raw(` of `).text(wire.Count(d.Page.(*sessionsView).Matched, "session", "sessions"))
 			}
-			if d.Page.(sessionsView).Narrowed() && (d.Page.(sessionsView).Total >= 0) {
-				o.raw(`, `).text(wire.Number(int64(d.Page.(sessionsView).Total))).raw(` in all`)
+			if d.Page.(*sessionsView).Narrowed() && (d.Page.(*sessionsView).Total >= 0) {
+				o.raw(`, `).text(wire.Number(int64(d.Page.(*sessionsView).Total))).raw(` in all`)
 			}
-			if d.Page.(sessionsView).Tokens != 0 || (d.Page.(sessionsView).Total >= 0) {
-				o.raw(` · `).text(wire.Short(d.Page.(sessionsView).Tokens)).raw(` tokens`)
+			if d.Page.(*sessionsView).Tokens != 0 || (d.Page.(*sessionsView).Total >= 0) {
+				o.raw(` · `).text(wire.Short(d.Page.(*sessionsView).Tokens)).raw(` tokens`)
 			}
-			if d20 := d.Page.(sessionsView).Cost; d20 != 0 {
+			if d20 := d.Page.(*sessionsView).Cost; d20 != 0 {
 				o.raw(` · `).text(wire.Dollars(d20))
 			}
-			if d21 := d.Page.(sessionsView).MoreLink(); d21 != "" {
+			if d21 := d.Page.(*sessionsView).MoreLink(); d21 != "" {
 				o.raw(` · <a href="`).link(d21).raw(`" data-does="Show more sessions">show more</a>`)
-			} else if d.Page.(sessionsView).Full {
+			} else if d.Page.(*sessionsView).Full {
 				o.raw(` · the filters lead to the others`)
 			}
 			o.raw("</p>\n")
 		} else {
 			o.raw(`<div class="empty"><p>No session matches these filters.`)
-			if d.Page.(sessionsView).Total >= 0 {
-				o.raw(` There are `).text(wire.Count(d.Page.(sessionsView).Total, "session", "sessions")).raw(` in all.`)
+			if d.Page.(*sessionsView).Total >= 0 {
+				o.raw(` There are `).text(wire.Count(d.Page.(*sessionsView).Total, "session", "sessions")).raw(` in all.`)
 			}
 			o.raw(`</p><p><a href="`).link(d.Link()).raw(`">Show all sessions</a></p></div>`)
 		}
@@ -1087,8 +1081,7 @@ func (o *output) writeSessionsHtml(d view) *output {
 }
 
 func (o *output) writeSide(d view) *output {
-	{
-		d1 := d.Page.(sessionView)
+	if d1 := d.Page.(*sessionView); d1 != nil {
 		o.raw("<aside class=\"side\" aria-label=\"Details\" data-live=\"side\">\n")
 		if d2 := d1.Here; d2 != nil {
 			o.raw(`<h2>Here</h2><dl><dt>Context</dt><dd>`).text(wire.Count(d2.Messages, "message", "messages")).raw(`</dd><dt>Tokens</dt><dd>≈ `).text(wire.Number(d2.Tokens)).raw(`</dd>`)
@@ -1148,7 +1141,7 @@ func (o *output) writeSide(d view) *output {
 			o.raw("\n")
 			if d13 := d1.Parent; d13 != nil {
 				o.raw(`<h2>`)
-				if d.Page.(sessionView).IsTask {
+				if d.Page.(*sessionView).IsTask {
 					o.raw(`Sub-agent of`)
 				} else {
 					o.raw(`Forked from`)
@@ -1217,7 +1210,7 @@ func (o *output) writeStep(d runStep) *output {
 	return o.text(d.Took()).raw(`</span>`)
 }
 
-func (o *output) writeTool(d toolView) *output {
+func (o *output) writeTool(d *toolView) *output {
 	o.raw(`<details class="tool`)
 	if d.Failed {
 		o.raw(` failed`)
@@ -1358,8 +1351,7 @@ func (o *output) writeTop(d view) *output {
 
 func (o *output) writeUsageHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\">\n<h1>Usage</h1>\n")
-	{
-		d1 := d.Page.(usageView)
+	if d1 := d.Page.(*usageView); d1 != nil {
 		o.raw("\n<nav class=\"filters\" aria-label=\"Filters\">")
 		for _, d4 := range d1.Spans() {
 			o.raw(`<a class="chip" href="`).link(d4.Href).raw(`"`)
@@ -1387,8 +1379,8 @@ func (o *output) writeUsageHtml(d view) *output {
 		}
 		o.raw("\n")
 		if d12 := d1.Chart(); d12 != "" {
-			o.raw(`<section class="chart"><h2>`).text(d.Page.(usageView).Measure()).raw(` per day</h2><div class="scroll">`).raw(string(d12)).raw(`</div>`)
-			if d13 := d.Page.(usageView).Legend(); len(d13) != 0 {
+			o.raw(`<section class="chart"><h2>`).text(d.Page.(*usageView).Measure()).raw(` per day</h2><div class="scroll">`).raw(string(d12)).raw(`</div>`)
+			if d13 := d.Page.(*usageView).Legend(); len(d13) != 0 {
 				o.raw(`<p class="legend">`)
 				for _, d16 := range d13 {
 					o.raw(`<span data-agent="`).text(screen.Clean(d16)).raw(`"><i></i>`).raw(string(plain(d16))).raw(`</span>`)

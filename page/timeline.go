@@ -17,7 +17,7 @@ import (
 
 // Run writes one run: its numbers, a timeline of requests, tools and events, and what happened step by step.
 func (s *Site) Run(w io.Writer, p RunPage) error {
-	v := runView{RunPage: p, site: s}
+	v := &runView{RunPage: p, site: s}
 	if p.Log != nil {
 		if err := v.read(); err != nil {
 			return err
@@ -202,7 +202,7 @@ func recordTime(ts string) time.Time {
 }
 
 // Steps are what happened, in the order of the log.
-func (v runView) Steps() []runStep { return v.steps }
+func (v *runView) Steps() []runStep { return v.steps }
 
 // Took is how long a step took, "" for one that has no length.
 func (s runStep) Took() string {
@@ -213,7 +213,7 @@ func (s runStep) Took() string {
 }
 
 // Length is how long the run took.
-func (v runView) Length() string {
+func (v *runView) Length() string {
 	if v.Audit.Seconds <= 0 {
 		return ""
 	}
@@ -221,7 +221,7 @@ func (v runView) Length() string {
 }
 
 // Faults are the findings that need attention.
-func (v runView) Faults() (list []wire.Finding) {
+func (v *runView) Faults() (list []wire.Finding) {
 	for _, f := range v.Audit.Findings {
 		if !f.Note {
 			list = append(list, f)
@@ -231,7 +231,7 @@ func (v runView) Faults() (list []wire.Finding) {
 }
 
 // SessionLink leads to the session of the run.
-func (v runView) SessionLink() string {
+func (v *runView) SessionLink() string {
 	if v.Key == "" {
 		return ""
 	}
@@ -249,7 +249,7 @@ var lanes = []struct{ lane, title string }{{"request", "requests"}, {"tool", "to
 
 // Timeline draws the steps over time, and below them the tokens of each response. It is made of numbers and fixed words, and
 // of titles, which are escaped.
-func (v runView) Timeline() template.HTML {
+func (v *runView) Timeline() template.HTML {
 	length := v.end.Sub(v.start)
 	if len(v.steps) == 0 || v.start.IsZero() || length <= 0 {
 		return ""

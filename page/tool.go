@@ -21,7 +21,7 @@ import (
 // toolView is a call and its result as the template shows them.
 type toolView struct {
 	transcript.Tool
-	v sessionView
+	v *sessionView
 	// About is the title, with paths relative to the working directory. Open: shown unfolded.
 	About string
 	Open  bool
@@ -44,7 +44,7 @@ type argument struct {
 // mostCalls is how many calls are shown one below the other. More are folded into a group.
 const mostCalls = 3
 
-func (v sessionView) tools(t transcript.Tools) pieceView {
+func (v *sessionView) tools(t transcript.Tools) pieceView {
 	view := pieceView{Kind: "tools"}
 	alone := len(t.Calls) <= mostCalls
 	for _, c := range t.Calls {
@@ -79,8 +79,8 @@ func group(calls []transcript.Tool) string {
 	return strings.Join(names, ", ")
 }
 
-func (v sessionView) tool(t transcript.Tool, alone bool) toolView {
-	view := toolView{Tool: t, v: v, About: screen.OneLine(v.relative(t.Title), 160)}
+func (v *sessionView) tool(t transcript.Tool, alone bool) *toolView {
+	view := &toolView{Tool: t, v: v, About: screen.OneLine(v.relative(t.Title), 160)}
 	for i := range t.Edits {
 		view.Diffs = append(view.Diffs, v.file(t.Edits[i], firstID(t.Call, t.Result)))
 	}
@@ -191,7 +191,7 @@ func (t *toolView) value(text, language string) template.HTML {
 }
 
 // Outcome says in a few words how the call went.
-func (t toolView) Outcome() string {
+func (t *toolView) Outcome() string {
 	var words []string
 	switch {
 	case t.Failed:
@@ -208,7 +208,7 @@ func (t toolView) Outcome() string {
 }
 
 // Sums are the lines that edits add and remove.
-func (t toolView) Sums() (s struct{ Added, Removed int }) {
+func (t *toolView) Sums() (s struct{ Added, Removed int }) {
 	for _, e := range t.Edits {
 		s.Added += e.Added
 		s.Removed += e.Removed
@@ -217,10 +217,10 @@ func (t toolView) Sums() (s struct{ Added, Removed int }) {
 }
 
 // InputLink and OutputLink are the addresses of the entries that have the call and the result.
-func (t toolView) InputLink() string { return t.v.site.RawLink(t.v.Key, t.Call) }
+func (t *toolView) InputLink() string { return t.v.site.RawLink(t.v.Key, t.Call) }
 
 // OutputLink is the address of the entry that has the result.
-func (t toolView) OutputLink() string {
+func (t *toolView) OutputLink() string {
 	if t.Result == t.Call {
 		return ""
 	}
@@ -228,7 +228,7 @@ func (t toolView) OutputLink() string {
 }
 
 // ChildLink leads to the sub-agent's session, or to its entries in this one; "" where there is neither.
-func (t toolView) ChildLink() string {
+func (t *toolView) ChildLink() string {
 	if c := t.Child; c.Session == "" {
 		return t.v.EntryLink(c.Tip, c.First)
 	}
@@ -239,7 +239,7 @@ func (t toolView) ChildLink() string {
 }
 
 // ChildFragment is where the script gets the beginning of the sub-agent's conversation when it is unfolded; "" in an export.
-func (t toolView) ChildFragment() string {
+func (t *toolView) ChildFragment() string {
 	key, values := t.childKey(), url.Values{"first": {"1"}}
 	if t.Child.Session == "" {
 		key = t.v.Key
@@ -252,7 +252,7 @@ func (t toolView) ChildFragment() string {
 }
 
 // childKey addresses the sub-agent's session; "" for one that is not there.
-func (t toolView) childKey() string {
+func (t *toolView) childKey() string {
 	if t.Child.Session == "" || t.v.SessionKey == nil {
 		return ""
 	}
@@ -279,7 +279,7 @@ type lineView struct {
 	HTML        template.HTML
 }
 
-func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
+func (v *sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 	view := fileView{Edit: e}
 	view.Path, view.From = v.relative(e.Path), v.relative(e.From)
 	most := v.mostLines()
@@ -320,7 +320,7 @@ func (v sessionView) file(e transcript.Edit, at session.EntryID) fileView {
 }
 
 // mostLines is the number of lines that are shown of a file. Many files share the page.
-func (v sessionView) mostLines() int {
+func (v *sessionView) mostLines() int {
 	switch n := len(v.Files); {
 	case v.site.Export || n == 1 && v.File != "":
 		return 1 << 30
@@ -336,7 +336,7 @@ func (f fileView) Numbered() bool {
 }
 
 // relative shows paths below the working directory relative to it. It is a plain replacement: the raw entry has the path.
-func (v sessionView) relative(text string) string {
+func (v *sessionView) relative(text string) string {
 	if len(v.CWD) < 2 {
 		return text
 	}
@@ -344,7 +344,7 @@ func (v sessionView) relative(text string) string {
 }
 
 // FileViews are the changes of all files, or of the first ones.
-func (v sessionView) FileViews() []fileView {
+func (v *sessionView) FileViews() []fileView {
 	files, most := v.Files, 1<<30
 	if !v.site.Export {
 		files = files[:min(len(files), mostFiles)]
@@ -367,7 +367,7 @@ func (v sessionView) FileViews() []fileView {
 }
 
 // MoreFiles counts the files that the page has no room for.
-func (v sessionView) MoreFiles() int {
+func (v *sessionView) MoreFiles() int {
 	if v.site.Export {
 		return 0
 	}
@@ -375,7 +375,7 @@ func (v sessionView) MoreFiles() int {
 }
 
 // AllFiles leads from one file to all of them; "" where all are shown.
-func (v sessionView) AllFiles() string {
+func (v *sessionView) AllFiles() string {
 	if v.File == "" {
 		return ""
 	}
@@ -383,7 +383,7 @@ func (v sessionView) AllFiles() string {
 }
 
 // Changed are the sums over all files.
-func (v sessionView) Changed() (s struct{ Added, Removed int }) {
+func (v *sessionView) Changed() (s struct{ Added, Removed int }) {
 	for _, c := range v.Files {
 		s.Added += c.Added
 		s.Removed += c.Removed

@@ -59,7 +59,7 @@ type Series struct {
 
 // Usage writes what sessions used.
 func (s *Site) Usage(w io.Writer, p UsagePage) error {
-	v := usageView{UsagePage: p, site: s, measure: measureNamed(p.Query.Measure, p.Stats.Amount)}
+	v := &usageView{UsagePage: p, site: s, measure: measureNamed(p.Query.Measure, p.Stats.Amount)}
 	if p.Stats.Days != nil {
 		v.bars = bars(*p.Stats.Days, p.ByAgent, v.measure)
 	}
@@ -93,10 +93,10 @@ type usageRow struct {
 }
 
 // Measure is the word for what the bars show.
-func (v usageView) Measure() string { return v.measure.title }
+func (v *usageView) Measure() string { return v.measure.title }
 
 // Chart draws the days.
-func (v usageView) Chart() template.HTML {
+func (v *usageView) Chart() template.HTML {
 	if len(v.bars) == 0 {
 		return ""
 	}
@@ -104,10 +104,10 @@ func (v usageView) Chart() template.HTML {
 }
 
 // Legend names the agents of the bars.
-func (v usageView) Legend() []string { return names(v.bars, v.ByAgent) }
+func (v *usageView) Legend() []string { return names(v.bars, v.ByAgent) }
 
 // NoCost names the agents that recorded no cost.
-func (v usageView) NoCost() string {
+func (v *usageView) NoCost() string {
 	if v.Stats.Agents == nil {
 		return ""
 	}
@@ -124,7 +124,7 @@ func (v usageView) NoCost() string {
 }
 
 // Cached is the share of the input that came from a cache, in percent.
-func (v usageView) Cached() int {
+func (v *usageView) Cached() int {
 	t := v.Stats.Tokens
 	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
 		return int(100*float64(t.CacheRead)/float64(all) + 0.5)
@@ -133,7 +133,7 @@ func (v usageView) Cached() int {
 }
 
 // Tables are the usage by model, project, agent and day.
-func (v usageView) Tables() []usageTable {
+func (v *usageView) Tables() []usageTable {
 	var list []usageTable
 	add := func(t usageTable, groups *[]wire.Group, set func(*UsageQuery, string)) {
 		if groups == nil || len(*groups) == 0 {
@@ -168,17 +168,17 @@ func (v usageView) Tables() []usageTable {
 	return list
 }
 
-func (v usageView) link(change func(*UsageQuery)) string {
+func (v *usageView) link(change func(*UsageQuery)) string {
 	q := v.Query
 	change(&q)
 	return with(v.site.Link("usage"), q.Values())
 }
 
 // CSV is the address of the numbers.
-func (v usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.Values()) }
+func (v *usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.Values()) }
 
 // Spans are the links to other spans of time, Measures those to other measures.
-func (v usageView) Spans() (list []item) {
+func (v *usageView) Spans() (list []item) {
 	for _, s := range [][2]string{{"7d", "7 days"}, {"30d", "30 days"}, {"90d", "90 days"}, {"365d", "A year"}, {"all", "All"}} {
 		list = append(list, item{Text: s[1], On: v.Query.Since == s[0] || v.Query.Since == "" && s[0] == "all", Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
 	}
@@ -186,7 +186,7 @@ func (v usageView) Spans() (list []item) {
 }
 
 // Measures are the links to what else the bars can show.
-func (v usageView) Measures() (list []item) {
+func (v *usageView) Measures() (list []item) {
 	for _, m := range measures {
 		list = append(list, item{Text: m.title, On: m.name == v.measure.name, Href: v.link(func(q *UsageQuery) { q.Measure = m.name })})
 	}
@@ -194,7 +194,7 @@ func (v usageView) Measures() (list []item) {
 }
 
 // Filters are what the numbers are narrowed to, each with the link that removes it.
-func (v usageView) Filters() (list []item) {
+func (v *usageView) Filters() (list []item) {
 	add := func(text string, clear func(*UsageQuery)) {
 		if text != "" {
 			list = append(list, item{Text: text, On: true, Href: v.link(clear)})

@@ -22,7 +22,7 @@ var mutants = []mutant{
 	{"session/context.go", "if !t.Rules().ContextEdits {", "if t.Rules().ContextEdits {"},
 	{"session/context.go", "if m.JSON == nil {", "if m.JSON == nil && n < 0 {"},
 	{"session/context.go", "c.tree.codec.Role(m.JSON) != RoleSystem && !resumed()", "c.tree.codec.Role(m.JSON) == RoleSystem && !resumed()"},
-	{"session/context.go", "\t\t}\n\t\tresumed()\n", "\t\t}\n"},
+	{"session/context.go", "\t}\n\tresumed()\n", "\t}\n"},
 	{"session/context.go", "if edited && edit.Content == nil {", "if edited && edit.Content != nil {"},
 	{"session/context.go", "edit.Target); target >= 0 {", "edit.Target); target > 0 {"},
 	{"session/context.go", "if err != nil || !edited {", "if err != nil || edited {"},

@@ -8,6 +8,19 @@ type Style struct{ Begin, End string }
 // Render gives a text of one line in the style.
 func (s Style) Render(text string) string { return s.Begin + text + s.End }
 
+// plain is the colour of text as the terminal has it.
+const plain = ansi.AttrDefaultForegroundColor
+
+func newStyle(colour ansi.Attr, also []ansi.Attr) Style {
+	if colour != plain {
+		also = append(also, colour)
+	}
+	if len(also) == 0 {
+		return Style{}
+	}
+	return Style{ansi.NewStyle(also...).String(), ansi.ResetStyle}
+}
+
 // Palette has a style for each role. Colours are the sixteen of the terminal, so that they follow its theme. What a colour
 // says is also said by a sign or a word: with NO_COLOR nothing is lost.
 type Palette struct {
@@ -31,15 +44,11 @@ type Palette struct {
 
 // Colours gives the palette of a terminal with colours. Without, as with NO_COLOR, it has bold, faint and reversed text only.
 func Colours(colours bool) *Palette {
-	const plain = ansi.AttrDefaultForegroundColor
 	style := func(colour ansi.Attr, also ...ansi.Attr) Style {
-		if colours && colour != plain {
-			also = append(also, colour)
+		if !colours {
+			colour = plain
 		}
-		if len(also) == 0 {
-			return Style{}
-		}
-		return Style{ansi.NewStyle(also...).String(), ansi.ResetStyle}
+		return newStyle(colour, also)
 	}
 	const bold, faint, italic, underline = ansi.AttrBold, ansi.AttrFaint, ansi.AttrItalic, ansi.AttrUnderline
 	const red, green, yellow = ansi.AttrRedForegroundColor, ansi.AttrGreenForegroundColor, ansi.AttrYellowForegroundColor

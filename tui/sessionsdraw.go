@@ -273,7 +273,7 @@ func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 		title = strings.Repeat("  ", min(it.depth, 8)-1) + "└ " + look.Line(title, c.title)
 	}
 	var b strings.Builder
-	cell := func(style look.Style, text string, width int, right bool) {
+	cell := func(style interface{ Render(...string) string }, text string, width int, right bool) {
 		if width == 0 {
 			return
 		}
@@ -305,7 +305,12 @@ func (s *sessions) draw(c columns, it item, selected bool, width int) string {
 }
 
 // plain is the style of text as the terminal has it.
-var plain look.Style
+var plain plainStyle
+
+type plainStyle struct{}
+
+// Render gives the text as it is.
+func (plainStyle) Render(s ...string) string { return strings.Join(s, "") }
 
 // notes says what is remarkable about a session, the rarest first, as far as there is room.
 func notes(r *treeline.Row, it item, width int) string {

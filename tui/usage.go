@@ -180,7 +180,7 @@ func (u *usageScreen) table(groups []usage.Group, width, room int) []string {
 			name -= w + 1
 		}
 	}
-	row := func(mark string, style look.Style, cells [5]string, bar string) string {
+	row := func(mark string, style interface{ Render(...string) string }, cells [5]string, bar string) string {
 		line := style.Render(mark + look.Cell(cells[0], max(name, 4), false))
 		for i, w := range []int{sessions, messages, tokens, cost} {
 			if w > 0 {

@@ -226,10 +226,10 @@ var importTable = []row{
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
-	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 github.com/charmbracelet/x/ansi",
+	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
 		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},
 	{packages: "tui/view", may: ". session logtree place find transcript wire tui/look internal/diff internal/markup internal/rawjson internal/screen",
-		modules: "charm.land/bubbletea/v2",
+		modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2",
 		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
 	{packages: "tui", may: ". session convert find/listing index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},

@@ -37,6 +37,7 @@ func main() {
 // reasons say why go.mod names a module directly. The others are there because one of these needs them.
 var reasons = map[string]string{
 	"charm.land/bubbletea/v2":                "the terminal program: keys, mouse, frames, resizing",
+	"charm.land/lipgloss/v2":                 "colours and frames of the terminal program",
 	"github.com/anishathalye/porcupine":      "tests: is a recorded history of a database that of a compare-and-swap?",
 	"github.com/charmbracelet/x/ansi":        "cuts text with escape sequences to the columns of a terminal",
 	"github.com/chromedp/cdproto":            "tests: the protocol of chromedp",

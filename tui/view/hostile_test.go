@@ -91,7 +91,7 @@ func TestHostile(t *testing.T) {
 			r := ride(t, sess, Options{Palette: look.Colours(true)}, c.width, c.height)
 			allowed := []string{}
 			for _, p := range r.v.paint {
-				allowed = append(allowed, p.Begin, "", p.End, "")
+				allowed = append(allowed, p[0], "", p[1], "")
 			}
 			strip := strings.NewReplacer(dropEmpty(allowed)...)
 			r.press(strings.Fields(c.keys)...)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
+
 	"github.com/treeline-dev/treeline/internal/markup"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/tui/look"
@@ -74,15 +76,19 @@ func (l line) text() string {
 }
 
 // paint are the escapes before and after the text of each role.
-type paint [roles]look.Style
+type paint [roles][2]string
 
 func newPaint(p *look.Palette) *paint {
-	return &paint{
+	var t paint
+	for r, s := range map[role]lipgloss.Style{
 		strong: p.Strong, emphasis: p.Emphasis, faint: p.Faint, accent: p.Accent, selected: p.Selected, match: p.Match,
 		added: p.Added, removed: p.Removed, hunk: p.Hunk, warning: p.Warning, failure: p.Error, user: p.User,
 		assistant: p.Assistant, toolName: p.Tool, thought: p.Thinking, label: p.Label, code: p.Code, keyword: p.Keyword,
 		stringLiteral: p.String, number: p.Number, comment: p.Comment, link: p.Link, live: p.Live,
+	} {
+		t[r][0], t[r][1], _ = strings.Cut(s.Render("x"), "x")
 	}
+	return &t
 }
 
 // draw writes a line filled up to width columns. needle, in lower case, is marked where it occurs; "" marks nothing. base is the
@@ -102,11 +108,11 @@ func (p *paint) draw(b *strings.Builder, l line, width int, needle string, base 
 			continue
 		}
 		if n == 0 || l.runs[n-1].role != r.role || l.runs[n-1].text == "" {
-			s.WriteString(p[role].Begin)
+			s.WriteString(p[role][0])
 		}
 		s.WriteString(r.text)
 		if n == len(l.runs)-1 || l.runs[n+1].role != r.role || l.runs[n+1].text == "" {
-			s.WriteString(p[role].End)
+			s.WriteString(p[role][1])
 		}
 		columns += len(r.text)
 		ascii = ascii && isASCII(r.text)

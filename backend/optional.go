@@ -242,8 +242,6 @@ type Syncer interface {
 }
 
 // Sync makes durable what was written to a log. It does nothing if the Backend is not a Syncer.
-//
-//go:noinline // its copies took 1.8 KB
 func Sync(ctx context.Context, b Backend, at Log) error {
 	if s, ok := b.(Syncer); ok {
 		return s.Sync(ctx, at)

@@ -72,8 +72,6 @@ func parseHex(digits string) (r Ref, ok bool) {
 }
 
 // Hex returns the hash in 64 digits, which is the name of the file.
-//
-//go:noinline // its copies took 2.4 KB
 func (r Ref) Hex() string { return hex.EncodeToString(r[:]) }
 
 // String returns the reference as it is written in records.

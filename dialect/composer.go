@@ -270,8 +270,6 @@ func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Pa
 }
 
 // StopWord gives an agent's word for why an answer ended. Where m does not say it, it follows from the content.
-//
-//go:noinline // its copies took 1.3 KB
 func StopWord(m NewMessage, words map[Stop]string) string {
 	if word := words[m.Stop]; word != "" {
 		return word

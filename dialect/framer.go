@@ -34,8 +34,6 @@ type Framed struct {
 }
 
 // Records gives all of them in order.
-//
-//go:noinline // its copies took 3 KB
 func (f Framed) Records() [][]byte {
 	list := make([][]byte, 0, len(f.Before)+1+len(f.After))
 	list = append(list, f.Before...)

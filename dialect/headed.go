@@ -38,8 +38,6 @@ func (h *Headed) Continued() {
 func (h *Headed) Other([]byte) {}
 
 // Refuse says that the log has no header; found is what is there instead.
-//
-//go:noinline // its copies took 3.5 KB
 func (h *Headed) Refuse(r Record, offset int64, found string) {
 	h.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
 		Message: "no " + h.What + ": " + found,
@@ -73,8 +71,6 @@ func (h *Headed) Newer(r Record, span session.Span, message string) {
 }
 
 // Finish implements Decoder.
-//
-//go:noinline // its copies took 3.1 KB
 func (h *Headed) Finish() error {
 	if h.refused == nil && !h.Begun && h.Lines.Started() {
 		h.Refuse(Record{Line: 1}, 0, "no line of it is a record")

@@ -133,15 +133,11 @@ func HasBreak(line []byte) bool {
 
 // Problem reports something wrong with a line, pos bytes after the beginning of the record. An offset in the data of
 // Object differs from pos where Lines trimmed the line: use at there.
-//
-//go:noinline // its copies took 1.6 KB
 func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, advice string) {
 	l.Builder.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
 }
 
 // ProblemAt reports something wrong with the record at a span.
-//
-//go:noinline // its copies took 2.6 KB
 func (l *Lines) ProblemAt(r Record, at session.Span, kind session.ProblemKind, message, advice string) {
 	l.Problem(r, int(at.Offset-r.Offset), kind, message, advice)
 }

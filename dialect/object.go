@@ -27,8 +27,6 @@ func (o *Object) Add(key string, value []byte) {
 func (o *Object) Str(key, value string) { o.Add(key, rawjson.Quote(value)) }
 
 // Optional adds a string that is not empty.
-//
-//go:noinline // its copies took 2 KB
 func (o *Object) Optional(key, value string) {
 	if value != "" {
 		o.Str(key, value)

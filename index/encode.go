@@ -16,7 +16,6 @@ type writer struct {
 //go:noinline // its copies took 11.7 KB
 func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
 
-//go:noinline // its copies took 4 KB
 func (w *writer) varint(v int64) { w.data = binary.AppendVarint(w.data, v) }
 
 //go:noinline // its copies took 9.7 KB

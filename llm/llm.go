@@ -80,8 +80,6 @@ var (
 func apis() []*API { return []*API{Anthropic, OpenAI, Responses} }
 
 // Names are the names of the interfaces.
-//
-//go:noinline // its copies took 1.9 KB
 func Names() (names []string) {
 	for _, a := range apis() {
 		names = append(names, a.name)

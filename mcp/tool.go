@@ -224,7 +224,6 @@ type refusal struct{ text string }
 
 func (e *refusal) Error() string { return e.text }
 
-//go:noinline // its copies took 1.7 KB
 func refuse(format string, a ...any) error { return &refusal{fmt.Sprintf(format, a...)} }
 
 // advised is an error with what the model can do about it. Of a long one, which repeats an argument, the beginning and the end are given.

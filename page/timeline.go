@@ -121,8 +121,6 @@ func (s runStep) say(text string) runStep {
 }
 
 // add appends a step and gives its place, -1 if there is no room for it.
-//
-//go:noinline // its copies took 3.5 KB
 func (v *runView) add(s runStep) int {
 	if len(v.steps) == mostSteps {
 		v.Left++

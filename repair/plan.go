@@ -121,7 +121,6 @@ func (p *planner) plan() (lines [][]byte, aside []byte, err error) {
 	return lines, aside, p.verify(lines)
 }
 
-//go:noinline // its copies took 2 KB
 func (p *planner) add(r Repair) { p.repairs = append(p.repairs, r) }
 
 // about begins a repair of an entry.

@@ -30,7 +30,6 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return e.message }
 
-//go:noinline // its copies took 4.9 KB
 func badParams(format string, args ...any) error {
 	return &rpcError{codeParams, fmt.Sprintf(format, args...)}
 }
@@ -148,8 +147,6 @@ func arrayOf[T any](values [][]byte, err error) (raw[[]T], error) {
 }
 
 // array joins values that are JSON already.
-//
-//go:noinline // its copies took 4.1 KB
 func array(values [][]byte) []byte {
 	size := 2
 	for _, v := range values {

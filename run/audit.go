@@ -191,12 +191,10 @@ type call struct {
 	outputs  int
 }
 
-//go:noinline // its copies took 3.9 KB
 func (a *audit) fault(kind FindingKind, line int, format string, args ...any) {
 	a.Findings = append(a.Findings, Finding{Kind: kind, Line: line, Message: fmt.Sprintf(format, args...)})
 }
 
-//go:noinline // its copies took 2.3 KB
 func (a *audit) note(kind FindingKind, line int, format string, args ...any) {
 	a.Findings = append(a.Findings, Finding{Kind: kind, Line: line, Message: fmt.Sprintf(format, args...), Note: true})
 }

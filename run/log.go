@@ -154,7 +154,6 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 	}
 }
 
-//go:noinline // its copies took 2.1 KB
 func (d *Decoder) problem(line int, offset int64, kind ProblemKind, message string) {
 	d.log.problems = append(d.log.problems, Problem{Line: line, Offset: offset, Kind: kind, Message: message})
 }

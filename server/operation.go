@@ -135,7 +135,6 @@ type badRequest struct{ text string }
 
 func (e *badRequest) Error() string { return e.text }
 
-//go:noinline // its copies took 3.8 KB
 func bad(format string, a ...any) error { return &badRequest{fmt.Sprintf(format, a...)} }
 
 // Where a parameter is.

@@ -108,13 +108,9 @@ func NewBuilder(name string, source Source) *Builder {
 }
 
 // SetCodec sets the codec that looks inside entries.
-//
-//go:noinline // its copies took 2.6 KB
 func (b *Builder) SetCodec(c Codec) { b.t.codec = c }
 
 // SetHeader sets the header of the log.
-//
-//go:noinline // its copies took 4 KB
 func (b *Builder) SetHeader(h Header) { b.t.header = h }
 
 // Header gives the header that was set.

@@ -187,8 +187,6 @@ func (t *Tree) Leaf() (e Entry, ok bool) {
 }
 
 // LeafID is the id of Leaf, "" before the first entry.
-//
-//go:noinline // its copies took 2.7 KB
 func (t *Tree) LeafID() EntryID {
 	if t.leaf < 0 {
 		return ""

@@ -183,8 +183,6 @@ func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
 }
 
 // add adds an amount. Of several with the same name the largest counts.
-//
-//go:noinline // its copies took 2.7 KB
 func (m *made) add(s session.Spending) {
 	for k := range m.spent {
 		if old := &m.spent[k]; old.Of == s.Of && s.Of != "" {

@@ -68,8 +68,6 @@ func (b *builder) own(position int) *made {
 }
 
 // addTool adds a call or a result. Those that follow each other are a group.
-//
-//go:noinline // its copies took 2.2 KB
 func (b *Block) addTool(t Tool) (piece, call int) {
 	n := len(b.Pieces) - 1
 	if n < 0 || !isTools(b.Pieces[n]) {

@@ -69,8 +69,6 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 func failed(err error) look.Status { return look.Status{Text: err.Error(), Error: true} }
 
 // run runs a treeline command, tells the screen, and says text.
-//
-//go:noinline // its copies took 4.6 KB
 func (p *program) run(a look.Action, t look.Target, text string, args ...string) tea.Cmd {
 	return func() tea.Msg {
 		_, notes, err := p.Command(p.ctx, args...)

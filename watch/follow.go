@@ -81,8 +81,6 @@ func (s *briefSource) Bytes(span session.Span) ([]byte, error) {
 func (f *followed) lines() bool { return backend.Lines(f.Backend, f.Name) }
 
 // change begins a Change of the log.
-//
-//go:noinline // its copies took 3.4 KB
 func (f *followed) change(kind Kind) Change {
 	return Change{
 		Kind: kind, Path: f.Path, Dialect: f.dialect, Header: f.header, Title: f.title, Prompt: f.prompt, blobs: f.blobs,

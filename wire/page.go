@@ -42,7 +42,6 @@ type Page struct {
 	Zone *time.Location
 }
 
-//go:noinline // its copies took 3.7 KB
 func (p *Page) paint(s Style, text string) string {
 	if p.Paint == nil || text == "" || s == plain {
 		return text

@@ -28,8 +28,6 @@ type Reader struct {
 }
 
 // NewReader gives a reader of a session. Canceling ctx ends its reads.
-//
-//go:noinline // its copies took 2.3 KB
 func NewReader(ctx context.Context, s *store.Session) *Reader {
 	return &Reader{ctx: ctx, s: s, sizes: map[string]int64{}, tools: map[string]string{}}
 }

@@ -58,8 +58,6 @@ func NewResume(l dialect.Launch, dir string, of Resumed) Resume {
 
 // ShellLine spells a command for the shell of this system: it is started in dir, unless that is "", with env (NAME=value) in
 // its environment.
-//
-//go:noinline // its copies took 2.7 KB
 func ShellLine(dir string, env, args []string) string {
 	spell := posix
 	if runtime.GOOS == "windows" {

@@ -45,8 +45,6 @@ func Decode(codec Codec, e session.Entry, raw []byte) (View, error) {
 }
 
 // Speaker is the role of an entry, "" for one without. A role that only one agent has keeps the agent's name.
-//
-//go:noinline // its copies took 1.8 KB
 func (v View) Speaker() string {
 	if m, ok := v.Body.(session.Message); ok && v.Role == session.RoleOther && m.Native != "" {
 		return m.Native

@@ -119,8 +119,6 @@ func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err er
 }
 
 // statement gives the statement for some rows, and its parameters.
-//
-//go:noinline // its copies took 2.6 KB
 func (m *mutation) statement(r rows) (sql string, parameters []any) {
 	if m.sql == sqlAppend && len(r.data) == 1 {
 		return sqlAppendOne, append([]any{m.log, r.positions[0], r.data[0]}, m.args...)

@@ -118,8 +118,6 @@ func (t *table) findOrder(ctx context.Context, db querier) error {
 }
 
 // quoted spells a name for SQL.
-//
-//go:noinline // its copies took 2.1 KB
 func quoted(name string) string {
 	if name == "rowid" {
 		return name
@@ -222,7 +220,6 @@ type mark struct {
 	text string
 }
 
-//go:noinline // its copies took 1.5 KB
 func (m *mark) take(v any) {
 	switch v := v.(type) {
 	case int64:

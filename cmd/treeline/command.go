@@ -157,8 +157,6 @@ func (a *app) say(v any, line string) error {
 }
 
 // notice prints something that does not fail the command.
-//
-//go:noinline // its copies took 4.8 KB
 func (a *app) notice(text string) { a.report(wire.Message{Notice: &wire.Notice{Message: text}}, text) }
 
 // report prints a line on stderr: as JSON with --json, otherwise as text.

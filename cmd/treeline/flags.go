@@ -17,8 +17,6 @@ import (
 )
 
 // invalid is the error for a flag with a value that it does not take.
-//
-//go:noinline // its copies took 1.9 KB
 func invalid(flag, value, use string) error {
 	return misused("invalid --%s %q: use %s", flag, value, use)
 }

@@ -180,8 +180,6 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 }
 
 // groupOnly makes cmd a command that only has others. An unknown one is the mistake to report, not the flags after it.
-//
-//go:noinline // its copies took 3.8 KB
 func groupOnly(cmd *cobra.Command) {
 	unknown := func(word string) error {
 		name := strings.TrimPrefix(cmd.CommandPath()+" "+word, "treeline ")

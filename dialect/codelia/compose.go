@@ -38,7 +38,6 @@ func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return nil, fmt.Errorf("a session of %s has no messages of the role %s", d.Called, m.Role)
 }
 
-//go:noinline // its copies took 2.7 KB
 func message(role string, content []byte) []byte {
 	m := append([]byte(`{"role":`), rawjson.Quote(role)...)
 	return append(append(append(m, `,"content":`...), content...), '}')

@@ -199,15 +199,11 @@ func (l *List) Undirected() []place.Row {
 }
 
 // part is some of the entries.
-//
-//go:noinline // its copies took 1.9 KB
 func (l *List) part(entries []entry) *List {
 	return &List{sources: l.sources, dirs: l.dirs, agents: l.agents, entries: entries}
 }
 
 // keep is the entries for which a condition holds.
-//
-//go:noinline // its copies took 3.5 KB
 func (l *List) keep(want func(entry) bool) *List {
 	var kept []entry
 	for _, e := range l.entries {

@@ -105,7 +105,6 @@ func texts(list []string) []string { return made(list, text) }
 // names are texts that are kept whole.
 func names(list []string) []string { return made(list, valid) }
 
-//go:noinline // its copies took 2.5 KB
 func made(list []string, of func(string) string) []string {
 	made := make([]string, len(list))
 	for i := range list {

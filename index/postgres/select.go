@@ -19,8 +19,6 @@ type statement struct {
 }
 
 // arg adds an argument and gives its name.
-//
-//go:noinline // its copies took 2.1 KB
 func (s *statement) arg(v any) string {
 	s.args = append(s.args, v)
 	return fmt.Sprint("$", len(s.args))

@@ -118,7 +118,6 @@ func retry(call func() error) error {
 	}
 }
 
-//go:noinline // its copies took 1.6 KB
 func (f *unixFile) fail(op string, err error) error {
 	if err == nil {
 		return nil

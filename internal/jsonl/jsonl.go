@@ -74,8 +74,6 @@ func NewSplitter(r io.Reader, offset int64) *Splitter {
 }
 
 // Reset starts a new log: r, whose first byte has that offset.
-//
-//go:noinline // its copies took 1.5 KB
 func (s *Splitter) Reset(r io.Reader, offset int64) {
 	if s.home != nil {
 		s.buf, s.home = s.home, nil

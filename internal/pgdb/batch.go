@@ -18,8 +18,6 @@ type Queued struct {
 }
 
 // Queue adds a statement.
-//
-//go:noinline // its copies took 4.3 KB
 func (b *Batch) Queue(sql string, args ...any) *Queued {
 	q := &Queued{sql: sql, args: args}
 	b.queued = append(b.queued, q)

@@ -101,8 +101,6 @@ func (a *automaton) scan(text string, hit func(id, end int)) {
 }
 
 // lower is ASCII only, as the automaton is.
-//
-//go:noinline // its copies took 2.1 KB
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -144,6 +144,4 @@ type Done struct {
 }
 
 // Send makes a command of a message.
-//
-//go:noinline // its copies took 2.7 KB
 func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }

@@ -151,8 +151,6 @@ func (v *viewer) setMode(m mode) tea.Cmd {
 }
 
 // enterMode forgets what was shown in another mode.
-//
-//go:noinline // its copies took 1.5 KB
 func (v *viewer) enterMode(m mode) {
 	v.mode, v.at, v.back = m, "", nil
 	v.pane = pane{width: v.pane.width, height: v.pane.height}

@@ -109,8 +109,6 @@ func (s *source) firstPrompt() string {
 }
 
 // index is the place of an entry in the log, -1 for one that is not there.
-//
-//go:noinline // its copies took 1.3 KB
 func index(t *session.Tree, id session.EntryID) int {
 	if e, ok := t.Lookup(id); ok {
 		return e.Index

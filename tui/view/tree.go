@@ -36,8 +36,6 @@ type outlined struct {
 }
 
 // outline makes the outline anew.
-//
-//go:noinline // its copies took 4 KB
 func (v *viewer) outline() tea.Cmd {
 	t := &v.tree
 	t.serial++

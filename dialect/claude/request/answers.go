@@ -30,7 +30,6 @@ const (
 // drops collects what is dropped. Blocks of one entry that follow each other count once.
 type drops struct{ list []Drop }
 
-//go:noinline // its copies took 1.2 KB
 func (d *drops) add(b block, why Reason) {
 	if n := len(d.list); b.at >= 0 && (n == 0 || d.list[n-1].At != b.at) {
 		d.list = append(d.list, Drop{b.at, why})

@@ -185,8 +185,6 @@ func resultBlock(id, text string) block {
 }
 
 // has reports whether a block is of that kind.
-//
-//go:noinline // its copies took 1.6 KB
 func (t *Turn) has(kind string) bool {
 	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == kind })
 }
@@ -197,8 +195,6 @@ func (t *Turn) begins(tag string) bool {
 }
 
 // only reports whether there are blocks and all are of these kinds.
-//
-//go:noinline // its copies took 2 KB
 func (t *Turn) only(kinds ...string) bool {
 	return len(t.blocks) > 0 && !slices.ContainsFunc(t.blocks, func(b block) bool { return !slices.Contains(kinds, b.kind) })
 }

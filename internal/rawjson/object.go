@@ -319,8 +319,6 @@ func Truthy(value []byte) bool {
 }
 
 // first is the first byte of a value.
-//
-//go:noinline // its copies took 86 KB
 func first(value []byte) byte {
 	if i := SkipSpace(value, 0); i < len(value) {
 		return value[i]

@@ -208,7 +208,7 @@ func TestCancelled(t *testing.T) {
 
 // TestNoGoroutines: a closed history has no goroutines.
 func TestNoGoroutines(t *testing.T) {
-	t.Parallel()
+	// Not parallel: it looks at all goroutines of the process.
 	path := newPath(t)
 	h := open(t, path)
 	add(t, h, "one")

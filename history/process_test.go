@@ -85,7 +85,7 @@ func TestKill(t *testing.T) {
 			path = newPath(t)
 		}
 		name := fmt.Sprint("round", round)
-		lines, err := killtest.Run(killtest.Command(path, name, 100_000), 1+rnd.IntN(30), 0)
+		lines, err := killtest.Run(killtest.Command(path, name, MaxLimit), 1+rnd.IntN(30), 0) // no more than a search gives
 		if err != nil || len(lines) == 0 {
 			t.Fatalf("%d were acknowledged, %v", len(lines), err)
 		}

@@ -160,7 +160,10 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 	switch env.Kind {
 	case session.KindMessage:
-		if m := rawjson.Get(record, "message"); f.Role == nil && !rawjson.IsObject(m) {
+		if f.Role != nil {
+			break // it is an object
+		}
+		if m := rawjson.Get(record, "message"); !rawjson.IsObject(m) {
 			dec.Lines.ProblemAt(r, span, session.ProblemField, "the message is "+dialect.Spelled(m)+", not an object", "it is kept as it is, and is not in the context")
 		}
 	case session.KindLabel:

@@ -1941,8 +1941,8 @@ class Client(_ClientMethods):
             if self._on_notification is not None:
                 try:
                     self._on_notification(message["method"], params)
-                except Exception:
-                    sys.excepthook(*sys.exc_info())  # others wait for what is read next
+                except Exception as raised:
+                    sys.excepthook(type(raised), raised, raised.__traceback__)  # others wait for what is read next
             return
         with self._lock:
             future, then = self._waiting.pop(message["id"])

@@ -92,7 +92,7 @@ func exact(id json.RawMessage) bool {
 	return id[0] == '"' || err == nil && n >= -1<<53 && n <= 1<<53
 }
 
-// memberOf gives a member of an object, nil if there is none.
+// memberOf gives the value of a member of an object, or nil if the object does not have it.
 func memberOf(object []byte, name string) json.RawMessage {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(object, &members) // what is no object has no members

@@ -96,14 +96,22 @@ type group struct {
 // most is how much older than its child the other end of a bridge may be, in milliseconds.
 const most = 5000
 
-// from gives the entry that a bridge from i leads to, or root. None leads from an entry of a sub-agent.
-func (b *bridges) from(i int32) int32 {
-	at := b.marks[i].at
-	if at == noTime || b.marks[i].flags&isSide != 0 {
-		return root
+// begin gives the time of an entry from which a bridge may lead, and groups the entries by time.
+func (b *bridges) begin(i int32) (at int64, ok bool) {
+	if at = b.marks[i].at; at == noTime || b.marks[i].flags&isSide != 0 {
+		return 0, false
 	}
 	if b.groups == nil {
 		b.group()
+	}
+	return at, true
+}
+
+// from gives the entry that a bridge from i leads to, or root. None leads from an entry of a sub-agent.
+func (b *bridges) from(i int32) int32 {
+	at, ok := b.begin(i)
+	if !ok {
+		return root
 	}
 	for g := b.usable(b.until(at)); g >= 0 && at-b.groups[g].at <= most; g = b.usable(g) {
 		for gr := &b.groups[g]; gr.from < gr.to; gr.from++ {
@@ -117,12 +125,9 @@ func (b *bridges) from(i int32) int32 {
 
 // nearest gives the entry that a bridge from i leads to, or root, if nothing but i is on the path.
 func (b *bridges) nearest(i int32) int32 {
-	at := b.marks[i].at
-	if at == noTime || b.marks[i].flags&isSide != 0 {
+	at, ok := b.begin(i)
+	if !ok {
 		return root
-	}
-	if b.groups == nil {
-		b.group()
 	}
 	for g := b.until(at); g >= 0 && at-b.groups[g].at <= most; g-- {
 		for _, to := range b.byTime[b.groups[g].from:b.groups[g].to] {

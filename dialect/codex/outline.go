@@ -94,7 +94,7 @@ func (b *bounds) next(i int, turn *span, skip int) int {
 	return i
 }
 
-// lastOf gives the last position of a list that is not after i, -1 if there is none. It drops those after i.
+// lastOf cuts a sorted list after i and gives its last position, or -1 if it is empty.
 func lastOf(list *[]int32, i int) int {
 	n := len(*list)
 	for n > 0 && int((*list)[n-1]) > i {

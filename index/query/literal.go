@@ -70,7 +70,7 @@ func (l *literal) find(text string, from int) (start, end int) {
 	return -1, -1
 }
 
-// comparedMost is how many bytes find compares in vain, beside a few for each byte of the text, before it becomes linear.
+// comparedMost bounds the bytes of failed comparisons, besides a few for each byte of the text. Beyond it, find changes to a linear algorithm.
 const comparedMost = 1 << 16
 
 // at returns the end of the literal that begins at i; -1 if it does not begin there. last is how far it looked.

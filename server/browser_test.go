@@ -138,14 +138,7 @@ func TestBrowser(t *testing.T) {
 	tab.Eval(`[...document.querySelectorAll(".modes a")].find(a => a.innerText == "Everything").click()`)
 	has("All amounts are")
 	id := strings.TrimPrefix(tab.Eval("location.pathname"), "/s/")
-	row, err := v.store.Find(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := v.write(t, id)
 	done, err := s.AppendUser(t.Context(), "Written while the page is open.")
 	if err != nil {
 		t.Fatal(err)
@@ -203,14 +196,7 @@ func TestBrowserSubAgent(t *testing.T) {
 	prices := key(t, v, "Prices are off by a cent")
 	tab.Open(v.url + "/s/" + prices)
 	tab.Open(v.url + "/usage")
-	row, err := v.store.Find(t.Context(), prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := v.write(t, prices)
 	if _, err := s.AppendUser(t.Context(), "Written between two visits."); err != nil {
 		t.Fatal(err)
 	}
@@ -302,14 +288,7 @@ func TestBrowserHidden(t *testing.T) {
 	v := demonstration(t)
 	tab := b.Tab(t, browser.Look{})
 	prices := key(t, v, "Prices are off by a cent")
-	row, err := v.store.Find(t.Context(), prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := v.write(t, prices)
 	defer s.Close()
 	tab.Open(v.url + "/s/" + prices)
 	streams := func(n string) {
@@ -342,14 +321,7 @@ func TestBrowserTired(t *testing.T) {
 	v := demonstration(t)
 	tab := b.Tab(t, browser.Look{})
 	prices := key(t, v, "Prices are off by a cent")
-	row, err := v.store.Find(t.Context(), prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := v.write(t, prices)
 	tab.Open(v.url)
 	v.srv.Tire(4 * time.Second)
 	if _, err := s.AppendUser(t.Context(), "The last word."); err != nil {
@@ -369,14 +341,7 @@ func TestBrowserStays(t *testing.T) {
 	v := demonstration(t)
 	tab := b.Tab(t, browser.Look{})
 	prices := key(t, v, "Prices are off by a cent")
-	row, err := v.store.Find(t.Context(), prices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := v.write(t, prices)
 	say := func(message string) {
 		t.Helper()
 		if _, err := s.AppendMessage(t.Context(), []byte(message)); err != nil {
@@ -556,4 +521,18 @@ func TestBrowserHostile(t *testing.T) {
 			t.Errorf("fault: %s", f)
 		}
 	}
+}
+
+// write opens a session for appending, as an agent does beside the server.
+func (v viewer) write(t *testing.T, key string) *treeline.Session {
+	t.Helper()
+	row, err := v.store.Find(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := v.store.OpenWrite(t.Context(), row.Path, treeline.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -252,6 +252,6 @@ var importTable = []row{
 		why: "a manual page comes from commands, whatever they do; the program does not link what writes it"},
 	{packages: "internal/dist internal/dependencies",
 		why: "a release is made of the program and of files: what makes it runs the Go command and imports nothing"},
-	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/pgtest internal/soak internal/soak/* internal/mutants", may: "*", modules: "*",
+	{packages: "internal/gen internal/bench internal/interop internal/interop/* internal/world internal/rowstest internal/browser internal/npm internal/pgtest internal/soak internal/soak/* internal/mutants", may: "*", modules: "*",
 		why: "generators and measurements may import everything; the program imports none of them"},
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,15 +13,13 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/npm"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
 
 //go:embed pi.mjs
 var piScript []byte
-
-// piPackage is the program that the format comes from. Only its session manager is run.
-const piPackage = "@earendil-works/pi-coding-agent@1.5.0"
 
 // A peer is a program that does operations on sessions, this one or pi's own session manager. Each runs in a process of its own, which
 // measures itself: the time of starting it, and of compiling a script, does not count.
@@ -105,35 +103,13 @@ func besidePi(b *bench) {
 	check(os.RemoveAll(home))
 }
 
-// installPi returns a folder with pi's packages: the one that -pi names, or one that it installs for this run.
+// installPi returns a folder with pi's packages: the one that -pi names, or one for this run.
 func (b *bench) installPi() (string, error) {
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return "", err
-		}
-	}
-	installed := func(dir string) bool {
-		_, err := os.Stat(filepath.Join(dir, "node_modules", "@earendil-works", "pi-coding-agent", "dist", "core", "session-manager.js"))
-		return err == nil
-	}
-	if b.pi != "" && installed(b.pi) {
-		return filepath.Abs(b.pi)
-	}
-	dir := filepath.Join(b.dir, "npm")
-	if b.pi != "" {
-		dir = b.pi
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := filepath.Abs(cmp.Or(b.pi, filepath.Join(b.dir, "npm")))
+	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("npm", "install", "--prefix", dir, "--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional", "--loglevel=error", piPackage)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm install %s: %w\n%s", piPackage, err, out)
-	}
-	if !installed(dir) {
-		return "", errors.New("npm installed no session manager of pi")
-	}
-	return filepath.Abs(dir)
+	return dir, npm.Install(dir, npm.PiUnused(), npm.Pi)
 }
 
 // do is the other side of peer.do: the operations of this library, in a process of their own.

@@ -8,11 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -100,7 +99,7 @@ func TestArchive(t *testing.T) {
 	if reader.Origin() != "" {
 		t.Error("a reader made an identity")
 	}
-	if diff := cmp.Diff(slices.Sorted(slices.Values(paths)), bob.shown(reader)); diff != "" {
+	if diff := difftest.Diff(slices.Sorted(slices.Values(paths)), bob.shown(reader)); diff != "" {
 		t.Error(diff)
 	}
 	writer := bob.open(false, given)

@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -121,7 +120,7 @@ func TestResumeNotReady(t *testing.T) {
 			t.Errorf("in %q: %v", name, err)
 		}
 	}
-	if diff := cmp.Diff(before, written(t, home)); diff != "" {
+	if diff := difftest.Diff(before, written(t, home)); diff != "" {
 		t.Errorf("written all the same:\n%s", diff)
 	}
 }

@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/access/accesstest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func TestMemory(t *testing.T) {
@@ -160,7 +159,7 @@ func TestJournal(t *testing.T) {
 		{Time: at, Token: "ci", Action: "fork", Outcome: access.Done, Count: 1},
 		{Time: at, Token: "ci", Action: "append", Target: "/a_[31m", Outcome: access.Done, Count: 5},
 	}
-	if diff := cmp.Diff(want, list); err != nil || diff != "" {
+	if diff := difftest.Diff(want, list); err != nil || diff != "" {
 		t.Errorf("%v\n%s; want no error, diff == \"\"", err, diff)
 	}
 	if g, err := b.Find(t.Context(), access.SumOf("x")); err != nil || !g.Used.Equal(at) {

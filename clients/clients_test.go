@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 var update = flag.Bool("update", false, "write the methods and shapes of the clients anew")
@@ -35,7 +35,7 @@ func TestClients(t *testing.T) {
 			}
 			continue
 		}
-		if diff := cmp.Diff(string(text), want); diff != "" {
+		if diff := difftest.Diff(string(text), want); diff != "" {
 			t.Errorf("%s does not follow from the OpenRPC document; go test ./clients -update writes it:\n%s", path, diff)
 		}
 	}

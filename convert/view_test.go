@@ -3,9 +3,8 @@ package convert_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -31,10 +30,10 @@ func TestConvertView(t *testing.T) {
 		there, report, err := convert.Session(t.Context(), w.Store, src, convert.Options{To: w.Format(name), Dir: folder(), Write: w.Write(store.WriteOptions{})})
 		w.Must(err)
 		w.Must(there.Close())
-		if diff := cmp.Diff(convert.View{Messages: 4, Calls: 2, Results: 1, Images: 2, Thinking: 1}, report.Source.View); diff != "" {
+		if diff := difftest.Diff(convert.View{Messages: 4, Calls: 2, Results: 1, Images: 2, Thinking: 1}, report.Source.View); diff != "" {
 			t.Errorf("%s: before (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(want, report.Target.View); diff != "" {
+		if diff := difftest.Diff(want, report.Target.View); diff != "" {
 			t.Errorf("%s: after (-want +got):\n%s", name, diff)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/redact"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
@@ -90,7 +90,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
+		if diff := difftest.Diff(string(want), got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -133,11 +133,11 @@ func TestRedactions(t *testing.T) {
 				t.Errorf("%s: nothing at offset %d", f, x.Offset)
 			}
 		}
-		if diff := cmp.Diff([]string{"p1 aws access key AKIA…", "r1 password hu…", "l1 password hu…"}, places); diff != "" {
+		if diff := difftest.Diff([]string{"p1 aws access key AKIA…", "r1 password hu…", "l1 password hu…"}, places); diff != "" {
 			t.Errorf(`%s: %s; want diff == ""`, f, diff)
 		}
 		if f == HTML {
-			if diff := cmp.Diff([]KindCount{{"password", 2}, {"aws access key", 1}}, r.Kinds()); diff != "" {
+			if diff := difftest.Diff([]KindCount{{"password", 2}, {"aws access key", 1}}, r.Kinds()); diff != "" {
 				t.Error(diff)
 			}
 		}
@@ -233,7 +233,7 @@ func TestKey(t *testing.T) {
 	for _, id := range []session.ID{"a", "A", "../../x", "", "a", "CON", "lpt1", "com"} {
 		got = append(got, key(id, taken))
 	}
-	if diff := cmp.Diff([]string{"a", "A-2", "------x", "session", "a-3", "session-CON", "session-lpt1", "com"}, got); diff != "" {
+	if diff := difftest.Diff([]string{"a", "A-2", "------x", "session", "a-3", "session-CON", "session-lpt1", "com"}, got); diff != "" {
 		t.Error(diff)
 	}
 	if slices.Contains(got, "..") {
@@ -286,7 +286,7 @@ func TestRecord(t *testing.T) {
 	got := string(s.record(session.Entry{}, []byte(`{"type":"message","id":"user","n":12,"x":null,"message":{"role":"user","content":"the user has 12, say \"hi\" content"}}`)))
 	h := redact.Mark(redact.HiddenText)
 	want := `{"type":"message","id":"` + h + `","n":12,"x":null,"message":{"role":"user","content":"the ` + h + " has " + h + ", " + h + " " + h + `"}}`
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }

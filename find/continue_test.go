@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -99,7 +98,7 @@ func (d *growingDesk) put(text, what string) (anew bool) {
 func (d *growingDesk) same(what string) {
 	d.Helper()
 	want := d.update(d.finder(nil))
-	if diff := cmp.Diff(want, d.update(d.f)); diff != "" {
+	if diff := difftest.Diff(want, d.update(d.f)); diff != "" {
 		d.Fatalf("after %s, at %d bytes (-anew +up to date):\n%s", what, len(d.text), diff)
 	}
 	if len(want) != 1 {
@@ -226,7 +225,7 @@ func TestGrownSearch(t *testing.T) {
 					}
 				}
 				slices.Sort(got)
-				if diff := cmp.Diff(want, got); diff != "" {
+				if diff := difftest.Diff(want, got); diff != "" {
 					t.Errorf("lines with %s (-in the file +found):\n%s", word, diff)
 				}
 				found += len(got)

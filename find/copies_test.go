@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // claudeLines gives a log of Claude Code: a message a minute. An answer has two lines, which both tell that it used ten tokens.
@@ -58,7 +58,7 @@ func TestCopies(t *testing.T) {
 				got[id] = ""
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := difftest.Diff(want, got); diff != "" {
 			t.Errorf("%s: parents (-want +got):\n%s", what, diff)
 		}
 		if sum != messages || tokens != int64(messages/2*10) {

@@ -8,10 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -114,6 +112,12 @@ func (d *growingDesk) endings(opened *atomic.Int64) (once int) {
 		d.Must(err)
 		return log, func() { log.Close() }
 	}
+	paths := func(r *Result) (list []string) {
+		for _, h := range r.Hits {
+			list = append(list, h.Session.Path)
+		}
+		return list
+	}
 	_, err := f.Catalogue(d.Context(), RefreshOptions{})
 	d.Must(err)
 	for k, w := range words {
@@ -125,7 +129,7 @@ func (d *growingDesk) endings(opened *atomic.Int64) (once int) {
 		}
 		opt.Open = whole
 		want := d.search(f, w, opt)
-		if diff := cmp.Diff(want.Hits, got.Hits, cmpopts.IgnoreUnexported(Hit{}), cmp.Transformer("row", func(r *place.Row) string { return fmt.Sprint(r.Path) })); diff != "" {
+		if diff := difftest.Diff(want.Hits, got.Hits, difftest.Without("Hit.Session", "Hit.at", "Hit.found")) + difftest.Diff(paths(want), paths(got)); diff != "" {
 			d.Fatalf("%s, at %d bytes (-whole +end):\n%s", w, len(d.text), diff)
 		}
 	}

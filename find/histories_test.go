@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
@@ -30,7 +29,7 @@ func TestCatalogueHistories(t *testing.T) {
 					s = h.kept(cache)
 				}
 				want, got := h.look(h.finder(nil)), h.look(s)
-				if diff := cmp.Diff(want, got); diff != "" {
+				if diff := difftest.Diff(want, got); diff != "" {
 					t.Fatalf("round %d, after %s (-anew +up to date):\n%s", round, strings.Join(h.done, ", "), diff)
 				}
 				h.done = nil

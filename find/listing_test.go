@@ -10,10 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/find/listing"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -84,14 +83,14 @@ func TestListing(t *testing.T) {
 	for _, by := range place.Orders {
 		list.Sort(by)
 		want := spell(place.Sort(slices.Clone(all), by))
-		if diff := cmp.Diff(want, spell(list.Rows())); diff != "" {
+		if diff := difftest.Diff(want, spell(list.Rows())); diff != "" {
 			t.Errorf("by %s, all rows (-want +got):\n%s", by, diff)
 		}
 		var single []string
 		for i := range list.Len() {
 			single = append(single, spell([]place.Row{*list.Row(i)})...)
 		}
-		if diff := cmp.Diff(want, single); diff != "" {
+		if diff := difftest.Diff(want, single); diff != "" {
 			t.Errorf("by %s, one after the other (-want +got):\n%s", by, diff)
 		}
 	}
@@ -104,7 +103,7 @@ func TestListing(t *testing.T) {
 		m.Must(err)
 		passes, err := f.m.Condition(filter)
 		m.Must(err)
-		if diff := cmp.Diff(spell(want), spell(list.Keep(passes).Rows())); diff != "" {
+		if diff := difftest.Diff(spell(want), spell(list.Keep(passes).Rows())); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", filter, diff)
 		}
 	}
@@ -141,13 +140,13 @@ func TestListingParts(t *testing.T) {
 	}
 	kept, others := list.Sessions()
 	for what, diff := range map[string]string{
-		"directories":                  cmp.Diff(dirs, slices.Collect(list.Dirs())),
-		"sessions without a directory": cmp.Diff(spell(loose), spell(list.Undirected())),
-		"files that are not sessions":  cmp.Diff(bad, others),
-		"sessions":                     cmp.Diff(spell(sessions), spell(kept.Rows())),
-		"sessions of a directory":      cmp.Diff(spell(near), spell(list.InDirs(func(cwd string) bool { return cwd == "/q" }).Rows())),
-		"the first":                    cmp.Diff(spell(all[:3]), spell(list.First(3).Rows())),
-		"sessions as a list of rows":   cmp.Diff(spell(sessions), spell(listing.Of(sessions).Rows())),
+		"directories":                  difftest.Diff(dirs, slices.Collect(list.Dirs())),
+		"sessions without a directory": difftest.Diff(spell(loose), spell(list.Undirected())),
+		"files that are not sessions":  difftest.Diff(bad, others),
+		"sessions":                     difftest.Diff(spell(sessions), spell(kept.Rows())),
+		"sessions of a directory":      difftest.Diff(spell(near), spell(list.InDirs(func(cwd string) bool { return cwd == "/q" }).Rows())),
+		"the first":                    difftest.Diff(spell(all[:3]), spell(list.First(3).Rows())),
+		"sessions as a list of rows":   difftest.Diff(spell(sessions), spell(listing.Of(sessions).Rows())),
 	} {
 		if diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -164,7 +163,7 @@ func TestListingParts(t *testing.T) {
 	if agents = slices.Compact(agents); len(begun) == len(sessions) || len(agents) < 2 {
 		t.Fatalf("%d of %d sessions have content, of %q; want fewer, of several agents", len(begun), len(sessions), agents)
 	}
-	if diff := cmp.Diff(spell(begun), spell(list.Begun().Rows())); diff != "" {
+	if diff := difftest.Diff(spell(begun), spell(list.Begun().Rows())); diff != "" {
 		t.Errorf("sessions with content (-want +got):\n%s", diff)
 	}
 	if got := list.Agents(); !slices.Equal(got, agents) {
@@ -182,7 +181,7 @@ func TestListingParts(t *testing.T) {
 	if got := kept.Forks(); !slices.Equal(got, depth) || slices.Max(depth) == 0 {
 		t.Errorf("the depths of forks are %d, want %d", got, depth)
 	}
-	if diff := cmp.Diff(spell(forked), spell(kept.Rows())); diff != "" {
+	if diff := difftest.Diff(spell(forked), spell(kept.Rows())); diff != "" {
 		t.Errorf("forks (-want +got):\n%s", diff)
 	}
 	kept.Sort(place.OrderWhen)
@@ -193,7 +192,7 @@ func TestListingParts(t *testing.T) {
 	before := len(sessions)
 	main := place.Drop(slices.Clone(sessions), func(r *place.Row) bool { return tasks[r.Path] })
 	rest, left := kept.WithoutTasks()
-	if diff := cmp.Diff(spell(main), spell(rest.Rows())); diff != "" || left != before-len(main) || left == 0 {
+	if diff := difftest.Diff(spell(main), spell(rest.Rows())); diff != "" || left != before-len(main) || left == 0 {
 		t.Errorf("%d sub-agents are left out, want %d and some (-want +got):\n%s", left, before-len(main), diff)
 	}
 	place.Shorten(all)
@@ -270,7 +269,7 @@ func TestPagesStay(t *testing.T) {
 				p := page(ListOptions{Limit: 9, After: next})
 				got, next = append(got, paths(p.Rows)...), p.Next
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := difftest.Diff(want, got); diff != "" {
 				t.Errorf("%s, by %s:\n%s", name, order, diff)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // answered is a message of the user, or an answer of a model with one token and a dollar.
@@ -48,7 +48,7 @@ func TestSpells(t *testing.T) {
 		{Quarter: q, Model: 1, Messages: 2, Answers: 1, Tokens: one(1), Cost: 1},
 		{Quarter: q + 1, Model: 1, Messages: 2, Answers: 1, Tokens: one(1), Cost: 1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
@@ -70,7 +69,7 @@ func TestAmongNewest(t *testing.T) {
 					continue
 				}
 				soon++
-				if d := cmp.Diff(all, list); d != "" {
+				if d := difftest.Diff(all, list); d != "" {
 					t.Fatalf("%q of %s, limit %d: -all +newest\n%s", q.Text, q.CWD, q.Limit, d)
 				}
 			}

@@ -7,10 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
@@ -175,7 +174,7 @@ func TestLostAndFound(t *testing.T) {
 		}
 	}
 	want := map[string]int{"s a": 1, "s back": 3, "s large": 3, "t last": 2}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("chunks of logs in the folder (-want +got):\n%s", diff)
 	}
 	n := 0

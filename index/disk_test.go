@@ -19,10 +19,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
@@ -64,7 +63,7 @@ func whole(x *index.Index) error {
 			}
 			// cmp is slow, and the difference is wanted only if there is one.
 			if unknown == nil && !reflect.DeepEqual(want.Chunks, got) {
-				return fmt.Errorf("%s has signatures that are not its own: %s", l.Name, cmp.Diff(want.Chunks, got))
+				return fmt.Errorf("%s has signatures that are not its own: %s", l.Name, difftest.Diff(want.Chunks, got))
 			}
 		}
 	}
@@ -179,7 +178,7 @@ func everyFault(t *testing.T, script func(*index.Index) error) {
 				t.Fatalf("operation %d, %s: %v", nth, fault.Name, err)
 			}
 			if want, got := messages(want), messages(x); !maps.Equal(want, got) {
-				t.Fatalf("operation %d, %s: %s", nth, fault.Name, cmp.Diff(want, got))
+				t.Fatalf("operation %d, %s: %s", nth, fault.Name, difftest.Diff(want, got))
 			}
 			if err := usable(inner); err != nil {
 				t.Fatalf("operation %d, %s, and then: %v", nth, fault.Name, err)

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 )
 
@@ -185,11 +184,11 @@ func TestAddedOracle(t *testing.T) {
 		}
 		want := messages(oracle)
 		if got := messages(both[k]); !maps.Equal(want, got) {
-			t.Fatalf("round %d: %s", round, cmp.Diff(want, got))
+			t.Fatalf("round %d: %s", round, difftest.Diff(want, got))
 		}
 		fresh := open()
 		if got := messages(fresh); !maps.Equal(want, got) {
-			t.Fatalf("round %d, opened again: %s", round, cmp.Diff(want, got))
+			t.Fatalf("round %d, opened again: %s", round, difftest.Diff(want, got))
 		}
 		fresh.Close()
 		info, err := os.Stat(filepath.Join(dir, "catalogue"))

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -34,7 +33,7 @@ func TestRecords(t *testing.T) {
 	} {
 		logs := LogsOf([]Log{l})
 		got := logs.At(0)
-		if diff := cmp.Diff(&l, got, cmp.AllowUnexported(Log{}, piece{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := difftest.Diff(&l, got, difftest.EmptyIsNil); diff != "" {
 			t.Errorf("%s (-put +got):\n%s", l.Name, diff)
 		}
 		b := logs.Brief(0)

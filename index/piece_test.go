@@ -6,8 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // taken is what the readers of a piece give.
@@ -65,7 +64,7 @@ func FuzzPiece(f *testing.F) {
 		if !ok {
 			t.Error("what was read makes a damaged piece")
 		}
-		if diff := cmp.Diff(got, again, cmpopts.EquateEmpty()); diff != "" {
+		if diff := difftest.Diff(got, again, difftest.EmptyIsNil); diff != "" {
 			t.Error("what was read makes another piece (-first +again):", diff)
 		}
 	})

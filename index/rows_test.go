@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // Rows come back as they were kept. A file that was cut off or changed anywhere is as good as none.
@@ -16,7 +16,7 @@ func TestRows(t *testing.T) {
 		"b.jsonl": {Name: "b.jsonl", Stamp: Stamp{Generation: "h", Size: 9}, Head: []byte{}, Rest: []byte{}},
 	}
 	x.KeepRows("/folder", "omp", rows)
-	if diff := cmp.Diff(rows, x.Rows("/folder", "omp", true)); diff != "" {
+	if diff := difftest.Diff(rows, x.Rows("/folder", "omp", true)); diff != "" {
 		t.Error(diff)
 	}
 	if got := x.Rows("/folder", "omp", false)["a.jsonl"]; string(got.Head) != "head" || got.Rest != nil {

@@ -7,9 +7,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/index/word"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
@@ -43,7 +42,7 @@ func TestShortRuns(t *testing.T) {
 			from = to + 1
 		}
 		if want, got := keysOf(&slow), keysOf(&fast); !reflect.DeepEqual(want, got) {
-			t.Fatalf("round %d: %q: %s", round, text, cmp.Diff(want, got))
+			t.Fatalf("round %d: %q: %s", round, text, difftest.Diff(want, got))
 		}
 	}
 }

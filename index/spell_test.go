@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestSpells: a list is read back as it was written, a damaged one as far as possible.
@@ -18,7 +18,7 @@ func TestSpells(t *testing.T) {
 		{Quarter: QuarterOf(at) - 7, Copied: true, Messages: 1, Answers: 1, Tokens: Tokens{Total: 1 << 40}},
 	}
 	s := EncodeSpells(list)
-	if diff := cmp.Diff(list, s.List()); diff != "" {
+	if diff := difftest.Diff(list, s.List()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if len(s) > 60 {
@@ -29,7 +29,7 @@ func TestSpells(t *testing.T) {
 			t.Errorf("cut to %d bytes: %+v", n, got)
 		}
 	}
-	if some, ok := s.Cut(2); !ok || cmp.Diff(list[:2], some) != "" {
+	if some, ok := s.Cut(2); !ok || difftest.Diff(list[:2], some) != "" {
 		t.Errorf("Cut: %+v, %v", some, ok)
 	}
 	for _, n := range []int{-1, 4} {

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -96,7 +96,7 @@ func TestLoadSuppliesNeeds(t *testing.T) {
 		for _, p := range l.Tree.Problems() {
 			got = append(got, "! "+p.Message)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := difftest.Diff(want, got); diff != "" {
 			t.Errorf("%s: supplied (-want +got):\n%s", path, diff)
 		}
 	}

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/backend/memory"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/logtree"
 )
 
@@ -114,7 +114,7 @@ func (w writer) want(t *logtree.Tail, want logtree.Change, records ...string) {
 		w.Fatalf("change %d, want %d", got, want)
 	}
 	if got == logtree.Grown || got == logtree.Mended {
-		if diff := cmp.Diff(records, w.read(t, now)); diff != "" {
+		if diff := difftest.Diff(records, w.read(t, now)); diff != "" {
 			w.Fatalf("records:\n%s", diff)
 		}
 	}
@@ -297,7 +297,7 @@ func TestTailRest(t *testing.T) {
 		for r := range list {
 			got = append(got, fmt.Sprintf("%d %s", r.Line, r.Data))
 		}
-		if diff := cmp.Diff(records, got); diff != "" {
+		if diff := difftest.Diff(records, got); diff != "" {
 			t.Fatalf("records:\n%s", diff)
 		}
 	}
@@ -329,7 +329,7 @@ func TestTailOfADocument(t *testing.T) {
 	w.want(&tail, logtree.Replaced)
 	now, err := b.Stat(t.Context(), "a.json")
 	w.must(err)
-	if diff := cmp.Diff([]string{"1 {\n\n}"}, w.read(&tail, now)); diff != "" {
+	if diff := difftest.Diff([]string{"1 {\n\n}"}, w.read(&tail, now)); diff != "" {
 		t.Error(diff)
 	}
 	w.want(&tail, logtree.Same)

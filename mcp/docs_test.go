@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 var update = flag.Bool("update", false, "write docs/mcp.md anew")
@@ -54,7 +54,7 @@ func TestDocumented(t *testing.T) {
 		}
 		return
 	}
-	if diff := cmp.Diff(string(text), b.String()); diff != "" {
+	if diff := difftest.Diff(string(text), b.String()); diff != "" {
 		t.Errorf("docs/mcp.md (-is +should be), which go test ./mcp -update writes:\n%s", diff)
 	}
 }

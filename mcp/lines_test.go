@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestRepeatedID: a call with the id of one that is being answered is refused, and the first one is answered.
@@ -80,10 +79,10 @@ func TestLines(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v, want no error", test.name, err)
 		}
-		if diff := cmp.Diff(test.passed, string(got)); diff != "" {
+		if diff := difftest.Diff(test.passed, string(got)); diff != "" {
 			t.Errorf("%s: what is passed on (-want +got):\n%s", test.name, diff)
 		}
-		if diff := cmp.Diff(test.answered, out.String()); diff != "" {
+		if diff := difftest.Diff(test.answered, out.String()); diff != "" {
 			t.Errorf("%s: answers (-want +got):\n%s", test.name, diff)
 		}
 	}

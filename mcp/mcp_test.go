@@ -13,12 +13,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
@@ -247,7 +247,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff(want, names); diff != "" {
+	if diff := difftest.Diff(want, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	list := call[pages](c, "list_sessions", `{}`)

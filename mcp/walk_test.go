@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/mcp"
@@ -42,7 +42,7 @@ func walk(c *client, tool, arguments string, names func(pages) []string) (list [
 // once checks that a walk gave everything once, and in order.
 func once(t *testing.T, what string, want, got []string) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff[:min(len(diff), 2000)])
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"text/template/parse"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
@@ -95,7 +95,7 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n"))), string(code)); diff != "" {
+	if diff := difftest.Diff(string(bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n"))), string(code)); diff != "" {
 		t.Errorf("%s is not what the templates say; run go test -tags generate ./page -run TestGenerated -update\n%s", name, diff)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/page"
 )
 
@@ -22,7 +22,7 @@ func TestOracle(t *testing.T) {
 			want := pages(s.ByTemplates())
 			for p, f := range pages(s) {
 				t.Run(kind+"/"+name+"/"+p, func(t *testing.T) {
-					if diff := cmp.Diff(strings.SplitAfter(html(t, want[p]), "\n"), strings.SplitAfter(html(t, f), "\n")); diff != "" {
+					if diff := difftest.Diff(strings.SplitAfter(html(t, want[p]), "\n"), strings.SplitAfter(html(t, f), "\n")); diff != "" {
 						t.Errorf("html/template writes something else (-html/template +generated):\n%s", diff)
 					}
 				})

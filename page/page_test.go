@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/internal/diff"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/page"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
@@ -129,11 +129,11 @@ func TestQueries(t *testing.T) {
 	q := page.ListQuery{
 		Source: "omp", CWD: "/a b", Since: "7d", Until: "2026-11-01", Model: "opus*", Title: "*x&y*", Has: []string{"branch", "run"}, Sort: "cost", Limit: 200,
 	}
-	if diff := cmp.Diff(q, page.ParseListQuery(q.Values())); diff != "" {
+	if diff := difftest.Diff(q, page.ParseListQuery(q.Values())); diff != "" {
 		t.Error(diff)
 	}
 	u := page.UsageQuery{Since: "30d", Until: "x", Source: "pi", CWD: "/a", Model: "m", Measure: "tokens"}
-	if diff := cmp.Diff(u, page.ParseUsageQuery(u.Values())); diff != "" {
+	if diff := difftest.Diff(u, page.ParseUsageQuery(u.Values())); diff != "" {
 		t.Error(diff)
 	}
 	if n := len((page.ListQuery{}).Values()); n != 0 {

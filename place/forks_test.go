@@ -5,9 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -45,7 +44,7 @@ func TestForks(t *testing.T) {
 			for i := range rows {
 				got += " " + "........"[:depth[i]] + string(rows[i].ID)
 			}
-			if diff := cmp.Diff(" "+tt.want, got); diff != "" {
+			if diff := difftest.Diff(" "+tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -57,7 +56,7 @@ func TestForksSameName(t *testing.T) {
 	t.Parallel()
 	rows := forkRows("", "", "/elsewhere/a.jsonl")
 	rows[1].Path = "/copy/a.jsonl"
-	if _, depth := Forks(rows); !cmp.Equal(depth, []int{0, 0, 0}) {
+	if _, depth := Forks(rows); !slices.Equal(depth, []int{0, 0, 0}) {
 		t.Errorf("depths are %v, want all 0", depth)
 	}
 }

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
@@ -84,7 +83,7 @@ func TestSourcesOverlap(t *testing.T) {
 					got = append(got, fmt.Sprint(filepath.ToSlash(rel), " ", i.Sessions))
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := difftest.Diff(tt.want, got); diff != "" {
 				t.Errorf("sources (-want +got):\n%s", diff)
 			}
 		})
@@ -98,7 +97,7 @@ func checkOnce(t *testing.T, m *place.Machine, ix *index.Index, want []string) {
 	check := func(what string, got []string, err error) {
 		t.Helper()
 		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		if diff := difftest.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s (-want +got): %v\n%s", what, err, diff)
 		}
 	}
@@ -191,7 +190,7 @@ func TestNamedDialect(t *testing.T) {
 			for _, r := range rows {
 				got[string(r.ID)] = r.Dialect.Name()
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := difftest.Diff(tt.want, got); diff != "" {
 				t.Errorf("dialects (-want +got):\n%s", diff)
 			}
 			if d := m.DialectAt(all[1]).Name(); tt.want["b"] != d {

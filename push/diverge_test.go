@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -35,7 +35,7 @@ func TestPushBranches(t *testing.T) {
 	d.pushes(map[string]push.Fate{file(a): push.Branched})
 	base := text(d.CWD, a, 3)
 	name := origin + "/omp/-garden/" + file(a)
-	if diff := cmp.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
+	if diff := difftest.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
 	tree := logtree.FromText(d.Format("omp"), "", []byte(d.there()[name])).Tree
@@ -49,7 +49,7 @@ func TestPushBranches(t *testing.T) {
 	more := entry("aaaa0004", "aaaa0003", "more")
 	d.AppendPlain(pathA, more)
 	d.pushes(map[string]push.Fate{file(a): push.Extended})
-	if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more}, d.there()); diff != "" {
+	if diff := difftest.Diff(map[string]string{name: base + theirs + ours + more}, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
 	// And diverges again.
@@ -58,7 +58,7 @@ func TestPushBranches(t *testing.T) {
 	last := entry("aaaa0005", "aaaa0004", "last")
 	d.AppendPlain(pathA, last)
 	d.pushes(map[string]push.Fate{file(a): push.Branched})
-	if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more + again + last}, d.there()); diff != "" {
+	if diff := difftest.Diff(map[string]string{name: base + theirs + ours + more + again + last}, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -32,7 +32,7 @@ func TestPushFamilies(t *testing.T) {
 		origin + "/omp/-garden/" + file(b):                                 "",
 		origin + "/codex/" + strings.TrimPrefix(codex, ".codex/sessions/"): rollout,
 	}
-	if diff := cmp.Diff(want, d.there()); diff != "" {
+	if diff := difftest.Diff(want, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
 	// Codex compresses its old sessions: it is the same log.
@@ -45,7 +45,7 @@ func TestPushFamilies(t *testing.T) {
 	// A text is redacted as one.
 	d.push(push.PushOptions{Redact: true})
 	want[origin+"/claude/-garden/"+id+"/tool-results/x.txt"] = strings.Replace(long, key, "[redacted: aws access key]", 1)
-	if diff := cmp.Diff(want, d.there()); diff != "" {
+	if diff := difftest.Diff(want, d.there()); diff != "" {
 		t.Fatal(diff)
 	}
 	d.push(push.PushOptions{})

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -88,7 +88,7 @@ func TestPullForgottenBranch(t *testing.T) {
 				}
 				d.copies(after)
 				d.holds(path, here)
-				if diff := cmp.Diff(map[string]string{name: there}, d.there()); diff != "" {
+				if diff := difftest.Diff(map[string]string{name: there}, d.there()); diff != "" {
 					t.Fatal(diff)
 				}
 				d.pulls(map[string]push.Fate{})

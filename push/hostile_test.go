@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -98,7 +98,7 @@ func TestPullHostileNames(t *testing.T) {
 				}
 			}
 			slices.Sort(added)
-			if diff := cmp.Diff(test.want, added); diff != "" {
+			if diff := difftest.Diff(test.want, added); diff != "" {
 				t.Error(diff)
 			}
 			d.holds(d.At(".claude/projects/-garden/memory/MEMORY.md"), "mine")

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -39,7 +39,7 @@ func TestPushBesideAnother(t *testing.T) {
 	if err != nil || r.Logs[push.Branched] != 1 {
 		t.Fatalf("%+v, %v; want no error, r.Logs[push.Branched] == 1", r, err)
 	}
-	if diff := cmp.Diff(map[string]string{origin + "/omp/-garden/" + file(a): text(d.CWD, a, 3) + theirs + ours}, d.there()); diff != "" {
+	if diff := difftest.Diff(map[string]string{origin + "/omp/-garden/" + file(a): text(d.CWD, a, 3) + theirs + ours}, d.there()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -86,7 +86,7 @@ func TestPushBesidePull(t *testing.T) {
 	}
 	base := text(d.CWD, a, 3)
 	d.holds(pathA, base+ours+theirs)
-	if diff := cmp.Diff(map[string]string{origin + "/omp/-garden/" + file(a): base + theirs + ours}, d.there()); diff != "" {
+	if diff := difftest.Diff(map[string]string{origin + "/omp/-garden/" + file(a): base + theirs + ours}, d.there()); diff != "" {
 		t.Error(diff)
 	}
 	d.pushes(map[string]push.Fate{})

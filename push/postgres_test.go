@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend/postgres"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -35,7 +35,7 @@ func TestPostgres(t *testing.T) {
 	more := entry("aaaa0301", "aaaa0300", "more")
 	d.AppendPlain(pathA, more)
 	d.pushes(map[string]push.Fate{file(a): push.Extended})
-	if diff := cmp.Diff(text(d.CWD, a, 300)+theirs+ours+"\n"+more, d.there()[origin+"/omp/-garden/"+file(a)]); diff != "" {
+	if diff := difftest.Diff(text(d.CWD, a, 300)+theirs+ours+"\n"+more, d.there()[origin+"/omp/-garden/"+file(a)]); diff != "" {
 		t.Fatal(diff)
 	}
 	d.log(b, 1)
@@ -43,15 +43,15 @@ func TestPostgres(t *testing.T) {
 	o := newDeskAt(t, postgres.Driver(postgres.Options{}), url)
 	o.origin = "desktop-00c0ffee"
 	all := push.PullOptions{Origins: []string{"*"}, Deletions: true}
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 	d.Must(os.Remove(pathA))
 	got, _ := d.push(push.PushOptions{Deletions: true})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, got); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Removed}, got); diff != "" {
 		t.Fatal(diff)
 	}
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 }

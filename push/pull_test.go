@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -26,7 +26,7 @@ func (d *desk) pull(opt push.PullOptions) map[string]push.Fate {
 // pulls fails the test unless a pull of the machine's own logs does that.
 func (d *desk) pulls(want map[string]push.Fate) {
 	d.Helper()
-	if diff := cmp.Diff(want, d.pull(push.PullOptions{})); diff != "" {
+	if diff := difftest.Diff(want, d.pull(push.PullOptions{})); diff != "" {
 		d.Fatal(diff)
 	}
 }
@@ -36,7 +36,7 @@ func (d *desk) holds(path, want string) {
 	d.Helper()
 	got, err := os.ReadFile(path)
 	d.Must(err)
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := difftest.Diff(want, string(got)); diff != "" {
 		d.Fatal(diff)
 	}
 }
@@ -65,7 +65,7 @@ func TestPullBack(t *testing.T) {
 	// On a new disk all comes back.
 	d.Must(os.RemoveAll(d.State))
 	d.Must(os.RemoveAll(d.At(".omp")))
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, d.pull(push.PullOptions{DryRun: true})); diff != "" || d.Exists(pathA) {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created, file(b): push.Created}, d.pull(push.PullOptions{DryRun: true})); diff != "" || d.Exists(pathA) {
 		t.Fatal(diff)
 	}
 	d.pulls(map[string]push.Fate{file(a): push.Created, file(b): push.Created})
@@ -124,7 +124,7 @@ func TestDivergedBothWays(t *testing.T) {
 			d.copies(order)
 			base, name := text(d.CWD, a, 3), origin+"/omp/-garden/"+file(a)
 			d.holds(pathA, base+ours+theirs)
-			if diff := cmp.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
+			if diff := difftest.Diff(map[string]string{name: base + theirs + ours}, d.there()); diff != "" {
 				t.Fatal(diff)
 			}
 			d.pushes(map[string]push.Fate{})
@@ -135,7 +135,7 @@ func TestDivergedBothWays(t *testing.T) {
 			d.append(file(a), again)
 			d.pulls(map[string]push.Fate{file(a): push.Extended})
 			d.holds(pathA, base+ours+theirs+more+again)
-			if diff := cmp.Diff(map[string]string{name: base + theirs + ours + more + again}, d.there()); diff != "" {
+			if diff := difftest.Diff(map[string]string{name: base + theirs + ours + more + again}, d.there()); diff != "" {
 				t.Fatal(diff)
 			}
 			d.pushes(map[string]push.Fate{})
@@ -209,7 +209,7 @@ func TestPullOthers(t *testing.T) {
 		if name != "laptop" {
 			want = map[string]push.Fate{}
 		}
-		if diff := cmp.Diff(want, o.pull(push.PullOptions{Origins: []string{name}})); diff != "" {
+		if diff := difftest.Diff(want, o.pull(push.PullOptions{Origins: []string{name}})); diff != "" {
 			t.Fatal(diff)
 		}
 	}
@@ -227,17 +227,17 @@ func TestPullOthers(t *testing.T) {
 	all := push.PullOptions{Origins: []string{"*"}, Deletions: true}
 	d.AppendPlain(pathA, entry("aaaa0004", "aaaa0003", "more"))
 	d.push(push.PushOptions{})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Extended}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Extended}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 	same()
 	d.log(a, 1)
 	d.push(push.PushOptions{})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Replaced}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Replaced}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 	same()
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"*"}, Into: o.At("into")})); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"*"}, Into: o.At("into")})); diff != "" {
 		t.Fatal(diff)
 	}
 	// A tombstone moves it to the trash, on request.
@@ -246,7 +246,7 @@ func TestPullOthers(t *testing.T) {
 	if got := o.pull(push.PullOptions{Origins: []string{"*"}}); len(got) != 0 || !o.Exists(pulled) {
 		t.Errorf("%v without being asked for", got)
 	}
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" || o.Exists(pulled) || !o.Exists(pulled+".trash") {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" || o.Exists(pulled) || !o.Exists(pulled+".trash") {
 		t.Error(diff)
 	}
 	if got := o.pull(all); len(got) != 0 {
@@ -271,7 +271,7 @@ func TestPullRedacted(t *testing.T) {
 		t.Error("a redacted copy was pulled into its origin")
 	}
 	o := d.beside(t)
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"laptop"}})); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(push.PullOptions{Origins: []string{"laptop"}})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/push"
 )
@@ -101,7 +101,7 @@ func (d *desk) fine(r push.Report, err error) {
 func (d *desk) pushes(want map[string]push.Fate) push.Report {
 	d.Helper()
 	got, r := d.push(push.PushOptions{})
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		d.Fatal(diff)
 	}
 	return r
@@ -135,7 +135,7 @@ func (d *desk) equal() {
 		d.Must(err)
 		want[origin+"/omp/-garden/"+e.Name()] = string(content)
 	}
-	if diff := cmp.Diff(want, d.there()); diff != "" {
+	if diff := difftest.Diff(want, d.there()); diff != "" {
 		d.Fatal(diff)
 	}
 }
@@ -272,7 +272,7 @@ func TestPushFilters(t *testing.T) {
 	old := time.Now().Add(-48 * time.Hour)
 	d.Must(os.Chtimes(pathA, old, old))
 	got, _ := d.push(push.PushOptions{Filter: push.Filter{Since: time.Now().Add(-time.Hour)}})
-	if diff := cmp.Diff(map[string]push.Fate{file(b): push.Created}, got); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(b): push.Created}, got); diff != "" {
 		t.Error(diff)
 	}
 	got, _ = d.push(push.PushOptions{Filter: push.Filter{Sources: []string{"claude"}}})
@@ -284,7 +284,7 @@ func TestPushFilters(t *testing.T) {
 		t.Errorf("pushed %v", got)
 	}
 	got, _ = d.push(push.PushOptions{Filter: push.Filter{Sources: []string{"omp"}, Project: func(cwd string) bool { return cwd == d.CWD }}})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" {
 		t.Error(diff)
 	}
 	d.equal()
@@ -300,17 +300,17 @@ func TestPushDry(t *testing.T) {
 	d := newDesk(t)
 	pathA := d.log(a, 3)
 	got, _ := d.push(push.PushOptions{DryRun: true})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" || len(d.there()) != 0 || d.Exists(d.State) {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, got); diff != "" || len(d.there()) != 0 || d.Exists(d.State) {
 		t.Error(diff, d.there(), d.Exists(d.State))
 	}
 	d.push(push.PushOptions{})
 	d.AppendPlain(pathA, entry("aaaa0003", "aaaa0002", "more"))
 	before := d.there()
 	got, _ = d.push(push.PushOptions{DryRun: true})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Extended}, got); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Extended}, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(before, d.there()); diff != "" {
+	if diff := difftest.Diff(before, d.there()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -327,7 +327,7 @@ func TestPushDeletions(t *testing.T) {
 		t.Fatal("a deletion was passed on without being asked for")
 	}
 	got, _ := d.push(push.PushOptions{Deletions: true})
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, got); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Removed}, got); diff != "" {
 		t.Fatal(diff)
 	}
 	d.equal()

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -29,29 +29,29 @@ func TestPushRedacted(t *testing.T) {
 	}
 	const mark = "[redacted: aws access key]"
 	want := text(d.CWD, a, 1) + strings.Replace(secret, key, mark, 1) + "AWS_ACCESS_KEY_ID=" + mark + "\n\n"
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	d.AppendPlain(pathA, secret)
 	want += strings.Replace(secret, key, mark, 1)
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	// Half a line waits: it may be half a key.
 	d.AppendPlain(pathA, `{"type":"custom","key":"`+key[:12])
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	d.AppendPlain(pathA, key[12:]+`"}`+"\n")
 	want += `{"type":"custom","key":"` + mark + `"}` + "\n"
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	// If it stays, nothing of it is sent but that it is there; and once it is whole, the copy is made again.
 	d.AppendPlain(pathA, `{"key":"`+key[:12])
 	old := time.Now().Add(-time.Hour)
 	d.Must(os.Chtimes(pathA, old, old))
-	if diff := cmp.Diff(want+"[redacted: unfinished record]", redacted()); diff != "" {
+	if diff := difftest.Diff(want+"[redacted: unfinished record]", redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	if _, r := d.push(push.PushOptions{Redact: true}); r.Logs[push.Unchanged] != 1 {
@@ -59,7 +59,7 @@ func TestPushRedacted(t *testing.T) {
 	}
 	d.AppendPlain(pathA, `"}`+"\n")
 	want += `{"key":"` + key[:12] + `"}` + "\n"
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 	// Watermarks count local bytes: they are rebuilt from the mark, and nothing is sent again.
@@ -70,7 +70,7 @@ func TestPushRedacted(t *testing.T) {
 	// The copy is exact if that is wanted, and redacted again.
 	d.pushes(map[string]push.Fate{file(a): push.Replaced})
 	d.equal()
-	if diff := cmp.Diff(want, redacted()); diff != "" {
+	if diff := difftest.Diff(want, redacted()); diff != "" {
 		t.Fatal(diff)
 	}
 }

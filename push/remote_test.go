@@ -7,12 +7,12 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/memory"
 	"github.com/treeline-dev/treeline/backend/remote"
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/push"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/wire"
@@ -68,7 +68,7 @@ func TestRemote(t *testing.T) {
 	o := newDeskAt(t, driver, url)
 	o.origin = "desktop-00c0ffee"
 	all := push.PullOptions{Origins: []string{"laptop"}, Deletions: true}
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Created}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 	o.holds(o.At("pulled/"+origin+"/omp/sessions/-garden/"+file(a)), text(d.CWD, a, 200))
@@ -78,7 +78,7 @@ func TestRemote(t *testing.T) {
 	if got, _ := d.push(push.PushOptions{Deletions: true}); got[file(a)] != push.Removed {
 		t.Fatalf("%v; want got[file(a)] == push.Removed", got)
 	}
-	if diff := cmp.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
+	if diff := difftest.Diff(map[string]push.Fate{file(a): push.Removed}, o.pull(all)); diff != "" {
 		t.Fatal(diff)
 	}
 }

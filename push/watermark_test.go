@@ -5,9 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // A line of the file says the same about a settled log whether it is decoded or not, and lines that are no watermarks are left
@@ -56,7 +55,7 @@ func TestWatermarkBrief(t *testing.T) {
 		if b.settled(want.Seen, there) == want.Gone {
 			t.Errorf("%q: settled is %v", want.Name, !want.Gone)
 		}
-		if d := cmp.Diff(&want, s.get(want.Name), cmp.AllowUnexported(watermark{})); d != "" {
+		if d := difftest.Diff(&want, s.get(want.Name)); d != "" {
 			t.Errorf("%q (-want +got):\n%s", want.Name, d)
 		}
 	}

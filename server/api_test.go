@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -146,7 +146,7 @@ func TestOperations(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(known, used); diff != "" {
+	if diff := difftest.Diff(known, used); diff != "" {
 		t.Errorf("operations of the document, and those that the tests use:\n%s", diff)
 	}
 	// The mux answers the methods of the document and no others.

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/access"
 	backends "github.com/treeline-dev/treeline/backend/all"
 	indexes "github.com/treeline-dev/treeline/index/all"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 	"github.com/treeline-dev/treeline/server"
 )
@@ -153,7 +152,7 @@ func TestArchiveLists(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := difftest.Diff(want, got); diff != "" {
 				t.Errorf("%s as %s (-all are listed +asked):\n%s", query, token, diff)
 			}
 		}
@@ -213,7 +212,7 @@ func TestArchivePages(t *testing.T) {
 			_, got := paged.as(token, "GET", path, "", "Accept", "text/html")
 			code, want := whole.as(token, "GET", path, "", "Accept", "text/html")
 			odd := func(link string) bool { return strings.Contains(link, `/s/@`) || strings.Contains(link, `/s/%40`) }
-			if diff := cmp.Diff(slices.DeleteFunc(links(want), odd), slices.DeleteFunc(links(got), odd)); diff != "" || code != 200 {
+			if diff := difftest.Diff(slices.DeleteFunc(links(want), odd), slices.DeleteFunc(links(got), odd)); diff != "" || code != 200 {
 				t.Errorf("%s as %s: %d (-all are listed +asked):\n%s", path, token, code, diff)
 			}
 			if token == "reader" && strings.Contains(got, "/vault") {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -33,7 +33,7 @@ func TestDocumented(t *testing.T) {
 	if *update {
 		m.must(os.WriteFile(docsFile, []byte(want), 0o644))
 	}
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(string(text), "\n")); diff != "" && !*update {
+	if diff := difftest.Diff(strings.Split(want, "\n"), strings.Split(string(text), "\n")); diff != "" && !*update {
 		t.Errorf("docs/http.md differs; go test ./server -run Documented -update writes it:\n%s", diff)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/server"
 )
 
@@ -135,7 +135,7 @@ func TestEvents(t *testing.T) {
 	for len(seen[1]) < count {
 		seen[1] = append(seen[1], two.next())
 	}
-	if diff := cmp.Diff(seen[0], seen[1]); diff != "" {
+	if diff := difftest.Diff(seen[0], seen[1]); diff != "" {
 		t.Errorf("two clients:\n%s", diff)
 	}
 	for i, e := range seen[0] {

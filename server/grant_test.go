@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/server"
 )
 
@@ -411,7 +411,7 @@ func TestAudit(t *testing.T) {
 	order := func(a, b access.Record) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
 	slices.SortFunc(list, order)
 	slices.SortFunc(want, order)
-	if diff := cmp.Diff(want, list); diff != "" {
+	if diff := difftest.Diff(want, list); diff != "" {
 		t.Errorf("the audit log differs:\n%s", diff)
 	}
 	grants, err := m.book.List(t.Context())

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -93,7 +92,7 @@ func TestBehind(t *testing.T) {
 		for k := n; k <= len(lines); k++ {
 			want, wantOK := whole.Before(int64(10 * k))
 			got, gotOK := b.Before(int64(10 * k))
-			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); wantOK != gotOK || wantOK && diff != "" {
+			if diff := difftest.Diff(want, got, difftest.EmptyIsNil); wantOK != gotOK || wantOK && diff != "" {
 				t.Fatalf("seed %d: %q from %d on, before %d: %v, not %v\n%s", seed, lines, n, k, gotOK, wantOK, diff)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestRepeatsSettleLate: an entry that names the id of a repeated entry hangs on the first one with it, also when it is added
@@ -34,10 +34,10 @@ func TestRepeatsSettleLate(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %s<%s %d", e.NativeID, e.ID, e.Parent, e.FirstPiece()))
 		}
 		want := []string{"x x< 0", "y y<x 1", "x x~2<y 0", "z z<x 3", "x x~3<z 0", "w w<x~2 5"}
-		if d := cmp.Diff(want, got); d != "" {
+		if d := difftest.Diff(want, got); d != "" {
 			t.Errorf("asked %v: %s", asked, d)
 		}
-		if d := cmp.Diff([][2]int{{2, 0}, {4, 0}}, repeated); d != "" {
+		if d := difftest.Diff([][2]int{{2, 0}, {4, 0}}, repeated); d != "" {
 			t.Errorf("asked %v: repeats: %s", asked, d)
 		}
 		if len(tree.Problems()) > 0 {

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -35,7 +34,7 @@ func TestSessionOfASubAgent(t *testing.T) {
 {"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"main","timestamp":"2026-05-01T10:00:02.000Z","message":{"id":"m1","role":"assistant","model":"claude-opus-4-6","content":[{"type":"tool_use","id":"t1","name":"Agent","input":{"prompt":"Look north."}}]}}
 {"type":"user","uuid":"r1","parentUuid":"a1","sessionId":"main","timestamp":"2026-05-01T10:00:05.000Z","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"shady"}]},"toolUseResult":{"agentId":"7f"}}
 `))
-	if d := cmp.Diff(transcript.Child{Session: "agent-7f"}, *child(t, d)); d != "" {
+	if d := difftest.Diff(transcript.Child{Session: "agent-7f"}, *child(t, d)); d != "" {
 		t.Error(d)
 	}
 	row := func(path, id, parent string, task bool) place.Row {
@@ -50,10 +49,10 @@ func TestSessionOfASubAgent(t *testing.T) {
 		row("/x/other.jsonl", "other", "elsewhere", true), row("/x/agent-7f.jsonl", "agent-7f", "main", true),
 	})
 	want := transcript.Child{Session: "agent-7f", Path: "/x/agent-7f.jsonl", Title: "about agent-7f", Entries: 12, Tokens: 18, Cost: 0.25}
-	if d := cmp.Diff(want, *child(t, d)); d != "" {
+	if d := difftest.Diff(want, *child(t, d)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]transcript.Child{want}, d.SubAgents()); d != "" {
+	if d := difftest.Diff([]transcript.Child{want}, d.SubAgents()); d != "" {
 		t.Error(d)
 	}
 }
@@ -67,7 +66,7 @@ func TestConversationBesideTheMainOne(t *testing.T) {
 		t.Errorf("%+v, %d branches", c, d.Skeleton().Branches())
 	}
 	side := window(t, d, transcript.Request{Leaf: &c.Tip})
-	if diff := cmp.Diff([]session.EntryID{"x1", "x2"}, ids(side)); diff != "" || side.Onward != nil {
+	if diff := difftest.Diff([]session.EntryID{"x1", "x2"}, ids(side)); diff != "" || side.Onward != nil {
 		t.Errorf(`%s %+v; want diff == "", side.Onward == nil`, diff, side.Onward)
 	}
 }

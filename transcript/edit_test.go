@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 )
@@ -54,7 +53,7 @@ func TestEdits(t *testing.T) {
 		{"odd types", `{"file_path":3,"old_string":[],"new_string":{},"edits":{"a":1}}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, editText(transcript.Edits(session.Raw(c.arguments)))); d != "" {
+			if d := difftest.Diff(c.want, editText(transcript.Edits(session.Raw(c.arguments)))); d != "" {
 				t.Error(d)
 			}
 		})
@@ -139,7 +138,7 @@ func TestChanges(t *testing.T) {
 					t.Errorf("%+v; want changes[i].Edits >= 1, len(changes[i].Entries) >= 1", changes[i])
 				}
 			}
-			if d := cmp.Diff(c.want, b.String()); d != "" {
+			if d := difftest.Diff(c.want, b.String()); d != "" {
 				t.Error(d)
 			}
 		})

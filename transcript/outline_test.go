@@ -2,11 +2,11 @@ package transcript_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
 )
@@ -81,7 +81,7 @@ func TestOutline(t *testing.T) {
 		"k j label c mark",
 	)
 	o, rows := outline(t, d, transcript.OutlineRequest{})
-	if diff := cmp.Diff("One.\nTwo.\n├─Three.\n│ Four.\n│ Five.\nOther.\nSix.\n├─Deeper.\nDeepest.\nEnd.\n", sketch(rows)); diff != "" {
+	if diff := difftest.Diff("One.\nTwo.\n├─Three.\n│ Four.\n│ Five.\nOther.\nSix.\n├─Deeper.\nDeepest.\nEnd.\n", sketch(rows)); diff != "" {
 		t.Error(diff)
 	}
 	if rows[2].Label != "mark" || rows[2].Number != 1 || rows[5].Number != 2 || !rows[1].Fork || !rows[9].Leaf {
@@ -92,14 +92,14 @@ func TestOutline(t *testing.T) {
 			t.Errorf("row %d: its branch begins at %d, want %d", row, got, want)
 		}
 	}
-	if got := []int{o.NextPrompt(0, 1, false), o.NextPrompt(0, 1, true), o.NextPrompt(2, -1, false), o.NextPrompt(8, 1, false), o.NextFork(0, 1), o.NextFork(1, 1), o.NextFork(1, -1)}; !cmp.Equal(got, []int{2, 5, 0, -1, 1, 6, -1}) {
+	if got := []int{o.NextPrompt(0, 1, false), o.NextPrompt(0, 1, true), o.NextPrompt(2, -1, false), o.NextPrompt(8, 1, false), o.NextFork(0, 1), o.NextFork(1, 1), o.NextFork(1, -1)}; !slices.Equal(got, []int{2, 5, 0, -1, 1, 6, -1}) {
 		t.Error(got)
 	}
 	if o.Find("nothing") != -1 || o.Find("k") != 9 {
 		t.Error(o.Find("nothing"), o.Find("k"))
 	}
 
-	if got := o.Aside(); !cmp.Equal(got, []session.EntryID{"c", "h"}) {
+	if got := o.Aside(); !slices.Equal(got, []session.EntryID{"c", "h"}) {
 		t.Error(got)
 	}
 	if k := d.Skeleton(); !k.Leads("b", "e") || !k.Leads("b", "k") || k.Leads("c", "j") || k.Leads("x", "j") || k.Leads("c", "x") || !k.Leads("c", "c") {
@@ -107,7 +107,7 @@ func TestOutline(t *testing.T) {
 	}
 
 	o, rows = outline(t, d, transcript.OutlineRequest{Folded: map[session.EntryID]bool{"c": true, "i": true, "h": true}})
-	if diff := cmp.Diff("One.\nTwo.\n├─Three. (2)\nOther.\nSix.\n├─Deeper.\nDeepest. (1)\n", sketch(rows)); diff != "" {
+	if diff := difftest.Diff("One.\nTwo.\n├─Three. (2)\nOther.\nSix.\n├─Deeper.\nDeepest. (1)\n", sketch(rows)); diff != "" {
 		t.Error(diff)
 	}
 	if o.Find("e") != 2 || o.Find("j") != 6 {
@@ -115,7 +115,7 @@ func TestOutline(t *testing.T) {
 	}
 
 	_, rows = outline(t, d, transcript.OutlineRequest{Landmarks: true})
-	if diff := cmp.Diff("One.\nTwo.\n├─Three.\n│ Five.\nOther.\nSix.\n├─Deeper.\nDeepest.\nEnd.\n", sketch(rows)); diff != "" {
+	if diff := difftest.Diff("One.\nTwo.\n├─Three.\n│ Five.\nOther.\nSix.\n├─Deeper.\nDeepest.\nEnd.\n", sketch(rows)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -123,7 +123,7 @@ func TestOutline(t *testing.T) {
 // Several first entries are the branches of a fork before them.
 func TestOutlineOfRoots(t *testing.T) {
 	_, rows := outline(t, talk(t, "a - user One.", "b a answer Two.", "c - user Three."), transcript.OutlineRequest{})
-	if diff := cmp.Diff("├─One.\n│ Two.\nThree.\n", sketch(rows)); diff != "" {
+	if diff := difftest.Diff("├─One.\n│ Two.\nThree.\n", sketch(rows)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
@@ -107,7 +106,7 @@ func TestWhatIsNoFork(t *testing.T) {
 	if n := d.Skeleton().Branches(); n != 1 {
 		t.Errorf("%d branches", n)
 	}
-	if d := cmp.Diff([]session.EntryID{"u1", "a1", "m1", "u2", "a2"}, ids(w)); d != "" {
+	if d := difftest.Diff([]session.EntryID{"u1", "a1", "m1", "u2", "a2"}, ids(w)); d != "" {
 		t.Error(d)
 	}
 	if w.Blocks[1].Label != "good" || w.Blocks[2].Kind != transcript.Note || w.Blocks[2].Line != "p/other" {
@@ -136,7 +135,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 	for _, b := range w.Blocks {
 		if b.Fork != nil {
 			forks++
-			if d := cmp.Diff(want, b.Fork); d != "" {
+			if d := difftest.Diff(want, b.Fork); d != "" {
 				t.Error(d)
 			}
 		}
@@ -147,7 +146,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 	leaf := want.Branches[0].Tip
 	other := window(t, d, transcript.Request{Leaf: &leaf})
 	want.Current = 1
-	if d := cmp.Diff(want, other.Blocks[2].Fork); d != "" {
+	if d := difftest.Diff(want, other.Blocks[2].Fork); d != "" {
 		t.Error(d)
 	}
 	for _, r := range rail(t, d, transcript.RailRequest{}).Rows {
@@ -159,7 +158,7 @@ func TestForkIsTheSameEverywhere(t *testing.T) {
 	leaf = "a1"
 	short := window(t, d, transcript.Request{Leaf: &leaf})
 	want.Current = 0
-	if d := cmp.Diff(want, short.Onward); d != "" {
+	if d := difftest.Diff(want, short.Onward); d != "" {
 		t.Error(d)
 	}
 	for id, leaf := range map[session.EntryID]session.EntryID{"u2": "a2", "a1": "a3", "m1": "a3", "l1": "a3"} {
@@ -251,7 +250,7 @@ func TestAroundAnEntry(t *testing.T) {
 	}
 	d := talk(t, lines...)
 	w := window(t, d, transcript.Request{Around: "u20", Limit: 5})
-	if d := cmp.Diff([]session.EntryID{"u18", "u19", "u20", "u21", "u22"}, ids(w)); d != "" {
+	if d := difftest.Diff([]session.EntryID{"u18", "u19", "u20", "u21", "u22"}, ids(w)); d != "" {
 		t.Error(d)
 	}
 	if !w.Earlier || !w.Later || w.Position != 18 || w.Total != 50 {
@@ -261,7 +260,7 @@ func TestAroundAnEntry(t *testing.T) {
 		t.Errorf(`%v; want not w.Earlier, w.Later, w.First == "u0"`, ids(w))
 	}
 	model := window(t, d, transcript.Request{Around: "u20", Limit: 5, Mode: transcript.Model})
-	if d := cmp.Diff([]session.EntryID{"u18", "u19", "u20", "u21", "u22"}, ids(model)); d != "" {
+	if d := difftest.Diff([]session.EntryID{"u18", "u19", "u20", "u21", "u22"}, ids(model)); d != "" {
 		t.Error(d)
 	}
 	if model.Total != 50 || model.Estimate < 50 || model.Position != 18 {
@@ -287,7 +286,7 @@ func TestFocused(t *testing.T) {
 		`k2 u2 call c2 bash {"command":"rm"}`,
 	)
 	w := window(t, d, transcript.Request{Mode: transcript.Focused})
-	if d := cmp.Diff([]session.EntryID{"u1", "a2", "u2"}, ids(w)); d != "" {
+	if d := difftest.Diff([]session.EntryID{"u1", "a2", "u2"}, ids(w)); d != "" {
 		t.Error(d)
 	}
 }
@@ -346,7 +345,7 @@ func TestRailTexts(t *testing.T) {
 		got = append(got, r.Text)
 	}
 	want := []string{"Make Cents a type in cents.go", "edit cents.go", "bash go test ./...", "x is done"}
-	if d := cmp.Diff(want, got); d != "" {
+	if d := difftest.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -497,7 +496,7 @@ func TestModelWalk(t *testing.T) {
 		}
 		r.Before = page.First
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("from the end: %s", diff)
 	}
 	r, got = transcript.Request{Mode: transcript.Model, Limit: 10, First: true}, nil
@@ -508,7 +507,7 @@ func TestModelWalk(t *testing.T) {
 		}
 		r.First, r.After = false, page.Last
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("from the beginning: %s", diff)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
@@ -96,7 +96,7 @@ func TestFilter(t *testing.T) {
 	} {
 		s.press("/", "ctrl+u")
 		s.types(c.text)
-		if diff := cmp.Diff(c.want, titles()); diff != "" {
+		if diff := difftest.Diff(c.want, titles()); diff != "" {
 			t.Errorf(`%s: %s; want diff == ""`, c.text, diff)
 		}
 		s.press("esc", "esc")
@@ -140,7 +140,7 @@ func TestKeysRunAndNameCommands(t *testing.T) {
 	s.press("enter")
 	s.until("renamed")
 	path := s.p.stack[0].(*sessions).selected()
-	if diff := cmp.Diff([]string{"rename -- " + path + " New"}, s.ran()); diff != "" {
+	if diff := difftest.Diff([]string{"rename -- " + path + " New"}, s.ran()); diff != "" {
 		t.Error(diff)
 	}
 	for a := look.Label; a <= look.Delete; a++ {
@@ -165,7 +165,7 @@ func TestActions(t *testing.T) {
 	}
 	want := func(what string, commands ...string) {
 		t.Helper()
-		if diff := cmp.Diff(commands, s.ran()); diff != "" {
+		if diff := difftest.Diff(commands, s.ran()); diff != "" {
 			t.Errorf(`%s: %s; want diff == ""`, what, diff)
 		}
 	}
@@ -186,7 +186,7 @@ func TestActions(t *testing.T) {
 
 	do(look.CopyResume, "copied the resume command: cd /x && omp", "cd /x && omp --resume id\n")
 	want("resume", "resume -- "+path)
-	if diff := cmp.Diff([]string{"cd /x && omp --resume id"}, s.p.result.Lines); diff != "" {
+	if diff := difftest.Diff([]string{"cd /x && omp --resume id"}, s.p.result.Lines); diff != "" {
 		t.Error("printed at the end:", diff)
 	}
 	const osc52 = "\x1b]52;c;Y2QgL3ggJiYgb21wIC0tcmVzdW1lIGlk\a"
@@ -247,7 +247,7 @@ func TestResumeElsewhere(t *testing.T) {
 	if !strings.Contains(frame, "cd /shop && codex resume 77") {
 		t.Errorf("the command is not shown:\n%s", frame)
 	}
-	if diff := cmp.Diff([]string{"resume --json --in codex -- " + path}, s.ran()); diff != "" {
+	if diff := difftest.Diff([]string{"resume --json --in codex -- " + path}, s.ran()); diff != "" {
 		t.Error(diff)
 	}
 	s.press("enter")

@@ -16,11 +16,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/tui/look"
 )
@@ -249,7 +249,7 @@ func (s *stage) compare(file, got string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
+	if diff := difftest.Diff(string(want), got); diff != "" {
 		s.t.Errorf("%s:\n%s; want diff == \"\"", file, diff)
 	}
 }

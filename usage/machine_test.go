@@ -5,11 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
@@ -37,7 +35,7 @@ func TestMachine(t *testing.T) {
 				Input: k.Input, Output: k.Output, CacheRead: k.CacheRead, CacheWrite: k.CacheWrite, Total: k.Total,
 			}
 		}
-		if diff := cmp.Diff(told, got, cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+		if diff := difftest.Diff(told, got, difftest.Roughly); diff != "" {
 			t.Errorf("seed %d (-written +counted):\n%s", seed, diff)
 		}
 	}

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -95,7 +95,7 @@ func TestDays(t *testing.T) {
 		{Options{Model: "opus"}, []string{"2026-03-02", "2026-03-03"}},
 		{Options{Model: "haiku"}, nil},
 	} {
-		if diff := cmp.Diff(c.want, days(c.opt)); diff != "" {
+		if diff := difftest.Diff(c.want, days(c.opt)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", c.opt, diff)
 		}
 	}
@@ -120,7 +120,7 @@ func TestGroups(t *testing.T) {
 		Project: {{"/q", amount(1, 9, 9)}, {"/p", amount(1, 6, 5)}},
 		Day:     {{"2026-03-02", amount(2, 15, 14)}},
 	}}
-	if diff := cmp.Diff(want, r); diff != "" {
+	if diff := difftest.Diff(want, r); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -135,7 +135,7 @@ func compareFile(t *testing.T, path, want string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
+	if diff := difftest.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s is not what the code says; go test ./wire -update writes it (-want +got):\n%s", path, diff)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -38,7 +38,7 @@ func golden(t *testing.T, name string, write func(p *Page) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), b.String()); diff != "" {
+	if diff := difftest.Diff(string(want), b.String()); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", name, diff)
 	}
 }

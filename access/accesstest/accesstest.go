@@ -8,16 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/access"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // Now is the time of the suite.
 var Now = time.Date(2026, 2, 16, 12, 0, 0, 0, time.UTC)
-
-// sameTimes compares times, whatever their zone is.
-var sameTimes = cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })
 
 // Run tests the books that open gives. Each is empty.
 func Run(t *testing.T, open func(t *testing.T) access.Book) {
@@ -66,12 +62,14 @@ func tokens(t *testing.T, b access.Book) {
 	plain := access.Grant{Name: "Zoë", Created: Now}
 	other := add(t, b, 2, plain)
 	for _, text := range []string{token, access.CookieOf(token)} {
-		if g, _ := find(t, b, text); !cmp.Equal(want, g, sameTimes) {
-			t.Errorf("the grant differs:\n%s", cmp.Diff(want, g, sameTimes))
+		g, _ := find(t, b, text)
+		if diff := difftest.Diff(want, g); diff != "" {
+			t.Errorf("the grant differs:\n%s", diff)
 		}
 	}
-	if g, _ := find(t, b, other); !cmp.Equal(plain, g, sameTimes) {
-		t.Errorf("the other grant differs:\n%s", cmp.Diff(plain, g, sameTimes))
+	g, _ := find(t, b, other)
+	if diff := difftest.Diff(plain, g); diff != "" {
+		t.Errorf("the other grant differs:\n%s", diff)
 	}
 	for _, text := range []string{"", token[:len(token)-1], token + "a", access.CookieOf(access.CookieOf(token)), "' or 1=1 --"} {
 		if _, found := find(t, b, text); found {
@@ -79,7 +77,7 @@ func tokens(t *testing.T, b access.Book) {
 		}
 	}
 	list, err := b.List(t.Context())
-	if diff := cmp.Diff([]access.Grant{plain, want}, list, sameTimes); err != nil || diff != "" {
+	if diff := difftest.Diff([]access.Grant{plain, want}, list); err != nil || diff != "" {
 		t.Errorf("the list differs (%v):\n%s", err, diff)
 	}
 }
@@ -159,7 +157,7 @@ func records(t *testing.T, b access.Book) {
 			want = append(want, all[i])
 		}
 		list, err := b.Records(t.Context(), one.query)
-		if diff := cmp.Diff(want, list, sameTimes); err != nil || diff != "" {
+		if diff := difftest.Diff(want, list); err != nil || diff != "" {
 			t.Errorf("%s (%v):\n%s; want no error, diff == \"\"", name, err, diff)
 		}
 	}

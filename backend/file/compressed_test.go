@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/file"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 	"github.com/treeline-dev/treeline/internal/durable/crashfs"
 	"github.com/treeline-dev/treeline/internal/durable/faultfs"
@@ -102,7 +102,7 @@ func TestCompressed(t *testing.T) {
 					t.Fatalf("ends %q %q, %v", head, tail, err)
 				}
 				glimpsed, head, end, err := b.Glimpse(ctx, packed, make([]byte, 30), 10)
-				if diff := cmp.Diff([]string{content[:20], content[len(content)-10:]}, []string{string(head), string(end)}); diff != "" || err != nil || glimpsed != log {
+				if diff := difftest.Diff([]string{content[:20], content[len(content)-10:]}, []string{string(head), string(end)}); diff != "" || err != nil || glimpsed != log {
 					t.Fatalf("glimpse %+v, %v:\n%s", glimpsed, err, diff)
 				}
 			}
@@ -281,7 +281,7 @@ func TestExpandCrash(t *testing.T) {
 			all, err := backend.ReadAll(context.Background(), b, log)
 			found = append(found, fmt.Sprintf("%q %v", all, err))
 		}
-		if diff := cmp.Diff([]string{`"1\n2\n" <nil>`}, found); diff != "" {
+		if diff := difftest.Diff([]string{`"1\n2\n" <nil>`}, found); diff != "" {
 			t.Errorf("%s:\n%s; want diff == \"\"", when, diff)
 		}
 	}

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/watch"
 )
@@ -75,7 +74,7 @@ func TestNoTrace(t *testing.T) {
 				}
 			}
 			cancel()
-			if diff := cmp.Diff(before, files(t, filepath.Dir(path))); diff != "" {
+			if diff := difftest.Diff(before, files(t, filepath.Dir(path))); diff != "" {
 				t.Errorf("reading changed files:\n%.3000s", diff)
 			}
 			program.goOn()

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	_ "modernc.org/sqlite"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
@@ -92,7 +92,7 @@ func TestRecords(t *testing.T) {
 		`{"line":{"key":"k2","talk":"t1","said":5,"changed":6,"mood":null,"data":{}},"piece":[]}`,
 		`{"line":{"key":"k0","talk":"t1","said":9,"changed":5,"mood":"sad","data":""},"piece":[]}`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+	if diff := difftest.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s; want diff == \"\", no error", err, diff)
 	}
 	if want := time.Unix(100, 3); !at.Time.Equal(want) { // the last message is the third row
@@ -164,7 +164,7 @@ func TestListsFollow(t *testing.T) {
 		}
 		got := list(b)
 		other := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
-		if diff := cmp.Diff(list(other), got); diff != "" {
+		if diff := difftest.Diff(list(other), got); diff != "" {
 			t.Fatalf("step %d: (-new +followed):\n%s", n, diff)
 		}
 		if n%20 == 0 {
@@ -230,7 +230,7 @@ func TestDatabaseWrites(t *testing.T) {
 	}
 	want := []string{`{"talk":{"name":"t1","title":"x","changed":200}}`, string(one), string(two)}
 	if got, err := read(t, b, now, 0); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v\n%s; want no error, slices.Equal(got, want)", err, cmp.Diff(want, got))
+		t.Errorf("%v\n%s; want no error, slices.Equal(got, want)", err, difftest.Diff(want, got))
 	}
 	if _, err := b.Append(ctx, at, two); !errors.Is(err, backend.ErrConflict) {
 		t.Errorf("appended to what it was: %v", err)

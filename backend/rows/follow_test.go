@@ -7,10 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // A list is that of the database as it is, also after all messages were deleted at once, which writes none of their pages, and after
@@ -59,7 +58,7 @@ func TestListsFollowReplacements(t *testing.T) {
 			change(path, db)
 			first := rows.New(rows.NewDatabase(path, description(), rows.Options{}), "", true)
 			defer first.Close()
-			if diff := cmp.Diff(list(first), list(b)); diff != "" {
+			if diff := difftest.Diff(list(first), list(b)); diff != "" {
 				t.Errorf("(-new +followed):\n%s", diff)
 			}
 		})

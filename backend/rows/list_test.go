@@ -10,12 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/all"
 	"github.com/treeline-dev/treeline/backend/rows"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable/killtest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
@@ -154,7 +153,7 @@ func TestListsFollowLongRows(t *testing.T) {
 			}
 			got := listed(b)
 			fresh := a.backend(path, true)
-			if diff := gocmp.Diff(listed(fresh), got); diff != "" {
+			if diff := difftest.Diff(listed(fresh), got); diff != "" {
 				t.Fatalf("step %d (-new +followed):\n%s", n, diff)
 			}
 			fresh.Close()

@@ -4,7 +4,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -30,7 +30,7 @@ func TestBuiltFrom(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := wire.Version{Version: "1.0.0"}
 			builtFrom(&got, c.info)
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := difftest.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 			got.Go, got.OS, got.Arch = "go1", "linux", "amd64"

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -67,7 +66,7 @@ func TestPartsCorpus(t *testing.T) {
 					}
 					have = append(have, projected(m)...)
 				}
-				diff := cmp.Diff(want, have)
+				diff := difftest.Diff(want, have)
 				reason, excepted := partsExceptions[agent+"/"+name]
 				switch {
 				case diff != "" && !excepted:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // A line fits if that is possible, nothing is left out or cut without need, and what must stay whole does.
@@ -28,7 +28,7 @@ func TestSqueeze(t *testing.T) {
 		got := append([]box(nil), list...)
 		squeeze(got, columns)
 		if need(list, true) <= columns {
-			if diff := cmp.Diff(list, got, cmp.AllowUnexported(box{})); diff != "" {
+			if diff := difftest.Diff(list, got); diff != "" {
 				t.Fatalf("round %d: it fits %d columns (-wanted +got):\n%s", round, columns, diff)
 			}
 			continue
@@ -83,7 +83,7 @@ func TestMarked(t *testing.T) {
 			for i := range got {
 				got[i] = strings.NewReplacer("\x1b[1;31m", "<", "\x1b[0m", ">").Replace(got[i])
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := difftest.Diff(tt.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})

@@ -8,12 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -71,7 +70,7 @@ func TestRepair(t *testing.T) {
 				h.sees(path, test.before...)
 			}
 			if test.kinds != nil {
-				if diff := cmp.Diff(test.kinds, h.kinds(path)); diff != "" {
+				if diff := difftest.Diff(test.kinds, h.kinds(path)); diff != "" {
 					t.Errorf("check (-want +got):\n%s", diff)
 				}
 			}

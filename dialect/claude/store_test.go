@@ -14,11 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -143,7 +142,7 @@ func (h *home) sees(path string, want ...string) {
 	h.must(err)
 	tree, err := dialecttest.Decode(claude.Claude, path, log)
 	h.must(err)
-	if diff := cmp.Diff(want, heard(h.T, tree)); diff != "" {
+	if diff := difftest.Diff(want, heard(h.T, tree)); diff != "" {
 		h.Errorf("%s (-want +seen):\n%s", filepath.Base(path), diff)
 	}
 }
@@ -327,7 +326,7 @@ func TestFork(t *testing.T) {
 		t.Fatalf("%d lines, parent %q", len(after), s.Header().Parent)
 	}
 	for i, m := range after {
-		if m.SessionID != string(s.ID()) || m.UUID != before[i].UUID || !cmp.Equal(m.ParentUUID, before[i].ParentUUID) {
+		if m.SessionID != string(s.ID()) || m.UUID != before[i].UUID || difftest.Diff(m.ParentUUID, before[i].ParentUUID) != "" {
 			t.Errorf("line %d: %+v", i, m)
 		}
 		if f := m.ForkedFrom; m.UUID != "" && (f == nil || f.SessionID != id || f.MessageUUID != m.UUID) {
@@ -368,7 +367,7 @@ func TestUnsupported(t *testing.T) {
 	if _, err := h.Create(ctx, treeline.CreateOptions{CWD: h.dir, Dialect: claude.Claude, ID: "not-a-uuid"}); err == nil {
 		t.Error("a session that the program cannot resume was created")
 	}
-	if diff := cmp.Diff(before, h.lines(s.Path())); diff != "" {
+	if diff := difftest.Diff(before, h.lines(s.Path())); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -472,7 +471,7 @@ func TestHistories(t *testing.T) {
 			h.must(err)
 			tree, err := dialecttest.Decode(claude.Claude, "", log)
 			h.must(err)
-			if diff := cmp.Diff(heard(t, tree), heard(t, s.Tree())); diff != "" || tree.LeafID() != s.Leaf() || len(tree.Problems()) > 0 {
+			if diff := difftest.Diff(heard(t, tree), heard(t, s.Tree())); diff != "" || tree.LeafID() != s.Leaf() || len(tree.Problems()) > 0 {
 				t.Fatalf("seed %d, step %d: leaf %s in the log, %s in memory, problems %v\n%s", seed, step, tree.LeafID(), s.Leaf(), tree.Problems(), diff)
 			}
 		}

@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -108,7 +107,7 @@ func TestCut(t *testing.T) {
 		"a known model, more": {[]string{known, call, out(text(strings.Repeat("a", 100000)))}, []string{"a24000…13000 tokens truncated…a24000"}, 1},
 	} {
 		got, problems := seen(t, tc.lines...)
-		if diff := cmp.Diff(tc.want, got); diff != "" || problems != tc.problems {
+		if diff := difftest.Diff(tc.want, got); diff != "" || problems != tc.problems {
 			t.Errorf("%s: %d problems (-want +got):\n%s", name, problems, diff)
 		}
 	}
@@ -121,7 +120,7 @@ func TestCompactedLong(t *testing.T) {
 	}
 	got, _ := seen(t, user("old"), user(strings.Repeat("a", 70000)), line("compacted", object{"message": text("S1")}), user(strings.Repeat("b", 30000)), line("compacted", object{"message": text("S2")}))
 	want := []string{"a24998", "…5001 tokens truncated…", "a24998", "S1", "b30000", "S2"}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

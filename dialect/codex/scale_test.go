@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codex"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
@@ -72,7 +71,7 @@ func TestFrameCustom(t *testing.T) {
 		got = append(got, rawjson.Str(rawjson.Get(f.Record, "payload"), "type"))
 	}
 	want := []string{"custom_tool_call_output", "custom_tool_call", "function_call", "custom_tool_call_output", "function_call_output"}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("the types (-want +got):\n%s", diff)
 	}
 }

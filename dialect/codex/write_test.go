@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -150,7 +149,7 @@ func (w *written) entry(text string) session.EntryID {
 
 func (w *written) wants(what string, want, got []string) {
 	w.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		w.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -350,7 +349,7 @@ func TestCarried(t *testing.T) {
 		tree.Len() - 4: session.ModelChange{Role: "default", Provider: "orchard", ModelID: "pear/2", Model: "orchard/pear/2", JSON: []byte(`"pear/2"`)},
 	} {
 		body, err := tree.At(i).Body()
-		if diff := cmp.Diff(want, body); err != nil || diff != "" {
+		if diff := difftest.Diff(want, body); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}

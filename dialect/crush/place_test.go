@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/crush"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -52,7 +51,7 @@ func TestLayout(t *testing.T) {
 func TestLaunch(t *testing.T) {
 	root := crush.Crush.Layout().Roots(env(nil))[0]
 	got, err := crush.Crush.Launch(dialect.Launched{ID: "x", Root: root, Env: env(nil)})
-	if diff := cmp.Diff(dialect.Launch{Args: []string{"crush", "--session", "x"}, Bound: true}, got); diff != "" || err != nil {
+	if diff := difftest.Diff(dialect.Launch{Args: []string{"crush", "--session", "x"}, Bound: true}, got); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 	alone := dialect.Root{Sessions: filepath.FromSlash("/elsewhere/crush.db"), Driver: "crush"}

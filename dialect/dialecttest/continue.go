@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -65,7 +65,7 @@ func (f *fixture) continues(t *testing.T) {
 			continue
 		}
 		want, got := since(tree, before.Entries, whole.Problems(), whole.Labelled()), since(rest, 0, b.Problems(), b.Labelled())
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := difftest.Diff(want, got); diff != "" {
 			t.Errorf("from line %d (-whole +continued):\n%s", r.Line, diff)
 		}
 	}

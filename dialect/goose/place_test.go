@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/goose"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func env(vars map[string]string) dialect.Env {
@@ -31,7 +30,7 @@ func TestLaunch(t *testing.T) {
 		{"moved before", nil, l.Roots(env(moved))[0], dialect.Launch{Args: args, Env: []string{"GOOSE_PATH_ROOT=" + filepath.FromSlash("/g")}}},
 	} {
 		got, err := goose.Goose.Launch(dialect.Launched{ID: "20260301_1", Root: c.root, Env: env(c.vars)})
-		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+		if diff := difftest.Diff(c.want, got); diff != "" || err != nil {
 			t.Errorf(`%s: %s %v; want diff == "", no error`, c.name, diff, err)
 		}
 	}

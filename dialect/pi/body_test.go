@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -31,7 +30,7 @@ func TestPartsOfRecordAndMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		found += len(parts)
-		if diff := cmp.Diff(parts, pi.Omp.MessageParts(rawjson.Get(raw, "message"))); diff != "" {
+		if diff := difftest.Diff(parts, pi.Omp.MessageParts(rawjson.Get(raw, "message"))); diff != "" {
 			t.Errorf("%s: -of the record +of the message\n%s", e.ID, diff)
 		}
 	}

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/dialect/pi"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestList: rows have the words, the order and the times of the programs' own lists.
@@ -62,7 +62,7 @@ func TestList(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, string(l.JSON)); diff != "" {
+			if diff := difftest.Diff(test.want, string(l.JSON)); diff != "" {
 				t.Errorf("the row (-want +got):\n%s", diff)
 			}
 		})

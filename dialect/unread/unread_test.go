@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/unread"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestFind: agents are found in the folders of each operating system, and where the environment puts those.
@@ -47,7 +46,7 @@ func TestFind(t *testing.T) {
 			for _, a := range unread.Find(env, c.goos) {
 				got = append(got, a.Name+" "+strings.TrimPrefix(filepath.ToSlash(a.Path), "/home/"))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := difftest.Diff(c.want, got); diff != "" {
 				t.Errorf("agents (-want +got):\n%s", diff)
 			}
 		})

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -78,11 +76,8 @@ func Log(name string, n int) index.Log {
 		Chunks: chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
 	}
 	l.SetResume(resume(n))
-	// cmp is slow, and almost all are equal to the letter.
-	if want, got := resume(n), l.Resume(); !reflect.DeepEqual(want, got) {
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
-			panic("what reading on needs (-set +got):\n" + diff)
-		}
+	if diff := difftest.Diff(resume(n), l.Resume(), difftest.EmptyIsNil); diff != "" {
+		panic("what reading on needs (-set +got):\n" + diff)
 	}
 	return l
 }
@@ -123,10 +118,7 @@ func chunks(seed, n int) []index.Chunk {
 }
 
 // equal compares the parts of logs that a catalogue returns.
-var equal = cmp.Options{
-	cmp.AllowUnexported(source{}), cmpopts.IgnoreUnexported(index.Log{}), cmpopts.IgnoreFields(index.Log{}, "Chunks", "IDs"),
-	cmpopts.EquateEmpty(),
-}
+var equal = []difftest.Option{difftest.EmptyIsNil, difftest.Without("Log.Chunks", "Log.IDs", "Log.resume", "Log.pieces")}
 
 // source is a source of a catalogue, decoded.
 type source struct {
@@ -147,10 +139,10 @@ func sources(c *index.Catalogue) (list []source) {
 
 func same(t *testing.T, x Index, want ...source) {
 	t.Helper()
-	if diff := cmp.Diff(want, sources(x.Catalogue()), equal); diff != "" {
+	if diff := difftest.Diff(want, sources(x.Catalogue()), equal...); diff != "" {
 		t.Fatalf("the catalogue (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(resumes(want), resumes(sources(x.Catalogue())), cmpopts.EquateEmpty()); diff != "" {
+	if diff := difftest.Diff(resumes(want), resumes(sources(x.Catalogue())), difftest.EmptyIsNil); diff != "" {
 		t.Fatalf("what reading on needs (-want +got):\n%s", diff)
 	}
 }
@@ -209,7 +201,7 @@ func different(want, got []index.Chunk) string {
 	if slices.EqualFunc(want, got, same) {
 		return ""
 	}
-	return cmp.Diff(want, got)
+	return difftest.Diff(want, got)
 }
 
 func commit(t *testing.T, x Index) {
@@ -344,7 +336,7 @@ func testContinue(t *testing.T, make Maker) {
 	if err := x.IDs(known, 1, func(_ int64, h uint32) { ids = append(ids, h) }); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]uint32{2, 7}, ids); diff != "" {
+	if diff := difftest.Diff([]uint32{2, 7}, ids); diff != "" {
 		t.Errorf("ids beside the first chunk: %s", diff)
 	}
 }
@@ -370,7 +362,7 @@ func testSnapshots(t *testing.T, make Maker) {
 	x.Put(index.Update{Source: "s", Put: []index.Log{Log("a", 9)}, Remove: []string{"b"}})
 	commit(t, x)
 	want := []source{{key: "s", logs: []index.Log{Log("a", 1), Log("b", 2)}}}
-	if diff := cmp.Diff(want, sources(before), equal); diff != "" {
+	if diff := difftest.Diff(want, sources(before), equal...); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -417,7 +409,7 @@ func testHistories(t *testing.T, make Maker) {
 				got[key{s.Key, l.Name}] = l.Summary.Messages
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := difftest.Diff(want, got); diff != "" {
 			t.Fatalf("round %d: %s", round, diff)
 		}
 		keys := slices.Collect(maps.Keys(want))

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	store "github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -54,7 +53,7 @@ func TestLookUp(t *testing.T) {
 			}
 		}
 		for _, got := range paths[1:] {
-			if diff := gocmp.Diff(paths[0], got); diff != "" || len(got) != c.want {
+			if diff := difftest.Diff(paths[0], got); diff != "" || len(got) != c.want {
 				t.Errorf("%+v: %d sessions, want %d (-local +shared):\n%s", c.keys, len(got), c.want, diff)
 			}
 		}
@@ -62,7 +61,7 @@ func TestLookUp(t *testing.T) {
 	for _, f := range []*find.Finder{shared, remote} {
 		dirs, err := f.Projects(t.Context())
 		a.must(err)
-		if diff := gocmp.Diff([]string{"/work/garden"}, dirs); diff != "" {
+		if diff := difftest.Diff([]string{"/work/garden"}, dirs); diff != "" {
 			t.Errorf("directories (-want +got):\n%s", diff)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/postgres"
 	"github.com/treeline-dev/treeline/index/word"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
 
@@ -98,7 +98,7 @@ func (m *merging) check(logs int, version func(n int) int) {
 			want = append(want, uint32(w>>32))
 		}
 		slices.Sort(want)
-		if diff := cmp.Diff(slices.Compact(want), keys[id]); diff != "" {
+		if diff := difftest.Diff(slices.Compact(want), keys[id]); diff != "" {
 			m.t.Errorf("log %d (-want +got):\n%s", n, diff)
 		}
 	}

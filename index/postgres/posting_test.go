@@ -7,8 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // someKeys makes chunks with random keys, some of them in many chunks. It gives them by key and as pairs.
@@ -49,7 +48,7 @@ func TestInvert(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := difftest.Diff(want, got, difftest.EmptyIsNil); diff != "" {
 			t.Fatalf("%d chunks (-want +got):\n%s", size[0], diff)
 		}
 		for key := range want {

@@ -15,15 +15,13 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/treeline-dev/treeline/backend"
 	store "github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/postgres"
 	"github.com/treeline-dev/treeline/index/query"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
@@ -163,7 +161,7 @@ func (a *archive) sameHits(local, shared *find.Finder, text string, opt find.Opt
 	if err != nil {
 		return
 	}
-	if diff := gocmp.Diff(hits(want), hits(got)); diff != "" {
+	if diff := difftest.Diff(hits(want), hits(got)); diff != "" {
 		a.Fatalf("%q with %+v (-local +shared):\n%s", text, opt, diff)
 	}
 	a.found += len(got.Hits)
@@ -338,11 +336,7 @@ func (a *archive) sameRows(local, shared *find.Finder, round int) {
 	byPath := func(x, y place.Row) int { return strings.Compare(x.Path, y.Path) }
 	slices.SortFunc(want, byPath)
 	slices.SortFunc(got, byPath)
-	rows := gocmp.Options{
-		cmpopts.IgnoreFields(place.Row{}, "Source", "Dialect", "Err"), cmpopts.EquateEmpty(),
-		gocmp.Transformer("utc", func(t time.Time) int64 { return t.UnixNano() }),
-	}
-	if diff := gocmp.Diff(want, got, rows); diff != "" {
+	if diff := difftest.Diff(want, got, difftest.EmptyIsNil, difftest.Without("Row.Source", "Row.Dialect", "Row.Err")); diff != "" {
 		a.Fatalf("the catalogue (-local +shared):\n%s", diff)
 	}
 	filters := []place.Filter{{}, {Source: "claude"}, {CWD: gen.MachineCWD}, {Has: index.HasBranch}, {Model: "*"}, {Title: "*a*"},
@@ -351,7 +345,7 @@ func (a *archive) sameRows(local, shared *find.Finder, round int) {
 		filter := filters[(i+round)%len(filters)]
 		want, total := a.pages(local, by, filter, 0)
 		got, gotTotal := a.pages(shared, by, filter, 12)
-		if diff := gocmp.Diff(want, got); diff != "" || total != gotTotal {
+		if diff := difftest.Diff(want, got); diff != "" || total != gotTotal {
 			a.Fatalf("by %s, %+v, %d and %d (-local +shared):\n%s", by, filter, total, gotTotal, diff)
 		}
 	}

@@ -9,15 +9,13 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	store "github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/remote"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/place"
@@ -144,7 +142,7 @@ func TestStats(t *testing.T) {
 	all, err := local.Catalogue(t.Context(), find.RefreshOptions{})
 	a.must(err)
 	known := usage.Look(all)
-	close := cmpopts.EquateApprox(0, 1e-6)
+	close := difftest.Roughly
 	for _, step := range []int{3, 1, 1000}[:soaktest.Part(3, 1)] {
 		for _, since := range []time.Time{{}, time.Date(2026, 2, 16, 9, 7, 0, 0, time.UTC), time.Date(2026, 3, 2, 8, 7, 0, 0, time.UTC)} {
 			opt := usage.Options{Since: since, Zone: time.UTC, By: append(slices.Clone(usage.Keys), usage.AgentDay)}
@@ -157,7 +155,7 @@ func TestStats(t *testing.T) {
 				}
 				return nil
 			}))
-			if diff := gocmp.Diff(known.Sum(all, opt), sum.Report(), close); diff != "" || calls == 0 {
+			if diff := difftest.Diff(known.Sum(all, opt), sum.Report(), close); diff != "" || calls == 0 {
 				t.Errorf("%d at a time, since %v (-all at once +so):\n%s", step, since, diff)
 			}
 		}
@@ -170,7 +168,7 @@ func TestStats(t *testing.T) {
 		for _, other := range []*treeline.Store{s.paged, s.client} {
 			got, err := other.Stats(t.Context(), opt)
 			a.must(err)
-			if diff := gocmp.Diff(want, got, close); diff != "" {
+			if diff := difftest.Diff(want, got, close); diff != "" {
 				t.Errorf("%+v (-all logs read +index):\n%s", f, diff)
 			}
 		}
@@ -207,7 +205,7 @@ func TestRuns(t *testing.T) {
 				}
 				return list
 			}
-			if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" {
+			if diff := difftest.Diff(list(s.whole, want), list(other, got)); diff != "" {
 				t.Errorf("%+v (-listed +index):\n%s", opt, diff)
 			}
 			if opt.CWD == "" && opt.Session == "" && len(got) != 12 {
@@ -262,7 +260,7 @@ func TestSources(t *testing.T) {
 			}
 			return list
 		}
-		if diff := gocmp.Diff(list(s.whole, want), list(other, got)); diff != "" || len(got) < 4 {
+		if diff := difftest.Diff(list(s.whole, want), list(other, got)); diff != "" || len(got) < 4 {
 			t.Errorf("sources (-all logs read +index):\n%s", diff)
 		}
 		if n := s.box.count("/logs/content"); n != 0 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestEdges holds the edges of random texts, of all lengths around blocks and windows, against a look at each byte.
@@ -34,8 +34,8 @@ func TestEdges(t *testing.T) {
 		if inside {
 			want = append(want, length)
 		}
-		if got := allEdges(text); !cmp.Equal(got, want) {
-			t.Fatalf("%q: %s; want cmp.Equal(got, want)", text, cmp.Diff(want, got))
+		if diff := difftest.Diff(want, allEdges(text)); diff != "" {
+			t.Fatalf("%q (-want +got):\n%s", text, diff)
 		}
 	}
 }

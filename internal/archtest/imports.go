@@ -22,7 +22,7 @@ const whyTestOnly = "suites, generators and fakes are for tests and tools; impor
 
 // testLibraries are the libraries for tests.
 var testLibraries = []string{
-	"testing", "github.com/google/go-cmp", "github.com/rogpeppe/go-internal/testscript", "pgregory.net/rapid", "go.uber.org/goleak",
+	"testing", "github.com/rogpeppe/go-internal/testscript", "pgregory.net/rapid", "go.uber.org/goleak",
 }
 
 // impure are the packages that a pure package must not import, and what to do instead.

@@ -53,6 +53,8 @@ var importTable = []row{
 		why: "bytes that are needed for one operation are kept in the same way whatever they are"},
 	{packages: "internal/pgdb", modules: "github.com/jackc/pgx/v5/pgconn",
 		why: "a database server is reached in the same way whatever its tables are"},
+	{packages: "internal/difftest", may: "internal/diff",
+		why: "values are compared by what Go says of them, whatever they mean"},
 	{packages: "internal/worktree", may: "internal/durable",
 		why: "where a repository begins does not depend on what lies in it"},
 	{packages: "internal/jsonschema", pure: true,

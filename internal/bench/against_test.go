@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestCompare: the best of all rounds counts, a rate is worse when it is smaller, and rounding is not a difference.
@@ -49,7 +49,7 @@ short       0.04 ms    0.05 ms       1.25
   same (2)  100/s      120/s         1.20
 made                   1 MB                 new
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := difftest.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
 }

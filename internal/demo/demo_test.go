@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend/all"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -81,7 +80,7 @@ func checkMachine(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 	}
 	want := map[string]int{"omp": 4, "pi": 2, "claude": 4, "codex": 2, "operator": 1, "wave": 1, "codelia-state": 1,
 		"gemini": 1, "qwen": 1, "copilot": 1, "opencode": 1, "goose": 1, "crush": 1}
-	if diff := cmp.Diff(want, agents); diff != "" {
+	if diff := difftest.Diff(want, agents); diff != "" {
 		t.Error(diff)
 	}
 	if len(projects) != 3 || problems != 1 {
@@ -134,7 +133,7 @@ func checkPrices(t *testing.T, s *treeline.Store, rows []treeline.Row) {
 		}
 	}
 	want := map[string]int{"compaction": 1, "label": 1, "thinking": 3, "image": 1, "failure": 1, "grep": 1, "read": 1, "edit": 3, "write": 1, "bash": 3}
-	if diff := cmp.Diff(want, seen); diff != "" {
+	if diff := difftest.Diff(want, seen); diff != "" {
 		t.Error(diff)
 	}
 	if n, cost := tree.Tips(), rows[k].Known.Cost; n != 2 || cost < 0.05 || cost > 2 {
@@ -242,7 +241,7 @@ func TestSame(t *testing.T) {
 		}
 		return found
 	}
-	if diff := cmp.Diff(logs(), logs()); diff != "" {
+	if diff := difftest.Diff(logs(), logs()); diff != "" {
 		t.Error(diff)
 	}
 }

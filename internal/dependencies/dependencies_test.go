@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestListed: docs/dependencies.md has the modules and versions of go.mod, and each that treeline imports itself has a reason.
@@ -41,11 +41,11 @@ func TestListed(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("docs/dependencies.md does not agree with go.mod; make dependencies writes it anew\n%s", diff)
 	}
 	slices.Sort(direct)
-	if diff := cmp.Diff(direct, slices.Sorted(maps.Keys(reasons))); diff != "" {
+	if diff := difftest.Diff(direct, slices.Sorted(maps.Keys(reasons))); diff != "" {
 		t.Errorf("reasons are not those of the modules that are imported\n%s", diff)
 	}
 }

@@ -45,7 +45,6 @@ var reasons = map[string]string{
 	"github.com/clipperhouse/displaywidth":   "how many columns a character takes on a terminal",
 	"github.com/fsnotify/fsnotify":           "the system tells which files changed, for `watch`, the viewer and the terminal program",
 	"github.com/gofrs/uuid/v5":               "tests: reads the ids of Wave, UUIDs of version 6, as Wave does",
-	"github.com/google/go-cmp":               "tests: differences that can be read",
 	"github.com/jackc/pgx/v5":                "archives in PostgreSQL; only its connection layer is linked",
 	"github.com/klauspost/compress":          "Codex compresses old sessions with zstd; responses of the server",
 	"github.com/modelcontextprotocol/go-sdk": "`treeline mcp`: the official library of the protocol",

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
@@ -32,8 +31,8 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := string(Append(nil, Compare(c.before, c.after, 1)))
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
+			if got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
 	}
@@ -90,8 +89,8 @@ func TestApplyGivesTheOtherText(t *testing.T) {
 			if len(files) != 1 || files[0].Path != "f" {
 				t.Fatalf("round %d: %+v\n%s", n, files, text)
 			}
-			if d := cmp.Diff(hunks, files[0].Hunks); d != "" {
-				t.Fatalf("round %d: %s\n%s", n, d, text)
+			if !reflect.DeepEqual(files[0].Hunks, hunks) {
+				t.Fatalf("round %d: %+v, want %+v\n%s", n, files[0].Hunks, hunks, text)
 			}
 		}
 	}
@@ -221,8 +220,8 @@ func TestParsePatch(t *testing.T) {
 		{"only words", "please *** Begin", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, ParsePatch(c.text)); d != "" {
-				t.Error(d)
+			if got := ParsePatch(c.text); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // example is a builder with small files. Its program is a script.
@@ -60,7 +60,7 @@ func TestArchives(t *testing.T) {
 				words := strings.Fields(line)
 				want += words[0] + " " + words[1] + " 2026-01-02T03:04:05Z treeline-1.2.0-rc1-" + c.os + "-" + c.arch + "/" + words[2] + "\n"
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
+			if diff := difftest.Diff(want, got); diff != "" {
 				t.Error(diff)
 			}
 			again, err := example().archive(c.target, script)

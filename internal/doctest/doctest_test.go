@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func TestBlocks(t *testing.T) {
@@ -19,7 +19,7 @@ func TestBlocks(t *testing.T) {
 		{File: "a.md", Line: 10, Lang: "console", Mark: Tested, Why: "server/TestX", Text: "$ ls\na\n"},
 		{File: "a.md", Line: 14, Lang: "json", Text: "{}\n"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -45,7 +45,7 @@ func TestCommands(t *testing.T) {
 	b := Block{File: "a.md", Line: 7, Text: "$ one \\\n  two\nprinted\n$ three\n"}
 	got, err := b.Commands()
 	want := []Command{{Line: 7, Text: "one \\\n  two\n", Output: "printed\n"}, {Line: 10, Text: "three\n"}}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+	if diff := difftest.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 	if _, err := (Block{File: "a.md", Line: 7, Text: "printed\n"}).Commands(); err == nil || err.Error() != `a.md:7: a console block begins with "$ " and a command` {
@@ -65,7 +65,7 @@ func TestTreeline(t *testing.T) {
 		"source <(treeline completion bash)":      {{"completion", "bash"}},
 		"echo treeline":                           nil,
 	} {
-		if diff := cmp.Diff(want, Treeline(line)); diff != "" {
+		if diff := difftest.Diff(want, Treeline(line)); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", line, diff)
 		}
 	}

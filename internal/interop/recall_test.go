@@ -1,9 +1,8 @@
 package main
 
 import (
+	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestRecall: a kept request is compared again without the agent, and an empty file is a refusal.
@@ -19,8 +18,8 @@ func TestRecall(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := d.recall(dir + "/agent-a.sent.json")
-		if err != nil || !cmp.Equal(got.messages, test.want) || (got.body == nil) != (test.body == "") {
-			t.Errorf("%q: %q, %v; want no error, cmp.Equal(got.messages, test.want), (got.body == nil) == %v", test.body, got.messages, err, (test.body == ""))
+		if err != nil || !slices.Equal(got.messages, test.want) || (got.body == nil) != (test.body == "") {
+			t.Errorf("%q: %q, %v; want %q, a body: %v", test.body, got.messages, err, test.want, test.body != "")
 		}
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/interop/projected"
 )
 
@@ -213,7 +212,7 @@ func (a agent) report(opt options, outcomes []outcome, took time.Duration) error
 		if err := o.keep(opt.keep, a.program.name); err != nil {
 			return err
 		}
-		diff := cmp.Diff(o.got.messages, o.want)
+		diff := difftest.Diff(o.got.messages, o.want)
 		reason, isKnown := a.known[o.name]
 		if o.err == nil && diff == "" {
 			equal, messages = equal+1, messages+len(o.want)

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -137,7 +136,7 @@ func (a *author) resumedAtTip(ctx context.Context) (c treeline.ResumeCommand, er
 		return c, err
 	}
 	got, err := a.expect(ctx, c.Path)
-	if diff := cmp.Diff(want, got); err == nil && diff != "" {
+	if diff := difftest.Diff(want, got); err == nil && diff != "" {
 		err = fmt.Errorf("resuming at %s changes what this library says (-before +after):\n%s", tip, diff)
 	}
 	return c, err

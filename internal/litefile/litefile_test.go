@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
@@ -165,7 +164,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(before, files(t, filepath.Dir(path))); diff != "" {
+			if diff := difftest.Diff(before, files(t, filepath.Dir(path))); diff != "" {
 				t.Errorf("its folder changed:\n%s", diff)
 			}
 			if left := files(t, temp); len(left) > 0 {

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/durable"
 )
 
@@ -118,7 +117,7 @@ func TestFollow(t *testing.T) {
 			if got := seen(t, f); !slices.Equal(got, want) {
 				t.Fatalf("page size %d, step %d: %d words, want %d", size, n, len(got), len(want))
 			}
-			if diff := cmp.Diff(before, files(t, dir)); diff != "" {
+			if diff := difftest.Diff(before, files(t, dir)); diff != "" {
 				t.Fatalf("step %d: its folder changed:\n%s", n, diff)
 			}
 		}

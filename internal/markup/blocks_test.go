@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/markup"
 )
 
@@ -77,7 +76,7 @@ func TestBlocks(t *testing.T) {
 		{"empty", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, drawn(c.text)); d != "" {
+			if d := difftest.Diff(c.want, drawn(c.text)); d != "" {
 				t.Error(d)
 			}
 		})

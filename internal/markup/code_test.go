@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func code(source, language string) string {
@@ -44,7 +44,7 @@ func TestCode(t *testing.T) {
 		t.Run(c.language, func(t *testing.T) {
 			got := code(c.source, c.language)
 			check(t, got)
-			if diff := cmp.Diff(c.want, short(got)); diff != "" {
+			if diff := difftest.Diff(c.want, short(got)); diff != "" {
 				t.Error(diff)
 			}
 		})

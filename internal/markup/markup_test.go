@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func html(text string, most int) string {
@@ -54,7 +54,7 @@ func TestMarkdown(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := html(c.text, 0)
-			if diff := cmp.Diff(c.want, got); diff != "" {
+			if diff := difftest.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 			check(t, got)
@@ -80,7 +80,7 @@ func TestPlain(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		Plain(&b, text)
-		if diff := cmp.Diff(want, b.String()); diff != "" {
+		if diff := difftest.Diff(want, b.String()); diff != "" {
 			t.Errorf(`%q: %s; want diff == ""`, text, diff)
 		}
 	}
@@ -97,7 +97,7 @@ func TestCut(t *testing.T) {
 		{"```\ncode\nmore code", 12, "<pre><code>code\n</code></pre>\n<p class=\"cut\">… 9 more bytes</p>\n"},
 		{"short", 5, "<p>short</p>\n"},
 	} {
-		if diff := cmp.Diff(c.want, html(c.text, c.max)); diff != "" {
+		if diff := difftest.Diff(c.want, html(c.text, c.max)); diff != "" {
 			t.Errorf(`%q: %s; want diff == ""`, c.text, diff)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
@@ -83,7 +83,7 @@ func TestValues(t *testing.T) {
 					}
 					if err := p.QueryRow(t.Context(), sql, v).Scan(&have); err != nil {
 						t.Errorf("%s: %v", name, err)
-					} else if diff := cmp.Diff(want, have); diff != "" {
+					} else if diff := difftest.Diff(want, have); diff != "" {
 						t.Errorf("%s (-pgx +pgdb):\n%s", name, diff)
 					}
 					back(t, p, name, typ, v)
@@ -110,7 +110,7 @@ func back(t *testing.T, p *pgdb.Pool, name, typ string, v any) {
 			return
 		}
 		t.Errorf("%s: %v", name, err)
-	} else if diff := cmp.Diff(v, dest.Elem().Interface(), cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
+	} else if diff := difftest.Diff(v, dest.Elem().Interface()); diff != "" {
 		t.Errorf("%s (-sent +read):\n%s", name, diff)
 	}
 }
@@ -248,7 +248,7 @@ func TestTransactions(t *testing.T) {
 				t.Fatal(err)
 			}
 			list, err := pgdb.CollectRows(rows, pgdb.RowTo[int])
-			if diff := cmp.Diff([]int{12, 11, 10, 6, 5}, list); diff != "" || least != 5 || errors.Join(err, results.Close()) != nil {
+			if diff := difftest.Diff([]int{12, 11, 10, 6, 5}, list); diff != "" || least != 5 || errors.Join(err, results.Close()) != nil {
 				t.Errorf("%s: batch of queries: %d, %v, %v", mode, least, err, diff)
 			}
 		})

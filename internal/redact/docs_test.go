@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 var update = flag.Bool("update", false, "write the list of kinds into docs/security.md")
@@ -44,7 +44,7 @@ func TestKindsInDocs(t *testing.T) {
 		}
 		return
 	}
-	if diff := cmp.Diff(want.String(), table); diff != "" {
+	if diff := difftest.Diff(want.String(), table); diff != "" {
 		t.Errorf("%s is not what the code says; go test ./internal/redact -update writes it (-want +got):\n%s", path, diff)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // sample makes a key of a shape. No key stands in this repository: other scanners would report it.
@@ -158,7 +158,7 @@ func TestSecrets(t *testing.T) {
 					t.Fatalf("%s: no secret in %q", kind, example)
 				}
 				got, found := Text(before + secret + after)
-				if diff := cmp.Diff(before+Mark(kind)+after, got); diff != "" {
+				if diff := difftest.Diff(before+Mark(kind)+after, got); diff != "" {
 					t.Errorf("%s: %s\n%v; want diff == \"\"", kind, diff, found)
 				}
 				quoted, err := json.Marshal(example)
@@ -195,7 +195,7 @@ func TestHide(t *testing.T) {
 	if got != want {
 		t.Error(got)
 	}
-	if diff := cmp.Diff([]Match{{HiddenText, 9, 13}, {HiddenText, 25, 29}}, found); diff != "" {
+	if diff := difftest.Diff([]Match{{HiddenText, 9, 13}, {HiddenText, 25, 29}}, found); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
@@ -37,7 +36,7 @@ func TestBy(t *testing.T) {
 			want := slices.Clone(list)
 			slices.SortStableFunc(want, byKey)
 			sorting.By(list, byKey)
-			if diff := cmp.Diff(want, list); diff != "" {
+			if diff := difftest.Diff(want, list); diff != "" {
 				t.Fatalf("%d elements, %d keys (-slices +sorting):\n%s", n, keys, diff)
 			}
 		}

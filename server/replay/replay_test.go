@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/runs"
 )
 
@@ -79,7 +79,7 @@ func TestPlayer(t *testing.T) {
 	for _, s := range told {
 		seqs = append(seqs, s.Seq)
 	}
-	if diff := cmp.Diff([]int64{1}, seqs); diff != "" {
+	if diff := difftest.Diff([]int64{1}, seqs); diff != "" {
 		t.Error(diff)
 	}
 }

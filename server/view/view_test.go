@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/view"
 	"github.com/treeline-dev/treeline/session"
@@ -36,7 +36,7 @@ func TestRows(t *testing.T) {
 	for _, r := range view.Rows(rows, func(cwd string) bool { return cwd == "/ours" }) {
 		got = append(got, string(r.ID))
 	}
-	if diff := cmp.Diff([]string{"free", "alone", "copy", "first"}, got); diff != "" {
+	if diff := difftest.Diff([]string{"free", "alone", "copy", "first"}, got); diff != "" {
 		t.Error(diff)
 	}
 	for _, r := range view.Rows(rows, func(cwd string) bool { return strings.HasPrefix(cwd, "/theirs") }) {

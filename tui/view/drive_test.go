@@ -11,10 +11,10 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/tui/look"
 )
 
@@ -195,7 +195,7 @@ func (r *rider) golden(name, frame string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(frame+"\n", "\n")); d != "" {
+	if d := difftest.Diff(strings.Split(string(want), "\n"), strings.Split(frame+"\n", "\n")); d != "" {
 		r.t.Errorf("%s:\n%s; want d == \"\"", name, d)
 	}
 }

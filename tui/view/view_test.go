@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
@@ -95,7 +94,7 @@ func TestPassesEveryBlock(t *testing.T) {
 				t.Errorf("%d blocks of %d", len(got), len(want))
 			}
 			if c.end == "down" {
-				if d := cmp.Diff(want, got); d != "" {
+				if d := difftest.Diff(want, got); d != "" {
 					t.Error(d)
 				}
 			}
@@ -226,7 +225,7 @@ func TestPrompts(t *testing.T) {
 			}
 			got = append(got, r.v.here())
 		}
-		if d := cmp.Diff(want, got); d != "" || len(want) == 0 {
+		if d := difftest.Diff(want, got); d != "" || len(want) == 0 {
 			t.Errorf(`%s: %s; want d == "", len(want) != 0`, file, d)
 		}
 		for range len(want) - 1 {

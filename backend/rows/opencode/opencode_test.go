@@ -9,11 +9,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/backend/rows"
 	"github.com/treeline-dev/treeline/backend/rows/opencode"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/started"
 )
 
@@ -71,10 +70,10 @@ func TestStorage(t *testing.T) {
 			`{"id":"prt_2","message_id":"msg_b","session_id":"ses_1","time_created":110,"time_updated":110,"data":{"type":"text","text":"two"}}]}`,
 		`{"message":{"id":"msg_a","session_id":"ses_1","time_created":120,"time_updated":120,"data":{"role":"assistant","time":{"created":120}}},"part":[]}`,
 	}
-	if diff := cmp.Diff(want, records(t, b, "ses_1.jsonl")); diff != "" {
+	if diff := difftest.Diff(want, records(t, b, "ses_1.jsonl")); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{`{"session":{"id":"ses_2","parent_id":"ses_1","slug":"","directory":"/w","title":"child","version":"","revert":{"messageID":"m"},"time_created":200}}`}, records(t, b, "ses_2.jsonl")); diff != "" {
+	if diff := difftest.Diff([]string{`{"session":{"id":"ses_2","parent_id":"ses_1","slug":"","directory":"/w","title":"child","version":"","revert":{"messageID":"m"},"time_created":200}}`}, records(t, b, "ses_2.jsonl")); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := b.Create(t.Context(), "ses_3.jsonl", []byte(want[0])); !errors.Is(err, backend.ErrReadOnly) {

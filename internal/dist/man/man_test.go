@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 // TestPage has one of everything that a page can hold.
@@ -52,7 +53,7 @@ use colours: WHEN auto or never (default auto)
 .SH "SEE ALSO"
 \fBtool\fR(1), \fBtool\-other\fR(1)
 `, "\n")
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	if top := string(Page(root, About{})); !strings.Contains(top, `\fBtool\-do\fR(1)`) || strings.Contains(top, "secret") {

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/interop/fakeapi"
 )
 
@@ -64,7 +63,7 @@ func TestAnswers(t *testing.T) {
 	}
 	want := []string{`messages {"model":"m","stream":true}`, `messages {"model":"m"}`, `count_tokens {}`, `responses {"input":[]}`, `messages {"model":`,
 		`completions {"model":"m","stream":true}`, `completions {"model":"m"}`, `streamGenerateContent {"contents":[]}`, `generateContent {"contents":[]}`}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	if again := s.Take(); len(again) != 0 {

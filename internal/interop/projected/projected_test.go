@@ -3,10 +3,9 @@ package projected
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/codex"
+	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -38,12 +37,12 @@ func TestProjectMessages(t *testing.T) {
 		"assistant\n\tthinking \"t\"\n\ttext \"a\"\n\tcall c1 Bash {\"a\":2,\"b\":1}",
 		"user\n\tresult c1 true\n\t\ttext \"out\"\n\timage " + imageOf("AAAA") + "\n\topaque document",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	ours := projected(true, "assistant", claude.Claude.MessageParts([]byte(call)))
 	ours = append(ours, projected(true, "user", claude.Claude.MessageParts([]byte(result)))...)
-	if diff := cmp.Diff(want[1:], ours); diff != "" {
+	if diff := difftest.Diff(want[1:], ours); diff != "" {
 		t.Errorf("the parts of the same messages (-want +got):\n%s", diff)
 	}
 }
@@ -77,7 +76,7 @@ func TestProjectResponses(t *testing.T) {
 		"user\n\tresult c2 false\n\t\ttext \"done\"",
 		"assistant\n\topaque web_search_call",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := difftest.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	var ours []string
@@ -88,7 +87,7 @@ func TestProjectResponses(t *testing.T) {
 		}
 		ours = append(ours, projected(false, role, codex.Codex.MessageParts([]byte(i)))...)
 	}
-	if diff := cmp.Diff(want, ours); diff != "" {
+	if diff := difftest.Diff(want, ours); diff != "" {
 		t.Errorf("the parts of the same items (-want +got):\n%s", diff)
 	}
 }

@@ -28,6 +28,8 @@ type state struct {
 	// meta is the agent's own object, other an object with the members that we do not know; nil if it has no members.
 	meta, other []byte
 	messages    [][]byte
+	torn        bool // the last message is torn
+	restored    bool // in a save: as it was, with its damage
 	// version is the compare-and-swap token of a loaded state. In a save it is what must be there; "" is nothing.
 	version string
 }
@@ -69,7 +71,7 @@ func (s *state) seqText() []byte {
 
 func (s *state) session() rows.Session {
 	at, _ := time.Parse(time.RFC3339Nano, s.updated) // the zero time if it is not one
-	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Time: at, Version: s.version}
+	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Torn: s.torn, Time: at, Version: s.version}
 }
 
 // parseState reads what session gives. It copies what it keeps.
@@ -81,19 +83,37 @@ func parseState(from rows.Session) (state, error) {
 	if id := rawjson.Str(h, "session_id"); id != from.ID {
 		return state{}, fmt.Errorf("%w: the header is that of session %s", backend.ErrName, id)
 	}
-	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version}
+	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version, torn: from.Torn, restored: from.Restored}
 	// A header that does not say its version is of the one that is written.
 	if v := rawjson.Get(h, "schema_version"); v != nil {
 		s.schema = otherSchema(v)
 	}
 	s.fill(h, known)
-	for i, m := range from.Messages {
-		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
-			return state{}, fmt.Errorf("%w: message %d is not a JSON object", backend.ErrRecord, i+1)
-		}
+	for _, m := range from.Messages {
 		s.messages = append(s.messages, bytes.Clone(m))
 	}
 	return s, nil
+}
+
+// check refuses records that are not messages, unless the state is restored or replaces one that has them too: damage stays
+// where it is.
+func (s *state) check(replaced *state) error {
+	var damaged map[string]bool
+	for i, m := range s.messages {
+		if s.restored || isMessage(m) {
+			continue
+		}
+		if damaged == nil && replaced != nil {
+			damaged = map[string]bool{}
+			for _, old := range replaced.messages {
+				damaged[string(old)] = !isMessage(old)
+			}
+		}
+		if !damaged[string(m)] {
+			return fmt.Errorf("%w: message %d is not a JSON object", backend.ErrRecord, i+1)
+		}
+	}
+	return nil
 }
 
 // otherSchema gives a schema_version as it is spelled, null where it is missing; nil for the one that is written.
@@ -156,6 +176,9 @@ func (s *state) stamp() {
 	for _, m := range s.messages {
 		h.Write(m)
 		h.Write([]byte{'\n'})
+	}
+	if s.torn {
+		h.Write([]byte("torn"))
 	}
 	s.version = hex.EncodeToString(h.Sum(nil)[:16])
 }

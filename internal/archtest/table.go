@@ -160,7 +160,7 @@ var importTable = []row{
 		why: "statistics come from the rows of a catalogue and read no log"},
 	{packages: "watch", may: "session dialect backend blob logtree place",
 		why: "following what other programs write only reads"},
-	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson internal/spill",
+	{packages: "convert", may: "session dialect backend blob logtree place store internal/rawjson internal/shortid internal/spill",
 		why: "a conversion makes records; how a session is written is the store's business"},
 	{packages: "runs", may: "session run dialect backend logtree place internal/rawjson internal/shortid",
 		why: "run logs lie beside sessions and are written by one writer; they need no store"},

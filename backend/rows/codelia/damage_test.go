@@ -76,7 +76,7 @@ func TestTornMessage(t *testing.T) {
 	}
 	text, err := backend.ReadAll(t.Context(), b, at)
 	if err != nil || !strings.HasSuffix(string(text), bad+torn) {
-		t.Fatalf("%q, %v", text, err)
+		t.Fatalf("%q, %v; want the messages with their damage", text, err)
 	}
 	if err := b.Remove(t.Context(), at); err != nil {
 		t.Fatal(err)

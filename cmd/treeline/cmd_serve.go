@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server"
@@ -311,8 +312,8 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 func tally(sources []place.SourceInfo) (sessions int, agents []string) {
 	for _, src := range sources {
 		if src.Sessions > 0 {
-			if sessions += src.Sessions; !slices.Contains(agents, src.Dialect.Name()) {
-				agents = append(agents, src.Dialect.Name())
+			if sessions += src.Sessions; !slices.Contains(agents, dialect.Agent(src.Dialect)) {
+				agents = append(agents, dialect.Agent(src.Dialect))
 			}
 		}
 	}

@@ -152,7 +152,7 @@ var importTable = []row{
 		why: "it is a backend of one log, whatever is in it"},
 	{packages: "find/past", may: "session index",
 		why: "whether a part of a log has an id follows from hashes in the index and from the bytes of the part"},
-	{packages: "find/listing", may: "session index place internal/shortid",
+	{packages: "find/listing", may: "session dialect index place internal/shortid",
 		why: "a list is sorted, filtered and shortened without its rows; how it was brought up to date does not matter"},
 	{packages: "find", may: "find/texts find/snapshot find/past find/listing session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},

@@ -124,7 +124,10 @@ func (f *serveFlags) certificate() (*tls.Config, error) {
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	host, _, err := net.SplitHostPort(f.addr)
+	host, port, err := net.SplitHostPort(f.addr)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port) // a number up to 65535, or the name of a service
+	}
 	if err != nil {
 		return invalid("addr", f.addr, "HOST:PORT, such as 127.0.0.1:7331")
 	}

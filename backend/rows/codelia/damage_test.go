@@ -1,7 +1,9 @@
 package codelia
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -379,5 +381,22 @@ func TestOtherTypes(t *testing.T) {
 	}
 	if s := mustLoad(t, d, two); *s.seq != 4 || len(s.messages) != 1 {
 		t.Errorf("%+v; want number 4 and one message", s)
+	}
+}
+
+// TestManyMembers has a document of some megabytes with very many members that are not known. In quadratic time it takes an hour.
+func TestManyMembers(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"schema_version":1,"session_id":"` + one + `","updated_at":"2026-02-03T12:00:00.000Z","messages":[]`)
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "state", one+".json"), b.String()+"}")
+	d := NewDocument(dir, Options{})
+	s, err := d.Load(t.Context(), one)
+	if err != nil || !bytes.HasSuffix(s.Header, []byte(`,"k199999":199999}`)) || !rawjson.Valid(s.Header) {
+		t.Errorf("a header of %d bytes, %v; want one with all members", len(s.Header), err)
 	}
 }

@@ -56,10 +56,21 @@ func (s *state) header() []byte {
 	set("invoke_seq", s.seqText(), s.seq != nil)
 	set("workspace_root", rawjson.Quote(s.root), s.root != "")
 	set("meta", rawjson.Compact(s.meta), s.meta != nil)
+	o = o[:len(o)-1] // there may be many others: each is added at the end
 	for key, value := range rawjson.Fields(s.other) {
-		set(key, rawjson.Compact(value), !slices.Contains(known, key))
+		if !slices.Contains(known, key) {
+			o = appendMember(o, key, value)
+		}
 	}
-	return o
+	return append(o, '}')
+}
+
+// appendMember adds a member to an object without its closing brace.
+func appendMember(o []byte, key string, value []byte) []byte {
+	if len(o) > 1 {
+		o = append(o, ',')
+	}
+	return append(append(rawjson.AppendString(o, key), ':'), rawjson.Compact(value)...)
 }
 
 func (s *state) seqText() []byte {
@@ -144,14 +155,14 @@ func (s *state) fill(object []byte, known []string) {
 	if meta := rawjson.Get(object, "meta"); rawjson.IsObject(meta) {
 		s.meta = bytes.Clone(rawjson.Compact(meta))
 	}
-	other := []byte("{}")
+	other := []byte("{")
 	for key, value := range rawjson.Fields(object) {
 		if !slices.Contains(known, key) {
-			other = rawjson.Set(other, key, rawjson.Compact(value))
+			other = appendMember(other, key, value)
 		}
 	}
-	if len(other) > len("{}") {
-		s.other = other
+	if len(other) > 1 {
+		s.other = append(other, '}')
 	}
 }
 

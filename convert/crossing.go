@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -251,19 +252,12 @@ func (c *crossing) begin() error {
 	} else {
 		n.CWD = cmp.Or(n.CWD, c.cwd)
 	}
-	// A copy has an id of its own. It depends on the old one, so that a second conversion is noticed.
+	var err error
 	if n.ID == "" {
-		random := c.random
-		if h.ID != "" && !c.fresh {
-			sum := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), h.ID))
-			random = bytes.NewReader(sum[:])
-		}
-		var err error
-		if n.ID, err = c.to.NewID(c.began(at), random); err != nil {
+		if n.ID, err = c.newID(c.began(at), h.ID); err != nil {
 			return err
 		}
 	}
-	var err error
 	if c.prompt, err = c.ownPrompt(n); err != nil {
 		return err
 	}
@@ -274,6 +268,28 @@ func (c *crossing) begin() error {
 	c.header = session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent}
 	return nil
 }
+
+// newID gives a copy of a session an id of its own. It depends on the old one, so that a second conversion is noticed.
+func (c *crossing) newID(began time.Time, old session.ID) (session.ID, error) {
+	seed := sha256.Sum256(fmt.Appendf(nil, "%s/%s", c.to.Dialect.Name(), old))
+	if old == "" || c.fresh {
+		if _, err := io.ReadFull(c.random, seed[:]); err != nil {
+			return "", err
+		}
+	}
+	id, err := c.to.NewID(began, bytes.NewReader(seed[:]))
+	if err != nil || shortOf(id) != shortOf(old) {
+		return id, err
+	}
+	// The ids of many agents begin with the time, so that the short ids of the old session and its copy would be one. An id
+	// that says a few minutes earlier begins differently: the first 8 digits of a UUID of version 7 change every 65 s.
+	const step = 66 * time.Second
+	steps := 1 + seed[len(seed)-1]%16 // copies for several agents mostly differ, too
+	return c.to.NewID(began.Add(-time.Duration(steps)*step), bytes.NewReader(seed[:]))
+}
+
+// shortOf is what lists show of an id.
+func shortOf(id session.ID) session.ID { return id[:min(len(id), shortid.Least)] }
 
 // began is the time for an id, which may show it: no session begins after its last entry.
 func (c *crossing) began(header time.Time) time.Time {

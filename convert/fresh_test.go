@@ -1,9 +1,11 @@
 package convert_test
 
 import (
+	"errors"
 	"path/filepath"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
@@ -46,6 +48,43 @@ func TestConvertFresh(t *testing.T) {
 			if diff := sameSeen(byRule(before, name, other), byRule(after, name, other)); diff != "" {
 				t.Errorf("%s → %s and back: %s", name, other, diff)
 			}
+		}
+	}
+}
+
+// The ids of these agents begin with the time. A copy has another short id than the session that it was made from, so that the
+// one that was shown before still names it, and a second conversion is noticed.
+func TestShortIDs(t *testing.T) {
+	t.Parallel()
+	w, folder := inMemory(t)
+	timed := []string{"pi", "omp", "codex", "operator"}
+	for _, name := range timed {
+		src := w.View(w.Put(filepath.Join("in", name, "a.jsonl"), newTalk(3, name == "codex").write(name)), store.OpenOptions{Dialect: w.Format(name)})
+		// The id of the fixture is no UUID of version 7. That of a first copy is.
+		for _, middle := range timed {
+			if middle == name {
+				continue
+			}
+			first, _, err := convert.Session(t.Context(), w.Store, src, convert.Options{To: w.Format(middle), Dir: folder(), Write: w.Write(store.WriteOptions{})})
+			w.Must(err)
+			for _, to := range timed {
+				if to == middle || to == name {
+					continue
+				}
+				for _, fresh := range []bool{false, true} {
+					opt := convert.Options{To: w.Format(to), Fresh: fresh, Dir: folder(), Write: w.Write(store.WriteOptions{})}
+					second, _, err := convert.Session(t.Context(), w.Store, first, opt)
+					w.Must(err)
+					if second.ID()[:8] == first.ID()[:8] {
+						t.Errorf("%s → %s, fresh %v: the copy of %s is %s; want another beginning", middle, to, fresh, first.ID(), second.ID())
+					}
+					w.Must(second.Close())
+					if _, _, err := convert.Session(t.Context(), w.Store, first, opt); !fresh && !errors.Is(err, backend.ErrExist) {
+						t.Errorf("%s → %s: a second conversion gives %v; want the error backend.ErrExist", middle, to, err)
+					}
+				}
+			}
+			w.Must(first.Close())
 		}
 	}
 }

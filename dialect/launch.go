@@ -5,6 +5,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -16,6 +17,15 @@ type Launcher interface {
 	// Launch gives the command that continues a session. Where the program would not find the session, or refuses it, the error
 	// wraps ErrUnsupported and says why.
 	Launch(s Launched) (Launch, error)
+}
+
+// Agent names the agent of a dialect. Some agents have several: wave, wave-doc and wave-legacy are those of Wave.
+func Agent(d Dialect) string {
+	if l, ok := d.(Launcher); ok {
+		return l.Program()
+	}
+	name, _, _ := strings.Cut(d.Name(), "-")
+	return name
 }
 
 // Launched is a session that a program is to continue.

@@ -166,7 +166,7 @@ func TestListingParts(t *testing.T) {
 	if diff := difftest.Diff(spell(begun), spell(list.Begun().Rows())); diff != "" {
 		t.Errorf("sessions with content (-want +got):\n%s", diff)
 	}
-	if got := list.Agents(); !slices.Equal(got, agents) {
+	if got := list.Formats(); !slices.Equal(got, agents) {
 		t.Errorf("the agents are %q, want %q", got, agents)
 	}
 	if want, got := place.Parents(sessions), kept.Parents(); !slices.Equal(got, want) {

@@ -2,18 +2,15 @@ package place
 
 import (
 	"slices"
-	"strings"
+
+	"github.com/treeline-dev/treeline/dialect"
 )
 
-// Firsts gives the first source of each agent, to say in few words where sessions are looked for. Values of one family, such as wave,
-// wave-doc and wave-legacy, are one agent.
+// Firsts gives the first source of each agent, to say in few words where sessions are looked for.
 func Firsts(sources []Source) []Source {
 	var first []Source
 	for _, src := range sources {
-		name := src.Dialect.Name()
-		if !slices.ContainsFunc(first, func(f Source) bool {
-			return name == f.Dialect.Name() || strings.HasPrefix(name, f.Dialect.Name()+"-")
-		}) {
+		if !slices.ContainsFunc(first, func(f Source) bool { return dialect.Agent(src.Dialect) == dialect.Agent(f.Dialect) }) {
 			first = append(first, src)
 		}
 	}

@@ -105,11 +105,15 @@ func (p *program) fork(t look.Target) tea.Cmd {
 
 func (p *program) copyResume(t look.Target) tea.Cmd {
 	return func() tea.Msg {
-		out, _, err := p.Command(p.ctx, "resume", "--", t.Path)
+		out, notes, err := p.Command(p.ctx, "resume", "--", t.Path)
 		if err != nil {
 			return failed(err)
 		}
-		return look.Copy{Text: strings.TrimSpace(out), What: "the resume command"}
+		what := "the resume command"
+		if len(notes) > 0 {
+			what += " (" + strings.Join(notes, "; ") + ")"
+		}
+		return look.Copy{Text: strings.TrimSpace(out), What: what}
 	}
 }
 
@@ -133,7 +137,7 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 		agent := options[i].Name
 		p.status = look.Status{Text: "converting …"}
 		return func() tea.Msg {
-			out, _, err := p.Command(p.ctx, "resume", "--json", "--in", agent, "--", t.Path)
+			out, notes, err := p.Command(p.ctx, "resume", "--json", "--in", agent, "--", t.Path)
 			var r wire.Resume
 			if err == nil {
 				err = json.Unmarshal([]byte(out), &r)
@@ -141,14 +145,14 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 			if err != nil {
 				return failed(err)
 			}
-			return p.offer(t, agent, r)
+			return p.offer(t, agent, r, notes)
 		}
 	}})
 }
 
-// offer asks what to do with a command that continues a session.
-func (p *program) offer(t look.Target, agent string, r wire.Resume) tea.Msg {
-	question := "This continues it in " + agent + ":\n" + r.Command
+// offer asks what to do with a command that continues a session. notes are what 'treeline resume' said beside it.
+func (p *program) offer(t look.Target, agent string, r wire.Resume, notes []string) tea.Msg {
+	question := strings.Join(append([]string{"This continues it in " + agent + ":", r.Command}, notes...), "\n")
 	if lost := lostWords(r.Conversion); lost != "" {
 		question += "\n" + lost
 	}

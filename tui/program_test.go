@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -229,6 +230,26 @@ func TestActions(t *testing.T) {
 	s.take(look.Do{Action: look.ForkHere, Target: at})
 	s.wait("the copy", func() bool { return len(s.p.stack) == 2 })
 	want("fork", "fork --at 5a60be28 -- "+path)
+}
+
+// TestResumeNotes: what 'treeline resume' says beside the command is said here, too.
+func TestResumeNotes(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.notes = []string{"it is open in pi (9)"}
+	s.answer = func(args []string) (string, error) {
+		if slices.Contains(args, "--json") {
+			return `{"command":"codex resume 77","path":"/new.jsonl"}`, nil
+		}
+		return "pi --session x\n", nil
+	}
+	s.press("r")
+	s.until("copied the resume command (it is open in pi (9)): pi --session x")
+	s.press("R")
+	s.until("Resume in which agent?")
+	s.press("2")
+	s.until("start codex")
+	s.until("it is open in pi (9)")
 }
 
 // TestResumeElsewhere asks for the agent, says what is lost, and offers the command.

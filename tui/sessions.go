@@ -326,7 +326,7 @@ func (s *sessions) Title() (left, right string) {
 	if !s.filter.none() && s.pages.total == 0 {
 		right = wire.Number(int64(len(s.shown))) + " of " + right
 	}
-	return left, right + " · " + wire.Count(len(s.all.Agents()), "agent", "agents")
+	return left, right + " · " + wire.Count(s.all.Agents(), "agent", "agents")
 }
 
 // target is the session under the cursor.

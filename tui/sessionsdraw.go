@@ -76,7 +76,7 @@ func (s *sessions) Keys() []look.Key {
 
 // nextAgent shows the sessions of one agent after the other, then all.
 func (s *sessions) nextAgent(by int) tea.Cmd {
-	all := append([]string{""}, s.all.Agents()...)
+	all := append([]string{""}, s.all.Formats()...)
 	if s.paged { // the pages so far need not have all of them
 		all = append([]string{""}, s.Agents...)
 	}

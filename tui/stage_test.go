@@ -58,6 +58,7 @@ type stage struct {
 	mu       sync.Mutex
 	commands []string
 	answer   func(args []string) (string, error)
+	notes    []string // that commands print beside it
 	quit     bool
 }
 
@@ -117,7 +118,7 @@ func (s *stage) command(_ context.Context, args ...string) (string, []string, er
 		return "", nil, nil
 	}
 	out, err := s.answer(args)
-	return out, nil, err
+	return out, s.notes, err
 }
 
 // ran gives the commands so far.

@@ -22,6 +22,7 @@ import (
 type Backend struct {
 	schema   Schema
 	stamper  Stamper // nil: the schema is none
+	keeper   Keeper  // nil: the schema is none
 	ext      string
 	readOnly bool
 	closed   atomic.Bool
@@ -41,11 +42,12 @@ type content struct {
 // New gives the backend of a schema. The names of its logs end in ext.
 func New(s Schema, ext string, readOnly bool) *Backend {
 	stamper, _ := s.(Stamper)
-	return &Backend{schema: s, stamper: stamper, ext: ext, readOnly: readOnly, seed: maphash.MakeSeed(), seen: map[string]content{}}
+	keeper, _ := s.(Keeper)
+	return &Backend{schema: s, stamper: stamper, keeper: keeper, ext: ext, readOnly: readOnly, seed: maphash.MakeSeed(), seen: map[string]content{}}
 }
 
-// Lines reports that a log consists of lines, which every log of this backend does.
-func (b *Backend) Lines(string) bool { return true }
+// Lines reports whether a log consists of lines, which every session does.
+func (b *Backend) Lines(name string) bool { return strings.HasSuffix(name, b.ext) }
 
 // log is a session and its text.
 type log struct {
@@ -72,6 +74,9 @@ func newLog(s Session) *log {
 	l.start = len(l.text)
 	for _, m := range s.Messages {
 		l.text = append(append(l.text, m...), '\n')
+	}
+	if s.Torn {
+		l.text = l.text[:len(l.text)-1]
 	}
 	return l
 }
@@ -225,11 +230,14 @@ func (b *Backend) Read(ctx context.Context, at backend.Log, offset int64) iter.S
 			err = backend.CheckOffset(at.Name, offset, at.Size)
 		}
 		for err == nil && offset < at.Size {
-			end := offset + int64(bytes.IndexByte(text[offset:], '\n')) // newLog terminates every record
-			if !yield(backend.Record{Offset: offset, Data: text[offset:end:end], End: end + 1}, nil) {
+			r := backend.Record{Offset: offset, Data: text[offset:], End: at.Size, Torn: true}
+			if n := bytes.IndexByte(r.Data, '\n'); n >= 0 {
+				r.Data, r.End, r.Torn = r.Data[:n:n], offset+int64(n)+1, false
+			}
+			if !yield(r, nil) {
 				return
 			}
-			offset = end + 1
+			offset = r.End
 			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}

@@ -9,14 +9,16 @@
 //	header     what the agent keeps of the session besides its messages, if the schema has a header
 //	message    one record for each message
 //
-// Every log consists of lines, whatever its name. The name is the session's id and an ending that the Schema's place uses.
+// Such a log consists of lines, whatever its name. The name is the session's id and an ending that the Schema's place uses. Where
+// the messages are lines of a file, line n of the file is line n+1 of the log.
 //
 // # Appending
 //
 // An append saves the session with more messages. The header may hold the time of the last save, so an append may change
 // it; it never changes the header's length, because readers keep the offsets of messages. A log has grown if its header is
 // as long as before and the old messages are the first of the new ones, even if the agent changed other members of the
-// header. Mutations are stricter: they fail with ErrConflict after any save by another writer.
+// header. Mutations are stricter: they fail with ErrConflict after any save by another writer. A torn message is moved to a file
+// of its own first, if the schema can keep it (Keeper).
 //
 // Rows of a Database may change in any way at any time. Its logs are the same as long as their stamp is. A log has grown if
 // this Backend has loaded it before and finds the old messages at its beginning.
@@ -36,8 +38,13 @@ type Session struct {
 	ID string
 	// Header is the first record of the log, nil if the schema's logs have none.
 	Header []byte
-	// Messages are the other records. None of them contains a newline.
+	// Messages are the other records. None of them contains a newline. A line of the agent's file that is not a message is
+	// one of them too: a dialect reports it.
 	Messages [][]byte
+	// Torn: the last of Messages is torn (see backend.Record).
+	Torn bool
+	// Restored: in a save, a log is put back as it was, with its damage.
+	Restored bool
 	// Time is when the session was last saved. Save ignores it.
 	Time time.Time
 	// Version is the compare-and-swap token: it differs after every save that changed something. "" means that the session
@@ -60,18 +67,30 @@ type Session struct {
 type Schema interface {
 	// List gives the ids of all sessions, in any order. It includes sessions that Load cannot read.
 	List(ctx context.Context) ([]string, error)
-	// Load gives a session. One that cannot be read whole is a *backend.DamageError.
+	// Load gives a session. Damaged records are among its Messages; a session that cannot be split into records is a
+	// *backend.DamageError.
 	Load(ctx context.Context, id string) (Session, error)
 	// Parse gives the session that the records of a log stand for, without a Version. It copies what it keeps.
-	// backend.ErrRecord if they are not a session, backend.ErrName if they are not the one with this id.
+	// backend.ErrRecord if the first is not a header, backend.ErrName if it is that of another session.
 	Parse(id string, records [][]byte) (Session, error)
 	// Touch gives the header of a session that is saved now.
 	Touch(header []byte) []byte
 	// Save replaces a session, all or nothing: a reader, and a crash, see the old state or the new one. It fails with
-	// backend.ErrConflict, and saves nothing, if the session's version is not s.Version.
+	// backend.ErrConflict, and saves nothing, if the session's version is not s.Version. A record that is not a message is
+	// backend.ErrRecord, unless the session has it already or is Restored.
 	Save(ctx context.Context, s Session) error
 	// Remove deletes a session; backend.ErrConflict if its version is another.
 	Remove(ctx context.Context, id, version string) error
+}
+
+// Keeper is a Schema that can keep files beside its sessions: torn records, and logs as they were before a repair.
+type Keeper interface {
+	// Keep makes a file. Its name is that of a log with more after it. backend.ErrExist if there is one.
+	Keep(name string, content []byte) error
+	// Discard removes it.
+	Discard(name string) error
+	// Now is the time in the names of torn records.
+	Now() time.Time
 }
 
 // Stamper is a Schema that tells the versions of all sessions at less cost than by loading them. A log's generation is then

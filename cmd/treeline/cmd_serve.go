@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server"
@@ -123,7 +124,10 @@ func (f *serveFlags) certificate() (*tls.Config, error) {
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
-	host, _, err := net.SplitHostPort(f.addr)
+	host, port, err := net.SplitHostPort(f.addr)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port) // a number up to 65535, or the name of a service
+	}
 	if err != nil {
 		return invalid("addr", f.addr, "HOST:PORT, such as 127.0.0.1:7331")
 	}
@@ -311,8 +315,8 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 func tally(sources []place.SourceInfo) (sessions int, agents []string) {
 	for _, src := range sources {
 		if src.Sessions > 0 {
-			if sessions += src.Sessions; !slices.Contains(agents, src.Dialect.Name()) {
-				agents = append(agents, src.Dialect.Name())
+			if sessions += src.Sessions; !slices.Contains(agents, dialect.Agent(src.Dialect)) {
+				agents = append(agents, dialect.Agent(src.Dialect))
 			}
 		}
 	}

@@ -154,7 +154,9 @@ func (a *app) printStats(out *output, r treeline.Stats, keys []usage.Key) {
 		}
 		a.statsTable(out, key, groups)
 		if left > 0 {
-			fmt.Fprintln(out, out.style.dim(fmt.Sprintf("%s %s more; --by %s shows all", screen.Ellipsis, wire.Number(int64(left)), key)))
+			for _, line := range screen.Wrap(fmt.Sprintf("%s %s more; --by %s shows all", screen.Ellipsis, wire.Number(int64(left)), key), out.width) {
+				fmt.Fprintln(out, out.style.dim(line))
+			}
 		}
 		fmt.Fprintln(out)
 	}
@@ -194,7 +196,7 @@ func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
 		{name: strings.ToUpper(string(key)), path: key == usage.Project, mark: st.cyan, least: leastTitle},
 		{name: "SESSIONS", right: true, mark: same, drop: 3}, {name: messages, right: true, mark: same, drop: 4},
 		{name: "INPUT", right: true, mark: same, drop: 1}, {name: "OUTPUT", right: true, mark: same, drop: 1},
-		{name: "CACHED", right: true, mark: same, drop: 1}, {name: "TOKENS", right: true, mark: same}, {name: "COST", right: true, mark: same},
+		{name: "CACHED", right: true, mark: same, drop: 1}, {name: "TOKENS", right: true, mark: same}, {name: "COST", right: true, mark: same, drop: 5},
 	}
 	bars := out.width > 0
 	what, measure := wire.Measure(groups)

@@ -17,6 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	indexes "github.com/treeline-dev/treeline/index/all"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/place"
 	runlog "github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
@@ -337,7 +338,7 @@ func agentOf(d dialect.Dialect) string {
 	return d.Name()
 }
 
-// leafOf finds an entry by its id or the beginning of one. "none" is before the first entry, "" the session's leaf.
+// leafOf finds an entry by its id, the beginning of one, or the end of one that the terminal shows. "none" is before the first entry, "" the session's leaf.
 func leafOf(s *store.Session, name string) (session.EntryID, error) {
 	t := s.Tree()
 	switch name {
@@ -349,14 +350,9 @@ func leafOf(s *store.Session, name string) (session.EntryID, error) {
 	if e, ok := t.Lookup(session.EntryID(name)); ok {
 		return e.ID, nil
 	}
-	var fits []string
-	for e := range t.Entries() {
-		// An id that occurs twice is one name. The error lists nine ids at most.
-		if strings.HasPrefix(string(e.ID), name) && !slices.Contains(fits, string(e.ID)) {
-			if fits = append(fits, string(e.ID)); len(fits) > 8 {
-				break
-			}
-		}
+	fits := fitting(t, func(id string) bool { return strings.HasPrefix(id, name) })
+	if len(fits) == 0 && len(name) >= shortid.Least {
+		fits = fitting(t, func(id string) bool { return strings.HasSuffix(id, name) })
 	}
 	switch len(fits) {
 	case 0:
@@ -366,6 +362,18 @@ func leafOf(s *store.Session, name string) (session.EntryID, error) {
 		return session.EntryID(fits[0]), nil
 	}
 	return "", fmt.Errorf("%s: %q fits several entries: %s", s.Path(), name, strings.Join(fits, ", "))
+}
+
+// fitting gives the ids of entries that fit, each once and nine at most.
+func fitting(t *session.Tree, fits func(id string) bool) (ids []string) {
+	for e := range t.Entries() {
+		if id := string(e.ID); fits(id) && !slices.Contains(ids, id) {
+			if ids = append(ids, id); len(ids) > 8 {
+				break
+			}
+		}
+	}
+	return ids
 }
 
 // entryOf is leafOf for commands that need an entry.

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -14,10 +15,10 @@ var _ dialect.Mender = (*reader)(nil)
 // header gets the members that it must have, lines get times and ordinals, and items get a form that the program reads.
 func (d *reader) Mends(t *session.Tree) (list []dialect.Mend) {
 	header := t.Header().Raw
-	if whole := completed(header); len(whole) > len(header) {
+	if whole := completed(header); !bytes.Equal(whole, header) {
 		list = append(list, dialect.Mend{
 			Header: true, Kind: session.ProblemRefused, Problem: "the header lacks members that Codex requires: it does not resume the log",
-			Action: "it gets them",
+			Action: "it gets them; one of another type is replaced",
 		})
 	}
 	m := mending{last: rawjson.Get(header, "timestamp"), next: -1}

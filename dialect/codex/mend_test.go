@@ -53,6 +53,7 @@ func TestMends(t *testing.T) {
 		"unknown":     {lines: []string{item + `{"type":"message","role":"user","content":[{"type":"odd"}]}}`}},
 		"output":      {lines: []string{item + `{"type":"function_call","call_id":"c","name":"n","arguments":"{}"}}`, item + `{"type":"function_call_output","call_id":"c","output":{"content":"one","success":false}}}`}, want: `"output":"one","is_error":true`},
 		"no version":  {header: `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"` + thread + `","cwd":"/w"}}`, lines: []string{item + `{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}`}, want: "one"},
+		"no path":     {header: `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"` + thread + `","timestamp":"2026-05-01T10:00:00.000Z","cwd":["/a/list/that/is/long"],"originator":"o","cli_version":"1"}}`, lines: []string{item + `{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}`}, want: `"cwd":""`},
 		"no ordinals": {header: `{"timestamp":"2026-05-01T10:00:00.000Z","ordinal":7,"type":"session_meta","payload":{"id":"` + thread + `","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/w","originator":"o","cli_version":"1","history_mode":"paginated"}}`, lines: []string{item + `{"type":"message","role":"user","content":[{"type":"input_text","text":"one"}]}}`}, want: `"ordinal":8`},
 	} {
 		t.Run(name, func(t *testing.T) {

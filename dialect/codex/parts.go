@@ -1,6 +1,8 @@
 package codex
 
 import (
+	"strings"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -119,20 +121,21 @@ func reasoning(m []byte) string {
 }
 
 // thinking is the text of a content or, where that is encrypted, of a summary.
-func thinking(content, summary []byte, s *session.Skim) (text string) {
+func thinking(content, summary []byte, s *session.Skim) string {
+	var b strings.Builder
 	for _, list := range [][]byte{content, summary} {
 		for part := range rawjson.Elements(list) {
-			next, _ := s.Text(rawjson.Get(part, "text"))
-			if text != "" {
-				next = text + "\n" + next
+			text, _ := s.Text(rawjson.Get(part, "text"))
+			if b.Len() > 0 {
+				b.WriteByte('\n')
 			}
-			text = next
+			b.WriteString(text)
 		}
-		if text != "" {
+		if b.Len() > 0 {
 			break
 		}
 	}
-	return text
+	return b.String()
 }
 
 // contentParts adds the parts of a list of content.

@@ -133,3 +133,14 @@ func TestFrameLongTurn(t *testing.T) {
 		}
 	}
 }
+
+// TestManyThoughts: a reasoning of very many parts is read in linear time. In quadratic time it takes minutes.
+func TestManyThoughts(t *testing.T) {
+	t.Parallel()
+	n := soaktest.Part(1_000_000, 500_000)
+	item := `{"type":"reasoning","summary":[` + strings.Repeat(`{"type":"summary_text","text":"dig on"},`, n) + `{"type":"summary_text","text":"end"}]}`
+	parts := codex.Codex.MessageParts([]byte(item))
+	if want := strings.Repeat("dig on\n", n) + "end"; len(parts) != 1 || parts[0].(session.Thinking).Text != want {
+		t.Errorf("%d parts; want one text of %d bytes", len(parts), len(want))
+	}
+}

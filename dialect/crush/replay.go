@@ -155,25 +155,26 @@ func (m *said) send(results map[string][][]byte) [][]byte {
 
 // prompt gives the parts of a message of the user: one text, with the texts of files and commands, and the other files.
 func (m *said) prompt() (list [][]byte) {
-	text := strings.TrimSpace(m.first("text", "text"))
+	var text strings.Builder
+	text.WriteString(strings.TrimSpace(m.first("text", "text")))
 	begun := false
 	for data := range m.all("binary") {
 		if strings.HasPrefix(rawjson.Str(data, "MIMEType"), "text/") {
 			if !begun {
-				text += attachedText
+				text.WriteString(attachedText)
 			}
 			begun = true
-			text += attached(data)
+			text.WriteString(attached(data))
 		}
 	}
 	for data := range m.all("shell_command") {
-		if text != "" {
-			text += "\n\n"
+		if text.Len() > 0 {
+			text.WriteString("\n\n")
 		}
-		text += shellText(data)
+		text.WriteString(shellText(data))
 	}
-	if text != "" {
-		list = append(list, chat.Text(text))
+	if text.Len() > 0 {
+		list = append(list, chat.Text(text.String()))
 	}
 	for data := range m.all("binary") {
 		mime := rawjson.Str(data, "MIMEType")

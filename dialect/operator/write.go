@@ -58,9 +58,13 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 		raw = rawjson.Set(raw, "type", rawjson.Quote(d.header))
 		if d.header == typeHeader {
 			raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
-			if !dialect.IsNumber(rawjson.Get(raw, "timestamp")) { // otherwise the program would not read the file
-				at, _ := h.Timestamp.Time()
-				raw = rawjson.Set(raw, "timestamp", seconds(at))
+			// The program reads a file whose header has no time, and none whose time is not a number.
+			if v := rawjson.Get(raw, "timestamp"); v != nil && !dialect.IsNumber(v) {
+				if at, ok := h.Timestamp.Time(); ok {
+					raw = rawjson.Set(raw, "timestamp", seconds(at))
+				} else {
+					raw = rawjson.Delete(raw, "timestamp")
+				}
 			}
 		} else {
 			raw = rawjson.Delete(raw, "version")

@@ -153,6 +153,23 @@ func TestDocumentToProgram(t *testing.T) {
 	}
 }
 
+// A header of the document without a time that can be read gets none: the program reads a file whose header has no time.
+func TestDocumentWithoutTime(t *testing.T) {
+	for was, want := range map[string]string{
+		``:                                    ``,
+		`,"timestamp":"2026-02-03T12:00:00Z"`: `,"timestamp":1770120000.0`,
+		`,"timestamp":"noon"`:                 ``,
+		`,"timestamp":null`:                   ``,
+		`,"timestamp":1770120000.5`:           `,"timestamp":1770120000.5`,
+	} {
+		tree := decode(t, operator.Operator, []byte(`{"type":"session_header","id":"a"`+was+`,"cwd":"/w"}`+"\n"))
+		header, _, err := operator.Operator.EditHeader(tree.Header(), nil, dialect.HeaderEdit{})
+		if want := `{"type":"session","id":"a"` + want + `,"cwd":"/w","version":3}`; err != nil || string(header) != want {
+			t.Errorf("%s: %s, %v; want %s", was, header, err, want)
+		}
+	}
+}
+
 func TestLayout(t *testing.T) {
 	l := operator.Operator.Layout()
 	at := noon.In(time.FixedZone("", -5*3600))

@@ -28,30 +28,25 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool, dep
 	case rawjson.IsArray(value):
 		return rawjson.MapElements(value, func(e []byte) []byte { return resolve(e, get, inContent, depth+1) })
 	case rawjson.IsObject(value):
-		out := value
 		image := inContent && rawjson.Str(value, "type") == "image"
-		for key, member := range rawjson.Fields(value) {
-			now := member
+		return rawjson.MapMembers(value, func(key string, member []byte) []byte {
 			ref, isString := rawjson.Unquote(member)
 			switch {
 			case !isString:
-				now = resolve(member, get, key == "content", depth+1)
+				return resolve(member, get, key == "content", depth+1)
 			case !bytes.HasPrefix(member, blobPrefix):
 			// omp makes blobs only of pictures in a content; elsewhere a member of that name is something else
 			case key == "data" && image:
 				if data, err := get(ref); err == nil {
-					now = rawjson.Quote(base64.StdEncoding.EncodeToString(data))
+					return rawjson.Quote(base64.StdEncoding.EncodeToString(data))
 				}
 			case key == "image_url":
 				if data, err := get(ref); err == nil {
-					now = rawjson.Quote(string(data))
+					return rawjson.Quote(string(data))
 				}
 			}
-			if !bytes.Equal(now, member) {
-				out = rawjson.Set(out, key, now)
-			}
-		}
-		return out
+			return member
+		})
 	}
 	return value
 }

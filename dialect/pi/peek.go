@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -237,7 +238,7 @@ func plainText(content []byte) string {
 	if s, ok := leadingText(content); ok {
 		return s
 	}
-	all := ""
+	var all strings.Builder
 	for b := range rawjson.Elements(content) {
 		var kind, text []byte
 		for key, value := range rawjson.Fields(b) {
@@ -252,10 +253,12 @@ func plainText(content []byte) string {
 			continue
 		}
 		s, _ := rawjson.Unquote(text)
-		if all != "" {
-			all += " "
+		if all.Len() > 0 {
+			all.WriteByte(' ')
 		}
-		all += s
+		if all.WriteString(s); all.Len() > dialect.PromptMost {
+			break
+		}
 	}
-	return all
+	return all.String()
 }

@@ -133,26 +133,17 @@ func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
 	}
-	out := v
+	out := rawjson.Delete(rawjson.Delete(v, "partialJson"), "jsonlEvents")
 	image := at.element && at.key == "content" && rawjson.Str(v, "type") == "image"
-	for key, member := range rawjson.Fields(v) {
+	out = rawjson.MapMembers(out, func(key string, member []byte) []byte {
 		switch {
-		case key == "partialJson" || key == "jsonlEvents":
-			out = rawjson.Delete(out, key)
-			continue
 		case key == "thinkingSignature" || key == "thoughtSignature" || key == "textSignature":
-			continue // a signature that was cut is useless
+			return member // a signature that was cut is useless
+		case image && key == "data":
+			return p.image(member)
 		}
-		var now []byte
-		if image && key == "data" {
-			now = p.image(member)
-		} else {
-			now = p.value(member, at.member(key))
-		}
-		if !bytes.Equal(now, member) {
-			out = rawjson.Set(out, key, now)
-		}
-	}
+		return p.value(member, at.member(key))
+	})
 	if len(out) == len(v) && bytes.Equal(out, v) {
 		return v
 	}
@@ -283,7 +274,13 @@ func cuts(record []byte) iter.Seq2[string, string] {
 		if len(record) < maxUnits || !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
 			return
 		}
+		// Each pointer is looked for in the whole record. There cannot be many: a string that was cut is half a megabyte long. Some
+		// may name strings that were changed since.
+		left := 16 + len(record)/maxUnits
 		for pointer, value := range rawjson.Fields(rawjson.Get(record, overflowMember)) {
+			if left--; left < 0 {
+				return
+			}
 			ref, isRef := rawjson.Unquote(value)
 			kept, isString := rawjson.Unquote(rawjson.At(record, pointer))
 			if isRef && isString && strings.HasSuffix(kept, notice) && !yield(pointer, ref) {

@@ -134,16 +134,16 @@ func noResult(id, name string) []byte {
 
 // isTimeout reports whether an answer is the one that some services give instead of one.
 func isTimeout(t turn) bool {
-	text := ""
+	var text strings.Builder
 	for _, part := range t.parts {
 		if rawjson.Get(part, contents.Call) != nil {
 			return false
 		}
 		if !contents.Has(part, "thought") {
-			text += rawjson.Str(part, "text")
+			text.WriteString(rawjson.Str(part, "text"))
 		}
 	}
-	return len(t.parts) > 0 && strings.TrimFunc(text, dialect.JSSpace) == timedOut
+	return len(t.parts) > 0 && strings.TrimFunc(text.String(), dialect.JSSpace) == timedOut
 }
 
 // valid drops answers in a row of which one has no parts or an empty one.
@@ -185,14 +185,15 @@ func (t turn) said() (list []said) {
 		m.role = session.RoleAssistant
 	}
 	seen := map[string]bool{}
+	var texts, thoughts strings.Builder
 	for _, part := range t.parts {
 		text := rawjson.Str(part, "text")
 		call, result := rawjson.Get(part, contents.Call), rawjson.Get(part, contents.Result)
 		switch thought := contents.Has(part, "thought"); {
 		case thought:
-			m.thoughts += text
+			thoughts.WriteString(text)
 		case m.role == session.RoleAssistant:
-			m.text += text
+			texts.WriteString(text)
 		case text != "" || rawjson.IsObject(rawjson.Get(part, "inlineData")) || rawjson.IsObject(rawjson.Get(part, "fileData")):
 			m.parts = append(m.parts, part)
 		}
@@ -210,8 +211,8 @@ func (t turn) said() (list []said) {
 			list = append(list, said{entry: t.entry, role: session.RoleTool, parts: [][]byte{resultPart(result)}, ids: []string{id}})
 		}
 	}
-	if m.role == session.RoleUser {
-		m.thoughts = ""
+	if m.role == session.RoleAssistant {
+		m.text, m.thoughts = texts.String(), thoughts.String()
 	}
 	if m.text != "" || m.thoughts != "" || len(m.parts) > 0 {
 		list = append(list, m)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/place"
@@ -33,6 +34,7 @@ type Source struct {
 type List struct {
 	sources []Source
 	dirs    []string // see entry
+	formats []string // see Formats
 	agents  []string // see Agents
 	entries []entry
 	short   []string // of the entries, if they are known
@@ -78,7 +80,7 @@ func New(sources []Source) *List {
 			}
 		}
 	}
-	slices.Sort(l.agents)
+	slices.Sort(l.formats)
 	return l
 }
 
@@ -86,8 +88,11 @@ func New(sources []Source) *List {
 func (e entry) begun() bool { return !e.bad && !e.empty }
 
 func (l *List) addAgent(r *place.Row) {
-	if name := r.Dialect.Name(); !slices.Contains(l.agents, name) {
-		l.agents = append(l.agents, name)
+	if name := r.Dialect.Name(); !slices.Contains(l.formats, name) {
+		l.formats = append(l.formats, name)
+		if agent := dialect.Agent(r.Dialect); !slices.Contains(l.agents, agent) {
+			l.agents = append(l.agents, agent)
+		}
 	}
 }
 
@@ -169,8 +174,11 @@ func (l *List) Rows() []place.Row {
 	return rows
 }
 
-// Agents gives the names of the agents that have sessions in the sources.
-func (l *List) Agents() []string { return l.agents }
+// Formats gives the names of the dialects of sessions in the sources, in order. Agents counts the agents that they are of.
+func (l *List) Formats() []string { return l.formats }
+
+// Agents is how many agents have sessions in the sources.
+func (l *List) Agents() int { return len(l.agents) }
 
 // IsTask reports whether an entry is the session of a sub-agent.
 func (l *List) IsTask(i int) bool { return l.entries[i].task }
@@ -200,7 +208,7 @@ func (l *List) Undirected() []place.Row {
 
 // part is some of the entries.
 func (l *List) part(entries []entry) *List {
-	return &List{sources: l.sources, dirs: l.dirs, agents: l.agents, entries: entries}
+	return &List{sources: l.sources, dirs: l.dirs, formats: l.formats, agents: l.agents, entries: entries}
 }
 
 // keep is the entries for which a condition holds.

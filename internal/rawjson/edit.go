@@ -111,6 +111,31 @@ func MapElements(array []byte, f func(element []byte) []byte) []byte {
 	return append(out, ']')
 }
 
+// MapMembers returns an object with each value replaced by the result of f. All other bytes stay the same. If nothing changes, or
+// the object is not well formed, it returns the object itself.
+func MapMembers(object []byte, f func(key string, value []byte) []byte) []byte {
+	t := borrow(object)
+	defer t.done()
+	o, ok := t.Object(0)
+	if !ok {
+		return object
+	}
+	var out []byte
+	from := 0
+	for o.Next() {
+		key, start := string(o.Key), o.Offset()
+		value := o.Value()
+		if now := f(key, value); !bytes.Equal(now, value) {
+			out = append(append(out, object[from:start]...), now...)
+			from = o.Offset()
+		}
+	}
+	if _, err := o.End(); err != nil || from == 0 {
+		return object
+	}
+	return append(out, object[from:]...)
+}
+
 // AppendString appends s as a JSON string, escaped as JSON.stringify does, so that a record that is written again has the
 // same spelling. Invalid UTF-8 becomes U+FFFD, which is what JavaScript would have read.
 func AppendString(dst []byte, s string) []byte {

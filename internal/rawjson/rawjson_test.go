@@ -257,6 +257,30 @@ func TestMapElements(t *testing.T) {
 	}
 }
 
+// MapMembers changes what Set would change, and nothing else. A repeated key has a value at each place.
+func TestMapMembers(t *testing.T) {
+	grow := func(key string, value []byte) []byte {
+		if key == "keep" {
+			return value
+		}
+		return append([]byte("1"), value...)
+	}
+	for object, want := range map[string]string{
+		`{}`:                             `{}`,
+		`{"keep":1}`:                     `{"keep":1}`,
+		` { "a" : 2 , "keep" : [ 3 ] } `: ` { "a" : 12 , "keep" : [ 3 ] } `,
+		`{"\u0061":1,"a":2,"a":3}`:       `{"\u0061":11,"a":12,"a":13}`,
+		`{"a":2`:                         `{"a":2`,
+		`{"a":2,"b"}`:                    `{"a":2,"b"}`,
+		`[2]`:                            `[2]`,
+		``:                               ``,
+	} {
+		if got := string(MapMembers([]byte(object), grow)); got != want {
+			t.Errorf("%s became %s, want %s", object, got, want)
+		}
+	}
+}
+
 func TestInside(t *testing.T) {
 	for value, want := range map[string]string{
 		`"plain"`: "plain", `""`: "", `"a\n\u00e4"`: "a\nä", `"\\"`: `\`, // of the text, or decoded

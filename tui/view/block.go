@@ -81,7 +81,7 @@ func (m *maker) heading(b, before *transcript.Block) {
 	})
 }
 
-// shortID is the end of an id that tells it apart.
+// shortID is the end of an id, which commands take for it: ids that begin with the time differ there.
 func shortID(id session.EntryID) string {
 	s := look.Line(string(id), 60)
 	if len(s) > 8 && isASCII(s) {

@@ -45,7 +45,10 @@
 package codelia
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -121,6 +124,40 @@ func newPlace(dir string, opt Options) place {
 		opt.Clock = time.Now
 	}
 	return place{dir, opt}
+}
+
+// Now implements rows.Keeper.
+func (p place) Now() time.Time { return p.opt.Clock() }
+
+// beside gives the path of a file that is kept beside the sessions of a folder.
+func (p place) beside(folder, ext, name string) (string, error) {
+	id, rest, _ := strings.Cut(name, ext+".")
+	for _, part := range []string{id, rest} {
+		if err := checkID(part); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(p.dir, folder, name), nil
+}
+
+func (p place) keep(folder, ext, name string, content []byte) error {
+	path, err := p.beside(folder, ext, name)
+	if err != nil {
+		return err
+	}
+	_, err = durable.Create(p.opt.FS, path, 0o600, bytes.NewReader(content))
+	if errors.Is(err, fs.ErrExist) {
+		return backend.ErrExist
+	}
+	return err
+}
+
+func (p place) discard(folder, ext, name string) error {
+	path, err := p.beside(folder, ext, name)
+	if err != nil {
+		return err
+	}
+	return p.opt.FS.Remove(path)
 }
 
 // Touch implements rows.Schema.

@@ -1,7 +1,9 @@
 package codelia
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,31 +17,108 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// A bad line is an error that names file and line, and what cannot be read is not overwritten.
+// Damage in a file of messages is kept where it is: it is loaded, a save writes it again, and no other damage is saved.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
-	for content, line := range map[string]int{
-		"{\"role\":\"user\"}\n{\"role\":\n":      2,
-		"null\n":                                 1,
-		"{\"role\":\"user\"}\n\n[]\n":            3,
-		"{\"role\":\"user\"} {\"role\":\"u\"}\n": 1,
+	for _, tc := range []struct {
+		content string
+		want    []string
+		torn    bool
+	}{
+		{"{\"role\":\"user\"}\n{\"role\":\n", []string{`{"role":"user"}`, `{"role":`}, false},
+		{"{\"role\":\"user\"}\n{\"role\":", []string{`{"role":"user"}`, `{"role":`}, true},
+		{"{\"role\":\"user\"}", []string{`{"role":"user"}`}, false},
+		{"null\n", []string{"null"}, false},
+		{"{\"role\":\"user\"}\n\n[]\n", []string{`{"role":"user"}`, "[]"}, false},
+		{"{\"role\":\"user\"} {\"role\":\"u\"}\n\u00a0\n", []string{`{"role":"user"} {"role":"u"}`, "\u00a0"}, false},
 	} {
 		dir := t.TempDir()
 		db := openDB(t, dir)
-		agentSaves(t, db, dir, one, content)
+		agentSaves(t, db, dir, one, tc.content)
 		c := NewDatabase(dir, Options{})
-		_, err := c.load(t.Context(), one)
-		var p *backend.DamageError
-		if !errors.As(err, &p) || p.Line != line || p.File != filepath.Join(dir, "messages", one+".jsonl") {
-			t.Errorf(`%q: %v; want errors.As(err, &p), p.Line == %v, p.File == filepath.Join(dir, "messages", one+".jsonl")`, content, err, line)
+		s := mustLoad(t, c, one)
+		var got []string
+		for _, m := range s.messages {
+			got = append(got, string(m))
 		}
-		if err := c.save(t.Context(), sample(one)); !errors.As(err, &p) {
-			t.Errorf("%q: overwritten: %v", content, err)
+		if !slices.Equal(got, tc.want) || s.torn != tc.torn {
+			t.Errorf("%q: %q, torn %v; want %q, %v", tc.content, got, s.torn, tc.want, tc.torn)
 		}
-		if now, _ := os.ReadFile(p.File); string(now) != content {
-			t.Errorf("%q became %q", content, now)
+		worse := s
+		worse.messages = append(slices.Clone(s.messages), []byte("{"))
+		if err := c.save(t.Context(), worse); !errors.Is(err, backend.ErrRecord) {
+			t.Errorf("%q: more damage was saved: %v", tc.content, err)
+		}
+		path := filepath.Join(dir, "messages", one+".jsonl")
+		if now, _ := os.ReadFile(path); string(now) != tc.content {
+			t.Errorf("%q became %q", tc.content, now)
+		}
+		mustSave(t, c, s)
+		want := strings.Join(tc.want, "\n")
+		if !tc.torn {
+			want += "\n"
+		}
+		if now, _ := os.ReadFile(path); string(now) != want {
+			t.Errorf("%q was saved as %q", tc.content, now)
 		}
 	}
+}
+
+// A torn message is moved to a file of its own before an append, and a log with damage can be removed and restored.
+func TestTornMessage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	db := openDB(t, dir)
+	const bad, torn = "{\"role\":\"user\"}\n{bad}\n", `{"role":"assis`
+	agentSaves(t, db, dir, one, bad+torn)
+	b := rows.New(NewDatabase(dir, Options{Clock: clock}), ".jsonl", false)
+	at, err := b.Stat(t.Context(), one+".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := backend.ReadAll(t.Context(), b, at)
+	if err != nil || !strings.HasSuffix(string(text), bad+torn) {
+		t.Fatalf("%q, %v; want the messages with their damage", text, err)
+	}
+	if err := b.Remove(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+	if at, err = backend.Restore(t.Context(), b, at.Name, text); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "messages", one+".jsonl")
+	if now, _ := os.ReadFile(path); string(now) != bad+torn {
+		t.Errorf("restored as %q", now)
+	}
+	var last backend.Record
+	for r, err := range b.Read(t.Context(), at, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	if !last.Torn || string(last.Data) != torn || last.End != at.Size {
+		t.Errorf("the last record is %+v", last)
+	}
+	if _, err := b.Append(t.Context(), at, []byte(`{"role":"user","content":"more"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if now, _ := os.ReadFile(path); string(now) != bad+"{\"role\":\"user\",\"content\":\"more\"}\n" {
+		t.Errorf("appended: %q", now)
+	}
+	if kept, _ := os.ReadFile(filepath.Join(dir, "messages", backend.TornName(one+".jsonl", noon, 0))); string(kept) != torn {
+		t.Errorf("kept %q, want %q", kept, torn)
+	}
+	for _, name := range []string{"../x.jsonl.bak", one + ".jsonl./x", "x/y.jsonl.bak", one + ".jsonl.bak/.."} {
+		if _, err := b.Create(t.Context(), name, []byte("x")); !errors.Is(err, backend.ErrName) {
+			t.Errorf("%q: %v; want the error backend.ErrName", name, err)
+		}
+	}
+}
+
+// A document that is not a state is an error, and it is not overwritten.
+func TestBadDocuments(t *testing.T) {
+	t.Parallel()
 	for _, content := range []string{"", "[]", `{"session_id":"x"`, `{"session_id":"other","updated_at":"2026"}`, `{"session_id":"` + one + `"}`,
 		`{"session_id":"` + one + `","updated_at":"2026","messages":[1]}`} {
 		dir := t.TempDir()
@@ -302,5 +381,22 @@ func TestOtherTypes(t *testing.T) {
 	}
 	if s := mustLoad(t, d, two); *s.seq != 4 || len(s.messages) != 1 {
 		t.Errorf("%+v; want number 4 and one message", s)
+	}
+}
+
+// TestManyMembers has a document of some megabytes with very many members that are not known. In quadratic time it takes an hour.
+func TestManyMembers(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"schema_version":1,"session_id":"` + one + `","updated_at":"2026-02-03T12:00:00.000Z","messages":[]`)
+	for i := range 200_000 {
+		fmt.Fprintf(&b, `,"k%d":%d`, i, i)
+	}
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "state", one+".json"), b.String()+"}")
+	d := NewDocument(dir, Options{})
+	s, err := d.Load(t.Context(), one)
+	if err != nil || !bytes.HasSuffix(s.Header, []byte(`,"k199999":199999}`)) || !rawjson.Valid(s.Header) {
+		t.Errorf("a header of %d bytes, %v; want one with all members", len(s.Header), err)
 	}
 }

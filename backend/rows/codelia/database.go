@@ -64,6 +64,14 @@ func (p place) files(folder, ext string) (ids []string, err error) {
 	return ids, err
 }
 
+// Keep implements rows.Keeper.
+func (d *Database) Keep(name string, content []byte) error {
+	return d.keep(messagesName, ".jsonl", name, content)
+}
+
+// Discard implements rows.Keeper.
+func (d *Database) Discard(name string) error { return d.discard(messagesName, ".jsonl", name) }
+
 // Load implements rows.Schema.
 func (d *Database) Load(ctx context.Context, id string) (rows.Session, error) {
 	s, err := d.load(ctx, id)
@@ -129,9 +137,7 @@ func (d *Database) join(r *row, id string) (state, error) {
 	} else {
 		r.into(&s)
 	}
-	if s.messages, err = splitMessages(d.messagesPath(id), content); err != nil {
-		return state{}, err
-	}
+	s.messages, s.torn = splitMessages(content)
 	s.stamp()
 	return s, nil
 }

@@ -54,6 +54,14 @@ func (d *Document) List(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(ids, func(id string) bool { return newer[id] }), nil
 }
 
+// Keep implements rows.Keeper.
+func (d *Document) Keep(name string, content []byte) error {
+	return d.keep(stateName, ".json", name, content)
+}
+
+// Discard implements rows.Keeper.
+func (d *Document) Discard(name string) error { return d.discard(stateName, ".json", name) }
+
 // Load implements rows.Schema.
 func (d *Document) Load(ctx context.Context, id string) (rows.Session, error) {
 	s, err := d.load(ctx, id)
@@ -81,17 +89,17 @@ var documented = []string{"schema_version", "session_id", "updated_at", "run_id"
 func (d *Document) parse(id string, content []byte) (state, error) {
 	content = bytes.TrimSpace(content)
 	if !rawjson.IsObject(content) || !rawjson.Valid(content) {
-		return state{}, damage(d.path(id), 1, 0, "not a JSON object")
+		return state{}, damage(d.path(id), "not a JSON object")
 	}
 	s := state{id: rawjson.Str(content, "session_id"), schema: otherSchema(rawjson.Get(content, "schema_version"))}
 	s.fill(content, documented)
 	if s.id != id || s.updated == "" {
-		return state{}, damage(d.path(id), 1, 0, "not a state of session %s: session_id is %q, updated_at %q", id, s.id, s.updated)
+		return state{}, damage(d.path(id), "not a state of session %s: session_id is %q, updated_at %q", id, s.id, s.updated)
 	}
 	s.root = rawjson.Str(s.meta, "codelia_workspace_root")
 	for m := range rawjson.Elements(rawjson.Get(content, "messages")) {
 		if !rawjson.IsObject(m) {
-			return state{}, damage(d.path(id), 1, 0, "message %d is not a JSON object", len(s.messages)+1)
+			return state{}, damage(d.path(id), "message %d is not a JSON object", len(s.messages)+1)
 		}
 		// A message is one line of the log; in this file it may take several.
 		s.messages = append(s.messages, rawjson.Compact(m))
@@ -153,6 +161,10 @@ func (d *Document) Save(ctx context.Context, session rows.Session) error {
 }
 
 func (d *Document) save(ctx context.Context, s state) error {
+	s.restored = false // one object has no room for damage
+	if err := s.check(nil); err != nil {
+		return err
+	}
 	if err := d.begin(&s, stateName); err != nil {
 		return err
 	}

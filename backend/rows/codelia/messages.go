@@ -38,29 +38,27 @@ func readFile(fsys durable.FS, path string) ([]byte, time.Time, error) {
 }
 
 // damage is the error for a file that neither we nor the program can load.
-func damage(path string, line, offset int, format string, args ...any) error {
-	return &backend.DamageError{File: path, Line: line, Offset: int64(offset), Message: fmt.Sprintf(format, args...),
+func damage(path, format string, args ...any) error {
+	return &backend.DamageError{File: path, Line: 1, Message: fmt.Sprintf(format, args...),
 		Advice: "the file was not changed; codelia does not load the session either"}
 }
 
-// splitMessages splits a file of messages. A line that is not a message is an error, as it is for the program: the file is
-// only ever replaced whole, so it has no torn line.
-func splitMessages(path string, content []byte) ([][]byte, error) {
-	list := make([][]byte, 0, bytes.Count(content, []byte{'\n'})+1)
-	line, offset, next := 0, 0, 0
-	for text := range bytes.SplitSeq(content, []byte{'\n'}) {
-		line++
-		offset, next = next, next+len(text)+1
-		if text = bytes.TrimSpace(text); len(text) == 0 {
-			continue
+// splitMessages splits a file of messages. A line that is not a message is kept: the dialect reports it. torn: the last one is an
+// unterminated line that is not JSON. The program replaces the file whole and loads no file with such a line, so only damage
+// makes one.
+func splitMessages(content []byte) (list [][]byte, torn bool) {
+	list = make([][]byte, 0, bytes.Count(content, []byte{'\n'})+1)
+	for text := range bytes.Lines(content) {
+		text, whole := bytes.CutSuffix(text, []byte{'\n'})
+		if text = bytes.Trim(text, " \t\r"); len(text) > 0 {
+			list = append(list, text)
+			torn = !whole && !rawjson.Valid(text)
 		}
-		if !rawjson.IsObject(text) || !rawjson.Valid(text) {
-			return nil, damage(path, line, offset, "message %d is not a JSON object", len(list)+1)
-		}
-		list = append(list, text)
 	}
-	return list, nil
+	return list, torn
 }
+
+func isMessage(m []byte) bool { return rawjson.IsObject(m) && rawjson.Valid(m) }
 
 // lastUser is what the user said last, as the program's list shows it.
 func lastUser(messages [][]byte) string {

@@ -63,7 +63,7 @@ func (d *Database) save(ctx context.Context, s state) error {
 		return err
 	}
 	defer db.Close()
-	staged, err := d.stage(s.messages)
+	staged, err := d.stage(s.messages, s.torn)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,9 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 		}
 		if err == nil && now != nil && now.schema != nil {
 			err = newerSchema(d.path(), now.schema)
+		}
+		if err == nil {
+			err = s.check(now)
 		}
 		if err != nil || r != nil {
 			return err
@@ -184,13 +187,16 @@ func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 }
 
 // stage writes the messages to a temporary file and syncs it. A crash leaves such a file, and one that exists may be
-// another process's, so the first free number is used.
-func (d *Database) stage(messages [][]byte) (string, error) {
+// another process's, so the first free number is used. A torn last message gets no newline.
+func (d *Database) stage(messages [][]byte, torn bool) (string, error) {
 	for n := range 10_000 {
 		path := filepath.Join(d.dir, messagesName, durable.TempPrefix+"state-"+strconv.Itoa(n))
 		var lines []io.Reader // not joined: they may be large
 		for _, m := range messages {
 			lines = append(lines, bytes.NewReader(m), strings.NewReader("\n"))
+		}
+		if torn {
+			lines = lines[:len(lines)-1]
 		}
 		_, err := durable.Create(d.opt.FS, path, 0o600, bufio.NewReaderSize(io.MultiReader(lines...), 64<<10))
 		if !errors.Is(err, fs.ErrExist) {

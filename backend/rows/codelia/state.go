@@ -28,6 +28,8 @@ type state struct {
 	// meta is the agent's own object, other an object with the members that we do not know; nil if it has no members.
 	meta, other []byte
 	messages    [][]byte
+	torn        bool // the last message is torn
+	restored    bool // in a save: as it was, with its damage
 	// version is the compare-and-swap token of a loaded state. In a save it is what must be there; "" is nothing.
 	version string
 }
@@ -54,10 +56,21 @@ func (s *state) header() []byte {
 	set("invoke_seq", s.seqText(), s.seq != nil)
 	set("workspace_root", rawjson.Quote(s.root), s.root != "")
 	set("meta", rawjson.Compact(s.meta), s.meta != nil)
+	o = o[:len(o)-1] // there may be many others: each is added at the end
 	for key, value := range rawjson.Fields(s.other) {
-		set(key, rawjson.Compact(value), !slices.Contains(known, key))
+		if !slices.Contains(known, key) {
+			o = appendMember(o, key, value)
+		}
 	}
-	return o
+	return append(o, '}')
+}
+
+// appendMember adds a member to an object without its closing brace.
+func appendMember(o []byte, key string, value []byte) []byte {
+	if len(o) > 1 {
+		o = append(o, ',')
+	}
+	return append(append(rawjson.AppendString(o, key), ':'), rawjson.Compact(value)...)
 }
 
 func (s *state) seqText() []byte {
@@ -69,7 +82,7 @@ func (s *state) seqText() []byte {
 
 func (s *state) session() rows.Session {
 	at, _ := time.Parse(time.RFC3339Nano, s.updated) // the zero time if it is not one
-	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Time: at, Version: s.version}
+	return rows.Session{ID: s.id, Header: s.header(), Messages: s.messages, Torn: s.torn, Time: at, Version: s.version}
 }
 
 // parseState reads what session gives. It copies what it keeps.
@@ -81,19 +94,37 @@ func parseState(from rows.Session) (state, error) {
 	if id := rawjson.Str(h, "session_id"); id != from.ID {
 		return state{}, fmt.Errorf("%w: the header is that of session %s", backend.ErrName, id)
 	}
-	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version}
+	s := state{id: from.ID, root: rawjson.Str(h, "workspace_root"), version: from.Version, torn: from.Torn, restored: from.Restored}
 	// A header that does not say its version is of the one that is written.
 	if v := rawjson.Get(h, "schema_version"); v != nil {
 		s.schema = otherSchema(v)
 	}
 	s.fill(h, known)
-	for i, m := range from.Messages {
-		if !rawjson.IsObject(m) || !rawjson.Valid(m) {
-			return state{}, fmt.Errorf("%w: message %d is not a JSON object", backend.ErrRecord, i+1)
-		}
+	for _, m := range from.Messages {
 		s.messages = append(s.messages, bytes.Clone(m))
 	}
 	return s, nil
+}
+
+// check refuses records that are not messages, unless the state is restored or replaces one that has them too: damage stays
+// where it is.
+func (s *state) check(replaced *state) error {
+	var damaged map[string]bool
+	for i, m := range s.messages {
+		if s.restored || isMessage(m) {
+			continue
+		}
+		if damaged == nil && replaced != nil {
+			damaged = map[string]bool{}
+			for _, old := range replaced.messages {
+				damaged[string(old)] = !isMessage(old)
+			}
+		}
+		if !damaged[string(m)] {
+			return fmt.Errorf("%w: message %d is not a JSON object", backend.ErrRecord, i+1)
+		}
+	}
+	return nil
 }
 
 // otherSchema gives a schema_version as it is spelled, null where it is missing; nil for the one that is written.
@@ -124,14 +155,14 @@ func (s *state) fill(object []byte, known []string) {
 	if meta := rawjson.Get(object, "meta"); rawjson.IsObject(meta) {
 		s.meta = bytes.Clone(rawjson.Compact(meta))
 	}
-	other := []byte("{}")
+	other := []byte("{")
 	for key, value := range rawjson.Fields(object) {
 		if !slices.Contains(known, key) {
-			other = rawjson.Set(other, key, rawjson.Compact(value))
+			other = appendMember(other, key, value)
 		}
 	}
-	if len(other) > len("{}") {
-		s.other = other
+	if len(other) > 1 {
+		s.other = append(other, '}')
 	}
 }
 
@@ -156,6 +187,9 @@ func (s *state) stamp() {
 	for _, m := range s.messages {
 		h.Write(m)
 		h.Write([]byte{'\n'})
+	}
+	if s.torn {
+		h.Write([]byte("torn"))
 	}
 	s.version = hex.EncodeToString(h.Sum(nil)[:16])
 }

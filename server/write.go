@@ -47,7 +47,7 @@ func (r *request) writing() store.WriteOptions {
 // changed has what the server knows of a session read again.
 func (s *Server) changed(path string) {
 	s.docs.forget(path)
-	s.list.force()
+	s.list.Force()
 }
 
 type appendParams struct {
@@ -198,7 +198,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return done, err
 	}
-	r.s.list.force()
+	r.s.list.Force()
 	l, err := r.listOf(find.Keys{Paths: []string{done.Path}})
 	if err == nil {
 		done.Key = l.KeyOf(done.Path)

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -312,6 +314,32 @@ func TestBrowserHidden(t *testing.T) {
 	if got := tab.Eval(`[...document.querySelectorAll("[data-live=blocks] > article")].filter(e => e.innerText.includes("Unseen")).length`); got != "100" {
 		t.Errorf("%s of 100 entries are shown", got)
 	}
+}
+
+// TestBrowserRefused: a page whose stream of events was refused, as by a server with too many clients, asks again.
+func TestBrowserRefused(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	var refusals atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") && refusals.Add(1) == 1 {
+			http.Error(w, "too many clients", http.StatusServiceUnavailable)
+			return
+		}
+		v.srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	tab := b.Tab(t, browser.Look{})
+	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, for which the server would wait
+	prices := key(t, v, "Prices are off by a cent")
+	s := v.write(t, prices)
+	defer s.Close()
+	tab.Open(front.URL + "/s/" + prices)
+	if _, err := s.AppendUser(t.Context(), "The last word."); err != nil {
+		t.Fatal(err)
+	}
+	tab.Wait(`document.querySelector("[data-live=blocks]").innerText.includes("The last word.")`)
 }
 
 // TestBrowserTired: a list that the server does not read again at once is refreshed when it does, although nothing else happens.

@@ -140,7 +140,7 @@ func TestFull(t *testing.T) {
 	m := newMachine(t, func(o *server.Options) { o.MaxRequests = -1 })
 	for _, path := range []string{"/", "/s/events", "/api/v1/sessions/events", "/api/v1/sessions/" + beds + "/entries/events", "/none/events"} {
 		if w := m.ask("GET", path, ""); w.Code != 503 {
-			t.Errorf("%s: %d", path, w.Code)
+			t.Errorf("%s: %d, want 503", path, w.Code)
 		}
 	}
 }

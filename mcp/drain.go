@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -66,10 +67,14 @@ func (c *draining) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write sends a message. Every call gets one response, also a cancelled one.
+// Write sends a message. Every call gets one response, also a cancelled one. The SDK refuses some calls, such as those before the first one,
+// without a code.
 func (c *draining) Write(ctx context.Context, m jsonrpc.Message) error {
 	if r, ok := m.(*jsonrpc.Response); ok {
 		defer c.note(func() { delete(c.open, r.ID) })
+		if r.Error != nil && !errors.As(r.Error, new(*jsonrpc.Error)) {
+			r.Error = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}
+		}
 	}
 	return c.Connection.Write(ctx, m)
 }

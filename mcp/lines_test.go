@@ -35,6 +35,20 @@ func TestRepeatedID(t *testing.T) {
 	}
 }
 
+// TestCodes: a call that comes too early or too late has an error with a code.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	const start = `{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}` + "\n"
+	var out strings.Builder
+	in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}` + "\n" + fmt.Sprintf(start, 2) + fmt.Sprintf(start, 3))
+	if err := New(&waiting{}, Options{}).Serve(t.Context(), in, &out); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(out.String(), `"error":{"code":-32600,`); got != 2 {
+		t.Errorf("%d errors with the code, want 2:\n%s", got, out.String())
+	}
+}
+
 // answers are what a server wrote. refused is closed with the first answer without an id.
 type answers struct {
 	strings.Builder

@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -36,7 +37,8 @@ func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 		w.After = time.After
 	}
 	hints := make(chan struct{}, 1)
-	covered, done, err := c.hints(&opt.Filter, func() {
+	var covered atomic.Bool // the backends tell of all changes
+	done, err := c.hints(&opt.Filter, &covered, func() {
 		select {
 		case hints <- struct{}{}:
 		default:
@@ -48,7 +50,7 @@ func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 	defer done()
 	pause := settle
 	for ctx.Err() == nil {
-		err := c.watch(ctx, t, opt, w, covered, hints)
+		err := c.watch(ctx, t, opt, w, &covered, hints)
 		if ctx.Err() != nil {
 			break
 		}
@@ -69,7 +71,7 @@ func (c *Copier) Watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 }
 
 // watch pushes until the archive is to be listed again, or fails.
-func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watching, covered bool, hints <-chan struct{}) error {
+func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watching, covered *atomic.Bool, hints <-chan struct{}) error {
 	p, err := c.pusher(ctx, t, opt)
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 			return err
 		}
 		every := unhinted
-		if covered {
+		if covered.Load() {
 			every = hinted
 		}
 		select {
@@ -114,26 +116,31 @@ func drain(hints <-chan struct{}) {
 	}
 }
 
-// hints has hint called when a log may have changed. covered is false if a backend does not tell.
-func (c *Copier) hints(f *Filter, hint func()) (covered bool, done func(), err error) {
+// hints has hint called when a log may have changed. covered becomes false if a backend does not tell, or not of all changes any more.
+func (c *Copier) hints(f *Filter, covered *atomic.Bool, hint func()) (done func(), err error) {
 	sources, err := c.sources(f, newMeter(nil, nil))
 	if err != nil {
-		return false, nil, err
+		return nil, err
 	}
 	var open []io.Closer
-	covered = true
+	covered.Store(true)
 	for _, s := range sources {
 		watcher, ok := s.b.(backend.Watcher)
 		if ok {
 			var w io.Closer
-			if w, err = watcher.Watch(func(string, error) { hint() }); err == nil {
+			if w, err = watcher.Watch(func(_ string, err error) {
+				if err != nil {
+					covered.Store(false)
+				}
+				hint()
+			}); err == nil {
 				open = append(open, w)
 				continue
 			}
 		}
-		covered = false
+		covered.Store(false)
 	}
-	return covered, func() {
+	return func() {
 		for _, w := range open {
 			_ = w.Close() // nothing is lost
 		}

@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	filebackend "github.com/treeline-dev/treeline/backend/file"
 	"github.com/treeline-dev/treeline/push"
 )
 
@@ -65,6 +67,48 @@ func TestWatch(t *testing.T) {
 	if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// mute is a folder that the system does not watch: its limit is reached.
+type mute struct{ *filebackend.Backend }
+
+func (m mute) Watch(told func(string, error)) (io.Closer, error) {
+	told("", syscall.EMFILE)
+	return io.NopCloser(nil), nil
+}
+
+// Logs are looked at every two seconds, and not once a minute, if their backend does not tell of changes any more.
+func TestWatchWithoutHints(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	driver := filebackend.Driver(filebackend.Options{})
+	d.Drivers = []backend.Driver{{Name: driver.Name, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
+		b, err := driver.Open(root, opt)
+		if err != nil {
+			return nil, err
+		}
+		return mute{b.(*filebackend.Backend)}, nil
+	}}}
+	d.log(a, 1)
+	ctx, stop := context.WithCancel(d.Context())
+	defer stop()
+	waits, ended := make(chan time.Duration, 1000), make(chan error, 1)
+	go func() {
+		ended <- d.copier().Watch(ctx, d.target(), push.PushOptions{}, push.Watching{After: func(d time.Duration) <-chan time.Time {
+			waits <- d
+			return nil
+		}})
+	}()
+	for d := range waits {
+		if d == time.Minute {
+			t.Fatal("the logs are looked at once a minute, want every two seconds")
+		}
+		if d < time.Minute {
+			break
+		}
+	}
+	stop()
+	<-ended
 }
 
 // slow is an archive behind a slow network.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -54,6 +55,13 @@ func parseRequest(text []byte) (request, error) {
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
 		var syntax *json.SyntaxError
+		if rawjson.Valid(text) && errors.As(err, &syntax) { // it nests more than encoding/json reads
+			r := request{id: rawjson.Get(text, "id")}
+			if r.id == nil || !isScalar(r.id) {
+				r.id = null
+			}
+			return r, &rpcError{codeInvalid, "the request nests more than 10,000 levels deep"}
+		}
 		if errors.As(err, &syntax) {
 			return request{id: null}, &rpcError{codeParse, "not JSON: " + err.Error()}
 		}

@@ -392,6 +392,20 @@ func TestDeepTree(t *testing.T) {
 	c.hangUp()
 }
 
+// A request that nests more than encoding/json reads is refused by its id: its client would wait for ever.
+func TestDeepRequest(t *testing.T) {
+	t.Parallel()
+	c := dial(t)
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	c.send(`{"jsonrpc":"2.0","method":"version","params":{"x":` + deep + `},"id":"deep"}`)
+	text := c.receive()
+	equal(t, "answer", strings.Contains(text, `"id":"deep","error":{"code":-32600`), true)
+	c.send(`{"jsonrpc":"2.0","method":"version","id":` + deep + `}`)
+	text = c.receive()
+	equal(t, "answer", strings.Contains(text, `"id":null,"error":{"code":-32600`), true)
+	c.hangUp()
+}
+
 func hex(i int) string {
 	const digits = "0123456789abcdef"
 	b := []byte("00000000")

@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
+	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -407,5 +410,46 @@ func TestGzip(t *testing.T) {
 	}
 	if w := m.ask("GET", "/api/v1/sessions/"+beds+"/entries/b4", "", "Accept-Encoding", "gzip;q=0"); w.Header().Get("Content-Encoding") != "" {
 		t.Error("packed for a client that does not want it")
+	}
+}
+
+// TestJustCreated: a session that another program made a moment ago is found, although the list is not read again at once. Ids
+// that there are not do not have it read again and again.
+func TestJustCreated(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	var slow atomic.Bool // each look at the clock takes a second
+	m := newMachine(t, func(o *server.Options) {
+		o.Clock = func() time.Time {
+			if slow.Load() {
+				now.Add(1)
+			}
+			return frozen().Add(time.Duration(now.Load()) * time.Second)
+		}
+	})
+	const id = "0198a1b2-0000-7000-8000-0000000000aa"
+	slow.Store(true)
+	m.get("/api/v1/sessions")
+	m.put(garden+"new.jsonl", head(id)+said("n1", "", "user", "Just now."))
+	m.get("/api/v1/sessions/" + id)
+	slow.Store(false)
+	reads := func() string {
+		_, rest, _ := strings.Cut(m.get("/metrics"), "\ntreeline_catalogue_refreshes_total ")
+		count, _, _ := strings.Cut(rest, "\n")
+		return count
+	}
+	before := reads()
+	for i := range 50 {
+		if w := m.ask("GET", fmt.Sprintf("/api/v1/sessions/none%d", i), ""); w.Code != 404 {
+			t.Errorf("a session that does not exist: %d %s", w.Code, w.Body)
+		}
+	}
+	if after := reads(); after != before || before == "" {
+		t.Errorf("unknown ids: the list was read %s times, before %s", after, before)
+	}
+	now.Add(1000)
+	m.ask("GET", "/api/v1/sessions/none", "")
+	if after := reads(); after == before {
+		t.Error("the list is not read again later")
 	}
 }

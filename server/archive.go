@@ -102,7 +102,7 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 // projectAt is the project of the log at a path.
 func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
 	if !r.paged() {
-		l, err := r.s.list.get(ctx)
+		l, err := r.s.list.Get(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -111,12 +111,12 @@ func (r *request) projectAt(ctx context.Context, path string) (project string, e
 		}
 	}
 	c := &r.s.projects
-	seen := r.s.list.stale.Load()
+	seen := r.s.list.Changes()
 	if project, known := c.Get(seen, path); known {
 		return project, nil
 	}
 	if r.paged() {
-		project = r.s.list.projectOf(path)
+		project = r.s.projectOf(path)
 	}
 	if project == "" {
 		project, err = r.s.store.ProjectOf(ctx, path, nil)

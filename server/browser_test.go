@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -314,6 +316,32 @@ func TestBrowserHidden(t *testing.T) {
 	}
 }
 
+// TestBrowserRefused: a page whose stream of events was refused, as by a server with too many clients, asks again.
+func TestBrowserRefused(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	var refusals atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/events") && refusals.Add(1) == 1 {
+			http.Error(w, "too many clients", http.StatusServiceUnavailable)
+			return
+		}
+		v.srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	tab := b.Tab(t, browser.Look{})
+	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, for which the server would wait
+	prices := key(t, v, "Prices are off by a cent")
+	s := v.write(t, prices)
+	defer s.Close()
+	tab.Open(front.URL + "/s/" + prices)
+	if _, err := s.AppendUser(t.Context(), "The last word."); err != nil {
+		t.Fatal(err)
+	}
+	tab.Wait(`document.querySelector("[data-live=blocks]").innerText.includes("The last word.")`)
+}
+
 // TestBrowserTired: a list that the server does not read again at once is refreshed when it does, although nothing else happens.
 func TestBrowserTired(t *testing.T) {
 	t.Parallel()
@@ -477,7 +505,7 @@ func TestBrowserHostile(t *testing.T) {
 	long := strings.Repeat("long", 100)
 	add("assistant", "`"+long+"` | "+long+"\n\n# "+long+"\n\nhttps://example.com/"+long)
 	log = strings.Replace(log, `"cwd":"/garden"`, `"cwd":"/garden/`+long+`"`, 1)
-	log += `{"type":"message","id":"t1","parentId":"` + parent + `","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"mcp__` + long + `","arguments":{"path":"` + long + `"}}]}}` + "\n"
+	log += `{"type":"message","id":"t1","parentId":"` + parent + `","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"assistant","model":"` + long + `","content":[{"type":"toolCall","id":"c1","name":"mcp__` + long + `","arguments":{"path":"` + long + `"}}]}}` + "\n"
 	log += `{"type":"label","id":"n3","parentId":"t1","timestamp":"2026-02-16T10:00:02.000Z","targetId":"t1","label":"` + long + `"}` + "\n"
 	log += `{"type":"session_info","id":"n4","parentId":"n3","timestamp":"2026-02-16T10:00:02.000Z","name":"` + long + `"}` + "\n"
 	log += `{"type":"session_info","id":"n1","parentId":null,"timestamp":"2026-02-16T10:00:02.000Z","name":"</title><script>window.hit=20</script>"}` + "\n"
@@ -488,7 +516,7 @@ func TestBrowserHostile(t *testing.T) {
 	v := view(t, treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true, NoConfig: true})
 	s := v.url + "/s/" + id
 	phone := b.Tab(t, browser.Look{Width: 390, Height: 844, Phone: true})
-	for _, page := range []string{v.url, s, s + "?mode=focused", s + "?mode=model", s + "/raw/t1", v.url + "/search?q=long*", v.url + "/usage"} {
+	for _, page := range []string{v.url, s, s + "?leaf=t1", s + "?leaf=t1&mode=model", s + "?mode=focused", s + "?mode=model", s + "/raw/t1", v.url + "/search?q=long*", v.url + "/usage"} {
 		phone.Open(page)
 		phone.Wait(`document.readyState == "complete"`)
 		if wide := phone.Eval("document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide != "0" {

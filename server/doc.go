@@ -3,7 +3,7 @@
 // A request passes the guard (server/guard): host, origin, token, length. Then the mux chooses a page or an operation of the API.
 // table.go is the one list of operations; operation.go makes the mux from it, and openapi.go the OpenAPI document.
 //
-// Nothing is read that did not change. The catalogue is listed again only after a change (catalogue.go), which one
+// Nothing is read that did not change. The catalogue is listed again only after a change (view.Catalogue), which one
 // watch for the whole server tells (feed.go). Sessions stay open between requests and read on as they grow (document.go).
 // Events are kept in one bounded log with numbers (feed.go), so all clients see the same events in the same order, also
 // after a reconnect (events.go).

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -65,6 +66,7 @@ type document struct {
 	filing  sync.Mutex
 	files   []transcript.FileChange
 	filesOf string
+	edited  atomic.Int64 // what files takes
 	// referring guards the blobs that the entries refer to, with the state of the log.
 	referring sync.Mutex
 	refs      map[blob.Ref]bool
@@ -268,7 +270,7 @@ func (d *documents) put(doc *document, replaced bool) {
 		var oldest *document
 		total := int64(0)
 		for _, o := range d.open {
-			total += o.size
+			total += o.takes()
 			if o.users == 0 && (oldest == nil || o.used < oldest.used) {
 				oldest = o
 			}
@@ -281,7 +283,10 @@ func (d *documents) put(doc *document, replaced bool) {
 	}
 }
 
-// measure estimates what a document takes.
+// takes estimates the memory of a document, also of what pages keep of it.
+func (doc *document) takes() int64 { return doc.size + doc.edited.Load() }
+
+// measure estimates what the session of a document takes.
 func (d *documents) measure(doc *document) {
 	n := int64(doc.sess.Tree().Len())
 	d.mu.Lock()
@@ -331,7 +336,7 @@ func (d *documents) count() (n int, bytes int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, doc := range d.open {
-		bytes += doc.size
+		bytes += doc.takes()
 	}
 	return len(d.open), bytes
 }

@@ -6,8 +6,4 @@ import "time"
 func (s *Server) Patterns() []string { return s.patterns }
 
 // Tire has the list of sessions not read again for some time, as if that took long.
-func (s *Server) Tire(rest time.Duration) {
-	s.list.mu.Lock()
-	defer s.list.mu.Unlock()
-	s.list.rest = s.opt.Clock().Add(rest)
-}
+func (s *Server) Tire(rest time.Duration) { s.list.Tire(s.opt.Clock().Add(rest)) }

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -113,8 +115,8 @@ func (f *feed) after(seq uint64) (list []event, wake <-chan struct{}, lost bool)
 	return list, f.wake, false
 }
 
-// watch begins to follow the sessions of the store with the first call, and waits until it does.
-func (s *Server) watch(ctx context.Context) {
+// watch begins to follow the sessions of the store with the first call, waits until it does, and reports whether it does.
+func (s *Server) watch(ctx context.Context) bool {
 	f := s.feed
 	f.starts.Do(func() {
 		s.tasks.Go(func() {
@@ -137,6 +139,21 @@ func (s *Server) watch(ctx context.Context) {
 	case <-ctx.Done():
 	case <-s.ctx.Done():
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.live
+}
+
+// catalogue reads the list of sessions.
+func (s *Server) catalogue() (rows []place.Row, problems []string, err error) {
+	var mu sync.Mutex
+	rows, err = s.store.Catalogue(s.ctx, treeline.RefreshOptions{Problem: func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		problems = append(problems, err.Error())
+	}})
+	s.counts.refreshes.Add(1)
+	return rows, problems, err
 }
 
 // begin notes whether the watch tells of changes, and lets those go on that wait for it: also if it cannot begin, since the
@@ -162,7 +179,7 @@ func (s *Server) follow() error {
 		s.counts.changes.Add(1)
 		switch {
 		case c.Kind == watch.KindStart:
-			s.list.spoil() // what was written before is unknown
+			s.list.Spoil() // what was written before is unknown
 			if again := f.begin(true); again {
 				f.add(event{kind: reload, data: reloadJSON})
 			}
@@ -170,7 +187,7 @@ func (s *Server) follow() error {
 		case c.Kind == watch.KindProblem:
 			s.log.Warn("watch", "path", c.Path, "error", c.Err)
 		}
-		s.list.spoil()
+		s.list.Spoil()
 		data, err := eventJSON(s.ctx, c)
 		if err != nil {
 			s.log.Warn("an event was left out", "path", c.Path, "error", err)
@@ -178,7 +195,7 @@ func (s *Server) follow() error {
 		}
 		e := event{kind: c.Kind, path: c.Path, data: data, project: c.Header.CWD}
 		if e.project == "" {
-			e.project = s.list.projectOf(c.Path)
+			e.project = s.projectOf(c.Path)
 		}
 		f.add(e)
 	}

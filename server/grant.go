@@ -100,7 +100,11 @@ func (r *request) listing() (*view.List, error) {
 	if r.paged() && r.grant.Limited() {
 		return r.archive().All(r.Context())
 	}
-	l, err := r.s.list.get(r.Context())
+	return r.limited(r.s.list.Get(r.Context()))
+}
+
+// limited gives what the request may see of a list.
+func (r *request) limited(l *view.List, err error) (*view.List, error) {
 	if err != nil || !r.grant.Limited() {
 		return l, err
 	}
@@ -138,7 +142,13 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if row, own, err = l.Find(key); err == nil {
+	if row, own, err = l.Find(key); err != nil && !r.paged() {
+		if l, err = r.limited(r.s.list.Missing(r.Context())); err != nil {
+			return nil, nil, "", err
+		}
+		row, own, err = l.Find(key)
+	}
+	if err == nil {
 		r.about = row
 		return l, row, own, nil
 	}
@@ -182,21 +192,13 @@ func (r *request) checkSource(source string) error {
 
 // projectOf is the project of the session at a path, "" if the list as it was last read, or the index of an archive, does not know
 // it.
-func (c *catalogue) projectOf(path string) string {
-	if c.s.store.Paged() {
-		rows, err := c.s.store.LookUp(c.s.ctx, find.Keys{Paths: []string{path}})
-		if err != nil || len(rows) == 0 {
-			return ""
-		}
-		return rows[0].CWD
+func (s *Server) projectOf(path string) string {
+	if !s.store.Paged() {
+		return s.list.ProjectOf(path)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.now == nil {
+	rows, err := s.store.LookUp(s.ctx, find.Keys{Paths: []string{path}})
+	if err != nil || len(rows) == 0 {
 		return ""
 	}
-	if i, ok := c.now.ByPath[path]; ok {
-		return c.now.Rows[i].CWD
-	}
-	return ""
+	return rows[0].CWD
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -264,6 +265,40 @@ func TestProjects(t *testing.T) {
 	}
 	if code, _ := m.as("looker", "GET", "/api/v1/sessions/"+vaulted+"/blobs/"+m.shown, ""); code != 404 {
 		t.Errorf("a blob of another session: %d", code)
+	}
+}
+
+// A fork into a directory that is a link to another project's is refused: some agents keep the copy where the link leads.
+func TestForkThroughLink(t *testing.T) {
+	t.Parallel()
+	m := newTeam(t)
+	home, err := filepath.EvalSymlinks(m.home)
+	m.must(err)
+	mine, other := filepath.Join(home, "mine"), filepath.Join(home, "other")
+	m.must(errors.Join(os.Mkdir(mine, 0o700), os.Mkdir(other, 0o700)))
+	if err := os.Symlink(other, filepath.Join(mine, "link")); err != nil {
+		t.Skip(err) // Windows asks for a privilege
+	}
+	m.must(os.Symlink(mine, filepath.Join(mine, "here")))
+	m.grant(access.Grant{Name: "mine", Write: true, Projects: []string{mine + "/**"}})
+	m.grant(access.Grant{Name: "other", Projects: []string{other + "/**"}})
+	const omp, claude = "0198a1b2-0000-7000-8000-0000000000a1", "0198a1b2-0000-4000-8000-0000000000a2"
+	m.put(".omp/agent/sessions/--mine--/a.jsonl", strings.ReplaceAll(head(omp), "/garden", mine)+said("x1", "", "user", "hello"))
+	m.put(".claude/projects/-mine/"+claude+".jsonl", fmt.Sprintf(`{"type":"user","uuid":"u1","parentUuid":null,"sessionId":%q,"cwd":%q,`+
+		`"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"hello"}}`+"\n", claude, mine))
+	for _, id := range []string{omp, claude} {
+		for _, dir := range []string{"/link", "/./link/", "/here/link", "/../other", "/link/../other"} {
+			code, body := m.as("mine", "POST", "/api/v1/sessions/"+id+"/fork", fmt.Sprintf(`{"cwd":%q}`, mine+dir))
+			if code != 403 || !strings.Contains(body, "not for the project") {
+				t.Errorf("fork of %s into %s: %d %s", id, dir, code, body)
+			}
+		}
+		if code, body := m.as("mine", "POST", "/api/v1/sessions/"+id+"/fork", fmt.Sprintf(`{"cwd":%q}`, mine+"/here")); code != 200 {
+			t.Errorf("fork of %s into a link within the project: %d %s", id, code, body)
+		}
+	}
+	if code, body := m.as("other", "GET", "/api/v1/sessions", ""); code != 200 || !strings.Contains(body, `"total":0`) {
+		t.Errorf("sessions of the other project: %d %s", code, body)
 	}
 }
 

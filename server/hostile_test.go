@@ -4,9 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/treeline-dev/treeline/server"
@@ -107,6 +110,8 @@ func TestReloadAlone(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, writing)
+	m.put(".wave/projects/-garden/w0.jsonl", `{"type":"metadata","sessionId":"w0","workdir":"/garden","startedAt":"2026-02-16T10:00:01.000Z"}`+"\n"+
+		`{"role":"user","blocks":[{"type":"text","content":"hello"}],"timestamp":"2026-02-16T10:00:01.000Z","id":"m1"}`+"\n")
 	s := "/api/v1/sessions/" + beds
 	for _, c := range []struct {
 		method, path, body string
@@ -117,11 +122,52 @@ func TestRefusals(t *testing.T) {
 		{"POST", s + "/trash", "x", []string{"Content-Type", "text/plain"}, 415},
 		{"GET", s + "/blobs/x", "", []string{"If-None-Match", "*"}, 404},
 		{"POST", s + "/entries", `{"entry":{"type":"session","version":3,"id":"x"}}`, nil, 422},
+		{"POST", s + "/entries", `{"entry":{}}`, nil, 422},
+		{"POST", s + "/entries", `{"text":""}`, nil, 422},
+		{"POST", s + "/entries", " ", nil, 400},
+		{"POST", "/api/v1/sessions/w0/label", `{"entry":"m1","label":"x"}`, nil, 422}, // Wave has no labels
 		{"GET", "//", "", nil, 404},
 	} {
 		if w := m.ask(c.method, "http://127.0.0.1:7331"+c.path, c.body, c.headers...); w.Code != c.want {
 			t.Errorf("%s %s %s: %d %s, want %d", c.method, c.path, c.body, w.Code, w.Body, c.want)
 		}
+	}
+}
+
+// TestFull: whatever is not a stream of events counts as a request, also at a path that looks like one.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t, func(o *server.Options) { o.MaxRequests = -1 })
+	for _, path := range []string{"/", "/s/events", "/api/v1/sessions/events", "/api/v1/sessions/" + beds + "/entries/events", "/none/events"} {
+		if w := m.ask("GET", path, ""); w.Code != 503 {
+			t.Errorf("%s: %d, want 503", path, w.Code)
+		}
+	}
+}
+
+// deaf is a client that is gone when its answer is written.
+type deaf struct{ *httptest.ResponseRecorder }
+
+func (deaf) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// TestGone: that a client is gone is no failure of the server, and is not logged as one.
+func TestGone(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for _, path := range []string{"/", "/s/" + beds, "/api/v1/sessions", "/api/v1/sessions/" + beds + "/tree", "/api/v1/sessions/" + beds + "/context"} {
+		r := httptest.NewRequest("GET", path, nil)
+		r.Host = "127.0.0.1:7331"
+		func() {
+			defer func() {
+				if p := recover(); p != http.ErrAbortHandler {
+					t.Errorf("%s: panic %v", path, p)
+				}
+			}()
+			m.ServeHTTP(deaf{httptest.NewRecorder()}, r)
+		}()
+	}
+	if logged := m.logs.String(); strings.Contains(logged, "level=ERROR") {
+		t.Errorf("logged: %s", logged)
 	}
 }
 

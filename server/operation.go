@@ -261,7 +261,7 @@ func (f *field) set(v reflect.Value, given []string) error {
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 0 || v.OverflowInt(n) {
-			return bad("the parameter %q must be a number, not %q", f.name, text)
+			return bad("the parameter %q must be a number of 0 or more, not %q", f.name, text)
 		}
 		v.SetInt(n)
 	default:
@@ -303,6 +303,8 @@ func (r *request) decodeBody(into any, wanted bool) error {
 		return bad("the body must be a JSON object (it is of type %s)", wrong.Value)
 	case errors.As(err, &large):
 		return tooLarge()
+	case errors.Is(err, io.EOF):
+		return bad("the body is empty")
 	case err != nil:
 		return bad("the body: %v", err)
 	}

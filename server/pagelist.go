@@ -47,7 +47,7 @@ func sessionsPage(r *request) error {
 		return err
 	}
 	// What is a minute ago now is not in an hour.
-	again := r.s.list.again()
+	again := r.s.list.Again()
 	if !slices.Contains(q.Has, "run") && r.unchanged(fmt.Sprintf("%s-%d", r.aging(r.s.listTag(l, r)), again)) {
 		return errNotModified
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -252,5 +253,30 @@ func TestListCounts(t *testing.T) {
 		if more := strings.Contains(text, "show more"); !strings.Contains(text, want) || more != (url == "/") {
 			t.Errorf("%s: show more is %v; the foot:\n%s", url, more, text[strings.Index(text, `<p class="foot">`):])
 		}
+	}
+}
+
+// TestChangesCount: what a page of changes keeps of a session counts as its memory, so that many such pages do not fill that of the server.
+func TestChangesCount(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	const size = 3 << 20
+	m.add(garden+"pond.jsonl", `{"type":"message","id":"p2","parentId":"p1","timestamp":"2026-02-16T10:00:02.000Z","message":{"role":"assistant","content":[`+
+		`{"type":"toolCall","id":"c1","name":"write","arguments":{"path":"pond.txt","content":"`+strings.Repeat("deep ", size/5)+`"}}]}}`+"\n"+
+		`{"type":"message","id":"p3","parentId":"p2","timestamp":"2026-02-16T10:00:03.000Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"write","content":[{"type":"text","text":"ok"}]}}`+"\n")
+	held := func() int {
+		_, rest, _ := strings.Cut(m.get("/metrics"), "\ntreeline_open_sessions_bytes ")
+		text, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.Atoi(text)
+		m.must(err)
+		return n
+	}
+	m.get("/s/" + pond)
+	before := held()
+	if page := m.get("/s/" + pond + "?mode=changes"); !strings.Contains(page, "pond.txt") {
+		t.Fatalf("no change is shown: %s", page)
+	}
+	if more := held() - before; more < size {
+		t.Errorf("a change of %d bytes counts as %d", size, more)
 	}
 }

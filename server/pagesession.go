@@ -171,6 +171,7 @@ func (doc *document) changes(ctx context.Context, d *transcript.Document, leaf *
 	files, err := d.Changes(ctx, leaf)
 	if err == nil {
 		doc.files, doc.filesOf = files, key
+		doc.edited.Store(transcript.Weight(files))
 	}
 	return files, err
 }

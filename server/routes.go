@@ -12,11 +12,13 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/metrics"
+	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
@@ -78,7 +80,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		fmt.Fprintln(rec, "ok")
 		return
 	}
-	if !strings.HasSuffix(h.URL.Path, "/events") {
+	_, pattern := s.mux.Handler(h)
+	if !strings.HasSuffix(pattern, "/events") { // streams have a limit of their own
 		if s.busy.Add(1) > int64(s.opt.MaxRequests) {
 			s.busy.Add(-1)
 			w.Header().Set("Retry-After", "1")
@@ -87,18 +90,17 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, h *http.Request) {
 		}
 		defer s.busy.Add(-1)
 	}
-	s.route(in, r)
-}
-
-// route has the mux answer. What it does not know gets an answer of ours.
-func (s *Server) route(in *admitted, r *request) {
-	_, pattern := s.mux.Handler(r.Request)
 	if pattern != "" {
-		s.mux.ServeHTTP(in, r.Request)
+		s.mux.ServeHTTP(in, h)
 		return
 	}
+	s.lost(r)
+}
+
+// lost answers a request that the mux does not know.
+func (s *Server) lost(r *request) {
 	var allowed []string
-	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut} {
 		other := r.Request.Clone(r.Context())
 		other.Method = method
 		if _, pattern := s.mux.Handler(other); pattern != "" {
@@ -151,7 +153,6 @@ func status(err error) (status, code int) {
 	var unchecked *guard.Unchecked
 	var wrong *badRequest
 	var odd *store.RefusedError
-	var readOnly *store.ReadOnlyError
 	var veto *store.VetoError
 	var problem *session.Problem
 	switch {
@@ -163,9 +164,11 @@ func status(err error) (status, code int) {
 		return http.StatusBadRequest, 2
 	case errors.Is(err, place.ErrNoSession), errors.Is(err, runs.ErrNoRun), errors.Is(err, session.ErrUnknownEntry), errors.Is(err, backend.ErrNotExist):
 		return http.StatusNotFound, 2
-	case errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrConflict), errors.Is(err, store.ErrForeign), errors.Is(err, backend.ErrChanged):
+	case errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrConflict), errors.Is(err, store.ErrForeign), errors.Is(err, backend.ErrChanged),
+		errors.Is(err, backend.ErrLocked):
 		return http.StatusConflict, 1
-	case errors.As(err, &odd), errors.As(err, &readOnly), errors.As(err, &veto), errors.Is(err, logtree.ErrNotSession), errors.Is(err, store.ErrNewer), errors.As(err, &problem):
+	case errors.As(err, &odd), errors.As(err, &veto), errors.As(err, &problem), errors.Is(err, logtree.ErrNotSession), errors.Is(err, store.ErrNewer),
+		errors.Is(err, store.ErrUnsupported), errors.Is(err, dialect.ErrSilent), errors.Is(err, backend.ErrReadOnly), errors.Is(err, backend.ErrCompressed):
 		return http.StatusUnprocessableEntity, 1
 	}
 	return http.StatusInternalServerError, 1
@@ -181,6 +184,8 @@ func (r *request) fail(err error) {
 		return
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		return // the client is gone
+	case errors.Is(err, reply.ErrGone):
+		panic(http.ErrAbortHandler)
 	}
 	code, exit := status(err)
 	var no *guard.Refusal

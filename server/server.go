@@ -103,7 +103,7 @@ type Server struct {
 
 	feed     *feed
 	logs     *logs.Logs // nil without an archive
-	list     catalogue
+	list     view.Catalogue
 	projects view.Projects
 	sums     view.Sums
 	docs     documents
@@ -141,7 +141,8 @@ func New(opt Options) (*Server, error) {
 	s.counts.began = opt.Clock()
 	s.ctx, s.close = context.WithCancel(context.Background())
 	s.feed = newFeed(hex.EncodeToString(epoch))
-	s.list.s, s.docs.s = s, s
+	s.docs.s = s
+	s.list.Read, s.list.Live, s.list.Clock = s.catalogue, s.watch, opt.Clock
 	if opt.Archive != nil {
 		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.epoch,
 			MaxStreams: opt.MaxStreams})

@@ -47,7 +47,7 @@ func (r *request) writing() store.WriteOptions {
 // changed has what the server knows of a session read again.
 func (s *Server) changed(path string) {
 	s.docs.forget(path)
-	s.list.force()
+	s.list.Force()
 }
 
 type appendParams struct {
@@ -162,8 +162,13 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	case p.CWD == "":
 	case !filepath.IsAbs(p.CWD):
 		return done, bad("\"cwd\" must be an absolute path")
-	case !r.grant.Allows(p.CWD):
-		return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, p.CWD)
+	default:
+		// An agent may keep the copy where a link leads.
+		for _, dir := range []string{p.CWD, r.s.store.Machine.Resolved(p.CWD)} {
+			if !r.grant.Allows(dir) {
+				return done, guard.Refuse(http.StatusForbidden, "the token %q is not for the project %q", r.grant.Name, dir)
+			}
+		}
 	}
 	ctx := context.WithoutCancel(r.Context())
 	opt := store.CreateOptions{CWD: p.CWD, Write: r.writing()}
@@ -193,7 +198,7 @@ func fork(r *request, p forkParams) (done keyedSession, err error) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return done, err
 	}
-	r.s.list.force()
+	r.s.list.Force()
 	l, err := r.listOf(find.Keys{Paths: []string{done.Path}})
 	if err == nil {
 		done.Key = l.KeyOf(done.Path)

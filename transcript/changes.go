@@ -18,6 +18,20 @@ type FileChange struct {
 	Entries []session.EntryID
 }
 
+// Weight estimates the memory that changes take, in bytes.
+func Weight(list []FileChange) (n int64) {
+	const line, change = 40, 300
+	for i := range list {
+		n += change
+		for _, h := range list[i].Hunks {
+			for _, l := range h.Lines {
+				n += line + int64(len(l.Text))
+			}
+		}
+	}
+	return n
+}
+
 // Changes are all edits of files on the path to leaf (nil: the leaf of the session), one for each file, in the order of
 // their first edit. Calls that failed or were not answered are left out. It reads all answers and results of the path.
 func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileChange, error) {

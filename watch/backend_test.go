@@ -400,8 +400,13 @@ func TestReadBeforeItChanges(t *testing.T) {
 		now := time.Date(2027, 2, 16, 10, 30, 0, 0, time.UTC)
 		v := start(h, watch.Options{Read: read, Clock: func() time.Time { return now }})
 		v.want("start 71")
-		read <- h.At(garden + "old.jsonl")
-		read <- h.At(garden + "none.jsonl") // it is read once this one is taken
+		for _, name := range []string{"old", "none"} { // the first is read once the second is taken
+			select {
+			case read <- h.At(garden + name + ".jsonl"):
+			case c := <-v.changes:
+				t.Fatalf("told %q", describe(c))
+			}
+		}
 		h.swap(garden+"old.jsonl", sessionLine("old")+messageLine("o1")+messageLine("o2"))
 		v.want("old replaced", "old o2")
 	})

@@ -237,7 +237,7 @@ func noneLeft(t *testing.T) {
 	stacks := make([]byte, 1<<20)
 	for range 1000 { // the last ones may be about to return
 		text := string(stacks[:runtime.Stack(stacks, true)])
-		if !strings.Contains(text, "fsnotify") && !strings.Contains(text, "file.(*watch)") && !strings.Contains(text, "(*watcher)") {
+		if !strings.Contains(text, "fsnotify") && !strings.Contains(text, "file.(*system)") && !strings.Contains(text, "(*watcher)") {
 			return
 		}
 		runtime.Gosched()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -293,6 +294,7 @@ func (w *watcher) hinted(ctx context.Context) error {
 		names, errs := src.hints.take()
 		for _, err := range errs {
 			src.hinted, src.failed = false, true // something is not told any more
+			err = fmt.Errorf("%w; changes are looked for every %v instead", err, w.opt.Interval)
 			if err := w.problem(ctx, src.dir, err); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -18,17 +19,16 @@ import (
 // watch reports changes in the folders that List visits. It needs one watch of the system per folder, whatever the number
 // of files in it. Watches are scarce: a user of an older Linux has 8,192.
 type watch struct {
-	b     *Backend
-	told  func(name string, err error)
-	ended chan struct{} // closed after the last call of told
+	b *Backend
+	// system watches folders, for all watches of the process. Its locks guard folders.
+	system  *system
+	folders map[string]string // the folders that are watched, and their real paths
 	// watchFolder makes the system watch a folder.
-	watchFolder func(dir string) error
+	watchFolder func(w *fsnotify.Watcher, dir string) error
 
-	mu      sync.Mutex
-	system  *fsnotify.Watcher   // nil before the first folder: a user of Linux has 128
-	folders map[string]struct{} // paths that the system watches
-	full    bool                // the limit of the system is reached
-	closed  bool
+	mu     sync.Mutex
+	told   func(name string, err error) // nil after Close
+	isFull bool                         // the limit of the system is reached
 }
 
 // Watch implements backend.Watcher with inotify or the like. It does not report files that another machine changes on a
@@ -41,8 +41,7 @@ func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
 	if _, ok := b.fs.(durable.OS); !ok {
 		return nil, fmt.Errorf("watching %s: %w", b.root, errors.ErrUnsupported)
 	}
-	w := &watch{b: b, told: told, ended: make(chan struct{}), folders: map[string]struct{}{}}
-	w.watchFolder = func(dir string) error { return w.system.Add(dir) }
+	w := &watch{b: b, told: told, system: &machine, folders: map[string]string{}, watchFolder: (*fsnotify.Watcher).Add}
 	b.mu.Lock()
 	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
 	b.mu.Unlock()
@@ -62,76 +61,34 @@ func (w *watch) Close() error {
 	w.b.watches = slices.DeleteFunc(slices.Clone(w.b.watches), func(other *watch) bool { return other == w })
 	w.b.mu.Unlock()
 	w.mu.Lock()
-	w.closed = true
-	system := w.system
+	w.told = nil
 	w.mu.Unlock()
-	if system == nil {
-		return nil
-	}
-	err := system.Close()
-	<-w.ended
-	return err
+	return w.system.leave(w)
 }
 
-// begin opens the system's watch, once.
-func (w *watch) begin() error {
-	if w.system != nil {
-		return nil
-	}
-	system, err := fsnotify.NewWatcher()
-	if err == nil {
-		w.system = system
-		go w.run(system)
-	}
-	return err
-}
-
-// run passes on events until the watch is closed.
-func (w *watch) run(system *fsnotify.Watcher) {
-	defer close(w.ended)
-	for {
-		select {
-		case e, ok := <-system.Events:
-			if !ok {
-				return
-			}
-			w.event(e)
-		case err, ok := <-system.Errors:
-			switch {
-			case !ok:
-				return
-			case errors.Is(err, fsnotify.ErrEventOverflow):
-				w.told("", nil) // events were lost
-			default:
-				w.told("", fmt.Errorf("watching %s: %w", w.b.root, err))
-			}
-		}
+// tell reports a change, unless the watch is closed.
+func (w *watch) tell(name string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.told != nil {
+		w.told(name, err)
 	}
 }
 
-// event passes on one event.
-func (w *watch) event(e fsnotify.Event) {
-	if e.Op == fsnotify.Chmod { // of times or permissions
+// event passes on what happened at a path. unwatched says that it was a folder that is not watched any more.
+func (w *watch) event(path string, op fsnotify.Op, unwatched bool) {
+	name, ok := w.name(path)
+	if !ok {
 		return
 	}
-	name, ok := w.name(e.Name)
-	switch {
-	case !ok:
-	case e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename):
-		if w.forget(e.Name) {
-			// There may be a new folder of that name. The caller's List will watch it.
-			w.told(folderName(name), nil)
-			return
+	if unwatched { // There may be a new folder of that name. The caller's List will watch it.
+		name = folderName(name)
+	} else if op.Has(fsnotify.Create) {
+		if info, err := w.b.fs.Stat(path); err == nil && info.Mode.IsDir() {
+			name = folderName(name)
 		}
-		w.told(name, nil)
-	default:
-		if e.Has(fsnotify.Create) {
-			if info, err := w.b.fs.Stat(e.Name); err == nil && info.Mode.IsDir() {
-				name = folderName(name)
-			}
-		}
-		w.told(name, nil)
 	}
+	w.tell(name, nil)
 }
 
 // name returns the name of the log or folder at a path; "" is the root. ok is false for temporary files.
@@ -154,46 +111,42 @@ func folderName(name string) string {
 
 // add watches a folder.
 func (w *watch) add(dir string) {
+	full, err := w.system.add(w, dir)
+	if !full {
+		return // List reports other errors of the folder
+	}
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, ok := w.folders[dir]; ok || w.full || w.closed {
-		return
+	first := !w.isFull
+	// Not tried again: on some systems each attempt opens all files of the folder.
+	w.isFull = true
+	w.mu.Unlock()
+	if first {
+		w.tell("", fmt.Errorf("watching %s: %w%s", dir, err, remedy(err)))
 	}
-	if w.system == nil {
-		if _, err := w.b.fs.Stat(dir); err != nil {
-			return // most agents' folders do not exist
-		}
-	}
-	begun := w.begin()
-	err := begun
-	if begun == nil {
-		err = w.watchFolder(dir)
-	}
-	switch {
-	case err == nil:
-		w.folders[dir] = struct{}{}
-	case begun != nil || outOfWatches(err):
-		// Not tried again: on some systems each attempt opens all files of the folder.
-		w.full = true
-		w.told("", fmt.Errorf("watching %s: %w", dir, err))
-	}
-	// List reports other errors of the folder.
 }
 
-// forget ends the watch of a folder, and reports whether there was one.
-func (w *watch) forget(dir string) bool {
+// idle reports whether no more folders are watched.
+func (w *watch) idle() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, ok := w.folders[dir]; !ok {
-		return false
-	}
-	delete(w.folders, dir)
-	_ = w.system.Remove(dir) // mostly the system has done it already
-	return true
+	return w.isFull || w.told == nil
 }
 
 // outOfWatches reports whether an error means that a limit of the system is reached.
 func outOfWatches(err error) bool {
 	limits := []error{syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM}
 	return slices.ContainsFunc(limits, func(limit error) bool { return errors.Is(err, limit) })
+}
+
+// remedy names the setting that raises the limit.
+func remedy(err error) string {
+	switch {
+	case runtime.GOOS != "linux":
+		return ""
+	case errors.Is(err, syscall.ENOSPC):
+		return "; fs.inotify.max_user_watches is the limit"
+	case errors.Is(err, syscall.EMFILE):
+		return "; fs.inotify.max_user_instances or the number of open files is the limit"
+	}
+	return ""
 }

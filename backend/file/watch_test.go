@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -34,11 +36,11 @@ func TestWatchLimit(t *testing.T) {
 		tries := 0
 		w := closer.(*watch)
 		add := w.watchFolder
-		w.watchFolder = func(dir string) error {
+		w.watchFolder = func(events *fsnotify.Watcher, dir string) error {
 			if tries++; tries > 2 {
 				return &os.PathError{Op: "inotify_add_watch", Path: dir, Err: limit}
 			}
-			return add(dir)
+			return add(events, dir)
 		}
 		for range 2 {
 			for _, err := range b.List(t.Context(), "") {
@@ -47,11 +49,12 @@ func TestWatchLimit(t *testing.T) {
 				}
 			}
 		}
+		folders := len(w.folders)
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-		if len(told) != 1 || !errors.Is(told[0], limit) || tries != 3 || len(w.folders) != 2 {
-			t.Errorf("%d tries, %d folders watched, told %v", tries, len(w.folders), told)
+		if len(told) != 1 || !errors.Is(told[0], limit) || tries != 3 || folders != 2 {
+			t.Errorf("%d tries, %d folders watched, told %v", tries, folders, told)
 		}
 	}
 }
@@ -73,20 +76,18 @@ func TestWatchSystemErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := closer.(*watch)
-	if w.system != nil {
-		t.Error("the system watches before there is a folder")
-	}
-	if w.add(filepath.Join(b.root, "missing")); w.system != nil {
+	w.system = &system{} // no other test has its errors
+	if w.add(filepath.Join(b.root, "missing")); w.system.events != nil {
 		t.Error("the system watches for a folder that does not exist")
 	}
 	for _, err := range b.List(t.Context(), "") {
 		t.Errorf("an empty folder gives a log, or %v", err)
 	}
-	w.system.Errors <- fsnotify.ErrEventOverflow
+	w.system.events.Errors <- fsnotify.ErrEventOverflow
 	if got := <-list; got.name != "" || got.err != nil {
 		t.Errorf("told %+v", got)
 	}
-	w.system.Errors <- io.ErrUnexpectedEOF
+	w.system.events.Errors <- io.ErrUnexpectedEOF
 	if got := <-list; got.name != "" || !errors.Is(got.err, io.ErrUnexpectedEOF) {
 		t.Errorf("told %+v", got)
 	}
@@ -106,5 +107,142 @@ func TestWatchOtherFileSystem(t *testing.T) {
 	}
 	if _, err := b.Watch(func(string, error) {}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// All watches of a process share one watch of the system, and each is told of its own folders: also of one that it knows by
+// another path, that another one watches as well, and that was replaced.
+func TestWatchesShareTheSystem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
+	if err := os.MkdirAll(filepath.Join(target, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip(err) // Windows asks for a privilege
+	}
+	var shared system
+	type watcher struct {
+		*watch
+		names chan string
+	}
+	open := func(root string) watcher {
+		b, err := New(root, Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := make(chan string, 100)
+		closer, err := b.Watch(func(name string, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			names <- name
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := watcher{closer.(*watch), names}
+		w.system = &shared
+		return w
+	}
+	list := func(w watcher) {
+		for range w.b.List(t.Context(), "") {
+		}
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(target, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(target, name), []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear := func(w watcher, name string) {
+		t.Helper()
+		late := time.After(time.Minute)
+		for {
+			select {
+			case got := <-w.names:
+				if got == name {
+					return
+				}
+			case <-late:
+				t.Fatalf("%s is not told", name)
+			}
+		}
+	}
+	a, b, above := open(target), open(link), open(dir)
+	all := []watcher{a, b, above}
+	for _, w := range all {
+		list(w)
+	}
+	write("in/x.jsonl")
+	hear(a, "in/x.jsonl")
+	hear(b, "in/x.jsonl")
+	hear(above, "real/in/x.jsonl")
+	if err := os.RemoveAll(filepath.Join(target, "in")); err != nil {
+		t.Fatal(err)
+	}
+	hear(a, "in/")
+	hear(b, "in/")
+	hear(above, "real/in/")
+	write("in/y.jsonl")
+	for _, w := range all {
+		list(w)
+	}
+	if err := a.Close(); err != nil {
+		t.Error(err)
+	}
+	write("in/z.jsonl")
+	hear(b, "in/z.jsonl")
+	hear(above, "real/in/z.jsonl")
+	a.add(filepath.Join(target, "in"))
+	if len(a.names) > 0 && <-a.names == "in/z.jsonl" || len(a.folders) > 0 {
+		t.Error("told after the end")
+	}
+	for _, w := range []watcher{b, above} {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if shared.events != nil || len(shared.folders) > 0 {
+		t.Errorf("left: %v", shared.folders)
+	}
+}
+
+// TestWatchOneInstance: many backends take one instance of inotify.
+func TestWatchOneInstance(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		return
+	}
+	count := func() (n int) {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			if target, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && target == "anon_inode:inotify" {
+				n++
+			}
+		}
+		return n
+	}
+	before := count()
+	for range 5 {
+		b, err := New(t.TempDir(), Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, err := b.Watch(func(string, error) {}); err != nil {
+			t.Fatal(err)
+		}
+		for range b.List(t.Context(), "") {
+		}
+	}
+	if n := count() - before; n > 1 {
+		t.Errorf("5 watches take %d instances", n)
 	}
 }

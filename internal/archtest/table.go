@@ -222,11 +222,11 @@ var importTable = []row{
 		why: "what a client may see of a list is decided once, for pages and for the API"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
-	{packages: "server", may: ". session run access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
+	{packages: "server", may: ". session run dialect access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
 		"server/guard server/indexed server/logs server/metrics server/reply server/view internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
-		"internal/jsonschema",
+		"internal/jsonschema internal/rawjson",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, so that all faces can do the same"},
 	{packages: "tui/look", may: "internal/screen", modules: "charm.land/bubbletea/v2 charm.land/lipgloss/v2 github.com/charmbracelet/x/ansi",
 		why: "the screens of the terminal share their contract, keys and colours, and text becomes harmless in one place"},

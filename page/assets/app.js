@@ -308,6 +308,12 @@ const live = () => {
     on("start entry session problem", soon);
     on("reload replaced truncated", (name) => fragment || name === "reload" ? location.reload() : soon());
     on("removed", () => fragment ? say("The log of this session was removed") : soon());
+    // A browser gives up after a refusal, such as that of a server with too many clients.
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return;
+      rest();
+      setTimeout(listen, 5000);
+    };
   };
   const rest = () => {
     source?.close();

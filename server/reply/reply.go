@@ -6,6 +6,7 @@ package reply
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -222,17 +223,20 @@ func (s *Sender) Patient(w http.ResponseWriter) *Patient {
 // Flush sends what is written at once.
 func (p *Patient) Flush() error { return p.c.Flush() }
 
+// ErrGone: the client does not accept the answer. The connection ends; there is nothing to tell.
+var ErrGone = errors.New("the client is gone")
+
 // Write implements io.Writer.
 func (p *Patient) Write(b []byte) (n int, err error) {
 	for len(b) > 0 {
 		// Deadlines are of the machine's own clock. A recorder of tests has none.
 		if err := p.c.SetWriteDeadline(time.Now().Add(p.time)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			return n, err
+			return n, fmt.Errorf("%w: %v", ErrGone, err)
 		}
 		m, err := p.w.Write(b[:min(len(b), Piece)])
 		n, b = n+m, b[m:]
 		if err != nil {
-			return n, err
+			return n, fmt.Errorf("%w: %v", ErrGone, err)
 		}
 	}
 	return n, nil

@@ -261,3 +261,37 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// Goroutines save, read and remove through one Database: none waits for another that waits for it.
+func TestReadersBesideSaves(t *testing.T) {
+	t.Parallel()
+	d := NewDatabase(t.TempDir(), Options{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		var wg sync.WaitGroup
+		for by := range 4 {
+			wg.Go(func() {
+				id := fmt.Sprintf("s%d", by)
+				for round := range 10 {
+					if err := overwrite(t.Context(), d, writer(id, by, round)); err != nil {
+						t.Error(err)
+					}
+					s, err := d.Load(t.Context(), id)
+					if err == nil && round%5 == 4 {
+						err = d.Remove(t.Context(), id, s.Version)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("saves and reads wait for each other")
+	}
+}

@@ -62,6 +62,7 @@ func (d *Database) save(ctx context.Context, s state) error {
 	if err != nil {
 		return err
 	}
+	defer d.forget() // also after an error: some of it may have been written
 	defer db.Close()
 	staged, err := d.stage(s.messages, s.torn)
 	if err != nil {
@@ -70,7 +71,6 @@ func (d *Database) save(ctx context.Context, s state) error {
 	if err = d.commit(ctx, db, &s, staged); err != nil {
 		_ = d.opt.FS.Remove(staged) // gone if it was renamed
 	}
-	d.forget() // also after an error: some of it may have been written
 	return d.explain(err)
 }
 
@@ -256,8 +256,8 @@ func (d *Database) Remove(ctx context.Context, id, version string) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	defer d.forget()
+	defer db.Close()
 	return d.explain(db.Transact(ctx, func(tx *sql.Tx) error {
 		now, _, err := d.current(ctx, tx, id)
 		if err == nil && now == nil {

@@ -96,7 +96,8 @@ func (d *Database) snapshot(ctx context.Context) (*snapshot, error) {
 	return snap, nil
 }
 
-// forget drops the snapshot. The stamp alone might not show a change that follows the last one so soon.
+// forget drops the snapshot. The stamp alone might not show a change that follows the last one so soon. Not before the connection of a
+// writer is closed: a reader that holds the lock waits for that.
 func (d *Database) forget() {
 	d.mu.Lock()
 	d.known = nil

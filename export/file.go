@@ -71,11 +71,12 @@ func write(path string, force bool, f func(io.Writer) error) error {
 	}
 	_, err := put(fsys, path, 0o600, r)
 	r.CloseWithError(errors.New("the file cannot be written")) // ends f if it still writes
-	if failed := <-done; failed != nil && err == nil {
-		err = failed
+	switch failed := <-done; {
+	case errors.Is(err, fs.ErrExist):
+		return fmt.Errorf("%s: %w", path, ErrExists)
+	case err != nil && !errors.Is(err, failed):
+		return fmt.Errorf("%s: %w", path, err) // err may name a temporary file alone
+	default:
+		return failed
 	}
-	if errors.Is(err, fs.ErrExist) {
-		err = fmt.Errorf("%s: %w", path, ErrExists)
-	}
-	return err
 }

@@ -194,6 +194,8 @@ func (d *demoPlay) next() error {
 	switch {
 	case err != nil:
 		found = "The sessions on this machine were not counted: " + err.Error()
+	case sessions == 0:
+		found = "No sessions were found on this machine."
 	case sessions == 1:
 		found += " was found on this machine."
 	default:

@@ -212,7 +212,7 @@ func (a *app) exportAll(ctx context.Context, f *exportFlags) error {
 		return err
 	}
 	if err := s.CheckSource(a.source); err != nil {
-		return usageError{err}
+		return err
 	}
 	show := a.newProgress("reading sessions")
 	rows, err := s.Catalogue(ctx, find.RefreshOptions{Problem: a.unread, Progress: show.read})

@@ -124,7 +124,7 @@ func (a *app) ls(cmd *cobra.Command, f *lsFlags) error {
 		return err
 	}
 	if err := s.CheckSource(f.source); err != nil {
-		return usageError{err}
+		return err
 	}
 	if most > 0 && !f.tree && f.dialect == "" && s.Paged() {
 		return a.lsPage(ctx, s, f, filter, project, most)
@@ -238,13 +238,17 @@ func (a *app) notSessions(files []string) {
 		more = " of the first"
 	}
 	check := wire.ShellLine("", nil, []string{"treeline", "check", files[0]})
-	a.notice(wire.Count(len(files), "file is not a session", "files are not sessions") + "; this says why" + more + ": " + check)
+	a.notice(wire.Count(len(files), "file cannot be read as a session", "files cannot be read as sessions") + "; this says why" + more + ": " + check)
 }
 
 // nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.
 func (a *app) nothingHere(s *treeline.Store) {
 	if a.archive != "" {
 		a.notice("there are no sessions in this archive; 'treeline push' copies those of a machine to it")
+		return
+	}
+	if a.knownHome() == "" {
+		a.notice("HOME is not set, so the folders of agents were not found")
 		return
 	}
 	var names []string

@@ -25,7 +25,7 @@ func (a *app) pickCommand() *cobra.Command {
 			"to a program. The exit code is 1 if nothing was chosen.\n\n" +
 			"WORDS are the filter to begin with: words of the title, the project or the agent, or agent:, project:, model:, since:,\n" +
 			"until: and has: with a value.",
-		Example: "  omp --session \"$(treeline pick --path)\"\n  treeline show \"$(treeline pick agent:claude since:7d)\"\n  treeline fork \"$(treeline pick --entry)\"",
+		Example: "  omp --resume \"$(treeline pick --path)\"\n  treeline show \"$(treeline pick agent:claude since:7d)\"\n  treeline fork \"$(treeline pick --entry)\"",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if path && entry {

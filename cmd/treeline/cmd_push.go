@@ -87,11 +87,6 @@ func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushO
 	if err != nil {
 		return err
 	}
-	for _, name := range opt.Sources {
-		if err := s.CheckSource(push.Agent(name)); err != nil {
-			return usageError{err}
-		}
-	}
 	c := a.newCopying(&f.copyFlags, "pushing", "pushed", url)
 	if opt.Redact {
 		c.begin = "secrets are replaced before sessions leave this machine; --no-redact copies them exactly"

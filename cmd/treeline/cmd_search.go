@@ -11,7 +11,6 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -132,7 +131,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 	show.clear()
 	var none *find.QueryError
 	switch {
-	case errors.As(err, &none), errors.Is(err, place.ErrUnknownSource):
+	case errors.As(err, &none):
 		return usageError{err}
 	case err != nil:
 		return err

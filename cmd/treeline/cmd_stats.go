@@ -119,7 +119,7 @@ func (a *app) noneFound(ctx context.Context, s *treeline.Store, root string) {
 
 func (a *app) sumUp(ctx context.Context, s *treeline.Store, opt treeline.StatsOptions) (r treeline.Stats, err error) {
 	if err := s.CheckSource(opt.Filter.Source); err != nil {
-		return r, usageError{err}
+		return r, err
 	}
 	show := a.newProgress("reading sessions")
 	opt.Refresh = find.RefreshOptions{Problem: a.unread, Progress: show.read}

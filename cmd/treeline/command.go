@@ -139,7 +139,7 @@ func (a *app) hint(err error) error {
 	case errors.Is(err, drivers.ErrToken):
 		more = "set " + tokenVariable + ", or add a line \"HOST\" = \"TOKEN\" to " + a.tokensFile()
 	default:
-		return err
+		return oncePath(err)
 	}
 	if a.archive != "" {
 		more = strings.Replace(more, " ls --all'", " ls --all --store URL'", 1)
@@ -193,6 +193,17 @@ func (a *app) unread(err error) {
 		err = atPath(p.Path, p)
 	}
 	a.notice(err.Error())
+}
+
+// oncePath leaves the name of the system call and the second path out of an error such as "a: open a: permission denied".
+func oncePath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		if before, ok := strings.CutSuffix(err.Error(), p.Error()); ok && strings.HasSuffix(before, p.Path+": ") {
+			return fmt.Errorf("%s%w", before, p.Err)
+		}
+	}
+	return err
 }
 
 // atPath leaves the name of the system call out of an error.

@@ -74,7 +74,7 @@ func (f *copyFlags) filter(a *app, cmd *cobra.Command) (push.Filter, error) {
 func (f *copyFlags) checkSources(s *treeline.Store) error {
 	for _, name := range f.sources {
 		if err := s.CheckSource(push.Agent(name)); err != nil {
-			return usageError{err}
+			return err
 		}
 	}
 	return nil

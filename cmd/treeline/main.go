@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -104,7 +105,7 @@ func run(ctx context.Context, a *app, args []string) int {
 	a.json = a.json || slices.Contains(args, "--json")
 	code, usageHelp := exitProblem, ""
 	var usage usageError
-	if errors.As(err, &usage) {
+	if errors.As(err, &usage) || errors.Is(err, place.ErrUnknownSource) {
 		if cmd.Name() == "help" {
 			cmd = root
 		}

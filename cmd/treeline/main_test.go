@@ -165,7 +165,7 @@ func TestHint(t *testing.T) {
 		{fmt.Errorf("%q: %w", "x", place.ErrNoSession), "'treeline ls --all' lists them"},
 		{fmt.Errorf("%q: %w", "x", trash.ErrNotInTrash), "'treeline rm --list' lists those that are"},
 		{fmt.Errorf("@last: %w for /w", place.ErrNoSession), "'treeline ls --all' lists those of other directories"},
-		{usageError{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource)}, "'treeline sources' lists them"},
+		{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource), "'treeline sources' lists them"},
 		{fmt.Errorf("%q: %w", "x", runs.ErrNoRun), "'treeline run ls --all' lists them"},
 		{&store.ReadOnlyError{Dialect: "d"}, "'treeline convert' makes a session of it"},
 		{fmt.Errorf("x: %w", &store.ReadOnlyError{Dialect: "d", Run: true}), "'treeline run record' records one"},

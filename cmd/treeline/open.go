@@ -221,7 +221,7 @@ func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (row plac
 		}
 	}
 	if agent, _, ok := strings.Cut(rest, ":"); ok && source == "" {
-		return row, usageError{fmt.Errorf("%s: %q: %w", ref, agent, place.ErrUnknownSource)}
+		return row, fmt.Errorf("%s: %q: %w", ref, agent, place.ErrUnknownSource)
 	}
 	return row, err
 }
@@ -252,7 +252,7 @@ func openError(path string, err error) error {
 	case errors.As(err, &ofRun):
 		return fmt.Errorf("%s: %w; the file was not changed", path, ofRun)
 	}
-	return err
+	return oncePath(err)
 }
 
 // namedDialect looks a dialect up by its name; nil for "". An unknown one is a usage error.

@@ -88,7 +88,7 @@ func document() ([]byte, error) {
 Made by `+"`make dependencies`"+` with %s. The program for Linux on amd64 has %.1f MB without symbols. Of these the modules below have %.1f MB of
 code and data, treeline itself %.1f MB, and tables of functions and lines %.1f MB; the rest is the standard library, types and texts, which
 no module owns alone. The column *size* has code and data. The column *start* has the time of initialisation before main, the least of
-%d starts; all packages together, the standard library and treeline included, take %.2f ms.
+%d starts; all packages together, the standard library and treeline included, take %.2f ms. A release has the texts of all licences in `+"`THIRD-PARTY-LICENSES.txt`"+`.
 
 `, total.golang, mb(total.program), mb(total.modules), mb(total.self), mb(total.lines), starts, ms(total.start))
 	write := func(title, about string, list []*module) {

@@ -18,6 +18,7 @@ type builder struct {
 	work string // a temporary folder
 	checkout
 	licence, readme []byte
+	others          []byte // the licences of what is linked
 	completions     []file // with their names in archives
 	pages           []file // treeline.1 …
 }
@@ -51,6 +52,9 @@ func (b *builder) prepare() (err error) {
 		return err
 	}
 	if b.readme, err = os.ReadFile("README.md"); err != nil {
+		return err
+	}
+	if b.others, err = licences(); err != nil {
 		return err
 	}
 	self := target{runtime.GOOS, runtime.GOARCH}
@@ -146,6 +150,7 @@ func (b *builder) archive(t target, program []byte) (file, error) {
 	name := "treeline-" + b.version + "-" + t.os + "-" + t.arch
 	files := []file{
 		{name + "/" + t.program(), 0o755, program}, {name + "/LICENSE", 0o644, b.licence}, {name + "/README.md", 0o644, b.readme},
+		{name + "/" + othersName, 0o644, b.others},
 	}
 	for _, f := range b.completions {
 		files = append(files, file{name + "/completions/" + f.path, f.mode, f.data})
@@ -172,6 +177,7 @@ func (b *builder) installed(program []byte) []file {
 	files := []file{
 		{"usr/bin/treeline", 0o755, program},
 		{"usr/share/doc/treeline/README.md", 0o644, b.readme}, {"usr/share/doc/treeline/copyright", 0o644, b.licence},
+		{"usr/share/doc/treeline/" + othersName, 0o644, b.others},
 	}
 	for _, f := range b.completions {
 		files = append(files, file{places[f.path], 0o644, f.data})

@@ -22,7 +22,7 @@ import (
 func example() *builder {
 	return &builder{
 		checkout: checkout{version: "1.2.0-rc1", commit: "0123456789ab", when: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
-		licence:  []byte("licence\n"), readme: []byte("readme\n"),
+		licence:  []byte("licence\n"), readme: []byte("readme\n"), others: []byte("others\n"),
 		completions: []file{{"treeline.bash", 0o644, []byte("b")}, {"_treeline", 0o644, []byte("z")}, {"treeline.fish", 0o644, []byte("f")}, {"treeline.ps1", 0o644, []byte("p")}},
 		pages:       []file{{"treeline.1", 0o644, []byte(".TH treeline 1\n")}},
 	}
@@ -54,7 +54,7 @@ func TestArchives(t *testing.T) {
 			}
 			want := ""
 			for _, line := range []string{
-				"644 8 LICENSE", "644 7 README.md", "644 1 completions/_treeline", "644 1 completions/treeline.bash", "644 1 completions/treeline.fish",
+				"644 8 LICENSE", "644 7 README.md", "644 7 THIRD-PARTY-LICENSES.txt", "644 1 completions/_treeline", "644 1 completions/treeline.bash", "644 1 completions/treeline.fish",
 				"644 1 completions/treeline.ps1", "644 15 man/man1/treeline.1", fmt.Sprintf("755 %d %s", len(script), c.program),
 			} {
 				words := strings.Fields(line)
@@ -138,6 +138,30 @@ func TestDebian(t *testing.T) {
 		if err != nil || !bytes.Equal(got, f.data) {
 			t.Errorf("%s has %d bytes, %v; want %d", f.path, len(got), err, len(f.data))
 		}
+	}
+}
+
+// TestLicences: the texts of every module are there, whatever the files are called, and a module without one is an error.
+func TestLicences(t *testing.T) {
+	dir := t.TempDir()
+	for _, f := range []file{
+		{"a/LICENSE", 0o644, []byte("of a\r\n")}, {"a/NOTICE.md", 0o644, []byte("a says\n")}, {"a/license.go", 0o644, []byte("package a\n")},
+		{"b/SQLITE-LICENSE", 0o644, []byte("of b")}, {"c/README", 0o644, nil},
+	} {
+		if err := f.write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folders := map[string]string{"m/b v2": filepath.Join(dir, "b"), "m/a v1": filepath.Join(dir, "a")}
+	got, err := licencesIn(folders)
+	want := "treeline links the software below, under the licences that follow each name.\n" +
+		"\n==== m/a v1: LICENSE ====\n\nof a\n\n==== m/a v1: NOTICE.md ====\n\na says\n\n==== m/b v2: SQLITE-LICENSE ====\n\nof b\n"
+	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+		t.Errorf("got %v; want each licence below its name:\n%s", err, diff)
+	}
+	folders["m/c v3"] = filepath.Join(dir, "c")
+	if _, err := licencesIn(folders); err == nil || !strings.Contains(err.Error(), "m/c v3 has no licence") {
+		t.Errorf("a module without a licence: %v; want an error that names it", err)
 	}
 }
 

@@ -4,7 +4,7 @@
 //	go run ./internal/dist -check                   the same, made twice and compared, and the package installed into an empty root
 //	go run ./internal/dist -root DIR -for linux/arm64   the files as a system has them below /, for an image or a package of another kind
 //
-// Each archive has the program, the licence, completions for four shells and the manual pages. All times are that of the commit, so the
+// Each archive has the program, its licence and those of the modules in it, completions for four shells and the manual pages. All times are that of the commit, so the
 // same commit and the same Go give the same bytes. The version is that of a tag vN.N.N of the commit, else the one in cmd/treeline.
 package main
 
@@ -195,7 +195,7 @@ func (m *made) write(dir string) error {
 	return nil
 }
 
-// report prints what was made. 25 MB is the goal for a program without symbols.
+// report prints what was made.
 func (m *made) report() {
 	fmt.Printf("%-15s %9s %9s\n%s\n", "system", "program", "archive", strings.Join(m.sizes, "\n"))
 	for _, f := range m.files {

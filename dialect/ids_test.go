@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -45,6 +46,15 @@ func TestIDs(t *testing.T) {
 		}
 		if got, want := CheckFileID(session.ID(id)) == nil, file.MatchString(id) && len(id) <= 128; got != want {
 			t.Errorf("CheckFileID(%q) accepts it: %v", id, got)
+		}
+	}
+}
+
+func TestPlaceID(t *testing.T) {
+	for position := range 1 << 16 {
+		got := PlaceID(position)
+		if want := fmt.Sprintf("%08x", uint32(position+1)*2654435769); string(got[:]) != want {
+			t.Fatalf("PlaceID(%d) = %s, want %s", position, got[:], want)
 		}
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // modelWindow gives the messages that the model sees at the end of a path, each as a block with an estimate of its tokens.
-// Results stand where the model sees them, and not with their calls. All messages are read, for the sum of the estimates; the
-// blocks in memory are those of the window.
+// Results stand where the model sees them, and not with their calls. All messages are read, for the sum of the estimates; only
+// those of the window are in memory, and blocks are made of them.
 func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Window, error) {
 	w := &Window{Leaf: path.leaf}
 	reader := d.reader(ctx)
@@ -22,7 +22,7 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 		return nil, err
 	}
 	s := newSlide(r)
-	s.most = 4 * r.Limit
+	s.most, s.large = 4*r.Limit, r.MaxText
 	tools := map[string]string{}
 	answered := map[string]bool{}
 	pieces := pieceOptions{reader: reader, most: r.MaxText}
@@ -42,10 +42,12 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 		}
 		tokens := session.Estimate(parts)
 		w.Estimate += tokens
-		s.put(m.Entry.ID, func() Block { return d.modelBlock(m, parts, tokens, &pieces) })
+		s.put(m.Entry.ID, len(m.JSON), func() Block { return d.modelBlock(m, parts, tokens, &pieces) })
 	}
-	w.Blocks, w.Earlier, w.Later, w.Total, w.Position = s.blocks, s.dropped > 0, s.missed, s.total, s.dropped
-	for _, b := range w.Blocks {
+	w.Earlier, w.Later, w.Total, w.Position = s.dropped > 0, s.missed, s.total, s.dropped
+	for _, h := range s.blocks {
+		b := h.block()
+		w.Blocks = append(w.Blocks, b)
 		for _, p := range b.Pieces {
 			if t, ok := p.(Tools); ok {
 				for k := range t.Calls {
@@ -101,7 +103,7 @@ func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, to
 
 // slide keeps the blocks of a window while all pass by.
 type slide struct {
-	blocks  []Block
+	blocks  []held
 	total   int
 	dropped int  // blocks that came before the window
 	missed  bool // blocks came after it
@@ -113,6 +115,13 @@ type slide struct {
 	over    bool // the messages of the anchor are over
 	last    session.EntryID
 	most    int // blocks, with those that stay together; see Request.Limit
+	large   int // bytes of a message from which on its block, which may be much smaller, is kept in its place; negative: never
+}
+
+// held is the block of an entry, which is made when all have passed by: most of them are not in the window.
+type held struct {
+	id    session.EntryID
+	block func() Block
 }
 
 func newSlide(r Request) *slide {
@@ -129,8 +138,8 @@ func newSlide(r Request) *slide {
 	return &slide{before: r.Limit}
 }
 
-// put takes the next block. Several in a row may come from one entry.
-func (s *slide) put(id session.EntryID, make func() Block) {
+// put takes the next block, that of a message of some bytes. Several in a row may come from one entry.
+func (s *slide) put(id session.EntryID, bytes int, block func() Block) {
 	s.total++
 	at := s.anchor != "" && id == s.anchor
 	more := id != "" && id == s.last // of the entry before
@@ -154,7 +163,7 @@ func (s *slide) put(id session.EntryID, make func() Block) {
 			s.dropped++
 			return
 		}
-		s.blocks = append(s.blocks, make())
+		s.keep(id, bytes, block)
 		s.drop()
 		return
 	}
@@ -163,13 +172,22 @@ func (s *slide) put(id session.EntryID, make func() Block) {
 		return
 	}
 	s.after--
-	s.blocks = append(s.blocks, make())
+	s.keep(id, bytes, block)
+}
+
+// keep puts a block at the end of the window.
+func (s *slide) keep(id session.EntryID, bytes int, block func() Block) {
+	if s.large >= 0 && bytes > s.large {
+		made := block()
+		block = func() Block { return made }
+	}
+	s.blocks = append(s.blocks, held{id, block})
 }
 
 // drop takes blocks away at the beginning that are too many. Those of one entry go together.
 func (s *slide) drop() {
 	n := 1
-	for n < len(s.blocks) && s.blocks[n].ID == s.blocks[0].ID && s.blocks[0].ID != "" {
+	for n < len(s.blocks) && s.blocks[n].id == s.blocks[0].id && s.blocks[0].id != "" {
 		n++
 	}
 	switch {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -196,22 +195,22 @@ func inputLines(ctx context.Context, r io.Reader) func(yield func(inputLine) boo
 	}
 }
 
-// readLine reads a line of at most so many bytes. A long one is collected in pieces: a slice that grows would leave several times
-// as much behind.
+// readLine reads a line of at most so many bytes. The memory for a long one grows eightfold: what is not written to yet takes none,
+// and little is left behind.
 func readLine(in *bufio.Reader, most int) ([]byte, error) {
-	var pieces [][]byte
-	for size := 0; ; {
+	var line []byte
+	for {
 		part, err := in.ReadSlice('\n')
-		if size += len(part); size > most {
+		size := len(line) + len(part)
+		if size > most {
 			return nil, fmt.Errorf("longer than the %s that an entry can have", wire.Size(int64(most)))
 		}
-		if pieces = append(pieces, bytes.Clone(part)); errors.Is(err, bufio.ErrBufferFull) {
-			continue
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if (more || line != nil) && size > cap(line) {
+			line = append(make([]byte, 0, min(8*size, most)), line...)
 		}
-		text := pieces[0]
-		if len(pieces) > 1 {
-			text = slices.Concat(pieces...)
+		if line = append(line, part...); !more {
+			return bytes.TrimSuffix(line, []byte("\n")), err
 		}
-		return bytes.TrimSuffix(text, []byte("\n")), err
 	}
 }

@@ -35,7 +35,7 @@ func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 		s, _, _ = r.lead(t)
 	}
 	if !s.live(int32(to)) && s.skipped {
-		s = newShape(r, t, false)
+		s = s.unskipped()
 	}
 	return s
 }

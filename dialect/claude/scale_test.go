@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/claude"
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
@@ -169,5 +170,32 @@ func TestLong(t *testing.T) {
 				t.Errorf("%d messages in %v", messages, took)
 			}
 		})
+	}
+}
+
+// An answer with very many calls is spread over as many lines. In quadratic time this would take minutes.
+func TestSpreadMany(t *testing.T) {
+	const n = 50_000
+	call := func(i int) string {
+		return fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"Dig","input":{}}`, i)
+	}
+	calls := make([]string, n)
+	for i := range calls {
+		calls[i] = call(i)
+	}
+	m := session.Message{JSON: []byte(`{"role":"assistant","content":[` + strings.Join(calls, ",") + `],"model":"m"}`), Role: session.RoleAssistant}
+	ids := 0
+	list, err := claude.Claude.Spread(dialect.NewEntry{ID: "last", Body: m}, func() (session.EntryID, error) {
+		ids++
+		return session.EntryID(fmt.Sprint(ids)), nil
+	})
+	if err != nil || len(list) != n {
+		t.Fatalf("%d entries, %v", len(list), err)
+	}
+	for _, i := range []int{0, n / 2, n - 1} {
+		got := string(list[i].Body.(session.Message).JSON)
+		if !strings.Contains(got, `"content":[`+call(i)+`],"model":"m"`) {
+			t.Errorf("entry %d is %s", i, got)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/treeline-dev/treeline/session"
 )
@@ -33,6 +34,7 @@ type shape struct {
 	again       bool            // a uuid is there more than once
 	blanks      bool            // more than one entry has no uuid
 	skipped     bool            // entries before the last compaction were left out
+	unskipped   func() *shape   // the shape without that, made once: each compaction before the last one has a path of its own
 	rehung      []int32         // entries whose parent was left out: they follow the kept messages
 }
 
@@ -62,7 +64,7 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	}
 	large := n > 0 && t.At(n-1).Span.End() > skipsFrom
 	if skip && r.kept.set && (large || len(s.kept) > 0 || r.kept.again) {
-		s.skipped = true
+		s.skipped, s.unskipped = true, sync.OnceValue(func() *shape { return newShape(r, t, false) })
 		for i := range r.kept.boundary {
 			s.dead[i] = s.dead[i] || s.marks[i].flags&isProgress == 0 && !stays[i]
 		}

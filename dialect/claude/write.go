@@ -160,8 +160,9 @@ func split(m []byte, id session.EntryID) [][]byte {
 	if answer && rawjson.Str(m, "id") == "" {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(string(id))))
 	}
+	around := rawjson.Set(m, "content", []byte("[]")) // not m: with all blocks in it each of them would take as long as all
 	for i, b := range list {
-		list[i] = rawjson.Set(m, "content", dialect.Array([][]byte{b}))
+		list[i] = rawjson.Set(around, "content", dialect.Array([][]byte{b}))
 	}
 	return list
 }

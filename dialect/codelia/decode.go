@@ -115,15 +115,10 @@ func schema(header []byte) string {
 	return "(none)"
 }
 
-// entry passes an envelope to the builder. Records have no ids: they get eight hex digits that are made from their
-// position in the log. Multiplying with an odd number makes them unique, and 2^32 divided by the golden ratio makes
-// neighbours begin differently.
+// entry passes an envelope to the builder. Records have no ids.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, s *run.Scanned) {
 	kind, role := kindOf(s.Type)
-	short := uint32(dec.b.Position()+1) * 2654435769
-	for k := range dec.id {
-		dec.id[k] = "0123456789abcdef"[short>>(28-4*k)&0xf]
-	}
+	dec.id = dialect.PlaceID(dec.b.Position())
 	dec.env = session.Envelope{
 		ID: dec.id[:], Made: true, InOrder: true, Kind: kind, Role: role, Type: s.Type, Span: span, Line: r.Line, Record: record,
 	}

@@ -257,7 +257,8 @@ func mayIgnore(content []byte) bool {
 
 // isStartup reports whether a message of the user is left out of what is sent.
 func isStartup(m []byte) bool {
-	return rawjson.Str(m, "type") == typeUser && ignored(textOf(rawjson.Get(m, "content")))
+	content := rawjson.Get(m, "content")
+	return rawjson.Str(m, "type") == typeUser && mayIgnore(content) && ignored(textOf(content))
 }
 
 // ignored reports whether the program does not send a text of the user.

@@ -151,7 +151,7 @@ func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, e
 		return "its type is not known"
 	case !alone && !dec.line.recovered(data, at, pos, end):
 		return "it stands behind a damaged record"
-	case alone && dialect.HasBreak(data) || !alone && dec.line.breaks:
+	case alone && !dec.Lines.Text.ASCII() && dialect.HasBreak(data) || !alone && dec.line.breaks:
 		return "a character in it ends the line for the program"
 	}
 	return ""

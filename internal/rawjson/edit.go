@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -29,10 +30,7 @@ func Set(object []byte, key string, value []byte) []byte {
 		return object
 	}
 	if start >= 0 {
-		out := make([]byte, 0, len(object)+len(value))
-		out = append(out, object[:start]...)
-		out = append(out, value...)
-		return append(out, object[end:]...)
+		return slices.Concat(object[:start], value, object[end:]) // exactly as long: the old value may be very large
 	}
 	// The new member goes before the white space in front of the closing brace, so that a pretty-printed object stays one.
 	closing := after - 1

@@ -21,6 +21,7 @@ const room = window + 8
 type indexed struct {
 	to      int  // everything before is done
 	trouble bool // a byte may not occur in a string, though it may be outside of one
+	high    bool // a byte may be one that is not ASCII
 }
 
 // indexGo is the portable index of b[from:to]: it appends the positions of quotes to out. The last escape may extend beyond
@@ -51,7 +52,7 @@ func indexGo(b []byte, from, to int, out []uint32) ([]uint32, indexed) {
 		}
 		i++
 	}
-	return out, indexed{to: i}
+	return out, indexed{to: i, high: true} // to look is slower than to search for the few that matter
 }
 
 var escapes = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true, 'u': true}

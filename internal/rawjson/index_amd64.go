@@ -20,6 +20,7 @@ type indexer struct {
 type vectorState struct {
 	escaped uint64 // 1: the next byte is escaped
 	control uint64 // not 0: there is a control character
+	high    uint64 // not 0: there is a byte that is not ASCII
 	odds    int
 	odd     [window / 64]oddBlock
 }
@@ -58,7 +59,7 @@ func (x *indexer) next(b []byte) []uint32 {
 	s := &x.vec
 	s.odds = 0
 	n := indexAVX2(&b[from], to-from, uint32(from), &x.out[0], s)
-	x.done.trouble = s.control != 0
+	x.done.trouble, x.done.high = s.control != 0, x.done.high || s.high != 0
 	for _, o := range s.odd[:s.odds] {
 		for m := o.escaped; m != 0; m &= m - 1 {
 			i := o.place + bits.TrailingZeros64(m)

@@ -45,8 +45,9 @@ GLOBL simple<>(SB), RODATA|NOPTR, $32
 // func indexAVX2(p *byte, n int, base uint32, out *uint32, s *vectorState) (quotes int)
 //
 // SI points to the block, R8 is the number of bytes from there to the end, R13 the position of the block, DI the next output, R9
-// is 1 if the block before escapes the first byte. Y7 is the minimum of all bytes, which shows control characters. CX is 0; for
-// an incomplete last block the 64 bytes before the end are used, and CX is how many of them were done before.
+// is 1 if the block before escapes the first byte. Y7 is the minimum of all bytes, which shows control characters, and Y6 has the
+// bits of all bytes, which shows those that are not ASCII. CX is 0; for an incomplete last block the 64 bytes before the end are
+// used, and CX is how many of them were done before.
 TEXT ·indexAVX2(SB), NOSPLIT, $0-48
 	MOVQ     p+0(FP), SI
 	MOVQ     n+8(FP), R8
@@ -59,6 +60,7 @@ TEXT ·indexAVX2(SB), NOSPLIT, $0-48
 	VMOVDQU  slash<>(SB), Y9
 	VMOVDQU  simple<>(SB), Y10
 	VPCMPEQB Y7, Y7, Y7
+	VPXOR    Y6, Y6, Y6
 	XORL     CX, CX
 	CMPQ     R8, $64
 	JLT      rest
@@ -71,6 +73,8 @@ block:
 	VMOVDQU  32(SI), Y1
 	VPMINUB  Y0, Y7, Y7
 	VPMINUB  Y1, Y7, Y7
+	VPOR     Y0, Y6, Y6
+	VPOR     Y1, Y6, Y6
 	VPCMPEQB Y0, Y9, Y2
 	VPCMPEQB Y1, Y9, Y3
 	VPCMPEQB Y0, Y8, Y4
@@ -155,11 +159,11 @@ more:
 
 odd:
 	// s.odd[s.odds] = oddBlock{DX, R13}
-	MOVQ 16(R14), BX
-	INCQ 16(R14)
+	MOVQ 24(R14), BX
+	INCQ 24(R14)
 	SHLQ $4, BX
-	MOVQ DX, 24(R14)(BX*1)
-	MOVQ R13, 32(R14)(BX*1)
+	MOVQ DX, 32(R14)(BX*1)
+	MOVQ R13, 40(R14)(BX*1)
 	JMP  quotes
 
 done:
@@ -169,6 +173,8 @@ done:
 	VPMOVMSKB Y0, AX
 	MOVQ      R9, (R14)
 	MOVQ      AX, 8(R14)
+	VPMOVMSKB Y6, AX
+	MOVQ      AX, 16(R14)
 	SUBQ      out+24(FP), DI
 	SHRQ      $2, DI
 	MOVQ      DI, quotes+40(FP)

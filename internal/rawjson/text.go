@@ -98,6 +98,9 @@ func (t *Text) more() {
 	}
 }
 
+// ASCII says whether the text, which was read to its end, certainly has no byte above 0x7f. It may be false by mistake.
+func (t *Text) ASCII() bool { return !t.plain && t.index.done.to == len(t.b) && !t.index.done.high }
+
 // Tight is Skip, and says whether the value certainly has no white space between its tokens, so that Compact would not
 // change it. tight may be false by mistake.
 func (t *Text) Tight(i int) (end int, tight bool, err error) {

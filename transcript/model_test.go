@@ -1,0 +1,43 @@
+package transcript
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Blocks are made of the messages in the window alone, and of large ones on their way through it.
+func TestModelBlocksMade(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		r     Request
+		bytes int
+		made  int
+	}{
+		{"end", Request{Limit: 10}, 50, 10},
+		{"first", Request{Limit: 10, First: true}, 50, 10},
+		{"before", Request{Limit: 10, Before: "e500"}, 50, 10},
+		{"around", Request{Limit: 10, Around: "e500"}, 50, 10},
+		{"large ones at the end", Request{Limit: 10}, 500, 1000},
+		{"large ones at the beginning", Request{Limit: 10, First: true}, 500, 10},
+	} {
+		s, made := newSlide(test.r), 0
+		s.most, s.large = 4*test.r.Limit, 100
+		for i := range 1000 {
+			id := session.EntryID(fmt.Sprint("e", i))
+			s.put(id, test.bytes, func() Block {
+				made++
+				return Block{ID: id}
+			})
+		}
+		for _, h := range s.blocks {
+			if b := h.block(); b.ID != h.id {
+				t.Errorf("%s: the block of %s is that of %s", test.name, h.id, b.ID)
+			}
+		}
+		if made != test.made || len(s.blocks) != 10 {
+			t.Errorf("%s: %d blocks made, %d in the window; want %d and 10", test.name, made, len(s.blocks), test.made)
+		}
+	}
+}

@@ -156,7 +156,7 @@ func TestLicences(t *testing.T) {
 	got, err := licencesIn(folders)
 	want := "treeline links the software below, under the licences that follow each name.\n" +
 		"\n==== m/a v1: LICENSE ====\n\nof a\n\n==== m/a v1: NOTICE.md ====\n\na says\n\n==== m/b v2: SQLITE-LICENSE ====\n\nof b\n"
-	if diff := cmp.Diff(want, string(got)); diff != "" || err != nil {
+	if diff := difftest.Diff(want, string(got)); diff != "" || err != nil {
 		t.Errorf("got %v; want each licence below its name:\n%s", err, diff)
 	}
 	folders["m/c v3"] = filepath.Join(dir, "c")

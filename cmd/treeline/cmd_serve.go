@@ -280,10 +280,6 @@ func listenError(addr string, err error) error {
 		return fmt.Errorf("--addr: %s is in use: another 'treeline serve' may be running there, so look at http://%s/ first; "+
 			"--addr 127.0.0.1:0 takes a free port", addr, addr)
 	}
-	var wrong *net.AddrError
-	if errors.As(err, &wrong) {
-		return misused("--addr: %w", wrong)
-	}
 	return fmt.Errorf("--addr: %w", err)
 }
 

@@ -171,3 +171,21 @@ func TestLong(t *testing.T) {
 		})
 	}
 }
+
+// TestNestedResults: results inside of results are not read level by level. In quadratic time it takes an hour.
+func TestNestedResults(t *testing.T) {
+	t.Parallel()
+	const n = 500_000
+	m := `{"role":"user","content":` + strings.Repeat(`[{"type":"tool_result","content":`, n) + `"x"` + strings.Repeat(`}]`, n) + `}`
+	parts := claude.Claude.MessageParts([]byte(m))
+	if len(parts) != 1 {
+		t.Fatalf("%d parts, want one", len(parts))
+	}
+	r, _ := parts[0].(session.ToolResult)
+	if len(r.Parts) != 1 {
+		t.Fatalf("the result has %d parts, want one", len(r.Parts))
+	}
+	if inner, ok := r.Parts[0].(session.OpaquePart); !ok || inner.Type != "tool_result" {
+		t.Errorf("%T is in the result, want an opaque part", r.Parts[0])
+	}
+}

@@ -27,7 +27,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	}
 	var v [3][]byte
 	rawjson.PickIn(raw, "message", skimKeys, v[:])
-	s.Parts = addParts(s.Parts, v[0], s)
+	s.Parts = addParts(s.Parts, v[0], s, false)
 	if e.Role == session.RoleTool {
 		nameAgent(s.Parts, rawjson.Str(rawjson.Get(raw, "toolUseResult"), "agentId"))
 	}
@@ -60,10 +60,11 @@ func usage(value []byte) *session.Usage {
 }
 
 // contentParts gives the parts of a content, which is a text or a list of blocks.
-func contentParts(content []byte) []session.Part { return addParts(nil, content, nil) }
+func contentParts(content []byte) []session.Part { return addParts(nil, content, nil, false) }
 
-// addParts adds the parts of a content. Texts are decoded by s.
-func addParts(parts []session.Part, content []byte, s *session.Skim) []session.Part {
+// addParts adds the parts of a content. Texts are decoded by s. In the content of a result there is no other result: each would be
+// read again for each one around it.
+func addParts(parts []session.Part, content []byte, s *session.Skim, inResult bool) []session.Part {
 	text := func(value []byte) string {
 		t, _ := s.Text(value)
 		return t
@@ -85,7 +86,11 @@ func addParts(parts []session.Part, content []byte, s *session.Skim) []session.P
 		case blocks.TypeCall:
 			parts = append(parts, session.ToolCall{ID: text(v[4]), Name: text(v[5]), Arguments: v[6]})
 		case blocks.TypeResult:
-			parts = append(parts, session.ToolResult{CallID: text(v[7]), Parts: addParts(nil, v[8], s), IsError: rawjson.Truthy(v[9])})
+			if inResult {
+				parts = append(parts, session.OpaquePart{Type: kind, JSON: b})
+				continue
+			}
+			parts = append(parts, session.ToolResult{CallID: text(v[7]), Parts: addParts(nil, v[8], s, true), IsError: rawjson.Truthy(v[9])})
 		case "image":
 			parts = append(parts, image(b, v[10]))
 		default:

@@ -199,3 +199,66 @@ func TestSpreadMany(t *testing.T) {
 		}
 	}
 }
+
+// TestNestedResults: results inside of results are not read level by level. In quadratic time it takes an hour.
+func TestNestedResults(t *testing.T) {
+	t.Parallel()
+	const n = 500_000
+	m := `{"role":"user","content":` + strings.Repeat(`[{"type":"tool_result","content":`, n) + `"x"` + strings.Repeat(`}]`, n) + `}`
+	parts := claude.Claude.MessageParts([]byte(m))
+	if len(parts) != 1 {
+		t.Fatalf("%d parts, want one", len(parts))
+	}
+	r, _ := parts[0].(session.ToolResult)
+	if len(r.Parts) != 1 {
+		t.Fatalf("the result has %d parts, want one", len(r.Parts))
+	}
+	if inner, ok := r.Parts[0].(session.OpaquePart); !ok || inner.Type != "tool_result" {
+		t.Errorf("%T is in the result, want an opaque part", r.Parts[0])
+	}
+}
+
+// TestManyCalls: the results of very many calls are paired in linear time, also results before their calls. In quadratic time it takes
+// minutes.
+func TestManyCalls(t *testing.T) {
+	t.Parallel()
+	n := soaktest.Part(300_000, 80_000)
+	var calls, results strings.Builder
+	for i := range n {
+		if i > 0 {
+			calls.WriteByte(',')
+			results.WriteByte(',')
+		}
+		fmt.Fprintf(&calls, `{"type":"tool_use","id":"toolu_%d","name":"dig","input":{}}`, i)
+		fmt.Fprintf(&results, `{"type":"tool_result","tool_use_id":"toolu_%d","content":"dug"}`, n-1-i)
+	}
+	line := func(id, parent, typ, message string) string {
+		return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"cwd":"/w","sessionId":"s","version":"2.1.0","type":"%s","uuid":"%s","timestamp":"2026-03-01T08:00:0%s.000Z","message":%s}`+"\n",
+			parent, typ, id, id, message)
+	}
+	answer := `{"role":"assistant","id":"m","model":"x","content":[` + calls.String() + `]}`
+	said := `{"role":"user","content":[` + results.String() + `]}`
+	for name, log := range map[string]string{
+		"after":  line("1", "null", "user", `{"role":"user","content":"hi"}`) + line("2", `"1"`, "assistant", answer) + line("3", `"2"`, "user", said),
+		"before": line("1", "null", "user", `{"role":"user","content":"hi"}`) + line("2", `"1"`, "user", said) + line("3", `"2"`, "assistant", answer),
+	} {
+		tree, err := dialecttest.Decode(claude.Claude, "s", []byte(log))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0
+		for m, err := range c.Messages() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += strings.Count(string(m.JSON), `"dug"`)
+		}
+		if got != n {
+			t.Errorf("%s their calls: %d results, want %d", name, got, n)
+		}
+	}
+}

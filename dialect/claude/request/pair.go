@@ -13,17 +13,20 @@ func swapEarly(turns []*Turn) []*Turn {
 		for _, b := range t.blocks {
 			called[b.id] = called[b.id] || b.kind == blockCall
 		}
-		if k+1 < len(turns) && t.user && t.only(blockResult) && turns[k+1].assistant() &&
-			slices.ContainsFunc(t.blocks, func(b block) bool { return !called[b.id] && turns[k+1].calls(b.id) }) {
+		if k+1 < len(turns) && t.user && t.only(blockResult) && turns[k+1].assistant() && t.answersEarly(turns[k+1], called) {
 			turns[k], turns[k+1] = turns[k+1], t
 		}
 	}
 	return turns
 }
 
-// calls reports whether a block is the call with that id.
-func (t *Turn) calls(id string) bool {
-	return slices.ContainsFunc(t.blocks, func(b block) bool { return b.kind == blockCall && b.id == id })
+// answersEarly reports whether a result of a message is that of a call in an answer, and of no call before.
+func (t *Turn) answersEarly(answer *Turn, called map[string]bool) bool {
+	calls := map[string]bool{}
+	for _, b := range answer.blocks {
+		calls[b.id] = calls[b.id] || b.kind == blockCall
+	}
+	return slices.ContainsFunc(t.blocks, func(b block) bool { return !called[b.id] && calls[b.id] })
 }
 
 // dropSecondCalls drops calls whose id was used before, and calls of tools that the provider runs without a result.
@@ -106,25 +109,29 @@ func (d *drops) keepResults(t *Turn, open []string, called map[string]bool, firs
 	if !had && len(open) == 0 {
 		return
 	}
-	missing := slices.Clone(open)
+	wanted, answered := map[string]bool{}, map[string]bool{}
+	for _, id := range open {
+		wanted[id] = true
+	}
 	t.blocks = slices.DeleteFunc(slices.Clone(t.blocks), func(b block) bool {
 		if b.kind != blockResult {
 			return false
 		}
-		if k := slices.Index(missing, b.id); k >= 0 {
-			missing = slices.Delete(missing, k, k+1)
+		if wanted[b.id] && !answered[b.id] {
+			answered[b.id] = true
 			return false
 		}
 		switch {
 		case !called[b.id]:
 			d.add(b, NoCall)
-		case first[b.id].at == b.at && !slices.Contains(open, b.id):
+		case first[b.id].at == b.at && !wanted[b.id]:
 			d.add(b, Away)
 		case !bytes.Equal(first[b.id].json, b.json):
 			d.add(b, SecondResult)
 		}
 		return true
 	})
+	missing := slices.DeleteFunc(slices.Clone(open), func(id string) bool { return answered[id] })
 	if t.hollow = had && len(t.blocks) == 0; len(missing) > 0 {
 		t.quoted, t.hollow = nil, false
 		t.blocks = append(madeUp(missing), t.blocks...)

@@ -8,8 +8,10 @@ package view
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -20,8 +22,8 @@ import (
 // dialect.LogNeeder) that is left out: reading it would show the other.
 func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 	asked, needy := map[string]bool{}, map[dialect.Dialect]bool{}
-	hidden := map[string]bool{} // ids and paths of sessions that are left out
-	hide := func(r *place.Row) { hidden[string(r.ID)], hidden[r.Path] = true, true }
+	hidden := map[string]bool{} // ids and paths of sessions that are left out, and ids in the names of their logs
+	hide := func(r *place.Row) { hidden[string(r.ID)], hidden[r.Path], hidden[idInName(r.Path)] = true, true, true }
 	var list []int
 	for i := range rows {
 		r := &rows[i]
@@ -56,6 +58,16 @@ func Rows(rows []place.Row, may func(cwd string) bool) []place.Row {
 		seen[k] = rows[i]
 	}
 	return seen
+}
+
+// idInName is the id at the end of a log's name, by which a log that goes on from it may find it; "" for none. A copy of a log may have
+// another id in its name than in its header.
+func idInName(path string) string {
+	name, _, _ := strings.Cut(index.LastPart(path), ".")
+	if id := name[max(0, len(name)-36):]; dialect.IsAnyUUID(id) {
+		return id
+	}
+	return ""
 }
 
 // Sources says what is in the places of some sessions, as far as the rows tell.

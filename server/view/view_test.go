@@ -25,7 +25,12 @@ func TestRows(t *testing.T) {
 	}
 	broken := row("broken", "/ours", "", "omp")
 	broken.Err = errors.New("no")
+	// A log may be found by the id in its name.
+	const inName = "0198e028-51a9-7379-857f-23f1cb024aff"
+	renamed := row("renamed", "/theirs", "", "codex")
+	renamed.Path = "/rollout-2026-02-16T10-00-00-" + inName + ".jsonl.zst"
 	rows := []place.Row{
+		renamed, row("on", "/ours", inName, "codex"),
 		row("third", "/ours", "second", "codex"), row("second", "/ours", "first", "codex"), row("first", "/theirs", "", "codex"),
 		row("free", "/ours", "alone", "codex"), row("alone", "/ours", "gone", "codex"),
 		row("copy", "/ours", "first", "omp"), row("nowhere", "", "", "omp"), broken,

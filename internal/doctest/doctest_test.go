@@ -61,7 +61,7 @@ func TestTreeline(t *testing.T) {
 		"go run ./cmd/treeline demo":              {{"demo"}},
 		"claude mcp add treeline -- treeline mcp": {{"mcp"}},
 		"TOKEN=x treeline push URL & treeline ls": {{"push", "URL"}, {"ls"}},
-		`omp --resume "$(treeline pick --path)"`: {{"pick", "--path"}},
+		`omp --resume "$(treeline pick --path)"`:  {{"pick", "--path"}},
 		"source <(treeline completion bash)":      {{"completion", "bash"}},
 		"echo treeline":                           nil,
 	} {

@@ -1,4 +1,4 @@
-// Package convert turns a session of one agent into one of another, and loses nothing.
+// Package convert turns a session of one agent into one of another. What the other format cannot say is carried along and reported.
 //
 // Session converts a session that is open, File one by its path. Both give the new session and a Report of what became of
 // everything in the old one.

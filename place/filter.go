@@ -111,7 +111,8 @@ func wildcard(pattern string, part bool) *regexp.Regexp {
 	if pattern == "" {
 		return nil
 	}
-	// The pattern is quoted as a whole before the two wildcards get their meaning back: it always compiles.
+	// The pattern is quoted as a whole before the two wildcards get their meaning back, and is UTF-8 as titles are: it always compiles.
+	pattern = strings.ToValidUTF8(pattern, "\uFFFD")
 	text := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(pattern))
 	if !part || strings.ContainsAny(pattern, "*?") {
 		text = "^" + text + "$"

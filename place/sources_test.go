@@ -222,3 +222,20 @@ func TestFilterBySource(t *testing.T) {
 		}
 	}
 }
+
+// A pattern that is not UTF-8 finds what its bytes became in a title.
+func TestFilterOddPattern(t *testing.T) {
+	w := world.New(t)
+	w.Put(".omp/agent/sessions/-p/a.jsonl", world.Log("a", "/p", world.Said("1", "", "\uFFFD(x")))
+	w.Put(".omp/agent/sessions/-p/b.jsonl", world.Log("b", "/p", world.Said("1", "", "y")))
+	rows, err := w.Store.Machine.List(t.Context(), place.ListOptions{})
+	w.Must(err)
+	rows, err = w.Store.Machine.Filter(rows, place.Filter{Title: "\xff(?"})
+	w.Must(err)
+	if len(rows) != 1 || rows[0].ID != "a" {
+		t.Errorf("%d rows, want the session a alone", len(rows))
+	}
+	if place.ModelPattern("\xff")("m1") {
+		t.Error("m1 matches a pattern of another byte, want no match")
+	}
+}

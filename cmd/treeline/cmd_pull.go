@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,11 @@ func (a *app) pullCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
 			if opt.Filter, err = f.filter(a, cmd); err != nil {
 				return err
+			}
+			for _, name := range opt.Origins {
+				if _, err := path.Match(name, ""); err != nil {
+					return misused("--origin %q: %w", name, err)
+				}
 			}
 			if opt.Into != "" {
 				if opt.Into, err = filepath.Abs(opt.Into); err != nil {

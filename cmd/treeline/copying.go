@@ -252,7 +252,7 @@ func (c *copying) line(r push.Report) string {
 	if len(words) > 0 {
 		line += " (" + strings.Join(words, ", ") + ")"
 	}
-	if r.Bytes > 0 {
+	if r.Bytes > 0 && copied > 0 { // a log that failed may have sent some
 		line += ", " + wire.Size(r.Bytes)
 	}
 	if r.Blobs > 0 {

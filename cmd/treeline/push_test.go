@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/push"
 )
 
 // A service runs exactly the command line, whatever is in it.
@@ -36,6 +38,19 @@ func TestHasPassword(t *testing.T) {
 	} {
 		if got := hasPassword(url); got != want {
 			t.Errorf("%s: %v; want got == %v", url, got, want)
+		}
+	}
+}
+
+// TestPushedLine: the size is that of logs that were copied; what a failed one sent is not told.
+func TestPushedLine(t *testing.T) {
+	c := &copying{f: &copyFlags{}, done: "pushed"}
+	for want, r := range map[string]push.Report{
+		"pushed 0 logs; 6 failed":                    {Logs: map[push.Fate]int{push.Failed: 6}, Bytes: 50000},
+		"pushed 1 log (1 created), 2.0 KB; 1 failed": {Logs: map[push.Fate]int{push.Created: 1, push.Failed: 1}, Bytes: 2048},
+	} {
+		if got := c.line(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

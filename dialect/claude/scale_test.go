@@ -222,7 +222,7 @@ func TestNestedResults(t *testing.T) {
 // minutes.
 func TestManyCalls(t *testing.T) {
 	t.Parallel()
-	n := soaktest.Part(300_000, 80_000)
+	n := soaktest.Part(300_000, 40_000)
 	var calls, results strings.Builder
 	for i := range n {
 		if i > 0 {

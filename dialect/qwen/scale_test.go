@@ -82,7 +82,7 @@ func TestLong(t *testing.T) {
 // TestManyParts: an answer of very many parts is read in linear time. In quadratic time it takes minutes.
 func TestManyParts(t *testing.T) {
 	t.Parallel()
-	n := soaktest.Part(600_000, 300_000)
+	n := soaktest.Part(600_000, 100_000)
 	log := `{"uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"assistant","cwd":"/w","version":"0.24.4","message":{"role":"model","parts":[` +
 		strings.Repeat(`{"text":"dig "},{"text":"mud ","thought":true},`, n) + `{"text":"end"}]}}` + "\n"
 	tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log))

@@ -74,7 +74,7 @@ func (c *crossing) frame() (err error) {
 	}
 	var log sheet
 	defer log.close()
-	tree, err := c.readAs(&log, old, true)
+	tree, err := c.readAs(&log, old)
 	if err != nil {
 		return err
 	}
@@ -97,16 +97,14 @@ func (c *crossing) frame() (err error) {
 	return err
 }
 
-// readAs reads some passages as the new session, with its head if that is asked for. The records are written to log.
-func (c *crossing) readAs(log *sheet, passages []*passage, head bool) (*session.Tree, error) {
-	if head {
-		records, err := c.headRecords()
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			log.add(r)
-		}
+// readAs reads some passages as the new session. The records are written to log.
+func (c *crossing) readAs(log *sheet, passages []*passage) (*session.Tree, error) {
+	records, err := c.headRecords()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		log.add(r)
 	}
 	if err := log.copied(&c.pile, flatten(passages)); err != nil {
 		return nil, err

@@ -77,19 +77,11 @@ func (c *crossing) refused() bool {
 	return false
 }
 
-// perform converts by a script. Restored records name their parents by the ids that these had. Where one is missing now,
-// because an entry before them was changed, nothing is restored; nor where the agent does not go on after them.
+// perform converts by a script. Where not everything can be restored as it was, nothing is.
 func (c *crossing) perform() error {
 	begin := len(c.passages)
-	if err := c.play(); err != nil {
-		return err
-	}
-	orphaned, err := c.orphaned()
-	if err == nil && !orphaned {
-		err = c.frame()
-		orphaned = errors.Is(err, store.ErrUnsupported) && slices.ContainsFunc(c.passages, func(p *passage) bool { return p.restored })
-	}
-	if !orphaned {
+	again, err := c.restoring()
+	if !again {
 		return err
 	}
 	c.passages = c.passages[:begin]
@@ -106,6 +98,20 @@ func (c *crossing) perform() error {
 	return c.frame()
 }
 
+// restoring restores what has an origin, and converts the rest. Restored records name their parents by the ids that these had. again
+// says that one of them is missing now, because an entry before them was changed, that the agent does not go on after them, or
+// that too many entries were changed.
+func (c *crossing) restoring() (again bool, err error) {
+	if err := c.play(); err != nil {
+		return errors.Is(err, errPieces), err
+	}
+	if again, err := c.orphaned(); again || err != nil {
+		return again, err
+	}
+	err = c.frame()
+	return errors.Is(err, store.ErrUnsupported) && slices.ContainsFunc(c.passages, func(p *passage) bool { return p.restored }), err
+}
+
 // orphaned reports whether the parent of a restored record is missing.
 func (c *crossing) orphaned() (bool, error) {
 	restored, fresh := false, false
@@ -117,16 +123,11 @@ func (c *crossing) orphaned() (bool, error) {
 	}
 	var log sheet
 	defer log.close()
-	t, err := c.readAs(&log, c.passages, false)
+	t, err := c.readAs(&log, c.passages)
 	if err != nil {
 		return false, err
 	}
-	for e := range t.Entries() {
-		if e.Parent != "" && !t.Has(e.Parent) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.ContainsFunc(t.Problems(), func(p session.Problem) bool { return p.Kind == session.ProblemOrphan }), nil
 }
 
 // play converts each branch.
@@ -155,11 +156,15 @@ func (c *crossing) play() error {
 	return nil
 }
 
-// most and more bound the work: paths that share much are read again for each tip. A branch beyond them is carried along.
+// most and more bound the work: paths that share much are read again for each tip. A branch beyond them is carried along. A
+// path of more than most stretches is not restored.
 const (
 	most = 64
 	more = 100_000
 )
+
+// errPieces says that a path has too many stretches.
+var errPieces = errors.New("too much of the session was changed to restore the rest")
 
 // tips gives the ends of the branches in the order of the log, the leaf last.
 func (s *script) tips() ([]session.EntryID, error) {
@@ -237,6 +242,9 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 		}
 	}
 	parts := s.stretches(path, from)
+	if len(parts) > most {
+		return at, errPieces // the context at the end of each would be needed
+	}
 	// A session that is only converted back needs no context, which is as large as the session.
 	whole := len(parts) == 1 && parts[0].restored
 	var atoms []atom
@@ -253,16 +261,16 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 	if atoms, err = s.assign(atoms, path, parts); err != nil {
 		return at, err
 	}
-	units := s.units(atoms)
+	units := make([][]unit, len(parts))
+	for _, u := range s.units(atoms) {
+		units[u.stretch] = append(units[u.stretch], u)
+	}
 	for k, r := range parts {
 		if r.restored {
 			at = s.restoreStretch(path, r)
 			continue
 		}
-		for _, u := range units {
-			if u.stretch != k {
-				continue
-			}
+		for _, u := range units[k] {
 			if at, err = s.say(at, u); err != nil {
 				return at, err
 			}

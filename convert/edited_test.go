@@ -1,0 +1,59 @@
+package convert_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/store"
+)
+
+// A copy that was changed in any number of places is converted back with the changes.
+func TestConvertEdited(t *testing.T) {
+	t.Parallel()
+	const n = 160
+	log, parent := `{"type":"session","version":3,"id":"0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a","timestamp":"2026-01-05T09:00:00.000Z","cwd":"/work"}`+"\n", "null"
+	for i := range n {
+		role, content, more := "user", fmt.Sprintf(`"question %03d"`, i), ""
+		if i%2 == 1 {
+			role, content = "assistant", fmt.Sprintf(`[{"type":"text","text":"answer %03d"}]`, i)
+			more = `,"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-6","stopReason":"stop","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}`
+		}
+		log += fmt.Sprintf(`{"type":"message","id":"%08x","parentId":%s,"timestamp":"2026-01-05T09:%02d:%02d.000Z","message":{"role":"%s","content":%s%s,"timestamp":%d}}`+"\n",
+			i+1, parent, i/60, i%60, role, content, more, 1_767_603_600_000+1000*i)
+		parent = fmt.Sprintf(`"%08x"`, i+1)
+	}
+	w, folder := inMemory(t)
+	src := w.View(w.Put("in/0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl", log), store.OpenOptions{Dialect: w.Format("pi")})
+	cross := func(s *store.Session, to dialect.Dialect) *store.Session {
+		t.Helper()
+		made, _, err := convert.Session(t.Context(), w.Store, s, convert.Options{To: to, Dir: folder(), Write: w.Write(store.WriteOptions{})})
+		if err != nil {
+			t.Fatalf("%s → %s: %v", s.Dialect().Name(), to.Name(), err)
+		}
+		t.Cleanup(func() { made.Close() })
+		return made
+	}
+	for _, name := range []string{"operator", "wave", "claude", "codex", "gemini", "qwen", "copilot"} {
+		there := cross(src, w.Format(name))
+		for _, step := range []int{n, n / 4, 2} {
+			text := bytesOf(w, there)
+			for i := 0; i < n; i += step {
+				text = strings.ReplaceAll(text, fmt.Sprintf("question %03d", i), fmt.Sprintf("QUESTION %03d", i))
+			}
+			edited := w.View(w.Put(filepath.Join("in", fmt.Sprint(name, step), filepath.Base(there.Path())), text), store.OpenOptions{Dialect: w.Format(name)})
+			back := cross(edited, w.Format("pi"))
+			before, after := seenAt(w, edited, edited.Leaf()), seenAt(w, back, back.Leaf())
+			if diff := sameSeen(byRule(before, name, "pi"), byRule(after, name, "pi")); diff != "" || len(after) != n {
+				t.Errorf("%s, every %d changed: %d messages, %s; want %d that say the same", name, step, len(after), diff, n)
+			}
+			again := cross(back, w.Format(name))
+			if diff := sameSeen(byRule(before, name, name), byRule(seenAt(w, again, again.Leaf()), name, name)); diff != "" {
+				t.Errorf("%s, every %d changed: there again %s", name, step, diff)
+			}
+		}
+	}
+}

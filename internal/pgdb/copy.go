@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // CopyFromSource gives rows to copy, one after the other.
@@ -33,8 +34,10 @@ const copySignature = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 
 // copyStream is the binary form of rows, made as it is read.
 type copyStream struct {
-	rows  CopyFromSource
 	types []uint32
+
+	mu    sync.Mutex // pgconn may go on reading for a moment after it has returned an error of the connection
+	rows  CopyFromSource
 	buf   []byte
 	at    int
 	begun bool
@@ -42,11 +45,22 @@ type copyStream struct {
 	err   error
 }
 
+// close gives the error of the rows, which are not read any more.
+func (s *copyStream) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.err
+	s.rows, s.buf, s.at, s.ended = nil, nil, 0, true
+	return err
+}
+
 // copyPiece is how much is made at once.
 const copyPiece = 64 << 10
 
 // Read implements io.Reader.
 func (s *copyStream) Read(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.at == len(s.buf) {
 		if s.ended {
 			return 0, io.EOF
@@ -110,8 +124,8 @@ func (c *conn) copyFrom(ctx context.Context, table Identifier, columns []string,
 		stream.types = append(stream.types, f.DataTypeOID)
 	}
 	tag, err := c.CopyFrom(ctx, stream, "copy "+table.Sanitize()+" ("+list+") from stdin binary")
-	if stream.err != nil {
-		err = stream.err // the server was told, and its error repeats it as a text
+	if failed := stream.close(); failed != nil {
+		err = failed // the server was told, and its error repeats it as a text
 	}
 	return tag.RowsAffected(), err
 }

@@ -17,7 +17,7 @@ type inner struct {
 
 type outer struct {
 	List  []inner
-	By    map[string]any
+	By    map[string][]inner
 	Raw   []byte
 	Cost  float64
 	When  time.Time
@@ -53,7 +53,8 @@ func TestDiff(t *testing.T) {
 		{loop, other, ""},
 		{outer{When: now}, outer{When: now.UTC().Round(0)}, ""},
 		{outer{When: now}, outer{When: now.Add(1)}, fmt.Sprintf(".When: -%v +%v\n", now, now.Add(1))},
-		{outer{By: map[string]any{"x": []inner{{Name: "a"}}}}, outer{By: map[string]any{"x": []inner{{Name: "b"}}}}, ".By[\"x\"][0].Name: -\"a\" +\"b\"\n"},
+		{outer{By: map[string][]inner{"x": {{Name: "a"}}}}, outer{By: map[string][]inner{"x": {{Name: "b"}}}}, ".By[\"x\"][0].Name: -\"a\" +\"b\"\n"},
+		{[]any{1, "a"}, []any{1, 2}, "[1]: -\"a\" +2 (int)\n"},
 		{outer{Cost: math.NaN()}, outer{Cost: math.NaN()}, ""},
 		{outer{Cost: 1}, outer{Cost: 1 + 1e-7}, ".Cost: -1 (float64) +1.0000001 (float64)\n"},
 	} {
@@ -72,7 +73,7 @@ func TestDiff(t *testing.T) {
 
 // Options make a comparison less strict, and no more than they say.
 func TestOptions(t *testing.T) {
-	x := outer{List: []inner{}, By: map[string]any{}, Cost: 1}
+	x := outer{List: []inner{}, By: map[string][]inner{}, Cost: 1}
 	y := outer{Cost: 1 + 1e-7}
 	if diff := Diff(x, y, EmptyIsNil, Roughly); diff != "" {
 		t.Errorf("with both options: %q, not none", diff)

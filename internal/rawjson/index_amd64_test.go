@@ -14,7 +14,7 @@ func TestWithoutVectors(t *testing.T) {
 	TestUnquoteLong(t)
 }
 
-// A byte that is not ASCII is seen at every place of a text, and none where there is none.
+// Bytes that are not ASCII are found wherever they stand in a text, and a text of ASCII alone has none.
 func TestASCII(t *testing.T) {
 	if !haveAVX2 {
 		t.Log("the portable code never says that a text is ASCII")

@@ -82,12 +82,6 @@ func HasResult(value []byte) bool {
 
 // AppendParts adds what is in a value, as in List, in neutral form. Texts are decoded by s, which may be nil.
 func AppendParts(parts []session.Part, value []byte, s *session.Skim) []session.Part {
-	if text, ok := s.Text(value); ok {
-		if text != "" {
-			parts = append(parts, session.Text{Text: text})
-		}
-		return parts
-	}
 	if !rawjson.IsArray(value) {
 		return appendPart(parts, value, s)
 	}

@@ -3,7 +3,6 @@ package gemini
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -17,38 +16,16 @@ var _ dialect.Composer = (*Dialect)(nil)
 // Compose makes messages from neutral parts. The calls of an answer are parts of its content, and its results are parts of a
 // message of the user. In toolCalls the program would send the results twice from the second time on that it resumes the
 // session.
-func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
-	parts, results := dialect.Results(m.Parts)
-	switch m.Role {
-	case session.RoleUser:
-		prose := dialect.Prose(parts)
-		if !dialect.Speaks(prose) {
-			return nil, dialect.ErrSilent
-		}
-		list = append(list, prompt(contents.FromParts(prose, false)))
-	case session.RoleAssistant:
-		said := contents.FromParts(parts, true)
-		if len(said) == 0 && len(results) == 0 {
-			return nil, dialect.ErrSilent
-		}
-		if len(said) > 0 {
-			list = append(list, d.answer(m, said))
-		}
-	case session.RoleTool:
-		if len(results) == 0 {
-			return nil, errors.New("the tool result names no call")
-		}
-	default:
-		return nil, fmt.Errorf("gemini has no messages of the role %q", m.Role)
+func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	list, results, err := contents.Compose(m, "gemini", prompt, func(parts [][]byte) []byte { return d.answer(m, parts) })
+	if err != nil || len(results) == 0 {
+		return list, err
 	}
-	if len(results) > 0 {
-		var parts [][]byte
-		for _, r := range results {
-			parts = append(parts, contents.FromParts(beside(r), false)...)
-		}
-		list = append(list, saying(typeUser, parts).End())
+	var parts [][]byte
+	for _, r := range results {
+		parts = append(parts, contents.FromParts(beside(r), false)...)
 	}
-	return list, nil
+	return append(list, saying(typeUser, parts).End()), nil
 }
 
 // beside returns a result without its pictures, followed by the pictures: the program does not send pictures inside results.

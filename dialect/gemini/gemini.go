@@ -29,6 +29,7 @@ package gemini
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -38,6 +39,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
+	contents.Wire
 	dialect.RandomIDs // names of files have the first eight digits, which must differ in sessions of one minute
 }
 

@@ -2,8 +2,6 @@ package qwen
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -16,34 +14,15 @@ import (
 var _ dialect.Composer = (*Dialect)(nil)
 
 // Compose makes contents from neutral parts. Each result is a content of its own, as the program writes them.
-func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
-	parts, results := dialect.Results(m.Parts)
-	switch m.Role {
-	case session.RoleUser:
-		prose := dialect.Prose(parts)
-		if !dialect.Speaks(prose) {
-			return nil, dialect.ErrSilent
-		}
-		list = append(list, contents.Make(contents.User, contents.FromParts(prose, false)))
-	case session.RoleAssistant:
-		said := contents.FromParts(parts, true)
-		if len(said) == 0 && len(results) == 0 {
-			return nil, dialect.ErrSilent
-		}
-		if len(said) > 0 {
-			list = append(list, described(m, contents.Make(contents.Model, said)))
-		}
-	case session.RoleTool:
-		if len(results) == 0 {
-			return nil, errors.New("the tool result names no call")
-		}
-	default:
-		return nil, fmt.Errorf("qwen has no messages of the role %q", m.Role)
-	}
+func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
+	said := func(parts [][]byte) []byte { return contents.Make(contents.User, parts) }
+	list, results, err := contents.Compose(m, "qwen", said, func(parts [][]byte) []byte {
+		return described(m, contents.Make(contents.Model, parts))
+	})
 	for _, r := range results {
-		list = append(list, contents.Make(contents.User, contents.FromParts([]session.Part{r}, false)))
+		list = append(list, said(contents.FromParts([]session.Part{r}, false)))
 	}
-	return list, nil
+	return list, err
 }
 
 // described adds to an answer its model and what it used, which Record puts beside it.

@@ -195,32 +195,3 @@ func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	}
 	return nil, nil
 }
-
-// LLM gives a content in the form that goes to the provider, as far as all providers of the program agree.
-func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
-
-// Edit replaces the parts of a content.
-func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
-	return rawjson.Set(m, "parts", rawjson.Compact(dialect.Array(contents.List(content)))), nil
-}
-
-// Role says who speaks in a content.
-func (d *Dialect) Role(m []byte) session.Role { return contents.Role(m) }
-
-// ToolCalls gives the ids of the calls in a content.
-func (d *Dialect) ToolCalls(m []byte) []string {
-	return contents.IDs(rawjson.Get(m, "parts"), contents.Call)
-}
-
-// ToolResults gives the ids of the calls that a content answers.
-func (d *Dialect) ToolResults(m []byte) []string {
-	return contents.IDs(rawjson.Get(m, "parts"), contents.Result)
-}
-
-// Failed: a content does not say that its turn failed.
-func (d *Dialect) Failed([]byte) bool { return false }
-
-// Strip removes calls and results.
-func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
-	return contents.Strip(m, drop), nil
-}

@@ -17,6 +17,7 @@ package qwen
 
 import (
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/dialect/contents"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -25,6 +26,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
+	contents.Wire
 	dialect.RandomIDs
 }
 

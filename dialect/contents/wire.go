@@ -1,0 +1,65 @@
+package contents
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/rawjson"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Wire is the part of a session.MessageCodec that agents share whose contexts are contents. A dialect embeds it.
+type Wire struct{}
+
+// LLM gives a content in the form that goes to the provider, which it has already.
+func (*Wire) LLM(m []byte) ([]byte, error) { return m, nil }
+
+// Edit replaces the parts of a content.
+func (*Wire) Edit(m, content []byte) ([]byte, error) {
+	return rawjson.Set(m, "parts", rawjson.Compact(dialect.Array(List(content)))), nil
+}
+
+// Role says who speaks in a content.
+func (*Wire) Role(m []byte) session.Role { return Role(m) }
+
+// ToolCalls gives the ids of the calls in a content.
+func (*Wire) ToolCalls(m []byte) []string { return IDs(rawjson.Get(m, "parts"), Call) }
+
+// ToolResults gives the ids of the calls that a content answers.
+func (*Wire) ToolResults(m []byte) []string { return IDs(rawjson.Get(m, "parts"), Result) }
+
+// Failed: a content does not say that its turn failed.
+func (*Wire) Failed([]byte) bool { return false }
+
+// Strip removes calls and results.
+func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) { return Strip(m, drop), nil }
+
+// Compose composes a message with the functions of a dialect: prompt makes one of the user from parts, answer one of the
+// model. The tool results among the parts are left to the caller. name is the dialect's, for errors.
+func Compose(m dialect.NewMessage, name string, prompt, answer func(parts [][]byte) []byte) (list [][]byte, results []session.ToolResult, err error) {
+	parts, results := dialect.Results(m.Parts)
+	switch m.Role {
+	case session.RoleUser:
+		prose := dialect.Prose(parts)
+		if !dialect.Speaks(prose) {
+			return nil, nil, dialect.ErrSilent
+		}
+		list = append(list, prompt(FromParts(prose, false)))
+	case session.RoleAssistant:
+		said := FromParts(parts, true)
+		if len(said) == 0 && len(results) == 0 {
+			return nil, nil, dialect.ErrSilent
+		}
+		if len(said) > 0 {
+			list = append(list, answer(said))
+		}
+	case session.RoleTool:
+		if len(results) == 0 {
+			return nil, nil, errors.New("the tool result names no call")
+		}
+	default:
+		return nil, nil, fmt.Errorf("%s has no messages of the role %q", name, m.Role)
+	}
+	return list, results, nil
+}

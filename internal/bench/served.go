@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -100,18 +99,7 @@ func searchedServer(b *bench, archive *treeline.Store, url, what string, files *
 		if q.most == 0 {
 			continue // it reads all records
 		}
-		opt := treeline.SearchOptions{Limit: 20, Regexp: q.args[0] == "--regexp"}
-		text := strings.TrimPrefix(strings.Join(q.args, " "), "--regexp ")
-		best := [2]time.Duration{}
-		for round := range b.rounds {
-			for i, s := range []*treeline.Store{files, client} {
-				start := time.Now()
-				must(s.Search(ctx, text, opt))
-				if t := time.Since(start); round == 0 || t < best[i] {
-					best[i] = t
-				}
-			}
-		}
+		best := b.fastest(ctx, q, files, client)
 		b.add(row{what: what + "https: " + q.what, figure: ms(best[1]), baseline: "files " + ms(best[0]), ratio: times(best[1], best[0])})
 	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -70,19 +71,22 @@ func textBytes(given, otherwise int) (int, error) {
 	return given, nil
 }
 
-// limitArgs bound the number of rows.
-type limitArgs struct {
+// pageArgs bound a result that is a list.
+type pageArgs struct {
 	Limit int `json:"limit" doc:"how many at most; the default is 20, the most 1000"`
+	sizeArgs
 }
 
-func (a limitArgs) limit() (int, error) {
-	switch {
-	case a.Limit == 0:
-		return 20, nil
-	case a.Limit < 0 || a.Limit > mostRows:
-		return 0, refuse("the argument \"limit\" must be a number from 1 to %d, not %d", mostRows, a.Limit)
+// bounds gives how many bytes the rows of the result may take, and how many rows there may be.
+func (a pageArgs) bounds() (*room, int, error) {
+	space, err := a.room()
+	if err != nil {
+		return nil, 0, err
 	}
-	return a.Limit, nil
+	if a.Limit < 0 || a.Limit > mostRows {
+		return nil, 0, refuse("the argument \"limit\" must be a number from 1 to %d, not %d", mostRows, a.Limit)
+	}
+	return space, cmp.Or(a.Limit, 20), nil
 }
 
 // spanArgs are a span of time.

@@ -17,8 +17,7 @@ type promptArgs struct {
 	Words string `json:"words" doc:"words that must all occur in the prompt, as the query of search_sessions; without them, the newest prompts are given"`
 	scopeArgs
 	spanArgs
-	limitArgs
-	sizeArgs
+	pageArgs
 }
 
 // promptList is a part of what the user typed. A prompt is given once, with the places where it was used. project is the directory
@@ -54,10 +53,7 @@ type recalling struct {
 func recallPrompts(c *call, a promptArgs) (promptList, error) {
 	r := recalling{call: c, number: map[string]int{}, result: promptList{About: about, Prompts: []shownPrompt{}, Problems: []string{}}}
 	var err error
-	if r.space, err = a.room(); err != nil {
-		return r.result, err
-	}
-	if r.limit, err = a.limit(); err != nil {
+	if r.space, r.limit, err = a.bounds(); err != nil {
 		return r.result, err
 	}
 	at, err := begin(a.Cursor, digest("prompts", a.Words, a.Project, a.Agent, a.Since, a.Until))

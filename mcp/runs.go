@@ -12,8 +12,7 @@ import (
 type runArgs struct {
 	Session string `json:"session" doc:"only runs of the session with this id"`
 	Project string `json:"project" doc:"the directory whose runs are meant, or \"all\"; the default is the current project, or all projects if that has no sessions"`
-	limitArgs
-	sizeArgs
+	pageArgs
 }
 
 // runList is a part of the list of runs, the newest first. project is the directory whose runs are listed, null for all.
@@ -27,11 +26,7 @@ type runList struct {
 
 func listRuns(c *call, a runArgs) (result runList, err error) {
 	result = runList{Runs: []wire.Run{}, Problems: []string{}}
-	space, err := a.room()
-	if err != nil {
-		return result, err
-	}
-	n, err := a.limit()
+	space, n, err := a.bounds()
 	if err != nil {
 		return result, err
 	}
@@ -47,11 +42,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 	if at.Dir != "" {
 		result.Project = &at.Dir
 	}
-	problem := func(err error) {
-		if len(result.Problems) < 3 {
-			result.Problems = append(result.Problems, c.line(err.Error(), promptWidth))
-		}
-	}
+	problem := c.tell(&result.Problems)
 	rows, err := c.store.Runs(c.ctx, treeline.RunListOptions{Session: session.ID(a.Session), CWD: at.Dir, Problem: problem})
 	if err != nil {
 		return result, err
@@ -95,8 +86,7 @@ type usageArgs struct {
 	scopeArgs
 	spanArgs
 	Model string `json:"model" doc:"only what this model answered: a part of its name"`
-	limitArgs
-	sizeArgs
+	pageArgs
 }
 
 // usageSum is what sessions used in all, and a part of the groups. copies counts the logs that were left out because another one has the same id.
@@ -115,11 +105,7 @@ func sumUsage(c *call, a usageArgs) (result usageSum, err error) {
 		a.By = string(usage.Model)
 	}
 	result = usageSum{By: a.By, Groups: []wire.Group{}}
-	space, err := a.room()
-	if err != nil {
-		return result, err
-	}
-	n, err := a.limit()
+	space, n, err := a.bounds()
 	if err != nil {
 		return result, err
 	}

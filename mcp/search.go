@@ -19,8 +19,7 @@ type searchArgs struct {
 	Label  string `json:"label" doc:"only entries with this label; * for any label"`
 	Regexp bool   `json:"regexp" doc:"the query is a regular expression (RE2)"`
 	Rank   bool   `json:"rank" doc:"best match first instead of newest first"`
-	limitArgs
-	sizeArgs
+	pageArgs
 }
 
 // searchList is a part of the hits of a search. project is the directory whose sessions were searched, null for all. widened: the current project has no
@@ -61,11 +60,7 @@ func (c *call) rewrite() func([]byte) []byte {
 
 func searchSessions(c *call, a searchArgs) (result searchList, err error) {
 	result = searchList{About: about, Hits: []wire.Hit{}, Problems: []string{}}
-	space, err := a.room()
-	if err != nil {
-		return result, err
-	}
-	n, err := a.limit()
+	space, n, err := a.bounds()
 	if err != nil {
 		return result, err
 	}
@@ -73,11 +68,7 @@ func searchSessions(c *call, a searchArgs) (result searchList, err error) {
 	if err != nil {
 		return result, err
 	}
-	opt.Problem = func(err error) {
-		if len(result.Problems) < 3 {
-			result.Problems = append(result.Problems, c.line(err.Error(), promptWidth))
-		}
-	}
+	opt.Problem = c.tell(&result.Problems)
 	at, err := begin(a.Cursor, digest("search", append(a.In, a.Query, a.Project, a.Agent, a.Since, a.Until, a.Label, fmt.Sprint(a.Regexp, a.Rank))...))
 	if err != nil {
 		return result, err

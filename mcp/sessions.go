@@ -14,8 +14,7 @@ type listArgs struct {
 	Model     string   `json:"model" doc:"only sessions in which this model answered: a part of its name"`
 	Has       []string `json:"has" one:"label branch compaction problem blob run" doc:"only sessions with all of these"`
 	SubAgents bool     `json:"subAgents" doc:"also list the sessions of sub-agents"`
-	limitArgs
-	sizeArgs
+	pageArgs
 }
 
 // sessionList is a part of the list of sessions, the last used first. project is the directory whose sessions are listed, null for all. Problems say what
@@ -43,11 +42,7 @@ func (a listArgs) filter(c *call) (f treeline.Filter, err error) {
 
 func listSessions(c *call, a listArgs) (result sessionList, err error) {
 	result = sessionList{Sessions: []wire.Row{}, Problems: []string{}}
-	space, err := a.room()
-	if err != nil {
-		return result, err
-	}
-	n, err := a.limit()
+	space, n, err := a.bounds()
 	if err != nil {
 		return result, err
 	}
@@ -88,15 +83,20 @@ func listSessions(c *call, a listArgs) (result sessionList, err error) {
 	return result, err
 }
 
-// walk calls use with the sessions that a filter lets through, from a position on, until it returns false. The position is then that session's. more
-// reports that there is one.
-func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]string, use func(*place.Row) (bool, error)) (more bool, err error) {
-	opt := treeline.PageOptions{Limit: page}
-	opt.Problem = func(err error) {
+// tell adds problems to a result, three at most.
+func (c *call) tell(problems *[]string) func(error) {
+	return func(err error) {
 		if len(*problems) < 3 {
 			*problems = append(*problems, c.line(err.Error(), promptWidth))
 		}
 	}
+}
+
+// walk calls use with the sessions that a filter lets through, from a position on, until it returns false. The position is then that session's. more
+// reports that there is one.
+func (c *call) walk(f treeline.Filter, at *position, page int, problems *[]string, use func(*place.Row) (bool, error)) (more bool, err error) {
+	opt := treeline.PageOptions{Limit: page}
+	opt.Problem = c.tell(problems)
 	for {
 		opt.After = at.After
 		found, err := c.store.Page(c.ctx, f, opt)

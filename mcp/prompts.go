@@ -146,9 +146,7 @@ func (r *recalling) problem(err error) error {
 	if r.ctx.Err() != nil {
 		return err
 	}
-	if len(r.result.Problems) < 3 {
-		r.result.Problems = append(r.result.Problems, r.line(err.Error(), promptWidth))
-	}
+	r.tell(&r.result.Problems)(err)
 	return nil
 }
 

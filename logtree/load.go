@@ -27,7 +27,7 @@ type Loaded struct {
 }
 
 // Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path is for
-// messages. known is what is known of the session already, for formats that do not say it in their records.
+// messages. known holds header fields from elsewhere, for formats whose records lack them.
 func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (Loaded, error) {
 	l := Loaded{Builder: Seed(d, path, src, known)}
 	l.Builder.Expect(at.Size)
@@ -85,7 +85,7 @@ func Seed(d dialect.Dialect, path string, src session.Source, known session.Head
 	return b
 }
 
-// Born is what is known of a new session before any record says it.
+// Born gives the header of a new session whose log has no records yet.
 func Born(n dialect.NewSession) session.Header {
 	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
 }
@@ -127,10 +127,10 @@ type Log struct {
 	Source  *Source
 
 	tail   Tail // see Renew
-	halved bool // the tree has a part of what was appended
+	halved bool // the tree has only a part of what was appended
 }
 
-// Close closes the log. What was not read of it yet cannot be read any more.
+// Close closes the log. Entries that are not in memory can no longer be read.
 func (l *Log) Close() error { return l.Source.Close() }
 
 // Reader opens logs.
@@ -183,7 +183,7 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 		if d == nil {
 			d, known = Detect(r.Dialects, r.Place(path), first)
 		} else if own := runs.Sessions(); own.Detect(first) {
-			d = own // the agent was named: its log may be a run or a session
+			d = own // the caller named the agent; the log may be one of its runs
 		}
 	}
 	l := &Log{Path: path, At: at, Dialect: d, Source: src}
@@ -198,8 +198,8 @@ func (r Reader) open(ctx context.Context, b backend.Backend, name, path string, 
 	return l, nil
 }
 
-// Title is what a list calls a session, "" if it has no name. It looks at the entries and the header, first at the one
-// that is the agent's habit: a session that another program named is shown under that name.
+// Title is what a list calls a session, "" if it has no name. Entries and header may both have one; the agent's own way of
+// naming comes first, and the other counts too, since another program may have named the session.
 func Title(d dialect.Dialect, t *session.Tree) (string, error) {
 	if title := t.Header().Title; title != "" && !RenamesByEntry(d) {
 		return title, nil

@@ -46,7 +46,7 @@ func (a *asking) log(n dialect.Need) (dialect.OtherLog, error) {
 	return o, nil
 }
 
-// find finds what is meant. If the place of the log is not known, the log's own backend stands for the folder of sessions.
+// find resolves a need. If the place of the log is not known, the log's own backend serves as the folder of sessions.
 func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err error) {
 	around := []Folder{{a.b, cmp.Or(strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(a.path), a.name), "/"), ".")}}
 	if n.Kind == dialect.NeedBeside {
@@ -76,7 +76,7 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 			break
 		}
 	}
-	// The decoder says what it asked for. A pattern would say less.
+	// The decoder reports what it asked for, which says more than the pattern.
 	if n.Kind == dialect.NeedLog && errors.Is(err, backend.ErrNotExist) {
 		err = fmt.Errorf("%w in %s", backend.ErrNotExist, strings.Join(looked, " or "))
 	}

@@ -52,7 +52,7 @@ func (s *Source) reader() backend.Reader {
 func (s *Source) open(ctx context.Context) error {
 	switch {
 	case s.closed:
-		return backend.ErrClosed // nothing would close it again
+		return backend.ErrClosed // a reader opened now would never be closed
 	case s.retired:
 		return backend.ErrChanged
 	}
@@ -67,7 +67,7 @@ func (s *Source) open(ctx context.Context) error {
 	return nil
 }
 
-// Grown tells that the log is longer now. The open reader stays: all it reads is still there.
+// Grown tells that the log is longer now. The open reader stays: its bytes did not change.
 func (s *Source) Grown(at backend.Log) {
 	s.mu.Lock()
 	s.at = at

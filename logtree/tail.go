@@ -89,8 +89,8 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 	return now, c, err
 }
 
-// Compare says how the log that is now differs from the one that was read. A log that does not consist of lines is
-// written as a whole: it is Same or Replaced. It fails with backend.ErrChanged if the log is not now any more.
+// Compare says how now, the log as it is, differs from the log as it was read. A log that does not consist of lines is
+// written as a whole: it is Same or Replaced. It fails with backend.ErrChanged if the log changed again since now.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	if !backend.Lines(t.Backend, now.Name) {
 		if now.Same(t.At) {
@@ -133,8 +133,8 @@ func (t *Tail) longer(now backend.Log) Change {
 	return Grown
 }
 
-// Stands reports whether the log still holds what was read, as far as its backend can tell. Reading from its old end on is
-// how a backend is asked: it compares the generation, and mostly there are no bytes to read.
+// Stands reports whether the log still holds what was read, as far as its backend can tell. It reads from the old end on:
+// the backend then compares the generation, and there are mostly no bytes to read.
 func (t *Tail) Stands(ctx context.Context) (bool, error) {
 	for _, err := range t.Backend.Read(ctx, t.At, t.At.Size) {
 		if errors.Is(err, backend.ErrChanged) {

@@ -13,13 +13,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// longLine is the length from which an unterminated line is not parsed whenever it grows. Only what is new of it is
-// searched for its newline, so that a record of a hundred megabytes that comes in small pieces is not read a thousand
+// longLine is the length from which an unterminated line is no longer parsed each time it grows. Only the new bytes are
+// searched for the newline, so that a record of a hundred megabytes that arrives in small pieces is not read a thousand
 // times.
 const longLine = 1 << 20
 
 // Records yields the records of now from Pos on, and moves At, Pos and Line on. Call it after Compare said that the log has
-// grown, or after Rewind. After an error, or a break, At stays and the next call goes on after the last record.
+// grown, or after Rewind. After an error, or a break, At stays and the next call continues after the last record.
 //
 // A whole record without newline is yielded with Torn set, since a log may end so. What follows on its line later is a
 // record with the same number. A log that does not consist of lines is yielded from its beginning.
@@ -99,12 +99,12 @@ func (t *Tail) lineEnds(ctx context.Context, now backend.Log) (bool, error) {
 	return false, nil
 }
 
-// Rewind has the log read from its beginning. A log that is held stays so.
+// Rewind makes Records begin at the start of the log. A log that is held stays held.
 func (t *Tail) Rewind() {
 	t.Pos, t.Line, t.Unterminated, t.torn, t.searched, t.marks = 0, 0, false, false, 0, nil
 }
 
-// IsWhole reports whether an unterminated line is a whole record: no beginning of an object is one.
+// IsWhole reports whether an unterminated line is a whole record. A prefix of an object is never valid JSON.
 func IsWhole(line []byte) bool {
 	line = dialect.TrimBOM(line)
 	return rawjson.IsObject(line) && rawjson.Valid(line)
@@ -139,7 +139,7 @@ func (t *Tail) Close() {
 	}
 }
 
-// Rest finds out what was written to the log that is held before its name went to another one. After Grown, records
+// Rest finds out what was written to the held log before another log took its name. After Grown, records
 // yields what is new. After Replaced, the log must be read from its beginning: call Rewind first. After Removed, nothing
 // is held. A torn record at the end is left out: it will not be completed.
 func (t *Tail) Rest() (c Change, records iter.Seq[dialect.Record]) {

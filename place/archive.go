@@ -17,13 +17,13 @@ import (
 // archive is a root of Options that keeps the logs of many stores; see backend.Driver.Archive. A source of it is a folder
 // ORIGIN/SOURCE. Its logs have the names that they have in the place that they come from.
 type archive struct {
-	// shown is the root as paths begin with it, given as the driver opens it: that may hold a password.
+	// shown is the prefix of paths. given is the URL that the driver opens, which may hold a password.
 	shown, given string
 	// below is the folder that is listed: "", ORIGIN or ORIGIN/SOURCE. Logs elsewhere in the archive can be opened.
 	below string
 }
 
-// noOrigin is where new logs of a machine without an identity would be. It is not one, so there are none.
+// noOrigin stands for the origin of a machine without an identity. It is not a valid origin, so no log is there.
 const noOrigin = "unknown"
 
 // CheckRoots returns what is wrong with Options.Roots, and whether one of them is an archive.
@@ -164,7 +164,7 @@ func (m *Machine) archived(a archive, origin, source string) Source {
 	name, _, _ := strings.Cut(source, ".")
 	d, err := m.Dialect(name)
 	if err != nil {
-		d = m.opt.Dialects[0] // of a program that knows more; its logs may say themselves what they are
+		d = m.opt.Dialects[0] // a newer program wrote the source; its logs may still be recognised by content
 	}
 	return Source{
 		Dialect: d, Assumed: err != nil, Root: dialect.Root{Sessions: Join(a.shown, origin, source)}, Why: WhyAsked, Origin: origin,
@@ -173,7 +173,7 @@ func (m *Machine) archived(a archive, origin, source string) Source {
 
 // sourcesOf lists the sources of an archive. If that fails, it is one source with the error.
 func (m *Machine) sourcesOf(a archive) []Source {
-	ctx := context.Background() // an unreachable server is the driver's to give up
+	ctx := context.Background() // the driver has its own time limit for a server that cannot be reached
 	fail := func(err error) []Source {
 		return []Source{{
 			Dialect: m.opt.Dialects[0], Assumed: true, Root: dialect.Root{Sessions: a.shown}, Why: WhyAsked,
@@ -308,7 +308,7 @@ func (m *Machine) Archived() bool { return len(m.archives) > 0 }
 // SourceName is what a source of this machine is called in an archive: the name of its dialect for the place that the agent
 // has by default, otherwise that and a hash of the place's path.
 func SourceName(env dialect.Env, src Source) string {
-	env.Getenv = func(string) string { return "" } // an agent that is told to use another place does not get a second one of this name
+	env.Getenv = func(string) string { return "" } // a place that a variable names is not the default one
 	if roots := src.Dialect.Layout().Roots(env); len(roots) > 0 && Clean(roots[0].Sessions) == Clean(src.Root.Sessions) {
 		return src.Dialect.Name()
 	}

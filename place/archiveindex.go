@@ -36,8 +36,8 @@ func (m *Machine) ArchivedSource(folder string) (src Source, ok bool) {
 	return src, ok
 }
 
-// ArchivedFolder is the folder ORIGIN/SOURCE of a source in an archive, and the part of it that a path is: ORIGIN, or "" for
-// the archive itself; ok is false for a path elsewhere.
+// ArchivedFolder gives the folder in an archive that a path names: ORIGIN/SOURCE, ORIGIN, or "" for the archive itself; ok is
+// false for a path elsewhere.
 func (m *Machine) ArchivedFolder(path string) (folder string, ok bool) {
 	_, folder, ok = m.inArchive(Clean(path))
 	return folder, ok

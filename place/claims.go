@@ -27,8 +27,8 @@ func (src *Source) Owns(name string) bool {
 }
 
 // beside makes added sources fit beside the known ones, so that each log is listed once: a source inside a known one is
-// left out, one around it leaves it its logs. Among the added ones the inner come first: their dialects were chosen for
-// them in particular.
+// left out, and one around it does not list its logs. Among the added ones the inner come first: their dialects were chosen
+// for them in particular.
 func (m *Machine) beside(known, added []Source) []Source {
 	if len(known)+len(added) < 2 {
 		return added
@@ -52,7 +52,7 @@ func (m *Machine) beside(known, added []Source) []Source {
 	}
 	var fit []Source
 	for _, p := range list {
-		// A name as the agent would give it: a source that claims it claims all that matters here.
+		// A name as the agent would give it stands for all names in the folder.
 		usual := p.Dialect.Layout().File(time.Time{}, "x")
 		covered := false
 		for _, o := range before {

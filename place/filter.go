@@ -138,7 +138,7 @@ const (
 // Orders lists all orders.
 var Orders = []Order{OrderWhen, OrderCreated, OrderSize, OrderMessages, OrderTokens, OrderCost, OrderTitle, OrderProject}
 
-// Sort orders rows that are sorted newest first by something else, in place; equals keep their order.
+// Sort sorts rows, which are newest first, by another order, in place; equals keep their order.
 func Sort(rows []Row, by Order) []Row {
 	keys := make([]Key, len(rows))
 	for i := range rows {

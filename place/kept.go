@@ -20,7 +20,7 @@ type Rows struct {
 	Clock func() time.Time
 }
 
-// Racy reports whether a log may be changed again without getting another time. Clocks of file systems move in steps: of some
+// Racy reports whether the log may change again without a change of its time. Clocks of file systems move in steps: of some
 // milliseconds if the time has a fraction, of up to two seconds otherwise. Such a clock may be ahead of ours; a time far in
 // the future was set by a program, and a change would give the log another one. The time of change has the steps of the
 // kernel's clock, at most 10 ms.
@@ -94,7 +94,7 @@ func (k *keptRows) get(r *Row) (index.Row, bool) {
 	return row, true
 }
 
-// put keeps the row of a log that was read after it was listed. One that may change without a trace is not kept.
+// put keeps the row of a log that was read after it was listed. The row of a log with a racy time is not kept.
 func (k *keptRows) put(r *Row, head, rest []byte) {
 	folder, name, log := Dir(r.Path), Base(r.Path), &r.Log
 	if k.ix == nil || Racy(*log, k.clock()) {
@@ -206,8 +206,8 @@ func (k *keptRows) summary(r *Row, d dialect.Dialect, read func() (sure bool)) {
 	}
 }
 
-// recentHead is the head of a row of Recent. Active is the time of the last message, where the agent goes by it. Named says
-// that the name is known; Shown, that the log is a session.
+// recentHead is the head of a row of Recent. Active is the time of the last message, if the agent sorts by it. Named: the
+// name is known. Shown: the log is a session.
 type recentHead struct {
 	Active       string
 	Named, Shown bool

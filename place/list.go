@@ -188,8 +188,8 @@ func (m *Machine) Newest(ctx context.Context, d dialect.Dialect, dir, cwd string
 	return Row{}, false, nil
 }
 
-// assume makes rows of a caller's own folder those of a dialect, if they are of its family: no place says of which value
-// they are.
+// assume gives rows of a caller's own folder the dialect d, if they are of its family: such a folder does not say which
+// value of the family wrote them.
 func (m *Machine) assume(d dialect.Dialect, rows []Row) {
 	names, named := byNames(d)
 	for i := range rows {
@@ -203,8 +203,8 @@ func (m *Machine) assume(d dialect.Dialect, rows []Row) {
 	}
 }
 
-// continues says by which time an agent chooses the session to continue: mostly that of the log's last change, whatever its
-// lists show.
+// continues gives the time by which an agent chooses the session to continue: mostly that of the log's last change, even if
+// its lists show another.
 func continues(d dialect.Dialect) (when func(*Row) time.Time, order dialect.Order) {
 	o, ok := d.Layout().(dialect.Orderer)
 	if w, writes := d.(dialect.Writer); ok && writes && w.Habits().ContinuesListed {
@@ -227,7 +227,7 @@ func (e *AmbiguousError) Error() string {
 // ErrNoSession is wrapped by the error for a reference that no session matches.
 var ErrNoSession = errors.New("no such session")
 
-// Last reads "@last" and "@last~2", the second one before it; ok is false for anything else.
+// Last parses "@last" and "@last~N", the Nth session before it; ok is false for anything else.
 func Last(ref string) (before int, ok bool) {
 	rest, ok := strings.CutPrefix(ref, "@last")
 	if !ok || rest == "" {
@@ -239,8 +239,8 @@ func Last(ref string) (before int, ok bool) {
 }
 
 // Find gives the session that a person named: "@last" (the newest of the project), "@last~1" (the one before it), an id, or
-// the beginning of one. Before it may stand the name of a dialect, as in "pi:@last". If several sessions match an id as
-// long as those of lists, but only one of the project does, it is that one: lists of the project show ids that are unique
+// a prefix of one. The name of a dialect may precede it, as in "pi:@last". If several sessions match a prefix that is as
+// long as a short id, but only one of them is of the project, it is that one: lists of the project show ids that are unique
 // there.
 func (m *Machine) Find(ctx context.Context, ref string) (Row, error) {
 	source, ref := m.SplitSource(ref)
@@ -282,7 +282,7 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 }
 
 // FindAmong is FindIn with the rows of a list, newest first. project, if not nil, gives the project of the working directory; otherwise
-// the rows are all that there are.
+// it is computed from the rows, which are then all sessions.
 func (m *Machine) FindAmong(rows []Row, source, ref string, project func() (string, error)) (Row, error) {
 	rows, err := m.Filter(rows, Filter{Source: source})
 	if err != nil {
@@ -339,7 +339,7 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last gives the newest session of a project but so many, sub-agents not counted. rows are all sessions of it, newest first.
+// last gives the newest session of a project after skipping as many as before says; sub-agents do not count.
 func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error) {
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {

@@ -116,7 +116,7 @@ func (m *Machine) get(root string, opt backend.OpenOptions) (backend.Backend, er
 	return m.backends.get(root, given, opt)
 }
 
-// outside is the error for a URL that is not open.
+// outside is the error for a URL below none of the roots.
 func (m *Machine) outside(url string) error {
 	return fmt.Errorf("%s: %w: it lies in none of the roots that are open", m.Shown(url), backend.ErrNoDriver)
 }
@@ -158,13 +158,13 @@ type backends struct {
 	closed    bool
 }
 
-// listener is told of what is mended in one log.
+// listener hears what an append mended at the end of one log.
 type listener struct {
 	root, name string
 	tell       func(backend.Mended)
 }
 
-// opened tells apart the ways in which a root is open.
+// opened is the key of an open backend: a root may be open in several ways.
 type opened struct {
 	root       string
 	readOnly   bool
@@ -172,7 +172,7 @@ type opened struct {
 	writer     string
 }
 
-// get opens the backend that is called root, as its driver takes it.
+// get gives the backend of a root, and opens it by the URL or path given if it is not open yet.
 func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Backend, error) {
 	key := opened{root, opt.ReadOnly, opt.Durability, opt.Writer}
 	s.mu.Lock()
@@ -199,7 +199,7 @@ func (s *backends) get(root, given string, opt backend.OpenOptions) (backend.Bac
 	return b, nil
 }
 
-// listen has f told of what is mended in a log, until forget is called.
+// listen calls f with what appends mend in a log, until forget is called.
 func (s *backends) listen(root, name string, f func(backend.Mended)) (forget func()) {
 	if f == nil {
 		return func() {}

@@ -17,8 +17,8 @@ func (m *Machine) ArchivedPath(name string) string {
 }
 
 // ProjectAt gives the working directory of the session at a path, as a list would show it, from the ends of its log; "" if it
-// names none. content, if not nil, is how the content begins that the log is to have, and decides instead. A log that is no
-// session and lies in the folder of one belongs to that.
+// names none. content, if not nil, is the beginning of what is about to be written to the log, and is read instead. A log
+// that is not a session and lies in the folder of one belongs to that session.
 func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (string, error) {
 	l, err := m.Locate(at)
 	if err != nil {

@@ -32,7 +32,7 @@ func (m *Machine) NeededBy(ctx context.Context, d dialect.Dialect, l Location) (
 	}
 	for _, f := range around {
 		for log, err := range f.Backend.List(ctx, "") {
-			// A log that cannot be read goes on from nothing that is known.
+			// The first record of a log that cannot be read names no other log.
 			if at := Join(f.Path, log.Name); err == nil && at != own && needs(ctx, d, f.Backend, log, path.Base(l.Name)) {
 				by = append(by, at)
 			}

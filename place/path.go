@@ -73,7 +73,7 @@ func Within(folder, p string) bool {
 		return true
 	}
 	if separator == '/' && isAbs(folder) && isAbs(p) && folder != "/" {
-		return false // what Rel would find out with more effort
+		return false // Rel would say the same, more slowly
 	}
 	rel, err := filepath.Rel(folder, p)
 	return err == nil && filepath.IsLocal(rel)

@@ -2,8 +2,8 @@ package place
 
 import "github.com/treeline-dev/treeline/internal/shortid"
 
-// Shorten fills in the short ids of some sessions: unique among these. Machine.Find understands those of all sessions, and
-// those of all sessions of the project.
+// Shorten fills in short ids that are unique among the rows. Machine.Find accepts them if the rows are all sessions, or all
+// sessions of the project.
 func Shorten(rows []Row) {
 	ids := make([]string, len(rows))
 	for i := range rows {

@@ -29,7 +29,7 @@ type SideFiles struct {
 	Folder string
 	// Prefix is what the names of the files begin with in the backend.
 	Prefix string
-	// Dir is the folder's path; "" where folders are none of the file system.
+	// Dir is the folder's path; "" if the backend has no folders in the file system.
 	Dir string
 	// Logs are the files.
 	Logs []backend.Log
@@ -102,7 +102,7 @@ func ReadSideFile(ctx context.Context, d dialect.Dialect, l Location, name strin
 	return content, err
 }
 
-// read reads a file, and gives it as it was.
+// read reads a file, and gives its identity at the time of the read.
 func (s SideFiles) read(ctx context.Context, name string) ([]byte, backend.Log, error) {
 	at, err := s.Backend.Stat(ctx, name)
 	if err == nil && at.Size > sideMost {
@@ -236,7 +236,7 @@ func movedLog(d dialect.Dialect, name string, content []byte, oldCWD, cwd string
 	return slices.Concat(content[:h.Span.Offset], header, content[h.Span.End():])
 }
 
-// Settle removes the files from where the log is not.
+// Settle removes the files from the place that the log did not end up in.
 func (v SideMove) Settle(ctx context.Context) error {
 	if len(v.from.Logs) == 0 {
 		return nil

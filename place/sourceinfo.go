@@ -26,8 +26,8 @@ type SourceInfo struct {
 	Err error
 }
 
-// LookAtSources tells what is in each source. Of logs that the catalogue knows as they are now nothing is read, of others the
-// two ends. Only sessions count.
+// LookAtSources tells what is in each source. A log that is up to date in the catalogue is not read; of others the two ends
+// are read. Only sessions count.
 func (m *Machine) LookAtSources(ctx context.Context, known *index.Catalogue) ([]SourceInfo, error) {
 	var list []SourceInfo
 	for _, src := range m.Sources() {

@@ -31,7 +31,7 @@ type Source struct {
 	claims []claim
 	// below is what layouts expect before the names of logs if Root.Sessions is a single folder of the agent's; see folder.
 	below string
-	// apart: the folder is the caller's own, so its name says nothing about working directories.
+	// apart: the caller chose the folder, so its name says nothing about working directories.
 	apart bool
 }
 
@@ -119,7 +119,7 @@ func (m *Machine) plainSources() []Source {
 	add := func(src Source) {
 		key := src.Root.Sessions
 		if shares(src.Dialect.Layout()) {
-			key += "\x00" + src.Dialect.Name() // each lists what is its own
+			key += "\x00" + src.Dialect.Name() // each lists only its own logs
 		}
 		if !seen[key] {
 			seen[key] = true
@@ -154,7 +154,7 @@ func (m *Machine) Familiar() bool {
 	}
 	known := map[string]bool{}
 	for _, src := range m.places() {
-		if !IsRuns(src.Dialect) && src.claims == nil { // a source with claims lists not all that lies there
+		if !IsRuns(src.Dialect) && src.claims == nil { // a source with claims does not list all logs of its folder
 			known[src.Key()] = true
 		}
 	}
@@ -250,7 +250,7 @@ func (m *Machine) agentSources() (list []Source) {
 	return list
 }
 
-// why finds out how an agent came to a root: by an environment variable, if it would be another one without it.
+// why says how an agent chose a root: by an environment variable, if the root would be another one without it.
 func (m *Machine) why(d dialect.Dialect, r dialect.Root) Why {
 	env, asked := m.opt.Env, ""
 	env.Getenv = func(name string) string {

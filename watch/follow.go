@@ -25,11 +25,11 @@ type followed struct {
 	src       *source
 	tail      logtree.Tail
 	listed    backend.Log // as the last list showed it
-	base      backend.Log // as it was at the start: what it held then is not told
+	base      backend.Log // as it was at the start; its content then is not told
 	pass      int         // the last list that showed it
 	elsewhere bool        // of another working directory, or of a run: not followed
 	gone      bool
-	lost      bool   // what it held at the start will never be known
+	lost      bool   // its content at the start can no longer be read
 	failure   string // the last problem that was told
 
 	// What is known once it was read.
@@ -45,7 +45,7 @@ type followed struct {
 	quiet       quiet // what is not told while the log is read for the first time
 }
 
-// reading is the tree of a log as far as it was read. It grows with the builder: one goroutine alone reads and tells.
+// reading is the tree of the part of a log that was read. It is for one goroutine.
 type reading struct {
 	builder  *session.Builder
 	dec      dialect.Decoder // nil: not read yet
@@ -58,7 +58,7 @@ type reading struct {
 // quiet reports whether an entry is not told.
 type quiet func(e session.Entry, raw []byte) bool
 
-// tellAll is for logs of which everything is told that was not told before.
+// tellAll is for logs whose entries are all told.
 func tellAll(session.Entry, []byte) bool { return false }
 
 // briefSource reads entries from a log that is not kept open.
@@ -170,7 +170,7 @@ func (w *watcher) forget(f *followed) {
 	}
 }
 
-// cameBack takes a log out of those that are removed.
+// cameBack takes a log off the list of removed ones.
 func (w *watcher) cameBack(f *followed) {
 	if i := slices.Index(w.gone, f); i >= 0 {
 		w.gone, w.entries = slices.Delete(w.gone, i, i+1), w.entries-len(f.known)
@@ -219,7 +219,7 @@ func (w *watcher) read(ctx context.Context, f *followed, now backend.Log) error 
 		kind = KindTruncated
 	}
 	if !f.lines() {
-		return w.reread(ctx, f, now) // that is how it is written
+		return w.reread(ctx, f, now) // its program writes the whole log each time
 	}
 	// What was appended to the old log before it lost its name is older, and told first.
 	if err := w.drain(ctx, f); err != nil {

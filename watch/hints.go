@@ -24,12 +24,12 @@ type source struct {
 
 	hints  hints
 	hinted bool      // the backend tells of changes
-	failed bool      // it told that it does not tell all of them
+	failed bool      // it reported that it misses some of them
 	watch  io.Closer // nil if it does not
 }
 
-// listenAgain has the backend tell of changes once more after it failed: the limit of the system that it met may not be met
-// any more. All logs must be listed then.
+// listenAgain asks the backend for changes again after a failure: the limit of the system that caused it may be gone. All
+// logs must be listed afterwards.
 func (src *source) listenAgain() {
 	if src.watch != nil {
 		_ = src.watch.Close() // nothing depends on it any more

@@ -18,7 +18,7 @@ import (
 // loses nothing while the log is held.
 const mostHeld = 64
 
-// errElsewhere ends the reading of a session of another working directory.
+// errElsewhere stops reading a session of another working directory.
 var errElsewhere = errors.New("the session is of another working directory")
 
 // readWhole reads a log from its beginning and tells its entries, except those that were told before and those that not
@@ -53,7 +53,7 @@ func (w *watcher) readWhole(ctx context.Context, f *followed, now backend.Log, n
 	// Before the reading: from here on nothing that is appended is lost when the log loses its name.
 	w.hold(ctx, f, now)
 	if err = w.readRecords(ctx, f, now, taking{not, toldBy(before)}); err != nil {
-		f.reading = reading{} // it is another log by now
+		f.reading = reading{} // the log was replaced meanwhile
 		if errors.Is(err, errElsewhere) {
 			w.release(f)
 			return nil

@@ -16,7 +16,7 @@ type Before struct {
 	Ends [][]EntryID
 	// Last is the last entry: one that names no parent may follow it.
 	Last EntryID
-	// Messages are the ids of the last messages of which there may be more pieces; see Envelope.Message.
+	// Messages are the ids of the last messages, which may have more pieces; see Envelope.Message.
 	Messages []string
 	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
 	// has. Both are sorted.
@@ -29,7 +29,7 @@ func (b *Builder) StartAfter(p Before, has func(EntryID) bool) {
 	b.t.before, b.has = &p, has
 }
 
-// SetSides says that an entry goes on from the last one that is not Aside, without naming it: reading cannot begin after one that is.
+// SetSides says that an entry follows the last one that is not Aside, without naming it: reading cannot begin after an Aside one.
 func (b *Builder) SetSides() { b.sides = true }
 
 // Position is the number of entries in the log so far, including those before the place where reading began.

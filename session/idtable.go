@@ -57,7 +57,7 @@ func idLess(a, b EntryID) bool { return len(a) < len(b) || len(a) == len(b) && a
 func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	n := t.ordered
 	k := n
-	if n > 0 && !idLess(nodes[n-1].id, id) { // most ids that are not there are new ones
+	if n > 0 && !idLess(nodes[n-1].id, id) { // a new id is mostly greater than all others
 		k = sort.Search(n, func(k int) bool { return !idLess(nodes[k].id, id) })
 	}
 	if k < n && nodes[k].id == id {
@@ -81,8 +81,8 @@ func (t *idTable) put(nodes []node, i int32) (before int32) {
 	return before
 }
 
-// touch brings the slots of ids into the cache, for a loop that inserts them. Such a loop branches on what is in a slot; a branch
-// that is predicted wrong waits for its slot, and for that of no other id.
+// touch brings the slots of ids into the cache before a loop that inserts them. That loop branches on the content of a slot:
+// after a misprediction it would wait for one slot at a time.
 func (t *idTable) touch(nodes []node) {
 	if len(t.slots) == 0 || t.ordered > fewOrdered {
 		return

@@ -151,8 +151,8 @@ func (b *Builder) settleAll() {
 	}
 }
 
-// follow corrects the parents of entries that were added after entry i and before it lost the id, by which they name the entry
-// at before.
+// follow corrects the parents of entries that were added while entry i had the id that it has now lost: by that id they name
+// the entry at before.
 func (b *Builder) follow(i, before int32, id EntryID) {
 	t := b.t
 	for k := i + 1; int(k) < len(t.nodes); k++ {

@@ -49,7 +49,7 @@ func (p Path) Entries() iter.Seq2[int, Entry] {
 }
 
 // visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction comes first;
-// compacted says that there is one.
+// compacted reports whether there is one.
 func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
 	last, resets := -1, t.Rules().Resets
 	for k := len(path) - 1; k >= 0 && last < 0; k-- {

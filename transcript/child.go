@@ -58,8 +58,8 @@ func (d *Document) child(id session.ID) *Child {
 }
 
 const (
-	mostCandidates = 8    // conversations beside the main one that are compared with a call
-	mostAside      = 5000 // entries of one that are counted
+	mostCandidates = 8    // side conversations that are compared with a call
+	mostAside      = 5000 // entries of a side conversation that are counted
 )
 
 // sideChild finds the conversation in the same log that a call began: the next one whose first message is a text of the

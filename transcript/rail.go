@@ -33,7 +33,7 @@ const (
 // Row is a row of a rail, drawn below the rows before it.
 type Row struct {
 	Kind RowKind
-	// Entry is the one that the row stands for, of a run the last. Link is the leaf with which a window shows it.
+	// Entry is the entry of the row; for a run it is the last. Link is a leaf whose window shows it.
 	Entry, Link session.EntryID
 	// Above is the row that this one hangs on, -1 for none. An edge leads from there.
 	Above int

@@ -31,8 +31,8 @@ func (b *builder) answer(v wire.View, position int) (more bool, err error) {
 	return more, nil
 }
 
-// result shows a result with its call. One whose call an earlier window shows is left out; one whose call is not known
-// stands alone.
+// result shows a result with its call. A result is left out if an earlier window shows its call, and stands alone if its
+// call is not known.
 func (b *builder) result(v wire.View, r session.ToolResult, position int) error {
 	again := b.results[r.CallID]
 	b.results[r.CallID] = true

@@ -134,8 +134,8 @@ func (k *Skeleton) written(i int32) (list []int32) {
 	return list
 }
 
-// findForks finds the forks on the route. One entry may stand on it with two of its children, as an agent may put records
-// of an answer in beside its path: the last of them is the one that the route takes.
+// findForks finds the forks on the route. Two children of an entry may both be on it, since an agent may put records of an
+// answer beside its path: the route continues with the last of them.
 func (r *route) findForks(k *Skeleton, room *room) {
 	if len(room.last) != k.t.Len()+1 {
 		room.last = make([]int32, k.t.Len()+1)

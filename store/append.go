@@ -109,7 +109,7 @@ func (s *Session) appendAll(ctx context.Context, bodies []session.Body) (last Ap
 	return s.enqueue(group...)
 }
 
-// next is the parent of what is appended after a proposal.
+// next is the parent of the entry after a proposal.
 func next(p *proposal) session.EntryID {
 	if leaf, ok := p.entry.Body.(session.Leaf); ok {
 		return leaf.Target // entries do not follow one that moves the leaf

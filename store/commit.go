@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// maxRounds bounds how often a write is tried again because other processes wrote first. Each time one of them got on.
+// maxRounds bounds how often a write is tried again because other processes wrote first. In each round one of them succeeds.
 const maxRounds = 1000
 
 // commit writes a batch. If another process wrote meanwhile, it catches up, acts by policy and tries again. The caller
@@ -52,7 +52,7 @@ func (s *Session) commit(batch []*proposal) error {
 		// double the entries.
 		if s.has(batch, known) {
 			if s.w.opt.Policy != PolicyFollow {
-				_ = s.w.builder.SetLeaf(next(batch[len(batch)-1])) // it is there
+				_ = s.w.builder.SetLeaf(next(batch[len(batch)-1])) // the log has it
 			}
 			s.acknowledge(batch, max(foreign+fresh-len(framed(batch)), 0))
 			return nil

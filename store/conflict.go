@@ -41,7 +41,7 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 func (s *Session) settle(batch []*proposal, fresh int) error {
 	w := s.w
 	if fresh == 0 {
-		return nil // only the time or the place of the file changed
+		return nil // only the time or the identity of the file changed
 	}
 	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh})
 	_, linear := s.dialect.(dialect.Reacher)

@@ -252,7 +252,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 		return nil, err
 	}
 	edit := headerOf(n)
-	edit.Whole = true // the path is copied, whichever log its records are in
+	edit.Whole = true // the copy has the whole path, including records of other logs
 	if !w.d.Habits().RenameByEntry {
 		edit.Title = new(cmp.Or(opt.Title, s.tree.Header().Title)) // the title slot is not copied
 	}

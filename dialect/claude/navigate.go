@@ -151,8 +151,8 @@ func (s *shape) becameAgents(last int32) bool {
 	return false
 }
 
-// ends reports whether a message of the conversation has no message below it. Where a compaction keeps messages, the program
-// looks for such a one.
+// ends reports whether the conversation has a message without a message below it. The program looks for one where a
+// compaction keeps messages.
 func (s *shape) ends() bool {
 	for i := range int32(len(s.marks)) {
 		if !s.speaks(i) || s.marks[i].flags&(isSide|isNameless) != 0 {

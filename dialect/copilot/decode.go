@@ -74,7 +74,7 @@ type fields struct {
 	ephemeral                         bool   // the program does not read it
 }
 
-// none are the initials of what is needed of inner objects.
+// none: no members of inner objects are needed.
 var none rawjson.Initials
 
 // scan reads the record at pos once and gives the offset of its end.
@@ -117,8 +117,8 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	// The program removes lines that are not JSON when it resumes a session, and with them what else is on the line. NUL bytes
-	// beside a record, which data does not have, make a line such a one.
+	// When the program resumes a session it removes lines that are not JSON as a whole, with all records on them. NUL bytes
+	// beside a record, which are not in data, make a line invalid too.
 	lost := len(bytes.TrimSpace(dialect.TrimBOM(r.Data))) != len(record)
 	if dec.r.refused == nil && !lost {
 		dec.refuse(r, span, &f)

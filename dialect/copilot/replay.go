@@ -226,8 +226,8 @@ func given(call, r []byte) []byte {
 	return w.End()
 }
 
-// paired puts results behind their calls, in the order of the calls. Of several results after a call the first counts; one before
-// it counts if there is no other. One without a call is dropped. A call without a result gets one.
+// paired puts results behind their calls, in the order of the calls. The first result after a call counts, or else one before
+// it. A result without a call is dropped. A call without a result gets one.
 func paired(list []sent) (out []sent) {
 	results := map[string][]int{} // by call, in order
 	last := -1                    // the last message that is not a result

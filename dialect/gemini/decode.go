@@ -97,7 +97,7 @@ type fields struct {
 	summary, kind        []byte // of a $set
 }
 
-// inner are the initials of what is needed of a $set.
+// inner are the initials of the members of a $set that are needed.
 var inner = rawjson.InitialsOf("messages", "summary", "kind")
 
 // scan reads the record at pos once and gives the offset of its end.

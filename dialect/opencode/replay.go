@@ -79,7 +79,7 @@ func compacted(list []said) []said {
 		}
 		from := slices.IndexFunc(list[:i], func(m said) bool { return string(m.entry.ID) == tail })
 		if from < 0 {
-			return list // the tail is not there: all messages stay, in their order
+			return list // the log lacks the tail: all messages stay, in their order
 		}
 		return slices.Concat(list[i:i+1], list[summary:summary+1], list[from:i], list[i+1:summary], list[summary+1:])
 	}

@@ -53,7 +53,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	return dec
 }
 
-// Continue implements dialect.Continuer. Lines name their parents; only those that go on a record of an earlier line need that.
+// Continue implements dialect.Continuer. Lines name their parents; only a line that continues the record of an earlier one needs that one.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.Continued()
@@ -77,7 +77,7 @@ type fields struct {
 	payload                                                        []byte // and everything after it
 }
 
-// none are the initials of what is needed of inner objects.
+// none: no members of inner objects are needed.
 var none rawjson.Initials
 
 // scan reads the record at pos once and gives the offset of its end.

@@ -132,7 +132,7 @@ func noResult(id, name string) []byte {
 	return w.End()
 }
 
-// isTimeout reports whether an answer is the one that some services give instead of one.
+// isTimeout reports whether an answer is the text that some services send after a timeout.
 func isTimeout(t turn) bool {
 	var text strings.Builder
 	for _, part := range t.parts {

@@ -89,8 +89,8 @@ var (
 	ErrClosed = errors.New("backend is closed")
 )
 
-// DamageError is the error for a log that cannot be read because of what is in a file of its place. A backend whose logs
-// are files has no need for it: there a dialect finds the damage.
+// DamageError is the error for a log that cannot be read because a file that the backend makes it from is damaged. Where
+// logs are files, the dialect reports the damage instead.
 type DamageError struct {
 	// File is the path of the file. Line counts from 1, Offset is in bytes; both are those of the file.
 	File   string

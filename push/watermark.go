@@ -50,7 +50,7 @@ type mark struct {
 	Time string `json:"time"`
 }
 
-// readMark reads a mark. ok is false if there is none, none that this version understands, or one whose sizes cannot be.
+// readMark reads a mark. ok is false if there is none, if this version does not understand it, or if its sizes are impossible.
 func readMark(text string) (m mark, ok bool) {
 	if text == "" || json.Unmarshal([]byte(text), &m) != nil || m.V < 1 || m.V > markVersion || m.Of < 0 || m.At < -1 {
 		return mark{}, false

@@ -121,8 +121,8 @@ func (g *collector) listBreadcrumbs(ctx context.Context, noted []place.NotedFold
 	return nil
 }
 
-// prove checks that each place is what it was: it has a session, and one that was seen there last is still there, or was
-// moved to the trash from there. What is not there might refer to any blob.
+// prove checks that no place lost its sessions: it has one, and one of those seen there last is still there or in the trash.
+// Sessions that cannot be seen, such as those of a disk that is not mounted, might refer to any blob.
 func (g *collector) prove(ctx context.Context) error {
 	var trashed []Item
 	if g.opt.State != "" {

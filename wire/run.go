@@ -187,7 +187,7 @@ func withOutputs(events, outputs []run.Record) ([]run.Record, error) {
 	return list, nil
 }
 
-// callOf gives the id of the tool call that a record belongs to, "" if it is that of none.
+// callOf gives the id of the tool call that a record belongs to, "" if it belongs to none.
 func callOf(r run.Record) (string, error) {
 	body, err := r.Body()
 	switch b := body.(type) {

@@ -26,7 +26,7 @@ func Short(n int64) string {
 	return strconv.FormatFloat(f/1e9, 'f', 1, 64) + "G"
 }
 
-// Dollars is a cost. Small ones have as many digits as say something.
+// Dollars is a cost. A small one has more digits.
 func Dollars(f float64) string {
 	switch {
 	case f == 0 || math.IsNaN(f) || math.IsInf(f, 0):

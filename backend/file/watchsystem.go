@@ -63,7 +63,7 @@ func (s *system) add(w *watch, dir string) (full bool, err error) {
 	return outOfWatches(err), err
 }
 
-// drop forgets that a watch has a folder. It reports whether no other one has it.
+// drop forgets that a watch has a folder. last: no other watch has it.
 func (s *system) drop(w *watch, dir string) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -99,7 +99,7 @@ type span struct {
 // errGap: some of the bytes are gone.
 var errGap = errors.New("records are missing")
 
-// fetch reads a span, and what else its last row holds.
+// fetch reads a span, and the rest of its last row.
 func fetch(ctx context.Context, p *pgdb.Pool, s span) ([]byte, error) {
 	found, err := p.Query(ctx, sqlFetch, s.log, s.generation, s.from, s.to)
 	if err != nil {

@@ -104,8 +104,8 @@ func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, verb+" the sessions of all directories")
 }
 
-// dir is the directory whose sessions are wanted, "" for all. project is set if it is that of the working directory, which
-// depends on the sessions that there are.
+// dir is the directory whose sessions are wanted, "" for all. project: it is the project of the working directory, which
+// depends on where there are sessions.
 func (f *scopeFlags) dir(a *app) (dir string, project bool, err error) {
 	switch {
 	case f.all && f.cwd != "":

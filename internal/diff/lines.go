@@ -107,7 +107,7 @@ func suffix(a, b []int32) int {
 	return n
 }
 
-// unique gives the lines that occur once in a and once in b, as many as there are in the same order in both.
+// unique gives the longest list of lines that occur once in a and once in b, and in the same order in both.
 func unique(a, b []int32) []match {
 	type seen struct{ a, b, countA, countB int }
 	lines := map[int32]*seen{}

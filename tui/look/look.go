@@ -82,7 +82,7 @@ type Status struct {
 
 // Confirm asks a question whose answer is yes or no, and runs Then after a yes. Enter is not a yes.
 type Confirm struct {
-	// Question is one line; Detail is what else there is to know, line by line.
+	// Question is one line; Detail explains it, line by line.
 	Question string
 	Detail   []string
 	Then     tea.Cmd

@@ -39,8 +39,8 @@ func openOriginal(ctx context.Context, b backend.Backend, name string) (*origina
 
 func (o *original) close() { _ = o.r.Close() } // it was only read
 
-// step is the length of the pieces in which the log is read. One that is no log of lines is redacted as one text: a secret may go over
-// many lines.
+// step is the length of the pieces in which the log is read. A log that does not consist of lines is redacted as one text: a
+// secret may span lines.
 func (o *original) step(usual int, redacted bool) int {
 	if redacted && !o.lines {
 		return max(usual, int(o.at.Size))
@@ -58,7 +58,7 @@ func (o *original) since(ctx context.Context, w *watermark) (growth, *digest, er
 		state = grown
 	}
 	if !o.lines && state == grown {
-		return rewritten, nil, nil // it is written as a whole
+		return rewritten, nil, nil // its program writes the whole log each time
 	}
 	if w.Open != "" && o.lines {
 		head := make([]byte, min(headMost, w.Of))
@@ -90,7 +90,7 @@ func (o *original) note(w *watermark) {
 	w.Open, w.Size, w.Nanos = o.at.Generation, o.at.Size, o.at.Time.UnixNano()
 }
 
-// noticeMost bounds what notice compares in memory. Larger growth is copied as if it were not here.
+// noticeMost bounds what notice compares in memory. Larger growth is copied without the comparison.
 const noticeMost = 64 << 20
 
 // notice finds out whether what is new in the copy is here already: it was pulled, and the pull was killed before it kept its watermark, or
@@ -153,7 +153,7 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 	return grown, nil
 }
 
-// lineIndex gives where lines stand in others, at the beginning or after a newline; -1 if they do not.
+// lineIndex gives the offset of lines in others, at the beginning or after a newline; -1 if others do not contain them.
 func lineIndex(all, lines []byte) int {
 	for from := 0; ; {
 		i := bytes.Index(all[from:], lines)

@@ -57,7 +57,7 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 	return s.anew(ctx)
 }
 
-// branches reports whether both new parts can stand in one log.
+// branches reports whether one log can hold both new parts, as branches.
 func (s *sending) branches(ctx context.Context, state growth, theirs []byte) (bool, error) {
 	if state != grown || s.there.Generation != s.w.CGen || s.there.Size <= s.w.At || s.w.Loose ||
 		!s.o.lines || !s.p.sameMode(&s.w) || !isTree(s.it.src.Dialect) {
@@ -83,7 +83,7 @@ func isTree(d dialect.Dialect) bool {
 	return ok && w.Habits().Branches
 }
 
-// disjoint reports whether no id of an entry occurs in the new parts of both logs, or in one and all of the other.
+// disjoint reports whether no entry id occurs both in a from newA on and in b from newB on.
 func disjoint(d dialect.Dialect, a []byte, newA int64, b []byte, newB int64) bool {
 	known := map[session.EntryID]bool{}
 	for e := range logtree.FromText(d, "", a).Tree.Entries() {
@@ -108,8 +108,8 @@ type fork struct {
 // mostForks limits how many forks of a log begin with the same new record.
 const mostForks = 1000
 
-// keepFork makes a fork of a log and gives its name. put keeps it, or reports that another fork has its name: the log was replaced
-// since, by one that goes on differently after the same new record.
+// keepFork makes a fork of a log and gives its name. put stores it, or reports that another fork has its name: the log was
+// replaced since, by one that differs after the same new record.
 func keepFork(d dialect.Dialect, name string, content []byte, common int64, put func(fork) (bool, error)) (string, error) {
 	for try := range mostForks {
 		f, err := makeFork(d, name, content, common, try)
@@ -123,7 +123,7 @@ func keepFork(d dialect.Dialect, name string, content []byte, common int64, put 
 	return "", fmt.Errorf("%s: %w: there are %d forks of it", name, backend.ErrExist, mostForks)
 }
 
-// makeFork makes a session of its own of a log. It has another id, made of its name, the first record that is new, and the number of
+// makeFork turns a log into a separate session. Its id is made from its name, the first record that is new, and the number of
 // the try, so that it is the same wherever it is made.
 func makeFork(d dialect.Dialect, name string, content []byte, common int64, try int) (fork, error) {
 	first, _, _ := bytes.Cut(content[common:], []byte{'\n'})
@@ -144,7 +144,7 @@ func makeFork(d dialect.Dialect, name string, content []byte, common int64, try 
 		return f, err
 	}
 	f.content = renamed(d, w, content, h, id)
-	if !bytes.Equal(f.content, content) { // otherwise the log does not say its id
+	if !bytes.Equal(f.content, content) { // otherwise the log does not contain its id
 		f.name = nameBeside(name, d.Layout().File(begun, id))
 	}
 	return f, nil

@@ -300,10 +300,10 @@ func (f *fetching) extend(ctx context.Context, fresh []span) error {
 		return err
 	}
 	defer r.Close()
-	behind := f.w.Of == f.o.at.Size // all that is here is in the copy
+	behind := f.w.Of == f.o.at.Size // the copy has all of the local log
 	start, lead := at.Size, []byte(nil)
 	if endsLine(f.p.t.Backend, f.there.Name, r, fresh[0].From) && !endsLine(f.src.b, at.Name, f.o.r, at.Size) {
-		// What comes is not the rest of the last line here.
+		// The stretch does not continue the last line here.
 		if f.p.c.opt.Clock().Sub(at.Time) < tornWait {
 			f.e.Fate, f.e.Why = Withheld, "its last line is being written; pull again"
 			return nil

@@ -42,7 +42,7 @@ func plainName(b backend.Backend, name string) string {
 	return name
 }
 
-// local is what is here.
+// local is the list of the logs on this machine.
 type local struct {
 	sources []*source
 	items   []*item
@@ -79,7 +79,7 @@ func (c *Copier) sources(f *Filter, meter *meter) (list []*source, err error) {
 			matched[f.Sources[i]] = true
 		}
 		if src.Needs != "" || src.Origin != "" || c.opt.Pulled != "" && place.Within(c.opt.Pulled, src.Root.Sessions) {
-			continue // another machine's
+			continue // pulled from another machine
 		}
 		err := src.Err
 		if err == nil {
@@ -173,7 +173,7 @@ func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) 
 	return *cwd != "" && f.Project(*cwd), cwd
 }
 
-// blobs gives the blobs that references in a log mean; nil if there are none.
+// blobs gives the blobs in which the references of a log are looked up; nil if there are none.
 func (c *Copier) blobs(it *item) blob.Reader {
 	return c.m.Blobs(it.path(), it.src.Dialect)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// looseWait is how long a log must have been left alone before its unterminated last line is redacted and sent: half a key
-// looks like none.
+// looseWait is how long a log must be unchanged before its unterminated last line is redacted and sent: half a key is not
+// recognised.
 const looseWait = time.Minute
 
-// tornWait is how long a log must have been left alone before its unterminated last line gets a newline: its writer may only be
+// tornWait is how long a log must be unchanged before its unterminated last line gets a newline: its writer may only be
 // slow.
 const tornWait = 10 * time.Second
 

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
-// cutter cuts an open log into pieces that end with a line, unless the log does not. The bytes of a piece are valid until the
-// next one.
+// cutter cuts an open log into pieces that end with a newline, except for an unterminated last line. The bytes of a piece are
+// valid until the next one.
 type cutter struct {
 	r        io.ReaderAt
 	name     string
@@ -64,7 +64,7 @@ func endsLine(b backend.Backend, name string, r io.ReaderAt, offset int64) bool 
 	return backend.ReadFull(r, name, last, offset-1) == nil && last[0] == '\n'
 }
 
-// redactPiece redacts a piece record by record. A whole log, which is no log of lines, is one record. The number of lines, their
+// redactPiece redacts a piece record by record. A log that does not consist of lines is one record. The number of lines, their
 // ends and empty lines stay.
 func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
 	if !lines {
@@ -109,8 +109,8 @@ type carrying struct {
 // batch is how many blobs are asked for in one step.
 const batch = 500
 
-// carry brings the blobs that records refer to, and waits for those that another log brings. A blob that is missing here is no error: the record
-// names it all the same.
+// carry copies the blobs that records refer to, and waits for those that another log copies. A missing blob is not an error:
+// the record is copied all the same.
 func (c *carrier) carry(ctx context.Context, records []byte) error {
 	if c.from == nil || c.to == nil {
 		return nil

@@ -48,7 +48,7 @@ type puller struct {
 	marks *watermarks
 	meter *meter
 	own   map[string]*source // of this machine, by name in archives
-	here  map[string]*item   // what is there already, by name in the archive
+	here  map[string]*item   // local logs, by name in the archive
 	kept  map[string]bool    // folders of sessions, by name in the archive
 	blobs sync.Map           // that were carried
 }
@@ -91,7 +91,7 @@ func (p *puller) all(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Nothing that an archive says becomes a path unchecked: it may be another's.
+		// Names in an archive are checked before they become paths: another user may have written them.
 		maps.DeleteFunc(there, func(name string, _ backend.Marked) bool { return backend.CheckName(name) != nil })
 		if err := p.look(ctx, origin, there); err != nil {
 			return err
@@ -137,7 +137,7 @@ func (p *puller) origins(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range p.marks.all() { // all its logs may be gone
+	for _, w := range p.marks.all() { // an origin whose logs are all gone counts too
 		if origin, _, _ := strings.Cut(w.Name, "/"); !slices.Contains(all, origin) {
 			all = append(all, origin)
 		}
@@ -150,7 +150,7 @@ func (p *puller) origins(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("origin %q: %w", pattern, err)
 			}
-			// The name of a host is enough if it is one.
+			// The host name of an origin is enough.
 			host := strings.LastIndexByte(origin, '-')
 			if ok || host > 0 && origin[:host] == pattern {
 				found = true
@@ -169,7 +169,7 @@ func (p *puller) origins(ctx context.Context) ([]string, error) {
 // back reports whether the logs of an origin go back into their sources.
 func (p *puller) back(origin string) bool { return origin == p.c.opt.Origin && p.opt.Into == "" }
 
-// look finds out what is here of an origin.
+// look lists the logs of an origin on this machine.
 func (p *puller) look(ctx context.Context, origin string, there map[string]backend.Marked) error {
 	if p.back(origin) {
 		sources, err := p.c.sources(&Filter{}, p.meter)
@@ -267,7 +267,7 @@ func (p *puller) folder(origin, name string) (*source, error) {
 	}
 	d, err := p.c.m.Dialect(Agent(name))
 	if err != nil {
-		d = p.c.m.Dialects()[0] // of a program that knows more
+		d = p.c.m.Dialects()[0] // a newer program wrote the source
 	}
 	root := Root(d, place.Join(dir, origin, name))
 	s := &source{Source: place.Source{Dialect: d, Root: root}, name: name}

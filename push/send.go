@@ -47,7 +47,7 @@ type pusher struct {
 	blobs sync.Map // that were carried
 	// forbidden is how many logs the server does not take.
 	forbidden atomic.Int64
-	// looked is how long it took to find out what has changed here.
+	// looked is how long the search for local changes took.
 	looked time.Duration
 }
 
@@ -165,7 +165,7 @@ func (p *pusher) pass(ctx context.Context) error {
 	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
 		e := p.log(ctx, todo[i])
 		if e.Err != nil && ctx.Err() != nil {
-			return // it is not the log's fault
+			return // cancelled: the error says nothing about the log
 		}
 		if e.Fate != "" {
 			p.meter.done(e)
@@ -187,7 +187,7 @@ func (p *pusher) pass(ctx context.Context) error {
 	return nil
 }
 
-// estimate is how many bytes of a log may have to travel.
+// estimate is how many bytes of a log may have to be sent.
 func (p *pusher) estimate(it *item) int64 {
 	if w := p.marks.get(it.name); w != nil && p.sameMode(w) && it.log.Size >= w.Of {
 		return it.log.Size - w.Of
@@ -195,7 +195,8 @@ func (p *pusher) estimate(it *item) int64 {
 	return it.log.Size
 }
 
-// sameMode reports whether the copy is redacted as it is to be. A copy that older rules redacted is extended by newer ones.
+// sameMode reports whether the copy is redacted, or exact, as this Push wants it. A copy that older rules redacted is extended
+// with newer ones.
 func (p *pusher) sameMode(w *watermark) bool { return (w.Redacted > 0) == p.opt.Redact }
 
 // mostTries is how often a log is looked at again because its copy changed meanwhile.

@@ -67,7 +67,7 @@ func (s *sending) keep() {
 	s.o.note(&w)
 	w.V, w.Gen, w.Gone, w.Seen = markVersion, s.it.log.Generation, false, stamp{}
 	if w.Of >= s.o.at.Size || w.Loose {
-		w.Seen = stampOf(s.it.log) // otherwise there is more to send
+		w.Seen = stampOf(s.it.log) // only if nothing is left to send
 	}
 	s.w = w
 	s.p.marks.put(&w)
@@ -229,8 +229,8 @@ func (s *sending) transform(piece []byte) (out, data []byte, secrets int, loose 
 	return out, data, secrets, false
 }
 
-// leadIn finds out whether the copy needs a newline first: its last line need not be the one that goes on here if it has parts
-// from elsewhere.
+// leadIn finds out whether the copy needs a newline first: if it has parts from elsewhere, its last line may be another one
+// than the line that continues here.
 func (s *sending) leadIn(ctx context.Context, anew bool) error {
 	if anew || len(s.w.Elsewhere) == 0 || len(s.lead) > 0 || !endsLine(s.o.b, s.o.at.Name, s.o.r, s.w.Of) {
 		return nil

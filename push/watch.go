@@ -76,7 +76,7 @@ func (c *Copier) watch(ctx context.Context, t Target, opt PushOptions, w Watchin
 	if err != nil {
 		return err
 	}
-	defer func() { _ = p.close(ctx) }() // what is lost of the watermarks is in the marks
+	defer func() { _ = p.close(ctx) }() // lost watermarks are rebuilt from the marks
 	again := w.After(relist)
 	for {
 		if p.ahead == nil { // otherwise the meter has the problems of the list

@@ -154,7 +154,7 @@ type conversion struct {
 	owner    []int // the passage of each record
 }
 
-// close gives up what the conversion kept.
+// close releases the temporary records.
 func (v *conversion) close() {
 	if v.cross != nil {
 		_ = v.cross.pile.close() // nothing is read from it any more
@@ -255,7 +255,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 				p.records[i] = v.cross.pile.put(kept)
 			case final:
 				return nil, err
-			} // any other error: the record stays as it was
+			} // after any other error the record stays as it was
 		}
 		// A custom entry in the place of another holds nothing but its origin.
 		v.carried = append(v.carried, !p.restored && (p.custom != nil || p.script))

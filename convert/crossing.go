@@ -152,7 +152,7 @@ func (c *crossing) run() error {
 	return nil
 }
 
-// rest gives up what is needed only until all records are made: large sessions are converted several times at once.
+// rest frees what is not needed once all records are made: large sessions are converted several times at once.
 func (c *crossing) rest() {
 	c.origins, c.done, c.passageOf, c.after, c.onPath, c.asked = nil, nil, nil, nil, nil, nil
 	c.repeated, c.first, c.last, c.used, c.tools = nil, nil, nil, nil, nil
@@ -386,7 +386,7 @@ func (c *crossing) spread(passages []*passage, loose, before []int, size int64) 
 	most := max(muchCarried, 2*size/int64(len(passages)))
 	for k, i := range loose {
 		at := before[k]
-		for carried[at] >= most { // not all are: together they carry half of that
+		for carried[at] >= most { // some passage is below the limit: together they carry at most half of their limits
 			at = (at + 1) % len(passages)
 		}
 		passages[at].extra = append(passages[at].extra, i)

@@ -192,7 +192,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 		return session.Leaf{Target: target}, nil
 	case session.Opaque:
 		if !c.same {
-			return nil, nil // it may mean something else there, or make the line unreadable
+			return nil, nil // the record may mean something else to the target, or be unreadable to it
 		}
 	}
 	return body, nil

@@ -33,7 +33,8 @@ type script struct {
 	// compacted has what compactions became, by their position. Where turns are taken back, a branch after a compaction may
 	// begin with something else, and has one of its own.
 	compacted map[int][]summed
-	work      int // entries on the paths so far
+	models    map[int]session.ModelRef // as modelsOf gives them
+	work      int                      // entries on the paths so far
 }
 
 // summed is a compaction in the new session.
@@ -132,7 +133,7 @@ func (c *crossing) orphaned() (bool, error) {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, spent: map[[sha256.Size]byte]bool{}, compacted: map[int][]summed{}}
+	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, spent: map[[sha256.Size]byte]bool{}, compacted: map[int][]summed{}, models: modelsOf(c.tree)}
 	tips, err := s.tips()
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 		return nil, err
 	}
 	codec := s.from.Codec()
-	models := modelsOf(s.tree, at)
+	models := s.modelsTo(at)
 	var list []atom
 	for m, err := range c.Messages() {
 		if err != nil {
@@ -110,19 +110,30 @@ type modelAt struct {
 	session.ModelRef
 }
 
-// modelsOf gives the models that entries on the path name, in the order of the log, for agents whose answers name none.
-func modelsOf(t *session.Tree, at session.EntryID) (list []modelAt) {
-	path, err := t.Path(at)
-	if err != nil {
-		return nil
-	}
-	for _, e := range path.Entries() {
+// modelsOf gives the models that entries name, by the position of the entry, for agents whose answers name none.
+func modelsOf(t *session.Tree) map[int]session.ModelRef {
+	models := map[int]session.ModelRef{}
+	for e := range t.Entries() {
 		if e.Kind != session.KindModelChange {
 			continue
 		}
 		body, err := e.Body()
 		if m, ok := body.(session.ModelChange); err == nil && ok && m.Role == "default" {
-			list = append(list, modelAt{e.Index, session.ModelRef{Provider: m.Provider, Model: m.ModelID}})
+			models[e.Index] = session.ModelRef{Provider: m.Provider, Model: m.ModelID}
+		}
+	}
+	return models
+}
+
+// modelsTo gives the models on the path to an entry, in the order of the log.
+func (s *script) modelsTo(at session.EntryID) (list []modelAt) {
+	path, err := s.tree.Path(at)
+	if err != nil || len(s.models) == 0 {
+		return nil
+	}
+	for _, i := range path.Indexes() {
+		if m, ok := s.models[int(i)]; ok {
+			list = append(list, modelAt{int(i), m})
 		}
 	}
 	sorting.By(list, func(a, b modelAt) int { return cmp.Compare(a.from, b.from) })

@@ -89,7 +89,7 @@ func (x *Index) names(log string, p piece) bool {
 func (x *Index) Current(l *Log) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	// No two logs share a piece, so the source does not matter.
+	// No other log has the same pieces, unless those of both are lost, so the source does not matter.
 	return x.now.any(l.Name, func(now *Log) bool { return slices.Equal(now.pieces, l.pieces) })
 }
 
@@ -153,7 +153,10 @@ func (w *window) each(l *Place, p piece, take func(*Kept)) (err error) {
 		w.sharedAt = p.at
 	}
 	w.shared.sig = data[len(data)-len(w.shared.sig):] // the window may have moved
-	return w.shared.take(l.sum(), int(p.member), again, take)
+	if err = w.shared.take(l.sum(), int(p.member), again, take); err != nil {
+		w.sharedAt = -1 // take may not have seen the signature: the next log shows it anew
+	}
+	return err
 }
 
 // read returns the bytes of a piece.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/page"
@@ -13,8 +14,42 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// mostExports is how many downloads are made at the same time.
-const mostExports = 4
+// mostExports is how many downloads are made at the same time, ownExports how many of them for one caller.
+const (
+	mostExports = 8
+	ownExports  = 2
+)
+
+// downloads counts those that are being made. A caller that reads slowly keeps no other one out.
+type downloads struct {
+	mu  sync.Mutex
+	all int
+	by  map[string]int
+}
+
+// begin reports whether a caller may have one more. Then end must be called.
+func (d *downloads) begin(caller string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all >= mostExports || d.by[caller] >= ownExports {
+		return false
+	}
+	if d.by == nil {
+		d.by = map[string]int{}
+	}
+	d.all++
+	d.by[caller]++
+	return true
+}
+
+func (d *downloads) end(caller string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all--
+	if d.by[caller]--; d.by[caller] == 0 {
+		delete(d.by, caller)
+	}
+}
 
 // exportPage sends a session as a file. Its format, its leaf, all (for all branches) and redact, true or false, are parameters.
 // As the command line does it, HTML without a leaf has all branches, and secrets are replaced in the formats that people share.
@@ -38,12 +73,15 @@ func exportPage(r *request) error {
 	if err != nil {
 		return err
 	}
-	if r.s.exports.Add(1) > mostExports {
-		r.s.exports.Add(-1)
+	caller := "address " + r.s.guard.Address(r.Request)
+	if r.grant != nil {
+		caller = "token " + r.grant.Name
+	}
+	if !r.s.exports.begin(caller) {
 		r.w.Header().Set("Retry-After", "2")
 		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads are being made at the moment")
 	}
-	defer r.s.exports.Add(-1)
+	defer r.s.exports.end(caller)
 	// A session of its own: it must not change, however long the client takes.
 	s, err := r.s.store.Open(r.Context(), row.Path, store.OpenOptions{})
 	if err != nil {

@@ -110,7 +110,7 @@ type Server struct {
 	busy     atomic.Int64 // requests
 	live     atomic.Int64 // clients of events
 
-	exports atomic.Int64 // downloads
+	exports downloads
 
 	ctx   context.Context
 	close context.CancelFunc

@@ -442,7 +442,7 @@ func (o *output) writeFork(d *forkView) *output {
 }
 
 func (o *output) writeFragment(d view) *output {
-	return o.writeRail(d).writeBlocks(d).writeSide(d)
+	return o.writeRail(d).writeMeta(d).writeBlocks(d).writeSide(d)
 }
 
 func (o *output) writeHits(d view) *output {
@@ -455,7 +455,7 @@ func (o *output) writeHits(d view) *output {
 				o.raw(`<p>No word matches. These contain it inside other words.</p>`)
 			}
 			for _, d4 := range d1.Groups() {
-				o.raw(`<section><h3><a href="`)
+				o.raw(`<section><h2><a href="`)
 				if d4.Run != "" {
 					o.link(d.Link("runs", d4.Run))
 				} else {
@@ -471,7 +471,7 @@ func (o *output) writeHits(d view) *output {
 				if d6 := d4.Dialect; d6 != "" {
 					o.writeBadge(d6)
 				}
-				o.raw(`<span class="s">`).text(d.Folder(d4.CWD)).raw("</span></h3>\n")
+				o.raw(`<span class="s">`).text(d.Folder(d4.CWD)).raw("</span></h2>\n")
 				for _, d9 := range d4.Hits {
 					o.raw(`<a class="hit" href="`).link(d.HitLink(d9)).raw(`">`).raw(string(d9.Marked())).raw(` <small>`)
 					if d10 := d9.Role; d10 != nil {
@@ -568,6 +568,27 @@ func (o *output) writeMenu(d menu) *output {
 		o.raw("</a>\n")
 	}
 	return o.raw(`</div></details>`)
+}
+
+func (o *output) writeMeta(d view) *output {
+	if d1 := d.Page.(*sessionView); d1 != nil {
+		o.raw(`<div class="meta" data-live="meta">`).writeBadge(d1.Dialect).raw(` `)
+		if d2 := d1.Origin; d2 != "" {
+			o.raw(`<span>`).raw(string(plain(d2))).raw(`</span>`)
+		}
+		if d3 := d.Folder(d1.CWD); d3 != "" {
+			o.raw(`<span>`).text(d3).raw(`</span>`)
+		}
+		if d4 := d.Date(d1.Created); d4 != "" {
+			o.raw(`<span>started `).raw(string(d4)).raw(`</span>`)
+		}
+		o.raw(`<span>`).text(wire.Count(d1.Entries, "entry", "entries")).raw(`</span>`)
+		if d1.Live {
+			o.raw(`<span>live<span class="dot"></span></span>`)
+		}
+		o.raw(`</div>`)
+	}
+	return o
 }
 
 func (o *output) writeNosessions(d view) *output {
@@ -910,7 +931,7 @@ func (o *output) writeSessionHtml(d view) *output {
 	o.writeTop(d).raw("\n")
 	if d1 := d.Page.(*sessionView); d1 != nil {
 		o.raw("\n<div class=\"page")
-		if !(d1.Rail != nil) {
+		if !(d1.RailView() != nil) {
 			o.raw(` norail`)
 		}
 		o.raw("\">\n").writeRail(d).raw("\n<main class=\"main\" id=\"-main\"")
@@ -920,35 +941,21 @@ func (o *output) writeSessionHtml(d view) *output {
 		if d3 := d1.Events; d3 != "" {
 			o.raw(` data-events="`).text(d3).raw(`"`)
 		}
-		o.raw(">\n<h1 title=\"").text(screen.OneLine(d1.Heading(), 400)).raw(`">`).text(screen.OneLine(d1.Heading(), 110)).raw("</h1>\n<div class=\"meta\">").writeBadge(d1.Dialect).raw(` `)
-		if d4 := d1.Origin; d4 != "" {
-			o.raw(`<span>`).raw(string(plain(d4))).raw(`</span>`)
-		}
-		if d5 := d.Folder(d1.CWD); d5 != "" {
-			o.raw(`<span>`).text(d5).raw(`</span>`)
-		}
-		if d6 := d.Date(d1.Created); d6 != "" {
-			o.raw(`<span>started `).raw(string(d6)).raw(`</span>`)
-		}
-		o.raw(`<span>`).text(wire.Count(d1.Entries, "entry", "entries")).raw(`</span>`)
-		if d1.Live {
-			o.raw(`<span>live<span class="dot"></span></span>`)
-		}
-		o.raw("</div>\n").writeProblems(d1.Problems).raw("\n")
+		o.raw(">\n<h1 title=\"").text(screen.OneLine(d1.Heading(), 400)).raw(`">`).text(screen.OneLine(d1.Heading(), 110)).raw("</h1>\n").writeMeta(d).raw("\n").writeProblems(d1.Problems).raw("\n")
 		if !(d.Export) {
 			o.raw(`<nav class="modes" aria-label="What is shown">`)
-			for _, d9 := range d1.Modes() {
-				o.raw(`<a href="`).link(d9.Href).raw(`"`)
-				if d9.On {
+			for _, d6 := range d1.Modes() {
+				o.raw(`<a href="`).link(d6.Href).raw(`"`)
+				if d6.On {
 					o.raw(` aria-current="page"`)
 				}
-				o.raw(` data-does="Show: `).text(d9.Text).raw(`">`).text(d9.Text).raw(`</a>`)
+				o.raw(` data-does="Show: `).text(d6.Text).raw(`">`).text(d6.Text).raw(`</a>`)
 			}
 			o.raw(`</nav>`)
 		}
 		o.raw("\n")
-		if d10 := d1.LeafLink(); d10 != "" {
-			o.raw(`<p class="banner">You are looking at an earlier place or another branch. <a href="`).link(d10).raw(`" data-does="Go to the newest entry of the session">Go to where the session is now</a></p>`)
+		if d7 := d1.LeafLink(); d7 != "" {
+			o.raw(`<p class="banner">You are looking at an earlier place or another branch. <a href="`).link(d7).raw(`" data-does="Go to the newest entry of the session">Go to where the session is now</a></p>`)
 		}
 		o.raw("\n")
 		if d1.Mode == "changes" {
@@ -958,8 +965,8 @@ func (o *output) writeSessionHtml(d view) *output {
 		}
 		o.raw("\n</main>\n").writeSide(d).raw("\n</div>\n")
 	}
-	o.raw("\n").writeEnd(d).raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n")
-	return o.raw("\n")
+	o.raw("\n").writeEnd(d).raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n\n").raw("\n").raw("\n\n").raw("\n\n").raw("\n\n")
+	return o.raw("\n\n").raw("\n")
 }
 
 func (o *output) writeSessionsHtml(d view) *output {

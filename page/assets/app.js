@@ -26,9 +26,9 @@ const nextTheme = () => {
   say("Theme: " + (t || "as the system"));
 };
 
-// say shows a short message, which screen readers read out.
+// say shows a short message, which screen readers read out. One that stays is there until the next.
 let toast, toastTimer;
-const say = (text) => {
+const say = (text, stays) => {
   if (!toast) {
     toast = make("div", "", "toast");
     toast.setAttribute("role", "status");
@@ -37,7 +37,7 @@ const say = (text) => {
   toast.textContent = text;
   toast.hidden = false;
   clearTimeout(toastTimer);
-  toastTimer = setTimeout(() => { toast.hidden = true; }, 2500);
+  if (!stays) toastTimer = setTimeout(() => { toast.hidden = true; }, 2500);
 };
 const copy = async (text, what) => {
   let done = true;
@@ -269,6 +269,7 @@ const live = () => {
     const holder = $("[data-live=blocks]"), list = $$(":scope > [data-block]", holder), url = new URL(fragment, location.href);
     if (list.length > 4) url.searchParams.set("after", decodeURIComponent(list[list.length - 5].id)); // results may still come for the last calls
     const doc = await fetched(url), atEnd = !$("[data-more=after]");
+    if (!list.length && $("[data-block]", doc)) return location.reload(); // its title and tree are new, too
     const added = atEnd ? merge(holder, doc) : [];
     if (!added && following) return location.reload();
     if (!added) {
@@ -282,7 +283,7 @@ const live = () => {
       count(fresh + added.length);
     }
     if (added?.length && $("[data-more=after]", doc)) soon(); // more than a page of them
-    replace(doc, ["rail", "side"]);
+    replace(doc, ["rail", "meta", "side"]);
   };
   const refresh = async () => {
     timer = 0;
@@ -297,7 +298,7 @@ const live = () => {
   again(document);
   // Only a page that is seen listens: a browser has few connections to a server, and pages in other tabs would use them up.
   const events = new URL(main.dataset.events, location.href);
-  let source;
+  let source, lost = 0;
   const listen = () => {
     if (document.hidden || source) return;
     source = new EventSource(events);
@@ -307,9 +308,14 @@ const live = () => {
     }));
     on("start entry session problem", soon);
     on("reload replaced truncated", (name) => fragment || name === "reload" ? location.reload() : soon());
-    on("removed", () => fragment ? say("The log of this session was removed") : soon());
+    on("removed", () => fragment ? say("The log of this session was removed", true) : soon());
+    source.onopen = () => {
+      if (lost > 1) say("Connected again");
+      lost = 0;
+    };
     // A browser gives up after a refusal, such as that of a server with too many clients.
     source.onerror = () => {
+      if (lost++) say("The connection to the server is lost; trying again", true); // the first attempt may succeed
       if (source.readyState !== EventSource.CLOSED) return;
       rest();
       setTimeout(listen, 5000);

@@ -1,0 +1,140 @@
+package server_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/internal/browser"
+)
+
+// lone serves one session with this log. It gives its page and its file.
+func lone(t *testing.T, log string) (v viewer, page, file string) {
+	t.Helper()
+	home := t.TempDir()
+	file = filepath.Join(home, garden, "lone.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	v = view(t, treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true, NoConfig: true})
+	return v, v.url + "/s/" + beds, file
+}
+
+func extend(t *testing.T, file, text string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBrowserBegins: a session without entries has the whole width. With its first entry it gets its title and its tree, and later ones are counted.
+func TestBrowserBegins(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	_, page, file := lone(t, head(beds))
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(page)
+	tab.Wait(`document.querySelector("main").innerText.includes("There are no entries yet.")`)
+	if tab.Eval(`document.querySelector("main").clientWidth > document.querySelector(".side").clientWidth`) != "true" {
+		t.Error("the details are wider than the session")
+	}
+	extend(t, file, said("b1", "", "user", "Where do the tomatoes go?"))
+	tab.Wait(`document.querySelector("h1").innerText == "Where do the tomatoes go?" && document.querySelector(".graph a")`)
+	if strings.Contains(tab.Text(), "There are no entries yet.") {
+		t.Error("the session is still called empty")
+	}
+	tab.Wait(`document.querySelector(".meta").innerText.includes("1 entry")`)
+	extend(t, file, said("b2", "b1", "assistant", "Beside the basil."))
+	tab.Wait(`document.querySelector(".meta").innerText.includes("2 entries")`)
+}
+
+// TestBrowserLost: a page says that its session was removed, or that the server is away, for as long as it is so.
+func TestBrowserLost(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v, page, file := lone(t, head(beds)+said("b1", "", "user", "Where do the tomatoes go?"))
+	const toast = `document.querySelector(".toast:not([hidden])")?.innerText`
+	// Messages that go by themselves are gone at once.
+	const hurry = `window.setTimeout = (now => (f, ms) => now(f, ms == 2500 ? 0 : ms))(window.setTimeout)`
+
+	var away atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			http.Error(w, "away", http.StatusBadGateway)
+			return
+		}
+		v.srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	tab := b.Tab(t, browser.Look{})
+	t.Cleanup(func() { tab.Open("about:blank") }) // ends its stream, for which the server would wait
+	tab.Open(strings.Replace(page, v.url, front.URL, 1))
+	tab.Eval(hurry)
+	away.Store(true)
+	front.CloseClientConnections()
+	tab.Wait(toast + `?.includes("connection to the server is lost")`)
+	away.Store(false)
+	tab.Wait(toast + ` == null`)
+
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	tab.Wait(toast + `?.includes("removed")`)
+	tab.Eval(`setTimeout(() => { window.later = true }, 2500)`)
+	tab.Wait(`window.later`)
+	if got := tab.Eval(toast); !strings.Contains(got, "removed") {
+		t.Errorf("the page says %s", got)
+	}
+}
+
+// TestBrowserDirection: a paragraph of a script that is written from right to left begins at the right, and code does not.
+func TestBrowserDirection(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	_, page, _ := lone(t, head(beds)+said("b1", "", "user", "שלום עולם")+said("b2", "b1", "assistant", "Hello.\n\n```\nשלום\n```"))
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(page)
+	right := func(selector string) string {
+		return tab.Eval(`(e => { const r = document.createRange(); r.selectNodeContents(e); const box = r.getBoundingClientRect(), all = e.getBoundingClientRect();
+			return all.right - box.right < box.left - all.left })(document.querySelector("` + selector + `"))`)
+	}
+	for selector, want := range map[string]string{"#b1 .md p": "true", "h1": "true", "#b2 .md p": "false", "#b2 pre": "false"} {
+		if got := right(selector); got != want {
+			t.Errorf("%s begins at the right: %s, want %s", selector, got, want)
+		}
+	}
+}
+
+// TestBrowserReadable: marked words in the dark are as bright as the text, links within a line are underlined, and headings of hits follow that of the page.
+func TestBrowserReadable(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v := demonstration(t)
+	tab := b.Tab(t, browser.Look{Dark: true})
+	tab.Open(v.url + "/search?q=cents")
+	if tab.Eval(`getComputedStyle(document.querySelector("main mark")).color == getComputedStyle(document.body).color`) != "true" {
+		t.Error("marked words are darker than the text")
+	}
+	if got := tab.Eval(`document.querySelector("main section").firstElementChild.localName`); got != "h2" {
+		t.Errorf("the heading below h1 is %s", got)
+	}
+	tab.Open(v.url + "/runs")
+	if got := tab.Eval(`getComputedStyle(document.querySelector(".list .s a")).textDecorationLine`); got != "underline" {
+		t.Errorf("a link within a line has the decoration %s", got)
+	}
+}

@@ -157,7 +157,7 @@ func Rows() []*Row {
 		get[folderParams, []string](protocol.Logs+"/folders", "listLogFolders", protocol.JSON, "Lists the folders directly below a folder.", (*Logs).folders),
 		get[noParams, protocol.Identity](protocol.Logs+"/identity", "getArchive", protocol.JSON, "Returns the identity of the archive, which is the same on every server of it.", (*Logs).identity),
 		get[nameParams, protocol.Row](protocol.Logs+"/stat", "getLog", protocol.JSON, "Describes a log as it is now.", (*Logs).stat),
-		get[contentParams, nothing](protocol.Logs+"/content", "readLog", protocol.Bytes, "Returns bytes of a log: all, those in [`from`,`to`), or with `tail` the last ones. "+
+		get[contentParams, nothing](protocol.Logs+"/content", "readLog", protocol.Bytes, "Returns bytes of a log: all, or those in [`from`,`to`), followed with `tail` by the last ones. "+
 			"With `generation` and `size` it returns the log that the caller saw, otherwise the current one. The headers `Treeline-*` describe it.", (*Logs).content),
 		get[eventParams, string](protocol.Logs+"/events", "watchLogs", protocol.Events, "Streams the names of logs that may have changed, as server-sent events. "+
 			"A name that ends in a slash is a folder, an empty one means all. `Last-Event-ID` resumes a stream.", (*Logs).events),
@@ -187,7 +187,7 @@ type (
 	}
 	markParams struct {
 		atParams
-		Mark int64 `query:"mark" doc:"so many bytes of the body, the first ones, are a text that is kept with the log"`
+		Mark int64 `query:"mark" doc:"how many bytes at the start of the body are a note that is stored with the log"`
 	}
 )
 

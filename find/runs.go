@@ -229,8 +229,8 @@ func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) (
 		// Hits are in order, so the lines are counted once for all of them.
 		for at < offset {
 			data, err := m.read(r, at, min(at+1<<20, offset))
-			if err != nil || len(data) == 0 {
-				return nil, errors.Join(err, backend.ErrChanged)
+			if err != nil {
+				return nil, err
 			}
 			lines += bytes.Count(data, []byte{'\n'})
 			at += int64(len(data))

@@ -353,7 +353,7 @@ func (m *matcher) add(hit Hit, found query.Match) {
 	hit.Field = m.texts[found.Text].Field
 	hit.Snippet, hit.Marks = query.Snippet(m.texts[found.Text].Text, found, snippetWidth)
 	if m.s.opt.Rank {
-		hit.found.terms, hit.found.length = m.q.Count(m.texts)
+		hit.found.Terms, hit.found.Length = m.q.Count(m.texts)
 	}
 	m.hits = append(m.hits, hit)
 }

@@ -101,7 +101,7 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 
 // take reads logs that changed and puts what they say.
 func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark, opt RefreshOptions) error {
-	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}, doubles: map[double]bool{}}
+	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}, doubles: map[string][]string{}}
 	var todo []job
 	for i := range list {
 		c := &list[i]
@@ -148,12 +148,9 @@ type putter struct {
 	keys    int
 	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
 	firsts map[uint64]bool
-	// doubles are the sessions that may have several logs.
-	doubles map[double]bool
+	// doubles are the ids, by source, of sessions of which an agent may leave several logs; see place.Current.
+	doubles map[string][]string
 }
-
-// double names a session of an agent that may leave several logs of it; see place.Current.
-type double struct{ source, id string }
 
 // note notes a log on which what is known of others may depend.
 func (p *putter) note(l *index.Found) {
@@ -161,7 +158,7 @@ func (p *putter) note(l *index.Found) {
 		p.firsts[l.Summary.First] = true
 	}
 	if r, ok := p.f.sharedRow(l); ok && r.Doubles() {
-		p.doubles[double{l.Source, string(r.ID)}] = true
+		p.doubles[l.Source] = append(p.doubles[l.Source], string(r.ID))
 	}
 }
 
@@ -388,8 +385,8 @@ func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions
 
 // sharedDoubles finds out with which log of a session its agent goes on, where it has left several.
 func (f *Finder) sharedDoubles(ctx context.Context, p *putter) error {
-	for d := range p.doubles {
-		found, err := f.shared.Select(ctx, index.Selection{Sources: []string{d.source}, IDs: []string{d.id}})
+	for source, ids := range p.doubles {
+		found, err := f.shared.Select(ctx, index.Selection{Sources: []string{source}, IDs: ids})
 		if err != nil {
 			return err
 		}
@@ -397,14 +394,16 @@ func (f *Finder) sharedDoubles(ctx context.Context, p *putter) error {
 		for i := range found {
 			rows[i], _ = f.sharedRow(&found[i])
 		}
-		current := place.Current(slices.Clone(rows))
+		current := map[string]bool{}
+		for _, r := range place.Current(slices.Clone(rows)) {
+			current[r.Path] = true
+		}
 		for i := range found {
 			l := found[i].Log
-			facts := *l.Facts
-			facts.Left = !slices.ContainsFunc(current, func(r place.Row) bool { return r.Path == rows[i].Path })
-			if facts.Left != l.Facts.Left {
-				l.Before, l.Facts = &found[i].Stamp, &facts
-				p.add(index.Update{Source: d.source, Put: []index.Log{l}}, 0)
+			if left := !current[rows[i].Path]; left != l.Facts.Left {
+				facts := *l.Facts
+				facts.Left, l.Before, l.Facts = left, &found[i].Stamp, &facts
+				p.add(index.Update{Source: source, Put: []index.Log{l}}, 0)
 			}
 		}
 	}

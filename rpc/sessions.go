@@ -25,7 +25,7 @@ type placeParams struct {
 
 // heldParam is for methods that may replace or remove a file.
 type heldParam struct {
-	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file also while another program has it open for writing; what that program writes later is lost"`
+	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file even while another program has it open for writing; what that program writes later is lost"`
 }
 
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.

@@ -99,6 +99,7 @@ func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushO
 	if !a.json {
 		a.notice(fmt.Sprintf("watching; what is written goes to %s", c.archive))
 	}
+	a.endless.Store(true)
 	err = s.PushWatching(ctx, url, opt, func(r push.Report, err error) {
 		if err != nil {
 			a.notice(fmt.Sprintf("%v; trying again", err))

@@ -197,6 +197,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		a.browse(url)
 	}
 	a.patience.Store(int64(10 * time.Second)) // requests may end by themselves
+	a.endless.Store(true)
 	if err := h.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -103,6 +103,7 @@ func (w *watchFlags) watched(ctx context.Context, a *app, s *treeline.Store) (st
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.
 func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options) error {
+	a.endless.Store(true)
 	return a.print(func(out *output) error {
 		tell := wire.NewLive(out.page(), a.home()).Tell
 		switch {

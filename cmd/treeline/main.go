@@ -59,6 +59,9 @@ func (a *app) quit() {
 	if a.paging.Load() {
 		return
 	}
+	if a.endless.Load() {
+		os.Exit(exitFine)
+	}
 	if slices.Contains(os.Args, "--json") {
 		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
 	} else {

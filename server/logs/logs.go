@@ -209,6 +209,13 @@ var ErrNoArchive = fmt.Errorf("this server keeps no archive: %w", guard.Refuse(h
 // Version marks an answer as one of an archive.
 func Version(h http.Header) { h.Set(protocol.Version, protocol.Current) }
 
+// ReadOnly marks an answer as a refusal of all writes: its caller need not try another one.
+func ReadOnly(h http.Header) {
+	Version(h)
+	name, _, _ := protocol.Code(backend.ErrReadOnly)
+	h.Set(protocol.Error, name)
+}
+
 // Plain gives an error the status and the code that clients know it by.
 func (c *Call) Plain(err error) error {
 	if err == nil {

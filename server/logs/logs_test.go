@@ -203,7 +203,7 @@ func TestEventsHead(t *testing.T) {
 		}
 		res.Body.Close()
 		if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || kind != protocol.Events {
-			t.Fatalf("%s, %s", res.Status, kind)
+			t.Fatalf("%s, %s, want 200 and %s", res.Status, kind, protocol.Events)
 		}
 	}
 }

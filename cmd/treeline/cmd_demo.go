@@ -206,7 +206,11 @@ func (d *demoPlay) next() error {
 	program, st := d.a.program(os.Args[0]), d.out.style
 	for _, n := range next {
 		command := screen.Pad("$ "+strings.TrimSpace(program+" "+n[0]), len(program)+len("$  serve --demo --open"), false)
-		fmt.Fprintf(d.out, "   %s  %s\n", st.cyan(command), st.dim(n[1]))
+		between := "  "
+		if len("   "+command+"  "+n[1]) > d.out.width {
+			command, between = strings.TrimRight(command, " "), "\n     "
+		}
+		fmt.Fprintf(d.out, "   %s%s%s\n", st.cyan(command), between, st.dim(n[1]))
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *Session) canLead(id session.EntryID) error {
 		return err
 	}
 	raw, err := e.Raw()
-	if err == nil && s.isBeside(raw) {
+	if err == nil && dialect.IsBeside(s.dialect, raw) {
 		err = s.refuse("entry %q is not part of the conversation: nothing can follow it", id)
 	}
 	return err

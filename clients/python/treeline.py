@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -1812,7 +1813,8 @@ class Client(_ClientMethods):
         self._process = subprocess.Popen(
             [program, "rpc", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
         )
-        self._lock = threading.Lock()  # guards all below, and writing
+        self._writing = threading.Lock()  # guards stdin. The reader never takes it: the server may wait until answers are read
+        self._lock = threading.Lock()  # guards all below
         self._last = 0
         self._waiting: Dict[int, Tuple[Future[Any], Optional[Callable[[Any], None]]]] = {}
         self._watches: Dict[str, queue.SimpleQueue[Optional[Change]]] = {}
@@ -1830,7 +1832,7 @@ class Client(_ClientMethods):
     def close(self) -> int:
         """Ends the server, which flushes and closes all sessions, and gives its exit code."""
         assert self._process.stdin is not None
-        with self._lock:
+        with self._writing:
             if not self._process.stdin.closed:
                 try:
                     self._process.stdin.close()
@@ -1897,21 +1899,24 @@ class Client(_ClientMethods):
             if value is UNSET or value is None and name not in needed:
                 continue
             given[name] = value
+        # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
+        text = json.dumps({"method": method, "params": given}, allow_nan=False)
         future: Future[Any] = Future()
         with self._lock:
             if self._ended:
                 raise ConnectionLost("the server has ended")
             self._last += 1
-            # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
-            line = json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": given}, allow_nan=False) + "\n"
-            self._waiting[self._last] = (future, then)
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.write(line.encode())
+            id = self._last
+            self._waiting[id] = (future, then)
+        assert self._process.stdin is not None
+        try:
+            with self._writing:
+                self._process.stdin.write(f'{{"jsonrpc":"2.0","id":{id},{text[1:]}\n'.encode())
                 self._process.stdin.flush()
-            except (OSError, ValueError) as e:
-                del self._waiting[self._last]
-                raise ConnectionLost(str(e)) from e
+        except (OSError, ValueError) as e:
+            with self._lock:
+                self._waiting.pop(id, None)
+            raise ConnectionLost(str(e)) from e
         return future
 
     def _read(self) -> None:
@@ -1919,7 +1924,7 @@ class Client(_ClientMethods):
         try:
             for line in self._process.stdout:
                 if line.endswith(b"\n"):  # a server that is killed while it writes leaves a part of a line
-                    self._receive(json.loads(line))
+                    self._receive(line)
         finally:
             with self._lock:
                 self._ended = True
@@ -1930,7 +1935,16 @@ class Client(_ClientMethods):
             for changes in watches.values():
                 changes.put(None)
 
-    def _receive(self, message: Dict[str, Any]) -> None:
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (RecursionError, ValueError) as unread:  # Python bounds how deep JSON nests, and the digits of a number
+            answered = re.match(rb'\{"jsonrpc":"2.0","id":(\d+),', line)
+            with self._lock:
+                waiting = self._waiting.pop(int(answered[1]), None) if answered else None
+            if waiting is not None:
+                waiting[0].set_exception(unread)
+            return
         if "method" in message:
             params = message["params"]
             if message["method"] == "change":
@@ -1975,10 +1989,14 @@ class Session(_SessionMethods):
             self.close()
 
     def close(self) -> None:
-        super().close()
-        self.handle = None
+        try:
+            super().close()
+        finally:
+            self.handle = None
 
     def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+        if self.handle is None:
+            raise Error(Error.INVALID_PARAMS, "the session is closed")
         return self.client._call(method, {"session": self.handle, **params}, ("session", *needed))
 
     def _opened(self, result: Any) -> Session:

@@ -32,10 +32,10 @@ const (
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [<command>…]",
-		Short: "See what treeline does, in four steps",
-		Long: "Make up sessions of several agents in a temporary folder, and show how treeline searches, draws and continues them, and what\n" +
-			"is left after kill -9. The folder is removed at the end. Of your own sessions only the number is told.\n\n" +
-			"With a command, run that on the made-up sessions instead. 'treeline serve --demo' shows them in a browser.",
+		Short: "Take a tour in four steps",
+		Long: "Create made-up sessions of several agents in a temporary folder, and show how treeline searches, draws and continues\n" +
+			"them, and what survives kill -9. The folder is removed at the end. Your own sessions are only counted.\n\n" +
+			"With a command, run it on the made-up sessions instead. 'treeline serve --demo' shows them in a browser.",
 		Example: "  treeline demo\n  treeline demo ls --all\n  treeline demo search 'exchange rate'",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {

@@ -178,7 +178,7 @@ type Selection struct {
 	First uint64
 	// Runs are wanted, not sessions.
 	Runs bool
-	// Sessions: logs that are not sessions, or could not be read, are left out.
+	// Sessions: logs that are not sessions, that could not be read, or that have Facts.Left are left out.
 	Sessions bool
 
 	Order Order

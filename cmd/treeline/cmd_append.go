@@ -59,7 +59,7 @@ func (a *app) appendCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addReplace(cmd)
-	f.addUnchecked(cmd, "even a message without a role, or a compaction that keeps from an entry that is not before it")
+	f.addUnchecked(cmd, "even a message without a role, or a compaction whose first kept entry is not before it")
 	cmd.Flags().StringVar(&w.role, "role", "user", "the `ROLE` of --text: user or assistant")
 	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
 	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")

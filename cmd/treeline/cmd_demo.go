@@ -173,7 +173,7 @@ func (d *demoPlay) tree() error {
 
 // resume is the third step.
 func (d *demoPlay) resume() error {
-	d.say("Go on in another agent. It continues a copy; the old session stays.")
+	d.say("Continue in another agent. It gets a copy; the old session stays.")
 	before, err := os.ReadFile(d.path)
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (d *demoPlay) resume() error {
 	if err == nil && string(before) != string(after) {
 		err = errors.New("resuming in another agent changed the session")
 	}
-	d.note("The copy is a session of Claude Code with both branches. What that program cannot express is carried along, for the way back.")
+	d.note("The copy is a session of Claude Code with both branches. What that program cannot express is carried along for the way back.")
 	return err
 }
 

@@ -89,7 +89,7 @@ type leafFlags struct{ dialect, leaf string }
 
 func (f *leafFlags) add(a *app, cmd *cobra.Command) {
 	a.addDialect(cmd, &f.dialect)
-	cmd.Flags().StringVar(&f.leaf, "leaf", "", "look from the entry `ID`: its id, the beginning or the end of one, or none for before the first entry")
+	cmd.Flags().StringVar(&f.leaf, "leaf", "", "look from the entry `ID`; the beginning or end of an id is enough, none is before the first entry")
 }
 
 // scopeFlags choose sessions by directory, and where to look for them.

@@ -43,7 +43,7 @@ func (s *Session) settle(batch []*proposal, fresh int) error {
 	if fresh == 0 {
 		return nil // only the time or the identity of the file changed
 	}
-	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh})
+	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh, Outcome: w.opt.Policy})
 	_, linear := s.dialect.(dialect.Reacher)
 	switch {
 	// In a linear log the branch would take what others wrote out of the conversation.

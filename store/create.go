@@ -274,7 +274,7 @@ func (d *Draft) Path() string { return d.home.Path }
 // Persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
 // final is set for an error that a second try would meet again.
 func (d *Draft) Persist(ctx context.Context, record []byte) (kept []byte, final bool, err error) {
-	kept, err = d.scratch.persist(ctx, record, nil)
+	kept, err = d.scratch.persist(ctx, record)
 	return kept, d.scratch.w.err != nil || ctx.Err() != nil, err
 }
 

@@ -195,8 +195,9 @@ type Event struct {
 	Path string
 	// Entry is the entry that it is about: the compaction, the place of the fork, the new leaf.
 	Entry session.EntryID
-	// Count is how many entries others wrote.
-	Count int
+	// Count is how many entries others wrote. Outcome is what becomes of an append that finds them, "" where none does.
+	Count   int
+	Outcome Policy
 	// Problem is set for EventProblem, EventRepaired and EventHeld.
 	Problem *session.Problem
 	// Refuse, for EventBeforeCompaction and EventBeforeFork, vetoes what is about to happen: the call fails with a VetoError

@@ -93,8 +93,8 @@ func (s *Session) encode(p *proposal) error {
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// A session in memory keeps records as they are. kept, if it is not nil, gets the blobs.
-func (s *Session) persist(ctx context.Context, record []byte, kept *map[string][]byte) ([]byte, error) {
+// A session in memory keeps records as they are.
+func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	w := s.w
 	if s.at.Path == "" {
 		return record, nil
@@ -105,12 +105,6 @@ func (s *Session) persist(ctx context.Context, record []byte, kept *map[string][
 			ref, err := s.storeBlob(ctx, b)
 			if err != nil && ctx.Err() == nil {
 				err = s.latch(err) // like a record that could not be written
-			}
-			if kept != nil && *kept == nil {
-				*kept = map[string][]byte{}
-			}
-			if kept != nil {
-				(*kept)[ref] = b
 			}
 			return ref, err
 		}

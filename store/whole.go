@@ -73,13 +73,12 @@ func (s *Session) inherit(h held) {
 // limit is persist. whole is the record itself where something of it is missing in what is stored, else nil. Images are
 // not missing: whatever reads them takes them from their blobs.
 func (s *Session) limit(ctx context.Context, record []byte) (stored, whole []byte, err error) {
-	var blobs map[string][]byte
-	stored, err = s.persist(ctx, record, &blobs)
+	stored, err = s.persist(ctx, record)
 	if err != nil || bytes.Equal(stored, record) {
 		return stored, nil, err
 	}
-	back, err := s.dialect.Codec().ResolveBlobs(stored, func(ref string) ([]byte, error) { return blobs[ref], nil })
-	if err != nil || bytes.Equal(back, record) {
+	limited, err := s.w.d.Persist(record, dialect.PersistOptions{}) // images stay in it
+	if err != nil || bytes.Equal(limited, record) {
 		return stored, nil, err
 	}
 	return stored, record, nil

@@ -120,11 +120,20 @@ func (p *Page) Heading(s *store.Session, home string) {
 	}
 	name := screen.OneLine(string(h.ID), 60)
 	cwd := Tilde(screen.OneLine(h.CWD, 0), home)
-	const dots = len(" · ")
-	if p.Width > 0 {
-		cwd = screen.CutPath(cwd, max(p.Width-Width(agent+name+when)-3*dots, 12))
+	if p.Width > 0 { // the id is needed most
+		const dots, leastCWD = 3, 12
+		if left := p.Width - Width(agent+name+when) - 3*dots; left >= leastCWD {
+			cwd = screen.CutPath(cwd, left)
+		} else {
+			cwd = ""
+		}
+		for _, word := range []*string{&when, &agent} {
+			if Width(join([]string{agent, name, cwd, when}, " · ")) > p.Width {
+				*word = ""
+			}
+		}
 	}
-	p.line(p.paint(StyleFaint, join([]string{agent, name, cwd, when}, " · ")))
+	p.line(p.paint(StyleFaint, screen.Cut(join([]string{agent, name, cwd, when}, " · "), p.Width)))
 	if h.Task && h.Parent != "" {
 		origin := "sub-agent of " + screen.OneLine(h.Parent, 60)
 		if h.Call != "" {

@@ -68,10 +68,18 @@ func (t *Transcript) text(s, margin string, style Style) {
 	}
 }
 
-// header begins a block with the speaker and details.
+// header begins a block with the speaker and details. Details that do not fit go on in the next line.
 func (t *Transcript) header(b block, speaker string, details ...string) {
 	t.begin(b)
-	t.line(join(append([]string{speaker}, details...), " "))
+	line := speaker
+	for _, d := range details {
+		if t.Width > 0 && d != "" && Width(line+" "+d) > t.Width {
+			t.line(line)
+			line = indent[1:]
+		}
+		line = join([]string{line, d}, " ")
+	}
+	t.line(line)
 }
 
 // details are the time, the id and the label of an entry.
@@ -136,9 +144,9 @@ func (t *Transcript) Entry(v View) {
 		if b.FirstKept != "" && b.FirstKept != v.ID {
 			words = append(words, "keeps from "+screen.Clean(string(b.FirstKept)))
 		}
-		t.summary(v, strings.Join(words, " · "), b.Summary)
+		t.summary(v, b.Summary, words...)
 	case session.BranchSummary:
-		t.summary(v, "back from a branch · "+screen.Clean(orElse(string(b.From), "?")), b.Summary)
+		t.summary(v, b.Summary, "back from a branch", screen.Clean(orElse(string(b.From), "?")))
 	case session.CustomMessage:
 		if v.Hidden() && !t.All {
 			return
@@ -178,8 +186,12 @@ func (t *Transcript) note(v View) {
 }
 
 // summary writes an entry that stands for others, which the model does not see.
-func (t *Transcript) summary(v View, title, text string) {
-	t.header(speech, t.paint(StyleSummary, "━━ "+title), t.details(v)...)
+func (t *Transcript) summary(v View, text string, title ...string) {
+	words := []string{t.paint(StyleSummary, "━━ "+title[0])}
+	for _, w := range title[1:] {
+		words = append(words, t.paint(StyleSummary, "· "+w))
+	}
+	t.header(speech, words[0], append(words[1:], t.details(v)...)...)
 	if strings.TrimSpace(text) != "" {
 		t.text(text, indent, plain)
 	}

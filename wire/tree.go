@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -24,8 +25,10 @@ type Tree struct {
 	// first and next link the children of each entry by index, since two entries may share an id.
 	first, next []int32
 	root        int32
-	isRoot      []bool // by index
-	inline      []bool // by index: it is no branch
+	isRoot      []bool   // by index
+	inline      []bool   // by index: it is no branch
+	ids         []string // by index: how ids are drawn; nil draws them whole
+	idWidth     int      // columns of ids
 }
 
 // NewTree looks at a tree from the session's own leaf. dir is the session's directory: paths below it are shown
@@ -94,6 +97,7 @@ func (v *Tree) Entry(i int) (j Entry, err error) {
 // entries before and after that one.
 func (v *Tree) Draw(ctx context.Context, p *Page, near int) error {
 	v.link()
+	v.shorten(p.Width)
 	from, to := 0, v.tree.Len()
 	if near >= 0 && v.here >= 0 {
 		line := 0
@@ -213,11 +217,46 @@ func (v *Tree) link() {
 	}
 }
 
-// mostLevels limits the levels that are drawn. Deeper ones are drawn at the limit with their number: otherwise nested
-// branches would cost the square of their number.
+// wordWidth is the column of the words, leastText the least that a text is worth drawing in.
+const (
+	wordWidth = 10
+	leastText = 4
+)
+
+// shorten has long ids drawn as prefixes that tell them apart, if a line would have little room for the text.
+func (v *Tree) shorten(width int) {
+	const enough, blanks = 40, 6
+	v.ids, v.idWidth = nil, shortid.Least
+	if width == 0 {
+		return
+	}
+	ids, longest := make([]string, v.tree.Len()), 0
+	for i := range ids {
+		ids[i] = string(v.tree.At(i).ID)
+		longest = max(longest, len(ids[i]))
+	}
+	if width < longest+wordWidth+blanks+enough {
+		v.ids = shortid.All(ids)
+		for _, id := range v.ids {
+			v.idWidth = max(v.idWidth, min(len(id), 2*shortid.Least))
+		}
+	}
+}
+
+// id is how the id of an entry is drawn.
+func (v *Tree) id(e session.Entry) string {
+	id := string(e.ID)
+	if v.ids != nil {
+		id = v.ids[e.Index]
+	}
+	return screen.Pad(screen.OneLine(id, 40), v.idWidth, false)
+}
+
+// mostLevels limits the levels that are drawn, on a terminal to a third of its width. Deeper ones are drawn at the limit with
+// their number: otherwise nested branches would cost the square of their number.
 const mostLevels = 24
 
-// draw writes one line. The text is cut to make room for the rest, the id never.
+// draw writes one line. The text is cut to make room for the rest, then the word, the id never.
 func (v *Tree) draw(p *Page, at placed) error {
 	e := v.tree.At(int(at.index))
 	entry, err := Look(v.codec, e)
@@ -226,10 +265,13 @@ func (v *Tree) draw(p *Page, at placed) error {
 	}
 	active := v.active[e.Index]
 	var b strings.Builder
-	depth := at.depth
-	if depth > mostLevels {
-		b.WriteString(p.paint(StyleFaint, fmt.Sprintf("⋯%d ", depth-mostLevels)))
-		depth = mostLevels
+	depth, levels := at.depth, mostLevels
+	if p.Width > 0 {
+		levels = min(levels, max(p.Width/6, 1))
+	}
+	if depth > levels {
+		b.WriteString(p.paint(StyleFaint, fmt.Sprintf("⋯%d ", depth-levels)))
+		depth = levels
 	}
 	if at.branch {
 		b.WriteString(p.paint(StyleFaint, strings.Repeat("│ ", depth-1)+"├─"))
@@ -237,19 +279,27 @@ func (v *Tree) draw(p *Page, at placed) error {
 		b.WriteString(p.paint(StyleFaint, strings.Repeat("│ ", depth)))
 	}
 	b.WriteString(sign(p, active, at.root) + " ")
-	id := screen.Pad(screen.OneLine(string(e.ID), 40), 8, false)
-	word := screen.Pad(screen.OneLine(entry.Word(), 24), 10, false)
+	id, end := v.id(e), v.marks(p, e)
+	word := screen.Pad(screen.OneLine(entry.Word(), 24), wordWidth, false)
+	most := lineWidth
+	if p.Width > 0 {
+		left := max(p.Width-Width(b.String()+id+"  ")-Width(end), 0)
+		if left < wordWidth {
+			word = screen.OneLine(word, max(left, 1))
+		}
+		most = left - Width(word+"  ")
+	}
 	if active {
 		word = paintWord(p, e, word)
 	} else {
 		id, word = p.paint(StyleFaint, id), p.paint(StyleFaint, word)
 	}
-	b.WriteString(id + "  " + word + "  ")
-	end := v.marks(p, e)
-	most := lineWidth
-	if p.Width > 0 {
-		most = max(p.Width-Width(b.String())-Width(end), 10)
+	b.WriteString(id + "  " + word)
+	if most < leastText {
+		p.line(b.String() + end)
+		return nil
 	}
+	b.WriteString("  ")
 	text := screen.Cut(relative(entry.Line(most+2*len(v.dir)), v.dir), most)
 	if _, ok := v.tree.Lookup(e.Parent); at.root && e.Parent != "" && (!ok || v.isRoot[e.Index]) {
 		why := "(parent " + screen.OneLine(string(e.Parent), 40) + " is missing) "
@@ -283,7 +333,11 @@ func sign(p *Page, active, root bool) string {
 func (v *Tree) marks(p *Page, e session.Entry) string {
 	s := ""
 	if l := v.tree.Label(e.ID); l != "" {
-		s += "  " + p.paint(StyleLabel, "⚑ "+screen.OneLine(l, 40))
+		most := 40
+		if p.Width > 0 {
+			most = min(most, max(p.Width/4, 1))
+		}
+		s += "  " + p.paint(StyleLabel, "⚑ "+screen.OneLine(l, most))
 	}
 	if e.Index == v.leaf {
 		s += "  " + p.paint(StyleAssistant, "◀ leaf")

@@ -22,8 +22,11 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// demoDir is the working directory of commands on the demo's sessions. It is a project of the stories.
-const demoDir = "/home/you/shop"
+// demoDir is the working directory of commands on the demo's sessions, a project of the stories. It does not exist.
+const (
+	demoHome = "/home/you"
+	demoDir  = demoHome + "/shop"
+)
 
 // demoCommand shows what the commands do, by running them. If something does not work, the demo fails.
 func (a *app) demoCommand() *cobra.Command {
@@ -62,7 +65,10 @@ func (a *app) writeDemo(ctx context.Context) (dir string, clean func() error, er
 		signal.Stop(pipe)
 		return os.RemoveAll(dir)
 	}
-	return dir, clean, demo.Write(ctx, dir, a.now, a.drivers()...)
+	if err = demo.Write(ctx, dir, a.now, a.drivers()...); err != nil {
+		err = fmt.Errorf("%s: %w", dir, err)
+	}
+	return dir, clean, err
 }
 
 // withDemo lends the sessions of the demo to use.
@@ -78,7 +84,7 @@ func (a *app) withDemo(ctx context.Context, use func(dir string) error) error {
 func (a *app) demoApp(dir string, stdout, stderr io.Writer) *app {
 	b := newApp()
 	b.stdin, b.stdout, b.stderr, b.clock, b.self = a.stdin, stdout, stderr, a.clock, a.self
-	b.workDir = demoDir
+	b.workDir, b.madeUp = demoDir, demoHome
 	b.getenv = func(name string) string {
 		switch name {
 		case "HOME":
@@ -206,7 +212,11 @@ func (d *demoPlay) next() error {
 	program, st := d.a.program(os.Args[0]), d.out.style
 	for _, n := range next {
 		command := screen.Pad("$ "+strings.TrimSpace(program+" "+n[0]), len(program)+len("$  serve --demo --open"), false)
-		fmt.Fprintf(d.out, "   %s  %s\n", st.cyan(command), st.dim(n[1]))
+		between := "  "
+		if len("   "+command+"  "+n[1]) > d.out.width {
+			command, between = strings.TrimRight(command, " "), "\n     "
+		}
+		fmt.Fprintf(d.out, "   %s%s%s\n", st.cyan(command), between, st.dim(n[1]))
 	}
 	return nil
 }

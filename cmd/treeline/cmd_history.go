@@ -275,7 +275,7 @@ func (a *app) promptTable(out *output, list []history.Prompt) {
 		{name: "PROMPT", mark: same, least: leastTitle},
 	}
 	for _, p := range list {
-		t.add(out.when(p.At), folder(p.CWD, a.home()), screen.OneLine(p.Text, out.width))
+		t.add(out.when(p.At), folder(p.CWD, a.tilde()), screen.OneLine(p.Text, out.width))
 	}
 	t.write(out)
 }
@@ -297,11 +297,11 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 			table{
 				{mark: st.cyan, drop: 3}, {mark: st.dim, drop: 1}, {mark: st.yellow}, {path: true, mark: same, least: leastProject, drop: 2},
 			}.line(out, "    ", out.when(u.At), screen.OneLine(u.Dialect, 0),
-				screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), folder(u.CWD, a.home()))
+				screen.OneLine(string(u.Session)+"#"+string(u.Entry), 0), folder(u.CWD, a.tilde()))
 		}
 		if len(uses) == 0 {
 			table{{mark: st.cyan, drop: 1}, {path: true, mark: same, least: leastProject}}.line(out, "    ",
-				out.when(p.At), folder(p.CWD, a.home()))
+				out.when(p.At), folder(p.CWD, a.tilde()))
 		}
 	}
 	return nil

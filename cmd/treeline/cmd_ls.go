@@ -328,7 +328,7 @@ func (a *app) listTable(out *output, list *listing.List, depth []int, by place.O
 	if list.Len() == 0 {
 		return
 	}
-	st, home := out.style, a.home()
+	st, home := out.style, a.tilde()
 	t := table{
 		{name: "WHEN", mark: st.cyan, drop: 5}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 4},
 		{name: "TITLE", mark: same, least: leastTitle}, {name: "MSGS", right: true, mark: same, drop: 3},

@@ -48,14 +48,18 @@ func (a *app) newCommand() *cobra.Command {
 			if o.Dialect, err = namedDialect(s, dialectName); err != nil {
 				return err
 			}
+			why := ""
 			if dialectName == "" && where == "" {
-				if err := a.chooseDialect(cmd.Context(), s, &o); err != nil {
+				if why, err = chooseDialect(cmd.Context(), s, &o); err != nil {
 					return err
 				}
 			}
 			sess, err := a.create(cmd.Context(), s, where, o)
 			if err != nil {
 				return err
+			}
+			if why != "" {
+				a.notice(why)
 			}
 			err = a.printSession(sess)
 			return errors.Join(err, sess.Close())
@@ -73,20 +77,20 @@ func (a *app) newCommand() *cobra.Command {
 	return cmd
 }
 
-// chooseDialect chooses for a session for which no dialect is named, and says so unless it is the usual one.
-func (a *app) chooseDialect(ctx context.Context, s *treeline.Store, o *store.CreateOptions) error {
+// chooseDialect chooses for a session for which no dialect is named, and says why unless it is the usual one.
+func chooseDialect(ctx context.Context, s *treeline.Store, o *store.CreateOptions) (why string, err error) {
 	chosen, err := s.Default(ctx, o.CWD)
 	if err != nil {
-		return err
+		return "", err
 	}
 	o.Dialect, o.Dir = chosen.Dialect, chosen.Dir
 	switch {
 	case chosen.Dir != "":
-		a.notice("treeline keeps the session itself, in the format of " + chosen.Dialect.Name() + ": no agent that it can write for was used here")
+		why = "treeline keeps the session itself, in the format of " + chosen.Dialect.Name() + ": no agent that it can write for was used here"
 	case chosen.Dialect != s.Dialects()[0]:
-		a.notice("the new session is one of " + chosen.Dialect.Name() + ", which was used here last")
+		why = "the new session is one of " + chosen.Dialect.Name() + ", which was used here last"
 	}
-	return nil
+	return why, nil
 }
 
 // create starts a session in a file, or where the agent would. It refuses an id that any session already has.

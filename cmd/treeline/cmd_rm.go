@@ -262,7 +262,7 @@ func (a *app) listTrash(ctx context.Context, s *treeline.Store) error {
 			a.notice("the trash is empty")
 			return nil
 		}
-		st, home := out.style, a.home()
+		st, home := out.style, a.tilde()
 		rows := table{
 			{name: "REMOVED", mark: st.cyan, drop: 3}, {name: "PROJECT", path: true, mark: same, least: leastProject, drop: 2},
 			{name: "TITLE", mark: same, least: leastTitle, drop: 4}, {name: "SIZE", right: true, mark: same, drop: 1},

@@ -22,7 +22,7 @@ func (a *app) rpcCommand() *cobra.Command {
 		Short: "Serve the store to a program in any language",
 		Long: "Serve the store as JSON-RPC 2.0: one request per line on standard input, one response per line on standard output.\n" +
 			"docs/rpc.md lists the methods. When the input ends, all sessions are flushed and closed.",
-		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"listAll"}' | treeline rpc`,
+		Example: `  echo '{"jsonrpc":"2.0","id":1,"method":"catalogue"}' | treeline rpc`,
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			write, err := f.options()

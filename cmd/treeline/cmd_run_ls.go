@@ -209,7 +209,7 @@ func (a *app) runTable(out *output, rows []runs.Row) {
 			when = out.when(r.Started)
 		}
 		id := r.Header.SessionID
-		t.add(when, folder(r.CWD(), a.home()), dash(screen.OneLine(r.Prompt, titleColumns)),
+		t.add(when, folder(r.CWD(), a.tilde()), dash(screen.OneLine(r.Prompt, titleColumns)),
 			cmp.Or(screen.OneLine(r.Outcome, 20), "(open)"), wire.Size(r.Log.Size), dash(screen.OneLine(id[:min(len(id), 8)], 0)), screen.OneLine(r.Short, 40))
 	}
 	t.write(out)

@@ -144,7 +144,7 @@ func (a *app) search(cmd *cobra.Command, query string, f *searchFlags) error {
 			return wire.Write(out, wire.NewSearchResult(res, f.regexp))
 		}
 		shown := cut(res.Hits, most)
-		printHits(out, shown, a.home())
+		printHits(out, shown, a.tilde())
 		out.summary(len(shown), len(res.Hits), res.More, "hit", "hits")
 		return nil
 	})

@@ -34,7 +34,7 @@ func (a *app) showCommand() *cobra.Command {
 					if a.json {
 						return r.WritePath(&page, path)
 					}
-					page.Heading(s, a.home())
+					page.Heading(s, a.tilde())
 					t := &wire.Transcript{Page: page, All: all, Label: s.Tree().Label, Dir: s.Header().CWD}
 					t.Section()
 					return t.Path(r, path)

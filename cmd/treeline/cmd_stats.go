@@ -187,7 +187,7 @@ const barColumns = 20
 // statsTable prints the groups of one key. On a terminal bars compare their cost or, if no agent recorded any, their tokens,
 // or else their messages.
 func (a *app) statsTable(out *output, key usage.Key, groups []usage.Group) {
-	st, home := out.style, a.home()
+	st, home := out.style, a.tilde()
 	messages := "MESSAGES"
 	if key == usage.Model {
 		messages = "ANSWERS"

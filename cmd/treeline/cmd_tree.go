@@ -50,7 +50,7 @@ func (a *app) treeCommand() *cobra.Command {
 					if a.json {
 						return t.WriteJSON(cmd.Context(), &page)
 					}
-					page.Heading(s, a.home())
+					page.Heading(s, a.tilde())
 					return t.Draw(cmd.Context(), &page, f.near)
 				})
 				a.problems(s.Tree().Problems())

@@ -105,7 +105,7 @@ func (w *watchFlags) watched(ctx context.Context, a *app, s *treeline.Store) (st
 func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options) error {
 	a.endless.Store(true)
 	return a.print(func(out *output) error {
-		tell := wire.NewLive(out.page(), a.home()).Tell
+		tell := wire.NewLive(out.page(), a.tilde()).Tell
 		switch {
 		case a.json:
 			tell = func(ctx context.Context, c watch.Change) error {

@@ -34,6 +34,7 @@ type app struct {
 	workDir        string           // "" is that of the process
 	columns        int              // that output fits into; 0 is those of the terminal
 	self           string           // the program's own file; "" if it must not be started
+	madeUp         string           // the home folder of the demo's stories; "" elsewhere
 
 	// Progress is shown after progressAfter and then every progressEvery. Tests set both to zero.
 	progressAfter, progressEvery time.Duration

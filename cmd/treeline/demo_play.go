@@ -51,6 +51,12 @@ func (d *demoPlay) note(text string) {
 	d.text(d.out.style.dim, "   ", text)
 }
 
+// shell shows a command line, and a blank line before its output.
+func (d *demoPlay) shell(line string) {
+	d.text(d.out.style.cyan, "   ", "$ "+line)
+	fmt.Fprintln(d.out)
+}
+
 // run shows a command and what it prints.
 func (d *demoPlay) run(words ...string) error { return d.runHead(0, words...) }
 
@@ -60,7 +66,7 @@ func (d *demoPlay) runHead(lines int, words ...string) error {
 	if lines > 0 {
 		more = fmt.Sprintf(" | head -n %d", lines)
 	}
-	fmt.Fprintf(d.out, "   %s\n\n", d.out.style.cyan("$ treeline "+strings.Join(words, " ")+more))
+	d.shell("treeline " + strings.Join(words, " ") + more)
 	var stdout, stderr bytes.Buffer
 	b := d.a.demoApp(d.dir, &stdout, &stderr)
 	b.stdin, b.columns = strings.NewReader(""), max(d.out.width-3, 20)
@@ -87,7 +93,7 @@ const demoAppends = 20
 // kill is the last step: a program appends and is killed. What was acknowledged must be there.
 func (d *demoPlay) kill() error {
 	d.say("Once an append returns, it is never lost: not to kill -9, a full disk or a second writer.")
-	fmt.Fprintf(d.out, "   %s\n\n", d.out.style.cyan("$ my-agent | treeline append "+d.id+" --stdin --sync always   # and kill -9"))
+	d.shell("my-agent | treeline append " + d.id + " --stdin --sync always   # and kill -9")
 	if d.a.self == "" {
 		d.note("(no second program can be started here)")
 		return nil
@@ -114,8 +120,8 @@ func (d *demoPlay) kill() error {
 	if n := len(sess.Tree().Problems()); n > 0 {
 		return fmt.Errorf("%d problems in %s", n, d.path)
 	}
-	fmt.Fprintf(d.out, "   %d appends were acknowledged, then the program was killed.\n   %d of them are in the file, and every line of it is whole.\n",
-		len(receipts), len(receipts))
+	d.text(same, "   ", fmt.Sprintf("%d appends were acknowledged, then the program was killed.", len(receipts)))
+	d.text(same, "   ", fmt.Sprintf("%d of them are in the file, and every line of it is whole.", len(receipts)))
 	return nil
 }
 

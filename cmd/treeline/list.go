@@ -120,7 +120,7 @@ func (a *app) noteProject(s *treeline.Store, dir string) {
 	if rest, err := filepath.Rel(dir, here); err == nil && filepath.IsLocal(rest) {
 		why = "the nearest directory above with any"
 	}
-	a.notice("the sessions of " + wire.Tilde(dir, a.home()) + ", " + why)
+	a.notice("the sessions of " + wire.Tilde(dir, a.tilde()) + ", " + why)
 }
 
 // rowSums are the sums of all rows of a list, for its last line.

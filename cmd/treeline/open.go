@@ -38,6 +38,9 @@ func (a *app) knownHome() string {
 // home is the folder that paths are shown below and settings are read from: the root folder if the user's is unknown.
 func (a *app) home() string { return cmp.Or(a.knownHome(), string(filepath.Separator)) }
 
+// tilde is the home folder that the directories of sessions are shown below.
+func (a *app) tilde() string { return cmp.Or(a.madeUp, a.home()) }
+
 // options are those of every store that a command opens. A wrong config.toml fails every command: ignoring it would hide
 // sessions silently.
 func (a *app) options() treeline.Options {

@@ -71,12 +71,14 @@ var outcomes = map[store.Policy]string{
 // options checks the flags. What else happens to the session is printed on stderr.
 func (f *writeFlags) options(a *app) (store.WriteOptions, error) {
 	opt, err := f.durableFlags.options()
-	outcome := outcomes[opt.Policy]
-	if f.rewrites {
-		outcome = "they are kept"
-	}
 	opt.ReplaceUnreadable, opt.ForceRewrite, opt.Force = f.replace, f.force, f.unchecked || f.force
-	opt.Observer = func(e store.Event) { a.tell(e, outcome) }
+	opt.Observer = func(e store.Event) {
+		outcome := "they are kept"
+		if e.Outcome != "" && !f.rewrites {
+			outcome = outcomes[e.Outcome]
+		}
+		a.tell(e, outcome)
+	}
 	return opt, err
 }
 

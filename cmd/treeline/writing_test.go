@@ -190,6 +190,35 @@ func TestAppendWhileOthersWrite(t *testing.T) {
 	}
 }
 
+// In a format without branches the entry follows theirs, and the message says so.
+func TestAppendLinearWhileOthersWrite(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	a, stdout, stderr := testApp(t)
+	if code := run(t.Context(), a, []string{"new", "--dialect", "wave", "--cwd", t.TempDir()}); code != exitFine {
+		t.Fatalf("exit code %d: %s; want 0", code, stderr)
+	}
+	path := strings.TrimSpace(stdout.String())
+	say, hear, end := talk(t, "append", path, "--stdin", "--json")
+	say("") // it is read only after the file was opened
+	log, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := `{"timestamp":"2026-03-02T14:00:00.000Z","id":"theirs","role":"user","blocks":[{"type":"text","content":"theirs"}]}`
+	if err := os.WriteFile(path, append(log, theirs+"\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	say(`{"role":"user","blocks":[{"type":"text","content":"ours"}]}`)
+	ack := hear()
+	code, told := end()
+	if want := "your entries continue from there"; code != exitFine || !strings.Contains(told, want) {
+		t.Errorf("exit code %d, stderr %s; want 0 and %q", code, told, want)
+	}
+	if want := `"parentId":"theirs"`; !strings.Contains(ack, want) {
+		t.Errorf("acknowledged with %s, want %s", ack, want)
+	}
+}
+
 // Each line is acknowledged before the next is read.
 func TestAppendAnswersAtOnce(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())

@@ -156,12 +156,12 @@ func (p *persister) object(v []byte, at place) []byte {
 
 // image puts an image into a blob. Base64 that is not in canonical form stays: it would come back different.
 func (p *persister) image(member []byte) []byte {
-	data, ok := rawjson.Unquote(member)
-	if !ok || p.isRef(data) || len(data) < minImage {
+	data, ok := new(rawjson.Room).Unquote(member)
+	if !ok || p.isRef(data) || len(data) < minImage || p.opt.Put == nil {
 		return member
 	}
-	b, err := base64.StdEncoding.DecodeString(data)
-	if err != nil || base64.StdEncoding.EncodeToString(b) != data {
+	b, err := base64.StdEncoding.Strict().DecodeString(data)
+	if err != nil || strings.ContainsAny(data, "\r\n") { // which a decoder ignores
 		return member
 	}
 	return p.put(b, member)
@@ -205,11 +205,12 @@ func (p *persister) str(v []byte, at place) []byte {
 	if len(v) <= maxUnits {
 		return v
 	}
-	text, ok := rawjson.Unquote(v)
+	var room rawjson.Room // no copy of a text without escapes
+	text, ok := room.Inside(v)
 	if !ok {
 		return v
 	}
-	kept, cut := cutUnits(text, maxUnits)
+	kept, cut := cutUnits(room.String(text), maxUnits)
 	if !cut {
 		return v
 	}
@@ -217,7 +218,7 @@ func (p *persister) str(v []byte, at place) []byte {
 		if p.opt.Put == nil {
 			return v // there is no other place for the whole text
 		}
-		ref, err := p.opt.Put([]byte(text))
+		ref, err := p.opt.Put(text)
 		if err != nil {
 			p.err = err
 			return v

@@ -159,10 +159,11 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		if !ok || !rawjson.IsObject(message.JSON) {
 			return nil, errNotObject
 		}
-		if !tight {
-			message.JSON = rawjson.Compact(message.JSON)
+		if w = append(w, `,"message":`...); tight {
+			w = append(w, message.JSON...)
+		} else {
+			w = rawjson.AppendCompact(w, message.JSON)
 		}
-		w = append(append(w, `,"message":`...), message.JSON...)
 		return w.End(), nil
 	}
 	if err := d.members(&w, n.Body); err != nil {

@@ -182,7 +182,7 @@ var importTable = []row{
 	// What faces show, and the front door.
 	{packages: "wire",
 		may: "dialect/unread session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
-			"trash history internal/rawjson internal/screen",
+			"trash history internal/rawjson internal/screen internal/shortid",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",
 		may: "session dialect logtree place store wire internal/diff internal/markup internal/rawjson internal/screen",

@@ -92,21 +92,44 @@ func Delete(object []byte, key string) []byte {
 // MapElements returns an array with each element replaced by the result of f; nil removes the element. If nothing changes it
 // returns the array itself.
 func MapElements(array []byte, f func(element []byte) []byte) []byte {
-	out, changed := []byte{'['}, false
+	var out []byte // nil until something changes: a long array is not copied in vain
+	same := 0
 	for e := range Elements(array) {
 		now := f(e)
-		if changed = changed || !bytes.Equal(now, e); now == nil {
-			continue
+		if out == nil {
+			if now != nil && bytes.Equal(now, e) {
+				same++
+				continue
+			}
+			out = firstElements(array, same)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
+		if now != nil {
+			out = appendElement(out, now)
 		}
-		out = append(out, now...)
 	}
-	if !changed {
+	if out == nil {
 		return array
 	}
 	return append(out, ']')
+}
+
+// firstElements begins an array with the first n elements of another.
+func firstElements(array []byte, n int) []byte {
+	out := []byte{'['}
+	for e := range Elements(array) {
+		if n--; n < 0 {
+			break
+		}
+		out = appendElement(out, e)
+	}
+	return out
+}
+
+func appendElement(out, e []byte) []byte {
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	return append(out, e...)
 }
 
 // MapMembers returns an object with each value replaced by the result of f. All other bytes stay the same. If nothing changes, or
@@ -180,13 +203,29 @@ func Quote(s string) []byte { return AppendString(make([]byte, 0, len(s)+2), s) 
 // Compact removes the white space between the tokens of a value; strings and numbers keep their spelling. It returns the
 // value itself if there is none, or if a string in it is not JSON.
 func Compact(value []byte) []byte {
-	var out []byte // nil until the first white space
+	if out := compact(nil, value); out != nil {
+		return out
+	}
+	return value
+}
+
+// AppendCompact appends what Compact returns.
+func AppendCompact(dst, value []byte) []byte {
+	if out := compact(dst, value); out != nil {
+		return out
+	}
+	return append(dst, value...)
+}
+
+// compact appends a value without its white space to out, which may be nil until there is some. It returns nil for a value that
+// stays as it is.
+func compact(out, value []byte) []byte {
 	start := 0
 	for i := 0; i < len(value); {
 		switch c := value[i]; {
 		case c == '"':
 			if i = skipString(value, i+1); i < 0 {
-				return value
+				return nil
 			}
 		case isSpace(c):
 			if out == nil {
@@ -200,7 +239,7 @@ func Compact(value []byte) []byte {
 		}
 	}
 	if out == nil {
-		return value
+		return nil
 	}
 	return append(out, value[start:]...)
 }

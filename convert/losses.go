@@ -198,13 +198,12 @@ func outlineOf(ctx context.Context, l *logtree.Log) (o outline, err error) {
 		}
 		// NUL bytes, which a crash leaves at the end of a file, and a byte order mark do not count.
 		rest = bytes.TrimSpace(bytes.Trim(dialect.TrimBOM(rest), "\x00"))
-		slotted, ok := l.Dialect.(dialect.Slotted)
 		switch {
 		case len(rest) == 0:
 			if r.Torn || records != 1 || covered != int64(len(r.Data)) {
 				o.spaced = append(o.spaced, r.Line)
 			}
-		case r.Line < h.Line && ok && slotted.IsSlot(dialect.TrimBOM(r.Data)):
+		case r.Line < h.Line && dialect.IsSlot(l.Dialect, r.Data):
 			if o.slot != nil {
 				o.loose = append(o.loose, slotLine) // only the last slot counts
 			}

@@ -135,6 +135,12 @@ type Besider interface {
 	Beside(record []byte) bool
 }
 
+// IsBeside reports whether a record stands beside the tree.
+func IsBeside(d Dialect, record []byte) bool {
+	b, ok := d.(Besider)
+	return ok && b.Beside(record)
+}
+
 // Stamper is a Writer whose records name their session.
 type Stamper interface {
 	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
@@ -165,6 +171,12 @@ type Slotted interface {
 	IsSlot(record []byte) bool
 	// NewSlot gives the slot of a new session; nil where new sessions of the value have none.
 	NewSlot(n NewSession) []byte
+}
+
+// IsSlot reports whether a line before the header is a title slot.
+func IsSlot(d Dialect, line []byte) bool {
+	s, ok := d.(Slotted)
+	return ok && s.IsSlot(TrimBOM(line))
 }
 
 // Opening gives the records that a new session begins with: a title slot and the header, as far as the format has them.

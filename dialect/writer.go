@@ -64,6 +64,8 @@ type NewEntry struct {
 	// Header is that of the session: some formats have no header record, and the first entry, or each, says what it would.
 	// It may be nil.
 	Header *session.Header
+	// Room is memory that Writer.Record may use for the record. It may be nil.
+	Room []byte
 }
 
 // PersistOptions are the options of Writer.Persist.

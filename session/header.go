@@ -47,11 +47,16 @@ type Time struct {
 // TimeOf gives the usual spelling of a moment: ISO 8601 with milliseconds, UTC.
 func TimeOf(t time.Time) Time {
 	var room [len(`"2006-01-02T15:04:05.000Z"`) + 8]byte // a year may have more digits
+	return Time{Text: string(AppendTime(room[:0], t))}
+}
+
+// AppendTime appends the Text of TimeOf.
+func AppendTime(dst []byte, t time.Time) []byte {
 	t = t.UTC()
 	// RFC3339 is written four times as fast as another layout.
-	text := t.AppendFormat(append(room[:0], '"'), time.RFC3339)
+	dst = t.AppendFormat(append(dst, '"'), time.RFC3339)
 	ms := t.Nanosecond() / int(time.Millisecond)
-	return Time{Text: string(append(text[:len(text)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"'))}
+	return append(dst[:len(dst)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
 // Time gives the moment; ok is false where the text is absent or not a time.

@@ -77,7 +77,14 @@ func (s *Session) add(ctx context.Context, body session.Body, from []byte, at *s
 		return s.appendDeferred(ctx, group)
 	}
 	w.tip = next(group[len(group)-1])
-	return s.enqueue(group...)
+	done, err := s.enqueue(group...)
+	const most = 64 << 10 // bytes of memory that are kept for the next record
+	// The tree may hold the whole record, and one that was adopted may share memory with the caller's.
+	if p := group[0]; err == nil && p.whole == nil && p.from == nil && cap(p.record) <= most {
+		*p = proposal{record: p.record}
+		w.free = p
+	}
+	return done, err
 }
 
 // appendAll appends entries one after the other, as one write, and gives what became of the last. The caller holds the lock.

@@ -78,22 +78,22 @@ func (s *Session) frame(batch []*proposal) error {
 	for i, p := range batch {
 		list[i] = dialect.NewRecord{NewEntry: p.entry, Record: p.record, Moved: p.moved}
 	}
-	i := 0
+	i, failed := 0, error(nil) // a return in the loop would allocate the result for every append
 	for framed, err := range framer.Frame(s.tree, slices.Values(list)) {
-		if err != nil {
-			return s.named(err)
+		if failed = err; err != nil {
+			break
 		}
 		batch[i].framed = framed
 		i++
 	}
-	return nil
+	return s.named(failed)
 }
 
 // framed gives what is written for a batch, in order.
 func framed(batch []*proposal) [][]byte {
 	records := make([][]byte, 0, len(batch))
 	for _, p := range batch {
-		records = append(records, p.framed.Records()...)
+		records = append(append(append(records, p.framed.Before...), p.framed.Record), p.framed.After...)
 	}
 	return records
 }

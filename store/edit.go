@@ -128,19 +128,13 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 			if len(bytes.TrimSpace(rest.data)) > 0 {
 				out = append(out, s.pieces(rest, first, next, changed)...)
 			}
-		case slot == nil && h.Line > 1 && next == 0 && isSlot(s.dialect, l.data):
+		case slot == nil && h.Line > 1 && next == 0 && dialect.IsSlot(s.dialect, l.data):
 			slot = &l // it is written with the header
 		default:
 			out = append(out, s.pieces(l, first, next, changed)...)
 		}
 	}
 	return out, nil
-}
-
-// isSlot reports whether a line before the header is a title slot.
-func isSlot(d dialect.Dialect, line []byte) bool {
-	s, ok := d.(dialect.Slotted)
-	return ok && s.IsSlot(dialect.TrimBOM(line))
 }
 
 // changed asks for the new record of each entry, before any line is made: an edit that fails changes nothing.

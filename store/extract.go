@@ -132,7 +132,7 @@ func (c *chain) relabel() error {
 		}
 		c.records = append(c.records, record)
 		c.ids[id] = true
-		if !c.s.isBeside(record) {
+		if !dialect.IsBeside(c.s.dialect, record) {
 			c.last = id
 		}
 	}

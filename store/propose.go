@@ -13,10 +13,9 @@ import (
 type proposal struct {
 	ctx    context.Context
 	entry  dialect.NewEntry
-	header session.Header // for entry.Header
-	from   []byte         // a record that the caller has of it, if any
-	fixed  bool           // the caller chose the parent: it stays, whatever others write
-	moved  bool           // the leaf was moved to the parent
+	from   []byte // a record that the caller has of it, if any
+	fixed  bool   // the caller chose the parent: it stays, whatever others write
+	moved  bool   // the leaf was moved to the parent
 	record []byte
 	framed dialect.Framed // what is written: record and what the agent writes with it
 	beside bool           // nothing can follow it: what is appended next follows the entry before it
@@ -54,8 +53,13 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 		if i > 0 {
 			n.Parent = next(group[i-1])
 		}
-		group[i] = &proposal{ctx: ctx, from: from, entry: n}
-		if err := s.encode(group[i]); err != nil {
+		p := s.w.free
+		if s.w.free = nil; p == nil {
+			p = &proposal{}
+		}
+		n.Room = p.record
+		group[i], p.ctx, p.from, p.entry = p, ctx, from, n
+		if err := s.encode(p); err != nil {
 			return nil, err
 		}
 	}
@@ -67,8 +71,8 @@ func (s *Session) propose(ctx context.Context, body session.Body, from []byte, p
 func (s *Session) encode(p *proposal) error {
 	// Formats without a header record put what it would say into their entries.
 	if p.entry.Header == nil {
-		p.header = s.tree.Header()
-		p.entry.Header = &p.header
+		s.w.header = s.tree.Header()
+		p.entry.Header = &s.w.header
 	}
 	record, err := s.w.d.Record(p.entry)
 	if adopter, ok := s.dialect.(dialect.Adopter); ok && err == nil && p.from != nil {
@@ -80,18 +84,12 @@ func (s *Session) encode(p *proposal) error {
 	}
 	if err == nil {
 		p.record, p.whole, err = s.limit(p.ctx, record)
-		p.beside = s.isBeside(record)
+		p.beside = dialect.IsBeside(s.dialect, record)
 	}
 	if s.w.err != nil {
 		return s.w.err // a blob could not be stored; the latched error names the file
 	}
 	return s.named(err)
-}
-
-// isBeside reports whether a record stands beside the tree.
-func (s *Session) isBeside(record []byte) bool {
-	d, ok := s.dialect.(dialect.Besider)
-	return ok && d.Beside(record)
 }
 
 // persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.

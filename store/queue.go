@@ -30,13 +30,15 @@ type writing struct {
 	held    held
 
 	// Group commit: an append that finds no write under way leads, and writes all that is queued as one batch.
-	queue []*proposal
-	batch []*proposal // what is being written
-	spare []*proposal // memory for the next queue
-	busy  bool
-	idle  *sync.Cond      // signalled when busy ends
-	tip   session.EntryID // the last proposed entry: the parent of the next one
-	moved bool            // the leaf was moved, and no entry has been written since
+	queue  []*proposal
+	batch  []*proposal // what is being written
+	spare  []*proposal // memory for the next queue
+	busy   bool
+	idle   *sync.Cond      // signalled when busy ends
+	tip    session.EntryID // the last proposed entry: the parent of the next one
+	moved  bool            // the leaf was moved, and no entry has been written since
+	header session.Header  // for proposals
+	free   *proposal       // one that is done, for the next append
 }
 
 // moves reports whether the next proposal is the first one after the leaf was moved. One that is made during a write follows it.

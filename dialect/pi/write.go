@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -143,7 +144,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	}
 	message, isMessage := n.Body.(session.Message)
 	const envelope = 160 // bytes with ids of the usual length: one allocation
-	w := make(dialect.Object, 0, envelope+len(message.JSON))
+	w := slices.Grow(dialect.Object(n.Room[:0]), envelope+len(message.JSON))
 	w = rawjson.AppendString(append(w, `{"type":`...), kind)
 	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
 	if n.Parent != "" {
@@ -151,7 +152,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	} else {
 		w = append(w, `,"parentId":null`...)
 	}
-	w.Add("timestamp", dialect.ISO(n.Time))
+	w = session.AppendTime(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
 		// A message comes from outside: it is validated before it can damage a log.
 		ok, tight := valid(message.JSON)

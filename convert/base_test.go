@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -95,7 +96,7 @@ func TestConvertRefused(t *testing.T) {
 		if n := len(seenAt(w, src, src.Leaf())); n > 0 {
 			t.Fatalf("%s shows %d pieces", agent, n)
 		}
-		for _, to := range targets() {
+		for _, to := range soaktest.Share(t, targets(), 2) {
 			if to.Name() == agent {
 				continue
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/store"
 )
 
@@ -37,7 +38,7 @@ func TestConvertEdited(t *testing.T) {
 		t.Cleanup(func() { made.Close() })
 		return made
 	}
-	for _, name := range []string{"operator", "wave", "claude", "codex", "gemini", "qwen", "copilot"} {
+	for _, name := range soaktest.Share(t, []string{"operator", "wave", "claude", "codex", "gemini", "qwen", "copilot"}, 2) {
 		there := cross(src, w.Format(name))
 		for _, step := range []int{n, n / 4, 2} {
 			text := bytesOf(w, there)

@@ -23,7 +23,7 @@ func TestConvertFresh(t *testing.T) {
 		path := w.Put(filepath.Join("in", name, "0f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a.jsonl"), newTalk(3, linear).write(name))
 		src := w.View(path, store.OpenOptions{Dialect: from})
 		for k, other := range agents {
-			if other == name || !soaktest.Every() && (i+k)%3 != 0 {
+			if other == name || !soaktest.Every() && (i+k)%5 != 0 {
 				continue
 			}
 			cross := func(s *store.Session, to dialect.Dialect) *store.Session {

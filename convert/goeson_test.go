@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -25,7 +26,7 @@ func TestConvertGoesOnElsewhere(t *testing.T) {
 				continue
 			}
 			for seed := range 3 {
-				if nth++; os.Getenv("TREELINE_SOAK") == "" && nth%5 != 0 {
+				if nth++; os.Getenv("TREELINE_SOAK") == "" && nth%soaktest.Part(5, 11) != 0 {
 					continue
 				}
 				at := fmt.Sprintf("%s, seed %d → %s", name, seed, other)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/gen"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -22,11 +23,11 @@ func TestOpenWhileRewritten(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	path := filepath.Join(home, "session.jsonl")
-	log := gen.Session(gen.Options{Seed: 3, Bytes: 3_000_000})
+	log := gen.Session(gen.Options{Seed: 3, Bytes: int64(soaktest.Part(3_000_000, 1_000_000))})
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Duration(soaktest.Part(1000, 300))*time.Millisecond)
 	defer stop()
 	var wg sync.WaitGroup
 	looked := make(chan struct{}) // told of each look, if the test waits for it

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,9 +24,10 @@ import (
 // eachAgent runs a test for each agent with a new database.
 func eachAgent(t *testing.T, test func(t *testing.T, name string, a agent, home, path string)) {
 	t.Parallel()
-	for name, a := range agents {
+	for _, name := range soaktest.Share(t, slices.Sorted(maps.Keys(agents)), 2) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			a := agents[name]
 			home := t.TempDir()
 			path, err := a.install(home)
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/index/remote"
 	"github.com/treeline-dev/treeline/index/remote/protocol"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // stranger answers every question with the same text, or with an error.
@@ -213,6 +215,8 @@ func TestPages(t *testing.T) {
 		t.Errorf("a page that is too long: %d logs, %v", len(list), err)
 	}
 }
+
+func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
 // endless answers every question with a page that another one follows.
 type endless struct {

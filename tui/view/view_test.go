@@ -46,7 +46,7 @@ func all(t testing.TB, s *treeline.Session, m transcript.Mode) (list []session.E
 
 // Going through a session, by any key and in both directions, passes every block once, in order.
 func TestPassesEveryBlock(t *testing.T) {
-	s := generated(t, gen.Options{Seed: 3, Entries: 1600, Branches: 3})
+	s := generated(t, gen.Options{Seed: 3, Entries: soaktest.Part(1600, 1300), Branches: 3})
 	for _, c := range []struct {
 		mode            string
 		of              transcript.Mode

@@ -1,16 +1,13 @@
-package pgtest_test
+package pgdb_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/treeline-dev/treeline/internal/pgtest"
 )
-
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 // number asks a database for a number.
 func number(t *testing.T, url, sql string) (n int) {
@@ -28,7 +25,7 @@ func number(t *testing.T, url, sql string) (n int) {
 }
 
 // What was committed is there after an immediate stop, directly and behind the pooler.
-func TestCrash(t *testing.T) {
+func TestServerCrash(t *testing.T) {
 	s := pgtest.Shared(t)
 	url := s.Database(t, "crash")
 	s.Exec(t, "create table kept as select 7 as n")

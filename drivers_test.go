@@ -1,4 +1,4 @@
-package all_test
+package treeline_test
 
 import (
 	"testing"

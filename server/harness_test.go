@@ -1,4 +1,4 @@
-package browser
+package server_test
 
 import (
 	"io"
@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/treeline-dev/treeline/internal/browser"
 )
 
-// TestFaults checks that the harness sees what pages must not do. A harness that sees nothing would pass every page.
-func TestFaults(t *testing.T) {
+// TestBrowserFaults checks that the harness sees what pages must not do. A harness that sees nothing would pass every page.
+func TestBrowserFaults(t *testing.T) {
 	t.Parallel()
-	b := Start(t)
+	b := browser.Start(t)
 	for _, tt := range []struct{ name, policy, body, want string }{
 		{"nothing", "default-src 'none'; img-src data:", "<p>text</p>", ""},
 		{"an inline script", "default-src 'none'; img-src data:", "<script>document.title = 1</script>", "Content Security Policy"},
@@ -29,7 +31,7 @@ func TestFaults(t *testing.T) {
 				}
 			}))
 			defer s.Close()
-			tab := b.Tab(t, Look{})
+			tab := b.Tab(t, browser.Look{})
 			tab.Open(s.URL)
 			if tt.want != "" {
 				for range 200 {

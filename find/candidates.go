@@ -25,8 +25,8 @@ func (s *search) candidates(queries []*query.Query, all []*target) [][]target {
 	may := make([]bool, len(queries))
 	unknown := s.f.ix.EachChunk(logs, func(i int, c *index.Kept) {
 		if s.opt.Rank {
-			s.rank.chunks++
-			queries[0].CountTerms(c, s.rank.with)
+			s.terms.Chunks++
+			queries[0].CountTerms(c, s.terms.With)
 		}
 		for k, q := range queries {
 			if !c.Again {

@@ -132,8 +132,7 @@ func rounds(usual, many int) int {
 func TestGrown(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(rounds(1, 50))
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range growingFamilies {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, seeds)
@@ -167,8 +166,8 @@ func TestGrown(t *testing.T) {
 // TestGrownToldLate: what a model used is told in the last chunk and counts in a spell before it.
 func TestGrownToldLate(t *testing.T) {
 	t.Parallel()
-	i := slices.IndexFunc(growingFamilies, func(f growingFamily) bool { return f.name == "codex" })
-	d := newGrowingDesk(t, &growingFamilies[i], 1)
+	i := slices.IndexFunc(growingFamilies, func(f *growingFamily) bool { return f.name == "codex" })
+	d := newGrowingDesk(t, growingFamilies[i], 1)
 	const line = `{"timestamp":"2026-05-01T10:00:00.000Z","type":%q,"payload":{%s}}` + "\n"
 	model := func(name string) string { return fmt.Sprintf(line, "turn_context", `"model":"`+name+`"`) }
 	d.text = d.family.header + model("a") + d.append("assistant") + model("b")
@@ -199,8 +198,7 @@ func (d *growingDesk) step(kinds []string, told func(what string, anew bool)) {
 // TestGrownSearch: texts before and after the place where reading continued are found, in every family.
 func TestGrownSearch(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		if f.roots != "" {
 			continue // run logs in other places than those of runs are not searched
 		}
@@ -263,8 +261,7 @@ func (d *growingDesk) lineOf(h Hit) int {
 // of it if the system tells that it changed. Sessions and runs are alike.
 func TestGrownRacy(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 14)

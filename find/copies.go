@@ -3,6 +3,7 @@ package find
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type twin struct {
 	source int
 	log    *index.Log
 	path   string
+	b      backend.Backend
 	ids    []copyID
 }
 
@@ -63,14 +65,15 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	return todo, nil
 }
 
-// settled reports whether a group has one original, and copies of its members alone.
+// settled reports whether a group has one original, and copies of its members alone. A copy that names its parent by an id keeps that
+// name, also if the parent is gone.
 func settled(group []twin) bool {
 	originals := 0
 	for i := range group {
 		s := &group[i].log.Summary
 		if s.Forked == 0 {
 			originals++
-		} else if !slices.ContainsFunc(group, func(c twin) bool { return c.path == s.Parent || string(c.log.Summary.ID) == s.Parent }) {
+		} else if s.Parent != index.LastPart(s.Parent) && !slices.ContainsFunc(group, func(c twin) bool { return c.path == s.Parent }) {
 			return false
 		}
 	}
@@ -84,11 +87,14 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 	count := map[uint64]int{}
 	for i := range group {
 		c := &group[i]
-		b, err := f.m.Open(list[c.source].Root.Sessions)
-		if err != nil {
-			return nil, err
+		var err error
+		if c.b, err = f.m.Open(list[c.source].Root.Sessions); err == nil {
+			c.ids, err = f.copyIDs(ctx, c)
 		}
-		if c.ids, err = f.copyIDs(ctx, b, c); err != nil {
+		if errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged) || unreadable(ctx, err) != nil {
+			return nil, nil // the next refresh relates them
+		}
+		if err != nil {
 			return nil, err
 		}
 		for _, m := range c.ids {
@@ -120,15 +126,11 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until == 0) {
 			continue
 		}
-		b, err := f.m.Open(list[c.source].Root.Sessions)
-		if err != nil {
-			return nil, err
-		}
-		at, err := b.Stat(ctx, c.log.Name)
+		at, err := c.b.Stat(ctx, c.log.Name)
 		if err != nil {
 			continue // it is gone: the next refresh knows
 		}
-		todo = append(todo, job{b: b, source: c.source, log: at, known: c.log, copied: &of})
+		todo = append(todo, job{b: c.b, source: c.source, log: at, known: c.log, copied: &of})
 	}
 	return todo, nil
 }
@@ -148,21 +150,21 @@ func shared(a, b *twin) (n int, until int64) {
 	for _, m := range a.ids {
 		if have[m.id] {
 			n++
-			until = max(until, m.at+1)
+			until = max(until, m.at+1, 1) // 0 is no copy
 		}
 	}
 	return n, until
 }
 
 // copyIDs reads the messages of a log.
-func (f *Finder) copyIDs(ctx context.Context, b backend.Backend, c *twin) ([]copyID, error) {
+func (f *Finder) copyIDs(ctx context.Context, c *twin) ([]copyID, error) {
 	d, err := f.m.Dialect(c.log.Summary.Dialect)
 	if err != nil {
 		return nil, err
 	}
 	codec := d.Codec().EntryCodec
 	copier, ok := codec.(session.Copier)
-	at, err := b.Stat(ctx, c.log.Name)
+	at, err := c.b.Stat(ctx, c.log.Name)
 	if err != nil || !ok {
 		return nil, nil // it is gone: the next refresh knows
 	}
@@ -170,7 +172,7 @@ func (f *Finder) copyIDs(ctx context.Context, b backend.Backend, c *twin) ([]cop
 	builder.Expect(at.Size)
 	dec := d.NewDecoder(builder)
 	var list []copyID
-	for r, err := range logtree.Records(ctx, b, at) {
+	for r, err := range logtree.Records(ctx, c.b, at) {
 		if err != nil {
 			return nil, err
 		}

@@ -1,12 +1,16 @@
 package find
 
 import (
+	"context"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
@@ -80,4 +84,82 @@ func TestCopies(t *testing.T) {
 	d.Must(os.Remove(path("f")))
 	d.Must(os.Remove(path("h")))
 	look("one is left", 12, map[string]string{"g": "", "other": ""})
+}
+
+// TestCopiesNamed: forks that name a session which is gone are related to each other once, and not read again at each list.
+func TestCopiesNamed(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	fork := func(id string, minutes ...int) string {
+		from := `"forkedFrom":{"sessionId":"s","messageUuid":"00000000-0000-4000-8000-000000000000"},"sessionId"`
+		return strings.ReplaceAll(claudeLines(id, minutes...), `"sessionId"`, from)
+	}
+	d.Put(".claude/projects/-p/s.jsonl", claudeLines("s", 0, 1, 2, 3))
+	d.Put(".claude/projects/-p/f.jsonl", fork("f", 0, 1, 2, 3, 4, 5))
+	d.Put(".claude/projects/-p/g.jsonl", fork("g", 0, 1, 6, 7))
+	read := 0
+	f := d.finder(nil, watching(func(backend.Log, int64, backend.Record, error) { read++ }))
+	look := func(want map[string]string) {
+		t.Helper()
+		got := map[string]string{}
+		for range 2 {
+			rows, err := f.Catalogue(t.Context(), RefreshOptions{})
+			d.Must(err)
+			for i := range rows {
+				got[string(rows[i].ID)] = strings.TrimSuffix(filepath.Base(rows[i].Parent), ".jsonl")
+			}
+		}
+		if diff := difftest.Diff(want, got); diff != "" {
+			t.Errorf("parents (-want +got):\n%s", diff)
+		}
+		read = 0
+		if _, err := f.Catalogue(t.Context(), RefreshOptions{}); err != nil || read > 0 {
+			t.Errorf("%d records are read again, %v", read, err)
+		}
+	}
+	d.now = d.now.Add(24 * time.Hour) // the files are not new any more
+	look(map[string]string{"s": ".", "f": "s", "g": "s"})
+	d.Must(os.Remove(d.At(".claude/projects/-p/s.jsonl")))
+	look(map[string]string{"f": "s", "g": "s"})
+	d.Put(".claude/projects/-p/g.jsonl", fork("g", 0, 1, 6, 7, 8, 9))
+	look(map[string]string{"f": "s", "g": "s"})
+	d.Must(os.Remove(d.At(".claude/projects/-p/f.jsonl")))
+	look(map[string]string{"g": "s"})
+}
+
+// TestCopiesMeanwhile: a log that is removed while it is compared with its copies does not hide the other sessions.
+func TestCopiesMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.Put(".claude/projects/-p/s.jsonl", claudeLines("s", 0, 1, 2, 3))
+	d.Put(".claude/projects/-p/f.jsonl", claudeLines("f", 0, 1, 2, 3, 4, 5))
+	reads := 0
+	f := d.finder(nil, func(b backend.Backend) backend.Backend { return &failing{b, "f.jsonl", &reads} })
+	rows, err := f.Catalogue(t.Context(), RefreshOptions{})
+	if err != nil || len(rows) != 2 || reads < 2 {
+		t.Errorf("%d sessions after %d reads, %v; want 2 sessions", len(rows), reads, err)
+	}
+	if rows, err = f.Catalogue(t.Context(), RefreshOptions{}); err != nil || rows[0].Parent == rows[1].Parent {
+		t.Errorf("they are not related: %v", err)
+	}
+}
+
+// failing is a backend with a log that is not there when it is read for the second time.
+type failing struct {
+	backend.Backend
+	name  string
+	reads *int
+}
+
+func (f *failing) Read(ctx context.Context, at backend.Log, offset int64) iter.Seq2[backend.Record, error] {
+	if strings.HasSuffix(at.Name, f.name) {
+		if *f.reads++; *f.reads == 2 {
+			return func(yield func(backend.Record, error) bool) { yield(backend.Record{}, backend.ErrNotExist) }
+		}
+	}
+	return f.Backend.Read(ctx, at, offset)
+}
+
+func (f *failing) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	return backend.OpenLog(ctx, f.Backend, at)
 }

@@ -30,8 +30,7 @@ func (o *openings) Open(ctx context.Context, at backend.Log) (backend.Reader, er
 // session, however the log grew. In most formats the session is not read for it.
 func TestHitsAtTheEnd(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		if f.runs || f.roots != "" {
 			continue // a hit in a run has no path
 		}
@@ -66,8 +65,8 @@ func TestHitsAtTheEnd(t *testing.T) {
 // TestHitsAfterLeaf: the leaf was moved back to before the last chunk, so nothing in that chunk is on the path.
 func TestHitsAfterLeaf(t *testing.T) {
 	t.Parallel()
-	i := slices.IndexFunc(growingFamilies, func(f growingFamily) bool { return f.name == "operator" })
-	d := newGrowingDesk(t, &growingFamilies[i], 1)
+	i := slices.IndexFunc(growingFamilies, func(f *growingFamily) bool { return f.name == "operator" })
+	d := newGrowingDesk(t, growingFamilies[i], 1)
 	d.begin()
 	said := strings.Replace(d.append("user"), `"content":"`, `"content":"kingfisher `, 1)
 	d.put(d.text+said, "a prompt")

@@ -65,10 +65,10 @@ type RefreshOptions struct {
 
 // Catalogue brings the catalogue up to date and returns the sessions of all sources, newest first, with Row.Known set.
 func (f *Finder) Catalogue(ctx context.Context, opt RefreshOptions) ([]place.Row, error) {
-	if f.beside() {
-		if rows, err := f.sharedCatalogue(ctx, opt); !f.alone(err) {
-			return rows, err
-		}
+	if beside, err := f.fresh(ctx, opt); err != nil {
+		return nil, err
+	} else if beside {
+		return f.sharedCatalogue(ctx)
 	}
 	list, err := f.refresh(ctx, opt)
 	if err != nil {

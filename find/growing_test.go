@@ -21,7 +21,7 @@ type growingFamily struct {
 	roots string
 }
 
-var growingFamilies = []growingFamily{
+var growingFamilies = []*growingFamily{
 	{name: "omp", path: ".omp/agent/sessions/-p/a.jsonl", header: fmt.Sprintf(header, "s1", ""), line: piLine},
 	{name: "omp with a title", path: ".omp/agent/sessions/-p/a.jsonl",
 		header: `{"type":"title","title":"a title slot                "}` + "\n" + fmt.Sprintf(header, "s1", ""), line: piLine},

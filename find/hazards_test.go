@@ -29,8 +29,7 @@ func middle(text string) string {
 // TestGrownReplaced: a log that is replaced by one with the same beginning and end is another log.
 func TestGrownReplaced(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 3)
@@ -47,7 +46,7 @@ func TestGrownReplaced(t *testing.T) {
 // TestGrownTitle: a title that is written into the slot before the header is seen, even if the session has grown as well.
 func TestGrownTitle(t *testing.T) {
 	t.Parallel()
-	d := newGrowingDesk(t, &growingFamilies[1], 4)
+	d := newGrowingDesk(t, growingFamilies[1], 4)
 	d.begin()
 	text := strings.Replace(d.text, "a title slot ", "another title", 1)
 	if !d.put(text+d.append("user"), "a new title") {
@@ -61,7 +60,7 @@ func TestGrownTitle(t *testing.T) {
 // TestGrownCollision: ids with equal hashes are told apart.
 func TestGrownCollision(t *testing.T) {
 	t.Parallel()
-	for _, f := range []*growingFamily{&growingFamilies[0], &growingFamilies[3]} {
+	for _, f := range []*growingFamily{growingFamilies[0], growingFamilies[3]} {
 		d := newGrowingDesk(t, f, 5)
 		there, parent := "", ""
 		for ids := map[uint32]string{}; parent == ""; {
@@ -91,8 +90,7 @@ func TestGrownCollision(t *testing.T) {
 // what older entries mean.
 func TestGrownOldIDs(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 7)
@@ -119,7 +117,7 @@ func TestGrownOldIDs(t *testing.T) {
 func TestGrownLabels(t *testing.T) {
 	t.Parallel()
 	for _, long := range []bool{true, false} {
-		d := newGrowingDesk(t, &growingFamilies[0], 13)
+		d := newGrowingDesk(t, growingFamilies[0], 13)
 		d.begin()
 		var text strings.Builder
 		text.WriteString(d.text)
@@ -140,8 +138,7 @@ func TestGrownLabels(t *testing.T) {
 // TestGrownSpoilt: the first record of a chunk is unterminated but valid, and then gets bytes that make it invalid.
 func TestGrownSpoilt(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 12)
@@ -159,8 +156,7 @@ func TestGrownSpoilt(t *testing.T) {
 // the next refresh.
 func TestGrownMeanwhile(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for i, f := range growingFamilies {
 		for k, what := range []string{"grows", "is replaced", "is cut"} {
 			if !soaktest.Every() && k != i%3 {
 				continue
@@ -206,8 +202,7 @@ const tellsChange = runtime.GOOS == "linux"
 // system tells.
 func TestEditedInPlace(t *testing.T) {
 	t.Parallel()
-	for i := range growingFamilies {
-		f := &growingFamilies[i]
+	for _, f := range soaktest.Share(t, growingFamilies, 3) {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			d := newGrowingDesk(t, f, 15)

@@ -140,14 +140,10 @@ type EachOptions struct {
 // and with all: these and what Kin gives of them. Rows with an Err are left out. In an archive no more than that is in memory; elsewhere
 // take is called once.
 func (f *Finder) Each(ctx context.Context, opt EachOptions, take func(rows, all []place.Row) error) error {
-	if f.beside() {
-		err := f.update(ctx, opt.RefreshOptions)
-		if err == nil {
-			return f.eachFamily(ctx, opt, take)
-		}
-		if !f.alone(err) {
-			return err
-		}
+	if beside, err := f.fresh(ctx, opt.RefreshOptions); err != nil {
+		return err
+	} else if beside {
+		return f.eachFamily(ctx, opt, take)
 	}
 	all, err := f.Catalogue(ctx, opt.RefreshOptions)
 	if err != nil {

@@ -29,14 +29,10 @@ type Keys struct {
 // LookUp brings the catalogue up to date and gives the sessions that any of the keys names, newest first. Rows with
 // an Err are left out. In an archive it costs no more than these sessions. Short ids are not filled in.
 func (f *Finder) LookUp(ctx context.Context, k Keys) ([]place.Row, error) {
-	if f.beside() {
-		err := f.update(ctx, RefreshOptions{})
-		if err == nil {
-			return f.sharedLookUp(ctx, k)
-		}
-		if !f.alone(err) {
-			return nil, err
-		}
+	if beside, err := f.fresh(ctx, RefreshOptions{}); err != nil {
+		return nil, err
+	} else if beside {
+		return f.sharedLookUp(ctx, k)
 	}
 	wanted := k.set()
 	rows, err := f.Catalogue(ctx, RefreshOptions{})

@@ -126,15 +126,23 @@ func (m *matcher) again(ctx context.Context, err error) ([]Hit, error) {
 	return retry(func() ([]Hit, error) { return m.whole(ctx) })
 }
 
-// read gives a piece of a log, valid until the next call.
+// read gives a piece of a log, valid until the next call. It fails with backend.ErrChanged if the log has become shorter.
 func (m *matcher) read(r backend.Reader, from, to int64) ([]byte, error) {
-	m.buf = slices.Grow(m.buf[:0], int(to-from))[:to-from]
-	n, err := r.ReadAt(m.buf, from)
-	// A log that became shorter gives what is left: record compares generations before anything counts.
-	if n == len(m.buf) || errors.Is(err, io.EOF) {
-		return m.buf[:n], nil
+	const most = 64 << 20 // at once: a server may say that a log has any size
+	for m.buf = m.buf[:0]; int64(len(m.buf)) < to-from; {
+		have := len(m.buf)
+		n := int(min(to-from-int64(have), int64(max(most, have))))
+		m.buf = slices.Grow(m.buf, n)[:have+n]
+		k, err := r.ReadAt(m.buf[have:], from+int64(have))
+		if k == n {
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			err = backend.ErrChanged
+		}
+		return nil, err
 	}
-	return nil, err
+	return m.buf, nil
 }
 
 // stream searches a whole log of which nothing is known, piece by piece.
@@ -149,14 +157,11 @@ func (m *matcher) stream(ctx context.Context, r backend.Reader) ([]Hit, error) {
 		if from+int64(len(data)) < size {
 			// Only whole records are searched; the rest is read again with the next piece.
 			end := bytes.LastIndexByte(data, '\n') + 1
-			if end == 0 && len(data) > 0 { // a record that is longer than that
+			if end == 0 { // a record that is longer than that
 				n *= 2
 				continue
 			}
 			data = data[:end]
-		}
-		if len(data) == 0 {
-			break
 		}
 		if err := m.scan(ctx, data, from, query.OddText(data)); err != nil {
 			return m.again(ctx, err)
@@ -348,7 +353,7 @@ func (m *matcher) add(hit Hit, found query.Match) {
 	hit.Field = m.texts[found.Text].Field
 	hit.Snippet, hit.Marks = query.Snippet(m.texts[found.Text].Text, found, snippetWidth)
 	if m.s.opt.Rank {
-		hit.found.terms, hit.found.length = m.q.Count(m.texts)
+		hit.found.Terms, hit.found.Length = m.q.Count(m.texts)
 	}
 	m.hits = append(m.hits, hit)
 }

@@ -89,30 +89,26 @@ func (f *Finder) refreshOnce(ctx context.Context, opt RefreshOptions) ([]source,
 	}
 	// Before the reading: even if that is interrupted, the catalogue has no trace of texts that no file has.
 	f.prune(ctx, known, keys)
-	err := f.readAll(ctx, list, todo, opt)
-	// Also after a cancellation: reading was the expensive part.
-	if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
-		err = commitErr
-	}
-	take := func() {
+	read := func(todo []job) error {
+		err := f.readAll(ctx, list, todo, opt)
+		// Also after a cancellation: reading was the expensive part.
+		if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
+			err = commitErr
+		}
 		known := f.ix.Catalogue()
 		for i := range list {
 			list[i].logs = known.Logs(list[i].key)
 		}
+		return err
 	}
-	take()
-	if err != nil {
+	if err := read(todo); err != nil {
 		return list, err
 	}
-	if todo, err = f.copies(ctx, list); len(todo) == 0 || err != nil {
+	todo, err := f.copies(ctx, list)
+	if len(todo) == 0 || err != nil {
 		return list, err
 	}
-	err = f.readAll(ctx, list, todo, opt)
-	if commitErr := f.ix.Commit(context.WithoutCancel(ctx)); err == nil {
-		err = commitErr
-	}
-	take()
-	return list, err
+	return list, read(todo)
 }
 
 // prune looks at the places in the catalogue that are not sources now, for example because another shell has other

@@ -85,7 +85,8 @@ func (s *search) refreshRuns(ctx context.Context, p *place.Source) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			s.problem(logtree.Named(p.PathOf(j.log.Name), err)) // it is searched as a whole
+			s.problem(logtree.Named(p.PathOf(j.log.Name), err))
+			s.f.ix.Put(index.Update{Source: key, Remove: []string{j.log.Name}}) // it is searched as a whole
 		default:
 			// At once: the next log uses the signer again.
 			s.f.ix.Put(index.Update{Source: key, Put: []index.Log{signed}})
@@ -169,11 +170,9 @@ func (m *matcher) searchRun(ctx context.Context, t *target) ([]Hit, error) {
 	}
 	requested := false
 	m.hits = slices.DeleteFunc(m.hits, func(h Hit) bool {
-		if h.Type != string(run.TypeLLMRequest) {
-			return false
-		}
-		again := requested
-		requested = true
+		request := h.Type == string(run.TypeLLMRequest)
+		again := request && requested
+		requested = requested || request
 		return again
 	})
 	if len(m.hits) == 0 {
@@ -229,8 +228,8 @@ func (m *matcher) describeRun(ctx context.Context, r backend.Reader, row *Run) (
 		// Hits are in order, so the lines are counted once for all of them.
 		for at < offset {
 			data, err := m.read(r, at, min(at+1<<20, offset))
-			if err != nil || len(data) == 0 {
-				return nil, errors.Join(err, backend.ErrChanged)
+			if err != nil {
+				return nil, err
 			}
 			lines += bytes.Count(data, []byte{'\n'})
 			at += int64(len(data))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
 )
 
@@ -77,5 +78,26 @@ func TestRunsGoneMeanwhile(t *testing.T) {
 	known := index.Open(index.Options{Dir: cache}).Catalogue()
 	if len(known.Sources) != 1 || known.Sources[0].Logs.Len() != 1 {
 		t.Errorf("the session is not known any more: %d sources", len(known.Sources))
+	}
+}
+
+// TestRunsUnread: what was added to a run is found, also if it could not be read for the index.
+func TestRunsUnread(t *testing.T) {
+	t.Parallel()
+	m := newDesk(t)
+	const name = "8f1d7b7a-7e8f-4e0f-9a7c-1c5d0e6b2b7a"
+	head := `{"type":"header","schema_version":1,"run_id":"` + name + `","started_at":"2026-02-03T12:00:00.123Z"}` + "\n"
+	said := `{"type":"run.start","run_id":"` + name + `","ts":"2026-02-03T12:00:00.456Z","input":{"type":"text","text":"%s"}}` + "\n"
+	const path = "../../../.codelia/sessions/2026/02/03/" + name + ".jsonl"
+	reads := 0
+	f := m.finder(nil, func(b backend.Backend) backend.Backend { return &failing{b, name + ".jsonl", &reads} })
+	m.write(path, head+fmt.Sprintf(said, "turnips"))
+	if n := len(m.search(f, "turnips", Options{}).Hits); n != 1 || reads != 1 {
+		t.Fatalf("%d hits after %d reads, want one", n, reads)
+	}
+	m.write(path, head+fmt.Sprintf(said, "turnips")+fmt.Sprintf(said, "radishes"))
+	problems := 0
+	if n := len(m.search(f, "radishes", Options{Problem: func(error) { problems++ }}).Hits); n != 1 || problems != 1 {
+		t.Errorf("%d hits and %d problems, want one of each", n, problems)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/treeline-dev/treeline/find/rank"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/internal/sorting"
@@ -73,7 +74,7 @@ type Hit struct {
 	Score float64
 
 	at    time.Time // Time, or that of the session
-	found counted
+	found rank.Entry
 }
 
 // QueryError says why a query is invalid.
@@ -113,10 +114,10 @@ func (f *Finder) Search(ctx context.Context, text string, opt Options) (*Result,
 	if sub, ok := q.Substrings(); ok {
 		queries = append(queries, sub)
 	}
-	if f.beside() {
-		if res, err := s.shared(ctx, queries); !f.alone(err) {
-			return res, err
-		}
+	if beside, err := f.fresh(ctx, RefreshOptions{Problem: opt.Problem, Progress: opt.Progress}); err != nil {
+		return nil, err
+	} else if beside {
+		return s.shared(ctx, queries)
 	}
 	if err := s.list(ctx); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ type search struct {
 	ids  []string // of all sessions, also of those that are not searched
 	// changed: the index was updated with runs after all was listed.
 	changed bool
-	rank    rank
+	terms   rank.Terms
 	// lost are logs whose signatures are damaged, by source.
 	lost []index.Update
 
@@ -168,7 +169,7 @@ func (s *search) find(ctx context.Context, queries []*query.Query) (hits []Hit, 
 		// Ranks are known only when all hits are.
 		limit, size = math.MaxInt, len(all)
 	}
-	s.rank.with = make([]int, queries[0].Terms())
+	s.terms.With = make([]int, queries[0].Terms())
 	rest := make([][]target, len(queries))
 	for len(all) > 0 && !enough(hits, limit, all[0].last) {
 		n := min(size, len(all))
@@ -198,9 +199,9 @@ func (s *search) order(hits []Hit) (list []Hit, more bool) {
 	// Logs were searched in the order of their last use; the hits of one may be older than those of the next.
 	sorting.By(hits, func(a, b Hit) int { return b.at.Compare(a.at) })
 	if s.opt.Rank {
-		weights := s.rank.weights()
+		weights := s.terms.Weights()
 		for i := range hits {
-			hits[i].Score = hits[i].found.score(weights)
+			hits[i].Score = hits[i].found.Score(weights)
 		}
 		sorting.By(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
 	}
@@ -319,39 +320,4 @@ func (s *search) problem(err error) {
 	if s.opt.Problem != nil {
 		s.opt.Problem(err)
 	}
-}
-
-// rank counts how common each term is, to weigh hits.
-type rank struct {
-	chunks int   // of all logs
-	with   []int // chunks that may have each term
-}
-
-// weights says how much each term tells. The chunk takes the place of the document in the usual formula: counting the
-// entries that have a term would mean reading them all.
-func (r *rank) weights() []float64 {
-	weights := make([]float64, len(r.with))
-	for i, n := range r.with {
-		weights[i] = math.Log(1 + (float64(r.chunks-n)+0.5)/(float64(n)+0.5))
-	}
-	return weights
-}
-
-// counted is what the score of a hit is made of.
-type counted struct {
-	terms  []int // how often each occurs
-	length int   // of all texts
-}
-
-// score is Okapi BM25: the more often the terms occur the better, less so the longer the entry is, and a rare term
-// counts for more than a common one. The usual length is a constant, that of a long paragraph, so that the score of a hit
-// does not depend on what else is searched.
-func (c *counted) score(weights []float64) float64 {
-	const k, b, usual = 1.2, 0.75, 1000
-	sum := 0.0
-	for i, n := range c.terms {
-		tf := float64(n)
-		sum += weights[i] * tf * (k + 1) / (tf + k*(1-b+b*float64(c.length)/usual))
-	}
-	return sum
 }

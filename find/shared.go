@@ -30,26 +30,28 @@ func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *F
 
 // Beside gives the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
 func (f *Finder) Beside(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
-	var err error
-	if f.beside() && fresh {
-		err = f.update(ctx, opt)
+	if !fresh && f.beside() {
+		return f.shared, nil
 	}
-	if !f.beside() || f.alone(err) {
-		return nil, nil
+	if beside, err := f.fresh(ctx, opt); !beside {
+		return nil, err
 	}
-	return f.shared, err
+	return f.shared, nil
 }
 
 // beside reports whether the index beside the archive is used.
 func (f *Finder) beside() bool { return f.shared != nil && !f.none.Load() }
 
-// alone reports whether an error says that there is no such index. From then on all logs are read instead.
-func (f *Finder) alone(err error) bool {
-	if !errors.Is(err, index.ErrNone) {
-		return false
+// fresh brings the index beside the archive up to date. beside is false if there is none: then all logs are read instead.
+func (f *Finder) fresh(ctx context.Context, opt RefreshOptions) (beside bool, err error) {
+	if !f.beside() {
+		return false, nil
 	}
-	f.none.Store(true)
-	return true
+	if err = f.update(ctx, opt); errors.Is(err, index.ErrNone) {
+		f.none.Store(true)
+		return false, nil
+	}
+	return err == nil, err
 }
 
 const (
@@ -99,12 +101,12 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 
 // take reads logs that changed and puts what they say.
 func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark, opt RefreshOptions) error {
-	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}}
+	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}, doubles: map[string][]string{}}
 	var todo []job
 	for i := range list {
 		c := &list[i]
-		if c.Known != nil && c.Known.Summary.First != 0 {
-			p.firsts[c.Known.Summary.First] = true // its copies lose their original if it is gone or rewritten
+		if c.Known != nil {
+			p.note(c.Known) // its copies lose their original if it is gone or rewritten
 		}
 		src, ok := f.m.ArchivedSource(c.Source)
 		if c.Gone || !ok || !src.Owns(c.Name) {
@@ -132,6 +134,9 @@ func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark,
 	if err := f.sharedCopies(ctx, &p, opt); err != nil {
 		return err
 	}
+	if err := f.sharedDoubles(ctx, &p); err != nil {
+		return err
+	}
 	return p.flush(mark)
 }
 
@@ -143,6 +148,18 @@ type putter struct {
 	keys    int
 	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
 	firsts map[uint64]bool
+	// doubles are the ids, by source, of sessions of which an agent may leave several logs; see place.Current.
+	doubles map[string][]string
+}
+
+// note notes a log on which what is known of others may depend.
+func (p *putter) note(l *index.Found) {
+	if l.Summary.First != 0 && p.firsts != nil {
+		p.firsts[l.Summary.First] = true
+	}
+	if r, ok := p.f.sharedRow(l); ok && r.Doubles() {
+		p.doubles[l.Source] = append(p.doubles[l.Source], string(r.ID))
+	}
 }
 
 func (p *putter) add(u index.Update, keys int) {
@@ -193,9 +210,7 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 				keys += len(l.Chunks[i].Words) + len(l.Chunks[i].Grams)
 			}
 			p.add(index.Update{Source: folder, Put: []index.Log{l}}, keys)
-			if l.Summary.First != 0 && p.firsts != nil {
-				p.firsts[l.Summary.First] = true
-			}
+			p.note(&index.Found{Source: folder, Log: l})
 		}
 		g.done(j)
 		return p.full()
@@ -357,12 +372,39 @@ func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions
 			j := &todo[i]
 			j.shared, j.found = &list[j.source].Source, &found[j.source]
 		}
-		again := putter{f: f, ctx: ctx}
+		again := putter{f: f, ctx: ctx, doubles: p.doubles}
 		if err = f.readShared(ctx, todo, &again, opt); err == nil {
 			err = again.flush("")
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// sharedDoubles finds out with which log of a session its agent goes on, where it has left several.
+func (f *Finder) sharedDoubles(ctx context.Context, p *putter) error {
+	for source, ids := range p.doubles {
+		found, err := f.shared.Select(ctx, index.Selection{Sources: []string{source}, IDs: ids})
+		if err != nil {
+			return err
+		}
+		rows := make([]place.Row, len(found))
+		for i := range found {
+			rows[i], _ = f.sharedRow(&found[i])
+		}
+		current := map[string]bool{}
+		for _, r := range place.Current(slices.Clone(rows)) {
+			current[r.Path] = true
+		}
+		for i := range found {
+			l := found[i].Log
+			if left := !current[rows[i].Path]; left != l.Facts.Left {
+				facts := *l.Facts
+				facts.Left, l.Before, l.Facts = left, &found[i].Stamp, &facts
+				p.add(index.Update{Source: source, Put: []index.Log{l}}, 0)
+			}
 		}
 	}
 	return nil

@@ -47,10 +47,10 @@ var ErrCursor = errors.New("the cursor is not one that a page gave")
 // left out. In an archive it costs no more than the page, whatever the size of the archive, unless the filter has a title or a
 // function: then all rows that fit otherwise are looked at.
 func (f *Finder) List(ctx context.Context, opt ListOptions) (Page, error) {
-	if f.beside() {
-		if page, err := f.sharedPage(ctx, opt); !f.alone(err) {
-			return page, err
-		}
+	if beside, err := f.fresh(ctx, opt.RefreshOptions); err != nil {
+		return Page{}, err
+	} else if beside {
+		return f.sharedPage(ctx, opt)
 	}
 	rows, err := f.Catalogue(ctx, opt.RefreshOptions)
 	if err == nil {
@@ -207,9 +207,6 @@ func (f *Finder) family(d dialect.Dialect) (names []string) {
 
 // sharedPage is List on a shared index.
 func (f *Finder) sharedPage(ctx context.Context, opt ListOptions) (page Page, err error) {
-	if err := f.update(ctx, opt.RefreshOptions); err != nil {
-		return page, err
-	}
 	sel, exact, err := f.selection(ctx, opt.Filter)
 	if err != nil {
 		return page, err
@@ -295,13 +292,12 @@ func (f *Finder) total(ctx context.Context, sel index.Selection, opt *ListOption
 }
 
 // sharedCatalogue is Catalogue on a shared index.
-func (f *Finder) sharedCatalogue(ctx context.Context, opt RefreshOptions) (rows []place.Row, err error) {
-	if err := f.update(ctx, opt); err != nil {
-		return nil, err
-	}
+func (f *Finder) sharedCatalogue(ctx context.Context) (rows []place.Row, err error) {
 	sel := index.Selection{Below: f.m.ArchiveFolder(), Order: index.OrderWhen, Limit: pageSize}
-	err = f.eachShared(ctx, sel, place.Filter{}, func(_ *index.Found, r *place.Row) bool {
-		rows = append(rows, *r)
+	err = f.eachShared(ctx, sel, place.Filter{}, func(l *index.Found, r *place.Row) bool {
+		if !l.Facts.Left {
+			rows = append(rows, *r)
+		}
 		return true
 	})
 	place.Shorten(rows)
@@ -357,16 +353,17 @@ func (f *Finder) similar(ctx context.Context, rows []*place.Row, may func(cwd st
 		list, err = f.shared.Select(ctx, sel)
 	}
 	for i := range list {
-		ids = append(ids, list[i].Facts.ID)
+		if !list[i].Facts.Left {
+			ids = append(ids, list[i].Facts.ID)
+		}
 	}
 	return ids, all, err
 }
 
 // Sources says of each source of an archive what is in it. The index counts.
 func (f *Finder) Sources(ctx context.Context, opt RefreshOptions) (list []place.SourceInfo, err error) {
-	if err := f.update(ctx, opt); err != nil {
-		f.alone(err)
-		return nil, err
+	if beside, err := f.fresh(ctx, opt); !beside {
+		return nil, cmp.Or(err, index.ErrNone)
 	}
 	for _, src := range f.m.Sources() {
 		info := place.SourceInfo{Source: src}

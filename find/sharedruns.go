@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -59,12 +60,8 @@ type RunPage struct {
 // Runs brings the index of an archive up to date and gives a page of its runs, the newest first. It reads no run. It fails with
 // index.ErrNone if the archive has no index; see Paged.
 func (f *Finder) Runs(ctx context.Context, opt RunOptions) (page RunPage, err error) {
-	if !f.beside() {
-		return page, index.ErrNone
-	}
-	if err := f.update(ctx, RefreshOptions{}); err != nil {
-		f.alone(err)
-		return page, err
+	if beside, err := f.fresh(ctx, RefreshOptions{}); !beside {
+		return page, cmp.Or(err, index.ErrNone)
 	}
 	sel, _, err := f.selection(ctx, place.Filter{CWD: opt.CWD, Project: opt.Project})
 	if err != nil {

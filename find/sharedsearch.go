@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/treeline-dev/treeline/find/rank"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/logtree"
@@ -14,9 +15,6 @@ import (
 // shared is Search on a shared index: the database says which chunks may match.
 func (s *search) shared(ctx context.Context, queries []*query.Query) (*Result, error) {
 	f := s.f
-	if err := f.update(ctx, RefreshOptions{Problem: s.opt.Problem, Progress: s.opt.Progress}); err != nil {
-		return nil, err
-	}
 	sel, _, err := f.selection(ctx, place.Filter{Source: s.opt.Source, CWD: s.opt.CWD, Project: s.opt.Project})
 	if err != nil {
 		return nil, err
@@ -84,13 +82,13 @@ func (s *search) sharedHits(ctx context.Context, sel index.Selection, q *query.Q
 	}
 	switch {
 	case s.opt.Rank && s.opt.Project != nil:
-		s.rank = rank{with: make([]int, q.Terms())} // how common a term is elsewhere is not for the caller: all count the same
+		s.terms = rank.Terms{With: make([]int, q.Terms())} // how common a term is elsewhere is not for the caller: all count the same
 	case s.opt.Rank:
 		counts, err := s.f.shared.Count(ctx, sel, q)
 		if err != nil {
 			return nil, err
 		}
-		s.rank = rank{chunks: counts.Chunks, with: counts.With}
+		s.terms = rank.Terms{Chunks: counts.Chunks, With: counts.With}
 	}
 	for _, runs := range []bool{false, true} {
 		if runs && s.opt.Labelled {

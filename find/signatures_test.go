@@ -2,6 +2,7 @@ package find
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -158,5 +159,55 @@ func TestSearchChangedMeanwhile(t *testing.T) {
 	}
 	if len(res.Hits) != after+1 || active != 1 {
 		t.Errorf("%d hits, %d of them active; want %d and 1", len(res.Hits), active, after+1)
+	}
+}
+
+// shorter is a backend in which the next log that is opened turns out to be cut off in the middle of its last record.
+type shorter struct {
+	backend.Backend
+	cut *bool // false once it is done
+}
+
+func (s *shorter) Open(ctx context.Context, at backend.Log) (backend.Reader, error) {
+	r, err := s.Backend.(backend.Opener).Open(ctx, at)
+	if err != nil || !*s.cut {
+		return r, err
+	}
+	defer r.Close()
+	*s.cut = false
+	text := make([]byte, at.Size-10)
+	_, err = r.ReadAt(text, 0)
+	return backend.NewReader(text), err
+}
+
+// TestSearchShorter: a log that becomes shorter during a search is searched as what it is then, with and without signatures.
+func TestSearchShorter(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{true, false} {
+		m := newDesk(t)
+		m.write("a/a.jsonl", fmt.Sprintf(header, "s", "")+needle)
+		cut := false
+		s := m.finder(nil, func(b backend.Backend) backend.Backend { return &shorter{b, &cut} })
+		m.look(s)
+		q, err := query.Parse("needle", query.Options{})
+		m.Must(err)
+		f := &search{f: s}
+		m.Must(f.list(t.Context()))
+		if f.row(&f.all[0]); !known {
+			f.all[0].at = -1
+		}
+		cut = true
+		hits, _, _, err := f.find(t.Context(), []*query.Query{q})
+		if err != nil || len(hits) != 1 {
+			t.Errorf("with signatures %v: %d hits, %v; want 1", known, len(hits), err)
+		}
+	}
+}
+
+// TestReadLong: what is said to be longer than any log is read as far as there is something, and no memory is taken for the rest.
+func TestReadLong(t *testing.T) {
+	t.Parallel()
+	if data, err := new(matcher).read(backend.NewReader([]byte("short")), 0, 1<<60); !errors.Is(err, backend.ErrChanged) {
+		t.Errorf("%q, %v; want the error backend.ErrChanged", data, err)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Some agents tell more than once what an answer used: in each of its records, in events beside it, or as a sum of the
-// session so far. A session.Spender names the answer, and only what is more than was told of it before is added.
+// Some agents report more than once what an answer used: in each of its records, in events beside it, or as a sum of the
+// session so far. A session.Spender names the answer, and only the increase over the last report of it is added.
 
 // spend counts an entry of a log whose dialect is a Spender: as a message, unless it is a further piece of one, and what
 // it tells of. It reports whether a message was counted.
@@ -40,7 +40,7 @@ func (t *tally) spend(e session.Entry, raw []byte, message bool) bool {
 	return message
 }
 
-// told adds what an amount is more than what was told before.
+// told adds the increase of an amount over the one reported before.
 func (t *tally) told(e session.Entry, s *session.Spending) {
 	if p, ok := s.Usage.Problem(e); ok {
 		t.builder.Problem(p)

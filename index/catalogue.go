@@ -105,7 +105,7 @@ func (c *Catalogue) with(updates []Update) *Catalogue {
 	return next
 }
 
-// poolSpare is how much memory of records that were replaced is no reason to copy the others.
+// poolSpare is how many bytes of replaced records a pool may hold before the others are copied to a new one.
 const poolSpare = 1 << 20
 
 // update changes the logs of one source. Only the first of the updates may have Forget set.
@@ -231,7 +231,7 @@ func (w *poolWriter) put(l *Log) (at ref, size int) {
 	return at, size
 }
 
-// flush ends a page.
+// flush ends the page that is being written.
 func (w *poolWriter) flush() {
 	if len(w.data) > 0 {
 		w.before.pages = append(w.before.pages, string(w.data))
@@ -240,7 +240,7 @@ func (w *poolWriter) flush() {
 	}
 }
 
-// made gives the pool with what was added.
+// made returns the pool with the records that were put.
 func (w *poolWriter) made() *pool {
 	w.flush()
 	p := w.before

@@ -16,7 +16,7 @@ import (
 // errBusy says that another process holds the lock.
 var errBusy = errors.New("another process is using it")
 
-// lostFor is how many commits after one that failed are the next to write: a disk may have room again.
+// lostFor is how many commits after a failed one stay in memory before writing is tried again: the disk may have room by then.
 const lostFor = 32
 
 // Commit writes what was put. If the folder cannot be written or locked, it sends one notice and the index continues in

@@ -29,7 +29,7 @@ type tail struct {
 // catalogue with it. ok is false if the file has to be written as a whole.
 func (x *Index) journal(next *Catalogue) (ok bool) {
 	t := x.kept.tail
-	if t.whole <= x.opt.Whole || t.torn || x.odd != nil || next.generation != x.kept.generation || !next.extends(x.kept) || !x.only() {
+	if t.whole <= x.opt.Whole || t.torn || x.odd != nil || next.generation != x.kept.generation || !next.extends(x.kept) || !x.addsOnly() {
 		return false
 	}
 	data := appendEntry(t.sum, x.kept, next, x.staged)
@@ -65,8 +65,8 @@ func (c *Catalogue) extends(before *Catalogue) bool {
 		unsafe.StringData(c.pool.pages[0]) == unsafe.StringData(before.pool.pages[0])
 }
 
-// only reports whether the staged updates add to what the file says: no log is gone, and none lost a text.
-func (x *Index) only() bool {
+// addsOnly reports whether the staged updates only add to what the file says: no log is removed, and none loses a text.
+func (x *Index) addsOnly() bool {
 	return !slices.ContainsFunc(x.staged, func(u Update) bool {
 		return u.Forget || len(u.Remove) > 0 || slices.ContainsFunc(u.Put, func(l Log) bool {
 			was, known := x.kept.Log(u.Source, l.Name)

@@ -85,8 +85,8 @@ func (l *Logs) At(i int) *Log {
 	return &log
 }
 
-// Read is At with a log that was read before, or a zero one: its memory is used again. The stamp lacks the generation, which takes a tenth
-// of the time and which no list shows; it is returned as it is packed.
+// Read is At into a log whose memory is used again. It leaves Stamp.Generation empty, since no list shows it and unpacking takes a tenth of
+// the time, and returns the generation packed.
 func (l *Logs) Read(i int, log *Log) (generation string) {
 	r := l.reader(i)
 	*log = Log{pieces: log.pieces[:0], Summary: Summary{Models: log.Summary.Models[:0]}}

@@ -19,14 +19,14 @@ type Resume struct {
 	Last                Spell
 	Has                 Has
 	Name, Short, Prompt string
-	// Recent are answers of which more may be told, Totals the sums of the session so far; see session.Spender. Provider and
+	// Recent are answers whose usage may be reported again, Totals the sums of the session so far; see session.Spender. Provider and
 	// Model are those of the last change of model.
 	Recent, Totals  []Spent
 	Provider, Model string
 	Before          session.Before
 }
 
-// Spent is what was told of an answer, or of the session so far.
+// Spent is the reported usage of an answer, or of the session so far.
 type Spent struct {
 	Of     uint64 // a hash of its name, never 0
 	Tokens Tokens

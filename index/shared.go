@@ -103,6 +103,8 @@ type Facts struct {
 	When, Made, Used, Touched int64
 	// Run: the log is that of a run, which has no summary. ID is the run's, and Parent is its session.
 	Run bool
+	// Left: the agent goes on with another log of the session, and lists and searches leave this one out.
+	Left bool
 	// Problem says why the log could not be read; it has no summary then.
 	Problem string
 }
@@ -176,7 +178,7 @@ type Selection struct {
 	First uint64
 	// Runs are wanted, not sessions.
 	Runs bool
-	// Sessions: logs that are not sessions, or could not be read, are left out.
+	// Sessions: logs that are not sessions, that could not be read, or that have Facts.Left are left out.
 	Sessions bool
 
 	Order Order
@@ -289,7 +291,7 @@ func EncodeLog(l *Log) []byte {
 	for _, n := range []int64{f.When, f.Made, f.Used, f.Touched} {
 		w.varint(n)
 	}
-	w.uvarint(uint64(boolBit(f.Run)))
+	w.uvarint(boolBit(f.Run) | boolBit(f.Left)<<1)
 	return w.data
 }
 
@@ -299,8 +301,8 @@ const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
 // logVersion is another one after every change of what writer.kept writes, or of its meaning.
 const logVersion = 9
 
-// factsVersion is another one after every change of what Facts say. 1: those of runs have an id, a directory and a session.
-const factsVersion = 1
+// factsVersion is another one after every change of what Facts say. 2: which log of a session the agent goes on with.
+const factsVersion = 2
 
 // DecodeLog reads what EncodeLog wrote. chunks is how many the index has of the log.
 func DecodeLog(data []byte, chunks int) (Log, error) {
@@ -313,7 +315,8 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 		*s = r.string()
 	}
 	f.When, f.Made, f.Used, f.Touched = r.varint(), r.varint(), r.varint(), r.varint()
-	f.Run = r.uvarint() != 0
+	flags := r.uvarint()
+	f.Run, f.Left = flags&1 != 0, flags&2 != 0
 	if r.bad || r.left() > 0 || len(l.pieces) > 0 {
 		return Log{}, errDamaged
 	}
@@ -323,7 +326,7 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 	return l, nil
 }
 
-func boolBit(b bool) int {
+func boolBit(b bool) uint64 {
 	if b {
 		return 1
 	}

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Spending is what a log told of spending so far. Answers are named by hashes; see HashOf.
+// Spending is what a log has reported so far about tokens and cost. Answers are named by hashes; see HashOf.
 type Spending struct {
-	// recent are the last answers, of which more may be told; next is the place of the next one.
+	// recent is a ring of the last answers, whose usage may be reported again; next is the place of the next one.
 	recent [recentAnswers]Spent
 	next   int
 	// totals are sums of the session so far. The list is replaced and never changed.
@@ -16,16 +16,16 @@ type Spending struct {
 	Provider, Model string
 }
 
-// recentAnswers is how many answers may be told of in turn: those of sub-agents that work at the same time.
+// recentAnswers is how many answers may report usage interleaved, as those of sub-agents that work at the same time do.
 const recentAnswers = 16
 
-// Has reports whether more may be told of an answer.
+// Has reports whether an answer is among the recent ones.
 func (s *Spending) Has(of string) bool {
 	h := HashOf(of)
 	return slices.ContainsFunc(s.recent[:], func(r Spent) bool { return r.Of == h })
 }
 
-// Put notes an amount and gives what was known of it before; first: nothing was. The larger of the two stays.
+// Put notes an amount and returns the one noted before; first reports that there was none. The larger of the two is kept.
 func (s *Spending) Put(now Spent, total bool) (was Spent, first bool) {
 	same := func(r Spent) bool { return r.Of == now.Of }
 	if total {

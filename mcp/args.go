@@ -44,8 +44,8 @@ const (
 
 // sizeArgs bound a result.
 type sizeArgs struct {
-	MaxBytes int    `json:"maxBytes" doc:"how large the result may be, in bytes; the default is 25000, at least 8000, at most 200000"`
-	Cursor   string `json:"cursor" doc:"next (or previous) of the result before, for more of it; repeat the other arguments"`
+	MaxBytes int    `json:"maxBytes" doc:"maximum size of the result in bytes, 8000 to 200000; default 25000"`
+	Cursor   string `json:"cursor" doc:"\"next\" (or \"previous\") of an earlier result, to get more; repeat the other arguments"`
 }
 
 // room is how many bytes the rows of the result may take.
@@ -73,7 +73,7 @@ func textBytes(given, otherwise int) (int, error) {
 
 // pageArgs bound a result that is a list.
 type pageArgs struct {
-	Limit int `json:"limit" doc:"how many at most; the default is 20, the most 1000"`
+	Limit int `json:"limit" doc:"maximum number of results, up to 1000; default 20"`
 	sizeArgs
 }
 
@@ -115,7 +115,7 @@ func badTime(name, text string) error {
 
 // scopeArgs choose sessions by project and agent.
 type scopeArgs struct {
-	Project string `json:"project" doc:"the directory whose sessions are meant, or \"all\"; the default is the current project, or all projects if that has no sessions"`
+	Project string `json:"project" doc:"the directory whose sessions to use, or \"all\"; default: the current project, or all projects if it has no sessions"`
 	Agent   string `json:"agent" doc:"only sessions of this agent, such as claude, codex, pi or omp"`
 }
 

@@ -9,7 +9,7 @@ import (
 type contextArgs struct {
 	sessionArgs
 	From      string `json:"from" one:"start end" doc:"where to begin: start (the default), or end for the last messages"`
-	TextBytes int    `json:"textBytes" doc:"how much of the text of each message is given; the default is 4000 bytes"`
+	TextBytes int    `json:"textBytes" doc:"maximum text of each message in bytes; default 4000"`
 	sizeArgs
 }
 

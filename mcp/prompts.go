@@ -14,7 +14,7 @@ import (
 )
 
 type promptArgs struct {
-	Words string `json:"words" doc:"words that must all occur in the prompt, as the query of search_sessions; without them, the newest prompts are given"`
+	Words string `json:"words" doc:"words that must all occur in the prompt, in the syntax of search_sessions; without words, the newest prompts are returned"`
 	scopeArgs
 	spanArgs
 	pageArgs

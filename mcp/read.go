@@ -25,10 +25,10 @@ type sessionArgs struct {
 
 type readArgs struct {
 	sessionArgs
-	From      string `json:"from" one:"start end" doc:"where to begin without an entry: start, or end (the default) for the newest entries"`
-	Whole     bool   `json:"whole" doc:"give the entry alone, with all of its text, in several results if it is long"`
-	Thinking  bool   `json:"thinking" doc:"also give the model's thinking"`
-	TextBytes int    `json:"textBytes" doc:"how much of the text of each entry is given; the default is 2000 bytes"`
+	From      string `json:"from" one:"start end" doc:"where to begin if no entry is given: start, or end (the default) for the newest entries"`
+	Whole     bool   `json:"whole" doc:"return only this entry, with all of its text, in several results if it is long"`
+	Thinking  bool   `json:"thinking" doc:"also return the model's thinking"`
+	TextBytes int    `json:"textBytes" doc:"maximum text of each entry in bytes; default 2000"`
 	sizeArgs
 }
 

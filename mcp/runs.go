@@ -11,7 +11,7 @@ import (
 
 type runArgs struct {
 	Session string `json:"session" doc:"only runs of the session with this id"`
-	Project string `json:"project" doc:"the directory whose runs are meant, or \"all\"; the default is the current project, or all projects if that has no sessions"`
+	Project string `json:"project" doc:"the directory whose runs to use, or \"all\"; default: the current project, or all projects if it has no sessions"`
 	pageArgs
 }
 
@@ -82,7 +82,7 @@ func listRuns(c *call, a runArgs) (result runList, err error) {
 }
 
 type usageArgs struct {
-	By string `json:"by" one:"agent model project day" doc:"what the amounts are grouped by; the default is model. Days come newest first"`
+	By string `json:"by" one:"agent model project day" doc:"what to group by; default model. Days are newest first"`
 	scopeArgs
 	spanArgs
 	Model string `json:"model" doc:"only what this model answered: a part of its name"`

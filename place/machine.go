@@ -195,10 +195,10 @@ func Sessions(d dialect.Dialect) dialect.Dialect {
 func (m *Machine) canonical(dir string) string {
 	if backend.Scheme(dir) == "" {
 		if real, err := m.opt.Env.Realpath(dir); err == nil {
-			return real
+			dir = real
 		}
 	}
-	return Clean(dir)
+	return UTF8(Clean(dir))
 }
 
 // Resolved gives a directory with its links resolved, as far as it exists.

@@ -34,15 +34,8 @@ func (m *Machine) marked(ctx context.Context, d dialect.Dialect, log string, kno
 // source; the slice is used again.
 func Current(rows []Row) []Row {
 	best, kept := map[session.ID]int{}, map[string]bool{}
-	doubles := func(r *Row) bool {
-		if r.Dialect == nil || !r.OK || r.ID == "" {
-			return false
-		}
-		l, ok := r.Dialect.Layout().(dialect.Doubler)
-		return ok && l.Doubles()
-	}
 	for i := range rows {
-		if r := &rows[i]; doubles(r) {
+		if r := &rows[i]; r.Doubles() {
 			if k, ok := best[r.ID]; !ok || r.Summary.Later(&rows[k].Summary) {
 				best[r.ID] = i
 			}
@@ -51,5 +44,14 @@ func Current(rows []Row) []Row {
 	for _, i := range best {
 		kept[rows[i].Path] = true
 	}
-	return Drop(rows, func(r *Row) bool { return doubles(r) && !kept[r.Path] })
+	return Drop(rows, func(r *Row) bool { return r.Doubles() && !kept[r.Path] })
+}
+
+// Doubles reports whether the row is a session of which its agent may leave several logs; see dialect.Doubler.
+func (r *Row) Doubles() bool {
+	if r.Dialect == nil || !r.OK || r.ID == "" {
+		return false
+	}
+	l, ok := r.Dialect.Layout().(dialect.Doubler)
+	return ok && l.Doubles()
 }

@@ -218,7 +218,7 @@ func (m *Machine) placed(r *Row, cwd string) bool {
 	if r.Dialect == nil {
 		return false
 	}
-	dir := filepath.ToSlash(r.Dialect.Layout().Dir(m.opt.Env, cwd))
+	dir := filepath.ToSlash(r.Dialect.Layout().Dir(m.opt.Env, UTF8(cwd)))
 	return dir != "" && dir == path.Dir(r.Log.Name)
 }
 

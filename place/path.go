@@ -14,6 +14,9 @@ func isURL(p string) bool { return backend.Scheme(p) != "" }
 
 func isAbs(p string) bool { return isURL(p) || filepath.IsAbs(p) }
 
+// UTF8 gives a directory as sessions name it: each byte that is not UTF-8 is U+FFFD, as the agents read it.
+func UTF8(dir string) string { return string([]rune(dir)) }
+
 // Clean is filepath.Clean for file paths and URLs.
 func Clean(p string) string {
 	if scheme := backend.Scheme(p); scheme != "" {

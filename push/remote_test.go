@@ -18,8 +18,8 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// served starts a server over TLS with an archive in memory, and gives its driver and address.
-func served(t *testing.T, write bool) (backend.Driver, string) {
+// served starts a server over TLS with an archive, and gives its driver and address.
+func served(t *testing.T, archive backend.Backend, write bool) (backend.Driver, string) {
 	t.Helper()
 	home := t.TempDir()
 	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
@@ -27,7 +27,7 @@ func served(t *testing.T, write bool) (backend.Driver, string) {
 		t.Fatal(err)
 	}
 	const token = "correct horse battery staple"
-	h, err := server.New(server.Options{Store: s, Archive: memory.New(), Host: "127.0.0.1", Token: token, Write: write, Home: home, Version: wire.Version{Version: "test"}})
+	h, err := server.New(server.Options{Store: s, Archive: archive, Host: "127.0.0.1", Token: token, Write: write, Home: home, Version: wire.Version{Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func served(t *testing.T, write bool) (backend.Driver, string) {
 // Over https it is the same.
 func TestRemote(t *testing.T) {
 	t.Parallel()
-	driver, url := served(t, true)
+	driver, url := served(t, memory.New(), true)
 	d := newDeskAt(t, driver, url)
 	d.step = 2000
 	ref, err := blob.NewDir(d.At(".omp/agent/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
@@ -83,15 +83,24 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// A server that takes nothing fails the push as a whole.
-func TestRemoteForbids(t *testing.T) {
+// A server that takes nothing fails the push as a whole, also if other logs are unchanged.
+func TestRemoteReadOnly(t *testing.T) {
 	t.Parallel()
-	driver, url := served(t, false)
+	team := memory.New()
+	driver, url := served(t, team, true)
 	d := newDeskAt(t, driver, url)
 	d.log(a, 3)
+	d.pushes(map[string]push.Fate{file(a): push.Created})
+	driver, url = served(t, team, false)
+	archive, err := driver.Open(url, backend.OpenOptions{})
+	d.Must(err)
+	defer archive.Close()
+	read := push.Target{Backend: archive, Shown: url}
+	if r, err := d.copier().Push(d.Context(), read, push.PushOptions{}); err != nil {
+		t.Errorf("nothing is new: %v, %+v", err, r)
+	}
 	d.log(b, 3)
-	r, err := d.copier().Push(d.Context(), push.Target{Backend: d.archive, Shown: url}, push.PushOptions{})
-	if !errors.Is(err, backend.ErrForbidden) {
-		t.Errorf("%v, %+v; want the error backend.ErrForbidden", err, r)
+	if r, err := d.copier().Push(d.Context(), read, push.PushOptions{}); !errors.Is(err, backend.ErrReadOnly) {
+		t.Errorf("%v, %+v; want the error backend.ErrReadOnly", err, r)
 	}
 }

@@ -162,8 +162,13 @@ func (p *pusher) pass(ctx context.Context) error {
 		p.meter.at.OfBytes += p.estimate(it)
 	}
 	p.looked = time.Since(began)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	each(ctx, len(todo), workers(p.opt.Workers), func(i int) {
 		e := p.log(ctx, todo[i])
+		if errors.Is(e.Err, backend.ErrReadOnly) {
+			stop(fmt.Errorf("%s: %w", p.t.Shown, e.Err)) // the archive takes no other log either
+		}
 		if e.Err != nil && ctx.Err() != nil {
 			return // cancelled: the error says nothing about the log
 		}
@@ -231,6 +236,9 @@ func (p *pusher) log(ctx context.Context, it *item) (e Event) {
 		case errors.Is(err, backend.ErrForbidden):
 			e.Fate, e.Why, e.Err = Withheld, err.Error(), nil
 			p.forbidden.Add(1)
+			return e
+		case errors.Is(err, backend.ErrReadOnly):
+			e.Err = err
 			return e
 		}
 		e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", e.Path, err)

@@ -18,9 +18,9 @@ type catalogueParams struct {
 	spanParams
 	Model  string   `json:"model" doc:"a part of the name of a model that answered, or a pattern with * and ?"`
 	Title  string   `json:"title" doc:"a pattern with * and ? for the title or, without one, the first prompt"`
-	Has    []string `json:"has" doc:"what must all occur: label, branch, compaction, problem, blob, run"`
-	Limit  *int     `json:"limit" doc:"how many rows; the default is 100, the most 1000"`
-	Cursor string   `json:"cursor" doc:"next of the page before"`
+	Has    []string `json:"has" doc:"all of these must occur: label, branch, compaction, problem, blob, run"`
+	Limit  *int     `json:"limit" doc:"the maximum number of rows, up to 1000; the default is 100"`
+	Cursor string   `json:"cursor" doc:"next of the previous page"`
 }
 
 // page is a part of the catalogue. Total counts the rows of all pages. Problems say what could not be read.
@@ -124,7 +124,7 @@ type searchParams struct {
 	spanParams
 	Label string `json:"label" doc:"only entries with that label, in any case; * for any label"`
 	Rank  bool   `json:"rank" doc:"best match first instead of newest first"`
-	Limit *int   `json:"limit" doc:"how many hits; the default is 20, the most 1000"`
+	Limit *int   `json:"limit" doc:"the maximum number of hits, up to 1000; the default is 20"`
 }
 
 // searchResult is the answer to a search. Problems say what could not be read.

@@ -46,7 +46,7 @@ type historySearchParams struct {
 
 type historyRecentParams struct {
 	CWD   string `json:"cwd" doc:"only prompts of that directory"`
-	Limit *int   `json:"limit" doc:"how many; the default is 100, the most 1000"`
+	Limit *int   `json:"limit" doc:"the maximum number, up to 1000; the default is 100"`
 	Uses  bool   `json:"uses" doc:"adds the entries where each prompt was used, which may read sessions"`
 	historyParams
 }

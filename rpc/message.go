@@ -79,6 +79,9 @@ func parseRequest(text []byte) (request, error) {
 		r.id = null
 		return invalid("the id must be a string, a number or null")
 	}
+	if !utf8.Valid(text) { // encoding/json lets it pass, and what is appended would stand in the log like that
+		return invalid("the request is not UTF-8")
+	}
 	if string(raw.JSONRPC) != `"2.0"` {
 		return invalid(`"jsonrpc" must be "2.0"`)
 	}

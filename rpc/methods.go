@@ -26,8 +26,8 @@ func table() []section {
 			get("fork", "Copies all branches.", fork),
 			on("move", "Moves the session to another project directory. In the agent's own folders the file moves to the folder of "+
 				"that directory.", move),
-			get("flush", "Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.", flush),
-			get("close", "Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.", closeSession),
+			get("flush", "Creates the file if entries are still waiting for it. Returns when everything appended survives a machine crash.", flush),
+			get("close", "Syncs the file and closes it. Entries still waiting for their file are dropped. The handle becomes invalid.", closeSession),
 		}},
 		{"Appending", []*method{
 			on("appendMessage", "Appends a message as the agent writes it.", appendMessage),
@@ -39,16 +39,16 @@ func table() []section {
 			on("appendThinkingLevelChange", "Appends a change of the thinking level.", appendThinkingLevelChange),
 			on("appendModelChange", "Appends a change of the model: `model` (`provider/id`), or `provider` and `modelId`. The dialect "+
 				"writes its own spelling.", appendModelChange),
-			on("appendCompaction", "Appends a compaction: the summary takes the place of all that comes before `firstKeptEntryId`.",
+			on("appendCompaction", "Appends a compaction: the summary replaces everything before `firstKeptEntryId`.",
 				appendCompaction),
 			on("appendCustomEntry", "Appends an extension's own state, which the model does not see.", appendCustomEntry),
 			on("appendCustomMessageEntry", "Appends a message of an extension, which the model sees.", appendCustomMessageEntry),
 			on("appendLabelChange", "Labels an entry, or removes its label.", appendLabelChange),
 			on("appendSessionInfo", "Appends an entry with the session's name.", appendSessionInfo),
-			on("appendModeChange", "Appends a change of the mode. Dialects outside of pi's family refuse it.", appendModeChange),
-			on("appendTtsrInjection", "Appends the names of injected rules. Dialects outside of pi's family refuse it.",
+			on("appendModeChange", "Appends a change of the mode. Dialects outside pi's family refuse it.", appendModeChange),
+			on("appendTtsrInjection", "Appends the names of injected rules. Dialects outside pi's family refuse it.",
 				appendTtsrInjection),
-			on("appendSessionInit", "Appends what a subagent was started with. Dialects outside of pi's family refuse it.",
+			on("appendSessionInit", "Appends what a sub-agent was started with. Dialects outside pi's family refuse it.",
 				appendSessionInit),
 			on("appendServiceTierChange", "Appends a change of the tier in which the provider serves requests. Dialects outside of pi's "+
 				"family refuse it.", appendServiceTierChange),
@@ -59,7 +59,7 @@ func table() []section {
 		}},
 		{"Navigating and changing", []*method{
 			on("branch", "Moves the leaf: the next entry continues from there. With `durable: true` an entry that the model does not "+
-				"see is appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that entry.",
+				"see is appended there, so that the move survives a restart and the agent sees it too; the leaf is then that entry.",
 				branch),
 			on("resetLeaf", "Moves the leaf before the first entry.", resetLeaf),
 			on("setSessionName", "Names the session as the agent does: in the header (omp) or with an entry (pi). `\"\"` removes the "+
@@ -113,8 +113,8 @@ func table() []section {
 			free("findMostRecent", "The path of the newest session in a folder, or `null`.", findMostRecent),
 			free("getRecentSessions", "The newest sessions of a folder. `mtime` is in milliseconds since 1970, `name` is cut to 40 "+
 				"characters.", getRecentSessions),
-			free("list", "The sessions of a directory as the agent's own program lists them, newest first; for omp also those in "+
-				"the folder that the other of program and document would use. pi has `name?` instead of "+
+			free("list", "The sessions of a directory as the agent's own program lists them, newest first; for omp those in "+
+				"the folders of both its program and its document. pi has `name?` instead of "+
 				"`title?` and takes `modified` from the messages, omp from the file. Equal times are ordered by file name, descending. "+
 				"`wave-doc` is ordered by id, `wave` by the last message, codelia by the last save; `codelia` means its sessions. "+
 				"Only files that changed since the last list are read, and of codelia's states that name no directory the beginnings, "+
@@ -130,13 +130,13 @@ func table() []section {
 				"so after those that begin the conversation. Nothing is written.", loadState),
 		}},
 		{"All sessions", []*method{
-			slow(free("catalogue", "The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only "+
-				"files that changed are read. `total` counts the rows of all pages. A session that is used meanwhile moves to the "+
+			slow(free("catalogue", "The sessions of all agents, newest first, page by page. The catalogue is updated first, by reading "+
+				"the files that changed. `total` counts the rows of all pages. A session that is used while you page moves to the "+
 				"front, and is not on a later page.", catalogue)),
 			slow(free("search", "Finds entries in all sessions and runs, newest first. `treeline search --help` explains the query.", search)),
-			slow(free("stats", "What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks and "+
+			slow(free("stats", "What sessions used: sessions, messages, tokens and cost, in total and by agent, model, project and day. Forks and "+
 				"copies are not counted twice. Only files that changed are read.", stats)),
-			slow(free("sources", "The places where sessions are looked for.", sources)),
+			slow(free("sources", "The places where treeline looks for sessions.", sources)),
 			slow(free("watch", "Follows what any program writes, to all sessions or to one. Changes are sent as notifications `change` "+
 				"until `unwatch`.", startWatch)),
 			free("unwatch", "Ends a watch. No change is sent after the result.", unwatch),
@@ -144,14 +144,14 @@ func table() []section {
 		{"Maintenance", []*method{
 			slow(either("check", "Lists everything that is wrong with a session: an open one, or the one that `ref` names. Nothing is "+
 				"changed.", check)),
-			slow(free("repair", "Plans the repair of a session file, and repairs it with `apply: true`. The original is kept beside it.",
+			slow(free("repair", "Plans the repair of a session file, and repairs it with `apply: true`. The original is kept next to it.",
 				repairLog)),
-			slow(either("convert", "Makes a session of another agent from an open one, or from the one that `ref` names, which is only "+
+			slow(either("convert", "Creates a session of another agent from an open one, or from the one that `ref` names, which is only "+
 				"read. The report lists what became of everything.", convertSession)),
 			slow(either("resumeCommand", "The command that continues an open session, or the one that `ref` names, in its own agent or in "+
-				"another one. Another agent continues a converted copy. With `leafId` that entry is made the leaf first; where the agent knows "+
-				"no leaf, the path to it becomes a session of its own.", resumeCommand)),
-			free("rm", "Moves a session to treeline's trash. `id` of the result is its name there.", remove),
+				"another one. Another agent continues a converted copy. With `leafId` that entry is made the leaf first; if the agent's format "+
+				"has no leaf, the path to it becomes a separate session.", resumeCommand)),
+			free("rm", "Moves a session to treeline's trash. The `id` in the result is its name there.", remove),
 			free("restore", "Puts a session back from the trash, byte for byte. It never overwrites another file.", restore),
 			free("listTrash", "What is in the trash, the last removed first.", listTrash),
 		}},

@@ -130,6 +130,7 @@ func TestLines(t *testing.T) {
 		{"no method", `{"jsonrpc":"2.0","id":5}`, `{"jsonrpc":"2.0","id":5,"error":{"code":-32600,`},
 		{"an invalid method", `{"jsonrpc":"2.0","method":1}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"another version", `{"jsonrpc":"1.0","id":"a","method":"listAll"}`, `{"jsonrpc":"2.0","id":"a","error":{"code":-32600,`},
+		{"not UTF-8", `{"jsonrpc":"2.0","id":6,"method":"parseEntries","params":{"text":"` + "\xff" + `"}}`, `{"jsonrpc":"2.0","id":6,"error":{"code":-32600,`},
 		{"an invalid id", `{"jsonrpc":"2.0","id":{},"method":"listAll"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,`},
 		{"an id of text", `{"jsonrpc":"2.0","id":"ü\"","method":"listAll"}`, `{"jsonrpc":"2.0","id":"ü\"","result":[]}`},
 		{"an id of null", `{"jsonrpc":"2.0","id":null,"method":"listAll","params":null}`, `{"jsonrpc":"2.0","id":null,"result":[]}`},

@@ -45,8 +45,8 @@ func (c *call) locate(ref string) (string, error) {
 
 // spanParams are a span of time.
 type spanParams struct {
-	Since string `json:"since" doc:"the first moment that counts, in the form 2026-01-31T12:00:00Z"`
-	Until string `json:"until" doc:"the first moment that no longer counts"`
+	Since string `json:"since" doc:"only from this time on, such as 2026-01-31T12:00:00Z"`
+	Until string `json:"until" doc:"only before this time"`
 }
 
 func (p spanParams) parse() (since, until time.Time, err error) {

@@ -12,8 +12,8 @@ import (
 type listRunsParams struct {
 	SessionID session.ID `json:"sessionId" doc:"only runs of that session"`
 	CWD       string     `json:"cwd" doc:"only runs of that directory"`
-	Limit     *int       `json:"limit" doc:"how many runs; the default is 100, the most 1000"`
-	Cursor    string     `json:"cursor" doc:"next of the page before"`
+	Limit     *int       `json:"limit" doc:"the maximum number of runs, up to 1000; the default is 100"`
+	Cursor    string     `json:"cursor" doc:"next of the previous page"`
 }
 
 // runPage is a part of the list of runs. Problems say what could not be read.
@@ -69,8 +69,8 @@ func (c *call) locateRun(ref string) (string, error) {
 
 type readRunParams struct {
 	runRefParams
-	Limit  *int   `json:"limit" doc:"how many records; the default is 100, the most 1000"`
-	Cursor string `json:"cursor" doc:"next of the page before"`
+	Limit  *int   `json:"limit" doc:"the maximum number of records, up to 1000; the default is 100"`
+	Cursor string `json:"cursor" doc:"next of the previous page"`
 }
 
 // runRecords is a part of a run log, byte for byte as recorded.

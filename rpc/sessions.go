@@ -25,13 +25,13 @@ type placeParams struct {
 
 // heldParam is for methods that may replace or remove a file.
 type heldParam struct {
-	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file also while another program has it open for writing; what that program writes later is lost"`
+	ForceRewrite bool `json:"forceRewrite" doc:"replaces or removes the file even while another program has it open for writing; what that program writes later is lost"`
 }
 
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
 type forceParam struct {
 	heldParam
-	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it"`
+	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction whose first kept entry is not before it"`
 }
 
 func (p forceParam) set(opt *store.WriteOptions) {

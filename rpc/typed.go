@@ -73,7 +73,7 @@ type assistantParams struct {
 	Parts    *[]partInput `json:"parts" need:"" doc:"texts, thinking and tool calls, in order; results of the calls may be among them"`
 	Provider string       `json:"provider" doc:"the provider of the model; the default is the model in use"`
 	Model    string       `json:"model" doc:"the id of the model"`
-	Usage    *answerUsage `json:"usage" doc:"what the answer took"`
+	Usage    *answerUsage `json:"usage" doc:"what the answer used"`
 	Stop     string       `json:"stop" one:"stop length tools aborted error filter" doc:"why the answer ended; the default follows from the parts"`
 	Error    string       `json:"error" doc:"what went wrong in an answer that failed"`
 }

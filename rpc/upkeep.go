@@ -129,7 +129,7 @@ func listTrash(c *call, _ struct{}) ([]wire.Trashed, error) {
 type resumeParams struct {
 	Agent string `json:"agent" doc:"the agent that continues it, as a dialect; the default is its own"`
 	eitherParams
-	LeafID *session.EntryID `json:"leafId" doc:"the entry to go on from; the default is the leaf"`
+	LeafID *session.EntryID `json:"leafId" doc:"the entry to continue from; the default is the leaf"`
 }
 
 // resumeCommand may write: see treeline.Store.ResumeCommand.

@@ -209,6 +209,7 @@ func TestParameters(t *testing.T) {
 		`{"entry":[]}`:               "must be objects",
 		`{"text":"a","colour":1}`:    "colour",
 		`{"text":"a"}{"text":"b"}`:   "more than one",
+		"{\"text\":\"\xff\"}":        "not UTF-8",
 		`{"text":`:                   "the body",
 		`{"message":{},"role":"me"}`: "needs",
 	} {

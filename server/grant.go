@@ -11,6 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/metrics"
 	"github.com/treeline-dev/treeline/server/view"
 )
@@ -53,8 +54,11 @@ func (o *operation) write(r *request) error {
 	q := r.URL.Query()
 	r.target = cmp.Or(r.PathValue("session"), q.Get("name"), q.Get("log"))
 	err := r.mayWrite()
-	if err == nil {
+	switch {
+	case err == nil:
 		err = r.discreet(o.call(r))
+	case o.body != "": // a log or a blob of the archive
+		logs.ReadOnly(r.w.Header())
 	}
 	r.note(o.name, err)
 	return err

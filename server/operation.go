@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/place"
@@ -286,11 +287,15 @@ func (r *request) decodeBody(into any, wanted bool) error {
 	if r.ContentLength > guard.BodyMost {
 		return tooLarge()
 	}
-	d := json.NewDecoder(http.MaxBytesReader(r.w, r.Body, guard.BodyMost))
-	d.DisallowUnknownFields()
-	err = d.Decode(into)
+	text, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, guard.BodyMost))
+	if err == nil && !utf8.Valid(text) { // encoding/json lets it pass, and what is appended would stand in the log like that
+		err = errors.New("it is not UTF-8")
+	}
 	if err == nil {
-		if _, more := d.Token(); more != io.EOF { //nolint:errorlint // the decoder gives it unwrapped
+		d := json.NewDecoder(bytes.NewReader(text))
+		d.DisallowUnknownFields()
+		err = d.Decode(into)
+		if _, more := d.Token(); err == nil && more != io.EOF { //nolint:errorlint // the decoder gives it unwrapped
 			err = errors.New("more than one JSON value")
 		}
 	}

@@ -79,7 +79,7 @@ func exportPage(r *request) error {
 	}
 	if !r.s.exports.begin(caller) {
 		r.w.Header().Set("Retry-After", "2")
-		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads are being made at the moment")
+		return guard.Refuse(http.StatusServiceUnavailable, "too many downloads at the moment; try again later")
 	}
 	defer r.s.exports.end(caller)
 	// A session of its own: it must not change, however long the client takes.

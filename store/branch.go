@@ -64,7 +64,8 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	w, err := s.settled()
 	reacher, ok := s.dialect.(dialect.Reacher)
 	if err == nil && !w.d.Habits().Branches && !ok {
-		err = fmt.Errorf("a branch in a session of %s is %w; fork it instead", s.dialect.Name(), ErrUnsupported)
+		_, forks := s.dialect.(dialect.Editor)
+		err = fmt.Errorf("a branch in a session of %s is %w%s", s.dialect.Name(), ErrUnsupported, map[bool]string{true: "; fork it at that entry instead"}[forks])
 	}
 	if err == nil && id != "" {
 		err = s.canLead(id)
@@ -129,7 +130,7 @@ func (s *Session) label(ctx context.Context, target session.EntryID, label strin
 		return Appended{}, err
 	}
 	if !w.d.Habits().Labels {
-		return Appended{}, fmt.Errorf("a label in a session of %s is %w; fork it at that entry instead", s.dialect.Name(), ErrUnsupported)
+		return Appended{}, fmt.Errorf("a label in a session of %s is %w: the format has none", s.dialect.Name(), ErrUnsupported)
 	}
 	if _, err := s.tree.Get(target); err != nil {
 		return Appended{}, err

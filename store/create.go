@@ -150,13 +150,13 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	return n, err
 }
 
-// WorkDir is a working directory as a session names it: absolute, that of the machine for "", and with links resolved if the agent does so.
+// WorkDir is a working directory as a session names it: absolute, in UTF-8, that of the machine for "", and with links resolved if the agent does so.
 func (s *Store) WorkDir(d dialect.Dialect, cwd string) string {
 	cwd = s.Absolute(cwd)
 	if w, ok := dialect.AsWriter(d); ok && w.Habits().ResolvesCWD {
 		cwd = s.Resolved(cwd)
 	}
-	return cwd
+	return place.UTF8(cwd)
 }
 
 // dirFor is the folder for a new session: the one asked for, or else the agent's.

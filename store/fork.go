@@ -234,7 +234,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	w := s.w
 	editor, ok := s.dialect.(dialect.Editor)
 	if !ok {
-		return nil, fmt.Errorf("a branched session of %s is %w", s.dialect.Name(), ErrUnsupported)
+		return nil, fmt.Errorf("a fork at an entry of a session of %s is %w; the whole session can be forked", s.dialect.Name(), ErrUnsupported)
 	}
 	// Path would accept "", but a branched session needs an entry.
 	if _, err := s.tree.Get(leaf); err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/treeline-dev/treeline/access"
 )
 
-// Token is a token of a server, and what it allows. token is the token itself, which is shown only when it is made. projects
-// are patterns of working directories, none for all. expires, lastUsed and revoked are null for never.
+// Token is a token of a server, and what it allows. token is the token itself, which is shown only when it is created. projects
+// are patterns of working directories; an empty list means all. expires, lastUsed and revoked are null for never.
 type Token struct {
 	Token    string   `json:"token,omitempty"`
 	Name     string   `json:"name"`
@@ -37,9 +37,9 @@ func never(t time.Time) *string {
 	return &text
 }
 
-// AuditRecord is something that happened at a server. name, user and machine are those of the token, empty for a request without
-// a good one. action is the operation, path the session or log that it was about, and cwd its project. outcome is
-// done, refused or failed; reason says why. count is how many equal ones happened at about the same time.
+// AuditRecord is something that happened at a server. name, user and machine are those of the token, empty for a request
+// without a valid one. action is the operation, path the session or log it was about, and cwd its project. outcome is done,
+// refused or failed; reason says why. count is how many identical ones happened at about the same time.
 type AuditRecord struct {
 	Time    string         `json:"time"`
 	Name    string         `json:"name"`

@@ -29,7 +29,7 @@ type RunTokens struct {
 	Image int64 `json:"image"`
 }
 
-// ModelTokens is what the responses of one model took.
+// ModelTokens is what the responses of one model used.
 type ModelTokens struct {
 	Model     string    `json:"model"`
 	Responses int       `json:"responses"`
@@ -77,7 +77,7 @@ type Served struct {
 	Error      string          `json:"error,omitempty"`
 }
 
-// Replayed is how far a replay came: the requests that were recorded, those that were served, and those that differed.
+// Replayed says how far a replay got: how many requests were recorded, how many were served, and how many differed.
 type Replayed struct {
 	Requests int `json:"requests"`
 	Served   int `json:"served"`

@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Conversion says what became of everything in a session that was converted. lossless: nothing was dropped. mapped, carried
-// and dropped count entries; one counts as carried if any part of it is.
+// Conversion says what became of everything in a converted session. lossless means that nothing was dropped. mapped, carried
+// and dropped count entries; an entry counts as carried if any part of it is.
 type Conversion struct {
 	Source   Converted `json:"source"`
 	Target   Converted `json:"target"`

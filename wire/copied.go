@@ -1,7 +1,7 @@
 package wire
 
-// Copied says what push or pull did, or would do. fates counts the logs by what became of them; logs lists all but the unchanged
-// ones. size and blobSize are what travelled. problems are those of sources and blobs.
+// Copied says what push or pull did, or would do. fates counts the logs by what became of them; logs lists all but the
+// unchanged ones. size and blobSize are what was transferred. problems are those of sources and blobs.
 type Copied struct {
 	Archive  string       `json:"archive"`
 	DryRun   bool         `json:"dryRun"`
@@ -22,8 +22,8 @@ type CopiedFate struct {
 	Count int    `json:"count"`
 }
 
-// CopiedLog is a log that was copied. name is that in the archive, path that of the log here. fork is the session that the other
-// side's part of a log became. reason says why it was withheld.
+// CopiedLog is a log that was copied. name is its name in the archive, path the log on this machine. fork is the session
+// created from the other side's part of the log. reason says why it was withheld.
 type CopiedLog struct {
 	Name   string `json:"name"`
 	Path   string `json:"path"`

@@ -33,9 +33,9 @@ type Entry struct {
 	Parts *[]Part `json:"parts,omitempty"`
 }
 
-// Part is a piece of an entry. The type decides which members are present: text and thinking have text; a toolCall has
-// id, name and arguments; a toolResult callId, name, isError and parts, and session if the call began a sub-agent; an image mime, size and blob or url; opaque has
-// name and json. data is the bytes of an image in base64, in a context by parts alone.
+// Part is a piece of an entry. The type decides which members are present: text and thinking have text; a toolCall has id, name
+// and arguments; a toolResult has callId, name, isError and parts, and session if the call started a sub-agent; an image has
+// mime, size and blob or url; opaque has name and json. data is the bytes of an image in base64, only in a context by parts.
 type Part struct {
 	Type      string          `json:"type"`
 	Text      *string         `json:"text,omitempty"`

@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Export is a session as a program reads it: what it is, and its entries. They are those on the path to the leaf, or all of the tree in the order of
-// the log. leafId of the session is the entry where the path ends.
+// Export is a session for programs: what it is, and its entries. These are the entries on the path to the leaf, or the whole
+// tree in log order. leafId of the session is the entry where the path ends.
 type Export struct {
 	Session Session `json:"session"`
 	Entries []Entry `json:"entries"`
@@ -40,7 +40,8 @@ func WriteExport(w io.Writer, s Session, entries iter.Seq2[Entry, error]) error 
 	return err
 }
 
-// Exported says what was exported. path is null where it was printed. sessions is present for a site of many. redactions counts what was replaced, by kind.
+// Exported says what was exported. path is null if it was printed. sessions is present for a site. redactions counts what was
+// redacted, by kind.
 type Exported struct {
 	Path       *string     `json:"path"`
 	Format     string      `json:"format"`

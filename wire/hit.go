@@ -16,8 +16,8 @@ type SearchResult struct {
 	Hits    []Hit  `json:"hits"`
 }
 
-// Hit is one entry that was found. session is null for a record of a run, entry for a session's title or header. onPath
-// is false on an abandoned branch. run, line, dialect, label and score are absent without a value.
+// Hit is an entry that was found. session is null for a record of a run, entry for a session's title or header. onPath is false
+// on an abandoned branch. run, line, dialect, label and score are absent without a value.
 type Hit struct {
 	// Ref names the entry for the caller's next request: session#entry, or the id of a run.
 	Ref     string           `json:"ref"`

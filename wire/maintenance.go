@@ -6,9 +6,9 @@ import (
 	"github.com/treeline-dev/treeline/trash"
 )
 
-// Plan is a repair, planned or applied. backup is the file as it was and torn what was taken out of it; each is null
-// where no such file was written. foreign counts the records that other programs wrote meanwhile, which are kept; held names
-// programs that still write to the file as it was.
+// Plan is a repair, planned or applied. backup is the original file and torn what was taken out of it; each is null if no such
+// file was written. foreign counts the records that other programs wrote meanwhile, which are kept; held names programs that
+// still write to the original file.
 type Plan struct {
 	Path    string   `json:"path"`
 	Applied bool     `json:"applied"`
@@ -19,7 +19,8 @@ type Plan struct {
 	Held    []string `json:"held,omitempty"`
 }
 
-// Repair is one step of a plan. message is the problem. change is false where no repair is certain to be right, so that nothing is done.
+// Repair is one step of a plan. message is the problem. change is false if no repair is certain to be right, and nothing is
+// done.
 type Repair struct {
 	Line    int                 `json:"line"`
 	Offset  int64               `json:"offset"`
@@ -40,8 +41,9 @@ func NewPlan(p *repair.Plan) Plan {
 	return j
 }
 
-// Secret is a key, a token or a password in a log, or in a file of the session's folder. session is absent if the log cannot be read as one; entry
-// is absent for the header and for what is no entry. offset is where the secret begins. hint has its first characters, four at most.
+// Secret is a key, a token or a password in a log, or in a file of the session's folder. session is absent if the log cannot be
+// read as one; entry is absent for the header and for anything that is not an entry. offset is where the secret begins. hint
+// has its first characters, at most four.
 type Secret struct {
 	Path    string          `json:"path"`
 	Session session.ID      `json:"session,omitempty"`
@@ -55,9 +57,9 @@ type Secret struct {
 // NewSecret gives a secret.
 func NewSecret(s repair.Secret) Secret { return Secret(s) }
 
-// GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that held
-// sessions once and no longer do. restored and expired count blobs that leave the trash: put back, or deleted after 30 days.
-// obstacles say why nothing was removed.
+// GC is a garbage collection, planned or applied. size is that of all unused blobs. missing are places that once had sessions
+// and no longer do. restored and expired count blobs that leave the trash: put back, or deleted after 30 days. obstacles say
+// why nothing was removed.
 type GC struct {
 	Applied   bool     `json:"applied"`
 	Unused    []GCBlob `json:"unused"`
@@ -98,8 +100,8 @@ func NewGC(r trash.GCReport) GC {
 	return j
 }
 
-// Import is what an import into the prompt history did. histories counts files in which agents keep what was typed. failed
-// are files that are not sessions. renewed counts prompts that were known and have been used again.
+// Import is what an import into the prompt history did. histories counts the history files of agents. failed are files that are
+// not sessions. renewed counts known prompts that were used again.
 type Import struct {
 	Sessions  int      `json:"sessions"`
 	Unchanged int      `json:"unchanged"`
@@ -111,8 +113,8 @@ type Import struct {
 	Renewed   int      `json:"renewed"`
 }
 
-// Prompt is a prompt of the history. cwd is null where the history has none, uses is empty where no session is known.
-// Times are to the second, as the database has them.
+// Prompt is a prompt of the history. cwd is null if the history has none, uses is empty if no session is known. Times are exact
+// to the second, as in the database.
 type Prompt struct {
 	ID     int64   `json:"id"`
 	Prompt string  `json:"prompt"`
@@ -131,8 +133,8 @@ type Use struct {
 	Time    string          `json:"time"`
 }
 
-// Version is the version of the program. revision, the commit, and date, when it was made, are absent in a build without version control.
-// modified: there were changes that are not in the commit.
+// Version is the version of the program. revision (the commit) and date (of the commit) are absent in a build without version
+// control. modified means that there were uncommitted changes.
 type Version struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`

@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Resume is the command that continues a session. command is a line for the shell; args, env (NAME=value) and cwd are the
-// same in pieces. cwd is "" if the command may be started anywhere. id, path, dialect and leafId are those of the session that it
-// continues. madeFrom is the session that this one was made of, conversion what became of it if it was converted, and holders are
-// programs that have it open for writing; they are absent otherwise.
+// Resume is the command that continues a session. command is a line for the shell; args, env (NAME=value) and cwd are its
+// parts. cwd is "" if the command may be started anywhere. id, path, dialect and leafId are those of the session that it
+// continues. madeFrom is the session that this one was made from, conversion what became of it if it was converted, and holders
+// are programs that have it open for writing; they are absent otherwise.
 type Resume struct {
 	Command    string           `json:"command"`
 	Args       []string         `json:"args"`

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Run is a run in a list. created is null where the header has no time, outcome for a run that crashed or is still going
-// on. session and model are absent where the header has none.
+// Run is a run in a list. created is null if the header has no time, outcome for a run that crashed or is still running.
+// session and model are absent if the header has none.
 type Run struct {
 	ID       string  `json:"id"`
 	Session  string  `json:"session,omitempty"`

@@ -34,8 +34,8 @@ func NewSession(s *store.Session) (Session, error) {
 	}, nil
 }
 
-// Appended acknowledges an entry. parentId is null for a root. foreign is the number of entries that other programs
-// wrote in between, and outcome what was done about them; it is absent if they wrote none.
+// Appended acknowledges an entry. parentId is null for a root. foreign is the number of entries that other programs wrote in
+// between. outcome says how the entry was placed next to them, and is absent if there are none.
 type Appended struct {
 	ID      session.EntryID  `json:"id"`
 	Parent  *session.EntryID `json:"parentId"`
@@ -62,8 +62,8 @@ type Label struct {
 // NewLabel gives the label of an entry.
 func NewLabel(id session.EntryID, label string) Label { return Label{id, optional(label)} }
 
-// Trashed is a session in the trash. id is its name there, session the session's own id: a session can be in the trash
-// twice. title is the first prompt where the session has no title.
+// Trashed is a session in the trash. id is its name there, session the session's own id: a session can be in the trash twice.
+// title is the first prompt if the session has no title.
 type Trashed struct {
 	ID      string `json:"id"`
 	Session string `json:"session"`
@@ -83,9 +83,10 @@ func NewTrashed(t trash.Item) Trashed {
 	}
 }
 
-// Row is a session in a list. prompt is what the user asked first. messages is null where only the two ends of the file were read, created where the header
-// has no time. origin is the machine that a session of an archive comes from. The members of Known are absent for a session that is not in the catalogue. depth is present in a list
-// of forks only: how many ancestors stand above the session.
+// Row is a session in a list. prompt is the user's first prompt. messages is null if only the two ends of the file were read,
+// created if the header has no time. origin is the machine that a session of an archive comes from. The members active to has
+// are absent for a session that is not in the catalogue. depth is present only in a list of forks: the number of ancestors
+// above the session.
 type Row struct {
 	ID       session.ID `json:"id"`
 	Dialect  string     `json:"dialect"`
@@ -146,10 +147,10 @@ func NewRow(r *place.Row) Row {
 	return j
 }
 
-// Source is a place where sessions are looked for. newest is null where it has none. dialect is that of the agent
-// whose place it is or, in any other place, that of most sessions in it; null if it is empty. dialects are those
-// of the sessions in it. origin is the machine that a source of an archive is on. unread is the name of an agent that was found
-// there and whose sessions cannot be read yet.
+// Source is a place where treeline looks for sessions. newest is null if it has none. dialect is that of the agent it belongs
+// to or, in any other place, that of most sessions there; null if it is empty. dialects are those of the sessions there. origin
+// is the machine of a source in an archive. unread is the name of an agent that was found there and whose sessions cannot be
+// read yet.
 type Source struct {
 	Dialect  *string  `json:"dialect"`
 	Dialects []string `json:"dialects"`

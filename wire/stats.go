@@ -27,7 +27,7 @@ type Amount struct {
 	Cost     float64 `json:"cost"`
 }
 
-// Group is the amount of one agent, model, project or day. name is "" where the sessions do not say which.
+// Group is the usage of one agent, model, project or day. name is "" if the sessions do not say which.
 type Group struct {
 	Name string `json:"name"`
 	Amount

@@ -34,6 +34,7 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 	there := false
 	err = b.read(ctx, func(p *pgdb.Pool) error {
 		there = false
+		var end int64 // where the tail ends; another attempt may find a longer log
 		found, err := p.Query(ctx, sqlEnds, b.key(name), int64(len(head)), int64(len(tail)), stop)
 		if err != nil {
 			return err
@@ -46,19 +47,19 @@ func (b *Backend) ends(ctx context.Context, name string, head, tail []byte, size
 				return err
 			}
 			if !there {
-				there = true
-				if size < 0 || size > at.size {
-					size = at.size
+				there, end = true, at.size
+				if size >= 0 {
+					end = min(size, at.size)
 				}
-				inHead = int(min(int64(len(head)), size))
-				inTail = int(min(int64(len(tail)), size-int64(inHead)))
+				inHead = int(min(int64(len(head)), end))
+				inTail = int(min(int64(len(tail)), end-int64(inHead)))
 			}
 			if position == nil {
 				continue // an empty log
 			}
 			if *position < int64(inHead) {
 				copy(head[*position:inHead], data)
-			} else if i := *position - (size - int64(inTail)); i >= 0 && i < int64(inTail) {
+			} else if i := *position - (end - int64(inTail)); i >= 0 && i < int64(inTail) {
 				copy(tail[i:inTail], data)
 			}
 		}

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -313,6 +315,60 @@ func TestFaultMirror(t *testing.T) {
 	}
 	if seed.Load() < 3 {
 		t.Errorf("only %d connections", seed.Load())
+	}
+}
+
+// lostAnswer is a connection that breaks in the middle of a long answer, once.
+type lostAnswer struct {
+	net.Conn
+	left *atomic.Int64 // bytes that still come; 0: it does not break
+	lost func()
+}
+
+func (c *lostAnswer) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if left := c.left.Load(); left > 0 && c.left.Add(-int64(n)) <= 0 {
+		c.left.Store(0)
+		c.lost()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// A log that grows while the connection breaks is seen as it is afterwards, and not with the length that it had.
+func TestFaultGlimpse(t *testing.T) {
+	t.Parallel()
+	url := pgtest.Shared(t).URL("")
+	other := opened(t, url, "glimpse")
+	line := bytes.Repeat([]byte("x"), 999)
+	at, err := other.Create(t.Context(), "a.jsonl", slices.Repeat([][]byte{line}, 300)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left atomic.Int64
+	grow := func() {
+		if at, err = other.Append(t.Context(), at, line); err != nil {
+			t.Error(err)
+		}
+	}
+	b, err := Open(url, Options{wrap: func(config *pgconn.Config) {
+		dial := config.DialFunc
+		config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			return &lostAnswer{c, &left, grow}, err
+		}
+	}}, backend.OpenOptions{Below: "glimpse"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Stat(t.Context(), "a.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	left.Store(100_000)
+	now, head, _, err := b.Glimpse(t.Context(), "a.jsonl", make([]byte, 1<<20), 0)
+	if err != nil || now.Size != 301_000 || int64(len(head)) != now.Size || left.Load() != 0 {
+		t.Errorf("%d bytes of a log of %d, %v; want 301000", len(head), now.Size, err)
 	}
 }
 

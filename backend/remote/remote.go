@@ -108,7 +108,7 @@ func parse(root string) (*url.URL, error) {
 	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
 		return nil, fmt.Errorf("%s://%s: the URL of a server has no ? or #", u.Scheme, u.Host)
 	case u.Scheme == "http" && !loopback(u.Hostname()):
-		return nil, fmt.Errorf("http://%s: sessions and the token could be read on the way: use https, or a tunnel to a port of this machine", u.Host)
+		return nil, fmt.Errorf("http://%s: sessions and the token could be read on the network: use https, or a tunnel to a port of this machine", u.Host)
 	}
 	u.Host = strings.ToLower(u.Host)
 	u.Path = strings.TrimSuffix(u.Path, "/")

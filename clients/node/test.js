@@ -1,7 +1,7 @@
 // Tests of the client against the program: TREELINE=/path/to/treeline node --test test.js
 
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -129,6 +129,29 @@ test("a server that is killed while it writes", async () => {
   await assert.rejects(client.version(), ConnectionLost);
   await client.close();
   rmSync(home, { recursive: true });
+});
+
+// A record is passed on as it is written, and JSON may have a carriage return between its members.
+withClient("carriage returns", async (client, home) => {
+  const { file } = await talk(client, home);
+  appendFileSync(file, '{"type":"custom",\r"customType":"x","data":"\u2028","id":"0a1b2c3d","parentId":null,"timestamp":"2026-01-01T00:00:00Z"}\n');
+  const session = await client.open({ path: file, readOnly: true });
+  assert.equal((await session.getEntry({ id: "0a1b2c3d" })).data, "\u2028");
+});
+
+test("a server that sends what is not JSON", async () => {
+  const home = mkdtempSync(join(tmpdir(), "treeline-")), program = join(home, "server");
+  writeFileSync(program, "#!/bin/sh\nread line\necho hello\nread line\n", { mode: 0o700 });
+  const client = new Client({ program });
+  await assert.rejects(client.version(), ConnectionLost);
+  await client.close();
+  rmSync(home, { recursive: true });
+});
+
+withClient("a closed session", async (client) => {
+  const session = await client.inMemory();
+  await session.close();
+  await assert.rejects(session.startRun(), { code: -32602 }); // not a run without a session
 });
 
 withClient("what is not JSON", async (client) => {

@@ -479,9 +479,9 @@ export interface CreateParams {
   id?: string | null;
   /** the file of the session that this one continues */
   parentSession?: string | null;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction whose first kept entry is not before it */
   force?: boolean | null;
   /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
   deferUntil?: "assistant" | "message" | "never" | null;
@@ -504,9 +504,9 @@ export interface OpenParams {
   readOnly?: boolean | null;
   /** renames a file that is not a session and starts one */
   replaceUnreadable?: boolean | null;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 
@@ -523,9 +523,9 @@ export interface ContinueRecentParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 
@@ -551,9 +551,9 @@ export interface ForkFromParams {
   terminal?: string | null;
   /** sends notifications of what happens to the session */
   events?: boolean | null;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction that keeps from an entry that is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 
@@ -593,7 +593,7 @@ export interface AppendAssistantParams {
   provider?: string | null;
   /** the id of the model */
   model?: string | null;
-  /** what the answer took */
+  /** what the answer used */
   usage?: AnswerUsage | null;
   /** why the answer ended; the default follows from the parts */
   stop?: "stop" | "length" | "tools" | "aborted" | "error" | "filter" | null;
@@ -920,19 +920,19 @@ export interface CatalogueParams {
   source?: string | null;
   /** only sessions of that directory */
   cwd?: string | null;
-  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  /** only from this time on, such as 2026-01-31T12:00:00Z */
   since?: string | null;
-  /** the first moment that no longer counts */
+  /** only before this time */
   until?: string | null;
   /** a part of the name of a model that answered, or a pattern with * and ? */
   model?: string | null;
   /** a pattern with * and ? for the title or, without one, the first prompt */
   title?: string | null;
-  /** what must all occur: label, branch, compaction, problem, blob, run */
+  /** all of these must occur: label, branch, compaction, problem, blob, run */
   has?: Array<string> | null;
-  /** how many rows; the default is 100, the most 1000 */
+  /** the maximum number of rows, up to 1000; the default is 100 */
   limit?: number | null;
-  /** next of the page before */
+  /** next of the previous page */
   cursor?: string | null;
 }
 
@@ -949,15 +949,15 @@ export interface SearchParams {
   source?: string | null;
   /** only sessions of that directory */
   cwd?: string | null;
-  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  /** only from this time on, such as 2026-01-31T12:00:00Z */
   since?: string | null;
-  /** the first moment that no longer counts */
+  /** only before this time */
   until?: string | null;
   /** only entries with that label, in any case; * for any label */
   label?: string | null;
   /** best match first instead of newest first */
   rank?: boolean | null;
-  /** how many hits; the default is 20, the most 1000 */
+  /** the maximum number of hits, up to 1000; the default is 20 */
   limit?: number | null;
 }
 
@@ -968,9 +968,9 @@ export interface StatsParams {
   source?: string | null;
   /** only sessions of that directory */
   cwd?: string | null;
-  /** the first moment that counts, in the form 2026-01-31T12:00:00Z */
+  /** only from this time on, such as 2026-01-31T12:00:00Z */
   since?: string | null;
-  /** the first moment that no longer counts */
+  /** only before this time */
   until?: string | null;
   /** a part of the name of a model that answered, or a pattern with * and ? */
   model?: string | null;
@@ -1008,7 +1008,7 @@ export interface RepairParams {
   apply?: boolean | null;
   /** attaches entries whose parent is missing to the entry before them */
   reattach?: boolean | null;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
 }
 
@@ -1032,14 +1032,14 @@ export interface ResumeCommandParams {
   ref?: string | null;
   /** the agent's format, such as omp or pi */
   dialect?: string | null;
-  /** the entry to go on from; the default is the leaf */
+  /** the entry to continue from; the default is the leaf */
   leafId?: string | null;
 }
 
 export interface RmParams {
   /** a session: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
-  /** replaces or removes the file also while another program has it open for writing; what that program writes later is lost */
+  /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
 }
 
@@ -1064,7 +1064,7 @@ export interface HistorySearchParams {
   anywhere?: boolean | null;
   /** only prompts of that directory */
   cwd?: string | null;
-  /** how many; the default is 100, the most 1000 */
+  /** the maximum number, up to 1000; the default is 100 */
   limit?: number | null;
   /** adds the entries where each prompt was used, which may read sessions */
   uses?: boolean | null;
@@ -1075,7 +1075,7 @@ export interface HistorySearchParams {
 export interface HistoryRecentParams {
   /** only prompts of that directory */
   cwd?: string | null;
-  /** how many; the default is 100, the most 1000 */
+  /** the maximum number, up to 1000; the default is 100 */
   limit?: number | null;
   /** adds the entries where each prompt was used, which may read sessions */
   uses?: boolean | null;
@@ -1088,18 +1088,18 @@ export interface ListRunsParams {
   sessionId?: string | null;
   /** only runs of that directory */
   cwd?: string | null;
-  /** how many runs; the default is 100, the most 1000 */
+  /** the maximum number of runs, up to 1000; the default is 100 */
   limit?: number | null;
-  /** next of the page before */
+  /** next of the previous page */
   cursor?: string | null;
 }
 
 export interface ReadRunParams {
   /** a run: its path, its id or the beginning of it (also agent:id), or @last */
   ref: string;
-  /** how many records; the default is 100, the most 1000 */
+  /** the maximum number of records, up to 1000; the default is 100 */
   limit?: number | null;
-  /** next of the page before */
+  /** next of the previous page */
   cursor?: string | null;
 }
 
@@ -1177,11 +1177,11 @@ interface ClientMethods {
    */
   getRecentSessions(params: GetRecentSessionsParams): Promise<Array<RecentSession>>;
   /**
-   * The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the folder
-   * that the other of program and document would use. pi has name? instead of title? and takes modified from the
-   * messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by
-   * the last message, codelia by the last save; codelia means its sessions. Only files that changed since the last list
-   * are read, and of codelia's states that name no directory the beginnings, with those of their runs.
+   * The sessions of a directory as the agent's own program lists them, newest first; for omp those in the folders of
+   * both its program and its document. pi has name? instead of title? and takes modified from the messages, omp from
+   * the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by the last message,
+   * codelia by the last save; codelia means its sessions. Only files that changed since the last list are read, and of
+   * codelia's states that name no directory the beginnings, with those of their runs.
    */
   list(params: ListParams): Promise<Array<AgentRow>>;
   /**
@@ -1201,9 +1201,9 @@ interface ClientMethods {
    */
   loadState(params: LoadStateParams): Promise<LoadedState | null>;
   /**
-   * The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only files that
-   * changed are read. total counts the rows of all pages. A session that is used meanwhile moves to the front, and is
-   * not on a later page.
+   * The sessions of all agents, newest first, page by page. The catalogue is updated first, by reading the files that
+   * changed. total counts the rows of all pages. A session that is used while you page moves to the front, and is not
+   * on a later page.
    */
   catalogue(params?: CatalogueParams): Promise<Page>;
   /** All rows of catalogue, page by page. */
@@ -1213,12 +1213,12 @@ interface ClientMethods {
    */
   search(params: SearchParams): Promise<SearchResult>;
   /**
-   * What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks and
+   * What sessions used: sessions, messages, tokens and cost, in total and by agent, model, project and day. Forks and
    * copies are not counted twice. Only files that changed are read.
    */
   stats(params?: StatsParams): Promise<Stats>;
   /**
-   * The places where sessions are looked for.
+   * The places where treeline looks for sessions.
    */
   sources(): Promise<Array<Source>>;
   /**
@@ -1234,22 +1234,22 @@ interface ClientMethods {
    */
   check(params?: CheckParams): Promise<Array<Problem>>;
   /**
-   * Plans the repair of a session file, and repairs it with apply: true. The original is kept beside it.
+   * Plans the repair of a session file, and repairs it with apply: true. The original is kept next to it.
    */
   repair(params: RepairParams): Promise<Plan>;
   /**
-   * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
+   * Creates a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
   convert(params: ConvertParams): Promise<Conversion>;
   /**
    * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
-   * agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows no leaf, the
-   * path to it becomes a session of its own.
+   * agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format has no leaf,
+   * the path to it becomes a separate session.
    */
   resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
   /**
-   * Moves a session to treeline's trash. id of the result is its name there.
+   * Moves a session to treeline's trash. The id in the result is its name there.
    */
   rm(params: RmParams): Promise<Trashed>;
   /**
@@ -1315,11 +1315,11 @@ interface SessionMethods {
    */
   move(params: MoveParams): Promise<Session>;
   /**
-   * Creates the file if entries still wait for it. Returns when everything appended survives a crash of the machine.
+   * Creates the file if entries are still waiting for it. Returns when everything appended survives a machine crash.
    */
   flush(): Promise<void>;
   /**
-   * Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes invalid.
+   * Syncs the file and closes it. Entries still waiting for their file are dropped. The handle becomes invalid.
    */
   close(): Promise<void>;
   /**
@@ -1349,7 +1349,7 @@ interface SessionMethods {
    */
   appendModelChange(params?: AppendModelChangeParams): Promise<Appended>;
   /**
-   * Appends a compaction: the summary takes the place of all that comes before firstKeptEntryId.
+   * Appends a compaction: the summary replaces everything before firstKeptEntryId.
    */
   appendCompaction(params: AppendCompactionParams): Promise<Appended>;
   /**
@@ -1369,15 +1369,15 @@ interface SessionMethods {
    */
   appendSessionInfo(params: AppendSessionInfoParams): Promise<Appended>;
   /**
-   * Appends a change of the mode. Dialects outside of pi's family refuse it.
+   * Appends a change of the mode. Dialects outside pi's family refuse it.
    */
   appendModeChange(params: AppendModeChangeParams): Promise<Appended>;
   /**
-   * Appends the names of injected rules. Dialects outside of pi's family refuse it.
+   * Appends the names of injected rules. Dialects outside pi's family refuse it.
    */
   appendTtsrInjection(params: AppendTtsrInjectionParams): Promise<Appended>;
   /**
-   * Appends what a subagent was started with. Dialects outside of pi's family refuse it.
+   * Appends what a sub-agent was started with. Dialects outside pi's family refuse it.
    */
   appendSessionInit(params: AppendSessionInitParams): Promise<Appended>;
   /**
@@ -1394,7 +1394,7 @@ interface SessionMethods {
   branchWithSummary(params: BranchWithSummaryParams): Promise<Appended>;
   /**
    * Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see is
-   * appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that entry.
+   * appended there, so that the move survives a restart and the agent sees it too; the leaf is then that entry.
    */
   branch(params: BranchParams): Promise<void>;
   /**
@@ -1505,14 +1505,14 @@ interface SessionMethods {
    */
   check(params?: CheckParams): Promise<Array<Problem>>;
   /**
-   * Makes a session of another agent from an open one, or from the one that ref names, which is only read. The report
+   * Creates a session of another agent from an open one, or from the one that ref names, which is only read. The report
    * lists what became of everything.
    */
   convert(params: ConvertParams): Promise<Conversion>;
   /**
    * The command that continues an open session, or the one that ref names, in its own agent or in another one. Another
-   * agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows no leaf, the
-   * path to it becomes a session of its own.
+   * agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format has no leaf,
+   * the path to it becomes a separate session.
    */
   resumeCommand(params?: ResumeCommandParams): Promise<Resume>;
 }

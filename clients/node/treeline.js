@@ -12,7 +12,6 @@
 // the others; its handle is filled in. Parameters are members of one object. Methods reject with a TreelineError.
 
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 
 /** What the server answers when it cannot do what was asked. Programs go by the code; the text is for people. */
 export class TreelineError extends Error {
@@ -355,14 +354,15 @@ export class Client extends ClientMethods {
         resolve(code);
       });
     });
-    createInterface({ input: this.#process.stdout, crlfDelay: Infinity }).on("line", (line) => {
-      let message;
-      try {
-        message = JSON.parse(line);
-      } catch {
-        return; // a server that is killed while it writes leaves a part of a line
+    this.#process.stdout.setEncoding("utf8");
+    let begun = []; // pieces of a line. A part of one that a killed server leaves is no line
+    this.#process.stdout.on("data", (text) => {
+      const lines = text.split("\n"); // not node:readline, which also ends lines at a carriage return
+      for (const rest of lines.splice(0, lines.length - 1)) {
+        this.#receive(begun.join("") + rest);
+        begun = [];
       }
-      this.#receive(message);
+      begun.push(lines[0]);
     });
   }
 
@@ -422,10 +422,21 @@ export class Client extends ClientMethods {
     return answer;
   }
 
-  #receive(message) {
+  #receive(line) {
+    let message;
+    try {
+      message = JSON.parse(line);
+    } catch {
+      this.#end(new ConnectionLost("the server sent what is not JSON")); // nothing tells which request it answers
+      return;
+    }
     if ("method" in message) {
       if (message.method === "change") this.#watches.get(message.params.watch)?.(message.params);
-      this.#onNotification?.(message.method, message.params);
+      try {
+        this.#onNotification?.(message.method, message.params);
+      } catch (error) {
+        queueMicrotask(() => { throw error; }); // uncaught, as in any callback, but what comes next is read
+      }
       return;
     }
     const waiting = this.#waiting.get(message.id);
@@ -458,16 +469,17 @@ export class Session extends SessionMethods {
   }
 
   async close() {
-    const handle = this.handle;
+    const closed = this._call("close");
     this.handle = null;
-    await this.client._call("close", { session: handle });
+    await closed;
   }
 
   async [Symbol.asyncDispose]() {
     if (this.handle !== null) await this.close();
   }
 
-  _call(method, params) {
+  async _call(method, params) {
+    if (this.handle === null) throw new TreelineError(-32602, "the session is closed");
     return this.client._call(method, { ...params, session: this.handle });
   }
 

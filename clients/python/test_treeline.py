@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import sys
 import tempfile
 import threading
 import unittest
@@ -136,12 +137,48 @@ class ClientTest(unittest.TestCase):
                     self.assertEqual(session.get_entries(), [])
         self.assertEqual(raised, [ZeroDivisionError])
 
-    def test_killed(self):
-        """A server that is killed while it writes is lost, and nothing else happens."""
+    def server(self, script):
+        """Makes a program that stands in for the server."""
         program = os.path.join(self.home, "server")
         with open(program, "w") as f:
-            f.write("#!/bin/sh\nread line\nprintf '{\"jsonrpc\":\"2.0\",\"id\":1,\"res'\n")
+            f.write("#!" + sys.executable + "\nimport sys\n" + script)
         os.chmod(program, 0o700)
+        return program
+
+    def test_deep(self):
+        """An answer that nests too deep for Python fails its own request. The client goes on."""
+        deep = '{"jsonrpc":"2.0","id":1,"result":' + "[" * 200_000 + "]" * 200_000 + "}"
+        program = self.server(
+            f"sys.stdin.readline(), print({deep!r}, flush=True)\n"
+            """sys.stdin.readline(), print('{"jsonrpc":"2.0","id":2,"result":7}', flush=True)"""
+        )
+        with treeline.Client(program) as client:
+            with self.assertRaises(RecursionError):
+                client.call("x")
+            self.assertEqual(client.call("x"), 7)
+
+    def test_closed_session(self):
+        session = self.client.in_memory()
+        session.close()
+        with self.assertRaises(treeline.Error):
+            session.start_run()  # not a run without a session
+
+    def test_waiting_server(self):
+        """Answers are read while a request is written: the server may wait for the one before it goes on with the other."""
+        answer = '{"jsonrpc":"2.0","id":%d,"result":"' + "x" * 200_000 + '"}'
+        program = self.server(
+            "sys.stdin.readline(), sys.stdin.readline(), sys.stdin.read(1)\n"
+            f"for id in 1, 2: print({answer!r} % id, flush=True)\n"
+            f"sys.stdin.readline(), print({answer!r} % 3, flush=True)\n"
+        )
+        with treeline.Client(program) as client:
+            first = [client._send("x", {}) for _ in range(2)]
+            self.assertEqual(len(client.call("x", {"long": "x" * 1_000_000})), 200_000)
+            self.assertEqual([len(f.result()) for f in first], [200_000, 200_000])
+
+    def test_killed(self):
+        """A server that is killed while it writes is lost, and nothing else happens."""
+        program = self.server("""sys.stdin.readline(), print('{"jsonrpc":"2.0","id":1,"res', end="")""")
         with unittest.mock.patch("threading.excepthook") as uncaught, treeline.Client(program) as client:
             with self.assertRaises(treeline.ConnectionLost):
                 client.version()

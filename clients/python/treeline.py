@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import subprocess
 import sys
 import threading
@@ -617,10 +618,10 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         id: the id of the new session; the default is generated
         parent_session: the file of the session that this one continues
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction that keeps from an entry that is not before it
+        exist, a message without a role, a compaction whose first kept entry is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
@@ -661,10 +662,10 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         read_only: opens an existing session for reading; nothing is written, and appends are refused
         replace_unreadable: renames a file that is not a session and starts one
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction that keeps from an entry that is not before it
+        exist, a message without a role, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "open",
@@ -694,10 +695,10 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction that keeps from an entry that is not before it
+        exist, a message without a role, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "continueRecent",
@@ -736,10 +737,10 @@ class _ClientMethods(_Caller):
         terminal: the terminal that the client runs in, such as /dev/pts/3, for agents that note which terminal used
         which session; the default is the server's own
         events: sends notifications of what happens to the session
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction that keeps from an entry that is not before it
+        exist, a message without a role, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "forkFrom",
@@ -872,12 +873,11 @@ class _ClientMethods(_Caller):
         profile: Optional[str] = None,
         texts: Optional[bool] = None,
     ) -> List[AgentRow]:
-        """The sessions of a directory as the agent's own program lists them, newest first; for omp also those in the
-        folder that the other of program and document would use. pi has name? instead of title? and takes modified from
-        the messages, omp from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id,
-        wave by the last message, codelia by the last save; codelia means its sessions. Only files that changed since
-        the last list are read, and of codelia's states that name no directory the beginnings, with those of their
-        runs.
+        """The sessions of a directory as the agent's own program lists them, newest first; for omp those in the folders
+        of both its program and its document. pi has name? instead of title? and takes modified from the messages, omp
+        from the file. Equal times are ordered by file name, descending. wave-doc is ordered by id, wave by the last
+        message, codelia by the last save; codelia means its sessions. Only files that changed since the last list are
+        read, and of codelia's states that name no directory the beginnings, with those of their runs.
 
         cwd: the working directory of the session
         session_dir: the folder of its file; the default is the agent's own
@@ -960,19 +960,19 @@ class _ClientMethods(_Caller):
         limit: Optional[int] = None,
         cursor: Optional[str] = None,
     ) -> Page:
-        """The sessions of all agents, newest first, page by page. The catalogue is brought up to date first; only files
-        that changed are read. total counts the rows of all pages. A session that is used meanwhile moves to the front,
-        and is not on a later page.
+        """The sessions of all agents, newest first, page by page. The catalogue is updated first, by reading the files
+        that changed. total counts the rows of all pages. A session that is used while you page moves to the front, and
+        is not on a later page.
 
         source: the name of a dialect, or the folder of a source
         cwd: only sessions of that directory
-        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
-        until: the first moment that no longer counts
+        since: only from this time on, such as 2026-01-31T12:00:00Z
+        until: only before this time
         model: a part of the name of a model that answered, or a pattern with * and ?
         title: a pattern with * and ? for the title or, without one, the first prompt
-        has: what must all occur: label, branch, compaction, problem, blob, run
-        limit: how many rows; the default is 100, the most 1000
-        cursor: next of the page before
+        has: all of these must occur: label, branch, compaction, problem, blob, run
+        limit: the maximum number of rows, up to 1000; the default is 100
+        cursor: next of the previous page
         """
         return self._call(
             "catalogue",
@@ -1021,11 +1021,11 @@ class _ClientMethods(_Caller):
         case: distinguishes upper and lower case
         source: the name of a dialect, or the folder of a source
         cwd: only sessions of that directory
-        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
-        until: the first moment that no longer counts
+        since: only from this time on, such as 2026-01-31T12:00:00Z
+        until: only before this time
         label: only entries with that label, in any case; * for any label
         rank: best match first instead of newest first
-        limit: how many hits; the default is 20, the most 1000
+        limit: the maximum number of hits, up to 1000; the default is 20
         """
         return self._call(
             "search",
@@ -1043,14 +1043,14 @@ class _ClientMethods(_Caller):
         until: Optional[str] = None,
         model: Optional[str] = None,
     ) -> Stats:
-        """What sessions used: sessions, messages, tokens and cost, in all and by agent, model, project and day. Forks
+        """What sessions used: sessions, messages, tokens and cost, in total and by agent, model, project and day. Forks
         and copies are not counted twice. Only files that changed are read.
 
         by: the lists of the result: agent, model, project, day; the default is all
         source: the name of a dialect, or the folder of a source
         cwd: only sessions of that directory
-        since: the first moment that counts, in the form 2026-01-31T12:00:00Z
-        until: the first moment that no longer counts
+        since: only from this time on, such as 2026-01-31T12:00:00Z
+        until: only before this time
         model: a part of the name of a model that answered, or a pattern with * and ?
         """
         return self._call(
@@ -1059,7 +1059,7 @@ class _ClientMethods(_Caller):
         )
 
     def sources(self) -> List[Source]:
-        """The places where sessions are looked for."""
+        """The places where treeline looks for sessions."""
         return self._call("sources", {})
 
     def watch(
@@ -1105,12 +1105,12 @@ class _ClientMethods(_Caller):
         reattach: Optional[bool] = None,
         force_rewrite: Optional[bool] = None,
     ) -> Plan:
-        """Plans the repair of a session file, and repairs it with apply: true. The original is kept beside it.
+        """Plans the repair of a session file, and repairs it with apply: true. The original is kept next to it.
 
         ref: a session: its path, its id or the beginning of it (also agent:id), or @last
         apply: repairs the file; otherwise the repair is only planned
         reattach: attaches entries whose parent is missing to the entry before them
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         """
         return self._call(
@@ -1128,7 +1128,7 @@ class _ClientMethods(_Caller):
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
     ) -> Conversion:
-        """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
+        """Creates a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
 
         to: the dialect of the new session
@@ -1148,21 +1148,21 @@ class _ClientMethods(_Caller):
         leaf_id: Optional[str] = None,
     ) -> Resume:
         """The command that continues an open session, or the one that ref names, in its own agent or in another one.
-        Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
-        no leaf, the path to it becomes a session of its own.
+        Another agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format
+        has no leaf, the path to it becomes a separate session.
 
         agent: the agent that continues it, as a dialect; the default is its own
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
-        leaf_id: the entry to go on from; the default is the leaf
+        leaf_id: the entry to continue from; the default is the leaf
         """
         return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
 
     def rm(self, ref: str, *, force_rewrite: Optional[bool] = None) -> Trashed:
-        """Moves a session to treeline's trash. id of the result is its name there.
+        """Moves a session to treeline's trash. The id in the result is its name there.
 
         ref: a session: its path, its id or the beginning of it (also agent:id), or @last
-        force_rewrite: replaces or removes the file also while another program has it open for writing; what that
+        force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         """
         return self._call("rm", {"ref": ref, "forceRewrite": force_rewrite}, ("ref",))
@@ -1202,7 +1202,7 @@ class _ClientMethods(_Caller):
         text: words; each must be the beginning of a word in the prompt
         anywhere: words match inside other words, too: for languages without spaces
         cwd: only prompts of that directory
-        limit: how many; the default is 100, the most 1000
+        limit: the maximum number, up to 1000; the default is 100
         uses: adds the entries where each prompt was used, which may read sessions
         db: the history.db of an agent; the default is treeline's own
         """
@@ -1223,7 +1223,7 @@ class _ClientMethods(_Caller):
         """The newest prompts.
 
         cwd: only prompts of that directory
-        limit: how many; the default is 100, the most 1000
+        limit: the maximum number, up to 1000; the default is 100
         uses: adds the entries where each prompt was used, which may read sessions
         db: the history.db of an agent; the default is treeline's own
         """
@@ -1241,8 +1241,8 @@ class _ClientMethods(_Caller):
 
         session_id: only runs of that session
         cwd: only runs of that directory
-        limit: how many runs; the default is 100, the most 1000
-        cursor: next of the page before
+        limit: the maximum number of runs, up to 1000; the default is 100
+        cursor: next of the previous page
         """
         return self._call("listRuns", {"sessionId": session_id, "cwd": cwd, "limit": limit, "cursor": cursor})
 
@@ -1260,8 +1260,8 @@ class _ClientMethods(_Caller):
         """The records of a run, page by page.
 
         ref: a run: its path, its id or the beginning of it (also agent:id), or @last
-        limit: how many records; the default is 100, the most 1000
-        cursor: next of the page before
+        limit: the maximum number of records, up to 1000; the default is 100
+        cursor: next of the previous page
         """
         return self._call("readRun", {"ref": ref, "limit": limit, "cursor": cursor}, ("ref",))
 
@@ -1313,12 +1313,12 @@ class _SessionMethods(_Caller):
         return self._opened(self._call("move", {"cwd": cwd}, ("cwd",)))
 
     def flush(self) -> None:
-        """Creates the file if entries still wait for it. Returns when everything appended survives a crash of the
-        machine."""
+        """Creates the file if entries are still waiting for it. Returns when everything appended survives a machine
+        crash."""
         return self._call("flush", {})
 
     def close(self) -> None:
-        """Syncs the file and closes it. Entries that still wait for their file are dropped. The handle becomes
+        """Syncs the file and closes it. Entries still waiting for their file are dropped. The handle becomes
         invalid."""
         return self._call("close", {})
 
@@ -1353,7 +1353,7 @@ class _SessionMethods(_Caller):
         parts: texts, thinking and tool calls, in order; results of the calls may be among them
         provider: the provider of the model; the default is the model in use
         model: the id of the model
-        usage: what the answer took
+        usage: what the answer used
         stop: why the answer ended; the default follows from the parts
         error: what went wrong in an answer that failed
         """
@@ -1417,7 +1417,7 @@ class _SessionMethods(_Caller):
         from_extension: Optional[bool] = None,
         from_hook: Optional[bool] = None,
     ) -> Appended:
-        """Appends a compaction: the summary takes the place of all that comes before firstKeptEntryId.
+        """Appends a compaction: the summary replaces everything before firstKeptEntryId.
 
         first_kept_entry_id: the first entry that the model still sees
         tokens_before: the size of the context before
@@ -1476,11 +1476,11 @@ class _SessionMethods(_Caller):
         return self._call("appendSessionInfo", {"name": name}, ("name",))
 
     def append_mode_change(self, mode: str, *, data: Any = UNSET) -> Appended:
-        """Appends a change of the mode. Dialects outside of pi's family refuse it."""
+        """Appends a change of the mode. Dialects outside pi's family refuse it."""
         return self._call("appendModeChange", {"mode": mode, "data": data}, ("mode", "data",))
 
     def append_ttsr_injection(self, injected_rules: List[str]) -> Appended:
-        """Appends the names of injected rules. Dialects outside of pi's family refuse it.
+        """Appends the names of injected rules. Dialects outside pi's family refuse it.
 
         injected_rules: names of rules
         """
@@ -1494,7 +1494,7 @@ class _SessionMethods(_Caller):
         *,
         output_schema: Any = UNSET,
     ) -> Appended:
-        """Appends what a subagent was started with. Dialects outside of pi's family refuse it.
+        """Appends what a sub-agent was started with. Dialects outside pi's family refuse it.
 
         tools: names of tools
         output_schema: any JSON
@@ -1545,7 +1545,7 @@ class _SessionMethods(_Caller):
 
     def branch(self, id: str, *, durable: Optional[bool] = None) -> None:
         """Moves the leaf: the next entry continues from there. With durable: true an entry that the model does not see
-        is appended there, so that the move survives a restart and the agent sees it, too; the leaf is then that
+        is appended there, so that the move survives a restart and the agent sees it too; the leaf is then that
         entry.
 
         id: the entry to continue from
@@ -1760,7 +1760,7 @@ class _SessionMethods(_Caller):
         leaf_id: Optional[str] = None,
         dir: Optional[str] = None,
     ) -> Conversion:
-        """Makes a session of another agent from an open one, or from the one that ref names, which is only read. The
+        """Creates a session of another agent from an open one, or from the one that ref names, which is only read. The
         report lists what became of everything.
 
         to: the dialect of the new session
@@ -1780,13 +1780,13 @@ class _SessionMethods(_Caller):
         leaf_id: Optional[str] = None,
     ) -> Resume:
         """The command that continues an open session, or the one that ref names, in its own agent or in another one.
-        Another agent continues a converted copy. With leafId that entry is made the leaf first; where the agent knows
-        no leaf, the path to it becomes a session of its own.
+        Another agent continues a converted copy. With leafId that entry is made the leaf first; if the agent's format
+        has no leaf, the path to it becomes a separate session.
 
         agent: the agent that continues it, as a dialect; the default is its own
         ref: a session that is not open: its path, its id or the beginning of it (also agent:id), or @last
         dialect: the agent's format, such as omp or pi
-        leaf_id: the entry to go on from; the default is the leaf
+        leaf_id: the entry to continue from; the default is the leaf
         """
         return self._call("resumeCommand", {"agent": agent, "ref": ref, "dialect": dialect, "leafId": leaf_id})
 
@@ -1812,7 +1812,8 @@ class Client(_ClientMethods):
         self._process = subprocess.Popen(
             [program, "rpc", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=cwd
         )
-        self._lock = threading.Lock()  # guards all below, and writing
+        self._writing = threading.Lock()  # guards stdin. The reader never takes it: the server may wait until answers are read
+        self._lock = threading.Lock()  # guards all below
         self._last = 0
         self._waiting: Dict[int, Tuple[Future[Any], Optional[Callable[[Any], None]]]] = {}
         self._watches: Dict[str, queue.SimpleQueue[Optional[Change]]] = {}
@@ -1830,7 +1831,7 @@ class Client(_ClientMethods):
     def close(self) -> int:
         """Ends the server, which flushes and closes all sessions, and gives its exit code."""
         assert self._process.stdin is not None
-        with self._lock:
+        with self._writing:
             if not self._process.stdin.closed:
                 try:
                     self._process.stdin.close()
@@ -1897,21 +1898,24 @@ class Client(_ClientMethods):
             if value is UNSET or value is None and name not in needed:
                 continue
             given[name] = value
+        # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
+        text = json.dumps({"method": method, "params": given}, allow_nan=False)
         future: Future[Any] = Future()
         with self._lock:
             if self._ended:
                 raise ConnectionLost("the server has ended")
             self._last += 1
-            # What is not JSON, such as NaN, raises ValueError or TypeError, and is not sent.
-            line = json.dumps({"jsonrpc": "2.0", "id": self._last, "method": method, "params": given}, allow_nan=False) + "\n"
-            self._waiting[self._last] = (future, then)
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.write(line.encode())
+            id = self._last
+            self._waiting[id] = (future, then)
+        assert self._process.stdin is not None
+        try:
+            with self._writing:
+                self._process.stdin.write(f'{{"jsonrpc":"2.0","id":{id},{text[1:]}\n'.encode())
                 self._process.stdin.flush()
-            except (OSError, ValueError) as e:
-                del self._waiting[self._last]
-                raise ConnectionLost(str(e)) from e
+        except (OSError, ValueError) as e:
+            with self._lock:
+                self._waiting.pop(id, None)
+            raise ConnectionLost(str(e)) from e
         return future
 
     def _read(self) -> None:
@@ -1919,7 +1923,7 @@ class Client(_ClientMethods):
         try:
             for line in self._process.stdout:
                 if line.endswith(b"\n"):  # a server that is killed while it writes leaves a part of a line
-                    self._receive(json.loads(line))
+                    self._receive(line)
         finally:
             with self._lock:
                 self._ended = True
@@ -1930,7 +1934,16 @@ class Client(_ClientMethods):
             for changes in watches.values():
                 changes.put(None)
 
-    def _receive(self, message: Dict[str, Any]) -> None:
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+        except (RecursionError, ValueError) as unread:  # Python bounds how deep JSON nests, and the digits of a number
+            answered = re.match(rb'\{"jsonrpc":"2.0","id":(\d+),', line)
+            with self._lock:
+                waiting = self._waiting.pop(int(answered[1]), None) if answered else None
+            if waiting is not None:
+                waiting[0].set_exception(unread)
+            return
         if "method" in message:
             params = message["params"]
             if message["method"] == "change":
@@ -1975,10 +1988,14 @@ class Session(_SessionMethods):
             self.close()
 
     def close(self) -> None:
-        super().close()
-        self.handle = None
+        try:
+            super().close()
+        finally:
+            self.handle = None
 
     def _call(self, method: str, params: Dict[str, Any], needed: Tuple[str, ...] = ()) -> Any:
+        if self.handle is None:
+            raise Error(Error.INVALID_PARAMS, "the session is closed")
         return self.client._call(method, {"session": self.handle, **params}, ("session", *needed))
 
     def _opened(self, result: Any) -> Session:

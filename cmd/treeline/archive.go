@@ -46,7 +46,7 @@ func (a *app) addStore(root *cobra.Command) {
 		if name == "new" {
 			continue // what a machine makes is its own
 		}
-		cmd.Flags().StringVar(&a.origin, "origin", "", "with --store: only the sessions of the machine `NAME`, or the beginning of a name")
+		cmd.Flags().StringVar(&a.origin, "origin", "", "with --store: only sessions of the machine `NAME`; the beginning of a name is enough")
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *app) checkArchive(what, url string) error {
 		return misused("%s is the URL of an archive: it begins with %s", what, use)
 	}
 	if d, err := backend.FindDriver(a.drivers(), url); err != nil || !d.Archive {
-		return misused("%s %s://%s: there is no such kind of archive: use %s", what, scheme, screen.Ellipsis, use)
+		return misused("%s %s://%s: unknown kind of archive: use %s", what, scheme, screen.Ellipsis, use)
 	}
 	if _, err := place.CheckRoots(a.drivers(), []string{url}); err != nil {
 		return usageError{fmt.Errorf("%s: %w", what, err)}

@@ -31,10 +31,10 @@ func (a *app) appendCommand() *cobra.Command {
 		Use:        "append <session>",
 		SuggestFor: []string{"add", "write"},
 		Short:      "Append to a session",
-		Long: "Append a message, or an entry of any kind, after the leaf, and print its id once it is as durable as --sync asks.\n\n" +
-			"--message and --entry take the agent's own JSON; an entry gets a new id, parent and time. With --stdin each line is one\n" +
-			"of them: an object with a type is an entry, one with a role a message. Each is acknowledged by a line, in order. The\n" +
-			"command ends at a line that is neither; what came before it is kept." + sessionHelp,
+		Long: "Append a message, or an entry of any kind, after the leaf. Print its id once it is as durable as --sync asks.\n\n" +
+			"--message and --entry take the agent's own JSON; an entry gets a new id, parent and time. With --stdin, each line is\n" +
+			"one of the two: an object with a type is an entry, one with a role is a message. Each is acknowledged by a line, in\n" +
+			"order. The command stops at a line that is neither, and keeps what came before it." + sessionHelp,
 		Example: "  treeline append @last --role user --text 'Go on.'\n" +
 			"  treeline append 01a1dcc8 --message '{\"role\":\"user\",\"content\":\"Go on.\"}'\n" +
 			"  my-agent | treeline append session.jsonl --stdin --sync always",
@@ -59,8 +59,8 @@ func (a *app) appendCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addReplace(cmd)
-	f.addUnchecked(cmd, "even a message without a role, or a compaction that keeps from an entry that is not before it")
-	cmd.Flags().StringVar(&w.role, "role", "user", "the speaker of --text: `ROLE` user or assistant")
+	f.addUnchecked(cmd, "even a message without a role, or a compaction whose first kept entry is not before it")
+	cmd.Flags().StringVar(&w.role, "role", "user", "the `ROLE` of --text: user or assistant")
 	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
 	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")
 	cmd.Flags().StringVar(&w.entry, "entry", "", "append the entry `JSON`")

@@ -21,10 +21,11 @@ func (a *app) branchCommand() *cobra.Command {
 		Use:        "branch <session> <entry>|none",
 		SuggestFor: []string{"checkout", "goto"},
 		Short:      "Continue from another entry",
-		Long: "Move the leaf to an entry. The next append continues from there; what followed it stays, as another branch. none is the\n" +
-			"place before the first entry. The id of the new leaf is printed.\n\n" +
-			"An entry that the model does not see is appended, so that the agent continues there, too. With --summary it is one that\n" +
-			"tells the model what happened on the branch that is left. With --durable=false nothing is written; it is only checked." + sessionHelp + pairHelp,
+		Long: "Move the leaf to an entry, so that the next append continues from there. The entries after it stay, as another branch.\n" +
+			"Use none for the place before the first entry. The id of the new leaf is printed.\n\n" +
+			"The move is stored as an entry that the model does not see, so the agent continues there too. With --summary, that\n" +
+			"entry tells the model what happened on the branch you leave. With --durable=false the move is only checked, and\n" +
+			"nothing is written." + sessionHelp + pairHelp,
 		Example: "  treeline branch @last 5a60be28\n  treeline branch @last 5a60be28 --summary 'Rounding at the end did not work.'\n  treeline branch @last none",
 		Args: func(cmd *cobra.Command, given []string) error {
 			return args("<session>", "<entry>")(cmd, entryArgs(given))
@@ -40,7 +41,7 @@ func (a *app) branchCommand() *cobra.Command {
 					return err
 				}
 				if !durable {
-					a.notice("this would work; nothing was written")
+					a.notice("the move is possible; nothing was written")
 				}
 				return a.acknowledge(s, done)
 			})
@@ -48,7 +49,7 @@ func (a *app) branchCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
-	cmd.Flags().StringVar(&summary, "summary", "", "tell the model in `TEXT` what happened on the branch that is left")
+	cmd.Flags().StringVar(&summary, "summary", "", "tell the model with `TEXT` what happened on the branch you leave")
 	cmd.Flags().BoolVar(&durable, "durable", true, "write the move to the session")
 	return cmd
 }

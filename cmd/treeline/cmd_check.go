@@ -28,10 +28,10 @@ func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "check <session|dir>…",
 		SuggestFor: []string{"verify", "fsck", "doctor", "validate", "lint", "secrets", "scan"},
-		Short:      "Report problems in session files, or secrets",
+		Short:      "Find problems or secrets in session files",
 		Long: "Read sessions, and all session files in folders, and list every problem: where it is, what was kept, and what to do\n" +
-			"about it. A missing image is a problem, too. Nothing is changed. --all reads the sessions of all agents.\n\n" +
-			"--secrets lists keys, tokens and passwords instead: where each is, and of what kind. The secret itself is not printed.\n" +
+			"about it. A missing image is a problem too. Nothing is changed. --all checks the sessions of all agents.\n\n" +
+			"--secrets lists keys, tokens and passwords instead: where each one is, and its kind. The secret itself is not printed.\n" +
 			"docs/security.md lists the kinds.\n\n" +
 			"The exit code is 1 if there is any problem or secret." + sessionHelp,
 		Example: "  treeline check @last\n  treeline check --all\n  treeline check --all --secrets\n  treeline check ~/.omp/agent/sessions\n  treeline check . --json | jq -r '.[].kind' | sort | uniq -c",

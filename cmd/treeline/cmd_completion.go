@@ -47,8 +47,8 @@ func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion <shell>",
 		Short: "Complete commands, sessions and entries in your shell",
-		Long: "Print a script that makes the tab key complete commands, flags, sessions, entries and models. <shell> is bash, zsh, fish or\n" +
-			"powershell. Put the line for your shell into its start file, and open a new one:\n\n" +
+		Long: "Print a script that makes the tab key complete commands, flags, sessions, entries and models. <shell> is bash, zsh,\n" +
+			"fish or powershell. Add the line for your shell to its startup file, and open a new shell:\n\n" +
 			"  bash         ~/.bashrc                    source <(treeline completion bash)\n" +
 			"  zsh          ~/.zshrc, after compinit     source <(treeline completion zsh)\n" +
 			"  fish         ~/.config/fish/config.fish   treeline completion fish | source\n" +
@@ -61,7 +61,7 @@ func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 					return s.write(cmd.Root(), a.stdout, !plain)
 				}
 			}
-			return misused("unknown shell %q: there are bash, zsh, fish and powershell", given[0])
+			return misused("unknown shell %q: use bash, zsh, fish or powershell", given[0])
 		},
 		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
 	}

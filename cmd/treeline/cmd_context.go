@@ -28,12 +28,12 @@ func (a *app) contextCommand() *cobra.Command {
 		Use:        "context [<session>]",
 		SuggestFor: []string{"prompt"},
 		Short:      "Show what the model would see",
-		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, the models and the mode\n" +
-			"that hold there. Messages are printed byte for byte as they stand in the session. codelia also tells the model when a\n" +
-			"session continues in another directory; see --cwd. The number of tokens is an estimate: four Latin characters are one,\n" +
-			"or one character of a script without spaces, an image is 1,200; the system prompt and the tools are not in it.\n\n" +
-			"--llm prints the body of a request instead, as JSON that the provider accepts: what it would refuse is left out.\n" +
-			"--parts prints JSON that has the same shape for every agent: messages with a role and parts, as 'show --json' has them." + sessionHelp + lastHelp + entryHelp,
+		Long: "Show the messages that the agent would send to the model at an entry, with the thinking level, models and mode in\n" +
+			"effect there. Messages are printed byte for byte as they are in the session. codelia also tells the model when a\n" +
+			"session continues in another directory; see --cwd. The number of tokens is an estimate without the system prompt and\n" +
+			"the tools: four Latin characters count as one token, a character of a script without spaces as one, an image as 1,200.\n\n" +
+			"--llm prints a request body instead, as JSON that the provider accepts: what it would refuse is left out. --parts\n" +
+			"prints JSON of the same shape for every agent: messages with a role and parts, as in 'show --json'." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline context @last\n  treeline context session.jsonl --leaf 3f9a1c20 --json | jq '.messages | length'\n" +
 			"  treeline context @last --llm anthropic --prompt 'Go on.'\n  treeline context @last --parts | jq -r '.messages[].parts[] | select(.type == \"toolCall\").name'",
 		Args: cobra.ArbitraryArgs, // one of them may be the value of --llm
@@ -85,13 +85,13 @@ func (a *app) contextCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
-	cmd.Flags().StringVar(&cwd, "cwd", ".", "as if the session continued in the directory `DIR`")
-	cmd.Flags().BoolVar(&opt.LLM, "sent", false, "print the messages in the form in which the agent sends them")
-	cmd.Flags().BoolVar(&parts, "parts", false, "print JSON with neutral parts, the same for every agent")
+	cmd.Flags().StringVar(&cwd, "cwd", ".", "assume that the session continues in the directory `DIR`")
+	cmd.Flags().BoolVar(&opt.LLM, "sent", false, "print the messages in the form the agent sends them")
+	cmd.Flags().BoolVar(&parts, "parts", false, "print JSON with parts of the same shape for every agent")
 	q.add(cmd)
 	cmd.Flags().BoolVar(&opt.DropFailed, "drop-failed", false, "leave out turns that failed or were aborted")
 	cmd.Flags().BoolVar(&opt.StripDangling, "strip-dangling", false, "leave out tool calls without a result")
-	cmd.Flags().BoolVar(&opt.Whole, "whole", false, "restore long texts that the agent's format cut, and that the agent does not send")
-	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace references to blobs by their content")
+	cmd.Flags().BoolVar(&opt.Whole, "whole", false, "restore long texts that the agent's format cut; the agent does not send them")
+	cmd.Flags().BoolVar(&opt.NoBlobs, "no-blobs", false, "do not replace blob references with their content")
 	return cmd
 }

@@ -24,11 +24,11 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "convert <session> --to DIALECT",
 
-		Short: "Convert a session to the format of another agent",
-		Long: "Create a session of another agent from a session, where that agent keeps its own, and print its file. What the other\n" +
-			"format cannot express is carried along where possible, so that converting back restores it byte for byte. The new session\n" +
-			"has an id of its own. --report lists what became of everything. The new file is read back and compared before the command\n" +
-			"ends. The old session is not changed.\n\n" +
+		Short: "Convert a session to another agent's format",
+		Long: "Create a session of another agent from a session, in that agent's own folder, and print its file. What the other\n" +
+			"format cannot express is carried along where possible, so that converting back restores it byte for byte. The new\n" +
+			"session has its own id. --report lists what became of everything. The new file is read back and compared before the\n" +
+			"command ends. The old session is not changed.\n\n" +
 			"A format without branches gets the path to the leaf; the other branches are carried along." + sessionHelp + entryHelp,
 		Example: "  treeline convert @last --to operator\n  treeline convert 01a1dcc8 --to pi --out /tmp --report loss.json\n  treeline convert @last --to wave --leaf 5a60be28\n  treeline convert /tmp/talk.jsonl --from pi --to omp",
 		Args:    args("<session>"),
@@ -75,8 +75,8 @@ func (a *app) convertCommand() *cobra.Command {
 	cmd.Flags().StringVar(&toName, "to", "", "the target `DIALECT`: omp, pi, operator, wave, codelia, claude, codex, "+screen.Ellipsis)
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
 	cmd.Flags().StringVar(&out, "out", "", "write to the folder `DIR` instead of the agent's own")
-	cmd.Flags().StringVar(&reportPath, "report", "", "write what became of everything to `FILE`, as JSON")
-	cmd.Flags().StringVar(&dialectName, "from", "", "the `DIALECT` of the session, if its place does not say it")
+	cmd.Flags().StringVar(&reportPath, "report", "", "write a JSON report of what became of everything to `FILE`")
+	cmd.Flags().StringVar(&dialectName, "from", "", "the `DIALECT` of the session, if it cannot be detected")
 	_ = cmd.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(dialectNames(), cobra.ShellCompDirectiveNoFileComp))
 	a.addDialect(cmd, &dialectName)
 	return cmd

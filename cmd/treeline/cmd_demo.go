@@ -29,10 +29,10 @@ const demoDir = "/home/you/shop"
 func (a *app) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [<command>…]",
-		Short: "See what treeline does, in four steps",
-		Long: "Make up sessions of several agents in a temporary folder, and show how treeline searches, draws and continues them, and what\n" +
-			"is left after kill -9. The folder is removed at the end. Of your own sessions only the number is told.\n\n" +
-			"With a command, run that on the made-up sessions instead. 'treeline serve --demo' shows them in a browser.",
+		Short: "Take a tour in four steps",
+		Long: "Create made-up sessions of several agents in a temporary folder, and show how treeline searches, draws and continues\n" +
+			"them, and what survives kill -9. The folder is removed at the end. Your own sessions are only counted.\n\n" +
+			"With a command, run it on the made-up sessions instead. 'treeline serve --demo' shows them in a browser.",
 		Example: "  treeline demo\n  treeline demo ls --all\n  treeline demo search 'exchange rate'",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -167,7 +167,7 @@ func (d *demoPlay) tree() error {
 
 // resume is the third step.
 func (d *demoPlay) resume() error {
-	d.say("Go on in another agent. It continues a copy; the old session stays.")
+	d.say("Continue in another agent. It gets a copy; the old session stays.")
 	before, err := os.ReadFile(d.path)
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (d *demoPlay) resume() error {
 	if err == nil && string(before) != string(after) {
 		err = errors.New("resuming in another agent changed the session")
 	}
-	d.note("The copy is a session of Claude Code with both branches. What that program cannot express is carried along, for the way back.")
+	d.note("The copy is a session of Claude Code with both branches. What that program cannot express is carried along for the way back.")
 	return err
 }
 

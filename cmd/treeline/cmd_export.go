@@ -32,15 +32,15 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "export <session>",
 		SuggestFor: []string{"share", "publish", "save", "dump", "html", "markdown"},
-		Short:      "Write a session as a file to share",
+		Short:      "Write a session to a file to share",
 		Long: "Write a session as one HTML file that needs no server, as Markdown for an issue, as JSON, or as text. Without -o it is\n" +
-			"printed. The format is that of the file's name, or --format.\n\n" +
-			"HTML has all branches and a tree to switch between them, unless --leaf names one. The other formats have the path to the\n" +
-			"leaf, unless --all-branches is given. --all writes the sessions of all agents into a folder, as a site with a list and a\n" +
-			"search that works without a server.\n\n" +
-			"In HTML and Markdown, keys, tokens and passwords are replaced by what they are, such as [redacted: aws access key].\n" +
-			"--preview lists each of them and writes nothing. Nothing finds every secret: look at the file before you share it.\n" +
-			"A file that exists is not replaced without --force." + sessionHelp + entryHelp,
+			"printed. The format follows from the file name, or --format.\n\n" +
+			"HTML has all branches and a tree to switch between them, unless --leaf selects one. The other formats have the path to\n" +
+			"the leaf, unless --all-branches is given. --all writes the sessions of all agents to a folder, as a site with a list\n" +
+			"and a search that works without a server.\n\n" +
+			"In HTML and Markdown, keys, tokens and passwords are replaced by their kind, as in [redacted: aws access key].\n" +
+			"--preview lists each of them and writes nothing. Nothing finds every secret: look at the file before you share it. An\n" +
+			"existing file is not replaced without --force." + sessionHelp + entryHelp,
 		Example: "  treeline export @last -o session.html\n  treeline export @last --preview\n  treeline export 01a1dcc8 --format md --hide acme-corp | gh issue create -F -\n  treeline export --all -o site",
 		Args: func(_ *cobra.Command, given []string) error {
 			switch {
@@ -77,11 +77,11 @@ func (a *app) exportCommand() *cobra.Command {
 	cmd.Flags().StringVarP(&f.out, "output", "o", "", "write to `FILE`, or with --all to a folder")
 	cmd.Flags().BoolVar(&f.branches, "all-branches", false, "write all branches, not only the path to the leaf")
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, "write the sessions of all agents as a site")
-	cmd.Flags().BoolVar(&f.redact, "redact", false, "replace secrets in JSON and text, too")
-	cmd.Flags().BoolVar(&f.noRedact, "no-redact", false, "do not replace secrets")
-	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "replace `TEXT`, too, in any case; may be repeated")
-	cmd.Flags().BoolVar(&f.preview, "preview", false, "list what would be replaced, and write nothing")
-	cmd.Flags().BoolVar(&f.force, "force", false, "replace files that exist")
+	cmd.Flags().BoolVar(&f.redact, "redact", false, "redact JSON and text too")
+	cmd.Flags().BoolVar(&f.noRedact, "no-redact", false, "do not redact secrets")
+	cmd.Flags().StringArrayVar(&f.hide, "hide", nil, "also redact `TEXT`, ignoring case; can be repeated")
+	cmd.Flags().BoolVar(&f.preview, "preview", false, "list what would be redacted, and write nothing")
+	cmd.Flags().BoolVar(&f.force, "force", false, "replace existing files")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -103,7 +103,7 @@ func (f *exportFlags) check(a *app, cmd *cobra.Command) error {
 		case f.out == "":
 			return misused("--format or -o is missing")
 		case oneOf("format", f.format, formatWords()) != nil:
-			return misused("%s does not say the format; add --format", f.out)
+			return misused("cannot tell the format from %s; add --format", f.out)
 		}
 	}
 	switch {
@@ -174,7 +174,7 @@ func (a *app) exportReport(r *export.Report, format export.Format) {
 		a.notice(fmt.Sprintf("%s replaced: %s; look at the file before you share it", wire.Count(n, "secret", "secrets"), strings.Join(words, ", ")))
 	}
 	if format == export.Markdown && r.Size > export.GitHubMost && !a.json {
-		a.notice(fmt.Sprintf("%s: an issue of GitHub takes %s characters", wire.Size(r.Size), wire.Number(export.GitHubMost)))
+		a.notice(fmt.Sprintf("%s: a GitHub issue takes at most %s characters", wire.Size(r.Size), wire.Number(export.GitHubMost)))
 	}
 	a.problems(r.Problems)
 }

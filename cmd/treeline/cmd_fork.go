@@ -19,8 +19,8 @@ func (a *app) forkCommand() *cobra.Command {
 		Use:        "fork <session>",
 		SuggestFor: []string{"cp", "copy", "clone", "duplicate"},
 		Short:      "Copy a session and continue in the copy",
-		Long: "Copy a session with all its branches, or with --at only the path to an entry, into a new session that names the old one\n" +
-			"as its parent. The old session is not changed. The file of the copy is printed." + sessionHelp + entryHelp,
+		Long: "Copy a session with all its branches, or with --at only the path to an entry, into a new session that names the old\n" +
+			"one as its parent. The old session is not changed. The file of the copy is printed." + sessionHelp + entryHelp,
 		Example: "  treeline fork @last\n  treeline fork 01a1dcc8 --cwd ~/src/other\n  treeline fork @last --at 5a60be28",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ func (a *app) forkCommand() *cobra.Command {
 	}
 	f.add(a, cmd)
 	f.addUnchecked(cmd, "the copy even if the directory does not exist")
-	cmd.Flags().StringVar(&cwd, "cwd", "", "the project directory `DIR` of the copy")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "use `DIR` as the project directory of the copy")
 	cmd.Flags().StringVar(&at, "at", "", "copy only the path to the entry `ID`")
 	return cmd
 }

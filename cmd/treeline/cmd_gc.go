@@ -17,13 +17,14 @@ func (a *app) gcCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "gc",
 		SuggestFor: []string{"prune", "clean"},
-		Short:      "Remove images and texts that no session refers to",
-		Long: "Find blobs (images, and texts that are too long for a session) that nothing refers to, and temporary files that a crash\n" +
-			"left. Nothing is removed without --apply, and nothing that is younger than an hour. Blobs wait in the trash for 30 days;\n" +
-			"one that a session refers to again is put back by the next gc --apply.\n\n" +
-			"References count in the sessions of all agents, in their backups and torn records, in run logs, in the trash, in the\n" +
-			"places of the settings, and in every folder to which treeline ever wrote a session. If any of these cannot be read, or has\n" +
-			"none of the sessions that it had (a disk may not be mounted), nothing is removed. --forget gives up such a place.",
+		Short:      "Remove images and long texts that no session refers to",
+		Long: "Find unreferenced blobs (images, and texts that are too long for a session) and temporary files left by a crash.\n" +
+			"Nothing is removed without --apply, and nothing younger than an hour. Blobs stay in the trash for 30 days; if a\n" +
+			"session refers to one again, the next gc --apply restores it.\n\n" +
+			"References count wherever they are: in the sessions of all agents, their backups and torn records, run logs, the\n" +
+			"trash, the places in the settings, and every folder to which treeline ever wrote a session. If one of these cannot be\n" +
+			"read, or has none of the sessions it had (a disk may not be mounted), nothing is removed. --forget gives up such a\n" +
+			"place.",
 		Example: "  treeline gc\n  treeline gc --apply\n  treeline gc --forget /media/old/sessions",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +41,7 @@ func (a *app) gcCommand() *cobra.Command {
 	}
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&opt.Apply, "apply", false, "remove them")
-	cmd.Flags().StringArrayVar(&opt.Forget, "forget", nil, "`PLACE` with sessions is gone for good; can be repeated")
+	cmd.Flags().StringArrayVar(&opt.Forget, "forget", nil, "the `PLACE` with sessions is gone for good; can be repeated")
 	return cmd
 }
 

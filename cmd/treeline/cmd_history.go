@@ -44,12 +44,14 @@ func (a *app) historyCommand() *cobra.Command {
 		Use:        "history [word…]",
 		SuggestFor: []string{"prompts"},
 		Short:      "Search your prompts",
-		Long: "Search prompts, newest first: each word must be the beginning of a word in the prompt. Without words, list the newest.\n\n" +
-			"treeline's own history is filled by 'treeline history import', from the sessions of all agents, and by 'treeline history\n" +
-			"add'. --db reads the history of an agent without changing it. Close the agent before you --rebuild a damaged one.\n\n" +
-			"To search for the words add or import, put -- before them. The exit code is 1 if the words are not found.\n\n" +
-			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf if it\n" +
-			"is installed, otherwise a numbered list (--pick).",
+		Long: "Search your prompts, newest first. Each word must be the beginning of a word in the prompt. Without words, list the\n" +
+			"newest.\n\n" +
+			"'treeline history import' fills treeline's own history from the sessions of all agents, and 'treeline history add'\n" +
+			"adds a prompt. --db reads the history of an agent without changing it. Close the agent before you --rebuild a damaged\n" +
+			"one.\n\n" +
+			"To search for the words add or import, put -- before them. The exit code is 1 if nothing is found.\n\n" +
+			"--shell-init prints a key binding for a shell: Ctrl-X Ctrl-R puts a prompt on the command line, quoted. It uses fzf if\n" +
+			"that is installed, otherwise a numbered list (--pick).",
 		Example: "  treeline history parser test\n  treeline history --cwd . --where\n  treeline history --db ~/.omp/agent/history.db --json\n" +
 			"  eval \"$(treeline history --shell-init bash)\"",
 		Args: cobra.ArbitraryArgs,
@@ -72,14 +74,14 @@ func (a *app) historyCommand() *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "match inside words, too: for languages without spaces")
+	cmd.Flags().BoolVar(&f.anywhere, "anywhere", false, "match inside words too, for languages without spaces")
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", "only prompts from the directory `DIR`")
 	f.limitFlag.add(cmd, "prompts")
 	a.addJSON(cmd)
 	cmd.Flags().BoolVar(&f.where, "where", false, "show the sessions in which each prompt was used")
 	cmd.Flags().BoolVar(&f.print0, "print0", false, "print the prompts unchanged, each followed by a NUL")
-	cmd.Flags().BoolVar(&f.pick, "pick", false, "ask for one by its number and print it unchanged")
-	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "rename the history and make a new one from what can be read of it and from the sessions")
+	cmd.Flags().BoolVar(&f.pick, "pick", false, "choose one by number and print it unchanged")
+	cmd.Flags().BoolVar(&f.rebuild, "rebuild", false, "rename the history and build a new one from its readable part and the sessions")
 	cmd.Flags().StringVar(&f.shell, "shell-init", "", "print a key binding for `SHELL`: "+anyOf(shellNames))
 	addHistoryDB(cmd, &f.db)
 	cmd.AddCommand(a.historyAddCommand(), a.historyImportCommand())
@@ -87,7 +89,7 @@ func (a *app) historyCommand() *cobra.Command {
 }
 
 func addHistoryDB(cmd *cobra.Command, db *string) {
-	cmd.Flags().StringVar(db, "db", "", "use the history.db of an agent at `PATH` instead of treeline's own")
+	cmd.Flags().StringVar(db, "db", "", "use an agent's history.db at `PATH` instead of treeline's own")
 }
 
 func (f *historyFlags) check(cmd *cobra.Command, words []string) error {

@@ -22,8 +22,8 @@ func (a *app) historyAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add <text>",
 		Short: "Add a prompt to the history",
-		Long: "Add a prompt with this directory, or that of --cwd, unless it is the same as the last one.\n\n" +
-			"With --db add it to the history of an agent, in the way the agent does.",
+		Long: "Add a prompt typed in this directory, or in that of --cwd, unless it is the same as the last one.\n\n" +
+			"With --db, add it to the history of an agent, as the agent does.",
 		Example: "  treeline history add 'why is the sky blue?'\n  git log -1 --format=%B | treeline history add --stdin",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if stdin {
@@ -58,7 +58,7 @@ func (a *app) historyAddCommand() *cobra.Command {
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().StringVar(&cwd, "cwd", "", "the directory `DIR` of the prompt instead of this one")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "add it for the directory `DIR` instead of this one")
 	cmd.Flags().BoolVar(&stdin, "stdin", false, "read the prompt from standard input")
 	addHistoryDB(cmd, &db)
 	return cmd
@@ -73,9 +73,9 @@ func (a *app) historyImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import",
 		Short: "Fill the history from the sessions of all agents",
-		Long: "Add the prompts in the sessions of all agents, on all branches, and those in history files that agents keep\n" +
-			"(history.jsonl of Claude Code and Codex). A prompt that was used several times is there once, with the time of its last\n" +
-			"use; 'treeline history --where' shows every use in a session.\n\n" +
+		Long: "Add the prompts from the sessions of all agents, on all branches, and from the history files that agents keep\n" +
+			"(history.jsonl of Claude Code and Codex). A prompt that was used several times is listed once, with the time of its\n" +
+			"last use; 'treeline history --where' shows every use in a session.\n\n" +
 			"Sessions that did not change since the last import are not read again. An interrupted import keeps what it has read.",
 		Example: "  treeline history import",
 		Args:    args(),

@@ -51,10 +51,10 @@ func (a *app) lsCommand() *cobra.Command {
 		SuggestFor: []string{"sessions", "dir"},
 		Aliases:    []string{"list"},
 		Short:      "List sessions",
-		Long: "List the sessions of this directory, or all with --all, newest first. Sub-agents are shown below the sessions that\n" +
-			"started them, with --tree. The list comes from a catalogue of the places that 'treeline sources' shows. It is\n" +
-			"brought up to date first; only files that changed are read. In other folders, named with --root, only the two ends of\n" +
-			"each file are read, unless a filter needs more: the number of messages is ? where that is not enough.",
+		Long: "List the sessions of this directory, or all with --all, newest first. --tree shows sub-agents and forks below the\n" +
+			"sessions they come from. The list comes from a catalogue of the places that 'treeline sources' shows, which is updated\n" +
+			"first by reading the files that changed. In a folder given with --root, only the beginning and end of each file are\n" +
+			"read unless a filter needs more; the number of messages is ? where that is not enough.",
 		Example: "  treeline ls\n  treeline ls --all --since 7d --model opus\n  treeline ls --all --has problem --sort size --limit 10\n" +
 			"  treeline ls --cwd ~/src/app --title '*login*'\n  treeline ls --all --json | jq -r '.[].path'\n  treeline ls --all --root /backup/.omp/agent",
 		Args: args(),
@@ -235,10 +235,10 @@ func (a *app) notSessions(files []string) {
 	}
 	more := ""
 	if len(files) > 1 {
-		more = " of the first"
+		more = " for the first"
 	}
 	check := wire.ShellLine("", nil, []string{"treeline", "check", files[0]})
-	a.notice(wire.Count(len(files), "file cannot be read as a session", "files cannot be read as sessions") + "; this says why" + more + ": " + check)
+	a.notice(wire.Count(len(files), "file cannot be read as a session", "files cannot be read as sessions") + "; to see why" + more + ", run: " + check)
 }
 
 // nothingHere says what was looked for on a machine, or in an archive, without sessions, and what to do.
@@ -262,7 +262,7 @@ func (a *app) nothingHere(s *treeline.Store) {
 		return
 	}
 	program := a.program(os.Args[0])
-	a.notice(noneHere(s.Unread()) + ". These places were looked at:\n  " + strings.Join(align(cells), "\n  ") +
+	a.notice(noneHere(s.Unread()) + ". treeline looked in these places:\n  " + strings.Join(align(cells), "\n  ") +
 		"\nBegin a session with one of these agents, or try:\n  " + strings.Join(align([][]string{
 		{program + " demo", "what treeline does, in four steps"},
 		{program + " serve --demo --open", "made-up sessions in a browser"},

@@ -15,8 +15,8 @@ func (a *app) moveCommand() *cobra.Command {
 		Use:        "move <session> --cwd DIR",
 		SuggestFor: []string{"mv"},
 		Short:      "Move a session to another project directory",
-		Long: "Change the project directory of a session. A session in its agent's folders moves to the folder of that directory; one\n" +
-			"elsewhere stays where it is. Its file is printed." + sessionHelp,
+		Long: "Change the project directory of a session. If the session is in its agent's folders, its file moves to the folder of\n" +
+			"that directory; otherwise it stays where it is. The file is printed." + sessionHelp,
 		Example: "  treeline move 01a1dcc8 --cwd ~/src/shop",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,7 +33,7 @@ func (a *app) moveCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
-	cmd.Flags().BoolVar(&f.force, "force", false, "even if the directory does not exist, or another program has the file open; what it writes\nlater is lost")
+	cmd.Flags().BoolVar(&f.force, "force", false, "move even if the directory does not exist, or another program has the file open; what that program\nwrites later is lost")
 	cmd.Flags().StringVar(&cwd, "cwd", "", "the new project directory `DIR`")
 	return cmd
 }

@@ -25,10 +25,10 @@ func (a *app) newCommand() *cobra.Command {
 		Use:        "new",
 		SuggestFor: []string{"create", "init", "start"},
 		Short:      "Start a session",
-		Long: "Create a session for a directory, where the agent keeps its own, and print its file. The file is written at once, with\n" +
-			"a header and no entries.\n\n" +
-			"Without --dialect the session is oh-my-pi's if its folder exists, else that of the agent with the newest session of the\n" +
-			"directory, else one in the format of oh-my-pi below $XDG_DATA_HOME/treeline (~/.local/share/treeline).",
+		Long: "Create a session for a directory, in the agent's own folder, and print its file. The file is written at once, with a\n" +
+			"header and no entries.\n\n" +
+			"Without --dialect it is a session of oh-my-pi if that agent's folder exists, otherwise of the agent with the newest\n" +
+			"session of the directory, otherwise one in oh-my-pi's format below $XDG_DATA_HOME/treeline (~/.local/share/treeline).",
 		Example: "  treeline new --cwd ~/src/app --title 'Off by one'\n  treeline new --dialect pi --json | jq -r .id\n  treeline new --file /tmp/scratch.jsonl",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,10 +65,10 @@ func (a *app) newCommand() *cobra.Command {
 	f.addReplace(cmd)
 	f.addUnchecked(cmd, "it even if the directory does not exist")
 	cmd.Flags().StringVar(&cwd, "cwd", ".", "the project directory `DIR`")
-	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it as `NAME` does (default: omp if it is there, else the agent with the newest session here)")
+	cmd.Flags().StringVar(&dialectName, "dialect", "", "write it in the format `NAME` (default: omp if installed, otherwise that of the newest session here)")
 	cmd.Flags().StringVar(&profile, "profile", "", "Operator's profile `NAME` (default $OPERATOR_PROFILE, or none)")
-	cmd.Flags().StringVar(&title, "title", "", "the `TITLE`")
-	cmd.Flags().StringVar(&id, "id", "", "the `ID` instead of a new one")
+	cmd.Flags().StringVar(&title, "title", "", "give it the `TITLE`")
+	cmd.Flags().StringVar(&id, "id", "", "give it the `ID` instead of a new one")
 	cmd.Flags().StringVar(&where, "file", "", "write it to `FILE` instead of the agent's folder")
 	return cmd
 }
@@ -84,7 +84,7 @@ func (a *app) chooseDialect(ctx context.Context, s *treeline.Store, o *store.Cre
 	case chosen.Dir != "":
 		a.notice("treeline keeps the session itself, in the format of " + chosen.Dialect.Name() + ": no agent that it can write for was used here")
 	case chosen.Dialect != s.Dialects()[0]:
-		a.notice("it is a session of " + chosen.Dialect.Name() + ", which was used here last")
+		a.notice("the new session is one of " + chosen.Dialect.Name() + ", which was used here last")
 	}
 	return nil
 }

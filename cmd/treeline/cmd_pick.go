@@ -19,12 +19,12 @@ func (a *app) pickCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "pick [WORDS]",
 		SuggestFor: []string{"choose", "select", "fzf"},
-		Short:      "Choose a session, for scripts",
-		Long: "Show the sessions of all agents on the terminal, with a filter, and print the one that is chosen: its id, its file with --path,\n" +
-			"or with --entry session#entry, for which an entry is chosen in the session. The terminal is used even if the output goes\n" +
-			"to a program. The exit code is 1 if nothing was chosen.\n\n" +
-			"WORDS are the filter to begin with: words of the title, the project or the agent, or agent:, project:, model:, since:,\n" +
-			"until: and has: with a value.",
+		Short:      "Choose a session for a script",
+		Long: "Show the sessions of all agents on the terminal, with a filter, and print the one you choose: its id, with --path its\n" +
+			"file, or with --entry session#entry, after you choose an entry too. The terminal is used even if the output goes to a\n" +
+			"program. The exit code is 1 if nothing was chosen.\n\n" +
+			"WORDS is the initial filter: words of the title, project or agent, or agent:, project:, model:, since:, until: and\n" +
+			"has: with a value.",
 		Example: "  omp --resume \"$(treeline pick --path)\"\n  treeline show \"$(treeline pick agent:claude since:7d)\"\n  treeline fork \"$(treeline pick --entry)\"",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
@@ -54,7 +54,7 @@ func (a *app) pickCommand() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.Flags().BoolVar(&path, "path", false, "print the file of the session")
-	cmd.Flags().BoolVar(&entry, "entry", false, "choose an entry, too, and print session#entry")
+	cmd.Flags().BoolVar(&entry, "entry", false, "choose an entry too, and print session#entry")
 	return cmd
 }
 

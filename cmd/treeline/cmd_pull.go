@@ -16,16 +16,16 @@ func (a *app) pullCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "pull <url>",
 		SuggestFor: []string{"fetch", "download", "clone"},
-		Short:      "Copy what is new in an archive to this machine",
-		Long: "Copy sessions from an archive, a server (https://…) or a database (postgres://…), and the images that they refer to. Only what is\n" +
-			"new travels.\n\n" +
-			"Without --origin it is the sessions of this machine: they go back to where they were, with what was written to them elsewhere. Those\n" +
-			"of other machines go into a folder of treeline's own, where 'treeline ls' finds them, or with --into into another one. A machine is\n" +
-			"named as in 'laptop-3f9a2c1b', by its host alone, or by a pattern; '*' is all.\n\n" +
-			"A session that was written here, too, gets branches, or where its format has none what was written elsewhere becomes a session of\n" +
-			"its own. Nothing is overwritten. A copy without secrets is not pulled back to the machine that it comes from.\n\n" +
-			"A session that was removed here stays removed. With --deletions sessions that were removed in the archive go to the trash, unless\n" +
-			"they were changed here.",
+		Short:      "Copy new sessions and entries from an archive to this machine",
+		Long: "Copy sessions, and the images they refer to, from an archive: a server (https://…) or a database (postgres://…). Only\n" +
+			"what is new is transferred.\n\n" +
+			"Without --origin, the sessions of this machine go back to where they were, with what was written to them elsewhere.\n" +
+			"Sessions of other machines go into treeline's own folder, where 'treeline ls' finds them, or with --into into another\n" +
+			"one. Name a machine in full ('laptop-3f9a2c1b'), by its host alone, or by a pattern; '*' means all.\n\n" +
+			"If a session was written here as well, it gets branches; in a format without branches, what was written elsewhere\n" +
+			"becomes a separate session. Nothing is overwritten. A redacted copy is not pulled back to the machine it comes from.\n\n" +
+			"A session that was removed here stays removed. With --deletions, sessions that were removed in the archive go to the\n" +
+			"trash, unless they were changed here.",
 		Example: "  treeline pull https://sessions.example\n  treeline pull --origin laptop https://sessions.example\n  treeline pull --origin '*' --into /backup https://sessions.example",
 		Args:    args("<url>"),
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
@@ -47,9 +47,9 @@ func (a *app) pullCommand() *cobra.Command {
 		},
 	}
 	f.add(a, cmd, "pull")
-	cmd.Flags().StringArrayVar(&opt.Origins, "origin", nil, "pull the sessions of the machine `NAME` instead of this one's; may be repeated")
+	cmd.Flags().StringArrayVar(&opt.Origins, "origin", nil, "pull the sessions of the machine `NAME` instead of this one; can be repeated")
 	cmd.Flags().StringVar(&opt.Into, "into", "", "put all sessions into the folder `DIR`")
-	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "move sessions to the trash that were removed in the archive")
+	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "move sessions that were removed in the archive to the trash")
 	return cmd
 }
 

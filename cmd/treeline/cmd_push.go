@@ -21,19 +21,19 @@ func (a *app) pushCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "push <url>",
 		SuggestFor: []string{"sync", "upload", "backup", "mirror"},
-		Short:      "Copy what is new in the sessions of this machine to an archive",
-		Long: "Copy the sessions of all agents, and the images that they refer to, to an archive: a server (https://…), or a database\n" +
-			"(postgres://…). Only what is new travels. A push that was interrupted goes on where it was. Logs are copied byte for byte, below\n" +
-			"the name of this machine.\n\n" +
-			"Keys, tokens and passwords are replaced first, by the rules of 'treeline export', unless the archive is on this machine. Each\n" +
-			"record is looked at by itself; images travel as they are. --no-redact copies exactly, --redact replaces secrets always. A copy\n" +
-			"without secrets is never pulled back to this machine. Nothing finds every secret.\n\n" +
-			"All sessions are shared, or with --project those of some projects. What others see of them is for the tokens of the server to\n" +
-			"say.\n\n" +
-			"A session that was also written in the archive gets branches, or where its format has none what was written there becomes a\n" +
-			"session of its own. Nothing is overwritten. Sessions that were removed here stay in the archive without --deletions.\n\n" +
-			"--watch goes on pushing what is written, until Ctrl-C. --install writes a service that does so (systemd, launchd), and says how to\n" +
-			"start it and how to remove it.",
+		Short:      "Copy new sessions and entries of this machine to an archive",
+		Long: "Copy the sessions of all agents, and the images they refer to, to an archive: a server (https://…) or a database\n" +
+			"(postgres://…). Only what is new is transferred, and an interrupted push continues where it stopped. Logs are stored\n" +
+			"under the name of this machine.\n\n" +
+			"Unless the archive is on this machine, keys, tokens and passwords are redacted first, by the rules of 'treeline\n" +
+			"export'. Each record is redacted on its own; images are copied as they are. --no-redact copies logs byte for byte,\n" +
+			"--redact always redacts. A redacted copy is never pulled back to this machine. Nothing finds every secret.\n\n" +
+			"All sessions are shared, or with --project those of some projects. The server's tokens decide what others can see.\n\n" +
+			"If a session was also written in the archive, it gets branches; in a format without branches, what was written there\n" +
+			"becomes a separate session. Nothing is overwritten. Sessions that were removed here stay in the archive unless\n" +
+			"--deletions is given.\n\n" +
+			"--watch keeps pushing what is written, until Ctrl-C. --install writes a service for that (systemd, launchd), and says\n" +
+			"how to start and remove it.",
 		Example: "  treeline push https://sessions.example\n  treeline push --dry-run -v https://sessions.example\n" +
 			"  treeline push --project ~/work --since 7d https://sessions.example\n  treeline push --watch --install https://sessions.example",
 		Args:              args("<url>"),
@@ -56,11 +56,11 @@ func (a *app) pushCommand() *cobra.Command {
 		},
 	}
 	f.add(a, cmd, "push")
-	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "remove sessions from the archive that were removed here")
-	cmd.Flags().BoolVar(&f.redact, "redact", false, "replace secrets, even if the archive is on this machine")
-	cmd.Flags().BoolVar(&f.noRedact, "no-redact", false, "do not replace secrets")
-	cmd.Flags().BoolVar(&f.watch, "watch", false, "go on pushing what is written")
-	cmd.Flags().BoolVar(&f.install, "install", false, "write a service that pushes with --watch, and do nothing else")
+	cmd.Flags().BoolVar(&f.deletions, "deletions", false, "remove sessions that were removed here from the archive")
+	cmd.Flags().BoolVar(&f.redact, "redact", false, "redact secrets even if the archive is on this machine")
+	cmd.Flags().BoolVar(&f.noRedact, "no-redact", false, "do not redact secrets")
+	cmd.Flags().BoolVar(&f.watch, "watch", false, "keep pushing what is written")
+	cmd.Flags().BoolVar(&f.install, "install", false, "only write a service that runs push --watch")
 	return cmd
 }
 
@@ -99,6 +99,7 @@ func (a *app) push(ctx context.Context, f *pushFlags, url string, opt push.PushO
 	if !a.json {
 		a.notice(fmt.Sprintf("watching; what is written goes to %s", c.archive))
 	}
+	a.endless.Store(true)
 	err = s.PushWatching(ctx, url, opt, func(r push.Report, err error) {
 		if err != nil {
 			a.notice(fmt.Sprintf("%v; trying again", err))

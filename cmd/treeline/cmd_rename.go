@@ -13,10 +13,9 @@ func (a *app) renameCommand() *cobra.Command {
 		Use:        "rename <session> TITLE",
 		SuggestFor: []string{"title", "name"},
 		Short:      "Change the title of a session",
-		Long: "Change the title of a session, in the header or in an entry as its agent does. An empty title removes it." +
-			sessionHelp,
-		Example: "  treeline rename @last 'Prices are off by a cent'",
-		Args:    args("<session>", "TITLE"),
+		Long:       "Change the title of a session, in its header or with an entry, as its agent does. An empty title removes it." + sessionHelp,
+		Example:    "  treeline rename @last 'Prices are off by a cent'",
+		Args:       args("<session>", "TITLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changing(cmd.Context(), args[0], &f, func(s *store.Session) error {
 				if err := s.Rename(cmd.Context(), args[1]); err != nil || !a.json {

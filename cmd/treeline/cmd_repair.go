@@ -24,11 +24,11 @@ func (a *app) repairCommand() *cobra.Command {
 		SuggestFor: []string{"fix"},
 		Short:      "Repair a damaged session file",
 		Long: "Show what is wrong with a session file and how it would be repaired: records that share a line get lines of their own,\n" +
-			"torn records and lines that are not records move to another file (<name>.torn-<time>), entries in a cycle become roots,\n" +
-			"and duplicate ids that nothing refers to are made unique. Entries that the agent's program would not find are linked\n" +
-			"again, and its leaf is set. Everything else stays byte for byte.\n\n" +
-			"--apply replaces the file atomically and keeps the original as <name>.repair-<time>.bak. Entries that an agent\n" +
-			"appends meanwhile are kept; an agent that keeps the file open must be closed first." + sessionHelp,
+			"torn records and lines that are not records move to another file (<name>.torn-<time>), entries in a cycle become\n" +
+			"roots, and duplicate ids that nothing refers to are made unique. Entries that the agent's program would not find are\n" +
+			"linked again, and its leaf is set. Everything else stays byte for byte.\n\n" +
+			"--apply replaces the file atomically and keeps the original as <name>.repair-<time>.bak. Entries that an agent appends\n" +
+			"meanwhile are kept. Close an agent that has the file open first." + sessionHelp,
 		Example: "  treeline repair session.jsonl\n  treeline repair session.jsonl --apply",
 		Args:    args("<session>"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +44,7 @@ func (a *app) repairCommand() *cobra.Command {
 				plan, err = s.PlanRepair(ctx, path, opt)
 			}
 			if errors.Is(err, store.ErrNotSession) {
-				return fmt.Errorf("%w\nIt cannot be repaired; 'treeline append --replace-unreadable' starts a new session there and keeps the old file beside it", openError(path, err))
+				return fmt.Errorf("%w\nIt cannot be repaired; 'treeline append --replace-unreadable' starts a new session there and keeps the old file next to it", openError(path, err))
 			}
 			if err != nil {
 				return openError(path, err)

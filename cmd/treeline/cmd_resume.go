@@ -27,13 +27,13 @@ func (a *app) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "resume [<session>]",
 		SuggestFor: []string{"continue", "open", "restore"},
-		Short:      "Continue a session in its agent, or in another one",
-		Long: "Print the command that continues a session in its own agent, or start it with --exec.\n\n" +
-			"With --in the session is converted first, into the place of another agent. The copy has an id of its own, and the old session\n" +
-			"is not changed. A line says what the other agent cannot express; --json lists it.\n\n" +
-			"With --leaf the agent continues from that entry, also on an abandoned branch. It is made the session's leaf, as\n" +
-			"'treeline branch' does; where the agent knows no leaf, the path to the entry becomes a session of its own.\n\n" +
-			"A session of an archive (--store) is copied to this machine first: the agent continues the copy." + sessionHelp + lastHelp + entryHelp,
+		Short:      "Continue a session in its agent or another one",
+		Long: "Print the command that continues a session in its own agent, or run it with --exec.\n\n" +
+			"With --in, the session is first converted for another agent. The copy has its own id, and the old session is not\n" +
+			"changed. A line says what the other agent cannot express; --json lists it.\n\n" +
+			"With --leaf, the agent continues from that entry, even on an abandoned branch. The entry becomes the session's leaf,\n" +
+			"as with 'treeline branch'; if the agent's format has no leaf, the path to the entry becomes a separate session.\n\n" +
+			"A session of an archive (--store) is copied to this machine first, and the agent continues the copy." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline resume @last\n  treeline resume 01a1dcc8 --exec\n  treeline resume claude:@last --in codex --exec\n  treeline resume @last --leaf 5a60be28",
 		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -79,7 +79,7 @@ func launchable() (names []string) {
 // installed says whether a program can be started.
 func installed(program string) error {
 	if _, err := exec.LookPath(program); err != nil {
-		return fmt.Errorf("the program %s is not installed here: it is in no folder of PATH; nothing was written", program)
+		return fmt.Errorf("%s is not installed: it is not in PATH; nothing was written", program)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (a *app) resume(ctx context.Context, ref, source, in, leaf string, opt tree
 		return none, err
 	}
 	if opt.In, err = namedDialect(s, in); err != nil {
-		return none, misused("unknown agent %q: there are %s", in, strings.Join(launchable(), ", "))
+		return none, misused("unknown agent %q: use one of %s", in, strings.Join(launchable(), ", "))
 	}
 	src, err := a.openIn(ctx, s, ref, source)
 	if err != nil {
@@ -129,10 +129,10 @@ func (a *app) resumed(ctx context.Context, c treeline.ResumeCommand, start bool)
 			a.notice(why + "; --json lists them")
 		}
 	case c.From != "":
-		a.notice(fmt.Sprintf("%s cannot go on from that entry in the same session; the path to it is a new one: %s", agentOf(c.Dialect), c.Path))
+		a.notice(fmt.Sprintf("%s cannot continue from that entry in the same session, so the path to it was copied to a new one: %s", agentOf(c.Dialect), c.Path))
 	}
 	if c.Gone != "" {
-		a.notice(fmt.Sprintf("the session's directory %s does not exist; the agent continues in the one where it is started", c.Gone))
+		a.notice(fmt.Sprintf("the session's directory %s does not exist; the agent continues in the directory where it is started", c.Gone))
 	}
 	if len(c.Holders) > 0 {
 		a.notice(fmt.Sprintf("the session is open in another program: %s; two programs that continue it at once write two branches", strings.Join(c.Holders, ", ")))

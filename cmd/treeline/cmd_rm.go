@@ -31,12 +31,12 @@ func (a *app) rmCommand() *cobra.Command {
 		Use:        "rm <session>…",
 		SuggestFor: []string{"delete", "del", "remove", "trash", "unlink"},
 		Short:      "Move sessions to the trash",
-		Long: "Move sessions to treeline's own trash. --list shows what is in it. --undo puts a session back, byte for byte, and never\n" +
-			"overwrites another file. On a terminal it asks first. The folder of a session of Claude Code or Copilot CLI goes with it, with\n" +
-			"sub-agents and long outputs. Images, backups and other files beside a session stay. A session of Codex that forks go on from\n" +
-			"is refused without --force, unless they are removed as well.\n\n" +
-			"--empty-trash deletes what is in the trash, with --older-than only what has been there that long (36h, 30d). It shows\n" +
-			"what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
+		Long: "Move sessions to treeline's own trash; on a terminal, it asks first. --list shows the trash. --undo restores a session\n" +
+			"byte for byte and never overwrites another file. The folder of a session of Claude Code or Copilot CLI goes with it,\n" +
+			"including sub-agents and long outputs. Images, backups and other files next to a session stay. A Codex session that\n" +
+			"forks continue from is refused without --force, unless the forks are removed as well.\n\n" +
+			"--empty-trash deletes what is in the trash, or with --older-than only what has been there that long (36h, 30d). It\n" +
+			"shows what will be deleted and asks first; without a terminal it needs --yes." + sessionHelp,
 		Example: "  treeline rm 01a1dcc8\n  treeline rm --list\n  treeline rm --undo 01a1dcc8\n  treeline rm --empty-trash --older-than 30d",
 		Args: func(cmd *cobra.Command, given []string) error {
 			ways := changed(cmd, "list", "undo", "empty-trash")
@@ -78,8 +78,8 @@ func (a *app) rmCommand() *cobra.Command {
 	addForce(cmd, &force)
 	cmd.Flags().BoolVar(&list, "list", false, "list the trash")
 	cmd.Flags().BoolVar(&empty, "empty-trash", false, "delete what is in the trash")
-	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there for `TIME` (45m, 36h, 30d)")
-	cmd.Flags().StringVar(&undo, "undo", "", "put the session `ID` back")
+	cmd.Flags().StringVar(&older, "older-than", "0", "with --empty-trash: only what has been there at least `TIME` (45m, 36h, 30d)")
+	cmd.Flags().StringVar(&undo, "undo", "", "restore the session `ID`")
 	return cmd
 }
 

@@ -15,8 +15,8 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Record, replay and audit runs",
-		Long: "A run log holds what an agent did: each request to the model as it was sent, each response, the whole output of each\n" +
-			"tool, and how the run ended. codelia writes run logs; for every other agent 'treeline run record' does.",
+		Long: "A run log records what an agent did: each request to the model as it was sent, each response, the whole output of each\n" +
+			"tool, and how the run ended. codelia writes run logs itself; 'treeline run record' writes them for any other agent.",
 		Example: "  treeline run ls\n  treeline run replay @last --llm",
 	}
 	groupOnly(cmd)

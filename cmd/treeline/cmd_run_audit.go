@@ -15,9 +15,9 @@ func (a *app) runAuditCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit <run>…",
 		Short: "Check runs for faults and count tokens",
-		Long: "Check that requests and responses, tool calls and outputs come in pairs and in order, that the events are in order and\n" +
-			"that the run has an end, and count tokens. The exit code is 1 if there is any fault. What is only worth knowing, such as\n" +
-			"a request without a response in a run that failed, is a note." + runHelp,
+		Long: "Check that requests and responses, and tool calls and outputs, come in pairs and in order, that the events are in\n" +
+			"order and that the run has an end; and count tokens. The exit code is 1 if there is any fault. What is merely worth\n" +
+			"knowing, such as a request without a response in a run that failed, is a note." + runHelp,
 		Example: "  treeline run audit @last\n  treeline run audit ~/.codelia/sessions/2026/02/03/*.jsonl --json | jq .tokens.total",
 		Args:    args("<run>…"),
 		RunE: func(cmd *cobra.Command, given []string) error {

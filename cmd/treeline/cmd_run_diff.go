@@ -14,7 +14,7 @@ func (a *app) runDiffCommand() *cobra.Command {
 		Use:   "diff <run> <run>",
 		Short: "Compare two runs step by step",
 		Long: "Compare the prompts of two runs, each request, response, tool call and output, and how the runs ended. Times, and ids\n" +
-			"that differ in every run, do not count. The exit code is 1 if the runs differ." + runHelp,
+			"that differ in every run, are ignored. The exit code is 1 if the runs differ." + runHelp,
 		Example: "  treeline run diff 8f1d7b7a @last",
 		Args:    args("<run>", "<run>"),
 		RunE: func(cmd *cobra.Command, given []string) error {

@@ -28,8 +28,8 @@ func (a *app) runLsCommand() *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List runs",
-		Long: "List the runs of this directory, of a session, or all of them, newest first. A run without an outcome crashed or is\n" +
-			"still going on.",
+		Long: "List the runs of this directory, of a session, or all of them, newest first. A run without an outcome has crashed or\n" +
+			"is still running.",
 		Example: "  treeline run ls\n  treeline run ls --session 01a1dcc8\n  treeline run ls --all --json | jq -r '.[].path'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -103,7 +103,7 @@ func (a *app) sessionOfRuns(ctx context.Context, s *treeline.Store, ref string) 
 	case len(begin) == 1:
 		return session.ID(begin[0]), nil
 	case len(begin) > 1:
-		return "", fmt.Errorf("%q fits %d sessions: %s", ref, len(begin), strings.Join(begin, ", "))
+		return "", fmt.Errorf("%q matches %d sessions: %s", ref, len(begin), strings.Join(begin, ", "))
 	}
 	return "", ambiguous(err)
 }

@@ -32,9 +32,9 @@ func (a *app) runRecordCommand() *cobra.Command {
 		Use:   "record --stdin",
 		Short: "Record a run of any agent",
 		Long: "Read records from standard input, one JSON object per line, and append each to the log of a new run, in order. Each is\n" +
-			"acknowledged by a line once it is as durable as --sync asks. If the first record is not a header, one is made. A missing\n" +
-			"run id, time, or number of a request or response is filled in.\n\n" +
-			"An invalid record is refused and the command goes on; the exit code is then 1. Nothing is accepted after run.end.",
+			"acknowledged by a line once it is as durable as --sync asks. If the first record is not a header, one is created. A\n" +
+			"missing run id, time, or number of a request or response is filled in.\n\n" +
+			"An invalid record is refused and the command continues; the exit code is then 1. Nothing is accepted after run.end.",
 		Example: "  my-agent --trace | treeline run record --stdin --session @last\n" +
 			"  echo '{\"type\":\"run.end\",\"outcome\":\"cancelled\"}' | treeline run record --stdin --run 8f1d7b7a",
 		Args: args(),
@@ -55,7 +55,7 @@ func (a *app) runRecordCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.stdin, "stdin", false, "read records from standard input")
 	cmd.Flags().StringVar(&f.session, "session", "", "the run belongs to the session `ID`")
 	cmd.Flags().StringVar(&f.run, "run", "", "continue the run `ID`, or the one in a file")
-	cmd.Flags().StringVar(&f.dialect, "dialect", "", "keep the log where the agent `NAME` keeps its own (codelia, codelia-doc)")
+	cmd.Flags().StringVar(&f.dialect, "dialect", "", "store the log where the agent `NAME` stores its own (codelia, codelia-doc)")
 	addSync(cmd, &f.sync)
 	a.addJSON(cmd)
 	return cmd

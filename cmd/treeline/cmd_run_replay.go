@@ -21,12 +21,12 @@ func (a *app) runReplayCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "replay <run> --llm | --serve",
-		Short: "Show requests and responses, or play the model",
-		Long: "With --llm print each request to the model, as it was sent, with the response to it.\n\n" +
-			"With --serve answer an agent in the model's place: an HTTP endpoint on this machine, in the form of the chat-completions\n" +
-			"interface that most agents can use, gives the recorded responses one after the other. If a request differs from the\n" +
-			"recorded one, the first difference is printed, and set in the header X-Treeline-Difference of the response. The command\n" +
-			"ends when all responses are given, or with Ctrl-C. The exit code is 1 if a request differed." + runHelp,
+		Short: "Show requests and responses, or stand in for the model",
+		Long: "With --llm, print each request to the model as it was sent, with its response.\n\n" +
+			"With --serve, answer an agent in the model's place: an HTTP endpoint on this machine, with the chat-completions API\n" +
+			"that most agents can use, returns the recorded responses one after the other. If a request differs from the recorded\n" +
+			"one, the first difference is printed, and set in the response header X-Treeline-Difference. The command ends when all\n" +
+			"responses have been sent, or with Ctrl-C. The exit code is 1 if a request differed." + runHelp,
 		Example: "  treeline run replay @last --llm\n" +
 			"  treeline run replay 8f1d7b7a --serve --addr 127.0.0.1:8080 & OPENAI_BASE_URL=http://127.0.0.1:8080/v1 my-agent",
 		Args: args("<run>"),
@@ -57,7 +57,7 @@ func (a *app) runReplayCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&llm, "llm", false, "print requests and responses")
 	cmd.Flags().BoolVar(&serve, "serve", false, "answer an agent with the recorded responses")
-	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "with --serve: the `HOST:PORT` to listen on, on this machine only; port 0 is any free one")
+	cmd.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "with --serve: listen on `HOST:PORT`, on this machine only; port 0 is any free one")
 	a.addJSON(cmd)
 	return cmd
 }

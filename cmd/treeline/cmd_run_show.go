@@ -15,10 +15,10 @@ func (a *app) runShowCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "show <run>",
-		Short: "Play what the user saw",
-		Long: "Play the events of a run in the order of their numbers, between the prompt and how the run ended. Results of tools are\n" +
-			"folded. With --all they are whole, and what each tool put out (result_raw) is printed as it was recorded. With --json each\n" +
-			"record is printed on a line of its own, as it stands in the log." + runHelp,
+		Short: "Show what the user saw",
+		Long: "Play the events of a run in order, between the prompt and how the run ended. Tool results are folded. With --all they\n" +
+			"are complete, and the raw output of each tool (result_raw) is printed as it was recorded. With --json, each record is\n" +
+			"printed on its own line, as it is in the log." + runHelp,
 		Example: "  treeline run show @last\n  treeline run show 8f1d7b7a --json | jq -r .event.type",
 		Args:    args("<run>"),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -49,7 +49,7 @@ func (a *app) runShowCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeRun,
 	}
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold nothing, and print what the tools put out")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "fold nothing, and print the raw output of tools")
 	a.addJSON(cmd)
 	return cmd
 }

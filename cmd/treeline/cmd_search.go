@@ -32,17 +32,17 @@ func (a *app) searchCommand() *cobra.Command {
 		Use:        "search QUERY",
 		SuggestFor: []string{"grep", "find", "rg", "query"},
 		Short:      "Find entries in all sessions",
-		Long: "Search the messages, thinking, tool calls and results of all agents, newest first, with labels, titles, summaries and\n" +
-			"run logs. All words must occur in one entry, in any order and any case.\n\n" +
+		Long: "Search messages, thinking, tool calls and results of all agents, and labels, titles, summaries and run logs, newest\n" +
+			"first. All words must occur in one entry, in any order; case is ignored.\n\n" +
 			"  word          a whole word: header finds parse_header, parseHeader and HTTPHeader, but not headers\n" +
 			"  \"a phrase\"    these words in this order, with any white space between them\n" +
 			"  head*         words that begin with head;  *head*  anywhere, even inside words\n" +
 			"  -word         entries without the word;  -\"a phrase\" without the phrase\n\n" +
 			"A word may contain anything but white space (foo_bar.go/x). Characters of scripts without spaces (你好) match anywhere.\n" +
-			"If no entry has the whole words, they are searched inside other words, and a message says so.\n" +
-			"Quote the query for the shell. Put -- before a query that begins with a minus.\n\n" +
-			"A hit is printed as session#entry, which show, tree, context, resume, convert, fork, branch, label and export accept. The\n" +
-			"exit code is 0 if something was found, 1 if nothing was, 2 for an invalid query.",
+			"If no entry has the whole words, they are searched inside other words, and a message says so. Quote the query for the\n" +
+			"shell. Put -- before a query that begins with a minus.\n\n" +
+			"A hit is printed as session#entry, which show, tree, context, resume, convert, fork, branch, label and export accept.\n" +
+			"The exit code is 0 if something was found, 1 if nothing was, 2 for an invalid query.",
 		Example: "  treeline search 'race condition'\n  treeline search '\"connection reset\" -retry' --in tool --since 7d\n" +
 			"  treeline search 'parse*' --in user,assistant --source omp\n  treeline search --regexp 'TODO\\(\\w+\\)' --limit 100 --json",
 		Args: args("QUERY…"), // all arguments together

@@ -49,17 +49,18 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "serve",
 		SuggestFor: []string{"server", "web", "ui", "viewer", "browse", "http"},
-		Short:      "Show sessions in a browser, and serve them to programs",
-		Long: "Serve pages that show the sessions of all agents, with every branch, and an API over HTTP below /api/v1; docs/http.md\n" +
-			"describes it. Only programs of this machine reach it, and it only reads, unless --write is set. Ctrl-C ends it.\n\n" +
-			"An address that other machines reach needs a token: in the file --token-file, in the variable " + tokenVariable + " or with --token.\n" +
-			"Browsers log in with it; programs send it as 'Authorization: Bearer TOKEN'. Use --tls-cert and --tls-key, or a proxy that\n" +
-			"speaks TLS, so that it is not sent in the clear.\n\n" +
-			"With --store it serves an archive to a team: sessions, searches and, for 'treeline push' and 'pull', the logs themselves. Unless only\n" +
-			"this machine reaches it, or --token is set, every client needs a token of 'treeline token add', and sees and changes what that\n" +
-			"allows; --users asks for one in any case. Nothing is written without --write, whatever a token allows.\n\n" +
-			"Requests for a host name that the server does not know are refused, since another site could lead it here. --public-url\n" +
-			"names the address that people use, behind a proxy or a tunnel; its path is the base path.",
+		Short:      "Show sessions in a browser and serve them to programs",
+		Long: "Serve web pages that show the sessions of all agents, with every branch, and an HTTP API below /api/v1, described in\n" +
+			"docs/http.md. Only programs on this machine can reach it, and it is read-only unless --write is set. Ctrl-C stops it.\n\n" +
+			"Listening on an address that other machines can reach requires a token: in a file (--token-file), in the variable\n" +
+			"" + tokenVariable + ", or with --token. Browsers log in with it; programs send it as 'Authorization: Bearer TOKEN'. Use --tls-cert\n" +
+			"and --tls-key, or a proxy that speaks TLS, so that it is not sent in the clear.\n\n" +
+			"With --store it serves an archive to a team: sessions, searches and, for 'treeline push' and 'pull', the logs\n" +
+			"themselves. Every client then needs a token from 'treeline token add', which decides what it can see and change,\n" +
+			"unless only this machine can reach the server or --token is set; --users requires one in any case. Nothing is written\n" +
+			"without --write, whatever a token allows.\n\n" +
+			"Requests for an unknown host name are refused, because another site could point its own name here. --public-url is the\n" +
+			"address that people use behind a proxy or a tunnel; its path is the base path.",
 		Example: "  treeline serve --open\n  treeline serve --addr 127.0.0.1:0 --write\n" +
 			"  treeline serve --addr 0.0.0.0:7331 --token-file ~/.treeline-token --tls-cert cert.pem --tls-key key.pem\n" +
 			"  treeline serve --public-url https://box.example/treeline\n" +
@@ -69,17 +70,17 @@ func (a *app) serveCommand() *cobra.Command {
 			return a.serve(cmd.Context(), &f)
 		},
 	}
-	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "the `HOST:PORT` to listen on; port 0 is any free one")
+	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:7331", "listen on `HOST:PORT`; port 0 is any free one")
 	cmd.Flags().BoolVar(&f.browser, "open", false, "open the browser")
 	cmd.Flags().BoolVar(&f.demo, "demo", false, "serve made-up sessions of several agents, in a folder that is removed at the end")
 	cmd.Flags().BoolVar(&f.write, "write", false, "let clients append, branch, label, rename, fork and remove, and push")
-	cmd.Flags().BoolVar(&f.users, "users", false, "with --store: every client needs a token of 'treeline token add'")
+	cmd.Flags().BoolVar(&f.users, "users", false, "with --store: every client needs a token from 'treeline token add'")
 	cmd.Flags().StringVar(&f.root, "root", "", "serve the sessions in the folder `DIR` instead of the agents' own")
-	cmd.Flags().StringVar(&f.token, "token", "", "clients must know this `TOKEN`")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "clients must know the token in this `FILE`")
-	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "speak TLS with the certificate in `FILE`")
+	cmd.Flags().StringVar(&f.token, "token", "", "require this `TOKEN` from clients")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "require the token in this `FILE` from clients")
+	cmd.Flags().StringVar(&f.cert, "tls-cert", "", "use TLS, with the certificate in `FILE`")
 	cmd.Flags().StringVar(&f.key, "tls-key", "", "the private key of --tls-cert is in `FILE`")
-	cmd.Flags().StringVar(&f.publicURL, "public-url", "", "the `URL` that people use, behind a proxy or a tunnel")
+	cmd.Flags().StringVar(&f.publicURL, "public-url", "", "the `URL` that people use behind a proxy or a tunnel")
 	cmd.Flags().StringVar(&f.basePath, "base-path", "", "serve everything below this `PATH`; default: the path of --public-url")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "log every request")
 	a.addJSON(cmd)
@@ -114,7 +115,7 @@ func (f *serveFlags) certificate() (*tls.Config, error) {
 	case f.cert == "" && f.key == "":
 		return nil, nil
 	case f.cert == "" || f.key == "":
-		return nil, misused("--tls-cert and --tls-key need each other")
+		return nil, misused("--tls-cert and --tls-key must be given together")
 	}
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
@@ -187,15 +188,16 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 		return errors.Join(err, l.Close())
 	}
 	if config == nil && !f.alone(host) && !strings.HasPrefix(f.publicURL, "https://") {
-		a.notice("without TLS tokens and sessions can be read on the way: use --tls-cert and --tls-key, or a proxy and its --public-url https://HOST")
+		a.notice("without TLS, tokens and sessions can be read on the network: use --tls-cert and --tls-key, or a proxy and its --public-url https://HOST")
 	}
 	if h.Unguarded() {
-		a.notice("every client that reaches " + url + " can read the sessions, unless the proxy asks for a password; --token-file FILE asks for a token")
+		a.notice("every client that can reach " + url + " can read the sessions, unless the proxy asks for a password; use --token-file FILE to require a token")
 	}
 	if f.browser {
 		a.browse(url)
 	}
 	a.patience.Store(int64(10 * time.Second)) // requests may end by themselves
+	a.endless.Store(true)
 	if err := h.Serve(ctx, l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -225,7 +227,7 @@ func (a *app) serveArchive(ctx context.Context, f *serveFlags, s *treeline.Store
 	}
 	tokens, err := opt.Access.List(ctx)
 	if err == nil && len(tokens) == 0 {
-		a.notice("there are no tokens yet, so no client is let in; 'treeline token add' makes one")
+		a.notice("there are no tokens yet, so no client can connect; 'treeline token add' creates one")
 	}
 	return err
 }
@@ -302,7 +304,7 @@ func (a *app) announce(ctx context.Context, s *treeline.Store, url string, write
 		how = "clients may write"
 	}
 	if users {
-		how += ", with a token of 'treeline token add'"
+		how += ", with a token from 'treeline token add'"
 	}
 	if err := a.say(nil, url); err != nil {
 		return err

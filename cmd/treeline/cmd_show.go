@@ -18,8 +18,8 @@ func (a *app) showCommand() *cobra.Command {
 		SuggestFor: []string{"cat", "view", "read", "print", "log", "open"},
 		Short:      "Read a session",
 		Long: "Show the conversation from the first entry to the leaf, or to another entry, as a transcript. Tool calls and their\n" +
-			"results are folded and messages that an extension hides are left out, unless --all is given.\n" +
-			"With --json each entry is one object on a line of its own." + sessionHelp + lastHelp + entryHelp,
+			"results are folded, and messages that an extension hides are left out, unless --all is given. With --json, each entry\n" +
+			"is one object on its own line." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline show @last\n  treeline show 01a1dcc8 --all\n  treeline show 01a1dcc8#5a60be28\n  treeline show session.jsonl --json | jq -r 'select(.role==\"user\").parts[].text'",
 		Args:    args("[<session>]"),
 		RunE: func(cmd *cobra.Command, args []string) error {

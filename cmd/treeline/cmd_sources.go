@@ -20,15 +20,18 @@ func (a *app) sourcesCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "sources",
-		Short: "Show where sessions are looked for",
-		Long: "Show the places where sessions are looked for, and what is in them: the agents' own folders, at their default place or\n" +
-			"where the environment puts them, and those that the settings add:\n\n" +
-			"  # ~/.config/treeline/config.toml\n  [[root]]\n  path = \"~/backup/omp\"\n  dialect = \"omp\"   # optional\n\n" +
-			"The format is detected from the sessions; the settings need to name it only where detection is not possible. A name\n" +
-			"that ends in -doc is the format of the agent's document, where the program writes another. --all also shows places that\n" +
-			"do not exist, and formats without sessions that share a folder with others. Agents whose sessions cannot be read yet are\n" +
-			"shown by their folders.",
-		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].root'",
+		Short: "Show where treeline looks for sessions",
+		Long: "Show where treeline looks for sessions, and what is there: the agents' own folders, at their default place or where\n" +
+			"the environment puts them, and the places that the settings add:\n\n" +
+			"  # ~/.config/treeline/config.toml\n" +
+			"  [[root]]\n" +
+			"  path = \"~/backup/omp\"\n" +
+			"  dialect = \"omp\"   # optional\n\n" +
+			"The format is detected from the sessions; name it in the settings only if that is not possible. A dialect that ends in\n" +
+			"-doc is the format in the agent's documentation, where its program writes another one. --all also shows places that do\n" +
+			"not exist, and formats without sessions that share a folder with others. Agents whose sessions cannot be read yet are\n" +
+			"shown with their folders.",
+		Example: "  treeline sources\n  treeline sources --json | jq -r '.[].path'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := a.store()

@@ -27,22 +27,22 @@ func (a *app) statsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "stats",
 		SuggestFor: []string{"usage", "cost", "costs", "tokens", "statistics", "report"},
-		Short:      "Sum up messages, tokens and cost",
-		Long: "Sum up the sessions of all directories: messages, tokens and cost by agent, model, project and day. --by prints one of\n" +
-			"them in full. Tokens and cost are those that the agents recorded; an agent that records none has 0.\n\n" +
-			"The numbers come from the catalogue; only files that changed are read. Forks and conversions do not count the messages\n" +
-			"that they have from the old session, and of several files with one session id only the longest counts. --since and\n" +
-			"--until choose messages, to a quarter of an hour; --model chooses answers. A session that was used on two days counts\n" +
-			"on both.",
+		Short:      "Add up messages, tokens and cost",
+		Long: "Add up the sessions of all directories: messages, tokens and cost by agent, model, project and day. --by prints one of\n" +
+			"these tables in full. Tokens and cost are those that the agents recorded: 0 tokens if there are none, - if there is no\n" +
+			"cost.\n\n" +
+			"The numbers come from the catalogue; only files that changed are read. Messages that forks and conversions repeat\n" +
+			"count once, and of several files with the same session id only the longest counts. --since and --until select\n" +
+			"messages, to a quarter of an hour; --model selects answers. A session that was used on two days counts on both.",
 		Example: "  treeline stats\n  treeline stats --by day --since 30d\n  treeline stats --by model --cwd . --json | jq '.models[0]'",
 		Args:    args(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.stats(cmd, &f) },
 	}
 	f.filterFlags.add(cmd, "only messages", "only messages")
 	f.scopeFlags.add(cmd, "sum up")
-	cmd.Flags().Lookup("cwd").Usage = "sum up only the sessions of the directory `DIR`"
+	cmd.Flags().Lookup("cwd").Usage = "only the sessions of the directory `DIR`"
 	_ = cmd.Flags().MarkHidden("all") // the default; fails only for an unknown flag
-	cmd.Flags().StringSliceVar(&f.by, "by", nil, "print only the sums by `KEY`, in full: "+strings.Join(keyWords(), ", "))
+	cmd.Flags().StringSliceVar(&f.by, "by", nil, "print only the table by `KEY`, in full: "+strings.Join(keyWords(), ", "))
 	a.addJSON(cmd)
 	return cmd
 }

@@ -22,10 +22,10 @@ func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "token",
 		SuggestFor: []string{"user", "users", "grant", "access"},
-		Short:      "Say who may use the server of an archive",
-		Long: "The tokens of 'treeline serve --store postgres://" + screen.Ellipsis + "' are kept in the database, as hashes. Each belongs to a user, reads or\n" +
-			"also writes, and may be limited to projects and to a time. These commands take the URL of the database: a token alone\n" +
-			"cannot make others.",
+		Short:      "Manage access to the server of an archive",
+		Long: "The tokens of 'treeline serve --store postgres://…' are kept in the database, as hashes. Each belongs to a user, can\n" +
+			"read or also write, and may be limited to projects and in time. These commands need the URL of the database: a token\n" +
+			"cannot create others.",
 		Example: "  treeline token add ann-laptop --user ann --write --project '/home/ann/work/**' --store postgres://host/db\n" +
 			"  treeline token ls --store postgres://host/db",
 	}
@@ -66,11 +66,11 @@ func (a *app) tokenAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "add <name>",
 		SuggestFor: []string{"new", "create", "make"},
-		Short:      "Make a token",
-		Long: "Make a token and print it. It is shown only now: the database keeps its hash. Browsers log in with it; programs send it as\n" +
-			"'Authorization: Bearer TOKEN', and treeline takes it from the variable " + tokenVariable + ".\n\n" +
-			"--project limits it to the sessions of some working directories: in a pattern * is any name, ** any number of names. A token\n" +
-			"without --project is for all sessions.",
+		Short:      "Create a token",
+		Long: "Create a token and print it. It is shown only once: the database keeps its hash. Browsers log in with it; programs\n" +
+			"send it as 'Authorization: Bearer TOKEN', and treeline reads it from the variable " + tokenVariable + ".\n\n" +
+			"--project limits it to the sessions of some working directories; in a pattern, * matches any name and ** any number of\n" +
+			"names. A token without --project is valid for all sessions.",
 		Example: "  treeline token add ann-laptop --user ann --machine laptop --write --store postgres://host/db\n" +
 			"  treeline token add viewer --project '/home/*/work/**' --project 'C:\\work\\**' --expires 90d --store postgres://host/db",
 		Args: args("<name>"),
@@ -93,11 +93,11 @@ func (a *app) tokenAddCommand() *cobra.Command {
 			return a.addToken(cmd.Context(), b, g)
 		},
 	}
-	cmd.Flags().StringVar(&g.User, "user", "", "whose token it is: a `NAME`")
-	cmd.Flags().StringVar(&g.Machine, "machine", "", "where it is used: a `NAME`")
-	cmd.Flags().BoolVar(&g.Write, "write", false, "it may write, not only read")
-	cmd.Flags().StringArrayVar(&g.Projects, "project", nil, "only sessions whose directory fits `PATTERN`; can be repeated")
-	cmd.Flags().StringVar(&expires, "expires", "", "it is good until `WHEN`: a date (2026-11-01), a time (RFC 3339) or from now (90d, 12h)")
+	cmd.Flags().StringVar(&g.User, "user", "", "the `NAME` of its user")
+	cmd.Flags().StringVar(&g.Machine, "machine", "", "the `NAME` of the machine where it is used")
+	cmd.Flags().BoolVar(&g.Write, "write", false, "allow writing, not only reading")
+	cmd.Flags().StringArrayVar(&g.Projects, "project", nil, "only sessions whose directory matches `PATTERN`; can be repeated")
+	cmd.Flags().StringVar(&expires, "expires", "", "valid until `WHEN`: a date (2026-11-01), a time (RFC 3339) or from now (90d, 12h)")
 	a.bookFlag(cmd)
 	return cmd
 }
@@ -112,7 +112,7 @@ func expiry(text string, now time.Time) (time.Time, error) {
 	case err != nil:
 		return until, invalid("expires", text, "a date like 2026-11-01, a time like 2026-11-01T12:00:00Z or how long it is good, like 90d or 12h")
 	case !until.After(now):
-		return until, misused("--expires %s: the token would not be good at all", text)
+		return until, misused("--expires %s: the token would already be expired", text)
 	}
 	return until, nil
 }
@@ -170,8 +170,8 @@ func (a *app) tokenLsCommand() *cobra.Command {
 		Use:     "ls",
 		Aliases: []string{"list"},
 		Short:   "List tokens",
-		Long: "List the tokens and what they allow. The tokens themselves are not kept, so they cannot be shown. --all also lists those that\n" +
-			"were revoked. The time of the last use is exact to a minute.",
+		Long: "List the tokens and what they allow. The tokens themselves are not stored, so they cannot be shown. --all also lists\n" +
+			"revoked ones. The time of the last use is exact to a minute.",
 		Example: "  treeline token ls --store postgres://host/db\n  treeline token ls --json --store postgres://host/db | jq -r '.[].name'",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -221,7 +221,7 @@ func (a *app) printTokens(ctx context.Context, list []access.Grant) error {
 		return nil
 	})
 	if err == nil && len(list) == 0 {
-		a.notice("there are no tokens; 'treeline token add' makes one")
+		a.notice("there are no tokens; 'treeline token add' creates one")
 	}
 	return err
 }
@@ -251,9 +251,9 @@ func (a *app) tokenRevokeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:        "revoke <name>…",
 		SuggestFor: []string{"rm", "remove", "delete", "disable"},
-		Short:      "End a token",
-		Long: "End tokens. A server that runs notices it within five seconds. What they wrote stays, and so do their names in the audit log. A\n" +
-			"new token may have the name of a revoked one.",
+		Short:      "Revoke tokens",
+		Long: "Revoke tokens. A running server notices within five seconds. What was written with them stays, and so do their names\n" +
+			"in the audit log. A new token may have the name of a revoked one.",
 		Example: "  treeline token revoke ann-laptop --store postgres://host/db",
 		Args:    args("<name>…"),
 		RunE: func(cmd *cobra.Command, names []string) error {

@@ -23,8 +23,8 @@ func (a *app) tokenAuditCommand() *cobra.Command {
 		Use:        "audit",
 		SuggestFor: []string{"log"},
 		Short:      "List what was written with tokens, and what was refused",
-		Long: "List the audit log of the archive, the newest first: every write that went through a server, with its token, user, machine and\n" +
-			"session, and every request that was refused. Equal ones of the same second are one line with a count.",
+		Long: "List the audit log of the archive, newest first: every write that went through a server, with its token, user, machine\n" +
+			"and session, and every request that was refused. Identical ones of the same second are one line with a count.",
 		Example: "  treeline token audit --since 7d --store postgres://host/db\n  treeline token audit --refused --store postgres://host/db",
 		Args:    args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -21,9 +21,9 @@ func (a *app) treeCommand() *cobra.Command {
 		SuggestFor: []string{"branches", "graph"},
 		Short:      "Draw all branches of a session",
 		Long: "Draw every entry of a session, one per line: ● on the path to the leaf, ○ on abandoned branches, ◆ and ◇ for entries\n" +
-			"without a parent. A branch is indented; the newest branch continues in its parent's column. If an entry is named, the\n" +
-			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away. What programs note\n" +
-			"for themselves (counts, states, attachments of Claude Code, events of Codex) is drawn with --all." + sessionHelp + lastHelp + entryHelp,
+			"without a parent. A branch is indented; the newest branch continues in its parent's column. If you name an entry, the\n" +
+			"tree is drawn as if it were the leaf, and it is marked ◀ here; --near leaves out what is further away. --all also\n" +
+			"draws what programs record for themselves (counts, states, attachments of Claude Code, events of Codex)." + sessionHelp + lastHelp + entryHelp,
 		Example: "  treeline tree @last\n  treeline tree 01a1dcc8#5a60be28 --near 5\n" +
 			"  treeline tree session.jsonl --json | jq -r '.[] | select(.leaf).id'",
 		Args: args("[<session>]"),
@@ -60,8 +60,8 @@ func (a *app) treeCommand() *cobra.Command {
 		ValidArgsFunction: a.completeSession,
 	}
 	f.add(a, cmd)
-	cmd.Flags().BoolVar(&f.all, "all", false, "draw all entries, also what the agent's program notes for itself")
-	cmd.Flags().IntVarP(&f.near, "near", "n", -1, "draw at most `N` entries before and after the one that is named")
+	cmd.Flags().BoolVar(&f.all, "all", false, "draw all entries, including what the agent's program records for itself")
+	cmd.Flags().IntVarP(&f.near, "near", "n", -1, "draw at most `N` entries before and after the named one")
 	cmd.Flags().Lookup("near").DefValue = "0" // not shown in the help
 	return cmd
 }

@@ -25,11 +25,11 @@ func (a *app) watchCommand() *cobra.Command {
 		Use:        "watch [<session>]",
 		SuggestFor: []string{"tail", "follow"},
 		Short:      "Follow sessions while they are written",
-		Long: "Show entries as any program writes them: in the sessions of this directory, in one session, or in all with --all.\n" +
-			"It shows what is written from now on, continues when a file is replaced, truncated or removed, and ends with Ctrl-C.\n" +
-			"Tool calls and their results are folded.\n" +
-			"With --json each event is one object on a line of its own: start, session, entry, replaced, truncated, removed, problem.\n" +
-			"A run log is followed, with everything that happens in it, if it is named as the session; --all leaves them out." + sessionHelp,
+		Long: "Show entries as any program writes them: in the sessions of this directory, in one session, or in all with --all. It\n" +
+			"starts with what is written from now on, continues when a file is replaced, truncated or removed, and ends with\n" +
+			"Ctrl-C. Tool calls and their results are folded. To follow a run log, with everything that happens in it, name it as\n" +
+			"the session; --all leaves run logs out.\n\n" +
+			"With --json, each event is one object on its own line: start, session, entry, replaced, truncated, removed, problem." + sessionHelp,
 		Example: "  treeline watch\n  treeline watch @last -n 10\n" +
 			"  treeline watch --all --json | jq -r 'select(.event==\"entry\" and .entry.role==\"user\").entry.parts[].text'",
 		Args: args("[<session>]"),
@@ -64,7 +64,7 @@ func (a *app) watchCommand() *cobra.Command {
 	}
 	a.addDialect(cmd, &w.dialect)
 	w.scopeFlags.add(cmd, "watch")
-	cmd.Flags().StringVar(&w.from, "from", "now", "begin `WHERE`: now, with what is written from now on, or at the start of the sessions")
+	cmd.Flags().StringVar(&w.from, "from", "now", "begin `WHERE`: now (with what is written from now on) or start (of the sessions)")
 	cmd.Flags().IntVarP(&w.last, "lines", "n", 0, "show the last `N` entries first")
 	return cmd
 }
@@ -103,6 +103,7 @@ func (w *watchFlags) watched(ctx context.Context, a *app, s *treeline.Store) (st
 
 // watch prints changes until it is interrupted. Each is flushed, so that a reader of a pipe sees it at once.
 func (a *app) watch(ctx context.Context, s *treeline.Store, opt watch.Options) error {
+	a.endless.Store(true)
 	return a.print(func(out *output) error {
 		tell := wire.NewLive(out.page(), a.home()).Tell
 		switch {

@@ -40,8 +40,9 @@ type app struct {
 	showing                      *progress // on the terminal's last line, nil for none
 
 	// patience is how long a command has after an interruption to end by itself, a time.Duration. paging: a pager has the terminal.
-	patience atomic.Int64
-	paging   atomic.Bool
+	// endless: an interruption is the regular end of the command.
+	patience        atomic.Int64
+	paging, endless atomic.Bool
 
 	json    bool   // --json
 	source  string // --source of commands that take a session

@@ -29,10 +29,10 @@ type copyFlags struct {
 
 func (f *copyFlags) add(a *app, cmd *cobra.Command, verb string) {
 	a.addJSON(cmd)
-	cmd.Flags().StringArrayVar(&f.sources, "source", nil, verb+" only the logs of the agent or source `NAME`; may be repeated")
+	cmd.Flags().StringArrayVar(&f.sources, "source", nil, verb+" only the logs of the agent or source `NAME`; can be repeated")
 	cmd.Flags().StringVar(&f.since, "since", "", verb+" only logs that changed since `WHEN`: a date (2026-11-01), a time (RFC 3339) or how long ago (7d, 12h)")
-	cmd.Flags().StringArrayVar(&f.projects, "project", nil, verb+" only sessions of the directory `GLOB` and those below it, as in '/work/*/api'; may be repeated")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "tell what would be done, and do nothing")
+	cmd.Flags().StringArrayVar(&f.projects, "project", nil, verb+" only sessions of the directory `GLOB` and those below it, as in '/work/*/api'; can be repeated")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be done, and do nothing")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "list every log that is copied")
 	cmd.Flags().IntVar(&f.jobs, "jobs", 0, "copy `N` logs at once")
 }

@@ -61,7 +61,7 @@ func flagError(err error) error {
 
 // addGlobal adds the flags of all commands.
 func (a *app) addGlobal(root *cobra.Command) {
-	root.PersistentFlags().StringVar(&a.color, "color", "auto", "use colours: `WHEN` "+anyOf(colorWords))
+	root.PersistentFlags().StringVar(&a.color, "color", "auto", "use colours `WHEN`: "+anyOf(colorWords))
 	root.PersistentFlags().BoolVar(&a.noPager, "no-pager", false, "do not start a pager")
 	root.PersistentPreRunE = func(cmd *cobra.Command, given []string) error {
 		err := noneEmpty(cmd)
@@ -80,7 +80,7 @@ func (a *app) addJSON(cmd *cobra.Command) { cmd.Flags().BoolVar(&a.json, "json",
 
 // addDialect adds the flags of commands that read a session.
 func (a *app) addDialect(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "dialect", "", "read the session as `NAME` does: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
+	cmd.Flags().StringVar(name, "dialect", "", "read the session in the format `NAME`: omp, pi, operator, wave, codelia-state, "+screen.Ellipsis)
 	a.addJSON(cmd)
 }
 
@@ -89,7 +89,7 @@ type leafFlags struct{ dialect, leaf string }
 
 func (f *leafFlags) add(a *app, cmd *cobra.Command) {
 	a.addDialect(cmd, &f.dialect)
-	cmd.Flags().StringVar(&f.leaf, "leaf", "", "the entry to look from: an `ID`, the beginning or the end of one, or none for before the first entry")
+	cmd.Flags().StringVar(&f.leaf, "leaf", "", "look from the entry `ID`; the beginning or end of an id is enough, none is before the first entry")
 }
 
 // scopeFlags choose sessions by directory, and where to look for them.
@@ -100,7 +100,7 @@ type scopeFlags struct {
 
 func (f *scopeFlags) add(cmd *cobra.Command, verb string) {
 	cmd.Flags().StringVar(&f.cwd, "cwd", "", verb+" the sessions of the directory `DIR` instead of this one")
-	cmd.Flags().StringVar(&f.root, "root", "", "look in the folder `DIR` instead of the agents' own")
+	cmd.Flags().StringVar(&f.root, "root", "", "look in the folder `DIR` instead of the agents' folders")
 	cmd.Flags().BoolVarP(&f.all, "all", "a", false, verb+" the sessions of all directories")
 }
 

@@ -133,7 +133,7 @@ func serviceFor(system, home string, getenv func(string) string, archive string,
 		s.remove = "launchctl unload -w " + shellWord(s.path) + " && rm " + shellWord(s.path)
 		return s, nil
 	}
-	return service{}, fmt.Errorf("treeline knows no services of %s; run 'treeline push --watch' at login", system)
+	return service{}, fmt.Errorf("treeline cannot write a service for %s; run 'treeline push --watch' at login", system)
 }
 
 // systemdText makes a text safe for a unit: % begins a specifier.

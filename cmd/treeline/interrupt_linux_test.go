@@ -72,6 +72,38 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptEndless: an interruption is the regular end of watch, however long it would take to end by itself. Here the
+// reader of its output does not read, so that it never would.
+func TestInterruptEndless(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	path := filepath.Join(home, "s.jsonl")
+	log := fmt.Sprintf(`{"type":"session","version":3,"id":"s"}`+"\n"+
+		`{"type":"message","id":"m","parentId":null,"message":{"role":"user","content":%q}}`+"\n", strings.Repeat("x", 2<<20)) // more than a pipe holds
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startOpen(t, home, "watch", path, "--from", "start", "--json")
+	for read := ""; !strings.HasSuffix(read, `"event":"entry"`); { // then it is writing the entry
+		b, err := p.out.ReadByte()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += string(b)
+	}
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	kill := time.AfterFunc(time.Minute, func() { _ = p.Process.Kill() })
+	err := p.Wait()
+	if !kill.Stop() {
+		t.Fatal("it does not end")
+	}
+	if err != nil || p.stderr.Len() > 0 {
+		t.Errorf("%v: %s; want exit code 0 and no message", err, &p.stderr)
+	}
+}
+
 // opened is a command whose stdin stays open.
 type opened struct {
 	*exec.Cmd

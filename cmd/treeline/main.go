@@ -59,6 +59,9 @@ func (a *app) quit() {
 	if a.paging.Load() {
 		return
 	}
+	if a.endless.Load() {
+		os.Exit(exitFine)
+	}
 	if slices.Contains(os.Args, "--json") {
 		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
 	} else {
@@ -130,13 +133,13 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "treeline",
 		Short: "The session store for coding agents",
-		Long: "treeline reads and writes the sessions of coding agents in the agents' own formats: every branch, label and\n" +
+		Long: "treeline reads and writes the sessions of coding agents in the agents' own formats, with every branch, label and\n" +
 			"compaction. It shows what the model would see at any entry. Reading never changes a file.\n\n" +
-			"Without a command, on a terminal, it shows all sessions with a filter, and every action that the commands have.",
-		Example: "  treeline                              # all sessions of all agents on the terminal\n" +
-			"  treeline search 'race condition'      # in all of them\n" +
+			"Without a command, on a terminal, it shows all sessions full-screen, with a filter and every action of the commands.",
+		Example: "  treeline                              # all sessions of all agents, full-screen\n" +
+			"  treeline search 'race condition'      # search all of them\n" +
 			"  treeline show @last                   # read the newest session of this directory\n" +
-			"  treeline resume @last --in codex      # go on in another agent\n" +
+			"  treeline resume @last --in codex      # continue it in another agent\n" +
 			"  treeline demo                         # see what treeline does",
 		SilenceErrors: true,
 		SilenceUsage:  true,

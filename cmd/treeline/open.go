@@ -76,12 +76,12 @@ func (a *app) opened(opt treeline.Options) (*treeline.Store, error) {
 }
 
 // sessionHelp says how a session is named, in the help of every command that takes one.
-const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last: the newest session of the project. @last~1 is the\n" +
+const sessionHelp = "\n\n<session> is a file, a session id or the beginning of one, or @last for the newest session of the project; @last~1 is the\n" +
 	"one before it. The project is this directory or, if it has no sessions, the nearest one above it in the repository.\n" +
-	"AGENT:<session>, as in pi:@last, is one of that agent's; so is --source AGENT."
+	"AGENT:<session>, as in pi:@last, and --source AGENT select a session of that agent."
 
 // lastHelp follows sessionHelp where the name may be left out.
-const lastHelp = "\nWithout <session> it is @last."
+const lastHelp = "\nThe default is @last."
 
 // sessionArg is the session that a command is about.
 func sessionArg(given []string) string {
@@ -92,7 +92,7 @@ func sessionArg(given []string) string {
 }
 
 // entryHelp follows sessionHelp where the name may include an entry.
-const entryHelp = "\n<session>#<entry>, as 'treeline search' prints it, is the session at that entry."
+const entryHelp = "\n<session>#<entry>, as 'treeline search' prints it, selects that entry."
 
 // pairHelp is entryHelp for commands that take a session and an entry.
 const pairHelp = "\n<session>#<entry>, as 'treeline search' prints it, stands for <session> <entry>."
@@ -230,7 +230,7 @@ func (a *app) find(ctx context.Context, s *treeline.Store, ref string) (row plac
 func (a *app) addSource(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if strings.Contains(cmd.Use, "<session") && cmd.Flags().Lookup("source") == nil {
-			cmd.Flags().StringVar(&a.source, "source", "", "look for the session in the dialect or folder `NAME`; see 'treeline sources'")
+			cmd.Flags().StringVar(&a.source, "source", "", "look for the session only in the dialect or folder `NAME`; see 'treeline sources'")
 		}
 	}
 }
@@ -361,7 +361,7 @@ func leafOf(s *store.Session, name string) (session.EntryID, error) {
 	case 1:
 		return session.EntryID(fits[0]), nil
 	}
-	return "", fmt.Errorf("%s: %q fits several entries: %s", s.Path(), name, strings.Join(fits, ", "))
+	return "", fmt.Errorf("%s: %q matches several entries: %s", s.Path(), name, strings.Join(fits, ", "))
 }
 
 // fitting gives the ids of entries that fit, each once and nine at most.

@@ -28,7 +28,7 @@ func (f *requestFlags) add(cmd *cobra.Command) {
 	cmd.Flags().Lookup("llm").NoOptDefVal = lastAnswer
 	cmd.Flags().StringVar(&f.model, "model", "", "with --llm: ask the model `NAME` (default: that of the last answer)")
 	cmd.Flags().StringVar(&f.prompt, "prompt", "", "with --llm: the user says `TEXT` next")
-	cmd.Flags().IntVar(&f.maxTokens, "max-tokens", 0, "with --llm: an answer of at most `N` tokens, for a provider that wants a limit (default 8192)")
+	cmd.Flags().IntVar(&f.maxTokens, "max-tokens", 0, "with --llm: limit the answer to `N` tokens, for a provider that requires a limit (default 8192)")
 }
 
 // on reports whether a request is wanted.
@@ -81,7 +81,7 @@ func (a *app) request(ctx context.Context, s *store.Session, at session.EntryID,
 		a.notice("the body has no model; name one with --model")
 	}
 	if r.Answered && r.Provider == llm.Anthropic.Name() {
-		a.notice("the last message is the model's, which newer models refuse; say something with --prompt")
+		a.notice("the last message is the model's, which newer models refuse; add a message of the user with --prompt")
 	}
 	return err
 }

@@ -19,11 +19,11 @@ type durableFlags struct{ sync, onConflict string }
 
 func (f *durableFlags) add(cmd *cobra.Command) {
 	addSync(cmd, &f.sync)
-	cmd.Flags().StringVar(&f.onConflict, "on-conflict", "branch", "when another program writes at the same time: `POLICY` branch (continue beside it), follow (continue\nafter it) or refuse (write nothing)")
+	cmd.Flags().StringVar(&f.onConflict, "on-conflict", "branch", "`POLICY` if another program writes at the same time: branch (continue next to its entries), follow\n(continue after them) or refuse (write nothing)")
 }
 
 func addSync(cmd *cobra.Command, sync *string) {
-	cmd.Flags().StringVar(sync, "sync", "flush", "what is written survives: `LEVEL` none (the end of the process), flush (a crash of the machine after\nthe command), always (a crash of the machine at any time)")
+	cmd.Flags().StringVar(sync, "sync", "flush", "durability `LEVEL`: writes survive the end of the process (none), a machine crash after the command\n(flush) or a machine crash at any time (always)")
 }
 
 // options checks the flags.
@@ -50,7 +50,7 @@ func (f *writeFlags) add(a *app, cmd *cobra.Command) {
 }
 
 func (f *writeFlags) addReplace(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file beside it")
+	cmd.Flags().BoolVar(&f.replace, "replace-unreadable", false, "if the file is not a session, start a new one there and keep the old file next to it")
 }
 
 // addUnchecked adds --force for what is refused because it looks like a mistake.
@@ -59,7 +59,7 @@ func (f *writeFlags) addUnchecked(cmd *cobra.Command, what string) {
 }
 
 func addForce(cmd *cobra.Command, force *bool) {
-	cmd.Flags().BoolVar(force, "force", false, "even if another program has the file open; what it writes later is lost")
+	cmd.Flags().BoolVar(force, "force", false, "proceed even if another program has the file open; what that program writes later is lost")
 }
 
 // outcomes say what happens to an entry when another program wrote first. A refusal is an error of its own.

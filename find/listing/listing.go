@@ -47,8 +47,8 @@ type List struct {
 type entry struct {
 	when       int64 // nanoseconds since 1970
 	source, at int32
-	dir        int32 // the number of its working directory, which may have several; -1 if it names none
-	// bad is not a session, empty a log that an agent is about to fill, task the session of a sub-agent.
+	dir        int32 // its working directory in dirs, which may have one several times; -1 if it names none
+	// bad: it is not a session. empty: an agent is about to fill the log. task: it is the session of a sub-agent.
 	bad, empty, task bool
 }
 

@@ -72,6 +72,7 @@ func Log(name string, n int) index.Log {
 			Branches: n % 9, Problems: n % 2, Models: slices.Repeat([]string{"m1", "m2"}, n%3), Has: index.Has(n % 32),
 			Tokens: index.Tokens{Input: int64(n % 3), Output: 2, CacheRead: 3, CacheWrite: 4, Total: int64(n)}, Cost: float64(n) / 8,
 			Spells: index.EncodeSpells([]index.Spell{spell(n), spell(n + 1)}),
+			Task:   n%3 == 1, First: uint64(n%2) << 60, Forked: int64(n%4) * 1e12,
 		},
 		Chunks: chunks(n, 1+n%3), IDs: [][]uint32{{uint32(n), 7}},
 	}

@@ -29,5 +29,5 @@ func KeysOf(ctx context.Context, c *pgx.Conn) (map[int64][]uint32, error) {
 	return keys, err
 }
 
-// MergeAt is how many segments of about the same size there are at most, and one.
+// MergeAt is the number of segments of about the same size at which they are merged.
 const MergeAt = mergeAt

@@ -104,8 +104,8 @@ func (s *sieve) passes(id int64) bool {
 	return ok || s.all
 }
 
-// rare reports whether all logs with chunks that may match are looked up, and then sorted. Otherwise logs are looked at from the newest on,
-// until there are enough: that takes the longer the fewer chunks may match, and the more there are.
+// rare chooses the plan. If matches are rare, all logs with chunks that may match are looked up and sorted. Otherwise logs are scanned from the
+// newest on until there are enough, which takes longer the rarer matches are.
 func (s *sieve) rare() bool {
 	const few = 500
 	if s.all {

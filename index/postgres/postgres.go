@@ -63,7 +63,7 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// read does something that only reads. Without tables there is nothing to read.
+// read runs do, which only reads. Without tables do is not called.
 func (x *Index) read(ctx context.Context, do func(p *pgdb.Pool) error) error {
 	err := x.db.Read(ctx, do)
 	if errors.Is(err, pgdb.ErrEmpty) {
@@ -89,10 +89,10 @@ func split(name string) (source, rest string, ok bool) {
 // longest is how many bytes of a text are compared: a row of a B-tree is short.
 const longest = 600
 
-// text makes a text one that the database takes, and no longer than is compared.
+// text cuts a text to the length that is compared, and makes it valid.
 func text(s string) string { return valid(s[:min(len(s), longest)]) }
 
-// valid makes a text one that the database takes.
+// valid replaces what the database refuses in a text: invalid UTF-8 and zero bytes.
 func valid(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s

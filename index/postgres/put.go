@@ -304,7 +304,7 @@ func (e *entry) columns() []any {
 		f = &index.Facts{}
 	}
 	return []any{e.log, e.source + "/" + e.Name, e.source, e.Stamp.Generation, e.Stamp.Size, index.EncodeLog(e.Log), e.ChunkCount() + len(e.Chunks),
-		s.Session, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
+		s.Session && !f.Left, f.Run, text(f.ID), s.Dialect, text(f.CWD), folded(f.Heading), f.When, f.Made, f.Used, f.Touched,
 		s.Messages, s.Tokens.Total, s.Cost, texts(s.Models), int(s.Has), int64(s.First), text(index.LastPart(f.Parent)), text(string(s.Origin))}
 }
 

@@ -13,17 +13,18 @@ import (
 
 // piece is a chunk of an answer.
 type piece struct {
-	log [16]byte
-	id  int64
+	log        [16]byte
+	id         int64
+	generation string // of the log
 	index.Span
 }
 
-// scanPieces reads rows of log, id, start, stop and flags.
+// scanPieces reads rows of log, id, start, stop, flags and generation.
 func scanPieces(rows *pgdb.Rows) ([]piece, error) {
 	return pgdb.CollectRows(rows, func(r pgdb.Row) (p piece, err error) {
 		var c index.Chunk
 		var flags int
-		err = r.Scan(&p.log, &p.id, &c.From, &c.To, &flags)
+		err = r.Scan(&p.log, &p.id, &c.From, &c.To, &flags, &p.generation)
 		c.Flags = byte(flags)
 		p.Span = index.Span{From: c.From, To: c.To, Odd: c.Odd()}
 		return p, err
@@ -66,6 +67,8 @@ type rest struct {
 	pieces []piece
 }
 
+const sqlPieces = `select c.log, c.id, c.start, c.stop, c.flags, l.generation from treeline_index.chunk c join treeline_index.log l on l.log = c.log`
+
 // restMost is how many logs of a rest are given at once.
 const restMost = 256
 
@@ -81,8 +84,7 @@ func ofChunks(ctx context.Context, tx *pgdb.Tx, sel index.Selection, ids []int64
 	s.selects(&sel)
 	s.and("c.id = any(%s)", ids)
 	order := s.page(&sel)
-	const sql = "select l.log, c.id, c.start, c.stop, c.flags from treeline_index.chunk c join treeline_index.log l on l.log = c.log"
-	rows, err := tx.Query(ctx, sql+s.clause()+order+", c.n", s.args...)
+	rows, err := tx.Query(ctx, sqlPieces+s.clause()+order+", c.n", s.args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +139,7 @@ func ofNewest(ctx context.Context, tx *pgdb.Tx, sel index.Selection, among *siev
 	for i := range list {
 		logs[i] = key(list[i].Source, list[i].Name)
 	}
-	rows, err := tx.Query(ctx, "select log, id, start, stop, flags from treeline_index.chunk where log = any($1)", logs)
+	rows, err := tx.Query(ctx, sqlPieces+" where c.log = any($1)", logs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -164,15 +166,22 @@ func fetch(ctx context.Context, db querier, s *statement, order string) (list []
 	return list, err
 }
 
-// join gives logs their chunks, and leaves out those that have none.
+// join gives logs their chunks, and leaves out those that have none. A log that was replaced after its chunks were looked up is one chunk.
 func join(list []index.Found, pieces []piece) []index.Found {
-	spans := map[[16]byte][]index.Span{}
-	for i := range pieces {
-		spans[pieces[i].log] = append(spans[pieces[i].log], pieces[i].Span)
+	of := map[[16]byte][]piece{}
+	for _, p := range pieces {
+		of[p.log] = append(of[p.log], p)
 	}
 	for i := range list {
-		list[i].Spans = spans[key(list[i].Source, list[i].Name)]
-		sorting.By(list[i].Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
+		l := &list[i]
+		for _, p := range of[key(l.Source, l.Name)] {
+			if p.generation != l.Stamp.Generation {
+				l.Spans = []index.Span{{To: l.Stamp.Size, Odd: true}}
+				break
+			}
+			l.Spans = append(l.Spans, p.Span)
+		}
+		sorting.By(l.Spans, func(a, b index.Span) int { return cmp.Compare(a.From, b.From) })
 	}
 	return slices.DeleteFunc(list, func(l index.Found) bool { return len(l.Spans) == 0 })
 }

@@ -55,3 +55,40 @@ func TestSearchWhilePut(t *testing.T) {
 		}
 	}
 }
+
+// TestSearchWhileReplaced: a log that is replaced between two pages of a search is searched as a whole: its chunks were those of the old one.
+func TestSearchWhileReplaced(t *testing.T) {
+	t.Parallel()
+	pgtest.Shared(t).Database(t, "whilereplaced")
+	x, err := Open(pgtest.Shared(t).URL("whilereplaced"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	q, err := query.Parse("plum", query.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string, used int64, before *index.Stamp, now index.Stamp, chunk index.Chunk) {
+		t.Helper()
+		chunk.Words = q.Keys().Words
+		l := index.Log{Name: name, Before: before, Stamp: now, Chunks: []index.Chunk{chunk}, Facts: &index.Facts{Used: used}}
+		if err := x.Put(t.Context(), "", index.Update{Source: "a/b", Put: []index.Log{l}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := index.Stamp{Generation: "1", Size: 90}
+	put("new", 2, nil, old, index.Chunk{To: 90})
+	put("old", 1, nil, old, index.Chunk{To: 90})
+	sel := index.Selection{Limit: 1}
+	list, next, err := x.Search(t.Context(), sel, q)
+	if err != nil || len(list) != 1 || list[0].Name != "new" || next == nil {
+		t.Fatalf("%+v, %v, %v; want one log and more", list, next, err)
+	}
+	put("old", 1, &old, index.Stamp{Generation: "2", Size: 200}, index.Chunk{From: 150, To: 200})
+	sel.After = next
+	list, _, err = x.Search(t.Context(), sel, q)
+	if want := (index.Span{To: 200, Odd: true}); err != nil || len(list) != 1 || len(list[0].Spans) != 1 || list[0].Spans[0] != want {
+		t.Errorf("%+v, %v; want one log with the chunk %+v", list, err, want)
+	}
+}

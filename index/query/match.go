@@ -108,11 +108,13 @@ func together(all []occurrence) int {
 	return len(seen)
 }
 
-// each calls found with up to marksMost occurrences of a term that do not overlap.
+// each calls found with up to marksMost occurrences of a term that do not overlap. Empty matches of an expression show nothing and are left out.
 func (t *term) each(text string, found func(start, end int)) {
 	if t.re != nil {
 		for _, at := range t.re.FindAllStringIndex(text, marksMost) {
-			found(at[0], at[1])
+			if at[0] < at[1] {
+				found(at[0], at[1])
+			}
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -448,5 +449,27 @@ func TestForm(t *testing.T) {
 	}
 	if _, err := (query.Form{Text: `"no plain word"`, Substrings: true}).Query(); err == nil {
 		t.Error("a form that no query has became one")
+	}
+}
+
+// An expression that matches the empty text as well marks what it found and nothing beside it.
+func TestMarksEmpty(t *testing.T) {
+	t.Parallel()
+	for expression, want := range map[string]string{"b*": "a«b»c", "^": "abc", "x*": "abc"} {
+		q, err := query.Parse(expression, query.Options{Regexp: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, ok := q.Match([]query.Text{{Field: query.FieldUser, Text: "abc"}})
+		if !ok {
+			t.Fatalf("%s does not match", expression)
+		}
+		got, marks := query.Snippet("abc", m, 80)
+		for _, at := range slices.Backward(marks) {
+			got = got[:at[0]] + "«" + got[at[0]:at[1]] + "»" + got[at[1]:]
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", expression, got, want)
+		}
 	}
 }

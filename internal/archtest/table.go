@@ -144,7 +144,9 @@ var importTable = []row{
 		why: "the suite tests what a store promises on any backend"},
 	{packages: "store/caption", may: "dialect backend place",
 		why: "a file beside a log is changed without opening the session"},
-	{packages: "store", may: "store/caption session dialect backend backend/memory blob logtree place folders internal/rawjson",
+	{packages: "store/breadcrumb", may: "dialect backend place",
+		why: "the note of a terminal's last session is read and written without opening the session"},
+	{packages: "store", may: "store/caption store/breadcrumb session dialect backend backend/memory blob logtree place folders internal/rawjson",
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.
@@ -154,9 +156,11 @@ var importTable = []row{
 		why: "it is a backend of one log, whatever is in it"},
 	{packages: "find/past", may: "session index",
 		why: "whether a part of a log has an id follows from hashes in the index and from the bytes of the part"},
+	{packages: "find/rank",
+		why: "the score of an entry follows from counts alone"},
 	{packages: "find/listing", may: "session dialect index place internal/shortid",
 		why: "a list is sorted, filtered and shortened without its rows; how it was brought up to date does not matter"},
-	{packages: "find", may: "find/texts find/snapshot find/past find/listing session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
+	{packages: "find", may: "find/texts find/snapshot find/past find/rank find/listing session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},

@@ -1,8 +1,10 @@
 package litefile
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -244,5 +246,43 @@ func TestScanDamaged(t *testing.T) {
 			s.LeafRows(page, func(r *Row) { _, _ = r.Value(0) })
 		}
 		f.drop()
+	}
+}
+
+// A tree whose pages have the same page below them many times is damaged. It is not walked to its end, which a few pages can put off for
+// years.
+func TestScanShared(t *testing.T) {
+	t.Parallel()
+	const pageSize, levels = 512, 8
+	file := make([]byte, pageSize*(levels+1)) // the first page has no table
+	for n := 2; n <= levels; n++ {
+		page := file[pageSize*(n-1):]
+		page[0] = innerPage
+		binary.BigEndian.PutUint16(page[3:], 2) // cells, and one more page at the end
+		binary.BigEndian.PutUint32(page[8:], uint32(n+1))
+		for cell := range 2 {
+			binary.BigEndian.PutUint16(page[12+2*cell:], uint16(500+4*cell))
+			binary.BigEndian.PutUint32(page[500+4*cell:], uint32(n+1))
+		}
+	}
+	leaf := file[pageSize*levels:]
+	leaf[0] = leafPage
+	binary.BigEndian.PutUint16(leaf[3:], 1)
+	binary.BigEndian.PutUint16(leaf[8:], 500)
+	copy(leaf[500:], []byte{3, 1, 2, 1, 7}) // three bytes of payload, row 1, a header of two bytes, an integer of one byte
+	s := &Snapshot{file: bytes.NewReader(file), pageSize: pageSize, count: levels + 1}
+	rows := 0
+	visit := func(*Row) error {
+		if rows++; rows > levels+1 {
+			return errors.New("there are more rows than pages")
+		}
+		return nil
+	}
+	if err := s.Table(2, visit); !errors.Is(err, errDamaged) {
+		t.Errorf("all rows: %v, want the error errDamaged", err)
+	}
+	rows = 0
+	if err := s.RowsOn(2, []uint32{levels + 1}, visit); !errors.Is(err, errDamaged) {
+		t.Errorf("rows on a page: %v, want the error errDamaged", err)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Snapshot) tree(page uint32, depth int, r *Row, visit func(*Row) error) 
 		return err
 	}
 	head := pageHead(page)
-	if depth == 0 || len(b) < head+12 {
+	if r.visited++; depth == 0 || r.visited > s.count || len(b) < head+12 {
 		return fmt.Errorf("page %d: %w", page, errDamaged)
 	}
 	if b[head] == leafPage {
@@ -79,6 +79,9 @@ func (s *Snapshot) IsLeaf(page uint32) bool {
 func (s *Snapshot) RowsOn(root uint32, pages []uint32, visit func(*Row) error) error {
 	r := &Row{s: s}
 	return s.leaves(root, deepest, func(leaf uint32) error {
+		if r.visited++; r.visited > s.count {
+			return fmt.Errorf("page %d: %w", leaf, errDamaged)
+		}
 		if _, ok := slices.BinarySearch(pages, leaf); !ok {
 			return nil
 		}
@@ -200,7 +203,8 @@ type Row struct {
 	aheadAt  int      // where ahead is in the payload
 	ahead    []byte   // what was read of the rest last
 	columns  []column
-	room     int // usable bytes of a page
+	room     int    // usable bytes of a page
+	visited  uint32 // pages of the tree so far; more than the database has means that some are in it twice
 	pages    [deepest][]byte
 }
 
@@ -237,7 +241,7 @@ func (r *Row) cells(b []byte, head int, visit func(*Row) error) (err error) {
 func (r *Row) parse(cell []byte) bool {
 	size, n := varint(cell)
 	id, k := varint(cell[n:])
-	if n == 0 || k == 0 || size > math.MaxInt32 {
+	if n == 0 || k == 0 || size > math.MaxInt32 || int64(size) > r.s.Size() {
 		return false
 	}
 	cell = cell[n+k:]

@@ -150,8 +150,7 @@ func (c *conn) query(ctx context.Context, release func(), sql string, args []any
 	return r, nil
 }
 
-// plainly asks for one row with a statement whose parameters are texts, without asking for their types. It is for the statements before it is
-// known whether there is a pooler.
+// plainly asks for one row. Parameters are sent as text, and nothing is prepared: it is used before it is known whether there is a pooler.
 func (c *conn) plainly(ctx context.Context, sql string, args ...string) Row {
 	values := make([][]byte, len(args))
 	for i, a := range args {

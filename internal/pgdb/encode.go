@@ -68,7 +68,7 @@ func form(oid uint32) int16 {
 // epoch is the time that the server counts from.
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 
-// encode adds a parameter of a type to buf; null if it is none.
+// encode adds a parameter of a type to buf. null reports that it is NULL and nothing was added.
 func encode(buf []byte, oid uint32, value any) (_ []byte, null bool, err error) {
 	switch v := value.(type) {
 	case nil:
@@ -170,7 +170,7 @@ func encodeInt(buf []byte, bytes int, n int64) []byte {
 	return binary.BigEndian.AppendUint64(buf, uint64(n))
 }
 
-// encodeArray adds an array of one dimension. nil is no array.
+// encodeArray adds an array of one dimension. nil is NULL.
 func encodeArray[T any](buf []byte, oid uint32, list []T) (_ []byte, null bool, err error) {
 	if list == nil {
 		return buf, true, nil

@@ -30,7 +30,7 @@ type limits struct {
 	lifetime, idle time.Duration
 }
 
-// checkAfter is how long a connection is taken to live without being asked.
+// checkAfter is how long an idle connection is used again without a ping.
 const checkAfter = time.Second
 
 func newPool(config *pgconn.Config, l limits, named func() bool) *Pool {

@@ -90,12 +90,12 @@ func Rows() []*Row {
 	const get, post = http.MethodGet, http.MethodPost
 	return []*Row{
 		row[protocol.State](get, "", "getIndex", "Brings the index of the archive up to date and describes it.", state),
-		row[protocol.Page](post, "/select", "selectLogs", "Gives what is known of logs that fit, page by page. It is for other programs of treeline: "+
-			"what the body and the page have depends on their version.", selects),
-		row[protocol.Page](post, "/search", "searchLogs", "Gives logs that may match a query, with the chunks of them that may. See selectLogs.", search),
-		row[protocol.Counts](post, "/count", "countLogs", "Counts the logs that fit, and their chunks that may match. See selectLogs.", count),
+		row[protocol.Page](post, "/select", "selectLogs", "Returns the index rows of matching logs, page by page. It is meant for other treeline programs: "+
+			"the contents of body and page depend on their version.", selects),
+		row[protocol.Page](post, "/search", "searchLogs", "Returns logs that may match a query, with their candidate chunks. See selectLogs.", search),
+		row[protocol.Counts](post, "/count", "countLogs", "Counts matching logs and their candidate chunks. See selectLogs.", count),
 		row[[]string](post, "/values", "listValues", "Lists the models or the working directories of sessions. See selectLogs.", values),
-		row[[]protocol.IDs](post, "/ids", "listIDs", "Gives hashes of the ids of a log's entries. See selectLogs.", ids),
+		row[[]protocol.IDs](post, "/ids", "listIDs", "Returns hashes of the ids of a log's entries. See selectLogs.", ids),
 	}
 }
 

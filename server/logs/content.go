@@ -15,7 +15,7 @@ type contentParams struct {
 	atParams
 	From int64  `query:"from" doc:"where the bytes begin"`
 	To   *int64 `query:"to" doc:"where they end; the default is the end of the log"`
-	Tail int64  `query:"tail" doc:"so many bytes of the end of the log follow, as far as they are not in the part before"`
+	Tail int64  `query:"tail" doc:"how many bytes of the end of the log follow, unless the part before has them"`
 	Hold bool   `query:"hold" doc:"keep the log open for a while, so that later requests with hold read it also after it was replaced"`
 }
 

@@ -134,6 +134,10 @@ func (l *Logs) events(c *Call, p eventParams) error {
 	c.W.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 	t.sender = l.begin(c, protocol.Events, -1)
 	t.packs = false
+	if c.R.Method == http.MethodHead {
+		t.header()
+		return nil
+	}
 	if t.at != ^uint64(0) {
 		fmt.Fprintf(&t.b, "id: %s\n: the last event\n\n", t.id())
 	}

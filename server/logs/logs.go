@@ -151,26 +151,26 @@ func Rows() []*Row {
 		"Stores a blob, before the log that refers to it is written. Its bytes must have the hash of the reference.", (*Logs).putBlob)
 	put.Writes = true
 	return []*Row{
-		get[listParams, protocol.Row](protocol.Logs, "listLogs", protocol.Lines, "Lists the logs of the archive in the order of their names, one a line. "+
-			"The last line has `end`; without it the list was cut off. With `marks` it has what the program that copied a log noted, and removed logs.",
+		get[listParams, protocol.Row](protocol.Logs, "listLogs", protocol.Lines, "Lists the logs of the archive by name, one per line. "+
+			"The last line has `end`; without it the list was cut off. With `marks` it also has the notes of the programs that copied the logs, and removed logs.",
 			(*Logs).list),
 		get[folderParams, []string](protocol.Logs+"/folders", "listLogFolders", protocol.JSON, "Lists the folders directly below a folder.", (*Logs).folders),
-		get[noParams, protocol.Identity](protocol.Logs+"/identity", "getArchive", protocol.JSON, "Names the archive, whichever server shows it.", (*Logs).identity),
+		get[noParams, protocol.Identity](protocol.Logs+"/identity", "getArchive", protocol.JSON, "Returns the identity of the archive, which is the same on every server of it.", (*Logs).identity),
 		get[nameParams, protocol.Row](protocol.Logs+"/stat", "getLog", protocol.JSON, "Describes a log as it is now.", (*Logs).stat),
-		get[contentParams, nothing](protocol.Logs+"/content", "readLog", protocol.Bytes, "Gives bytes of a log: all, those in [`from`,`to`), and the last ones with `tail`. "+
-			"With `generation` and `size` it is the log that the caller saw, otherwise as it is now. The headers `Treeline-*` describe it.", (*Logs).content),
+		get[contentParams, nothing](protocol.Logs+"/content", "readLog", protocol.Bytes, "Returns bytes of a log: all, or those in [`from`,`to`), followed with `tail` by the last ones. "+
+			"With `generation` and `size` it returns the log that the caller saw, otherwise the current one. The headers `Treeline-*` describe it.", (*Logs).content),
 		get[eventParams, string](protocol.Logs+"/events", "watchLogs", protocol.Events, "Streams the names of logs that may have changed, as server-sent events. "+
 			"A name that ends in a slash is a folder, an empty one means all. `Last-Event-ID` resumes a stream.", (*Logs).events),
-		post(protocol.Logs+"/create", "createLog", "Makes a log of the bytes of the body: lines, or one record.", (*Logs).create),
+		post(protocol.Logs+"/create", "createLog", "Creates a log from the bytes of the body: lines, or one record.", (*Logs).create),
 		post(protocol.Logs+"/append", "appendToLog", "Appends the lines of the body, if the log still has this generation and size.", (*Logs).append),
 		post(protocol.Logs+"/replace", "replaceLog", "Replaces the content of a log, if it still has this generation and size.", (*Logs).replace),
 		post(protocol.Logs+"/remove", "removeLog", "Removes a log, if it still has this generation and size.", (*Logs).remove),
 		post(protocol.Logs+"/extend", "extendLog", "Adds bytes to an exact copy of another log. They may continue an unterminated line.", (*Logs).extend),
-		post(protocol.Logs+"/overwrite", "overwriteLog", "Replaces an exact copy of another log, or makes it if no generation is given.", (*Logs).overwrite),
-		get[blobParams, nothing](protocol.Blobs+"/{ref}", "getArchivedBlob", protocol.Bytes, "Gives a blob that a log refers to.", (*Logs).blob),
+		post(protocol.Logs+"/overwrite", "overwriteLog", "Replaces an exact copy of another log, or creates it if no generation is given.", (*Logs).overwrite),
+		get[blobParams, nothing](protocol.Blobs+"/{ref}", "getArchivedBlob", protocol.Bytes, "Returns a blob that a log refers to.", (*Logs).blob),
 		put,
 		row[logParams, []string](http.MethodPost, protocol.Logs+"/missing", "findMissingBlobs", protocol.JSON, protocol.Bytes,
-			"Takes references of blobs, one a line, and gives those that the archive does not have.", (*Logs).missing),
+			"Takes blob references, one per line, and returns those that the archive does not have.", (*Logs).missing),
 	}
 }
 
@@ -187,7 +187,7 @@ type (
 	}
 	markParams struct {
 		atParams
-		Mark int64 `query:"mark" doc:"so many bytes of the body, the first ones, are a text that is kept with the log"`
+		Mark int64 `query:"mark" doc:"how many bytes at the start of the body are a note that is stored with the log"`
 	}
 )
 
@@ -208,6 +208,13 @@ var ErrNoArchive = fmt.Errorf("this server keeps no archive: %w", guard.Refuse(h
 
 // Version marks an answer as one of an archive.
 func Version(h http.Header) { h.Set(protocol.Version, protocol.Current) }
+
+// ReadOnly marks an answer as a refusal of all writes: its caller need not try another one.
+func ReadOnly(h http.Header) {
+	Version(h)
+	name, _, _ := protocol.Code(backend.ErrReadOnly)
+	h.Set(protocol.Error, name)
+}
 
 // Plain gives an error the status and the code that clients know it by.
 func (c *Call) Plain(err error) error {

@@ -192,6 +192,22 @@ func TestLimited(t *testing.T) {
 	}
 }
 
+// A caller that asks for the header alone holds no stream: its connection stays open for the next request.
+func TestEventsHead(t *testing.T) {
+	t.Parallel()
+	s := start(t, logs.Options{Backend: memory.New(), MaxStreams: 1}, nil)
+	for range 2 {
+		res, err := s.Client().Head(s.URL + "/logs/events")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if kind := res.Header.Get("Content-Type"); res.StatusCode != 200 || kind != protocol.Events {
+			t.Fatalf("%s, %s, want 200 and %s", res.Status, kind, protocol.Events)
+		}
+	}
+}
+
 // events reads names from a stream.
 func events(t *testing.T, address, last string) func() (id, name string) {
 	t.Helper()

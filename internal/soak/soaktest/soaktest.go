@@ -20,6 +20,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"hash/fnv"
 	"iter"
 	"os"
 	"runtime"
@@ -76,6 +77,21 @@ func Part(all, part int) int {
 		return all
 	}
 	return part
+}
+
+// Share gives the cases of a list that a test runs: all if every case runs, otherwise every nth. The name of the test decides which, so that
+// tests of one list share it.
+func Share[T any](t testing.TB, list []T, nth int) []T {
+	if Every() {
+		return list
+	}
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(t.Name())) // it does not fail
+	var some []T
+	for i := int(name.Sum32() % uint32(nth)); i < len(list); i += nth {
+		some = append(some, list[i])
+	}
+	return some
 }
 
 // Line is what one test did. It is a line of JSON in the file that TREELINE_SOAK_COUNTS names.

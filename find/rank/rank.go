@@ -1,0 +1,38 @@
+// Package rank says how well entries fit a query: Okapi BM25, with chunks of logs in the place of documents.
+package rank
+
+import "math"
+
+// Terms counts how common each term of a query is. The chunk takes the place of the document in the usual formula: counting the entries
+// that have a term would mean reading them all.
+type Terms struct {
+	Chunks int   // of all logs
+	With   []int // chunks that may have each term
+}
+
+// Weights says how much each term tells.
+func (t *Terms) Weights() []float64 {
+	weights := make([]float64, len(t.With))
+	for i, n := range t.With {
+		weights[i] = math.Log(1 + (float64(t.Chunks-n)+0.5)/(float64(n)+0.5))
+	}
+	return weights
+}
+
+// Entry is what the score of an entry is made of.
+type Entry struct {
+	Terms  []int // how often each occurs
+	Length int   // of all texts
+}
+
+// Score is the higher the more often the terms occur, less so the longer the entry is, and a rare term counts for more than a common one. The
+// usual length is a constant, that of a long paragraph, so that the score of an entry does not depend on what else is searched.
+func (e *Entry) Score(weights []float64) float64 {
+	const k, b, usual = 1.2, 0.75, 1000
+	sum := 0.0
+	for i, n := range e.Terms {
+		tf := float64(n)
+		sum += weights[i] * tf * (k + 1) / (tf + k*(1-b+b*float64(e.Length)/usual))
+	}
+	return sum
+}

@@ -10,7 +10,6 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/redact"
 	"github.com/treeline-dev/treeline/internal/screen"
-	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -54,21 +53,18 @@ func (c *call) scrubber(s *treeline.Session) (*redact.Finder, error) {
 
 func learn(ctx context.Context, plain *redact.Finder, s *treeline.Session) (*redact.Finder, error) {
 	known := redact.Known{}
-	err := s.View(func(t *session.Tree) error {
-		for e := range t.Entries() {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			raw, err := e.Raw()
-			if err != nil {
-				return err
-			}
-			known.Learn(plain, raw)
+	for e := range s.Tree().Entries() {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
-		return nil
-	})
-	if err != nil || len(known) == 0 {
-		return plain, err
+		record, _, err := s.Whole(ctx, e) // its problems are told where it is shown
+		if err != nil {
+			return nil, err
+		}
+		known.Learn(plain, record)
+	}
+	if len(known) == 0 {
+		return plain, nil
 	}
 	return redact.New(redact.Options{Known: known}), nil
 }

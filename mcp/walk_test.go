@@ -331,6 +331,30 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestSecretsElsewhere: a password in an output that the agent keeps in a file of its own is replaced where it stands alone, too.
+func TestSecretsElsewhere(t *testing.T) {
+	t.Parallel()
+	const id, password = "5f0c1b1e-6a43-4c07-9c1f-0d6d4f2f7a10", "Tr0ub4dor-and-3-horses"
+	record := func(entry, parent, content string) string {
+		return `{"parentUuid":` + parent + `,"isSidechain":false,"type":"user","uuid":"` + entry + `","timestamp":"2026-02-16T10:21:00.000Z","cwd":"/desk","sessionId":"` + id +
+			`","version":"2.0.0","message":{"role":"user","content":` + content + `}}` + "\n"
+	}
+	const cut = `<persisted-output>\nOutput too large (9KB). Full output saved to: /x/tool-results/b1.txt\n\nPreview (first 2KB):\nit begins\n...\n</persisted-output>`
+	c := connect(t, desk(t, map[string]string{
+		"../../../../.claude/projects/-desk/" + id + ".jsonl": record("u1", "null", `[{"type":"tool_result","tool_use_id":"t1","content":"`+cut+`"}]`) +
+			record("u2", `"u1"`, `"type `+password+` there"`),
+		"../../../../.claude/projects/-desk/" + id + "/tool-results/b1.txt": "it begins\nDATABASE_PASSWORD=" + password + "\n",
+	}), mcp.Options{})
+	got := call[pages](c, "read_session", `{"session":"`+id+`"}`)
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "DATABASE_PASSWORD=") || strings.Contains(string(text), password) {
+		t.Errorf("want the output without the password, got\n%s", text)
+	}
+}
+
 // TestSecretPlaces: a key in the name of a directory or of a log is not shown either. The session is found by its id.
 func TestSecretPlaces(t *testing.T) {
 	t.Parallel()

@@ -407,6 +407,9 @@ func TestUsage(t *testing.T) {
 	if n := strings.Count(got, `class="day"`); n != 28 {
 		t.Errorf("%d bars", n) // the days without use, too
 	}
+	unasked := usagePage()
+	unasked.Query.Since = ""
+	want(t, html(t, func(w io.Writer) error { return site().Usage(w, unasked) }), `aria-current="true">30 days`)
 	odd := usagePage()
 	odd.ByAgent = nil
 	*odd.Stats.Days = []wire.Group{{Name: "0001-01-01"}, {Name: "2026-11-16", Amount: wire.Amount{Cost: math.MaxFloat64}}, {Name: "no day", Amount: wire.Amount{Cost: -1}}}

@@ -184,7 +184,7 @@ func (v *sessionView) Modes() []item {
 	return list
 }
 
-// Earlier and Later lead to the blocks before and after the window, "" where there are none. First leads to the start.
+// Earlier and Later lead to the blocks before and after the window, "" where there are none.
 func (v *sessionView) Earlier() string {
 	if v.Window == nil || !v.Window.Earlier || v.site.Export {
 		return ""
@@ -199,14 +199,6 @@ func (v *sessionView) Later() string {
 	}
 	return v.address(param{"leaf", string(v.Leaf)}, param{"after", string(v.Window.Last)})
 }
-
-// First leads to the start of the path, Last to its end.
-func (v *sessionView) First() string {
-	return v.address(param{"leaf", string(v.Leaf)}, param{"first", "1"})
-}
-
-// Last leads to the end of the path.
-func (v *sessionView) Last() string { return v.address(param{"leaf", string(v.Leaf)}) }
 
 // live reports whether the path ends where the session is now. Then it goes on with the session.
 func (v *sessionView) live() bool { return v.Leaf == "" || v.Leaf == v.own }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"html/template"
 	"io"
 	"net/url"
@@ -13,13 +14,16 @@ import (
 
 // UsageQuery is what a page of usage was asked for.
 type UsageQuery struct {
-	Since   string // since: 30d, 2026-11-01, all (the default)
+	Since   string // since: 7d, 2026-11-01, all; the default is UsageSpan
 	Until   string // until
 	Source  string // agent
 	CWD     string // cwd
 	Model   string // model
 	Measure string // measure: cost (the default), tokens, messages
 }
+
+// UsageSpan is how far back a page of usage looks that was not asked for a span of time.
+const UsageSpan = "30d"
 
 // ParseUsageQuery reads the parameters of an address. It does not check their values.
 func ParseUsageQuery(v url.Values) UsageQuery {
@@ -177,10 +181,10 @@ func (v *usageView) link(change func(*UsageQuery)) string {
 // CSV is the address of the numbers.
 func (v *usageView) CSV() string { return with(v.site.Link("usage.csv"), v.Query.Values()) }
 
-// Spans are the links to other spans of time, Measures those to other measures.
+// Spans are the links to other spans of time.
 func (v *usageView) Spans() (list []item) {
 	for _, s := range [][2]string{{"7d", "7 days"}, {"30d", "30 days"}, {"90d", "90 days"}, {"365d", "A year"}, {"all", "All"}} {
-		list = append(list, item{Text: s[1], On: v.Query.Since == s[0] || v.Query.Since == "" && s[0] == "all", Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
+		list = append(list, item{Text: s[1], On: cmp.Or(v.Query.Since, UsageSpan) == s[0], Href: v.link(func(q *UsageQuery) { q.Since, q.Until = s[0], "" })})
 	}
 	return list
 }

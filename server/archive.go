@@ -69,7 +69,7 @@ func (r *request) indexed(c *logs.Call) *indexed.Call {
 // does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
 func (r *request) may(ctx context.Context, name string, write bool, head []byte) error {
 	if err := r.mayWrite(); write && err != nil {
-		return err // an operation that reads asks, too: what a writer may know is more
+		return err // findMissingBlobs only reads, and asks: a writer may know more
 	}
 	path := r.s.store.ArchivedPath(name)
 	switch {

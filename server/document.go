@@ -73,7 +73,7 @@ type document struct {
 	refsOf    string
 }
 
-// refers reports whether an entry refers to a blob. What is no reference passes: nothing is found for it.
+// refers reports whether an entry refers to a blob. A text that is not a reference passes: there is no such blob.
 func (doc *document) refers(text string) bool {
 	ref, err := blob.ParseRef(text)
 	if err != nil {
@@ -201,7 +201,7 @@ func (doc *document) renew(ctx context.Context, s *Server, now backend.Log) erro
 		return nil // another request was faster
 	}
 	if doc.sess == nil {
-		// Others wait for it, too: it is not cancelled with this request.
+		// Other requests wait for it, so it is not cancelled with this one.
 		sess, err := s.store.Open(context.WithoutCancel(ctx), doc.path, store.OpenOptions{})
 		if err != nil {
 			return err

@@ -156,8 +156,8 @@ func (s *Server) catalogue() (rows []place.Row, problems []string, err error) {
 	return rows, problems, err
 }
 
-// begin notes whether the watch tells of changes, and lets those go on that wait for it: also if it cannot begin, since the
-// list of sessions works without it. again: it had begun before.
+// begin notes whether the watch tells of changes, and releases the requests that wait for it. A watch that cannot begin releases
+// them, too: the list of sessions works without it. again: it had begun before.
 func (f *feed) begin(live bool) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

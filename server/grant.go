@@ -167,7 +167,7 @@ func (r *request) find(key string) (l *view.List, row *place.Row, own string, er
 	return nil, nil, "", err
 }
 
-// checkSource refuses a source that does not exist, or of which the client may see nothing.
+// checkSource refuses a source that does not exist, or none of whose sessions the client may see.
 func (r *request) checkSource(source string) error {
 	if err := r.s.store.CheckSource(source); err != nil {
 		return bad("%v", err)

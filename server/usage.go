@@ -82,9 +82,9 @@ func getUsage(r *request, p usageParams) (stats wire.Stats, err error) {
 	return wire.NewStats(sum), err
 }
 
-// usageParamsOf turns the query of a page into parameters of the API. Without a time it is the last month.
+// usageParamsOf turns the query of a page into parameters of the API.
 func usageParamsOf(q page.UsageQuery) usageParams {
-	p := usageParams{Source: q.Source, CWD: q.CWD, Model: q.Model, spanParams: spanParams{cmp.Or(q.Since, "30d"), q.Until}}
+	p := usageParams{Source: q.Source, CWD: q.CWD, Model: q.Model, spanParams: spanParams{cmp.Or(q.Since, page.UsageSpan), q.Until}}
 	if q.Since == "all" {
 		p.Since = ""
 	}

@@ -151,20 +151,15 @@ func (o *Outline) Head(row int) int {
 	return row
 }
 
-// next gives the next row after one, or before it, that keep accepts; -1 where there is none.
-func (o *Outline) next(row, step int, keep func(i int32) bool) int {
+// NextPrompt gives the next row that a person typed, in a direction of +1 or -1; -1 where there is none. active looks on the
+// path alone.
+func (o *Outline) NextPrompt(row, step int, active bool) int {
 	for row += step; row >= 0 && row < len(o.rows); row += step {
-		if keep(o.rows[row].index) {
+		if i := o.rows[row].index; o.d.k.class[i]&byUser != 0 && (!active || o.route.at(i) >= 0) {
 			return row
 		}
 	}
 	return -1
-}
-
-// NextPrompt gives the next row that a person typed, in a direction of +1 or -1; -1 where there is none. active looks on the
-// path alone.
-func (o *Outline) NextPrompt(row, step int, active bool) int {
-	return o.next(row, step, func(i int32) bool { return o.d.k.class[i]&byUser != 0 && (!active || o.route.at(i) >= 0) })
 }
 
 // Aside gives the first entries of the branches that leave the path.
@@ -177,6 +172,3 @@ func (o *Outline) Aside() (list []session.EntryID) {
 	}
 	return list
 }
-
-// NextFork gives the next row at which several branches begin, in a direction of +1 or -1; -1 where there is none.
-func (o *Outline) NextFork(row, step int) int { return o.next(row, step, o.d.k.forks) }

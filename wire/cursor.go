@@ -15,8 +15,15 @@ import (
 // Cursor names the last row of a page of a list. It holds the row's place in the order and not its number, so that sessions
 // that appear or disappear between two pages neither repeat nor hide another.
 type Cursor struct {
-	When time.Time `json:"when"`
-	Path string    `json:"path"`
+	When time.Time
+	Path string
+}
+
+// cursorJSON is a Cursor on its way. JSON has neither times after the year 9999 nor strings that are not UTF-8, and a log may have both.
+type cursorJSON struct {
+	Seconds int64  `json:"s"`
+	Nanos   int64  `json:"n"`
+	Path    []byte `json:"p"`
 }
 
 // ErrCursor is returned for a text that no page gave.
@@ -24,21 +31,22 @@ var ErrCursor = errors.New("the cursor is not one that a page gave")
 
 // ParseCursor reads what String wrote.
 func ParseCursor(text string) (c Cursor, err error) {
+	var j cursorJSON
 	data, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		err = json.Unmarshal(data, &c)
+		err = json.Unmarshal(data, &j)
 	}
 	if err != nil {
 		return Cursor{}, ErrCursor
 	}
-	return c, nil
+	return Cursor{time.Unix(j.Seconds, j.Nanos), string(j.Path)}, nil
 }
 
 // String is the cursor as clients see it.
 func (c Cursor) String() string {
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(cursorJSON{c.When.Unix(), int64(c.When.Nanosecond()), []byte(c.Path)})
 	if err != nil {
-		return "" // a time and a string can always be encoded
+		return "" // numbers and bytes can always be encoded
 	}
 	return base64.RawURLEncoding.EncodeToString(text)
 }

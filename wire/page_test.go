@@ -3,6 +3,8 @@ package wire
 import (
 	"testing"
 	"time"
+
+	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
 func TestWordsForPeople(t *testing.T) {
@@ -35,5 +37,28 @@ func TestWordsForPeople(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
+	}
+}
+
+// A cursor names any row: its time may be far away, and its path need not be UTF-8.
+func TestCursor(t *testing.T) {
+	t.Parallel()
+	rows := []Cursor{
+		{When: time.UnixMilli(8.64e15), Path: "a"}, {When: time.Unix(1, 7), Path: "b\xff"}, {When: time.Unix(1, 7), Path: "c"}, {Path: "d"},
+	}
+	var got []Cursor
+	after := ""
+	for range rows {
+		part, next, err := PageOf(rows, func(c *Cursor) Cursor { return *c }, 1, after)
+		if err != nil || len(part) != 1 {
+			t.Fatal(part, err)
+		}
+		if got = append(got, *part[0]); next == nil {
+			break
+		}
+		after = *next
+	}
+	if diff := difftest.Diff(rows, got); diff != "" {
+		t.Error(diff)
 	}
 }

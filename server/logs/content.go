@@ -88,8 +88,8 @@ const (
 	holdTime = 10 * time.Minute
 )
 
-// holding has logs that callers read part by part. They read on what they saw, also after the log was replaced or removed, as
-// long as it is not one of too many.
+// holding has logs that callers read part by part. A log can be read as the caller saw it, also after it was replaced or removed,
+// until too many others are held.
 type holding struct {
 	mu   sync.Mutex
 	list []*heldLog // the last used one at the end

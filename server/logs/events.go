@@ -211,8 +211,7 @@ func (t *teller) tell(list []event, first uint64) {
 	}
 }
 
-// shows reports whether the caller is told of an event. One that may not read everything is told that something happened in a
-// folder, not in which.
+// shows reports whether the caller is told of an event. A limited caller is not told in which folder something happened.
 func (t *teller) shows(e *event) bool {
 	if !strings.HasPrefix(e.name, t.prefix) && (e.name != "" && !strings.HasSuffix(e.name, "/") || !strings.HasPrefix(t.prefix, e.name)) {
 		return false

@@ -79,7 +79,7 @@ type Call struct {
 	R *http.Request
 	// May decides whether the caller may read or write a log; nil allows everything. Its error is the answer. head is how the
 	// content begins that a log is created with or replaced by, up to 64 KB. Otherwise it is nil, and what the log holds
-	// decides. A blob is stored before the log that refers to it may exist: then head is empty and not nil.
+	// decides. For a blob whose log does not exist yet, head is empty and not nil.
 	//
 	// Lists leave out logs that may not be read.
 	May func(ctx context.Context, name string, write bool, head []byte) error

@@ -249,7 +249,7 @@ func (l *Logs) mayWrite(c *Call, in *body, name string, there bool) error {
 		return err
 	}
 	if len(head) == 0 {
-		head = []byte{'\n'} // no blob: a log that says nothing
+		head = []byte{'\n'} // an empty head would stand for a blob
 	}
 	return c.may(name, true, head)
 }

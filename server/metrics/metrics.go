@@ -38,7 +38,7 @@ type tally struct {
 // bounds are the times, in seconds, that answers are counted by.
 var bounds = [...]float64{0.001, 0.005, 0.02, 0.1, 0.5, 2, 10}
 
-// Done counts an answer. Streams of events end with their clients; how long they took says nothing.
+// Done counts an answer. A stream of events takes as long as its client listens.
 func (a *Answers) Done(r *Recorder, took time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

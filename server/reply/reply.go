@@ -38,7 +38,7 @@ var (
 	}}
 )
 
-// release puts a buffer back, unless it is so large that it would be a waste.
+// release puts a buffer back, unless it is so large that keeping it would waste memory.
 func release(b *bytes.Buffer) {
 	if b.Cap() <= 4<<20 {
 		b.Reset()

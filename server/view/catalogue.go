@@ -10,10 +10,10 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Catalogue is the list of sessions as it was last read. It is read again when the watch told of a change, and not more
-// often than a tenth of the time; as much again is for sessions that it does not have.
+// Catalogue is the list of sessions as it was last read. It is read again after the watch told of a change. Reading takes at most a
+// tenth of the time, and at most another tenth for requests whose session is not in the list.
 type Catalogue struct {
-	// Read reads the list. It is not cancelled with a request: others wait for it, too.
+	// Read reads the list. It is not cancelled with a request, since others wait for it.
 	Read func() (rows []place.Row, problems []string, err error)
 	// Live reports whether changes are told with Spoil. It may wait until they are.
 	Live  func(context.Context) bool

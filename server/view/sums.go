@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/usage"
 )
 
-// Sums keeps sums of what sessions used. Each is made again when it is asked for, but not in more than a tenth of the time.
+// Sums keeps sums of what sessions used. A sum that is asked for is made anew, but making it takes at most a tenth of the time.
 type Sums struct {
 	mu   sync.Mutex
 	kept map[string]*sum

@@ -109,7 +109,8 @@ func (h *History) ask(ctx context.Context, a question) ([]Prompt, error) {
 		text += ` WHERE ` + strings.Join(a.where, ` AND `)
 	}
 	text += newestFirst
-	if a.keep == nil {
+	// Reading ends at the limit anyway. With LIMIT SQLite sorts in a B-tree, which takes twice as long as its sorter.
+	if a.keep == nil && !a.indexed {
 		text += ` LIMIT ?`
 		a.args = append(slices.Clip(a.args), a.limit)
 	}

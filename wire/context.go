@@ -64,34 +64,50 @@ func WriteParts(w io.Writer, messages iter.Seq2[llm.Message, error], problems *[
 	}, func(rest []byte) []byte { return rest })
 }
 
-// writeMessages prints an object with the member "messages", what state appends after it, and the problems. Messages are not
-// collected first, since a context may be as large as the session.
+// writeMessages prints an object with the member "messages", what state appends after it, and the problems. Neither messages
+// nor problems are collected first, since a context may be as large as the session.
 func writeMessages(w io.Writer, problems *[]session.Problem, messages iter.Seq2[[]byte, error], state func([]byte) []byte) error {
-	separator := `{"messages":[`
-	for m, err := range messages {
-		if err != nil {
-			return err
-		}
-		if _, err := io.WriteString(w, separator); err != nil {
-			return err
-		}
-		separator = ","
-		if _, err := w.Write(m); err != nil {
-			return err
-		}
+	if err := writeList(w, `{"messages":[`, messages); err != nil {
+		return err
 	}
-	rest := []byte("]")
-	if separator != "," {
-		rest = append([]byte(separator), rest...)
+	if _, err := w.Write(state([]byte("]"))); err != nil {
+		return err
 	}
-	rest = state(rest)
+	end := "}\n"
 	if len(*problems) > 0 {
-		list, err := json.Marshal(*problems)
+		end = "]}\n"
+		if err := writeList(w, `,"problems":[`, func(yield func([]byte, error) bool) {
+			for _, p := range *problems {
+				if !yield(json.Marshal(p)) {
+					return
+				}
+			}
+		}); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+// writeList prints what a list begins with, and its elements with commas in between.
+func writeList(w io.Writer, begin string, elements iter.Seq2[[]byte, error]) error {
+	before := begin
+	for e, err := range elements {
+		if err == nil {
+			_, err = io.WriteString(w, before)
+		}
+		if err == nil {
+			_, err = w.Write(e)
+		}
 		if err != nil {
 			return err
 		}
-		rest = append(append(rest, `,"problems":`...), list...)
+		before = ","
 	}
-	_, err := w.Write(append(rest, '}', '\n'))
+	if before == "," {
+		return nil
+	}
+	_, err := io.WriteString(w, begin)
 	return err
 }

@@ -221,7 +221,7 @@ func TestSessionWalks(t *testing.T) {
 // TestHugeEntry: an entry that is larger than any result is cut in a window, and can be read as a whole in pieces. With TREELINE_SOAK it has 100 MB.
 func TestHugeEntry(t *testing.T) {
 	t.Parallel()
-	size, read := 1<<20, 4<<20
+	size, read := soaktest.Part(1<<20, 1<<19), 4<<20
 	if os.Getenv("TREELINE_SOAK") != "" {
 		size, read = 100<<20, 1<<20 // each piece takes a second
 	}

@@ -34,7 +34,7 @@ func kind(err error) string {
 // so a failure can be repeated.
 func histories(t *testing.T, p *prober) {
 	rule := memory.LinesIf(func(name string) bool { return backend.Lines(p.b, name) })
-	for seed := range soaktest.Size(5, 100) {
+	for seed := range soaktest.Size(soaktest.Part(5, 2), 100) {
 		h := history{prober: p, rnd: rand.New(rand.NewPCG(uint64(seed), 0)), oracle: memory.New(rule), root: fmt.Sprintf("h%d", seed)}
 		for range 150 {
 			h.step()

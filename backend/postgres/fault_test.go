@@ -381,7 +381,7 @@ func TestFaultServer(t *testing.T) {
 	h := begin(t, s.URL(""))
 	for round := range c.Rounds(1, 1) {
 		h.run(t, s.URL(""), 2*round, nil, func() {
-			for range 3 {
+			for range soaktest.Part(3, 1) {
 				h.more(t, 60)
 				if err := errors.Join(s.Crash(), s.Up()); err != nil {
 					t.Fatal(err)

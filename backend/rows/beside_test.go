@@ -96,7 +96,7 @@ func TestReadersBesideWriter(t *testing.T) {
 		b := a.backend(path, true)
 		defer b.Close()
 		last := 0
-		for range 4 {
+		for range soaktest.Part(4, 2) {
 			at, r, err := b.OpenNow(t.Context(), "own")
 			if err != nil {
 				t.Fatal(err)

@@ -71,7 +71,7 @@ func TestKill(t *testing.T) {
 			c := soaktest.Begin(t)
 			home, rnd := t.TempDir(), rand.New(rand.NewPCG(c.Seed(uint64(len(name))), 1))
 			path := filepath.Join(home, "rollout-2026-05-01T10-00-00-"+thread+".jsonl")
-			for round := range c.Rounds(6, 2) {
+			for round := range c.Rounds(soaktest.Part(6, 2), 2) {
 				if round%6 == 0 { // a new log now and then, or checking it takes longer than writing it
 					if err := os.WriteFile(path, []byte(header.lines[0]+"\n"), 0o600); err != nil {
 						t.Fatal(err)

@@ -29,13 +29,13 @@ func shapes(tree *session.Tree) []shape {
 }
 
 // cut: of a log that ends at any byte, all whole entries are read, and what is not whole is reported. .ci/run and the soak cut at every byte.
-// Otherwise it is every 13th one, others for each fixture, and all around the ends of lines: each cut decodes the log anew.
+// Otherwise it is every 31st one, others for each fixture, and all around the ends of lines: each cut decodes the log anew.
 func (f *fixture) cut(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	entries := shapes(whole)
 	every := soaktest.Every()
 	for n := range f.data {
-		if !every && (n+len(f.data))%13 != 0 && !bytes.ContainsRune(f.data[max(0, n-2):min(len(f.data), n+2)], '\n') {
+		if !every && (n+len(f.data))%31 != 0 && !bytes.ContainsRune(f.data[max(0, n-2):min(len(f.data), n+2)], '\n') {
 			continue
 		}
 		data := f.data[:n]

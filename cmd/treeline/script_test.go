@@ -24,6 +24,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -136,10 +137,13 @@ func scripts(folder string, more func(*testscript.Env)) testscript.Params {
 		Dir:           filepath.Join("testdata", folder),
 		UpdateScripts: *update,
 		Condition: func(cond string) (bool, error) {
-			if cond != "mount" {
-				return false, fmt.Errorf("unknown condition %q", cond)
+			switch cond {
+			case "mount":
+				return canMount(), nil
+			case "every":
+				return soaktest.Every(), nil
 			}
-			return canMount(), nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")

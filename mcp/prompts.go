@@ -6,7 +6,6 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/find"
-	"github.com/treeline-dev/treeline/history"
 	"github.com/treeline-dev/treeline/index/query"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -157,8 +156,9 @@ func (r *recalling) add(row *place.Row, p session.Prompt) (bool, error) {
 	if parts, _, rest := window([]wire.Part{{Type: "text", Text: &text}}, 0, promptMost+partCost); len(parts) > 0 {
 		text, left = *parts[0].Text, rest
 	}
-	use := history.Place{Path: r.where(row.Path), Dialect: row.Dialect.Name(), Session: name(row.ID), Entry: name(p.Entry), CWD: r.where(row.CWD), At: p.At}
-	shown := shownPrompt{wire.NewPrompt(history.Prompt{Text: text, CWD: use.CWD, At: p.At}, []history.Place{use}), left}
+	use := wire.Use{Path: r.where(row.Path), Dialect: row.Dialect.Name(), Session: name(row.ID), Entry: name(p.Entry), CWD: r.where(row.CWD)}
+	shown := shownPrompt{wire.NewPrompt(0, text, use.CWD, p.At), left}
+	shown.Used(use, p.At)
 	if i, ok := r.number[p.Text]; ok {
 		known := &r.result.Prompts[i]
 		if len(known.Uses) == mostUses {

@@ -80,13 +80,17 @@ func historySearch(c *call, p historySearchParams) ([]wire.Prompt, error) {
 		defer places.Close()
 	}
 	for _, prompt := range found {
-		var uses []history.Place
+		shown := wire.NewPrompt(prompt.ID, prompt.Text, prompt.CWD, prompt.At)
 		if places != nil {
-			if uses, err = places.Of(c.outer, prompt.Text, mostUses); err != nil {
+			uses, err := places.Of(c.outer, prompt.Text, mostUses)
+			if err != nil {
 				return nil, err
 			}
+			for _, u := range uses {
+				shown.Used(wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD}, u.At)
+			}
 		}
-		list = append(list, wire.NewPrompt(prompt, uses))
+		list = append(list, shown)
 	}
 	return list, nil
 }

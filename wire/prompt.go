@@ -1,13 +1,18 @@
 package wire
 
-import "github.com/treeline-dev/treeline/history"
+import "time"
 
-// NewPrompt gives a prompt of the history with the places where it was used.
-func NewPrompt(p history.Prompt, uses []history.Place) Prompt {
-	const iso = "2006-01-02T15:04:05Z"
-	j := Prompt{ID: p.ID, Prompt: p.Text, CWD: optional(p.CWD), Time: p.At.UTC().Format(iso), Uses: []Use{}}
-	for _, u := range uses {
-		j.Uses = append(j.Uses, Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD, Time: u.At.UTC().Format(iso)})
-	}
-	return j
+// second is a time of the history, which is exact to the second.
+func second(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05Z") }
+
+// NewPrompt gives a prompt of the history that is not used anywhere. It takes no type of the package history, which would link SQLite into every
+// program that shows a session.
+func NewPrompt(id int64, text, cwd string, at time.Time) Prompt {
+	return Prompt{ID: id, Prompt: text, CWD: optional(cwd), Time: second(at), Uses: []Use{}}
+}
+
+// Used adds a place where the prompt was used, and when.
+func (p *Prompt) Used(u Use, at time.Time) {
+	u.Time = second(at)
+	p.Uses = append(p.Uses, u)
 }

@@ -309,8 +309,12 @@ func (a *app) promptPlaces(ctx context.Context, out *output, list []history.Prom
 
 func promptsJSON(ctx context.Context, out *output, list []history.Prompt, places *history.Places) error {
 	return wire.WriteList(out, len(list), func(i int) (wire.Prompt, error) {
+		p := wire.NewPrompt(list[i].ID, list[i].Text, list[i].CWD, list[i].At)
 		uses, err := places.Of(ctx, list[i].Text, mostPlaces)
-		return wire.NewPrompt(list[i], uses), err
+		for _, u := range uses {
+			p.Used(wire.Use{Session: u.Session, Entry: u.Entry, Dialect: u.Dialect, Path: u.Path, CWD: u.CWD}, u.At)
+		}
+		return p, err
 	})
 }
 

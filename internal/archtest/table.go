@@ -182,7 +182,7 @@ var importTable = []row{
 	// What faces show, and the front door.
 	{packages: "wire",
 		may: "dialect/unread session run dialect llm access backend blob index index/query logtree place store find usage watch convert runs repair " +
-			"trash history internal/rawjson internal/screen internal/shortid",
+			"trash internal/rawjson internal/screen internal/shortid",
 		why: "the stable JSON and text forms are the same in every face, so they know no terminal, command line or server"},
 	{packages: "transcript",
 		may: "session dialect logtree place store wire internal/diff internal/markup internal/rawjson internal/screen",
@@ -239,7 +239,7 @@ var importTable = []row{
 		why:     "the screen of a session draws what package transcript gives it; it knows no dialect, and only the program above it acts"},
 	{packages: "tui", may: ". session convert find/listing index place store usage wire tui/look tui/view internal/screen", modules: "charm.land/bubbletea/v2",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and no server"},
-	{packages: "mcp", may: ". session backend index index/query place find usage history wire internal/jsonschema internal/redact internal/screen",
+	{packages: "mcp", may: ". session backend index index/query place find usage wire internal/jsonschema internal/redact internal/screen",
 		modules: "github.com/modelcontextprotocol/go-sdk",
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
 	{packages: "cmd/*",

@@ -135,7 +135,7 @@ func TestSameRemote(t *testing.T) {
 	c, d := a.behind(b), a.behind(plain)
 	shared, local := find.NewShared(c.m, b.index(t), c.clock), c.local()
 	for _, by := range place.Orders {
-		c.pages(shared, by, place.Filter{}, soaktest.Part(7, 25))
+		c.pages(shared, by, place.Filter{}, 7)
 	}
 	if n, read := b.count("/index/select"), b.count("/logs/content")+b.count("/logs"); n == 0 || read != 0 {
 		t.Errorf("lists took %d pages of the index and %d requests about logs", n, read)

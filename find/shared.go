@@ -361,7 +361,7 @@ func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions
 			list[i] = source{Source: src, pathOf: src.Paths()}
 			group = append(group, twin{source: i, log: &found[i].Log, path: list[i].pathOf(found[i].Name)})
 		}
-		if len(group) < 2 && !slices.ContainsFunc(group, func(t twin) bool { return t.log.Summary.Forked != 0 }) || settled(group) {
+		if settled(group) {
 			continue
 		}
 		todo, err := f.relate(ctx, list, group)

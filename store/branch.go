@@ -64,8 +64,11 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	w, err := s.settled()
 	reacher, ok := s.dialect.(dialect.Reacher)
 	if err == nil && !w.d.Habits().Branches && !ok {
-		_, forks := s.dialect.(dialect.Editor)
-		err = fmt.Errorf("a branch in a session of %s is %w%s", s.dialect.Name(), ErrUnsupported, map[bool]string{true: "; fork it at that entry instead"}[forks])
+		advice := ""
+		if _, ok := s.dialect.(dialect.Editor); ok {
+			advice = "; fork it at that entry instead"
+		}
+		err = fmt.Errorf("a branch in a session of %s is %w%s", s.dialect.Name(), ErrUnsupported, advice)
 	}
 	if err == nil && id != "" {
 		err = s.canLead(id)

@@ -123,7 +123,7 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 				most, of.parent, of.until = n, group[k].path, until
 			}
 		}
-		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until <= 0) && !(of.whole && c.log.Resume().From > 0) {
+		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until <= 0) && (!of.whole || c.log.Resume().From == 0) {
 			continue
 		}
 		at, err := c.b.Stat(ctx, c.log.Name)

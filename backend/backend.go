@@ -142,6 +142,8 @@ type Record struct {
 }
 
 // Backend keeps logs. Implementations are tested by backendtest.Run.
+//
+// Records belong to the caller again once a method has returned without an error: a backend copies what it keeps.
 type Backend interface {
 	// Create makes a new log of these records, all or nothing: no reader sees a part of them.
 	// ErrExist if the name is in use, ErrName if it is not valid.

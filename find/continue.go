@@ -24,6 +24,7 @@ import (
 //   - if the past itself names entries after it, or has more branch tips, labels and missing parents than are worth
 //     keeping;
 //   - if what an answer before the last chunk used was told in that chunk (session.Spender);
+//   - if it shares all its messages with copies (copied.whole);
 //   - if the log has one chunk, so that it is short, or if its records depend on those before them (dialect.Continuer).
 //
 // A document (Wave's old sessions, codelia's states) is written as a whole and never grows.
@@ -56,9 +57,8 @@ func (r *reader) resume(ctx context.Context, j *job, row *place.Row, l *index.Lo
 		return false, err
 	}
 	t := r.tally(row, l)
-	if t.sum.First = known.Summary.First; known.Summary.Forked != 0 {
-		t.copied(known.Summary.Parent, known.Summary.Forked)
-	}
+	t.sum.First = known.Summary.First
+	t.copied(known.Summary.Parent, known.Summary.Forked)
 	if ok, err = t.readRest(ctx, j.b, row.Log, known); !ok || err != nil {
 		*l = index.Log{Name: l.Name, Stamp: l.Stamp}
 		return false, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -18,10 +17,12 @@ import (
 // Some agents fork a session by copying its records to a new log that does not name the old one (session.Copier). Such logs
 // begin with the same message. They are read once more, together, to find out which is a copy of which, and up to when.
 
-// copied is what a log is a copy of: the messages up to until, in milliseconds since 1970, are those of parent.
+// copied is what comparing has found out about a log: the messages up to until are those of parent. until is index.Summary.Forked. whole: the
+// log has no message of its own. If it grows, all of it is read, and it is compared again, since it may still be copied.
 type copied struct {
 	parent string
 	until  int64
+	whole  bool
 }
 
 // twin is a log that begins with the same message as others.
@@ -30,17 +31,10 @@ type twin struct {
 	log    *index.Log
 	path   string
 	b      backend.Backend
-	ids    []copyID
+	ids    map[uint64]int64 // the messages, and when each was made, in milliseconds
 }
 
-// copyID identifies a message and says when it was made.
-type copyID struct {
-	id uint64
-	at int64
-}
-
-// copies gives the logs whose relation to others is not known yet, as jobs that say what they are copies of. It is known if
-// of the logs with the same first message one is the original, and the others are copies of logs that exist.
+// copies gives the logs whose relation to others is not known yet, as jobs that say what they are copies of.
 func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	groups := map[uint64][]twin{}
 	for i := range list {
@@ -65,19 +59,26 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	return todo, nil
 }
 
-// settled reports whether a group has one original, and copies of its members alone. A copy that names its parent by an id keeps that
-// name, also if the parent is gone.
+// settled reports whether a group is as it was when its logs were compared: no log is new or was read as a whole since, and none is gone.
 func settled(group []twin) bool {
 	originals := 0
 	for i := range group {
-		s := &group[i].log.Summary
-		if s.Forked == 0 {
+		switch group[i].log.Summary.Forked {
+		case original(group):
 			originals++
-		} else if s.Parent != index.LastPart(s.Parent) && !slices.ContainsFunc(group, func(c twin) bool { return c.path == s.Parent }) {
+		case 0:
 			return false
 		}
 	}
-	return originals == 1
+	return originals == 1 || len(group) == 0
+}
+
+// original is index.Summary.Forked of the original of a group.
+func original(group []twin) int64 {
+	if len(group) == 1 {
+		return 0
+	}
+	return -int64(len(group))
 }
 
 // relate finds the original of a group and what the others are copies of: of the logs before it, the one that it shares most
@@ -97,15 +98,15 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range c.ids {
-			count[m.id]++
+		for id := range c.ids {
+			count[id]++
 		}
 	}
 	own := func(c *twin) int64 {
 		first := int64(math.MinInt64)
-		for _, m := range c.ids {
-			if count[m.id] == 1 && (first == math.MinInt64 || m.at < first) {
-				first = m.at
+		for id, at := range c.ids {
+			if count[id] == 1 && (first == math.MinInt64 || at < first) {
+				first = at
 			}
 		}
 		return first
@@ -116,14 +117,13 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 	var todo []job
 	for i := range group {
 		c := &group[i]
-		of := copied{}
-		most := 0
+		of, most := copied{until: original(group), whole: own(c) == math.MinInt64}, 0
 		for k := range group[:i] {
 			if n, until := shared(c, &group[k]); n > most {
-				most, of = n, copied{group[k].path, until}
+				most, of.parent, of.until = n, group[k].path, until
 			}
 		}
-		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until == 0) {
+		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until <= 0) && (!of.whole || c.log.Resume().From == 0) {
 			continue
 		}
 		at, err := c.b.Stat(ctx, c.log.Name)
@@ -143,21 +143,17 @@ func created(c *twin) int64 {
 
 // shared counts the messages that two logs have in common, and says when a copy begins to have its own.
 func shared(a, b *twin) (n int, until int64) {
-	have := make(map[uint64]bool, len(b.ids))
-	for _, m := range b.ids {
-		have[m.id] = true
-	}
-	for _, m := range a.ids {
-		if have[m.id] {
+	for id, at := range a.ids {
+		if _, ok := b.ids[id]; ok {
 			n++
-			until = max(until, m.at+1, 1) // 0 is no copy
+			until = max(until, at+1, 1) // 0 and less is no copy
 		}
 	}
 	return n, until
 }
 
 // copyIDs reads the messages of a log.
-func (f *Finder) copyIDs(ctx context.Context, c *twin) ([]copyID, error) {
+func (f *Finder) copyIDs(ctx context.Context, c *twin) (map[uint64]int64, error) {
 	d, err := f.m.Dialect(c.log.Summary.Dialect)
 	if err != nil {
 		return nil, err
@@ -171,7 +167,7 @@ func (f *Finder) copyIDs(ctx context.Context, c *twin) ([]copyID, error) {
 	builder := logtree.Seed(d, c.path, nil, session.Header{})
 	builder.Expect(at.Size)
 	dec := d.NewDecoder(builder)
-	var list []copyID
+	ids := map[uint64]int64{}
 	for r, err := range logtree.Records(ctx, c.b, at) {
 		if err != nil {
 			return nil, err
@@ -186,10 +182,9 @@ func (f *Finder) copyIDs(ctx context.Context, c *twin) ([]copyID, error) {
 			}
 			raw := r.Data[start : start+e.Span.Length]
 			if id := copier.CopyID(e, raw); id != "" {
-				ms, _ := codec.Time(raw).Millis()
-				list = append(list, copyID{index.HashOf(id), ms})
+				ids[index.HashOf(id)], _ = codec.Time(raw).Millis()
 			}
 		}
 	}
-	return list, nil
+	return ids, nil
 }

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/difftest"
+	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 )
 
 // claudeLines gives a log of Claude Code: a message a minute. An answer has two lines, which both tell that it used ten tokens.
@@ -79,11 +83,64 @@ func TestCopies(t *testing.T) {
 	look("forks of forks", 12, map[string]string{"s": "", "f": "s", "g": "f", "h": "s", "other": ""})
 	put("g", 0, 1, 2, 3, 4, 5, 6, 7, 10, 11)
 	look("grown", 14, map[string]string{"s": "", "f": "s", "g": "f", "h": "s", "other": ""})
+	put("s", 0, 1)
+	look("the first is rewritten", 14, map[string]string{"s": "", "f": "s", "g": "f", "h": "s", "other": ""})
 	d.Must(os.Remove(path("s")))
 	look("without the first", 14, map[string]string{"f": "", "g": "f", "h": "f", "other": ""})
 	d.Must(os.Remove(path("f")))
 	d.Must(os.Remove(path("h")))
 	look("one is left", 12, map[string]string{"g": "", "other": ""})
+}
+
+// TestCopiesAnew: after logs with common messages have grown, were rewritten and were removed, an index is as one that is made then.
+func TestCopiesAnew(t *testing.T) {
+	t.Parallel()
+	c := soaktest.Begin(t)
+	r := rand.New(rand.NewPCG(c.Seed(5), 6))
+	for range c.Rounds(soaktest.Part(40, 8), 40) {
+		d := newDesk(t)
+		f := d.finder(nil)
+		logs, next := map[string][]int{"s": {0, 1}}, 2
+		long := strings.Repeat("answer ", 1+r.IntN(2)*6000) // one line, or most of a chunk
+		for range 15 {
+			ids := slices.Sorted(maps.Keys(logs))
+			id := ids[r.IntN(len(ids))]
+			switch kind := r.IntN(8); {
+			case kind == 0 && len(logs) > 1:
+				delete(logs, id)
+				d.Must(os.RemoveAll(d.At(".claude/projects/-p/" + id + ".jsonl")))
+				id = ""
+			case kind == 1 && len(logs) < 5: // a fork, all of it or a part, which may grow to all of it
+				from := logs[id]
+				id = fmt.Sprint("f", next)
+				logs[id] = slices.Clone(from[:2+r.IntN(len(from)-1)])
+			case kind == 2: // rewritten
+				logs[id] = logs[id][:2+r.IntN(len(logs[id])-1)]
+			case kind == 3: // the copying goes on
+				for _, other := range ids {
+					if n := len(logs[id]); len(logs[other]) > n && slices.Equal(logs[other][:n], logs[id]) {
+						logs[id] = slices.Clone(logs[other])
+						break
+					}
+				}
+			case kind == 4: // a message once more
+				logs[id] = append(logs[id], logs[id][len(logs[id])-1])
+			default:
+				logs[id] = append(logs[id], next, next+1)
+				next += 2
+			}
+			if id != "" {
+				d.touch(d.Put(".claude/projects/-p/"+id+".jsonl", strings.ReplaceAll(claudeLines(id, logs[id]...), "answer", long)))
+			}
+			got, err := f.Catalogue(t.Context(), RefreshOptions{})
+			d.Must(err)
+			want, err := d.finder(nil).Catalogue(t.Context(), RefreshOptions{})
+			d.Must(err)
+			if diff := difftest.Diff(want, got, difftest.EmptyIsNil, difftest.Without("Row.Source", "Row.Dialect")); diff != "" {
+				t.Fatalf("%v (-anew +known):\n%s", logs, diff)
+			}
+		}
+	}
 }
 
 // TestCopiesNamed: forks that name a session which is gone are related to each other once, and not read again at each list.

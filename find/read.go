@@ -98,7 +98,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	// A database has the keys of each log.
 	r.shares = j.shared == nil && at.Size <= index.ShortLog
 	t := r.tally(&row, &l)
-	if j.copied != nil && j.copied.until != 0 {
+	if j.copied != nil {
 		t.copied(j.copied.parent, j.copied.until)
 	}
 	if err := t.readAll(ctx, j.b, at); err != nil {
@@ -116,7 +116,9 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	}
 	l.Chunks = r.signer.Finish()
 	l.IDs = r.idsOf(l.Chunks)
-	t.setResume(&l, 0)
+	if j.copied == nil || !j.copied.whole {
+		t.setResume(&l, 0)
+	}
 	return l, nil
 }
 

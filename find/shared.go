@@ -55,8 +55,8 @@ func (f *Finder) fresh(ctx context.Context, opt RefreshOptions) (beside bool, er
 }
 
 const (
-	// changesMost is how many logs are brought up to date at a time. The mark is kept after each of them, so an interrupted
-	// update goes on where it was.
+	// changesMost is how many logs are brought up to date at a time. The mark is kept after each time, so an interrupted update
+	// goes on there. Copies and doubles among logs that it had put are found when one of them changes.
 	changesMost = 1024
 	// putKeys and putLogs are how much is put in one transaction: much, since keys that chunks have in common are then put once. A key
 	// takes some 30 bytes of memory meanwhile.
@@ -361,7 +361,7 @@ func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions
 			list[i] = source{Source: src, pathOf: src.Paths()}
 			group = append(group, twin{source: i, log: &found[i].Log, path: list[i].pathOf(found[i].Name)})
 		}
-		if len(group) < 2 && !slices.ContainsFunc(group, func(t twin) bool { return t.log.Summary.Forked != 0 }) || settled(group) {
+		if settled(group) {
 			continue
 		}
 		todo, err := f.relate(ctx, list, group)

@@ -89,12 +89,15 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 	return t
 }
 
-// copied notes that the session is a copy of another one up to a time.
+// copied notes what index.Summary.Forked says, and the parent if the log does not name it.
 func (t *tally) copied(parent string, until int64) {
+	if t.sum.Forked = until; until <= 0 {
+		return
+	}
 	if t.sum.Parent == "" {
 		t.sum.Parent = parent
 	}
-	t.sum.Forked, t.forked = until, time.UnixMilli(until)
+	t.forked = time.UnixMilli(until)
 }
 
 // record counts one record of the log.

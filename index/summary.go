@@ -26,8 +26,8 @@ type Summary struct {
 	// Task: another agent began it to have a task done.
 	Task bool
 	// First identifies the first message, for agents that fork by copying: logs with the same one are copies of each other.
-	// Forked is when this one began to differ from the one that it was copied from, in milliseconds since 1970. Both are 0
-	// if unknown.
+	// Forked is when this one began to differ from the one that it was copied from, in milliseconds since 1970; -n if it
+	// is the original of n logs, itself included. Both are 0 if unknown.
 	First  uint64
 	Forked int64
 	// Origin is the session from which this one was converted.

@@ -122,10 +122,12 @@ func (p *prober) again() {
 func (p *prober) fill(name string, records ...string) backend.Log {
 	p.Helper()
 	if !p.place.ReadOnly {
-		at, err := p.b.Create(p.ctx, name, data(records)...)
+		own := data(records)
+		at, err := p.b.Create(p.ctx, name, own...)
 		if err != nil {
 			p.Fatal(err)
 		}
+		scribble(own)
 		return at
 	}
 	content, err := backend.Encode(nil, name, backend.Lines(p.b, name), data(records)...)
@@ -172,20 +174,33 @@ func (p *prober) list(prefix string) (logs []backend.Log) {
 // append is an Append that must succeed.
 func (p *prober) append(at backend.Log, records ...string) backend.Log {
 	p.Helper()
-	next, err := p.b.Append(p.ctx, at, data(records)...)
+	own := data(records)
+	next, err := p.b.Append(p.ctx, at, own...)
 	if err != nil {
 		p.Fatal(err)
 	}
+	scribble(own)
 	return next
+}
+
+// scribble overwrites records that a backend was given. They are the caller's again, and the log must not change.
+func scribble(records [][]byte) {
+	for _, r := range records {
+		for i := range r {
+			r[i] = '!'
+		}
+	}
 }
 
 // replace is a Replace that must succeed.
 func (p *prober) replace(at backend.Log, records ...string) backend.Log {
 	p.Helper()
-	next, err := p.b.Replace(p.ctx, at, data(records)...)
+	own := data(records)
+	next, err := p.b.Replace(p.ctx, at, own...)
 	if err != nil {
 		p.Fatal(err)
 	}
+	scribble(own)
 	return next
 }
 

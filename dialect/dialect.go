@@ -171,6 +171,7 @@ type Summary struct {
 	CWD     string
 	Title   string // as the agent shows it; "" where the bytes at hand show none
 	Prompt  string // text of the first user message; "" where it was not found
+	Command string // what the user typed to the program and not to the model, such as /init; "" where Prompt is known
 	Created session.Time
 	// Active is the time of the last entry, or what the agent's own list uses as the time of last use. Its Text is ""
 	// where the tail does not show it; TailShort then says that a longer tail may.

@@ -94,7 +94,12 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 		if pos = rawjson.SkipSpace(data, pos); pos >= len(data) {
 			break
 		}
-		end, err := l.one(r, data, at, pos, to)
+		end, err := 0, error(nil)
+		if data[pos] == '{' {
+			end, err = to.Object(r, data, at, pos)
+		} else {
+			end, err = l.other(r, data, at, pos, to)
+		}
 		if err != nil {
 			next := l.damaged(r, data, at, pos, err, to)
 			if next < 0 {
@@ -119,17 +124,17 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 
 // HasBreak reports whether a line has U+2028 or U+2029, at which some programs split lines.
 func HasBreak(line []byte) bool {
-	for {
-		i := bytes.Index(line, []byte("\xe2\x80"))
-		if i < 0 || i+2 >= len(line) {
-			return false
-		}
-		if c := line[i+2]; c == 0xa8 || c == 0xa9 {
+	for i := breaks.Index(line, 0); i >= 0; i = breaks.Index(line, i+1) {
+		if line[i+1] == 0x80 {
 			return true
 		}
-		line = line[i+2:]
 	}
+	return false
 }
+
+// breaks are the first and the last byte of U+2028 and U+2029. The first two bytes are also those of dashes, quotation marks and
+// ellipses, which texts are full of.
+var breaks = rawjson.Pair{First: [2]byte{0xe2, 0xe2}, Second: [2]byte{0xa8, 0xa9}, Distance: 2}
 
 // Problem reports something wrong with a line, pos bytes after the beginning of the record. An offset in the data of
 // Object differs from pos where Lines trimmed the line: use at there.
@@ -153,12 +158,9 @@ func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 	return trimmed, at
 }
 
-// one takes the value at pos and gives the offset of its end. A number or null on a line crashes some programs and is an
-// entry to others; here it is a Problem.
-func (l *Lines) one(r Record, data []byte, at int64, pos int, to Objects) (int, error) {
-	if data[pos] == '{' {
-		return to.Object(r, data, at, pos)
-	}
+// other takes a value at pos that is not an object and gives the offset of its end. A number or null on a line crashes some
+// programs and is an entry to others; here it is a Problem.
+func (l *Lines) other(r Record, data []byte, at int64, pos int, to Objects) (int, error) {
 	end, err := rawjson.Skip(data, pos)
 	if err != nil {
 		return 0, err

@@ -62,13 +62,8 @@ type Supplies struct {
 	Log func(Need) (OtherLog, error)
 }
 
-// Supplied gives a decoder whose needs are met by get; dec itself where it has none. get is called once for each Need of
-// a log. One that is asked for again is answered with an error, so forks that name each other end.
-func Supplied(dec Decoder, get func(Need) ([]byte, error)) Decoder {
-	return Supplies{File: get}.Meet(dec)
-}
-
-// Meet is Supplied with logs that are read as far as they are needed.
+// Meet gives a decoder whose needs are met; dec itself where it has none. Each Need of a log is asked for once. One that the decoder asks for
+// again is answered with an error, so forks that name each other end.
 func (s Supplies) Meet(dec Decoder) Decoder {
 	n, ok := dec.(Needer)
 	if !ok {

@@ -186,12 +186,12 @@ func toyTree(t *testing.T, codec session.EntryCodec, files map[string]string, li
 	}
 	b := session.NewBuilder("toy", memory(strings.Join(own, "\n")))
 	b.SetCodec(session.Codec{EntryCodec: codec})
-	dec := dialect.Supplied(&toyDecoder{b: b}, func(n dialect.Need) ([]byte, error) {
+	dec := dialect.Supplies{File: func(n dialect.Need) ([]byte, error) {
 		if content, ok := files[n.Name]; ok {
 			return []byte(content), nil
 		}
 		return nil, fmt.Errorf("%s: not there", n.Name)
-	})
+	}}.Meet(&toyDecoder{b: b})
 	if err := dialect.DecodeLog(dec, []byte(log)); err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func (d *obstinate) Decode(r dialect.Record)          {}
 
 func TestSuppliedEnds(t *testing.T) {
 	calls := 0
-	dec := dialect.Supplied(&obstinate{}, func(dialect.Need) ([]byte, error) { calls++; return nil, nil })
+	dec := dialect.Supplies{File: func(dialect.Need) ([]byte, error) { calls++; return nil, nil }}.Meet(&obstinate{})
 	if err := dialect.DecodeLog(dec, []byte("{}\n{}\n")); err != nil || calls != 1 {
 		t.Errorf("%d calls, %v", calls, err)
 	}

@@ -35,6 +35,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
+	dialect.MemberOrigin // the program never rewrites a line
 	dialect.RandomIDs
 }
 

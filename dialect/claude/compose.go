@@ -86,11 +86,5 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 // Content gives parts as content blocks.
 func (d *Dialect) Content(parts []session.Part) []byte { return blocks.List(parts) }
 
-// SetOrigin adds a member. The program ignores unknown members and never rewrites a line.
-func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
-
 // CallID gives an id as Anthropic makes them.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("toolu_", id) }

@@ -29,9 +29,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s.ID, s.CWD, s.Created, s.Version = session.ID(p.id), p.cwd, p.created, version
 	if len(tail) > 0 {
 		p.active = nil // only the tail has the last
-		first := p.prompt
+		prompt, command := p.prompt, p.command
 		p.lines(tail, false, true)
-		p.prompt = first // the tail shows a later one
+		p.prompt, p.command = prompt, command // the tail shows later ones
 	}
 	p.fill(&s)
 	s.TailShort = p.active == nil
@@ -44,7 +44,7 @@ type peek struct {
 	seen              bool // a line of the program
 	id, cwd           string
 	created           session.Time
-	prompt            string
+	prompt, command   string
 	active            []byte
 	custom, made, old string // titles: the user's, the program's, and those of old versions
 }
@@ -54,7 +54,9 @@ func (p *peek) fill(s *dialect.Summary) {
 	if !s.OK {
 		return
 	}
-	s.Prompt = p.prompt
+	if s.Prompt = p.prompt; p.prompt == "" {
+		s.Command = p.command
+	}
 	for _, title := range []string{p.old, p.made, p.custom} {
 		if title != "" {
 			s.Title = title
@@ -97,8 +99,13 @@ func (p *peek) record(line []byte, f *fields) {
 		if rawjson.IsString(f.timestamp) && !f.side {
 			p.active = f.timestamp
 		}
-		if string(f.typ) == typeUser && p.prompt == "" && !f.side && realPrompt(line) {
-			p.prompt = dialect.TextOf(contentParts(rawjson.Get(rawjson.Get(line, "message"), "content")))
+		if string(f.typ) == typeUser && p.prompt == "" && !f.side {
+			text := dialect.TextOf(contentParts(rawjson.Get(rawjson.Get(line, "message"), "content")))
+			if realPrompt(line) {
+				p.prompt = text
+			} else if p.command == "" {
+				p.command = typedCommand(text)
+			}
 		}
 	case "custom-title":
 		p.custom, _ = rawjson.Unquote(f.title)

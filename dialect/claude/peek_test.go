@@ -18,16 +18,19 @@ func TestPeekPrompt(t *testing.T) {
 		line("d2", "<command-message>init</command-message>\n<command-name>/init</command-name>", "")
 	typed, later := line("e", "water the beds", ""), line("f", "and the paths", "")
 	for name, c := range map[string]struct {
-		head, tail string
-		want       string
+		head, tail  string
+		want, typed string
 	}{
-		"whole":          {before + typed + later, "", "water the beds"},
-		"ends":           {before + typed, later, "water the beds"},
-		"not in sight":   {before, later, ""},
-		"commands alone": {before, "", ""},
+		"whole":                    {before + typed + later, "", "water the beds", ""},
+		"ends":                     {before + typed, later, "water the beds", ""},
+		"not in sight":             {before, later, "", "/model"},
+		"commands alone":           {before, "", "", "/model"},
+		"a command with arguments": {line("d", "<command-message>review is running…</command-message>\n<command-name>/review</command-name>\n<command-args>main fast</command-args>", ""), "", "", "/review main fast"},
+		"a command of the shell":   {line("d", "<bash-input>make test</bash-input>", ""), before, "", "!make test"},
+		"a command at the end":     {line("d", "<local-command-stdout>ok</local-command-stdout>", ""), before, "", ""},
 	} {
-		if got := Claude.Peek([]byte(c.head), []byte(c.tail), c.tail == "").Prompt; got != c.want {
-			t.Errorf("%s: %q; want got == %v", name, got, c.want)
+		if got := Claude.Peek([]byte(c.head), []byte(c.tail), c.tail == ""); got.Prompt != c.want || got.Command != c.typed {
+			t.Errorf("%s: prompt %q and command %q; want %q and %q", name, got.Prompt, got.Command, c.want, c.typed)
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
+	dialect.MemberOrigin
 	dialect.RandomIDs
 }
 

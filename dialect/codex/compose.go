@@ -164,11 +164,5 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// SetOrigin adds a member to the line. The program ignores members that it does not know.
-func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
-
 // CallID gives an id as OpenAI makes them.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("call_", id) }

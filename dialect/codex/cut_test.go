@@ -277,14 +277,14 @@ func TestForkedRollback(t *testing.T) {
 // contextOf is what the model sees of a log, with the rollouts beside it by their ids.
 func contextOf(t *testing.T, log string, beside map[string]string) (*session.Tree, *session.Context) {
 	b := session.NewBuilder("fork", whole(log))
-	dec := dialect.Supplied(codex.Codex.NewDecoder(b), func(n dialect.Need) ([]byte, error) {
+	dec := dialect.Supplies{File: func(n dialect.Need) ([]byte, error) {
 		for id, content := range beside {
 			if strings.HasSuffix(id, ".zst") == strings.HasSuffix(n.Name, ".zst") && strings.Contains(n.Name, strings.TrimSuffix(id, ".zst")) {
 				return []byte(content), nil
 			}
 		}
 		return nil, fmt.Errorf("%s: not there", n.Name)
-	})
+	}}.Meet(codex.Codex.NewDecoder(b))
 	if err := dialect.DecodeLog(dec, []byte(log)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package contents
 
 import (
+	"slices"
+
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/session"
@@ -28,6 +30,17 @@ func FromParts(parts []session.Part, spoken bool) (list [][]byte) {
 		}
 	}
 	return list
+}
+
+// Said gives the texts and images among some parts as the parts of a content.
+func Said(parts []session.Part) []byte {
+	return dialect.Array(FromParts(slices.DeleteFunc(slices.Clone(parts), func(p session.Part) bool {
+		switch p.(type) {
+		case session.Text, session.Image:
+			return false
+		}
+		return true
+	}), false))
 }
 
 // Text makes a part that is a text.

@@ -108,7 +108,7 @@ func appendPart(parts []session.Part, part []byte, s *session.Skim) []session.Pa
 	case rawjson.IsObject(v[3]):
 		return append(parts, callOf(v[3], s))
 	case rawjson.IsObject(v[4]):
-		return append(parts, ResultOf(v[4], s))
+		return append(parts, resultOf(v[4], s))
 	case rawjson.Truthy(v[1]):
 		signature, _ := s.Text(v[2])
 		if text == "" && signature == "" {
@@ -149,9 +149,9 @@ func callOf(value []byte, s *session.Skim) session.ToolCall {
 
 var resultKeys = []string{"id", "name", "response", Inside}
 
-// ResultOf takes a functionResponse apart. What a tool said is in "output", or in "error" if it failed; any other response is
+// resultOf takes a functionResponse apart. What a tool said is in "output", or in "error" if it failed; any other response is
 // shown as JSON.
-func ResultOf(value []byte, s *session.Skim) session.ToolResult {
+func resultOf(value []byte, s *session.Skim) session.ToolResult {
 	var v [4][]byte
 	rawjson.Pick(value, resultKeys, v[:])
 	var r session.ToolResult
@@ -219,22 +219,4 @@ func IDs(parts []byte, member string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// Strip is MessageCodec.Strip for a content. Thoughts alone are not worth sending.
-func Strip(content []byte, drop func(id string) bool) []byte {
-	useful := false
-	parts := rawjson.MapElements(rawjson.Get(content, "parts"), func(part []byte) []byte {
-		for _, member := range [...]string{Call, Result} {
-			if v := rawjson.Get(part, member); rawjson.IsObject(v) && drop(rawjson.Str(v, "id")) {
-				return nil
-			}
-		}
-		useful = useful || !Has(part, "thought")
-		return part
-	})
-	if !useful {
-		return nil
-	}
-	return rawjson.Set(content, "parts", parts)
 }

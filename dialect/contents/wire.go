@@ -32,8 +32,23 @@ func (*Wire) ToolResults(m []byte) []string { return IDs(rawjson.Get(m, "parts")
 // Failed: a content does not say that its turn failed.
 func (*Wire) Failed([]byte) bool { return false }
 
-// Strip removes calls and results.
-func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) { return Strip(m, drop), nil }
+// Strip removes calls and results. Thoughts alone are not worth sending.
+func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
+	useful := false
+	parts := rawjson.MapElements(rawjson.Get(m, "parts"), func(part []byte) []byte {
+		for _, member := range [...]string{Call, Result} {
+			if v := rawjson.Get(part, member); rawjson.IsObject(v) && drop(rawjson.Str(v, "id")) {
+				return nil
+			}
+		}
+		useful = useful || !Has(part, "thought")
+		return part
+	})
+	if !useful {
+		return nil, nil
+	}
+	return rawjson.Set(m, "parts", parts), nil
+}
 
 // Compose composes a message with the functions of a dialect: prompt makes one of the user from parts, answer one of the
 // model. The tool results among the parts are left to the caller. name is the dialect's, for errors.

@@ -171,9 +171,3 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	}
 	return data
 }
-
-// SetOrigin adds a member to the event. The program ignores members that it does not know.
-func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

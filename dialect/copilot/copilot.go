@@ -24,6 +24,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
+	dialect.MemberOrigin
 	dialect.RandomIDs
 }
 

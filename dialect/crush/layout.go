@@ -3,14 +3,13 @@ package crush
 import (
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
 // layout: the sessions of all projects that the registry of the program names. It is a folder here, with a folder for each project.
-type layout struct{}
+type layout struct{ rowlog.Names }
 
 const (
 	// driver is the name of the backend.Driver that shows sessions as logs.
@@ -22,12 +21,11 @@ const (
 
 // Roots gives the folder of the registry.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
-	for _, name := range []string{"CRUSH_GLOBAL_DATA", "XDG_DATA_HOME"} {
-		if data := env.Getenv(name); filepath.IsAbs(data) {
-			return []dialect.Root{l.RootAt(filepath.Join(data, "crush"))}
-		}
+	data := env.Getenv("CRUSH_GLOBAL_DATA")
+	if !filepath.IsAbs(data) {
+		data = rowlog.DataHome(env)
 	}
-	return []dialect.Root{l.RootAt(filepath.Join(env.Home, ".local", "share", "crush"))}
+	return []dialect.Root{l.RootAt(filepath.Join(data, "crush"))}
 }
 
 // RootAt gives the place in the folder of the registry.
@@ -62,9 +60,6 @@ func (layout) Dir(env dialect.Env, cwd string) string {
 	}
 	return oneName.Replace(cwd)
 }
-
-// File is the id.
-func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
 // Owns accepts every session of a project, and those of a database that was named.
 func (layout) Owns(name string) bool {

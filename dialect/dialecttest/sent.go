@@ -71,13 +71,13 @@ func (s Sent) compare(t *testing.T, dir, name string) {
 		t.Fatal(err)
 	}
 	b := session.NewBuilder(name, source(log))
-	dec := dialect.Supplied(s.Dialect.NewDecoder(b), func(n dialect.Need) ([]byte, error) {
+	dec := dialect.Supplies{File: func(n dialect.Need) ([]byte, error) {
 		found, _ := filepath.Glob(filepath.Join(dir, name+".d", filepath.Base(n.Name)))
 		if len(found) == 0 {
 			return nil, errors.New("not found")
 		}
 		return os.ReadFile(found[0])
-	})
+	}}.Meet(s.Dialect.NewDecoder(b))
 	if err := decode(dec, log); err != nil {
 		var p *session.Problem
 		if s.Unknown[name] == "" && (sent != nil || !errors.As(err, &p) || s.Losses[name] != string(p.Kind)) {

@@ -79,22 +79,13 @@ func (d *Dialect) answer(m dialect.NewMessage, parts [][]byte) []byte {
 
 // Content gives texts and images as the content of a message.
 func (d *Dialect) Content(parts []session.Part) []byte {
-	return dialect.Array(contents.FromParts(slices.DeleteFunc(slices.Clone(parts), func(p session.Part) bool {
-		switch p.(type) {
-		case session.Text, session.Image:
-			return false
-		}
-		return true
-	}), false))
+	return contents.Said(parts)
 }
 
 // SetOrigin adds a member to the line. The program ignores members that it does not know.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }
 
 var (
 	_ dialect.Editor  = (*Dialect)(nil)

@@ -80,7 +80,13 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 }
 
 // Decode takes the next record.
-func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
+func (dec *decoder) Decode(r dialect.Record) {
+	if dec.Begun && isUpdate(r.Data) {
+		dec.update(r)
+		return
+	}
+	dec.Read(r, dec)
+}
 
 // IsRecord tells a record from an object inside a torn one: a message in a $set, or a call in a message.
 func (dec *decoder) IsRecord(object []byte) bool {
@@ -169,10 +175,6 @@ func stringIn(value []byte) []byte {
 
 // Object takes a record.
 func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (int, error) {
-	if dec.Begun && pos == 0 && len(r.Data) == len(data) && isUpdate(data) {
-		dec.update(r, data, session.Span{Offset: at, Length: int64(len(data))})
-		return len(data), nil
-	}
 	var f fields
 	end, err := f.scan(&dec.Lines.Text, pos)
 	if err != nil {
@@ -202,16 +204,13 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 // isUpdate reports whether a line is the $set that follows each message, a time alone. Half of the lines are such: recognized
 // by their spelling, they need not be decoded, and a scan takes a fifth less time.
 func isUpdate(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(`{"$set":{"lastUpdated":"`))
-	if !ok {
+	const begin, end = `{"$set":{"lastUpdated":"`, `"}}`
+	const longest = len(begin) + 40 + len(end)
+	n := len(line) - len(end)
+	if n < len(begin) || len(line) > longest || string(line[:len(begin)]) != begin || string(line[n:]) != end {
 		return false
 	}
-	at, ok := bytes.CutSuffix(rest, []byte(`"}}`))
-	const longest = 40 // of a time
-	if !ok || len(at) > longest {
-		return false
-	}
-	for _, c := range at {
+	for _, c := range line[len(begin):n] {
 		if c < '+' || c > 'Z' { // the digits are between them, and no character that JSON escapes
 			return false
 		}
@@ -302,8 +301,8 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span) *s
 
 // update passes the envelope of an update to the builder. Its id is made from its place: to derive one from its bytes takes a
 // quarter of the time of such a line.
-func (dec *decoder) update(r dialect.Record, record []byte, span session.Span) {
-	env := dec.begin(r, record, span)
+func (dec *decoder) update(r dialect.Record) {
+	env := dec.begin(r, r.Data, session.Span{Offset: r.Offset, Length: int64(len(r.Data))})
 	dec.id = dialect.PlaceID(dec.b.Position())
 	env.ID, env.Made, env.Type, env.Kind = dec.id[:], true, types.set, session.KindCustom
 	dec.b.Add(env)

@@ -40,6 +40,7 @@ type Dialect struct {
 	dialect.NoBlobs
 	entries
 	contents.Wire
+	dialect.MemberOrigin
 	dialect.RandomIDs // names of files have the first eight digits, which must differ in sessions of one minute
 }
 

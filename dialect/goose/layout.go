@@ -2,15 +2,13 @@ package goose
 
 import (
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
 // layout: all sessions in one database, which is a folder of logs here.
-type layout struct{}
+type layout struct{ rowlog.Names }
 
 // driver is the name of the backend.Driver that shows sessions as logs.
 const driver = "goose"
@@ -23,10 +21,7 @@ const pathRoot = "GOOSE_PATH_ROOT"
 
 // Roots gives the place that GOOSE_PATH_ROOT names, else the one in the data folder of the user.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
-	data := env.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) {
-		data = filepath.Join(env.Home, ".local", "share")
-	}
+	data := rowlog.DataHome(env)
 	usual := l.RootAt(filepath.Join(data, "goose"))
 	if root := env.Getenv(pathRoot); filepath.IsAbs(root) {
 		return []dialect.Root{l.RootAt(filepath.Join(root, "data")), usual}
@@ -50,15 +45,4 @@ func (l layout) Place(dir string) string {
 		return l.RootAt(dir).Sessions
 	}
 	return l.RootAt(filepath.Join(dir, "goose")).Sessions
-}
-
-// Dir is the same for every working directory.
-func (layout) Dir(dialect.Env, string) string { return "" }
-
-// File is the id.
-func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
-
-// Owns accepts every session.
-func (layout) Owns(name string) bool {
-	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }

@@ -2,15 +2,16 @@ package opencode
 
 import (
 	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
 // layout: all sessions in one database, which is a folder of logs here, or in a folder of files.
-type layout struct{ files bool }
+type layout struct {
+	rowlog.Names
+	files bool
+}
 
 // drivers are the names of the backend.Drivers that show sessions as logs.
 const (
@@ -22,10 +23,7 @@ const (
 
 // Roots gives the place that OPENCODE_DB names, then the one in the data folder of the user.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
-	data := env.Getenv("XDG_DATA_HOME")
-	if !filepath.IsAbs(data) {
-		data = filepath.Join(env.Home, ".local", "share")
-	}
+	data := rowlog.DataHome(env)
 	usual := l.RootAt(filepath.Join(data, "opencode"))
 	if name := env.Getenv("OPENCODE_DB"); name != "" && name != ":memory:" && !l.files {
 		if !filepath.IsAbs(name) {
@@ -56,17 +54,6 @@ func (l layout) Place(dir string) string {
 		return l.RootAt(dir).Sessions
 	}
 	return l.RootAt(filepath.Join(dir, "opencode")).Sessions
-}
-
-// Dir is the same for every working directory.
-func (layout) Dir(dialect.Env, string) string { return "" }
-
-// File is the id.
-func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
-
-// Owns accepts every session.
-func (layout) Owns(name string) bool {
-	return strings.HasSuffix(name, ".jsonl") && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
 
 // Shares: both places are in the folder of the program.

@@ -127,6 +127,3 @@ func resultBlocks(results []session.ToolResult) []byte {
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

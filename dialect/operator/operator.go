@@ -44,6 +44,7 @@ type Dialect struct {
 	dialect.Base
 	dialect.FileIDs
 	dialect.NoBlobs
+	dialect.MemberOrigin
 	dialect.Stamped
 	header string // type of the header that is written
 	// branch and custom are the types of a branch summary and of an extension's state.

@@ -156,9 +156,3 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	}
 	return dialect.Array(list)
 }
-
-// SetOrigin adds a member: the programs ignore unknown ones.
-func (d *Dialect) SetOrigin(record, origin []byte) []byte { return dialect.SetOrigin(record, origin) }
-
-// Origin removes it again.
-func (d *Dialect) Origin(record []byte) (origin, bare []byte) { return dialect.Origin(record) }

@@ -101,14 +101,11 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	idEnd := len(start) + len(n.ID)
 	parent, parentEnd := idEnd+len(middle), idEnd+len(middle)+len(n.Parent)
 	if len(r.Data) <= parentEnd || string(r.Data[len(start):idEnd]) != string(n.ID) || n.ID == "" ||
-		n.Parent != "" && string(r.Data[idEnd:parentEnd]) != middle+string(n.Parent) {
+		n.Parent != "" && (string(r.Data[idEnd:parent]) != middle || string(r.Data[parent:parentEnd]) != string(n.Parent)) {
 		return false
 	}
-	env := &dec.env
-	*env = session.Envelope{
-		ID: r.Data[len(start):idEnd], Kind: session.KindMessage, Role: m.Role, Type: r.Data[len(`{"type":"`):len(`{"type":"message`)],
-		Span: session.Span{Offset: r.Offset, Length: int64(len(r.Data))}, Line: r.Line, Record: r.Data,
-	}
+	env := dec.begin(r, r.Data, session.Span{Offset: r.Offset, Length: int64(len(r.Data))})
+	env.ID, env.Kind, env.Role, env.Type = r.Data[len(start):idEnd], session.KindMessage, m.Role, r.Data[len(`{"type":"`):len(`{"type":"message`)]
 	if n.Parent != "" {
 		env.Parent = r.Data[parent:parentEnd]
 	}
@@ -206,13 +203,20 @@ func versionOf(value []byte) int {
 	return int(v)
 }
 
+// begin clears the envelope and sets where the record is. It is set in place: the processor stalls where it copies what it has
+// just written.
+func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span) *session.Envelope {
+	env := &dec.env
+	*env = session.Envelope{}
+	env.Record, env.Span, env.Line = record, span, r.Line
+	return env
+}
+
 // entry passes an envelope to the builder. The programs treat an empty id or parent as absent.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
-	env := &dec.env
-	*env = session.Envelope{
-		ID: f.ID, Parent: f.Parent, Kind: kindOf(f.Type), Role: roleOf(f.Role), Type: f.Type,
-		Span: span, Line: r.Line, Record: record, Migrated: dec.v < version,
-	}
+	env := dec.begin(r, record, span)
+	env.ID, env.Parent, env.Kind, env.Role, env.Type = f.ID, f.Parent, kindOf(f.Type), roleOf(f.Role), f.Type
+	env.Migrated = dec.v < version
 	if len(f.ID) == 0 {
 		env.ID = nil
 	}

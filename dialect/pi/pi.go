@@ -29,6 +29,7 @@ const version = 3
 // Dialect is one value of the family. What differs is data; the code asks for omp only where words or members differ.
 type Dialect struct {
 	dialect.Base
+	dialect.MemberOrigin
 	dialect.FileIDs
 	rules session.Rules
 	// omp: summaries have shortSummary, custom messages attribution; texts for the provider are those of omp.

@@ -27,6 +27,7 @@ type Dialect struct {
 	dialect.NoBlobs
 	entries
 	contents.Wire
+	dialect.MemberOrigin
 	dialect.RandomIDs
 }
 

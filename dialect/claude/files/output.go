@@ -22,15 +22,15 @@ const (
 	savedEnd     = "\n</persisted-output>"
 )
 
-// Output is an output that is in a file.
-type Output struct {
+// output is an output that is in a file.
+type output struct {
 	File    string // relative to the session's folder
 	Preview string // the beginning of the output
 }
 
-// Outputs gives the outputs of a record that are in files, by JSON pointer.
-func Outputs(record []byte) iter.Seq2[string, Output] {
-	return func(yield func(string, Output) bool) {
+// outputs gives the outputs of a record that are in files, by JSON pointer.
+func outputs(record []byte) iter.Seq2[string, output] {
+	return func(yield func(string, output) bool) {
 		if !bytes.Contains(record, []byte(savedBegin[:len(savedBegin)-1])) {
 			return
 		}
@@ -60,7 +60,7 @@ func Outputs(record []byte) iter.Seq2[string, Output] {
 
 // parseSaved reads the text in the place of an output. The path in it may be anything: only its last element is used, and only
 // if it is a plain name below a folder of the right name. The file is looked for in the session's own folder.
-func parseSaved(value []byte) (o Output, ok bool) {
+func parseSaved(value []byte) (o output, ok bool) {
 	text, _ := rawjson.Unquote(value)
 	text, ok = strings.CutPrefix(text, savedBegin)
 	if !ok {
@@ -76,13 +76,13 @@ func parseSaved(value []byte) (o Output, ok bool) {
 	if end := strings.LastIndex(preview, savedEnd); end >= 0 {
 		preview = strings.TrimSuffix(preview[:end], "\n...")
 	}
-	return Output{resultsName + "/" + elements[len(elements)-1], preview}, true
+	return output{resultsName + "/" + elements[len(elements)-1], preview}, true
 }
 
 // Whole puts outputs from their files in the place of their beginnings. An output that begins otherwise is another one.
 func Whole(record []byte, get func(name string) ([]byte, error)) []byte {
 	out := record
-	for pointer, s := range Outputs(record) {
+	for pointer, s := range outputs(record) {
 		if whole, err := get(s.File); err == nil && bytes.HasPrefix(whole, []byte(s.Preview)) {
 			out = rawjson.SetAt(out, pointer, rawjson.Quote(strings.ToValidUTF8(string(whole), "\uFFFD")))
 		}
@@ -92,7 +92,7 @@ func Whole(record []byte, get func(name string) ([]byte, error)) []byte {
 
 // HasOutputs reports whether a record has outputs that are in files.
 func HasOutputs(record []byte) bool {
-	for range Outputs(record) {
+	for range outputs(record) {
 		return true
 	}
 	return false

@@ -144,10 +144,10 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 // time and three times the memory.
 const viewMost = 4 << 20
 
-// Each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
-// take must not keep the bytes. If Each returns an error, what take saw does not count: another process changed the log
+// each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
+// take must not keep the bytes. If each returns an error, what take saw does not count: another process changed the log
 // meanwhile.
-func Each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
+func each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
 	lines := backend.Lines(b, at.Name)
 	seen, line := int64(0), 0
 	if v, ok := r.(backend.ViewReader); ok && lines && at.Size > 0 {

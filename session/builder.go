@@ -63,10 +63,11 @@ type Builder struct {
 	forward    bool       // a parent stands after its child: only then can there be a cycle
 	lastTypes  [16]uint16 // the last type of each length and first letter
 	leafMoves  []leafMove
-	moved      int  // number of leafMoves that were replayed
-	pending    bool // new entries are not in a log yet
-	finished   bool // Finish was called
-	indexed    int  // number of entries whose ids are in the table
+	moved      int                 // number of leafMoves that were replayed
+	pending    bool                // new entries are not in a log yet
+	finished   bool                // Finish was called
+	indexed    int                 // number of entries whose ids are in the table
+	hashes     [indexAtOnce]uint64 // of those that are entered at once
 	messages   messages
 	hashed     struct { // the part of a hash that the id of the session gives; see hash
 		id  ID
@@ -269,9 +270,6 @@ func (b *Builder) SetLeaf(id EntryID) error {
 	t.leaf = i
 	return nil
 }
-
-// SetSource sets where the bytes of entries are read from.
-func (b *Builder) SetSource(s Source) { b.t.source = s }
 
 // resolve finds a parent, nearly always the entry before. One that does not exist yet is resolved by Finish.
 func (b *Builder) resolve(i int32, parent []byte) int32 {

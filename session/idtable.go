@@ -29,7 +29,10 @@ type idSlot struct {
 const fewOrdered = 64
 
 // insert makes nodes[i] the entry of its id and gives the index of the one that it replaces, or -1.
-func (t *idTable) insert(nodes []node, i int32) (before int32) {
+func (t *idTable) insert(nodes []node, i int32) (before int32) { return t.insertHashed(nodes, i, 0) }
+
+// insertHashed is insert for an id whose hash may be known; 0 is unknown.
+func (t *idTable) insertHashed(nodes []node, i int32, hash uint64) (before int32) {
 	made := nodes[i].flags&derivedID != 0
 	if made && t.ordered == int(i) && (i == 0 || idLess(nodes[i-1].id, nodes[i].id)) {
 		t.ordered++
@@ -39,12 +42,12 @@ func (t *idTable) insert(nodes []node, i int32) (before int32) {
 	if n := t.ordered; n > 0 && (!made || n < fewOrdered) {
 		t.ordered = 0
 		for k := range n {
-			if later := t.put(nodes, int32(k)); later >= 0 {
-				t.put(nodes, later)
+			if later := t.put(nodes, int32(k), 0); later >= 0 {
+				t.put(nodes, later, 0)
 			}
 		}
 	}
-	if before = t.put(nodes, i); before < 0 {
+	if before = t.put(nodes, i, hash); before < 0 && t.ordered > 0 {
 		before = t.bisect(nodes, nodes[i].id)
 	}
 	return before
@@ -66,12 +69,14 @@ func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	return -1
 }
 
-// put puts nodes[i] into the slot of its id and gives the index of the node that was there, or -1.
-func (t *idTable) put(nodes []node, i int32) (before int32) {
+// put puts nodes[i] into the slot of its id and gives the index of the node that was there, or -1. h is the hash of the id, or 0.
+func (t *idTable) put(nodes []node, i int32, h uint64) (before int32) {
 	if t.used*2 >= len(t.slots) {
 		t.resize(max(64, t.room, 2*len(t.slots)))
 	}
-	h := t.hash(nodes[i].id)
+	if h == 0 {
+		h = t.hash(nodes[i].id)
+	}
 	s := t.slot(nodes, nodes[i].id, h)
 	before = s.node - 1
 	if before < 0 {
@@ -81,17 +86,20 @@ func (t *idTable) put(nodes []node, i int32) (before int32) {
 	return before
 }
 
-// touch brings the slots of ids into the cache before a loop that inserts them. That loop branches on the content of a slot:
-// after a misprediction it would wait for one slot at a time.
-func (t *idTable) touch(nodes []node) {
+// touch brings the slots of ids into the cache before a loop that inserts them, and appends the hashes of the ids. That loop
+// branches on the content of a slot: after a misprediction it would wait for one slot at a time.
+func (t *idTable) touch(nodes []node, hashes []uint64) []uint64 {
 	if len(t.slots) == 0 || t.ordered > fewOrdered {
-		return
+		return hashes
 	}
 	mask, sum := uint32(len(t.slots)-1), int32(0)
 	for i := range nodes {
-		sum += t.slots[uint32(t.hash(nodes[i].id)>>32)&mask].node
+		h := t.hash(nodes[i].id)
+		hashes = append(hashes, h)
+		sum += t.slots[uint32(h>>32)&mask].node
 	}
 	t.touched = sum // otherwise the compiler leaves the loop out
+	return hashes
 }
 
 // find gives the index of the last entry with the id, or -1.

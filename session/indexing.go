@@ -24,13 +24,15 @@ func (b *Builder) Expect(bytes int64) {
 const mostExpected = 1 << 20
 
 // grow makes room for more entries, when those so far take read bytes of the log: for as many as the rest of the log has if
-// it goes on like that. append would grow long slices by a quarter, and copy them again and again.
+// it goes on like that, and a sixteenth more, since a long log must not be copied again near its end. append would grow long
+// slices by a quarter, and copy them again and again.
 func (b *Builder) grow(read int64) {
 	t := b.t
 	n := len(t.nodes)
 	more := max(n, 16)
 	if left := b.expected - read; !b.finished && left > 0 && read > 0 {
-		more = n/16 + int(min(float64(n)*float64(left)/float64(read), mostExpected)) + 16
+		more = int(min(float64(n)*float64(left)/float64(read), mostExpected))
+		more += (n+more)/16 + 16
 	}
 	t.nodes, t.links = slices.Grow(t.nodes, more), slices.Grow(t.links, more)
 	if !b.finished {
@@ -93,13 +95,18 @@ func (b *Builder) find(id EntryID) int32 {
 func (b *Builder) index() {
 	t := b.t
 	b.unsettled = false
-	if len(t.nodes)-b.indexed > 1 {
-		t.ids.touch(t.nodes[b.indexed:])
+	first := b.indexed
+	hashes := b.hashes[:0]
+	if len(t.nodes)-first > 1 {
+		hashes = t.ids.touch(t.nodes[first:], hashes)
 	}
 	for b.indexed < len(t.nodes) {
-		i := int32(b.indexed)
+		i, hash := int32(b.indexed), uint64(0)
+		if k := b.indexed - first; k < len(hashes) {
+			hash = hashes[k]
+		}
 		b.indexed++
-		before := t.ids.insert(t.nodes, i)
+		before := t.ids.insertHashed(t.nodes, i, hash)
 		switch {
 		case t.nodes[i].flags&repeats != 0:
 			b.settle(i, before)

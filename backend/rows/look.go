@@ -68,80 +68,92 @@ func (t *tables) scan(s *litefile.Snapshot, tails map[uint32]string) (list map[s
 	if far, err = s.Moves(); err != nil {
 		return nil, false, err
 	}
-	var scratch []byte
-	var pages []uint32
-	seed, parted := maphash.MakeSeed(), map[uint64]bool{} // messages by the hash of their ids and sessions, and whether a part was found
+	x := &scan{t: t, list: list, tails: tails, seed: maphash.MakeSeed(), parted: map[uint64]bool{}}
 	for k, of := range []*table{t.message, t.part} {
 		if of == nil {
 			continue
 		}
-		err := s.Table(of.root, func(r *litefile.Row) error {
-			id, err := of.value(r, of.session)
-			if err != nil {
-				return err
-			}
-			st := list[string(text(id))]
-			if st == nil {
-				return nil
-			}
-			var size int
-			if size, scratch, err = of.rowSize(r, scratch); err != nil {
-				return err
-			}
-			if pages, err = of.tail(pages[:0], r); err != nil {
-				return err
-			}
-			for _, page := range pages {
-				tails[page] = st.id
-			}
-			if of.updated >= 0 {
-				v, err := of.value(r, of.updated)
-				if err != nil {
-					return err
-				}
-				st.marks[k].take(v)
-			}
-			far = far || !r.Near(of.session)
-			if k == 0 {
-				st.messages++
-				st.size += t.frame() + int64(size)
-				st.last = max(st.last, r.ID)
-			} else {
-				st.parts++
-			}
-			if t.part == nil {
-				return nil
-			}
-			column := of.id
-			if k == 1 {
-				column = of.message
-			}
-			v, err := of.value(r, column)
-			if err != nil {
-				return err
-			}
-			h := maphash.Bytes(seed, text(v)) ^ bits.RotateLeft64(maphash.Bytes(seed, text(id)), 1)
-			before, ok := parted[h]
-			switch {
-			case k == 0:
-				parted[h] = false
-			case ok: // a comma stands before all parts but the first
-				st.size += int64(size)
-				if before {
-					st.size++
-				}
-				parted[h] = true
-			}
-			return nil
-		})
-		if err != nil {
+		if err := s.Table(of.root, func(r *litefile.Row) error { return x.row(k, of, r) }); err != nil {
 			return nil, false, err
 		}
 	}
 	for _, st := range list {
 		t.settle(st)
 	}
-	return list, far, nil
+	return list, far || x.far, nil
+}
+
+// scan is the state of tables.scan between rows.
+type scan struct {
+	t       *tables
+	list    map[string]*stamp
+	tails   map[uint32]string
+	far     bool
+	scratch []byte
+	pages   []uint32
+	seed    maphash.Seed
+	parted  map[uint64]bool // messages by the hash of their ids and sessions, and whether a part was found
+}
+
+// row takes a message or, if k is 1, a part.
+func (x *scan) row(k int, of *table, r *litefile.Row) error {
+	id, err := of.value(r, of.session)
+	if err != nil {
+		return err
+	}
+	st := x.list[string(text(id))]
+	if st == nil {
+		return nil
+	}
+	var size int
+	if size, x.scratch, err = of.rowSize(r, x.scratch); err != nil {
+		return err
+	}
+	if x.pages, err = of.tail(x.pages[:0], r); err != nil {
+		return err
+	}
+	for _, page := range x.pages {
+		x.tails[page] = st.id
+	}
+	if of.updated >= 0 {
+		v, err := of.value(r, of.updated)
+		if err != nil {
+			return err
+		}
+		st.marks[k].take(v)
+	}
+	x.far = x.far || !r.Near(of.session)
+	if k == 0 {
+		st.messages++
+		st.size += x.t.frame() + int64(size)
+		st.last = max(st.last, r.ID)
+	} else {
+		st.parts++
+	}
+	if x.t.part == nil {
+		return nil
+	}
+	column := of.id
+	if k == 1 {
+		column = of.message
+	}
+	v, err := of.value(r, column)
+	if err != nil {
+		return err
+	}
+	h := maphash.Bytes(x.seed, text(v)) ^ bits.RotateLeft64(maphash.Bytes(x.seed, text(id)), 1)
+	before, ok := x.parted[h]
+	switch {
+	case k == 0:
+		x.parted[h] = false
+	case ok: // a comma stands before all parts but the first
+		st.size += int64(size)
+		if before {
+			st.size++
+		}
+		x.parted[h] = true
+	}
+	return nil
 }
 
 // sessions makes stamps of the rows of sessions.

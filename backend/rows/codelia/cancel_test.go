@@ -24,15 +24,15 @@ func TestCancelledSave(t *testing.T) {
 	t.Parallel()
 	for _, name := range forms {
 		dir := t.TempDir()
-		mustSave(t, form(name, dir, Options{}), sample(one))
+		mustSave(t, form(name, dir, options{}), sample(one))
 		ctx, cancel := context.WithCancel(t.Context())
-		c := form(name, dir, Options{FS: renaming{durable.OS{}, cancel}})
+		c := form(name, dir, options{FS: renaming{durable.OS{}, cancel}})
 		s := mustLoad(t, c, one)
 		s.updated, s.messages = "2026-02-03T12:00:05.100Z", append(s.messages, messages("more")...)
 		if err := c.save(ctx, s); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := mustLoad(t, form(name, dir, Options{}), one); !same(got, s) {
+		if got := mustLoad(t, form(name, dir, options{}), one); !same(got, s) {
 			t.Errorf("%s: %d messages, updated %s", name, len(got.messages), got.updated)
 		}
 	}

@@ -8,12 +8,12 @@
 //	messages/<id>.jsonl    the session's conversation, a message on each line, replaced whole with each save
 //	state/<id>.json        the older form, which the format's document describes: row and messages in one object
 //
-// Each of the two folders is a place of its own: Database keeps the sessions of messages/, Document those of state/. The
+// Each of the two folders is a place of its own: database keeps the sessions of messages/, document those of state/. The
 // program loads a session from its row, and from state/<id>.json only if there is no row. A row without a messages file is
 // a session without messages.
 //
 // The program does not find messages that have no row. It leaves such messages itself if it cannot write the row, because
-// it does not wait for locks. Database lists and loads them, and its next save makes the row.
+// it does not wait for locks. The database lists and loads them, and its next save makes the row.
 //
 // # The log
 //
@@ -87,20 +87,20 @@ func claims(dir string) bool {
 
 func open(dir string, opt backend.OpenOptions) (backend.Backend, error) {
 	dir = filepath.Clean(dir)
-	db := NewDatabase(filepath.Dir(dir), Options{})
+	db := newDatabase(filepath.Dir(dir), options{})
 	switch filepath.Base(dir) {
 	case messagesName:
 		return rows.New(db, ".jsonl", opt.ReadOnly), nil
 	case stateName:
-		doc := NewDocument(filepath.Dir(dir), Options{})
+		doc := newDocument(filepath.Dir(dir), options{})
 		doc.newer = db
 		return rows.New(doc, ".json", opt.ReadOnly), nil
 	}
 	return nil, fmt.Errorf("%s: codelia keeps sessions in folders called %s and %s", dir, messagesName, stateName)
 }
 
-// Options change how a schema works.
-type Options struct {
+// options change how a schema works.
+type options struct {
 	// FS is the file system for everything but the database; nil is the machine's.
 	FS durable.FS
 	// Clock gives the time of saves; nil is the machine's.
@@ -113,10 +113,10 @@ const busy = 10 * time.Second
 // place is what both schemas have in common.
 type place struct {
 	dir string
-	opt Options
+	opt options
 }
 
-func newPlace(dir string, opt Options) place {
+func newPlace(dir string, opt options) place {
 	if opt.FS == nil {
 		opt.FS = durable.OS{}
 	}

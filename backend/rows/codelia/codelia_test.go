@@ -38,11 +38,11 @@ type tested interface {
 var forms = []string{"database", "document"}
 
 // form gives the schema of that name.
-func form(name, dir string, opt Options) tested {
+func form(name, dir string, opt options) tested {
 	if name == "document" {
-		return NewDocument(dir, opt)
+		return newDocument(dir, opt)
 	}
-	return NewDatabase(dir, opt)
+	return newDatabase(dir, opt)
 }
 
 func messages(texts ...string) [][]byte {
@@ -115,7 +115,7 @@ func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
-			c := form(name, dir, Options{Clock: clock})
+			c := form(name, dir, options{Clock: clock})
 			if _, err := c.load(t.Context(), one); !isNotExist(err) {
 				t.Errorf("before: %v", err)
 			}
@@ -181,7 +181,7 @@ func TestRecords(t *testing.T) {
 	want.other = []byte(`{"future":{"n":1.0}}`)
 	want.meta = rawjson.Compact(want.meta)
 	session := want.session()
-	c := NewDatabase(t.TempDir(), Options{Clock: clock})
+	c := newDatabase(t.TempDir(), options{Clock: clock})
 	parsed, err := c.Parse(one, append([][]byte{session.Header}, session.Messages...))
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ func TestRecords(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	mustSave(t, NewDatabase(dir, Options{}), sample(one))
+	mustSave(t, newDatabase(dir, options{}), sample(one))
 	db := openDB(t, dir)
 	var table, index, mode string
 	if err := db.QueryRow(`SELECT sql FROM sqlite_master WHERE type = 'table'`).Scan(&table); err != nil {
@@ -306,7 +306,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 	look := func(when string) {
 		t.Helper()
 		before := traces(t, dir)
-		c := NewDatabase(dir, Options{})
+		c := newDatabase(dir, options{})
 		s := mustLoad(t, c, one)
 		list := mustList(t, c)
 		if len(list) != 1 || len(s.messages) != 1 || s.root != "/p" || *s.seq != 4 || string(s.meta) != `{"a":1}` {
@@ -337,7 +337,7 @@ func TestReadLeavesNoTrace(t *testing.T) {
 		}
 	}
 	empty := filepath.Join(dir, "none")
-	if list, err := NewDatabase(empty, Options{}).List(context.Background()); err != nil || len(list) > 0 {
+	if list, err := newDatabase(empty, options{}).List(context.Background()); err != nil || len(list) > 0 {
 		t.Error(list, err)
 	}
 	if _, err := os.Stat(empty); err == nil {

@@ -54,7 +54,7 @@ func child(args string) error {
 	if _, err := fmt.Sscan(args, &dir, &name, &id, &by, &rounds, &exit); err != nil {
 		return err
 	}
-	opt := Options{}
+	opt := options{}
 	if exit > 0 {
 		opt.FS = &exitFS{FS: durable.OS{}, at: exit}
 	}
@@ -74,7 +74,7 @@ func TestProcesses(t *testing.T) {
 	for _, name := range forms {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			c := form(name, dir, Options{Clock: clock})
+			c := form(name, dir, options{Clock: clock})
 			const rounds, shared = 5, "shared"
 			var wg sync.WaitGroup
 			run := func(id string, by int) {
@@ -220,7 +220,7 @@ func cutOff(t *testing.T, name string, before bool) {
 
 // later looks when all has settled: what a save left is then used as it is, without waiting for the rest of it.
 func later(dir, name string) tested {
-	return form(name, dir, Options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }})
+	return form(name, dir, options{Clock: func() time.Time { return noon.AddDate(100, 0, 0) }})
 }
 
 func glob(elements ...string) []string {
@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 				good := later(dir, name)
 				mustSave(t, good, writer(one, 1, 0))
 				fsys := faultfs.New(durable.OS{}, n, fault)
-				c := form(name, dir, Options{FS: fsys})
+				c := form(name, dir, options{FS: fsys})
 				next := writer(one, 2, 0)
 				next.version = mustLoad(t, good, one).version
 				oldErr := c.save(t.Context(), next)
@@ -262,10 +262,10 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Goroutines save, read and remove through one Database: none waits for another that waits for it.
+// Goroutines save, read and remove through one database: none waits for another that waits for it.
 func TestReadersBesideSaves(t *testing.T) {
 	t.Parallel()
-	d := NewDatabase(t.TempDir(), Options{})
+	d := newDatabase(t.TempDir(), options{})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -38,7 +38,7 @@ func TestBadLines(t *testing.T) {
 		dir := t.TempDir()
 		db := openDB(t, dir)
 		agentSaves(t, db, dir, one, tc.content)
-		c := NewDatabase(dir, Options{Clock: afterwards})
+		c := newDatabase(dir, options{Clock: afterwards})
 		s := mustLoad(t, c, one)
 		var got []string
 		for _, m := range s.messages {
@@ -74,7 +74,7 @@ func TestTornMessage(t *testing.T) {
 	db := openDB(t, dir)
 	const bad, torn = "{\"role\":\"user\"}\n{bad}\n", `{"role":"assis`
 	agentSaves(t, db, dir, one, bad+torn)
-	b := rows.New(NewDatabase(dir, Options{Clock: clock}), ".jsonl", false)
+	b := rows.New(newDatabase(dir, options{Clock: clock}), ".jsonl", false)
 	at, err := b.Stat(t.Context(), one+".jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestBadDocuments(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "state", one+".json")
 		write(t, path, content)
-		d := NewDocument(dir, Options{})
+		d := newDocument(dir, options{})
 		var p *backend.DamageError
 		if _, err := d.load(t.Context(), one); !errors.As(err, &p) || p.File != path {
 			t.Errorf("%q: %v; want errors.As(err, &p), p.File == %v", content, err, path)
@@ -146,7 +146,7 @@ func TestIDs(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	for _, name := range forms {
-		c := form(name, dir, Options{Clock: clock})
+		c := form(name, dir, options{Clock: clock})
 		for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".x", "x.", "a\x00", "ü", strings.Repeat("a", 200)} {
 			_, loaded := c.Load(t.Context(), id)
 			for _, err := range []error{loaded, c.save(t.Context(), sample(id)), c.Remove(t.Context(), id, "")} {
@@ -181,8 +181,8 @@ func TestOddIDs(t *testing.T) {
 		schema rows.Schema
 		want   []string
 	}{
-		{NewDatabase(dir, Options{}), []string{`../x`, one + ".log", "my session"}},
-		{NewDocument(dir, Options{}), []string{"your session"}},
+		{newDatabase(dir, options{}), []string{`../x`, one + ".log", "my session"}},
+		{newDocument(dir, options{}), []string{"your session"}},
 	} {
 		var got []string
 		for log, err := range rows.New(c.schema, ".log", true).List(t.Context(), "") {
@@ -207,7 +207,7 @@ func TestOddIDs(t *testing.T) {
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 5, 1, 9, 0, 10, 0, time.UTC)
-	d := NewDatabase(t.TempDir(), Options{Clock: func() time.Time { return now }})
+	d := newDatabase(t.TempDir(), options{Clock: func() time.Time { return now }})
 	for _, c := range []struct {
 		written time.Time
 		want    bool
@@ -230,7 +230,7 @@ func TestSettled(t *testing.T) {
 func TestDocumentAndDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	doc, db := NewDocument(dir, Options{}), NewDatabase(dir, Options{})
+	doc, db := newDocument(dir, options{}), newDatabase(dir, options{})
 	doc.newer = db
 	path := filepath.Join(dir, "state", one+".json")
 	write(t, path, "{\n  \"schema_version\": 1,\n  \"session_id\": \""+one+"\",\n  \"updated_at\": \"2026-02-03T12:00:02.900Z\",\n"+
@@ -273,7 +273,7 @@ func TestOtherSchema(t *testing.T) {
 	t.Parallel()
 	for _, name := range forms {
 		dir := t.TempDir()
-		c := form(name, dir, Options{Clock: clock})
+		c := form(name, dir, options{Clock: clock})
 		mustSave(t, c, sample(one))
 		if name == "document" {
 			path := filepath.Join(dir, "state", one+".json")
@@ -285,7 +285,7 @@ func TestOtherSchema(t *testing.T) {
 		} else if _, err := openDB(t, dir).Exec(`UPDATE session_state SET schema_version = 2`); err != nil {
 			t.Fatal(err)
 		}
-		c = form(name, dir, Options{Clock: clock})
+		c = form(name, dir, options{Clock: clock})
 		s := mustLoad(t, c, one)
 		if got := string(rawjson.Get(s.header(), "schema_version")); got != "2" || len(s.messages) != len(sample(one).messages) {
 			t.Errorf("%s: version %s, %d messages", name, got, len(s.messages))
@@ -314,7 +314,7 @@ func TestDocumentOfOtherSchema(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state", one+".json")
 	write(t, path, `{"schema_version":2,"session_id":"`+one+`","updated_at":"2026-01-01T00:00:00.000Z","messages":[]}`)
-	c := NewDatabase(dir, Options{Clock: clock})
+	c := newDatabase(dir, options{Clock: clock})
 	if err := c.save(t.Context(), sample(one)); !errors.Is(err, backend.ErrReadOnly) || !strings.Contains(err.Error(), path) {
 		t.Errorf("it was replaced: %v", err)
 	}
@@ -328,7 +328,7 @@ func TestOrphansAreFound(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "messages", one+".jsonl"), `{"role":"user","content":"lost"}`)
-	c := NewDatabase(dir, Options{})
+	c := newDatabase(dir, options{})
 	if list := mustList(t, c); !slices.Equal(list, []string{one}) {
 		t.Fatal(list)
 	}
@@ -350,7 +350,7 @@ func TestOtherMeta(t *testing.T) {
 		if _, err := db.Exec(`UPDATE session_state SET meta_json = ?`, meta); err != nil {
 			t.Fatal(err)
 		}
-		d := NewDatabase(dir, Options{})
+		d := newDatabase(dir, options{})
 		s := mustLoad(t, d, one)
 		s.messages = append(s.messages, messages("more")...)
 		mustSave(t, d, s)
@@ -375,7 +375,7 @@ func TestOtherTypes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := NewDatabase(dir, Options{})
+	d := newDatabase(dir, options{})
 	if list := mustList(t, d); len(list) != 2 {
 		t.Errorf("listed %q", list)
 	}
@@ -397,7 +397,7 @@ func TestManyMembers(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "state", one+".json"), b.String()+"}")
-	d := NewDocument(dir, Options{})
+	d := newDocument(dir, options{})
 	s, err := d.Load(t.Context(), one)
 	if err != nil || !bytes.HasSuffix(s.Header, []byte(`,"k199999":199999}`)) || !rawjson.Valid(s.Header) {
 		t.Errorf("a header of %d bytes, %v; want one with all members", len(s.Header), err)

@@ -16,8 +16,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/litefile"
 )
 
-// Database keeps sessions as the program of today does: rows of state.db, and files of messages.
-type Database struct {
+// database keeps sessions as the program of today does: rows of state.db, and files of messages.
+type database struct {
 	place
 
 	// mu is held while the database is read, so that concurrent lists read it once.
@@ -25,17 +25,17 @@ type Database struct {
 	known *snapshot // the last one, nil if a change after it might not show
 }
 
-// NewDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
-func NewDatabase(dir string, opt Options) *Database { return &Database{place: newPlace(dir, opt)} }
+// newDatabase gives the schema of a folder of sessions (~/.codelia/sessions). The folder need not exist.
+func newDatabase(dir string, opt options) *database { return &database{place: newPlace(dir, opt)} }
 
-func (d *Database) path() string { return filepath.Join(d.dir, databaseName) }
+func (d *database) path() string { return filepath.Join(d.dir, databaseName) }
 
-func (d *Database) messagesPath(id string) string {
+func (d *database) messagesPath(id string) string {
 	return filepath.Join(d.dir, messagesName, id+".jsonl")
 }
 
 // List implements rows.Schema: the rows, then messages without a row.
-func (d *Database) List(ctx context.Context) ([]string, error) {
+func (d *database) List(ctx context.Context) ([]string, error) {
 	snap, err := d.snapshot(ctx)
 	if err != nil {
 		return nil, err
@@ -65,15 +65,15 @@ func (p place) files(folder, ext string) (ids []string, err error) {
 }
 
 // Keep implements rows.Keeper.
-func (d *Database) Keep(name string, content []byte) error {
+func (d *database) Keep(name string, content []byte) error {
 	return d.keep(messagesName, ".jsonl", name, content)
 }
 
 // Discard implements rows.Keeper.
-func (d *Database) Discard(name string) error { return d.discard(messagesName, ".jsonl", name) }
+func (d *database) Discard(name string) error { return d.discard(messagesName, ".jsonl", name) }
 
 // Load implements rows.Schema.
-func (d *Database) Load(ctx context.Context, id string) (rows.Session, error) {
+func (d *database) Load(ctx context.Context, id string) (rows.Session, error) {
 	s, err := d.load(ctx, id)
 	return s.session(), err
 }
@@ -86,7 +86,7 @@ const (
 )
 
 // load reads row and messages, again if another process wrote meanwhile.
-func (d *Database) load(ctx context.Context, id string) (state, error) {
+func (d *database) load(ctx context.Context, id string) (state, error) {
 	if err := checkID(id); err != nil {
 		return state{}, err
 	}
@@ -115,13 +115,13 @@ func (d *Database) load(ctx context.Context, id string) (state, error) {
 
 // recent reports whether the messages were written within the last second. If the clock was set back they are recent for
 // longer, and a reader only waits settleTries for nothing.
-func (d *Database) recent(id string) bool {
+func (d *database) recent(id string) bool {
 	info, err := d.opt.FS.Stat(d.messagesPath(id))
 	return err == nil && d.opt.Clock().UnixNano()-info.Nanos < int64(time.Second)
 }
 
 // join makes a state of a row, which may be nil, and the messages.
-func (d *Database) join(r *row, id string) (state, error) {
+func (d *database) join(r *row, id string) (state, error) {
 	content, changed, err := readFile(d.opt.FS, d.messagesPath(id))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

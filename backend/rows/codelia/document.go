@@ -17,20 +17,20 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Document keeps sessions as the format's document says: state/<id>.json, one object each. The program of today reads such
+// document keeps sessions as the format's document says: state/<id>.json, one object each. The program of today reads such
 // a file once, copies it to its database and never looks at it again.
-type Document struct {
+type document struct {
 	place
 	// newer, if set, is the database beside it. Its sessions are not listed: they have gone on there.
-	newer *Database
+	newer *database
 }
 
-// NewDocument gives the schema of a folder of sessions. The folder need not exist.
-func NewDocument(dir string, opt Options) *Document { return &Document{place: newPlace(dir, opt)} }
+// newDocument gives the schema of a folder of sessions. The folder need not exist.
+func newDocument(dir string, opt options) *document { return &document{place: newPlace(dir, opt)} }
 
-func (d *Document) path(id string) string { return filepath.Join(d.dir, stateName, id+".json") }
+func (d *document) path(id string) string { return filepath.Join(d.dir, stateName, id+".json") }
 
-func (d *Document) has(id string) bool {
+func (d *document) has(id string) bool {
 	_, err := d.opt.FS.Stat(d.path(id))
 	return err == nil
 }
@@ -38,7 +38,7 @@ func (d *Document) has(id string) bool {
 func isNotExist(err error) bool { return errors.Is(err, backend.ErrNotExist) }
 
 // List implements rows.Schema.
-func (d *Document) List(ctx context.Context) ([]string, error) {
+func (d *document) List(ctx context.Context) ([]string, error) {
 	ids, err := d.files(stateName, ".json")
 	if err != nil || len(ids) == 0 || d.newer == nil {
 		return ids, err
@@ -55,20 +55,20 @@ func (d *Document) List(ctx context.Context) ([]string, error) {
 }
 
 // Keep implements rows.Keeper.
-func (d *Document) Keep(name string, content []byte) error {
+func (d *document) Keep(name string, content []byte) error {
 	return d.keep(stateName, ".json", name, content)
 }
 
 // Discard implements rows.Keeper.
-func (d *Document) Discard(name string) error { return d.discard(stateName, ".json", name) }
+func (d *document) Discard(name string) error { return d.discard(stateName, ".json", name) }
 
 // Load implements rows.Schema.
-func (d *Document) Load(ctx context.Context, id string) (rows.Session, error) {
+func (d *document) Load(ctx context.Context, id string) (rows.Session, error) {
 	s, err := d.load(ctx, id)
 	return s.session(), err
 }
 
-func (d *Document) load(_ context.Context, id string) (state, error) {
+func (d *document) load(_ context.Context, id string) (state, error) {
 	if err := checkID(id); err != nil {
 		return state{}, err
 	}
@@ -86,7 +86,7 @@ func (d *Document) load(_ context.Context, id string) (state, error) {
 var documented = []string{"schema_version", "session_id", "updated_at", "run_id", "invoke_seq", "messages", "meta"}
 
 // parse reads a document. Like the program it requires an id and a time, and ignores other members of the wrong type.
-func (d *Document) parse(id string, content []byte) (state, error) {
+func (d *document) parse(id string, content []byte) (state, error) {
 	content = bytes.TrimSpace(content)
 	if !rawjson.IsObject(content) || !rawjson.Valid(content) {
 		return state{}, damage(d.path(id), "not a JSON object")
@@ -152,7 +152,7 @@ func metaOf(s *state) []byte {
 
 // Save implements rows.Schema. The file is replaced whole under the lock of the file that it replaces; a new one is
 // created without replacing anything. The program takes no locks, but it does not write such files any more.
-func (d *Document) Save(ctx context.Context, session rows.Session) error {
+func (d *document) Save(ctx context.Context, session rows.Session) error {
 	s, err := parseState(session)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (d *Document) Save(ctx context.Context, session rows.Session) error {
 	return d.save(ctx, s)
 }
 
-func (d *Document) save(ctx context.Context, s state) error {
+func (d *document) save(ctx context.Context, s state) error {
 	s.restored = false // one object has no room for damage
 	if err := s.check(nil); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (d *Document) save(ctx context.Context, s state) error {
 }
 
 // replaceable fails for a document of a version that is not known. Damage does not count: the program ignores such a file.
-func (d *Document) replaceable(id string) error {
+func (d *document) replaceable(id string) error {
 	content, _, err := readFile(d.opt.FS, d.path(id))
 	if err != nil || !rawjson.Valid(bytes.TrimSpace(content)) {
 		return nil
@@ -198,7 +198,7 @@ func (d *Document) replaceable(id string) error {
 }
 
 // known fails if the content of a document is of a version that is not known.
-func (d *Document) known(id string, content []byte) error {
+func (d *document) known(id string, content []byte) error {
 	if v := otherSchema(rawjson.Get(content, "schema_version")); v != nil {
 		return newerSchema(d.path(id), v)
 	}
@@ -211,7 +211,7 @@ func newerSchema(path string, v []byte) error {
 }
 
 // locked calls f with the content of a document of that version while no other process of this library writes it.
-func (d *Document) locked(ctx context.Context, id, version string, f func(content []byte) error) error {
+func (d *document) locked(ctx context.Context, id, version string, f func(content []byte) error) error {
 	const pause = 2 * time.Millisecond // a lock is held for one small write
 	for waited := time.Duration(0); ; waited += pause {
 		done, err := d.tryLocked(id, version, f)
@@ -229,7 +229,7 @@ func (d *Document) locked(ctx context.Context, id, version string, f func(conten
 
 // tryLocked calls f if the lock is free; done is false if it is worth trying again. The lock is on the file, which a save
 // replaces: the lock of a file that lost its name protects nothing.
-func (d *Document) tryLocked(id, version string, f func(content []byte) error) (done bool, err error) {
+func (d *document) tryLocked(id, version string, f func(content []byte) error) (done bool, err error) {
 	file, err := d.opt.FS.Open(d.path(id), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, notExist(id)
@@ -264,7 +264,7 @@ func (d *Document) tryLocked(id, version string, f func(content []byte) error) (
 }
 
 // Remove implements rows.Schema.
-func (d *Document) Remove(ctx context.Context, id, version string) error {
+func (d *document) Remove(ctx context.Context, id, version string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ const upsert = `INSERT INTO session_state
 	workspace_root = excluded.workspace_root`
 
 // Save implements rows.Schema.
-func (d *Database) Save(ctx context.Context, session rows.Session) error {
+func (d *database) Save(ctx context.Context, session rows.Session) error {
 	s, err := parseState(session)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (d *Database) Save(ctx context.Context, session rows.Session) error {
 }
 
 // save does what the package comment says under Writing.
-func (d *Database) save(ctx context.Context, s state) error {
+func (d *database) save(ctx context.Context, s state) error {
 	if err := d.begin(&s, messagesName); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (d *Database) save(ctx context.Context, s state) error {
 }
 
 // commit does steps 2 and 3.
-func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged string) error {
+func (d *database) commit(ctx context.Context, db *litefile.DB, s *state, staged string) error {
 	want, fresh := s.version, false // fresh: the row is new, and ours to delete after an error
 	err := db.Transact(ctx, func(tx *sql.Tx) error {
 		now, r, err := d.current(ctx, tx, s.id)
@@ -91,7 +91,7 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 		if err != nil || r != nil {
 			return err
 		}
-		if doc := NewDocument(d.dir, d.opt); doc.has(s.id) {
+		if doc := newDocument(d.dir, d.opt); doc.has(s.id) {
 			// The row would take its place.
 			return doc.replaceable(s.id)
 		}
@@ -139,7 +139,7 @@ func (d *Database) commit(ctx context.Context, db *litefile.DB, s *state, staged
 
 // current gives the state, nil if it does not exist, and its row. It reads in the transaction, so no other writer of this
 // package comes between this and what is written next.
-func (d *Database) current(ctx context.Context, tx *sql.Tx, id string) (*state, *row, error) {
+func (d *database) current(ctx context.Context, tx *sql.Tx, id string) (*state, *row, error) {
 	r := new(row)
 	err := r.scan(tx.QueryRowContext(ctx, selectRows+` WHERE session_id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
@@ -155,7 +155,7 @@ func (d *Database) current(ctx context.Context, tx *sql.Tx, id string) (*state, 
 }
 
 // unmake deletes the row of a session whose first save failed, unless another process saved it meanwhile.
-func (d *Database) unmake(db *litefile.DB, s *state) error {
+func (d *database) unmake(db *litefile.DB, s *state) error {
 	// Not with the context of the save, which may be what failed it.
 	return db.Transact(context.Background(), func(tx *sql.Tx) error {
 		if _, err := d.opt.FS.Stat(d.messagesPath(s.id)); !errors.Is(err, fs.ErrNotExist) {
@@ -188,7 +188,7 @@ func putRow(ctx context.Context, tx *sql.Tx, s *state, before *row) error {
 
 // stage writes the messages to a temporary file and syncs it. A crash leaves such a file, and one that exists may be
 // another process's, so the first free number is used. A torn last message gets no newline.
-func (d *Database) stage(messages [][]byte, torn bool) (string, error) {
+func (d *database) stage(messages [][]byte, torn bool) (string, error) {
 	for n := range 10_000 {
 		path := filepath.Join(d.dir, messagesName, durable.TempPrefix+"state-"+strconv.Itoa(n))
 		var lines []io.Reader // not joined: they may be large
@@ -207,7 +207,7 @@ func (d *Database) stage(messages [][]byte, torn bool) (string, error) {
 }
 
 // openWrite opens the database for writing. It makes it, as the program would, if it is missing.
-func (d *Database) openWrite(ctx context.Context) (*litefile.DB, error) {
+func (d *database) openWrite(ctx context.Context) (*litefile.DB, error) {
 	db, err := litefile.Write(d.opt.FS, d.path(), litefile.Writing{Busy: busy, Lasting: true})
 	if err != nil {
 		return nil, err
@@ -221,7 +221,7 @@ func (d *Database) openWrite(ctx context.Context) (*litefile.DB, error) {
 
 // prepare switches to the journal that the program uses and makes what is missing. If nothing is, it writes nothing: the
 // program does not wait for locks and would fail meanwhile.
-func (d *Database) prepare(ctx context.Context, db *litefile.DB) error {
+func (d *database) prepare(ctx context.Context, db *litefile.DB) error {
 	if err := db.UseWAL(ctx, busy); err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (d *Database) prepare(ctx context.Context, db *litefile.DB) error {
 }
 
 // Remove implements rows.Schema.
-func (d *Database) Remove(ctx context.Context, id, version string) error {
+func (d *database) Remove(ctx context.Context, id, version string) error {
 	if err := checkID(id); err != nil {
 		return err
 	}
@@ -277,7 +277,7 @@ func (d *Database) Remove(ctx context.Context, id, version string) error {
 }
 
 // removeMessages removes the messages of a session. A session may have none.
-func (d *Database) removeMessages(id string) error {
+func (d *database) removeMessages(id string) error {
 	if err := d.opt.FS.Remove(d.messagesPath(id)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -58,7 +58,7 @@ type snapshot struct {
 }
 
 // stamp gives the state of the database's files, zero if there is no database.
-func (d *Database) stamp() (litefile.Stamp, error) {
+func (d *database) stamp() (litefile.Stamp, error) {
 	s, err := litefile.StampOf(d.opt.FS, d.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return litefile.Stamp{}, nil
@@ -67,7 +67,7 @@ func (d *Database) stamp() (litefile.Stamp, error) {
 }
 
 // snapshot reads all rows: they are small, and a list needs all of them. It is kept while the database stays the same.
-func (d *Database) snapshot(ctx context.Context) (*snapshot, error) {
+func (d *database) snapshot(ctx context.Context) (*snapshot, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var snap *snapshot
@@ -98,7 +98,7 @@ func (d *Database) snapshot(ctx context.Context) (*snapshot, error) {
 
 // forget drops the snapshot. The stamp alone might not show a change that follows the last one so soon. Not before the connection of a
 // writer is closed: a reader that holds the lock waits for that.
-func (d *Database) forget() {
+func (d *database) forget() {
 	d.mu.Lock()
 	d.known = nil
 	d.mu.Unlock()
@@ -106,7 +106,7 @@ func (d *Database) forget() {
 
 // settled reports whether a later change would show in the stamp. The clocks of file systems move in steps: of some
 // milliseconds if a time has a fraction, of up to two seconds otherwise.
-func (d *Database) settled(s litefile.Stamp) bool {
+func (d *database) settled(s litefile.Stamp) bool {
 	newest := max(s.DB.Nanos, s.WAL.Nanos, s.Journal.Nanos)
 	step := 50 * time.Millisecond
 	if newest%int64(time.Second) == 0 {
@@ -117,7 +117,7 @@ func (d *Database) settled(s litefile.Stamp) bool {
 
 // readRows reads the database, or a copy of it, without a trace. It waits for a save to end, which takes no longer than a
 // copy.
-func (d *Database) readRows(ctx context.Context, s litefile.Stamp) (map[string]*row, error) {
+func (d *database) readRows(ctx context.Context, s litefile.Stamp) (map[string]*row, error) {
 	db, err := litefile.Read(d.path(), s, litefile.Reading{Wait: true})
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (d *Database) readRows(ctx context.Context, s litefile.Stamp) (map[string]*
 }
 
 // explain adds the path of the database to an error of SQLite, which does not name it.
-func (d *Database) explain(err error) error {
+func (d *database) explain(err error) error {
 	if litefile.IsSQLite(err) {
 		return fmt.Errorf("%s: %w", d.path(), err)
 	}

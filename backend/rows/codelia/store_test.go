@@ -37,7 +37,7 @@ func TestAppendTogether(t *testing.T) {
 			dir := t.TempDir()
 			sessions := filepath.Join(dir, ".codelia", "sessions")
 			path := filepath.Join(sessions, place, one+ext)
-			c := form(map[string]string{"state": "document"}[place], sessions, Options{})
+			c := form(map[string]string{"state": "document"}[place], sessions, options{})
 			odd := sample(one)
 			odd.updated = "2026-02-03T12:00:02+00:00" // another length than ours
 			mustSave(t, c, odd)
@@ -82,11 +82,11 @@ func TestStore(t *testing.T) {
 	dir := t.TempDir()
 	s := machine(t, dir, Driver())
 	sessions := filepath.Join(dir, ".codelia", "sessions")
-	mustSave(t, NewDatabase(sessions, Options{}), sample(one))
+	mustSave(t, newDatabase(sessions, options{}), sample(one))
 	both := sample(two)
 	both.updated = "2026-02-04T12:00:00.000Z"
-	mustSave(t, NewDocument(sessions, Options{}), both)
-	mustSave(t, NewDatabase(sessions, Options{}), both)
+	mustSave(t, newDocument(sessions, options{}), both)
+	mustSave(t, newDatabase(sessions, options{}), both)
 	rows, err := s.List(t.Context(), treeline.ListOptions{})
 	if err != nil || len(rows) != 2 || rows[0].ID != two {
 		t.Fatalf("%+v, %v; want no error, len(rows) == 2, rows[0].ID == %v", rows, err, two)
@@ -106,7 +106,7 @@ func TestStore(t *testing.T) {
 	if _, err := s.Restore(t.Context(), item.ID); err != nil {
 		t.Fatal(err)
 	}
-	if got := mustLoad(t, NewDatabase(sessions, Options{}), one); !same(got, before) {
+	if got := mustLoad(t, newDatabase(sessions, options{}), one); !same(got, before) {
 		t.Errorf("%+v came back as %+v", before, got)
 	}
 }
@@ -119,7 +119,7 @@ func TestSearch(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			dir := t.TempDir()
 			sessions := filepath.Join(dir, ".codelia", "sessions")
-			c := form(map[string]string{"state": "document"}[place], sessions, Options{})
+			c := form(map[string]string{"state": "document"}[place], sessions, options{})
 			finds := func(word string, want int) {
 				t.Helper()
 				res, err := machine(t, dir, Driver()).Search(t.Context(), word, treeline.SearchOptions{Problem: func(err error) { t.Error(err) }})
@@ -209,12 +209,12 @@ func TestCorpus(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(dialecttest.Corpus(t, "codelia"), "sessions")
 	before := traces(t, dir)
-	c := NewDatabase(dir, Options{})
+	c := newDatabase(dir, options{})
 	list := mustList(t, c)
 	if len(list) == 0 {
 		t.Fatal("no session was found")
 	}
-	to := NewDatabase(t.TempDir(), Options{})
+	to := newDatabase(t.TempDir(), options{})
 	for _, id := range list {
 		s := mustLoad(t, c, id)
 		if s.root == "" || s.meta == nil || s.seq == nil {
@@ -242,7 +242,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-func rowOf(t *testing.T, d *Database, id string) row {
+func rowOf(t *testing.T, d *database, id string) row {
 	t.Helper()
 	snap, err := d.snapshot(t.Context())
 	if err != nil {

@@ -70,7 +70,7 @@ func lock(_ context.Context, database string) (release func() error, err error) 
 // Driver opens the folder of the registry, a project below it, or one database.
 func Driver() backend.Driver {
 	return backend.Driver{Name: "crush", Claims: claims, Open: func(root string, opt backend.OpenOptions) (backend.Backend, error) {
-		return rows.New(NewProjects(root), ".jsonl", opt.ReadOnly), nil
+		return rows.New(newProjects(root), ".jsonl", opt.ReadOnly), nil
 	}}
 }
 

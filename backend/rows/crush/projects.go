@@ -25,10 +25,10 @@ const (
 	member = "project"
 )
 
-// Projects is the Schema of all projects in the folder of a registry. The id of a session there is the directory of its project, spelled so
+// projects is the Schema of all projects in the folder of a registry. The id of a session there is the directory of its project, spelled so
 // that it is one name, and the id of the session, with a slash between them. If the path is that of a database, or of a project below the
 // registry, its sessions are shown alone, under their own ids.
-type Projects struct {
+type projects struct {
 	root string
 	// only is the directory of the project that is shown alone, "" for all.
 	only string
@@ -40,11 +40,11 @@ type Projects struct {
 var _ interface {
 	rows.Schema
 	rows.Stamper
-} = (*Projects)(nil)
+} = (*projects)(nil)
 
-// NewProjects gives the Schema of the folder of a registry, of one project below it, or of one database.
-func NewProjects(root string) *Projects {
-	p := &Projects{root: filepath.Clean(root), open: map[string]*rows.Database{}}
+// newProjects gives the Schema of the folder of a registry, of one project below it, or of one database.
+func newProjects(root string) *projects {
+	p := &projects{root: filepath.Clean(root), open: map[string]*rows.Database{}}
 	if filepath.Ext(p.root) == ".db" {
 		if p.only = filepath.Dir(p.root); filepath.Base(p.only) == dataFolder {
 			p.only = filepath.Dir(p.only)
@@ -75,7 +75,7 @@ type project struct {
 }
 
 // project gives the project of a directory with its data folder, "" for the usual one.
-func (p *Projects) project(dir, data string) project {
+func (p *projects) project(dir, data string) project {
 	key := oneName.Replace(dir) + "/"
 	if p.only != "" {
 		key = ""
@@ -100,7 +100,7 @@ func (p *Projects) project(dir, data string) project {
 }
 
 // all gives the projects that are shown. One that was removed has no sessions.
-func (p *Projects) all() (list []project, err error) {
+func (p *projects) all() (list []project, err error) {
 	if p.only != "" {
 		o, err := p.at(p.only)
 		return []project{o}, err
@@ -109,7 +109,7 @@ func (p *Projects) all() (list []project, err error) {
 }
 
 // at gives the project of a directory. One that the registry does not name has the usual data folder.
-func (p *Projects) at(dir string) (project, error) {
+func (p *projects) at(dir string) (project, error) {
 	list, err := p.registered()
 	for _, o := range list {
 		if o.dir == dir {
@@ -120,7 +120,7 @@ func (p *Projects) at(dir string) (project, error) {
 }
 
 // registered gives the projects that the registry names.
-func (p *Projects) registered() (list []project, err error) {
+func (p *projects) registered() (list []project, err error) {
 	if filepath.Ext(p.root) == ".db" {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (p *Projects) registered() (list []project, err error) {
 }
 
 // find gives the project of a session and the session's own id.
-func (p *Projects) find(id string) (project, string, error) {
+func (p *projects) find(id string) (project, string, error) {
 	dir, own, ok := p.only, id, true
 	if dir == "" {
 		var key string
@@ -169,7 +169,7 @@ func (o project) named(header []byte) []byte {
 func bare(header []byte) []byte { return rawjson.Delete(header, member) }
 
 // List implements rows.Schema.
-func (p *Projects) List(ctx context.Context) (ids []string, err error) {
+func (p *projects) List(ctx context.Context) (ids []string, err error) {
 	stamps, err := p.Stamps(ctx)
 	for _, s := range stamps {
 		if s.Err != nil {
@@ -182,7 +182,7 @@ func (p *Projects) List(ctx context.Context) (ids []string, err error) {
 }
 
 // Stamps implements rows.Stamper. A database that cannot be read hides the sessions of its own project only.
-func (p *Projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
+func (p *projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
 	projects, err := p.all()
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (p *Projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
 }
 
 // Load implements rows.Schema.
-func (p *Projects) Load(ctx context.Context, id string) (rows.Session, error) {
+func (p *projects) Load(ctx context.Context, id string) (rows.Session, error) {
 	o, own, err := p.find(id)
 	if err != nil {
 		return rows.Session{}, err
@@ -219,7 +219,7 @@ func (p *Projects) Load(ctx context.Context, id string) (rows.Session, error) {
 }
 
 // Parse implements rows.Schema.
-func (p *Projects) Parse(id string, records [][]byte) (rows.Session, error) {
+func (p *projects) Parse(id string, records [][]byte) (rows.Session, error) {
 	o, own, err := p.find(id)
 	if err != nil || len(records) == 0 {
 		return rows.Session{}, errors.Join(err, fmt.Errorf("%w: a session begins with its row", backend.ErrRecord))
@@ -237,10 +237,10 @@ func (p *Projects) Parse(id string, records [][]byte) (rows.Session, error) {
 }
 
 // Touch implements rows.Schema: a trigger notes the time.
-func (p *Projects) Touch(header []byte) []byte { return header }
+func (p *projects) Touch(header []byte) []byte { return header }
 
 // Save implements rows.Schema.
-func (p *Projects) Save(ctx context.Context, s rows.Session) error {
+func (p *projects) Save(ctx context.Context, s rows.Session) error {
 	o, own, err := p.find(s.ID)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (p *Projects) Save(ctx context.Context, s rows.Session) error {
 }
 
 // Remove implements rows.Schema.
-func (p *Projects) Remove(ctx context.Context, id, version string) error {
+func (p *projects) Remove(ctx context.Context, id, version string) error {
 	o, own, err := p.find(id)
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func (p *Projects) Remove(ctx context.Context, id, version string) error {
 }
 
 // Close lets go of the databases.
-func (p *Projects) Close() (err error) {
+func (p *projects) Close() (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, db := range p.open {

@@ -8,7 +8,7 @@
 // which depends on the machine. A new session gets the project that the
 // database has for its directory, or else the one that the program would use there, as far as that is in files.
 //
-// Before it had a database the program kept files, in storage/; see Storage.
+// Before it had a database the program kept files, in storage/; see storage.
 package opencode
 
 import (

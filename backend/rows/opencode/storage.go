@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Storage is the Schema of the files that older versions kept instead of a database,
+// storage is the Schema of the files that older versions kept instead of a database,
 //
 //	storage/session/<project>/<session>.json
 //	storage/message/<session>/<message>.json
@@ -31,14 +31,14 @@ import (
 //
 // as records of the same form. The program does not read them any more, so that nothing is written. A session that the
 // database has is not listed here.
-type Storage struct {
+type storage struct {
 	dir   string
 	newer *rows.Database
 }
 
-// NewStorage gives the Schema of a folder storage. The database lies beside it.
-func NewStorage(dir string) *Storage {
-	return &Storage{dir: dir, newer: rows.NewDatabase(filepath.Join(filepath.Dir(dir), "opencode.db"), Tables(), rows.Options{})}
+// newStorage gives the Schema of a folder storage. The database lies beside it.
+func newStorage(dir string) *storage {
+	return &storage{dir: dir, newer: rows.NewDatabase(filepath.Join(filepath.Dir(dir), "opencode.db"), Tables(), rows.Options{})}
 }
 
 // StorageDriver opens folders of such files.
@@ -47,12 +47,12 @@ func StorageDriver() backend.Driver {
 		dir = filepath.Clean(dir)
 		return filepath.Base(dir) == "storage" && filepath.Base(filepath.Dir(dir)) == "opencode"
 	}, Open: func(dir string, _ backend.OpenOptions) (backend.Backend, error) {
-		return rows.New(NewStorage(dir), ".jsonl", true), nil
+		return rows.New(newStorage(dir), ".jsonl", true), nil
 	}}
 }
 
 // Close lets go of the database.
-func (s *Storage) Close() error { return s.newer.Close() }
+func (s *storage) Close() error { return s.newer.Close() }
 
 // ids gives the names of the JSON files in a folder, without their ending. A folder that does not exist has none.
 func ids(dir string) (list []string, err error) {
@@ -69,7 +69,7 @@ func ids(dir string) (list []string, err error) {
 }
 
 // List implements rows.Schema.
-func (s *Storage) List(ctx context.Context) ([]string, error) {
+func (s *storage) List(ctx context.Context) ([]string, error) {
 	projects, err := os.ReadDir(filepath.Join(s.dir, "session"))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +112,7 @@ func object(path string) ([]byte, error) {
 }
 
 // Load implements rows.Schema.
-func (s *Storage) Load(ctx context.Context, id string) (rows.Session, error) {
+func (s *storage) Load(ctx context.Context, id string) (rows.Session, error) {
 	if backend.CheckName(id) != nil || strings.ContainsAny(id, `/\`) {
 		return rows.Session{}, fmt.Errorf("%s: %w", id, backend.ErrName)
 	}
@@ -166,7 +166,7 @@ func (s *Storage) Load(ctx context.Context, id string) (rows.Session, error) {
 }
 
 // parts gives the parts of a message, ordered by their ids.
-func (s *Storage) parts(session, message string, at int64) ([]byte, error) {
+func (s *storage) parts(session, message string, at int64) ([]byte, error) {
 	list, err := ids(filepath.Join(s.dir, "part", message))
 	if err != nil {
 		return nil, err
@@ -236,18 +236,18 @@ func escaped(name string) string {
 }
 
 // errRead is the error of every write.
-func (s *Storage) errRead() error {
+func (s *storage) errRead() error {
 	return fmt.Errorf("%s: %w: OpenCode keeps sessions in its database", s.dir, backend.ErrReadOnly)
 }
 
 // Parse implements rows.Schema.
-func (s *Storage) Parse(string, [][]byte) (rows.Session, error) { return rows.Session{}, s.errRead() }
+func (s *storage) Parse(string, [][]byte) (rows.Session, error) { return rows.Session{}, s.errRead() }
 
 // Touch implements rows.Schema.
-func (s *Storage) Touch(header []byte) []byte { return header }
+func (s *storage) Touch(header []byte) []byte { return header }
 
 // Save implements rows.Schema.
-func (s *Storage) Save(context.Context, rows.Session) error { return s.errRead() }
+func (s *storage) Save(context.Context, rows.Session) error { return s.errRead() }
 
 // Remove implements rows.Schema.
-func (s *Storage) Remove(context.Context, string, string) error { return s.errRead() }
+func (s *storage) Remove(context.Context, string, string) error { return s.errRead() }

@@ -1,29 +1,18 @@
 package find
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"math"
-	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/find/copies"
 	"github.com/treeline-dev/treeline/index"
-	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Some agents fork a session by copying its records to a new log that does not name the old one (session.Copier). Such logs
-// begin with the same message. They are read once more, together, to find out which is a copy of which, and up to when.
-
-// copied is what comparing has found out about a log: the messages up to until are those of parent. until is index.Summary.Forked. whole: the
-// log has no message of its own. If it grows, all of it is read, and it is compared again, since it may still be copied.
-type copied struct {
-	parent string
-	until  int64
-	whole  bool
-}
+// Logs that begin with the same message, by an agent that forks by copying, are read once more, together, to find out which is a copy of
+// which (package copies), and up to when.
 
 // twin is a log that begins with the same message as others.
 type twin struct {
@@ -31,7 +20,6 @@ type twin struct {
 	log    *index.Log
 	path   string
 	b      backend.Backend
-	ids    map[uint64]int64 // the messages, and when each was made, in milliseconds
 }
 
 // copies gives the logs whose relation to others is not known yet, as jobs that say what they are copies of.
@@ -47,9 +35,6 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	}
 	var todo []job
 	for _, group := range groups {
-		if settled(group) {
-			continue
-		}
 		jobs, err := f.relate(ctx, list, group)
 		if err != nil {
 			return nil, err
@@ -59,38 +44,22 @@ func (f *Finder) copies(ctx context.Context, list []source) ([]job, error) {
 	return todo, nil
 }
 
-// settled reports whether a group is as it was when its logs were compared: no log is new or was read as a whole since, and none is gone.
-func settled(group []twin) bool {
-	originals := 0
+// relate gives the logs of a group of which something else is known than what they are copies of.
+func (f *Finder) relate(ctx context.Context, list []source, group []twin) (todo []job, err error) {
+	forked := make([]int64, len(group))
 	for i := range group {
-		switch group[i].log.Summary.Forked {
-		case original(group):
-			originals++
-		case 0:
-			return false
-		}
+		forked[i] = group[i].log.Summary.Forked
 	}
-	return originals == 1 || len(group) == 0
-}
-
-// original is index.Summary.Forked of the original of a group.
-func original(group []twin) int64 {
-	if len(group) == 1 {
-		return 0
+	if copies.Settled(forked) {
+		return nil, nil
 	}
-	return -int64(len(group))
-}
-
-// relate finds the original of a group and what the others are copies of: of the logs before it, the one that it shares most
-// with. The first log is the one that was created first. Where that is not known, because the creation has no record, it is
-// the one that is the first to have something of its own, or has nothing.
-func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job, error) {
-	count := map[uint64]int{}
+	logs := make([]copies.Log, len(group))
 	for i := range group {
 		c := &group[i]
-		var err error
+		logs[i].Path = c.path
+		logs[i].Created, _ = c.log.Summary.Created.Millis()
 		if c.b, err = f.m.Open(list[c.source].Root.Sessions); err == nil {
-			c.ids, err = f.copyIDs(ctx, c)
+			logs[i].Messages, err = f.copyIDs(ctx, c)
 		}
 		if errors.Is(err, backend.ErrNotExist) || errors.Is(err, backend.ErrChanged) || unreadable(ctx, err) != nil {
 			return nil, nil // the next refresh relates them
@@ -98,32 +67,10 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 		if err != nil {
 			return nil, err
 		}
-		for id := range c.ids {
-			count[id]++
-		}
 	}
-	own := func(c *twin) int64 {
-		first := int64(math.MinInt64)
-		for id, at := range c.ids {
-			if count[id] == 1 && (first == math.MinInt64 || at < first) {
-				first = at
-			}
-		}
-		return first
-	}
-	sorting.By(group, func(a, b twin) int {
-		return cmp.Or(cmp.Compare(created(&a), created(&b)), cmp.Compare(own(&a), own(&b)), cmp.Compare(len(a.ids), len(b.ids)), strings.Compare(a.path, b.path))
-	})
-	var todo []job
-	for i := range group {
+	for i, of := range copies.Relate(logs) {
 		c := &group[i]
-		of, most := copied{until: original(group), whole: own(c) == math.MinInt64}, 0
-		for k := range group[:i] {
-			if n, until := shared(c, &group[k]); n > most {
-				most, of.parent, of.until = n, group[k].path, until
-			}
-		}
-		if c.log.Summary.Forked == of.until && (c.log.Summary.Parent == of.parent || of.until <= 0) && (!of.whole || c.log.Resume().From == 0) {
+		if s := &c.log.Summary; s.Forked == of.Until && (s.Parent == of.Parent || of.Until <= 0) && (!of.Whole || c.log.Resume().From == 0) {
 			continue
 		}
 		at, err := c.b.Stat(ctx, c.log.Name)
@@ -133,23 +80,6 @@ func (f *Finder) relate(ctx context.Context, list []source, group []twin) ([]job
 		todo = append(todo, job{b: c.b, source: c.source, log: at, known: c.log, copied: &of})
 	}
 	return todo, nil
-}
-
-// created is when a log was created, in milliseconds.
-func created(c *twin) int64 {
-	at, _ := c.log.Summary.Created.Millis()
-	return at
-}
-
-// shared counts the messages that two logs have in common, and says when a copy begins to have its own.
-func shared(a, b *twin) (n int, until int64) {
-	for id, at := range a.ids {
-		if _, ok := b.ids[id]; ok {
-			n++
-			until = max(until, at+1, 1) // 0 and less is no copy
-		}
-	}
-	return n, until
 }
 
 // copyIDs reads the messages of a log.

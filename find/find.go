@@ -18,7 +18,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,8 +36,8 @@ type Finder struct {
 	shared index.Shared // nil unless the sessions are in an archive that has one
 	// none: it turned out that the archive has none.
 	none atomic.Bool
-	// updating is held while this program brings the shared index up to date.
-	updating sync.Mutex
+	// updating has room for one: the call that brings the shared index up to date.
+	updating chan struct{}
 	clock    func() time.Time
 }
 

@@ -99,7 +99,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	r.shares = j.shared == nil && at.Size <= index.ShortLog
 	t := r.tally(&row, &l)
 	if j.copied != nil {
-		t.copied(j.copied.parent, j.copied.until)
+		t.copied(j.copied.Parent, j.copied.Until)
 	}
 	if err := t.readAll(ctx, j.b, at); err != nil {
 		if errors.Is(err, logtree.ErrNotSession) {
@@ -116,7 +116,7 @@ func (r *reader) once(ctx context.Context, j *job, path string) (index.Log, erro
 	}
 	l.Chunks = r.signer.Finish()
 	l.IDs = r.idsOf(l.Chunks)
-	if j.copied == nil || !j.copied.whole {
+	if j.copied == nil || !j.copied.Whole {
 		t.setResume(&l, 0)
 	}
 	return l, nil

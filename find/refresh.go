@@ -13,6 +13,7 @@ import (
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/find/copies"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/place"
 )
@@ -153,9 +154,9 @@ type job struct {
 	b      backend.Backend
 	source int // in the list of sources
 	log    backend.Log
-	known  *index.Log // what was known of it, or nil
-	copied *copied    // what it is a copy of, if that was found out
-	told   int64      // see meter
+	known  *index.Log       // what was known of it, or nil
+	copied *copies.Relation // what it is a copy of, if that was found out
+	told   int64            // see meter
 	// shared and found are the source, and what was known, of a log in a shared index.
 	shared *place.Source
 	found  *index.Found

@@ -25,7 +25,7 @@ import (
 
 // NewShared returns a Finder for the sessions of an archive, with the index that lies beside them.
 func NewShared(m *place.Machine, shared index.Shared, clock func() time.Time) *Finder {
-	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, clock: clock}
+	return &Finder{m: m, ix: index.Open(index.Options{}), shared: shared, updating: make(chan struct{}, 1), clock: clock}
 }
 
 // Beside gives the index beside the archive as it is, or brought up to date; nil if there is none. The Finder closes it.
@@ -55,8 +55,8 @@ func (f *Finder) fresh(ctx context.Context, opt RefreshOptions) (beside bool, er
 }
 
 const (
-	// changesMost is how many logs are brought up to date at a time. The mark is kept after each time, so an interrupted update
-	// goes on there. Copies and doubles among logs that it had put are found when one of them changes.
+	// changesMost is how many logs are brought up to date, and how many groups are compared, at a time. The mark is kept after each
+	// time, so an interrupted update goes on there.
 	changesMost = 1024
 	// putKeys and putLogs are how much is put in one transaction: much, since keys that chunks have in common are then put once. A key
 	// takes some 30 bytes of memory meanwhile.
@@ -69,20 +69,33 @@ const (
 )
 
 // update brings the shared index up to date. If this program may not write to it, the index is used as it is.
+//
+// What is known of a log may depend on others (index.Group). A put notes in the index that the group of the log is to be compared, and
+// comparing begins with these notes. So an update that is interrupted leaves nothing out, and neither does one that is overtaken.
 func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
-	f.updating.Lock() // a second call finds nothing left to do
-	defer f.updating.Unlock()
+	select {
+	case f.updating <- struct{}{}: // a second call finds nothing left to do
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-f.updating }()
 	last, most := index.Mark(""), changesMost
 	for overtaken := 0; ; {
 		asked := most
-		list, mark, err := f.shared.Changes(ctx, asked)
-		if err == nil && len(list) > 0 {
-			err = f.take(ctx, list, mark, opt)
+		now, err := f.shared.Changes(ctx, asked)
+		more := len(now.Logs) >= asked || len(now.Compare) >= asked
+		if err == nil {
+			err = f.compareShared(ctx, now.Compare, opt)
 		}
-		if err == nil && mark == last {
-			most *= 2 // the same transaction wrote more logs that are not sessions
+		if err == nil && len(now.Logs) > 0 {
+			p := putter{f: f, ctx: ctx}
+			err = f.take(&p, now.Logs, now.Mark, opt)
+			more = more || p.grouped
+			if err == nil && now.Mark == last && p.put < len(now.Logs)/2 {
+				most *= 2 // the same transaction wrote more logs that are not sessions
+			}
+			last = now.Mark
 		}
-		last = mark
 		switch {
 		case errors.Is(err, index.ErrOvertaken):
 			if overtaken++; overtaken > overtakenMost {
@@ -93,25 +106,21 @@ func (f *Finder) update(ctx context.Context, opt RefreshOptions) error {
 				opt.Problem(fmt.Errorf("the list may be out of date: %w", err))
 			}
 			return nil
-		case err != nil || len(list) < asked:
+		case err != nil || !more:
 			return err
 		}
 	}
 }
 
 // take reads logs that changed and puts what they say.
-func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark, opt RefreshOptions) error {
-	p := putter{f: f, ctx: ctx, firsts: map[uint64]bool{}, doubles: map[string][]string{}}
+func (f *Finder) take(p *putter, list []index.Change, mark index.Mark, opt RefreshOptions) error {
 	var todo []job
 	for i := range list {
 		c := &list[i]
-		if c.Known != nil {
-			p.note(c.Known) // its copies lose their original if it is gone or rewritten
-		}
 		src, ok := f.m.ArchivedSource(c.Source)
 		if c.Gone || !ok || !src.Owns(c.Name) {
 			if c.Known != nil {
-				p.add(index.Update{Source: c.Source, Remove: []string{c.Name}}, 0)
+				p.add(index.Update{Source: c.Source, Remove: []string{c.Name}, Compare: f.groups(c.Known)}, 0)
 			}
 			continue
 		}
@@ -125,16 +134,7 @@ func (f *Finder) take(ctx context.Context, list []index.Change, mark index.Mark,
 		}
 		todo = append(todo, j)
 	}
-	if err := f.readShared(ctx, todo, &p, opt); err != nil {
-		return err
-	}
-	if err := p.flush(""); err != nil {
-		return err
-	}
-	if err := f.sharedCopies(ctx, &p, opt); err != nil {
-		return err
-	}
-	if err := f.sharedDoubles(ctx, &p); err != nil {
+	if err := f.readShared(p, todo, opt); err != nil {
 		return err
 	}
 	return p.flush(mark)
@@ -146,29 +146,21 @@ type putter struct {
 	ctx     context.Context
 	updates []index.Update
 	keys    int
-	// firsts are the first messages of sessions that may have copies; nil if that does not matter.
-	firsts map[uint64]bool
-	// doubles are the ids, by source, of sessions of which an agent may leave several logs; see place.Current.
-	doubles map[string][]string
-}
-
-// note notes a log on which what is known of others may depend.
-func (p *putter) note(l *index.Found) {
-	if l.Summary.First != 0 && p.firsts != nil {
-		p.firsts[l.Summary.First] = true
-	}
-	if r, ok := p.f.sharedRow(l); ok && r.Doubles() {
-		p.doubles[l.Source] = append(p.doubles[l.Source], string(r.ID))
-	}
+	// together: all are put in one transaction.
+	together bool
+	// put counts the updates, and grouped is set if one of them names groups that are to be compared.
+	put     int
+	grouped bool
 }
 
 func (p *putter) add(u index.Update, keys int) {
 	p.updates, p.keys = append(p.updates, u), p.keys+keys
+	p.put, p.grouped = p.put+1, p.grouped || len(u.Compare) > 0
 }
 
 // full gives what was collected if it is enough for a transaction, otherwise nil.
 func (p *putter) full() (updates []index.Update) {
-	if p.keys >= putKeys || len(p.updates) >= putLogs {
+	if !p.together && (p.keys >= putKeys || len(p.updates) >= putLogs) {
 		updates, p.updates, p.keys = p.updates, nil, 0
 	}
 	return updates
@@ -185,10 +177,11 @@ func (p *putter) flush(mark index.Mark) error {
 }
 
 // readShared reads logs, several at a time. A log that cannot be read is kept with the reason.
-func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt RefreshOptions) error {
+func (f *Finder) readShared(p *putter, todo []job, opt RefreshOptions) error {
 	if len(todo) == 0 {
 		return nil
 	}
+	ctx := p.ctx
 	var mu sync.Mutex
 	var failed error
 	g := meter{mu: &mu, p: Progress{OfLogs: len(todo)}, tell: opt.Progress}
@@ -209,8 +202,11 @@ func (f *Finder) readShared(ctx context.Context, todo []job, p *putter, opt Refr
 			for i := range l.Chunks {
 				keys += len(l.Chunks[i].Words) + len(l.Chunks[i].Grams)
 			}
-			p.add(index.Update{Source: folder, Put: []index.Log{l}}, keys)
-			p.note(&index.Found{Source: folder, Log: l})
+			u := index.Update{Source: folder, Put: []index.Log{l}}
+			if j.copied == nil {
+				u.Compare = f.groups(j.found, &index.Found{Source: folder, Log: l})
+			}
+			p.add(u, keys)
 		}
 		g.done(j)
 		return p.full()
@@ -281,6 +277,9 @@ func (r *reader) readShared(ctx context.Context, j *job) (l index.Log, err error
 	for i := range l.Chunks {
 		l.Chunks[i].Sig = nil // the keys are put
 	}
+	if j.copied != nil {
+		return relation(l, j.known)
+	}
 	return l, nil
 }
 
@@ -342,70 +341,4 @@ func (f *Finder) sharedRow(l *index.Found) (r place.Row, ok bool) {
 		r.ID, r.CWD, r.Title, r.Parent, r.Created = session.ID(l.Facts.ID), l.Facts.CWD, l.Facts.Title, l.Facts.Parent, l.Facts.Created
 	}
 	return r, true
-}
-
-// sharedCopies finds out which logs are copies of others, among those that begin with the same message as one that was read;
-// see copies.go.
-func (f *Finder) sharedCopies(ctx context.Context, p *putter, opt RefreshOptions) error {
-	for first := range p.firsts {
-		found, err := f.shared.Select(ctx, index.Selection{First: first, Order: index.OrderMade})
-		if err != nil {
-			return err
-		}
-		list, group := make([]source, len(found)), make([]twin, 0, len(found))
-		for i := range found {
-			src, ok := f.m.ArchivedSource(found[i].Source)
-			if !ok {
-				continue
-			}
-			list[i] = source{Source: src, pathOf: src.Paths()}
-			group = append(group, twin{source: i, log: &found[i].Log, path: list[i].pathOf(found[i].Name)})
-		}
-		if settled(group) {
-			continue
-		}
-		todo, err := f.relate(ctx, list, group)
-		if err != nil {
-			return err
-		}
-		for i := range todo {
-			j := &todo[i]
-			j.shared, j.found = &list[j.source].Source, &found[j.source]
-		}
-		again := putter{f: f, ctx: ctx, doubles: p.doubles}
-		if err = f.readShared(ctx, todo, &again, opt); err == nil {
-			err = again.flush("")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sharedDoubles finds out with which log of a session its agent goes on, where it has left several.
-func (f *Finder) sharedDoubles(ctx context.Context, p *putter) error {
-	for source, ids := range p.doubles {
-		found, err := f.shared.Select(ctx, index.Selection{Sources: []string{source}, IDs: ids})
-		if err != nil {
-			return err
-		}
-		rows := make([]place.Row, len(found))
-		for i := range found {
-			rows[i], _ = f.sharedRow(&found[i])
-		}
-		current := map[string]bool{}
-		for _, r := range place.Current(slices.Clone(rows)) {
-			current[r.Path] = true
-		}
-		for i := range found {
-			l := found[i].Log
-			if left := !current[rows[i].Path]; left != l.Facts.Left {
-				facts := *l.Facts
-				facts.Left, l.Before, l.Facts = left, &found[i].Stamp, &facts
-				p.add(index.Update{Source: source, Put: []index.Log{l}}, 0)
-			}
-		}
-	}
-	return nil
 }

@@ -132,11 +132,7 @@ func (s *search) sharedTargets(list []index.Found) (targets []target, err error)
 			t.spans = append(t.spans, span{c.From, c.To, c.Odd})
 		}
 		if l.Facts.Run {
-			ok, err := s.sharedRun(&t, l)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
+			if s.sharedRun(&t, l) {
 				targets = append(targets, t)
 			}
 			continue
@@ -157,17 +153,17 @@ func (s *search) sharedTargets(list []index.Found) (targets []target, err error)
 	return targets, nil
 }
 
-// sharedRun makes a target of a run; ok is false if its source is not wanted.
-func (s *search) sharedRun(t *target, l *index.Found) (ok bool, err error) {
+// sharedRun makes a target of a run. It gives false if its source is not wanted or cannot be read.
+func (s *search) sharedRun(t *target, l *index.Found) bool {
 	src, ok := s.f.m.ArchivedSource(l.Source)
 	if !ok || !s.runsOf(&src) {
-		return false, nil
+		return false
 	}
 	b, err := s.f.m.Open(src.Root.Sessions)
 	if err != nil {
 		s.problem(logtree.Named(src.PathOf(l.Name), err))
-		return false, nil
+		return false
 	}
 	t.run = &Run{Location: place.Location{Backend: b, Name: l.Name, Path: src.PathOf(l.Name)}, Log: logOf(&l.Log), source: &src}
-	return true, nil
+	return true
 }

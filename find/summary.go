@@ -38,6 +38,7 @@ type tally struct {
 
 	name, short string // the last name of the session and the short summary of the last compaction
 	first       string // what the user said first
+	command     string // what stands for it where the user typed only commands of the program
 	spells      []index.Spell
 	spender     session.Spender // nil if each answer tells its own usage, once
 	spending    index.Spending
@@ -65,6 +66,7 @@ func (r *reader) tally(row *place.Row, l *index.Log) *tally {
 		Session: row.OK, ID: row.ID, Dialect: row.Dialect.Name(), CWD: row.CWD, Title: bounded(row.Title, titleMost),
 		Prompt: bounded(row.Prompt, promptMost), Created: row.Created, Active: row.Active, Parent: row.Parent, Task: row.Task, Version: row.Version,
 	}
+	t.command = bounded(row.Command, promptMost)
 	t.spender, _ = t.codec.(session.Spender)
 	t.copier, _ = t.codec.(session.Copier)
 	t.untimed = row.Active.Text == ""
@@ -340,6 +342,9 @@ func (t *tally) finish(tree *session.Tree) {
 	// the agent shows of a session that does not begin with a prompt.
 	if _, ok := t.d.(dialect.Lister); t.first != "" && (ok || t.sum.Prompt == "") {
 		t.sum.Prompt = bounded(t.first, promptMost)
+	}
+	if t.sum.Prompt == "" {
+		t.sum.Prompt = t.command
 	}
 	titles := []string{h.Title, t.name, t.short}
 	if logtree.RenamesByEntry(t.d) {

@@ -18,6 +18,16 @@ func (w *writer) uvarint(v uint64) { w.data = binary.AppendUvarint(w.data, v) }
 
 func (w *writer) varint(v int64) { w.data = binary.AppendVarint(w.data, v) }
 
+// flagsOf is a number with a bit for each flag that is set.
+func flagsOf(list ...bool) (n uint64) {
+	for i, on := range list {
+		if on {
+			n |= 1 << i
+		}
+	}
+	return n
+}
+
 //go:noinline // its copies took 9.7 KB
 func (w *writer) string(s string) { w.uvarint(uint64(len(s))); w.data = append(w.data, s...) }
 

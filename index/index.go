@@ -138,6 +138,8 @@ type Update struct {
 	Remove []string
 	// Forget removes the whole source before anything is put.
 	Forget bool
+	// Compare are groups that a Shared index is to have compared after this update, and Compared those that were compared for it.
+	Compare, Compared []Group
 }
 
 // Catalogue returns all that is known. The first call reads the files; if they are damaged or of another version, it starts

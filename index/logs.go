@@ -335,12 +335,7 @@ const (
 // kept writes the record of a log in the order of reader.kept. What every list asks for comes first.
 func (w *writer) kept(l *Log) {
 	s := &l.Summary
-	flags := uint64(0)
-	for i, on := range []bool{l.Stamp.Racy, s.Session, l.resume != "", s.Tokens != (Tokens{}) || s.Cost != 0, s.Task} {
-		if on {
-			flags |= 1 << i
-		}
-	}
+	flags := flagsOf(l.Stamp.Racy, s.Session, l.resume != "", s.Tokens != (Tokens{}) || s.Cost != 0, s.Task)
 	w.uvarint(flags)
 	w.uvarint(uint64(len(l.pieces)))
 	for _, p := range l.pieces {

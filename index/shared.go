@@ -20,13 +20,12 @@ import (
 // bring the index up to date at once. Each reads logs that changed and puts the result; what another one has put meanwhile is
 // not overwritten. All methods may be called from several goroutines at once.
 type Shared interface {
-	// Changes gives the logs that differ from what the index knows, the oldest change first, at most so many. mark stands for the
-	// changes in the list: pass it to Put with the last of them. A list shorter than most has all changes.
-	Changes(ctx context.Context, most int) (list []Change, mark Mark, err error)
+	// Changes gives what is to be done to bring the index up to date, at most so many logs and so many groups.
+	Changes(ctx context.Context, most int) (Changes, error)
 
-	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says: if
-	// not, another program was faster, and the error is ErrOvertaken. The mark is then not kept; ask for the changes again.
-	// Update.Forget must not be set. The zero Mark changes nothing.
+	// Put changes what is known of logs, all or nothing. A log is put only if the index knows of it what Log.Before says, and
+	// Update.Compared is as Changes gave it: if not, another program was faster, and the error is ErrOvertaken. The mark is then not
+	// kept; ask for the changes again. Update.Forget must not be set. The zero Mark changes nothing.
 	Put(ctx context.Context, mark Mark, updates ...Update) error
 
 	// Select gives a page of the logs that fit. Chunks and IDs are not filled in.
@@ -77,6 +76,25 @@ var (
 	// ErrNone: the archive has no index that this program can use. Changes tells. All logs must be read instead.
 	ErrNone = errors.New("the archive has no index")
 )
+
+// Changes is what is to be done to bring a Shared index up to date.
+type Changes struct {
+	// Logs differ from what the index knows, the oldest change first. A list shorter than was asked for has all of them.
+	Logs []Change
+	// Mark stands for the changes in Logs: pass it to Put with the last of them.
+	Mark Mark
+	// Compare are groups whose logs are to be compared, since one was put or removed; see Update.Compare. They stay in the index until
+	// they are in Update.Compared, whatever becomes of the program that put the logs.
+	Compare []Group
+}
+
+// Group is logs of which what is known depends on the others: those that begin with the same message, which is Summary.First, or, if that
+// is 0, those of one session in one source. In Changes, Number is another one after each Update.Compare with the group.
+type Group struct {
+	First      uint64
+	Source, ID string
+	Number     int64
+}
 
 // Mark is how far the changes of the logs were looked at. Its content means nothing to callers.
 type Mark string
@@ -291,7 +309,7 @@ func EncodeLog(l *Log) []byte {
 	for _, n := range []int64{f.When, f.Made, f.Used, f.Touched} {
 		w.varint(n)
 	}
-	w.uvarint(boolBit(f.Run) | boolBit(f.Left)<<1)
+	w.uvarint(flagsOf(f.Run, f.Left))
 	return w.data
 }
 
@@ -324,11 +342,4 @@ func DecodeLog(data []byte, chunks int) (Log, error) {
 		l.pieces = []piece{{chunks: int32(chunks)}}
 	}
 	return l, nil
-}
-
-func boolBit(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
 }

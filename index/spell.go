@@ -68,12 +68,7 @@ const (
 
 // spell writes a spell in the order of reader.spell. Its quarter is near that of the one before.
 func (w *writer) spell(s, last *Spell) {
-	flags := uint64(0)
-	for i, on := range []bool{s.Copied, s.Tokens != (Tokens{}), s.Cost != 0} {
-		if on {
-			flags |= 1 << i
-		}
-	}
+	flags := flagsOf(s.Copied, s.Tokens != (Tokens{}), s.Cost != 0)
 	w.uvarint(flags)
 	for _, n := range []int64{s.Quarter - last.Quarter, int64(s.Model), int64(s.Messages), int64(s.Answers)} {
 		w.varint(n)

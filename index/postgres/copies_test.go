@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -14,16 +13,9 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	a := newArchive(t, "copies")
 	shared := a.shared()
-	records := func(id string, minutes []int) (list [][]byte) {
-		for _, n := range minutes {
-			list = append(list, fmt.Appendf(nil, `{"parentUuid":null,"type":"user","message":{"role":"user","content":"prompt %d"},"uuid":"00000000-0000-4000-8000-%012d",`+
-				`"timestamp":"2026-03-02T10:%02d:00.000Z","cwd":"/p","sessionId":%q}`, n, n, n, id))
-		}
-		return list
-	}
 	name := func(id string) string { return "one-00000001/claude/-p/" + id + ".jsonl" }
 	create := func(id string, minutes ...int) {
-		_, err := a.b.Create(t.Context(), name(id), records(id, minutes)...)
+		_, err := a.b.Create(t.Context(), name(id), prompts(id, minutes...)...)
 		a.must(err)
 	}
 	stat := func(id string) backend.Log {
@@ -34,6 +26,7 @@ func TestCopies(t *testing.T) {
 	check := func(what string, want int) {
 		t.Helper()
 		a.sameRows(a.local(), shared, 0)
+		a.sameHits(a.local(), shared, "prompt", find.Options{})
 		rows, err := shared.Catalogue(t.Context(), find.RefreshOptions{})
 		a.must(err)
 		own := 0
@@ -52,12 +45,12 @@ func TestCopies(t *testing.T) {
 	check("one log", 6)
 	create("f", 0, 1, 2, 3)
 	check("the beginning of a copy", 6)
-	_, err := a.b.Append(t.Context(), stat("f"), records("f", []int{4, 6, 7})...)
+	_, err := a.b.Append(t.Context(), stat("f"), prompts("f", 4, 6, 7)...)
 	a.must(err)
 	check("all of the copy", 8)
 	create("g", 0, 1, 2, 3, 4, 6, 7, 8)
 	check("a copy of the copy", 9)
-	_, err = a.b.Replace(t.Context(), stat("s"), records("s", []int{0, 1})...)
+	_, err = a.b.Replace(t.Context(), stat("s"), prompts("s", 0, 1)...)
 	a.must(err)
 	check("the original is rewritten", 8)
 	a.must(a.b.Remove(t.Context(), stat("g")))

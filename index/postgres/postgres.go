@@ -25,6 +25,10 @@
 // the log. If they differ, another program was faster, and nothing is put. One program at a time merges. A search is a transaction that
 // sees one state of all tables.
 //
+// Rows of pending are groups of logs that are to be compared (index.Group). Each put or removal of one of their logs gives them another number.
+// What comparing has found out is put by a transaction that locks these rows and deletes them, if they still have the numbers that
+// they had before the logs were looked at (pending.go).
+//
 // A program that may not write to the database reads the index as it is.
 package postgres
 

@@ -66,52 +66,55 @@ const (
 )
 
 // Changes implements index.Shared.
-func (x *Index) Changes(ctx context.Context, most int) (list []index.Change, mark index.Mark, err error) {
+func (x *Index) Changes(ctx context.Context, most int) (now index.Changes, err error) {
 	err = x.db.Write(ctx, func(p *pgdb.Pool, _ bool) error {
-		list, mark = nil, ""
+		now = index.Changes{}
 		from, err := x.begin(ctx, p)
 		if err != nil {
 			return err
 		}
-		rows, err := p.Query(ctx, sqlFeed, from, most)
-		if err != nil {
-			return none(err)
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name, by, oldest string
-			var gone bool
-			var entry []byte
-			var chunks int
-			if err := rows.Scan(&name, &gone, &by, &oldest, &entry, &chunks); err != nil {
-				return err
-			}
-			// Of a list that is full, what the last transaction wrote may not be all here.
-			mark = index.Mark(lesser(by, oldest))
-			source, rest, ok := split(name)
-			if !ok {
-				continue
-			}
-			c := index.Change{Source: source, Name: rest, Gone: gone}
-			if entry != nil {
-				if c.Known, err = found(source, entry, chunks); err != nil {
-					return err
-				}
-			}
-			list = append(list, c)
-			from = oldest
-		}
-		if len(list) < most {
-			mark = index.Mark(from)
-		}
-		return none(rows.Err())
+		batch := &pgdb.Batch{}
+		batch.Queue(sqlFeed, from, most).Query(func(rows *pgdb.Rows) error { return feed(rows, from, most, &now) })
+		batch.Queue(sqlPending, most).Query(func(rows *pgdb.Rows) (err error) {
+			now.Compare, err = pending(rows)
+			return err
+		})
+		return none(p.SendBatch(ctx, batch).Close())
 	})
 	if err = refused(err); errors.Is(err, index.ErrReadOnly) {
 		if empty := x.db.Read(ctx, func(*pgdb.Pool) error { return nil }); errors.Is(empty, pgdb.ErrEmpty) {
-			return nil, "", fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
+			return index.Changes{}, fmt.Errorf("the database has no index yet, and this program cannot make one: %s", errors.Unwrap(err))
 		}
 	}
-	return list, mark, err
+	return now, err
+}
+
+// feed reads rows of sqlFeed.
+func feed(rows *pgdb.Rows, from string, most int, now *index.Changes) error {
+	var name, by, oldest string
+	var gone bool
+	var entry []byte
+	var chunks int
+	err := pgdb.ForEachRow(rows, []any{&name, &gone, &by, &oldest, &entry, &chunks}, func() (err error) {
+		// Of a list that is full, what the last transaction wrote may not be all here.
+		now.Mark = index.Mark(lesser(by, oldest))
+		source, rest, ok := split(name)
+		if !ok {
+			return nil
+		}
+		c := index.Change{Source: source, Name: rest, Gone: gone}
+		if entry != nil {
+			if c.Known, err = found(source, entry, chunks); err != nil {
+				return err
+			}
+		}
+		now.Logs, from = append(now.Logs, c), oldest
+		return nil
+	})
+	if len(now.Logs) < most {
+		now.Mark = index.Mark(from)
+	}
+	return err
 }
 
 // refused says that the database takes no writes of this program.
@@ -154,7 +157,7 @@ func (x *Index) begin(ctx context.Context, p *pgdb.Pool) (from string, err error
 	case encoding > index.EncodingVersion:
 		return "", fmt.Errorf("%w: the index was made by a newer program", pgdb.ErrSchema)
 	case encoding < index.EncodingVersion:
-		_, err := p.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting, treeline_index.model, treeline_index.mark")
+		_, err := p.Exec(ctx, "truncate treeline_index.log, treeline_index.chunk, treeline_index.segment, treeline_index.posting, treeline_index.model, treeline_index.mark, treeline_index.pending")
 		return "0", err
 	case ahead:
 		_, err := p.Exec(ctx, sqlAdvance, "0", int64(index.EncodingVersion), true)
@@ -199,7 +202,9 @@ type entry struct {
 func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	var list []entry
 	var gone [][16]byte
+	var compare, compared groups
 	for u := range updates {
+		compare, compared = append(compare, updates[u].Compare...), append(compared, updates[u].Compared...)
 		for i := range updates[u].Put {
 			l := &updates[u].Put[i]
 			list = append(list, entry{updates[u].Source, key(updates[u].Source, l.Name), l})
@@ -217,7 +222,7 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 			keys += len(e.Chunks[i].Words) + len(e.Chunks[i].Grams)
 		}
 	}
-	known, ids, err := lock(ctx, tx, list, chunks)
+	known, ids, err := lock(ctx, tx, list, &compared, chunks)
 	if err != nil {
 		return err
 	}
@@ -253,6 +258,8 @@ func put(ctx context.Context, tx *pgdb.Tx, updates []index.Update) error {
 	if chunks > 0 {
 		rows.queue(batch, ids, &overtaken)
 	}
+	compare.queue(batch, sqlCompare)
+	compared.queue(batch, sqlCompared)
 	if batch.Len() == 0 {
 		return nil
 	}
@@ -271,9 +278,9 @@ type stamp struct {
 	size       int64
 }
 
-// lock locks the rows that are to be changed, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
+// lock locks the rows that are to be changed, and the groups that were compared, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
 // server crashes, it loses the index of some logs together with the mark that says that they were read.
-func lock(ctx context.Context, tx *pgdb.Tx, list []entry, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
+func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
 	keys := make([][16]byte, len(list))
 	for i := range list {
 		keys[i] = list[i].log
@@ -290,6 +297,7 @@ func lock(ctx context.Context, tx *pgdb.Tx, list []entry, chunks int) (known map
 		})
 		return err
 	})
+	compared.claim(batch)
 	batch.Queue(sqlNumbers, chunks).Query(func(rows *pgdb.Rows) (err error) {
 		ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])
 		return err

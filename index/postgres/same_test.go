@@ -328,8 +328,8 @@ func (a *archive) at(logs []backend.Log, r *rand.Rand) backend.Log {
 	}
 }
 
-// sameRows compares the catalogues, and pages in all orders.
-func (a *archive) sameRows(local, shared *find.Finder, round int) {
+// sameCatalogue compares the catalogues.
+func (a *archive) sameCatalogue(local, shared *find.Finder) {
 	a.Helper()
 	want, err := local.Catalogue(a.Context(), find.RefreshOptions{Problem: func(err error) { a.Error(err) }})
 	a.must(err)
@@ -341,6 +341,12 @@ func (a *archive) sameRows(local, shared *find.Finder, round int) {
 	if diff := difftest.Diff(want, got, difftest.EmptyIsNil, difftest.Without("Row.Source", "Row.Dialect", "Row.Err")); diff != "" {
 		a.Fatalf("the catalogue (-local +shared):\n%s", diff)
 	}
+}
+
+// sameRows compares the catalogues, and pages in all orders.
+func (a *archive) sameRows(local, shared *find.Finder, round int) {
+	a.Helper()
+	a.sameCatalogue(local, shared)
 	filters := []place.Filter{{}, {Source: "claude"}, {CWD: gen.MachineCWD}, {Has: index.HasBranch}, {Model: "*"}, {Title: "*a*"},
 		{Since: time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}}
 	for i, by := range place.Orders {

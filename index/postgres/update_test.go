@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -118,6 +119,43 @@ func TestOthers(t *testing.T) {
 	a.finds(a.shared(), "apricot", "a", "b")
 }
 
+// TestLongTransaction: while another transaction stays open, the mark cannot advance. Updates take no more logs at a time for that.
+func TestLongTransaction(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "long")
+	a.create("a", "apricot")
+	c, err := pgx.Connect(t.Context(), a.url)
+	a.must(err)
+	defer c.Close(t.Context())
+	tx, err := c.Begin(t.Context())
+	a.must(err)
+	_, err = tx.Exec(t.Context(), "select pg_current_xact_id()")
+	a.must(err)
+	const logs = 2500
+	a.exec(fmt.Sprintf(`insert into treeline.log (log, name, generation, size, torn, changed, writer, xid, mark)
+		select encode(substring(sha256(convert_to(name, 'UTF8')) for 16), 'hex')::uuid, name, 1, 0, false, now(), '', pg_current_xact_id(), ''
+		from (select 'one-00000001/omp/-garden/note' || n || '.jsonl' as name from generate_series(1, %d) n) as names`, logs))
+	x, err := postgres.Open(a.url)
+	a.must(err)
+	f := find.NewShared(a.m, &counted{x, t}, a.clock)
+	defer f.Close()
+	a.finds(f, "apricot", "a")
+	a.must(tx.Rollback(t.Context()))
+}
+
+// counted is an index that is asked for few changes at a time.
+type counted struct {
+	index.Shared
+	t *testing.T
+}
+
+func (x *counted) Changes(ctx context.Context, most int) (index.Changes, error) {
+	if most > 1024 {
+		x.t.Errorf("%d changes are taken at a time, want 1024", most)
+	}
+	return x.Shared.Changes(ctx, most)
+}
+
 // TestNoSource: logs whose names have no source are left out of the feed, and the others are in it.
 func TestNoSource(t *testing.T) {
 	t.Parallel()
@@ -132,17 +170,17 @@ func TestNoSource(t *testing.T) {
 	defer x.Close()
 	seen := 0
 	for {
-		list, mark, err := x.Changes(t.Context(), 1)
+		now, err := x.Changes(t.Context(), 1)
 		a.must(err)
 		var u index.Update
-		for _, c := range list {
+		for _, c := range now.Logs {
 			seen++
-			now, err := a.b.Stat(t.Context(), c.Source+"/"+c.Name)
+			l, err := a.b.Stat(t.Context(), c.Source+"/"+c.Name)
 			a.must(err)
-			u = index.Update{Source: c.Source, Put: []index.Log{{Name: c.Name, Stamp: index.Stamp{Generation: now.Generation, Size: now.Size}}}}
+			u = index.Update{Source: c.Source, Put: []index.Log{{Name: c.Name, Stamp: index.Stamp{Generation: l.Generation, Size: l.Size}}}}
 		}
-		a.must(x.Put(t.Context(), mark, u))
-		if len(list) < 1 {
+		a.must(x.Put(t.Context(), now.Mark, u))
+		if len(now.Logs) < 1 {
 			break
 		}
 	}
@@ -162,14 +200,14 @@ func TestForgottenMeanwhile(t *testing.T) {
 	late, err := postgres.Open(a.url)
 	a.must(err)
 	defer late.Close()
-	list, mark, err := late.Changes(t.Context(), 10)
+	now, err := late.Changes(t.Context(), 10)
 	a.must(err)
-	if len(list) != 1 || !list[0].Gone {
-		t.Fatalf("%+v; want one removal", list)
+	if len(now.Logs) != 1 || !now.Logs[0].Gone {
+		t.Fatalf("%+v; want one removal", now.Logs)
 	}
 	a.create("a", "apricot")
 	a.finds(f, "apricot", "a")
-	a.must(late.Put(t.Context(), mark, index.Update{Source: list[0].Source, Remove: []string{list[0].Name}}))
+	a.must(late.Put(t.Context(), now.Mark, index.Update{Source: now.Logs[0].Source, Remove: []string{now.Logs[0].Name}}))
 	a.finds(f, "apricot", "a")
 	l, err = a.b.Stat(t.Context(), l.Name)
 	a.must(err)
@@ -222,7 +260,7 @@ func TestUpdaters(t *testing.T) {
 	x, err := postgres.Open(a.url)
 	a.must(err)
 	defer x.Close()
-	if list, _, err := x.Changes(t.Context(), 10); err != nil || len(list) > 0 {
-		t.Errorf("%d changes are left, %v", len(list), err)
+	if now, err := x.Changes(t.Context(), 10); err != nil || len(now.Logs) > 0 || len(now.Compare) > 0 {
+		t.Errorf("%d changes and %d groups are left, %v", len(now.Logs), len(now.Compare), err)
 	}
 }

@@ -67,14 +67,14 @@ func Drivers(backends []backend.Driver) (list []index.Driver) {
 func (x *Index) Close() error { return x.server.Close() }
 
 // Changes implements index.Shared. It has the server bring the index up to date.
-func (x *Index) Changes(ctx context.Context, _ int) ([]index.Change, index.Mark, error) {
+func (x *Index) Changes(ctx context.Context, _ int) (index.Changes, error) {
 	var state protocol.State
 	err := x.server.Ask(ctx, protocol.Index, nil, &state)
 	switch {
 	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, server.ErrNotServer), err == nil && state.Version != index.EncodingVersion:
-		return nil, "", index.ErrNone // if it is no server at all, reading the logs says so
+		return index.Changes{}, index.ErrNone // if it is no server at all, reading the logs says so
 	}
-	return nil, "", err
+	return index.Changes{}, err
 }
 
 // Put implements index.Shared.

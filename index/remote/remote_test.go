@@ -161,7 +161,7 @@ func TestNone(t *testing.T) {
 		{stranger{err: server.ErrToken}, server.ErrToken},
 		{stranger{err: lost}, lost},
 	} {
-		if _, _, err := remote.New(&c.s, "https://host").Changes(t.Context(), 1); !errors.Is(err, c.want) {
+		if _, err := remote.New(&c.s, "https://host").Changes(t.Context(), 1); !errors.Is(err, c.want) {
 			t.Errorf("%+v: %v, want %v", c.s, err, c.want)
 		}
 	}

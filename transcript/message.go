@@ -51,7 +51,7 @@ func (b *builder) answered(m *made, v wire.View, body session.Message) error {
 			}
 		}
 	}
-	if body.Stop != "" || body.Usage != nil {
+	if body.Stop != "" || body.Usage != nil || body.Error != "" {
 		m.closed = true
 	}
 	if !ordinary[body.Stop] {
@@ -124,6 +124,9 @@ func (b *builder) content(m *made, v wire.View, position int) error {
 				m.Pieces = append(m.Pieces, b.pieces.raw(p.Type, p.JSON))
 			}
 		default:
+			if t, ok := p.(session.Text); ok && m.Error != "" && t.Text == m.Error {
+				break // the block ends with it
+			}
 			if piece := b.pieces.piece(v.ID, p); piece != nil {
 				m.Pieces = append(m.Pieces, piece)
 			}

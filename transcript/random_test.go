@@ -74,8 +74,8 @@ func randomLines(r *rand.Rand, n int) (lines []string) {
 		call := r.IntN(4)
 		kind := []string{
 			"user Ask.", "answer Say.", fmt.Sprintf(`call c%d bash {"command":"ls"}`, call), fmt.Sprintf("result c%d out", call),
-			fmt.Sprintf("failure c%d bad", call), "label e0 mark", "custom treeline.leaf", "model other", "answer ",
-		}[r.IntN(9)]
+			fmt.Sprintf("failure c%d bad", call), "label e0 mark", "custom treeline.leaf", "model other", "answer ", "compaction Sum.",
+		}[r.IntN(10)]
 		lines = append(lines, id+" "+parent+" "+kind)
 	}
 	return lines

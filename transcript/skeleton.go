@@ -170,6 +170,7 @@ func (k *Skeleton) rise() {
 		isRoot[e.Index] = true
 	}
 	k.up[n] = k.root()
+	joined := k.joining(isRoot)
 	var climb []int32
 	for i := range int32(n) {
 		at := i
@@ -179,7 +180,7 @@ func (k *Skeleton) rise() {
 			if isRoot[at] {
 				k.up[at] = k.root()
 				// A compaction without a parent goes on where the log was.
-				if at == i && k.class[i]&speaks != 0 && k.t.At(int(i)).Kind == session.KindCompaction {
+				if at == i && k.class[i]&speaks != 0 && k.t.At(int(i)).Kind == session.KindCompaction && joined(i, last) {
 					k.up[at] = last
 				}
 				break
@@ -212,6 +213,31 @@ func (k *Skeleton) rise() {
 		if k.class[i]&aside != 0 && k.class[i]&speaks == 0 && (isRoot[i] || k.class[k.t.Above(int(i))]&aside == 0) {
 			k.sides = append(k.sides, i)
 		}
+	}
+}
+
+// joining gives a function that puts the tree of a root below another entry, unless the entry is in that tree: the parent of an
+// earlier entry may stand behind the root. The function says whether it did.
+func (k *Skeleton) joining(isRoot []bool) func(root, below int32) bool {
+	above := make([]int32, len(isRoot)) // an entry above, a root itself; the path to the root gets shorter as it is walked
+	for i := range above {
+		if above[i] = int32(i); !isRoot[i] {
+			above[i] = int32(k.t.Above(i))
+		}
+	}
+	return func(root, below int32) bool {
+		if below == k.root() {
+			return false
+		}
+		at := below
+		for above[at] != at {
+			above[at] = above[above[at]]
+			at = above[at]
+		}
+		if at != root {
+			above[root] = below
+		}
+		return at != root
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,8 @@ func talkLog(lines ...string) string {
 			rest = fmt.Sprintf(`"type":"custom","customType":%q`, text)
 		case "model":
 			rest = fmt.Sprintf(`"type":"model_change","provider":"p","modelId":%q`, text)
+		case "compaction":
+			rest = fmt.Sprintf(`"type":"compaction","summary":%q,"firstKeptEntryId":"u1","tokensBefore":1000`, text)
 		}
 		fmt.Fprintf(&b, `{"id":%q,"parentId":%s,"timestamp":"2026-03-02T14:%02d:%02d.000Z",%s}`+"\n", id, parent, n/60%60, n%60, rest)
 	}
@@ -178,6 +181,27 @@ func TestRootsAreAFork(t *testing.T) {
 	f := w.Blocks[0].Fork
 	if f == nil || f.At != "" || f.Count != 2 || f.Current != 2 || f.Branches[0].Label != "One." {
 		t.Errorf(`%+v; want f != nil, f.At == "", f.Count == 2, f.Current == 2, f.Branches[0].Label == "One."`, f)
+	}
+}
+
+// A compaction without a parent goes on where the log was, unless that is below the compaction itself: a record with an id that was
+// used before becomes the parent of earlier entries.
+func TestCompactionAboveWhatCameBefore(t *testing.T) {
+	d := talk(t, "u1 - user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u1 c1 user One.", "a2 u1 answer 2.")
+	k := d.Skeleton()
+	want := []transcript.Stretch{
+		{First: "", Tip: "a2", Number: 1, Of: 1},
+		{From: "", First: "u1", Tip: "u1", Number: 1, Of: 2},
+		{From: "u1", First: "a1", Tip: "a1", Number: 1, Of: 2},
+	}
+	if d := difftest.Diff(want, k.Stretches(nil)); d != "" {
+		t.Error(d)
+	}
+	if k.Branches() != 3 || k.Entries() != 5 {
+		t.Errorf("%d branches of %d entries, not 3 of 5", k.Branches(), k.Entries())
+	}
+	if got := ids(window(t, d, transcript.Request{})); !slices.Equal(got, []session.EntryID{"c1", "u1", "a2"}) {
+		t.Errorf("the window shows %v, not c1, u1 and a2", got)
 	}
 }
 

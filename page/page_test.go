@@ -387,10 +387,15 @@ func TestImages(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	want(t, html(t, allPages(site())["search"]),
-		`value="cent"`, `<a href="/s/0199a7" data-session>Prices are off by a cent</a>`,
+		`value="cent"`, "The first 3 hits", `<a href="/s/0199a7" data-session>Prices are off by a cent</a>`,
 		`href="/s/0199a7?at=2f81d9e0#2f81d9e0"`, "by one <mark>cent</mark>. Find",
 		`href="/s/0199a7?leaf=e02#e02"`, "on another branch",
 		"&lt;b&gt;99.9 per <mark>cent</mark>&lt;/b&gt;", "There are more hits")
+	whole := search()
+	whole.More = false
+	want(t, html(t, func(w io.Writer) error { return site().SearchHits(w, whole) }), "3 hits in 2 sessions<")
+	whole.Hits = append(whole.Hits, page.Hit{Hit: wire.Hit{Run: "r1", Snippet: "a cent"}})
+	want(t, html(t, func(w io.Writer) error { return site().SearchHits(w, whole) }), "4 hits in 2 sessions and 1 run<")
 	if hits := html(t, allPages(site())["hits"]); strings.Contains(hits, "<html") {
 		t.Error("the list of hits is a whole page")
 	}
@@ -402,11 +407,13 @@ func TestSearch(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	got := html(t, allPages(site())["usage"])
-	want(t, got, "30 days", `href="/usage?measure=tokens&amp;since=30d"`, `href="/usage.csv?since=30d"`, "$212.40", "61.8M", "312", "89 %",
+	want(t, got, "30 days", `href="/usage?measure=tokens&amp;since=30d"`, `href="/usage.csv?since=30d"`, "$212.40", "61.8M", "312", "84 %",
 		"Cost per day", "20 Oct", `data-agent="claude"`, "By agent", "By model", "(not recorded)", "By project", "~/gateway", "By day", "2026-11-16")
 	if n := strings.Count(got, `class="day"`); n != 28 {
 		t.Errorf("%d bars", n) // the days without use, too
 	}
+	// The columns of a row add up: what was read from a cache and what was written to one are cached.
+	want(t, got, `<td class="num hide">3.8M</td><td class="num hide">1.9M</td><td class="num hide">32.5M</td><td class="num">38.2M</td>`)
 	unasked := usagePage()
 	unasked.Query.Since = ""
 	want(t, html(t, func(w io.Writer) error { return site().Usage(w, unasked) }), `aria-current="true">30 days`)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/internal/markup"
@@ -50,6 +52,24 @@ func (s *Site) Search(w io.Writer, p SearchPage) error {
 // SearchHits writes the list of a page of results alone, for searching while typing.
 func (s *Site) SearchHits(w io.Writer, p SearchPage) error {
 	return s.write(w, "hits", view{Query: p.Query, Page: &p})
+}
+
+// Found says how many hits there are.
+func (p *SearchPage) Found() string {
+	hits := wire.Count(len(p.Hits), "hit", "hits")
+	if p.More {
+		return "The first " + hits
+	}
+	groups := p.Groups()
+	var in []string
+	if n := len(slices.DeleteFunc(slices.Clone(groups), func(g hitGroup) bool { return g.Run != "" })); n > 0 {
+		in = append(in, wire.Count(n, "session", "sessions"))
+		groups = groups[n:]
+	}
+	if n := len(groups); n > 0 {
+		in = append(in, wire.Count(n, "run", "runs"))
+	}
+	return hits + " in " + strings.Join(in, " and ")
 }
 
 // Groups gives the hits by session, in the order of the best hit of each.

@@ -2,8 +2,8 @@ package page
 
 import "io"
 
-// The pages are templates: the files in the folder templates, in the language of html/template. templates_gen.go is the same
-// as Go code, and the program has only that. A program with html/template keeps every exported method of every type, since a
+// The pages are templates: the files in the folder templates, in the language of html/template. The files *_gen.go are
+// the same as Go code, one for each, and the program has only these. A program with html/template keeps every exported method of every type, since a
 // template could name it, and is larger by a tenth; it also has to parse the templates.
 //
 // The code is made by a test (compile_test.go), from the templates after html/template has escaped them: which escaper belongs to which place

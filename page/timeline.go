@@ -10,6 +10,7 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/page/chart"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/wire"
@@ -252,13 +253,13 @@ func (v *runView) Timeline() template.HTML {
 	if len(v.steps) == 0 || v.start.IsZero() || length <= 0 {
 		return ""
 	}
-	const left, right = 64, chartWidth - 6
+	const left, right = 64, chart.Width - 6
 	x := func(t time.Time) float64 {
 		return left + float64(right-left)*float64(t.Sub(v.start))/float64(length)
 	}
 	height := laneTop + len(lanes)*laneHeight + tokenHeight + 24
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg class="line" viewBox="0 0 %d %d" role="img" aria-label="timeline of the run">`, chartWidth, height)
+	fmt.Fprintf(&b, `<svg class="line" viewBox="0 0 %d %d" role="img" aria-label="timeline of the run">`, chart.Width, height)
 	row := map[string]int{"error": len(lanes) - 1}
 	for i, l := range lanes {
 		row[l.lane] = i

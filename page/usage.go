@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/page/chart"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -52,20 +53,14 @@ type UsagePage struct {
 	Stats wire.Stats
 	// ByAgent has the days of each agent, in the order of Stats.Agents. The bars of a day are stacked by agent; without ByAgent
 	// they have one colour.
-	ByAgent []Series
-}
-
-// Series is the usage of one agent on each day.
-type Series struct {
-	Name string
-	Days []wire.Group
+	ByAgent []chart.Series
 }
 
 // Usage writes what sessions used.
 func (s *Site) Usage(w io.Writer, p UsagePage) error {
-	v := &usageView{UsagePage: p, site: s, measure: measureNamed(p.Query.Measure, p.Stats.Amount)}
+	v := &usageView{UsagePage: p, site: s, measure: chart.Named(p.Query.Measure, p.Stats.Amount)}
 	if p.Stats.Days != nil {
-		v.bars = bars(*p.Stats.Days, p.ByAgent, v.measure)
+		v.chart = chart.Of(*p.Stats.Days, p.ByAgent, v.measure)
 	}
 	return s.write(w, "usage.html", view{Section: "usage", Title: "Usage", Page: v})
 }
@@ -74,8 +69,8 @@ func (s *Site) Usage(w io.Writer, p UsagePage) error {
 type usageView struct {
 	UsagePage
 	site    *Site
-	measure measure
-	bars    []bar
+	measure chart.Measure
+	chart   chart.Chart
 }
 
 // mostGroups bounds the rows of each table on the page. The CSV has all.
@@ -96,19 +91,17 @@ type usageRow struct {
 	Href  string
 }
 
+// Cached are the tokens that a cache was read for or written with, as in the table of 'treeline stats': the columns add up.
+func (r usageRow) Cached() int64 { return r.Tokens.CacheRead + r.Tokens.CacheWrite }
+
 // Measure is the word for what the bars show.
-func (v *usageView) Measure() string { return v.measure.title }
+func (v *usageView) Measure() string { return v.measure.Title }
 
 // Chart draws the days.
-func (v *usageView) Chart() template.HTML {
-	if len(v.bars) == 0 {
-		return ""
-	}
-	return chart(v.bars, v.ByAgent, v.measure)
-}
+func (v *usageView) Chart() template.HTML { return v.chart.SVG() }
 
 // Legend names the agents of the bars.
-func (v *usageView) Legend() []string { return names(v.bars, v.ByAgent) }
+func (v *usageView) Legend() []string { return v.chart.Names() }
 
 // NoCost names the agents that recorded no cost.
 func (v *usageView) NoCost() string {
@@ -150,14 +143,14 @@ func (v *usageView) Tables() []usageTable {
 		}
 		most := 0.0
 		for _, g := range rows {
-			most = max(most, v.measure.of(g.Amount))
+			most = max(most, v.measure.Of(g.Amount))
 		}
 		for i, g := range rows {
 			if i == mostGroups {
 				t.More = len(rows) - i
 				break
 			}
-			row := usageRow{Name: g.Name, Amount: g.Amount, Meter: meter(v.measure.of(g.Amount), most)}
+			row := usageRow{Name: g.Name, Amount: g.Amount, Meter: chart.Meter(v.measure.Of(g.Amount), most)}
 			if set != nil && g.Name != "" {
 				row.Href = v.link(func(q *UsageQuery) { set(q, g.Name) })
 			}
@@ -191,8 +184,8 @@ func (v *usageView) Spans() (list []item) {
 
 // Measures are the links to what else the bars can show.
 func (v *usageView) Measures() (list []item) {
-	for _, m := range measures {
-		list = append(list, item{Text: m.title, On: m.name == v.measure.name, Href: v.link(func(q *UsageQuery) { q.Measure = m.name })})
+	for _, m := range chart.Measures {
+		list = append(list, item{Text: m.Title, On: m.Name == v.measure.Name, Href: v.link(func(q *UsageQuery) { q.Measure = m.Name })})
 	}
 	return list
 }

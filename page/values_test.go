@@ -7,6 +7,7 @@ import (
 
 	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/page/chart"
 	"github.com/treeline-dev/treeline/run"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/transcript"
@@ -174,11 +175,11 @@ func search() page.SearchPage {
 
 func usagePage() page.UsagePage {
 	group := func(name string, sessions int, tokens int64, cost float64) wire.Group {
-		return wire.Group{Name: name, Amount: wire.Amount{Sessions: sessions, Messages: sessions * 12, Tokens: wire.Tokens{Total: tokens, Input: tokens / 10, Output: tokens / 20, CacheRead: tokens * 8 / 10}, Cost: cost}}
+		return wire.Group{Name: name, Amount: wire.Amount{Sessions: sessions, Messages: sessions * 12, Tokens: wire.Tokens{Total: tokens, Input: tokens / 10, Output: tokens / 20, CacheRead: tokens * 8 / 10, CacheWrite: tokens / 20}, Cost: cost}}
 	}
 	agents := []wire.Group{group("claude", 141, 38_200_000, 131.02), group("codex", 88, 17_900_000, 61.44), group("omp", 83, 5_700_000, 19.94)}
 	var days []wire.Group
-	series := []page.Series{{Name: "claude"}, {Name: "codex"}, {Name: "omp"}}
+	series := []chart.Series{{Name: "claude"}, {Name: "codex"}, {Name: "omp"}}
 	for i := range 28 {
 		day := time.Date(2026, 10, 20+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 		if i%9 == 5 {

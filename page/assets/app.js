@@ -448,6 +448,11 @@ const menu = () => {
 
 let prefix = "";
 const onKey = (e) => {
+  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key === "k" && !$("dialog[open]")) {
+    e.preventDefault();
+    menu();
+    return;
+  }
   if (e.ctrlKey || e.metaKey || e.altKey || $("dialog[open]") || e.target.closest("input:not([type=checkbox]), textarea, select")) return;
   if (e.key === "Escape") {
     closeMenus();

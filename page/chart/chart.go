@@ -1,4 +1,5 @@
-package page
+// Package chart draws usage as SVG: a bar for each day, whose parts are stacked, and a meter for a row of a table.
+package chart
 
 import (
 	"bytes"
@@ -12,36 +13,37 @@ import (
 	"github.com/treeline-dev/treeline/wire"
 )
 
-// measure is what the bars of a chart show.
-type measure struct {
-	name, title string
-	of          func(wire.Amount) float64
+// A Measure is what the bars of a chart show. Name is how an address spells it.
+type Measure struct {
+	Name, Title string
+	Of          func(wire.Amount) float64
 	show        func(float64) string
 }
 
-var measures = []measure{
+// Measures are what a chart can show, the usual one first.
+var Measures = []Measure{
 	{"cost", "Cost", func(a wire.Amount) float64 { return a.Cost }, wire.Dollars},
 	{"tokens", "Tokens", func(a wire.Amount) float64 { return float64(a.Tokens.Total) }, func(f float64) string { return wire.Short(int64(f)) }},
 	{"messages", "Messages", func(a wire.Amount) float64 { return float64(a.Messages) }, func(f float64) string { return wire.Number(int64(f)) }},
 }
 
-// measureNamed gives the measure that was asked for. Without a wish it is the first one that has a value.
-func measureNamed(name string, total wire.Amount) measure {
-	for _, m := range measures {
-		if m.name == name || name == "" && m.of(total) > 0 {
+// Named gives the measure that was asked for. Without a wish it is the first one that has a value.
+func Named(name string, total wire.Amount) Measure {
+	for _, m := range Measures {
+		if m.Name == name || name == "" && m.Of(total) > 0 {
 			return m
 		}
 	}
-	return measures[0]
+	return Measures[0]
 }
 
-// The measures of a chart.
+// Width is that of a drawing across the page. The others are the measures of a chart.
 const (
-	chartWidth  = 1060
-	chartHeight = 210
-	chartLeft   = 52
-	chartTop    = 12
-	chartBottom = 22 // for the days
+	Width  = 1060
+	height = 210
+	left   = 52
+	top    = 12
+	bottom = 22 // for the days
 )
 
 // mostDays bounds the bars of a chart: one day that is far away must not make it empty.
@@ -49,6 +51,24 @@ const mostDays = 400
 
 // mostValue bounds a value: a chart is drawn with whole steps up to the largest.
 const mostValue = 1e15
+
+// A Series is the usage of one agent on each day.
+type Series struct {
+	Name string
+	Days []wire.Group
+}
+
+// A Chart has a bar for each day, with a part for each series.
+type Chart struct {
+	measure Measure
+	series  []Series
+	bars    []bar
+}
+
+// Of makes the chart of some days. Without series, the bars have one part.
+func Of(days []wire.Group, series []Series, m Measure) Chart {
+	return Chart{m, series, bars(days, series, m)}
+}
 
 // bar is one day: the parts are stacked.
 type bar struct {
@@ -58,7 +78,7 @@ type bar struct {
 }
 
 // bars lays out the days from the first to the last, with those that have no use.
-func bars(days []wire.Group, series []Series, m measure) []bar {
+func bars(days []wire.Group, series []Series, m Measure) []bar {
 	at := func(g wire.Group) (time.Time, bool) {
 		t, err := time.Parse(time.DateOnly, g.Name)
 		return t, err == nil
@@ -88,7 +108,7 @@ func bars(days []wire.Group, series []Series, m measure) []bar {
 		for _, g := range s.Days {
 			if t, ok := at(g); ok && !t.Before(first) && !t.After(last) {
 				i := int(t.Sub(first).Hours()/24 + 0.5)
-				value := min(max(m.of(g.Amount), 0), mostValue)
+				value := min(max(m.Of(g.Amount), 0), mostValue)
 				list[i].parts[j] += value
 				list[i].sum += value
 			}
@@ -97,61 +117,64 @@ func bars(days []wire.Group, series []Series, m measure) []bar {
 	return list
 }
 
-// step gives a round distance of grid lines for values up to top, so that there are three to six.
-func step(top float64) float64 {
-	if top <= 0 {
+// step gives a round distance of grid lines for values up to most, so that there are three to six.
+func step(most float64) float64 {
+	if most <= 0 {
 		return 1
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(top/3)))
+	unit := math.Pow(10, math.Floor(math.Log10(most/3)))
 	for _, f := range []float64{1, 2, 5, 10} {
-		if top/(f*unit) <= 5 {
+		if most/(f*unit) <= 5 {
 			return f * unit
 		}
 	}
 	return 10 * unit
 }
 
-// chart draws a bar for each day. It is made of numbers, fixed words, days, and names of series, which are escaped.
-func chart(list []bar, series []Series, m measure) template.HTML {
-	top := 0.0
-	for _, b := range list {
-		top = max(top, b.sum)
+// SVG draws the chart; "" without days. It is made of numbers, fixed words, days, and names of series, which are escaped.
+func (c Chart) SVG() template.HTML {
+	if len(c.bars) == 0 {
+		return ""
 	}
-	by := step(top)
-	high := max(math.Ceil(top/by)*by, by)
-	plot := float64(chartHeight - chartTop - chartBottom)
-	y := func(v float64) float64 { return chartTop + plot*(1-v/high) }
+	most := 0.0
+	for _, b := range c.bars {
+		most = max(most, b.sum)
+	}
+	by := step(most)
+	high := max(math.Ceil(most/by)*by, by)
+	plot := float64(height - top - bottom)
+	y := func(v float64) float64 { return top + plot*(1-v/high) }
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s per day">`, chartWidth, chartHeight, m.title)
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" role="img" aria-label="%s per day">`, Width, height, c.measure.Title)
 	for i := range int(high/by+0.5) + 1 {
 		v := float64(i) * by
 		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
-			chartLeft, y(v), chartWidth, chartLeft-8, y(v)+4, template.HTMLEscapeString(strings.TrimSuffix(m.show(v), ".00")))
+			left, y(v), Width, left-8, y(v)+4, template.HTMLEscapeString(strings.TrimSuffix(c.measure.show(v), ".00")))
 	}
-	pitch := float64(chartWidth-chartLeft) / float64(max(len(list), 1))
+	pitch := float64(Width-left) / float64(len(c.bars))
 	width := min(max(pitch*0.76, 1), 40)
-	every := max(1, (len(list)+9)/10)
-	for i, d := range list {
-		x := chartLeft + (float64(i)+0.5)*pitch - width/2
+	every := max(1, (len(c.bars)+9)/10)
+	for i, d := range c.bars {
+		x := left + (float64(i)+0.5)*pitch - width/2
 		day := readable(d.day)
 		fmt.Fprintf(&b, `<g class="day"><title>%s: %s</title><rect class="hover" x="%.1f" y="%d" width="%.1f" height="%.1f"/>`,
-			day, template.HTMLEscapeString(m.show(d.sum)), x, chartTop, width, plot)
+			day, template.HTMLEscapeString(c.measure.show(d.sum)), x, top, width, plot)
 		base := 0.0
 		for j, v := range d.parts {
 			if v <= 0 {
 				continue
 			}
 			name := ""
-			if j < len(series) {
-				name = ` data-agent="` + template.HTMLEscapeString(series[j].Name) + `"`
+			if j < len(c.series) {
+				name = ` data-agent="` + template.HTMLEscapeString(c.series[j].Name) + `"`
 			}
 			fmt.Fprintf(&b, `<rect%s x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, name, x, y(base+v), width, max(y(base)-y(base+v), 0.5))
 			base += v
 		}
 		b.WriteString("</g>")
 		if i%every == 0 {
-			middle := min(x+width/2, chartWidth-20) // the last one stays inside
-			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, middle, chartHeight-6, day)
+			middle := min(x+width/2, Width-20) // the last one stays inside
+			fmt.Fprintf(&b, `<text x="%.1f" y="%d" text-anchor="middle">%s</text>`, middle, height-6, day)
 		}
 	}
 	b.WriteString("</svg>")
@@ -167,8 +190,8 @@ func readable(day string) string {
 	return t.Format("2 Jan")
 }
 
-// meter draws a share of the largest value.
-func meter(value, most float64) template.HTML {
+// Meter draws a share of the largest value.
+func Meter(value, most float64) template.HTML {
 	share := 0.0
 	if most > 0 {
 		share = min(max(value/most, 0), 1)
@@ -176,10 +199,10 @@ func meter(value, most float64) template.HTML {
 	return template.HTML(fmt.Sprintf(`<svg class="meter" viewBox="0 0 120 8" aria-hidden="true"><rect class="bg" width="120" height="8" rx="2"/><rect width="%.1f" height="8" rx="2"/></svg>`, share*120))
 }
 
-// names gives the series that occur in some bars, for the legend.
-func names(list []bar, series []Series) (used []string) {
-	for j, s := range series {
-		if slices.ContainsFunc(list, func(b bar) bool { return j < len(b.parts) && b.parts[j] > 0 }) {
+// Names gives the series that occur in some bars, for the legend.
+func (c Chart) Names() (used []string) {
+	for j, s := range c.series {
+		if slices.ContainsFunc(c.bars, func(b bar) bool { return j < len(b.parts) && b.parts[j] > 0 }) {
 			used = append(used, s.Name)
 		}
 	}

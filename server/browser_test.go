@@ -117,7 +117,7 @@ func TestBrowser(t *testing.T) {
 	tab.Wait(`document.querySelector(".switch .menu[open]")`)
 	tab.Press("\x1b")
 	tab.Wait(`!document.querySelector(".menu[open]") && document.activeElement.matches(".switch summary")`)
-	tab.Press("?")
+	tab.Eval(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true}))`)
 	tab.Wait(`document.querySelector("dialog[open]")`)
 	tab.Press("branch before")
 	tab.Wait(`document.querySelectorAll("dialog li").length == 1`)

@@ -4,8 +4,8 @@
 // table.go is the one list of operations; operation.go makes the mux from it, and openapi.go the OpenAPI document.
 //
 // Nothing is read that did not change. The catalogue is listed again only after a change (view.Catalogue), which one
-// watch for the whole server tells (feed.go). Sessions stay open between requests and read on as they grow (document.go).
-// Events are kept in one bounded log with numbers (feed.go), so all clients see the same events in the same order, also
+// watch for the whole server tells (watch.go). Sessions stay open between requests and read on as they grow (document.go).
+// Events are kept in one bounded log with numbers (server/feed), so all clients see the same events in the same order, also
 // after a reconnect (events.go).
 //
 // An archive with an index of its own is not listed. The index makes each page, and finds the sessions that a request names

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/treeline-dev/treeline/server/feed"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/watch"
@@ -36,7 +37,7 @@ func sessionEvents(r *request, p sessionEventsParams) error {
 	}
 	r.s.watch(r.Context())
 	select {
-	case r.s.feed.reads <- row.Path:
+	case r.s.watching.reads <- row.Path:
 	default: // others are waiting; it is read when it changes
 	}
 	return r.tell(p.After, row.Path)
@@ -55,7 +56,7 @@ func (r *request) tell(after, path string) error {
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
 		after = id
 	}
-	at, known := s.feed.parse(cmp.Or(after, s.feed.last()))
+	at, known := s.feed.Parse(cmp.Or(after, s.feed.Last()))
 	lost := !known
 	h := r.w.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -63,7 +64,7 @@ func (r *request) tell(after, path string) error {
 	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
 	t := &teller{r: r, w: s.sender.Patient(r.w)}
 	if !lost {
-		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.id(at))
+		fmt.Fprintf(&t.b, "retry: 2000\nid: %s\n: the last event\n\n", s.feed.ID(at))
 	}
 	return t.run(at, lost, path)
 }
@@ -84,16 +85,16 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 		if !t.r.remains() {
 			return nil
 		}
-		list, wake, gone := s.feed.after(at)
+		list, wake, gone := s.feed.After(at)
 		if lost = lost || gone; lost {
-			id := s.feed.last()
-			at, _ = s.feed.parse(id)
-			t.add(id, reload, reloadJSON)
+			id := s.feed.Last()
+			at, _ = s.feed.Parse(id)
+			t.add(id, feed.Reload, feed.ReloadJSON)
 			lost, gone, list = false, true, nil // the client reads anew, so it is told nothing from before
 		}
 		for i := range list {
-			if at = list[i].seq; t.r.tells(&list[i], path) {
-				t.add(s.feed.id(at), list[i].kind, list[i].data)
+			if at = list[i].Seq; t.r.tells(&list[i], path) {
+				t.add(s.feed.ID(at), list[i].Kind, list[i].Data)
 			}
 			if t.b.Len() > reply.Piece {
 				if err := t.flush(); err != nil {
@@ -120,8 +121,8 @@ func (t *teller) run(at uint64, lost bool, path string) error {
 }
 
 // tells reports whether a client is told of an event: one of the session at a path, or of any that it may see.
-func (r *request) tells(e *event, path string) bool {
-	return e.kind == reload || (path == "" || e.path == path) && r.grant.Allows(e.project)
+func (r *request) tells(e *feed.Event, path string) bool {
+	return e.Kind == feed.Reload || (path == "" || e.Path == path) && r.grant.Allows(e.Project)
 }
 
 func (t *teller) add(id string, kind watch.Kind, data []byte) {

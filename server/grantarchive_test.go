@@ -129,8 +129,8 @@ func TestLimitedArchive(t *testing.T) {
 					}
 					continue
 				}
-				for _, secret := range append(secrets, "vaultbox") {
-					if strings.Contains(body, secret) && !strings.Contains(r.path, secret) {
+				for _, secret := range append(secrets, "vaultbox", plan) { // the reference of a blob lets a writer read it
+					if strings.Contains(body, secret) && !strings.Contains(r.path+r.body, secret) {
 						t.Errorf("%s as %s: %q is in the answer: %s", r.path, token, secret, body)
 					}
 				}

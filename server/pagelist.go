@@ -38,7 +38,7 @@ func sessionsPage(r *request) error {
 	if q.Sort != "" && !slices.Contains(place.Orders, place.Order(q.Sort)) {
 		return bad("the parameter \"sort\" must be one of %v, not %q", place.Orders, q.Sort)
 	}
-	event := r.s.feed.last()
+	event := r.s.feed.Last()
 	if r.paged() {
 		return r.showArchive(q, event)
 	}

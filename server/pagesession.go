@@ -37,7 +37,7 @@ func fragmentPage(r *request) error   { return r.showSession((*page.Site).Fragme
 
 // showSession makes the page of a session, or the part of it that changes.
 func (r *request) showSession(write func(*page.Site, io.Writer, page.SessionPage) error) error {
-	event := r.s.feed.last() // before anything is read: what happens meanwhile is told again, and not missed
+	event := r.s.feed.Last() // before anything is read: what happens meanwhile is told again, and not missed
 	l, row, key, err := r.find(r.PathValue("session"))
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func open(path string) bool {
 
 // form tells answers of one resource apart in their tags. With another process, and so another version, all are new.
 func (r *request) form() string {
-	return r.s.feed.epoch + strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(r.URL.RequestURI()))), 36)
+	return r.s.feed.Epoch + strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(r.URL.RequestURI()))), 36)
 }
 
 // status is the status of an error. code is that of package wire: 2 for a mistake of the client.

@@ -23,6 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/access"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/server/feed"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/reply"
@@ -101,7 +102,8 @@ type Server struct {
 	site   *page.Site
 	recent view.Recent
 
-	feed     *feed
+	feed     *feed.Feed
+	watching watching
 	logs     *logs.Logs // nil without an archive
 	list     view.Catalogue
 	projects view.Projects
@@ -140,11 +142,12 @@ func New(opt Options) (*Server, error) {
 	}
 	s.counts.began = opt.Clock()
 	s.ctx, s.close = context.WithCancel(context.Background())
-	s.feed = newFeed(hex.EncodeToString(epoch))
+	s.feed = feed.New(hex.EncodeToString(epoch))
+	s.watching.reads, s.watching.ready = make(chan string, 16), make(chan struct{})
 	s.docs.s = s
 	s.list.Read, s.list.Live, s.list.Clock = s.catalogue, s.watch, opt.Clock
 	if opt.Archive != nil {
-		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.epoch,
+		s.logs = logs.New(s.ctx, logs.Options{Backend: opt.Archive, Writing: opt.ArchiveAs, Patience: opt.Patience, Epoch: s.feed.Epoch,
 			MaxStreams: opt.MaxStreams})
 	}
 	if opt.Access != nil {

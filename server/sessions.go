@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/treeline-dev/treeline"
@@ -148,7 +149,7 @@ func listSessions(r *request, p listParams) (page sessionPage, err error) {
 
 // listTag is the tag of what is made of the catalogue alone.
 func (s *Server) listTag(l *view.List, r *request) string {
-	return fmt.Sprintf("%s-%s-%s", s.feed.epoch, l.Tag, r.form())
+	return fmt.Sprintf("%s-%s-%s", s.feed.Epoch, l.Tag, r.form())
 }
 
 func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
@@ -159,7 +160,7 @@ func getSession(r *request, p sessionParams) (info sessionInfo, err error) {
 		}
 		log := doc.sess.Log()
 		info = sessionInfo{
-			Key: p.Session, Session: j, Entries: doc.sess.Tree().Len(), Size: log.Size, Modified: wire.UTC(log.Time), Event: r.s.feed.last(),
+			Key: p.Session, Session: j, Entries: doc.sess.Tree().Len(), Size: log.Size, Modified: wire.UTC(log.Time), Event: r.s.feed.Last(),
 			Problems: append([]session.Problem{}, doc.sess.Tree().Problems()...),
 		}
 		return nil
@@ -197,4 +198,16 @@ func listSources(r *request, _ struct{}) ([]wire.Source, error) {
 		rows = append(rows, wire.NewSource(s))
 	}
 	return rows, err
+}
+
+// catalogue reads the list of sessions.
+func (s *Server) catalogue() (rows []place.Row, problems []string, err error) {
+	var mu sync.Mutex
+	rows, err = s.store.Catalogue(s.ctx, treeline.RefreshOptions{Problem: func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		problems = append(problems, err.Error())
+	}})
+	s.counts.refreshes.Add(1)
+	return rows, problems, err
 }

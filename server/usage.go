@@ -9,6 +9,7 @@ import (
 
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/page"
+	"github.com/treeline-dev/treeline/page/chart"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/usage"
 	"github.com/treeline-dev/treeline/wire"
@@ -71,7 +72,7 @@ func (r *request) usedArchive(name string, f treeline.Filter, opt usage.Options)
 		err := r.archive().Each(r.Context(), f, usage.From(opt.Since), func(rows, all []place.Row) { sum.Add(usage.Look(all), rows) })
 		return sum.Report(), err
 	})
-	if err == nil && r.unchanged(fmt.Sprintf("%s-%d-%s", r.s.feed.epoch, at.UnixNano(), r.form())) {
+	if err == nil && r.unchanged(fmt.Sprintf("%s-%d-%s", r.s.feed.Epoch, at.UnixNano(), r.form())) {
 		err = errNotModified
 	}
 	return sum, err
@@ -105,7 +106,7 @@ func usagePage(r *request) error {
 			days[agent] = append(days[agent], wire.NewGroup(day, g.Amount))
 		}
 		for _, g := range *shown.Stats.Agents {
-			shown.ByAgent = append(shown.ByAgent, page.Series{Name: g.Name, Days: days[g.Name]})
+			shown.ByAgent = append(shown.ByAgent, chart.Series{Name: g.Name, Days: days[g.Name]})
 		}
 		return r.s.site.Usage(b, shown)
 	})

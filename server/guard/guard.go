@@ -69,7 +69,7 @@ func Protect(h http.Header) {
 // Limits on what a request says, in bytes. Check does not look at the body.
 const (
 	QueryMost = 8 << 10
-	PathMost  = 4 << 10
+	pathMost  = 4 << 10
 	BodyMost  = 4 << 20
 )
 
@@ -82,8 +82,8 @@ func (g *Guard) Check(r *http.Request) error {
 	switch {
 	case len(r.URL.RawQuery) > QueryMost:
 		return Refuse(http.StatusRequestURITooLong, "the query is longer than %d bytes", QueryMost)
-	case len(r.URL.Path) > PathMost:
-		return Refuse(http.StatusRequestURITooLong, "the path is longer than %d bytes", PathMost)
+	case len(r.URL.Path) > pathMost:
+		return Refuse(http.StatusRequestURITooLong, "the path is longer than %d bytes", pathMost)
 	case !PlainPath(r.URL.Path):
 		return Refuse(http.StatusNotFound, "there is nothing at this path")
 	}

@@ -100,7 +100,7 @@ func (c *Catalogue) read(ctx context.Context, live bool) error {
 		return err
 	}
 	took := c.Clock().Sub(began)
-	c.now, c.seen, c.rest = NewList(strconv.FormatUint(changes+1, 10), rows, problems), changes, began.Add(10*took)
+	c.now, c.seen, c.rest = newList(strconv.FormatUint(changes+1, 10), rows, problems), changes, began.Add(10*took)
 	if !live {
 		c.rest = began.Add(max(withoutWatch, 10*took))
 	}

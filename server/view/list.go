@@ -37,8 +37,8 @@ type List struct {
 	views   map[string]*List // see Limited
 }
 
-// NewList makes a list of rows, which it sorts.
-func NewList(tag string, rows []place.Row, problems []string) *List {
+// newList makes a list of rows, which it sorts.
+func newList(tag string, rows []place.Row, problems []string) *List {
 	l := &List{Tag: tag, Problems: problems, long: longKey}
 	l.fill(rows)
 	return l

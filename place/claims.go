@@ -37,7 +37,7 @@ func (m *Machine) beside(known, added []Source) []Source {
 		Source
 		real string // links resolved
 	}
-	place := func(src Source) placed { return placed{src, m.canonical(src.Root.Sessions)} }
+	place := func(src Source) placed { return placed{src, m.Resolved(src.Root.Sessions)} }
 	var before, list []placed
 	for _, src := range known {
 		before = append(before, place(src))

@@ -93,14 +93,14 @@ func (r *lastRuns) read(ctx context.Context, runner dialect.Runner, logs *runLog
 // header gives the first record of a log, nil if there is none in its first megabyte.
 func (r *lastRuns) header(ctx context.Context, l Location) []byte {
 	at, err := l.Backend.Stat(ctx, l.Name)
-	for size := int64(EndSize); err == nil; size *= 16 {
+	for size := int64(endSize); err == nil; size *= 16 {
 		var head []byte
 		head, _, err = r.peeker.Ends(ctx, l.Backend, at, size, 0)
 		line, _, whole := bytes.Cut(bytes.TrimLeft(dialect.TrimBOM(head), " \t\r\n"), []byte{'\n'})
 		switch {
 		case err == nil && (whole || size >= at.Size):
 			return slices.Clone(line)
-		case size >= EndMost:
+		case size >= endMost:
 			return nil
 		}
 	}

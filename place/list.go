@@ -74,12 +74,12 @@ func (m *Machine) InDirs(dirs ...string) func(cwd string) bool {
 	// Resolving links asks the file system; each spelling is asked about once.
 	known := map[string]bool{}
 	for _, dir := range dirs {
-		want[m.canonical(dir)], known[dir] = true, true
+		want[m.Resolved(dir)], known[dir] = true, true
 	}
 	return func(cwd string) bool {
 		fits, ok := known[cwd]
 		if !ok {
-			fits = want[m.canonical(cwd)]
+			fits = want[m.Resolved(cwd)]
 			known[cwd] = fits
 		}
 		return fits

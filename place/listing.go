@@ -95,7 +95,7 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 	w, _ := d.(dialect.Writer)
 	shared := d.Layout().Dir(m.opt.Env, opt.CWD) == "" // one folder for all working directories
 	// The agent's own folder of a directory holds that directory's sessions; in any other the header decides.
-	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.canonical(own) != m.canonical(dirs[0]))
+	filter := w != nil && w.Habits().ListsByCWD && own != "" && (shared || m.Resolved(own) != m.Resolved(dirs[0]))
 	var rows []*listed
 	for i, dir := range dirs {
 		part, err := m.listingsIn(ctx, d, dir, deep, opt.NoTexts)
@@ -104,7 +104,7 @@ func (m *Machine) listingsOf(ctx context.Context, d dialect.Dialect, opt Listing
 		}
 		strict := filter || i > 0 && !deep
 		rows = append(rows, slices.DeleteFunc(part, func(l *listed) bool {
-			return strict && (l.CWD == "" || m.canonical(l.CWD) != m.canonical(opt.CWD))
+			return strict && (l.CWD == "" || m.Resolved(l.CWD) != m.Resolved(opt.CWD))
 		})...)
 	}
 	return rows, nil

@@ -191,8 +191,8 @@ func Sessions(d dialect.Dialect) dialect.Dialect {
 	return d
 }
 
-// canonical makes two spellings of one directory equal.
-func (m *Machine) canonical(dir string) string {
+// Resolved gives a directory with its links resolved, as far as it exists. It makes two spellings of one directory equal.
+func (m *Machine) Resolved(dir string) string {
 	if backend.Scheme(dir) == "" {
 		if real, err := m.opt.Env.Realpath(dir); err == nil {
 			dir = real
@@ -201,11 +201,8 @@ func (m *Machine) canonical(dir string) string {
 	return UTF8(Clean(dir))
 }
 
-// Resolved gives a directory with its links resolved, as far as it exists.
-func (m *Machine) Resolved(dir string) string { return m.canonical(dir) }
-
 // SameDir reports whether two paths mean one directory, links resolved.
-func (m *Machine) SameDir(a, b string) bool { return a == b || m.canonical(a) == m.canonical(b) }
+func (m *Machine) SameDir(a, b string) bool { return a == b || m.Resolved(a) == m.Resolved(b) }
 
 // Absolute makes a directory absolute by the working directory of the machine, which need not be that of the process.
 func (m *Machine) Absolute(dir string) string {
@@ -306,7 +303,7 @@ func (m *Machine) HomeBeside(d dialect.Dialect, path, cwd string) (dir string, o
 	}
 	abs, _ := Abs(path) // RootOf has asked
 	dir = m.dirFor(d, r, cwd)
-	return dir, m.canonical(dir) != m.canonical(m.folderOf(d, abs))
+	return dir, m.Resolved(dir) != m.Resolved(m.folderOf(d, abs))
 }
 
 // In is where the logs of a dialect lie if the caller wants them in a folder of its own.

@@ -79,7 +79,7 @@ func (m *Machine) cwdsIn(ctx context.Context, l Location, d dialect.Dialect, eno
 		row, ok := kept.summaryOf(&Row{Path: Join(Dir(l.Path), log.Name[len(prefix):]), Log: log})
 		cwd := row.CWD
 		if !ok {
-			head, _, err := buf.Ends(ctx, l.Backend, log, EndSize, 0)
+			head, _, err := buf.Ends(ctx, l.Backend, log, endSize, 0)
 			if err != nil {
 				continue
 			}
@@ -113,8 +113,8 @@ func (m *Machine) dirFor(d dialect.Dialect, root dialect.Root, cwd string) strin
 		if err != nil {
 			return nil
 		}
-		want := m.canonical(cwd)
-		return m.cwdsIn(context.Background(), Location{b, below + name, Join(folder, name)}, d, func(c string) bool { return m.canonical(c) == want })
+		want := m.Resolved(cwd)
+		return m.cwdsIn(context.Background(), Location{b, below + name, Join(folder, name)}, d, func(c string) bool { return m.Resolved(c) == want })
 	}
 	return Join(root.Sessions, p.DirBeside(m.opt.Env, cwd, owners))
 }

@@ -57,21 +57,21 @@ type Peeker struct {
 func (m *Machine) NewPeeker() *Peeker { return &Peeker{m: m, places: m.places()} }
 
 // The ends that are read at first and at most. Mostly a page at each end shows the header and the last message; a header
-// may hold a system prompt, and much may follow the last message. Beyond EndMost the beginning is read as long as its
+// may hold a system prompt, and much may follow the last message. Beyond endMost the beginning is read as long as its
 // records are cut off, up to HeadMost: several logs are read at a time, and one must not take all memory.
 const (
-	EndSize  = 4 << 10
-	EndMost  = 1 << 20
+	endSize  = 4 << 10
+	endMost  = 1 << 20
 	HeadMost = 64 << 20
 )
 
-// Peek fills in a row. If the dialect saw too little, it reads sixteen times as much, up to EndMost at each end and
+// Peek fills in a row. If the dialect saw too little, it reads sixteen times as much, up to endMost at each end and
 // HeadMost for the first records.
 func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt ListOptions) {
 	head, tail, err := p.begin(ctx, b, row)
 	length := row.Log.Size
-	size, end := int64(EndSize), int64(EndSize)
-	if length <= 2*EndSize {
+	size, end := int64(endSize), int64(endSize)
+	if length <= 2*endSize {
 		size = length
 	}
 	for ; ; head, tail, err = p.Ends(ctx, b, row.Log, size, end) {
@@ -88,12 +88,12 @@ func (p *Peeker) Peek(ctx context.Context, b backend.Backend, row *Row, opt List
 		switch {
 		case whole || row.OK && !row.TailShort:
 		// The header is known; the last message stands farther from the end.
-		case row.OK && end < EndMost:
+		case row.OK && end < endMost:
 			if end *= 16; size+end >= length {
 				size = length
 			}
 			continue
-		case !row.OK && (size < EndMost || size < HeadMost && p.cut(head, backend.Lines(b, row.Log.Name))):
+		case !row.OK && (size < endMost || size < HeadMost && p.cut(head, backend.Lines(b, row.Log.Name))):
 			size = min(16*size, HeadMost)
 			continue
 		}
@@ -125,23 +125,23 @@ func (p *Peeker) detect(path string, head []byte, whole bool) (dialect.Dialect, 
 func (p *Peeker) begin(ctx context.Context, b backend.Backend, row *Row) (head, tail []byte, err error) {
 	g, ok := b.(backend.Glimpser)
 	if !ok || row.Log.Generation != "" {
-		size := int64(EndSize)
-		if row.Log.Size <= 2*EndSize {
+		size := int64(endSize)
+		if row.Log.Size <= 2*endSize {
 			size = row.Log.Size
 		}
-		return p.Ends(ctx, b, row.Log, size, EndSize)
+		return p.Ends(ctx, b, row.Log, size, endSize)
 	}
-	if cap(p.head) < 2*EndSize {
-		p.head = make([]byte, 2*EndSize)
+	if cap(p.head) < 2*endSize {
+		p.head = make([]byte, 2*endSize)
 	}
-	row.Log, head, tail, err = g.Glimpse(ctx, row.Log.Name, p.head[:2*EndSize], EndSize)
+	row.Log, head, tail, err = g.Glimpse(ctx, row.Log.Name, p.head[:2*endSize], endSize)
 	return head, tail, err
 }
 
 // Ends gives the first size bytes of a log and, of the rest, the last end bytes. They are valid until the next call.
 func (p *Peeker) Ends(ctx context.Context, b backend.Backend, at backend.Log, size, end int64) (head, tail []byte, err error) {
 	if int64(cap(p.head)) < size {
-		p.head = make([]byte, max(size, 2*EndSize))
+		p.head = make([]byte, max(size, 2*endSize))
 	}
 	if int64(cap(p.tail)) < end {
 		p.tail = make([]byte, end)

@@ -60,10 +60,10 @@ func (m *Machine) ProjectAmong(dirs iter.Seq[string], also func(dir string) bool
 		if resolved == nil {
 			resolved = make(map[string]bool, len(spelled))
 			for dir := range spelled {
-				resolved[m.canonical(dir)] = true
+				resolved[m.Resolved(dir)] = true
 			}
 		}
-		return resolved[m.canonical(dir)] || also != nil && also(dir)
+		return resolved[m.Resolved(dir)] || also != nil && also(dir)
 	}
 	for _, dir := range m.candidates(here) {
 		if has(dir) {

@@ -31,7 +31,7 @@ type Row struct {
 
 // Heading is what lists call the session: its title, or what the user asked first. It is "" if it has neither.
 func (r *Row) Heading() string {
-	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt))
+	return cmp.Or(strings.TrimSpace(r.Title), strings.TrimSpace(r.Prompt), r.Command)
 }
 
 // IsTask reports whether the log is that of a sub-agent: another agent began it to have a task done.

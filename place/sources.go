@@ -183,6 +183,9 @@ func (m *Machine) sourcesAt(places []Source, dir string) []Source {
 		return list
 	}
 	src, known := sourceIn(places, abs)
+	if known && Within(abs, src.Root.Sessions) { // the agent's own folder
+		return []Source{{Dialect: src.Dialect, Root: src.Root}}
+	}
 	d := m.opt.Dialects[0]
 	if known {
 		d = src.Dialect
@@ -311,13 +314,13 @@ func (m *Machine) allPlaces() []Source {
 // is such a place, which gets its dialect. part: it lies in one, which leaves it its logs. Places that values share are not
 // changed: there the names of logs say whose they are.
 func (m *Machine) override(agents []Source, src Source) (whole, part bool) {
-	real := m.canonical(src.Root.Sessions)
+	real := m.Resolved(src.Root.Sessions)
 	for i := range agents {
 		a := &agents[i]
 		if a.Dialect.Family() != src.Dialect.Family() || IsRuns(a.Dialect) || shares(a.Dialect.Layout()) {
 			continue
 		}
-		switch at := m.canonical(a.Root.Sessions); {
+		switch at := m.Resolved(a.Root.Sessions); {
 		case at == real:
 			a.Dialect, a.Why, whole = src.Dialect, WhyConfig, true
 		case Within(at, real):

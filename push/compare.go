@@ -132,21 +132,20 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 	case from == w.Of && i == 0:
 		_, _ = d.Write(theirs)
 		w.Of += int64(len(theirs))
-		w.At = at.Size
+		w.took(int64(len(theirs)))
 	case i >= 0:
 		if w.At < at.Size {
 			w.Elsewhere = append(slices.Clip(w.Elsewhere), span{w.At, at.Size})
 		}
-		w.At = at.Size
+		w.At, w.Taken = at.Size, len(w.Elsewhere)
 		w.Skip = append(slices.Clip(w.Skip), span{from + int64(i), from + int64(i+len(theirs))})
-	case from == w.Of && len(w.Elsewhere) == w.Taken && bytes.HasPrefix(theirs, ours): // the pull did not finish
+	case from == w.Of && bytes.HasPrefix(theirs, ours): // the pull did not finish
 		_, _ = d.Write(ours)
 		w.Of += int64(len(ours))
-		w.At += int64(len(ours))
+		w.took(int64(len(ours)))
 	default:
 		return grown, nil
 	}
-	w.Taken = len(w.Elsewhere)
 	if w.Of == o.at.Size {
 		return same, nil
 	}

@@ -181,8 +181,7 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 			return nil
 		}
 		if err == nil {
-			c := carrier{from: blobsOf(f.p.t.Backend, f.there.Name), to: f.p.c.m.BlobsWriting(f.src.PathOf(f.name), f.src.Dialect), meter: f.p.meter, done: &f.p.blobs}
-			err = c.carry(ctx, piece)
+			err = f.carry(ctx, piece)
 		}
 		if err == nil {
 			err = use(piece)
@@ -193,6 +192,13 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 		f.p.meter.sent(int64(len(piece)), 0)
 		f.e.Bytes += int64(len(piece))
 	}
+}
+
+// carry brings the blobs that records refer to.
+func (f *fetching) carry(ctx context.Context, records []byte) error {
+	m, path, d := f.p.c.m, f.src.PathOf(f.name), f.src.Dialect
+	c := carrier{dir: m.BlobDir(path, d), from: blobsOf(f.p.t.Backend, f.there.Name), to: m.BlobsWriting(path, d), meter: f.p.meter, done: &f.p.blobs}
+	return c.carry(ctx, records)
 }
 
 // create makes the log here, or replaces it, from all of the copy.
@@ -372,6 +378,9 @@ func (f *fetching) diverged(ctx context.Context, state growth, appended bool, fr
 		name := path.Join(path.Dir(f.name), path.Base(made.name))
 		if f.e.Fork = f.src.PathOf(name); f.p.opt.DryRun {
 			return true, nil
+		}
+		if err := f.carry(ctx, made.content); err != nil {
+			return false, err
 		}
 		return putFork(ctx, f.b, f.m, name, "", made.content)
 	})

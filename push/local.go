@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
-	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/place"
 )
@@ -171,11 +170,6 @@ func (c *Copier) shares(ctx context.Context, f *Filter, it *item, w *watermark) 
 		cwd = &dir
 	}
 	return *cwd != "" && f.Project(*cwd), cwd
-}
-
-// blobs gives the blobs in which the references of a log are looked up; nil if there are none.
-func (c *Copier) blobs(it *item) blob.Reader {
-	return c.m.Blobs(it.path(), it.src.Dialect)
 }
 
 // Agent gives the name of the dialect from that of a source in an archive.

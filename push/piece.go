@@ -91,17 +91,24 @@ func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
 
 // carrier takes blobs from one place to another, each once.
 type carrier struct {
+	dir    string // of this machine, from or to which they are taken
 	from   blob.Reader
 	to     blob.Store
 	redact bool
 	meter  *meter
-	// done has a *carrying for each blob that was looked at in this run; shared by all logs.
+	// done has a *carrying for each errand of this run; shared by all logs.
 	done *sync.Map
+}
+
+// errand is a blob that is to be in a folder of this machine, or in the archive if it is in that folder.
+type errand struct {
+	dir string
+	ref blob.Ref
 }
 
 // carrying is a blob on its way.
 type carrying struct {
-	ref  blob.Ref
+	errand
 	done chan struct{}
 	err  error // when done is closed
 }
@@ -117,8 +124,8 @@ func (c *carrier) carry(ctx context.Context, records []byte) error {
 	}
 	var mine, all []*carrying
 	for ref := range blob.RefsIn(records) {
-		own := &carrying{ref: ref, done: make(chan struct{})}
-		was, known := c.done.LoadOrStore(ref, own)
+		own := &carrying{errand: errand{c.dir, ref}, done: make(chan struct{})}
+		was, known := c.done.LoadOrStore(own.errand, own)
 		if all = append(all, was.(*carrying)); !known {
 			mine = append(mine, own)
 		}
@@ -126,7 +133,7 @@ func (c *carrier) carry(ctx context.Context, records []byte) error {
 	err := c.bring(ctx, mine)
 	for _, b := range mine {
 		if b.err = err; err != nil {
-			c.done.Delete(b.ref) // it is tried again with the next log
+			c.done.Delete(b.errand) // it is tried again with the next log
 		}
 		close(b.done)
 	}

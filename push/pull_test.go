@@ -254,6 +254,63 @@ func TestPullOthers(t *testing.T) {
 	}
 }
 
+// Each machine that is pulled gets a folder of blobs of its own, also for a blob that logs of several refer to.
+func TestPullBlobOfTwo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := d.archive.Blobs("").Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
+	d.Must(err)
+	origins := []string{"phone-00000001", "tablet-00000002"}
+	for _, origin := range origins {
+		records := strings.Split(strings.TrimSuffix(text(d.CWD, a, 1)+entry("aaaa0001", "aaaa0000", ref.String()), "\n"), "\n")
+		var log [][]byte
+		for _, record := range records {
+			log = append(log, []byte(record))
+		}
+		_, err := d.archive.Create(d.Context(), origin+"/omp/-garden/"+file(a), log...)
+		d.Must(err)
+	}
+	d.pull(push.PullOptions{Origins: []string{"*"}})
+	for _, origin := range origins {
+		if ok, err := blob.NewDir(d.At("pulled/"+origin+"/omp/blobs")).Has(d.Context(), ref); !ok || err != nil {
+			t.Errorf("the blob of %s is missing: %v", origin, err)
+		}
+	}
+}
+
+// A pull that was interrupted between two stretches of the copy, or within one, goes on there.
+func TestPullStretches(t *testing.T) {
+	t.Parallel()
+	ours, theirs, again := entry("aaaa0003", "aaaa0002", "ours"), entry("eeee0001", "aaaa0002", "theirs"), entry("eeee0002", "eeee0001", "again")
+	for _, done := range []int{0, len(theirs) / 2, len(theirs), len(theirs) + len(again)/2, len(theirs) + len(again)} {
+		d := newDesk(t)
+		pathA := d.diverged(ours, theirs)
+		d.pushes(map[string]push.Fate{file(a): push.Branched})
+		d.append(file(a), again)
+		d.AppendPlain(pathA, (theirs + again)[:done])
+		d.pull(push.PullOptions{})
+		d.holds(pathA, text(d.CWD, a, 3)+ours+theirs+again)
+		d.pushes(map[string]push.Fate{})
+		d.pulls(map[string]push.Fate{})
+		if n := len(lines(t, filepath.Dir(pathA))); n != 7 {
+			t.Errorf("after %d bytes: %d lines, want 7 in one log", done, n)
+		}
+	}
+}
+
+// A fork that a pull makes has its blobs.
+func TestPullForkBlobs(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := d.archive.Blobs("").Put(d.Context(), []byte("\x89PNG\r\n\x1a\n"))
+	d.Must(err)
+	d.diverged(entry("aaaa0003", "aaaa0002", "ours"), entry("aaaa0003", "aaaa0002", "theirs "+ref.String()))
+	d.pulls(map[string]push.Fate{file(a): push.Forked})
+	if ok, err := blob.NewDir(d.At(".omp/agent/blobs")).Has(d.Context(), ref); !ok || err != nil {
+		t.Errorf("the blob is missing: %v", err)
+	}
+}
+
 // A redacted copy is never pulled into its origin, but other machines have it.
 func TestPullRedacted(t *testing.T) {
 	t.Parallel()

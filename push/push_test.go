@@ -427,3 +427,17 @@ func TestPushSharedBlob(t *testing.T) {
 		t.Errorf("%+v; want one blob and four logs", r)
 	}
 }
+
+// A blob that is missing where one source keeps its blobs is looked for where another one does.
+func TestPushBlobOfTwo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	ref, err := blob.NewDir(d.At("other/blobs")).Put(d.Context(), []byte("\x89PNG\r\n\x1a\n image"))
+	d.Must(err)
+	d.AppendPlain(d.log(a, 1), entry("eeee0001", "aaaa0000", ref.String()))
+	d.Put("other/sessions/-garden/"+file(b), text(d.CWD, b, 1)+entry("eeee0001", "aaaa0000", ref.String()))
+	d.Roots = []string{d.At(".omp/agent/sessions"), d.At("other/sessions")}
+	if _, r := d.push(push.PushOptions{}); r.Blobs != 1 || r.Logs[push.Created] != 2 {
+		t.Errorf("%+v; want one blob and two logs", r)
+	}
+}

@@ -250,7 +250,11 @@ func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes 
 	if v := s.p.version(); s.w.Redacted == 0 || v < s.w.Redacted {
 		s.w.Redacted = v
 	}
-	carrier := carrier{from: s.p.c.blobs(s.it), to: blobsOf(s.p.t.Backend, s.it.name), redact: s.p.opt.Redact, meter: s.p.meter, done: &s.p.blobs}
+	m, path, d := s.p.c.m, s.it.path(), s.it.src.Dialect
+	carrier := carrier{
+		dir: m.BlobDir(path, d), from: m.Blobs(path, d), to: blobsOf(s.p.t.Backend, s.it.name),
+		redact: s.p.opt.Redact, meter: s.p.meter, done: &s.p.blobs,
+	}
 	if err := carrier.carry(ctx, out); err != nil {
 		return nil, 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -122,6 +123,19 @@ func (w *watermark) fresh(there backend.Log) (list []span) {
 		list = append(list, span{w.At, there.Size})
 	}
 	return list
+}
+
+// took notes that the first n bytes of what fresh gives are here.
+func (w *watermark) took(n int64) {
+	for ; n > 0 && w.Taken < len(w.Elsewhere); w.Taken++ {
+		s := w.Elsewhere[w.Taken]
+		if n < s.To-s.From {
+			rest := append([]span{{s.From, s.From + n}, {s.From + n, s.To}}, w.Elsewhere[w.Taken+1:]...)
+			w.Elsewhere = append(slices.Clip(w.Elsewhere[:w.Taken]), rest...)
+		}
+		n -= min(n, s.To-s.From)
+	}
+	w.At += n
 }
 
 // headMost is how many bytes are hashed for Head: title slots and headers, which are edited in place.

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/sorting"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -44,9 +46,11 @@ type GCReport struct {
 	Young, Used int
 	// Folders are where references were looked for, Files counts the files in them. Missing are places that do not exist,
 	// or no longer have the sessions that they had.
+	// Unread are places of which something cannot be read, and which may be forgotten.
 	Folders []string
 	Files   int
 	Missing []string
+	Unread  []string
 	// Restored counts blobs in the trash that something refers to again, Expired those that were there for 30 days. They
 	// are put back, and deleted, if Applied.
 	Restored, Expired int
@@ -63,7 +67,8 @@ type GCReport struct {
 // sessions as in backups and torn ends.
 //
 // Nothing is removed unless it is certain that all of these were seen. Each place must be readable, lead nowhere by a broken
-// link, and still have one of the sessions that it had. A place without them may be on a disk that is not mounted.
+// link, and still have one of the sessions that it had. A place without them may be on a disk that is not mounted. Of a place
+// that was forgotten, what can be read counts.
 //
 // Blobs go to the trash, where they stay for 30 days. One that something refers to again is put back by the next collection.
 func (t *Trash) GC(ctx context.Context, opt GCOptions) (GCReport, error) {
@@ -100,6 +105,7 @@ type collector struct {
 
 	sessions map[string]time.Time // paths of all sessions, and when each was written
 	given    []string             // places of Forget that are known
+	dropped  []string             // places that were forgotten, now or earlier
 }
 
 func (g *collector) run(ctx context.Context) error {
@@ -149,6 +155,38 @@ func (g *collector) run(ctx context.Context) error {
 }
 
 func (g *collector) obstacle(err error) { g.report.Obstacles = append(g.report.Obstacles, err) }
+
+// unread notes that something at a path cannot be read.
+func (g *collector) unread(path string, err error) {
+	if g.excused(path) {
+		return
+	}
+	if pathOf(err, "") != path { // the error does not name it
+		err = logtree.Named(path, err)
+	}
+	g.obstacle(err)
+	for _, p := range g.places {
+		if p.must && place.Within(p.Folder, path) && !slices.Contains(g.report.Unread, p.Folder) {
+			g.report.Unread = append(g.report.Unread, p.Folder)
+		}
+	}
+}
+
+// excused reports whether a path is in a place that was forgotten, and not in one inside it that was not.
+func (g *collector) excused(path string) bool {
+	kept, dropped := 0, 0
+	for _, p := range g.places {
+		if place.Within(p.Folder, path) {
+			kept = max(kept, len(p.Folder))
+		}
+	}
+	for _, folder := range g.dropped {
+		if place.Within(folder, path) {
+			dropped = max(dropped, len(folder))
+		}
+	}
+	return dropped > kept
+}
 
 // listBlobs lists the blobs of the agents' own folders.
 func (g *collector) listBlobs(ctx context.Context) error {
@@ -223,11 +261,36 @@ func (g *collector) sweep(ctx context.Context, remove bool) error {
 		}
 		n, err := sweeper.Sweep(ctx, g.before, remove)
 		g.report.Leftovers += n
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		var at *fs.PathError
+		for _, err := range apart(err) {
+			switch {
+			case errors.As(err, &at) && g.excused(at.Path):
+			case remove:
+				return err
+			case len(g.report.Obstacles) == 0: // the search has not met it
+				g.obstacle(err)
+			}
 		}
 	}
 	return nil
+}
+
+// apart gives the errors that were joined.
+func apart(err error) (list []error) {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	for _, err := range joined.Unwrap() {
+		list = append(list, apart(err)...)
+	}
+	return list
 }
 
 // apply moves what was found to the trash. The report then lists what was moved.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,21 @@ func (y *yard) age() {
 	for _, f := range files {
 		y.Must(os.Chtimes(f, old, old))
 	}
+}
+
+// deep makes a folder below another one, with a path too long for anyone to read it.
+func (y *yard) deep(below string) {
+	y.Helper()
+	at, err := os.OpenRoot(y.At(below))
+	y.Must(err)
+	for range 20 {
+		name := strings.Repeat("deep", 60)
+		y.Must(at.Mkdir(name, 0o700))
+		next, err := at.OpenRoot(name)
+		y.Must(errors.Join(err, at.Close()))
+		at = next
+	}
+	y.Must(at.Close())
 }
 
 func (y *yard) gc(opt trash.GCOptions) trash.GCReport {
@@ -163,6 +179,35 @@ func TestGCRefuses(t *testing.T) {
 			}
 			if r := y.gc(trash.GCOptions{Apply: true}); !r.Applied {
 				t.Errorf("it was not forgotten for good: %+v", r)
+			}
+		})
+	}
+}
+
+// A place where something cannot be read can be forgotten. What can be read there counts all the same.
+func TestGCForgetsWhatCannotBeRead(t *testing.T) {
+	for name, damage := range map[string]func(y *yard){
+		"a link leads nowhere": func(y *yard) { y.Must(os.Symlink(y.At("unmounted"), y.At("scratch/link"))) },
+		"a folder":             func(y *yard) { y.deep("scratch") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t)
+			y.Old(".omp/agent/sessions/-work/s.jsonl", header+"\n")
+			unused, used := y.keep([]byte("unused")), y.keep([]byte("used"))
+			y.Old("scratch/s.jsonl", header+"\n"+used.String()+"\n")
+			y.Old("state/folders.jsonl", fmt.Sprintf(`{"folder":%q,"seen":["s.jsonl"]}`+"\n", y.At("scratch")))
+			y.age()
+			damage(y)
+			if r := y.gc(trash.GCOptions{Apply: true}); r.Applied || len(r.Missing) > 0 || !slices.Equal(r.Unread, []string{y.At("scratch")}) {
+				t.Errorf("%+v; want not r.Applied, nothing missing, and scratch in r.Unread", r)
+			}
+			for _, forget := range [][]string{{y.At("scratch")}, nil} { // it stays forgotten
+				if r := y.gc(trash.GCOptions{Apply: true, Forget: forget}); !r.Applied || len(r.Obstacles) > 0 {
+					t.Errorf("forgetting %q: %+v", forget, r)
+				}
+			}
+			if y.has(unused) || !y.has(used) {
+				t.Errorf("the unused blob is there: %t, the used one: %t", y.has(unused), y.has(used))
 			}
 		})
 	}

@@ -60,10 +60,11 @@ func (g *collector) addPlace(f place.NotedFolder, must bool) {
 		g.addFolder(f.Folder)
 	}
 	if slices.Contains(g.gc.Forget, f.Folder) {
-		g.given = append(g.given, f.Folder)
+		g.given, g.dropped = append(g.given, f.Folder), append(g.dropped, f.Folder)
 		return
 	}
 	if f.Forgotten {
+		g.dropped = append(g.dropped, f.Folder)
 		return
 	}
 	if i := slices.IndexFunc(g.places, func(p gcPlace) bool { return p.Folder == f.Folder }); i >= 0 {
@@ -174,7 +175,7 @@ func (g *collector) brokenLinks(dir string, seen map[string]bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		if info, lerr := os.Lstat(dir); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			g.obstacle(fmt.Errorf("%s: this link leads nowhere, and what it led to may refer to blobs", dir))
+			g.unread(dir, errors.New("this link leads nowhere, and what it led to may refer to blobs"))
 		}
 		return
 	}

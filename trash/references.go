@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
-	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
 )
 
@@ -25,7 +25,7 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 		}
 		path := place.Join(folder, log.Name)
 		if err != nil {
-			g.obstacle(logtree.Named(path, err))
+			g.unread(pathOf(err, path), err)
 			continue
 		}
 		if backend.Lines(b, log.Name) || strings.HasSuffix(log.Name, ".json") {
@@ -44,10 +44,19 @@ func (g *collector) search(ctx context.Context, folder string) (fresh int, err e
 		case errors.Is(err, backend.ErrNotExist), errors.Is(err, backend.ErrChanged):
 			// The next pass sees what became of it.
 		default:
-			g.obstacle(logtree.Named(path, err))
+			g.unread(path, err)
 		}
 	}
 	return fresh, nil
+}
+
+// pathOf is the path that an error names, or else the one that is given.
+func pathOf(err error, path string) string {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Path
+	}
+	return path
 }
 
 // markReferences marks the blobs whose hash occurs in a file. The bytes are searched, not decoded, so that a reference in

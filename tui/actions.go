@@ -95,7 +95,7 @@ func (p *program) label(t look.Target, label string) tea.Cmd {
 // fork makes the copy and opens it.
 func (p *program) fork(t look.Target) tea.Cmd {
 	return func() tea.Msg {
-		out, _, err := p.Command(p.ctx, "fork", "--at", t.Entry, "--", t.Path)
+		out, _, err := p.Command(p.ctx, "fork", "--leaf", t.Entry, "--", t.Path)
 		if err != nil {
 			return failed(err)
 		}

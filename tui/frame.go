@@ -19,11 +19,13 @@ func (p *program) View() tea.View { return tea.View{} }
 func (p *program) frame() (string, *cursor) {
 	left, right := p.top().Title()
 	lines := make([]string, 0, p.height)
-	// A column stays free at both ends, as on paper.
-	lines = append(lines, " "+look.Ends(p.palette.Strong.Render(look.Line(left, max(p.width-2, 1))), p.palette.Faint.Render(look.Line(right, max(p.width-12, 1))), p.width-2))
-	room := p.body()
+	// A column stays free at both ends, as on paper. The title needs its room more than what is said about it.
+	room := p.width - 2
+	left = look.Line(left, max(room, 1))
+	right = look.Line(right, max(min(room-10, room-1-min(look.Width(left), room*2/5)), 1))
+	lines = append(lines, " "+look.Ends(p.palette.Strong.Render(left), p.palette.Faint.Render(right), room))
 	box := p.box()
-	room -= len(box)
+	room = p.body() - len(box)
 	var drawn []string
 	if room > 0 {
 		drawn = strings.Split(p.top().Draw(p.width, room), "\n")

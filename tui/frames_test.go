@@ -89,3 +89,15 @@ func TestSmall(t *testing.T) {
 	s.press("?")
 	check("keys")
 }
+
+// TestTitleFirst: in a narrow terminal the title of a session keeps its room, and what is said about it is cut.
+func TestTitleFirst(t *testing.T) {
+	t.Parallel()
+	s := onDemo(t, nil)
+	s.press("j", "enter")
+	s.until("everything │")
+	s.size(40, 12)
+	if first, _, _ := strings.Cut(s.frame(), "\n"); !strings.HasPrefix(first, " Prices are off… omp · ") {
+		t.Errorf("the first line is %q", first)
+	}
+}

@@ -133,7 +133,7 @@ func TestKeysRunAndNameCommands(t *testing.T) {
 	s := onDemo(t, nil)
 	s.press("?")
 	s.types("rename")
-	s.until("$ treeline rename 019d")
+	s.until("$ treeline rename 01a1")
 	s.press("enter")
 	s.until("Title of the session")
 	s.press("ctrl+u")
@@ -229,7 +229,7 @@ func TestActions(t *testing.T) {
 	s.commands, s.answer = nil, func([]string) (string, error) { return path + "\n", nil }
 	s.take(look.Do{Action: look.ForkHere, Target: at})
 	s.wait("the copy", func() bool { return len(s.p.stack) == 2 })
-	want("fork", "fork --at 5a60be28 -- "+path)
+	want("fork", "fork --leaf 5a60be28 -- "+path)
 }
 
 // TestResumeNotes: what 'treeline resume' says beside the command is said here, too.

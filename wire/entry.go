@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -124,7 +125,7 @@ func newImage(p session.Image, opt partOptions) Part {
 		if head, ok := strings.CutPrefix(data, "data:"); ok {
 			head, data, _ = strings.Cut(head, ",")
 			head, _, _ = strings.Cut(head, ";")
-			j.MIME = orElse(j.MIME, head)
+			j.MIME = cmp.Or(j.MIME, head)
 		}
 		size = int64(len(strings.TrimRight(data, "="))) * 3 / 4
 		if opt.data {
@@ -139,7 +140,7 @@ func newImage(p session.Image, opt partOptions) Part {
 
 // imageText is an image in a transcript.
 func imageText(p Part) string {
-	words := []string{"image " + orElse(p.MIME, "of unknown type")}
+	words := []string{"image " + cmp.Or(p.MIME, "of unknown type")}
 	if p.Size != nil {
 		words = append(words, Size(*p.Size))
 	}

@@ -140,3 +140,12 @@ func optional[T ~string](s T) *T {
 	}
 	return &s
 }
+
+// Indent spells JSON on several lines. What encoding/json cannot read stays as it is.
+func Indent(raw []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}

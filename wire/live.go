@@ -3,6 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -68,11 +69,11 @@ func (l *Live) begin(c watch.Change) {
 	}
 	l.path = c.Path
 	id := screen.OneLine(l.short(c), 40)
-	name := screen.OneLine(orElse(strings.TrimSpace(c.Title), c.Prompt), titleWidth)
+	name := screen.OneLine(cmp.Or(strings.TrimSpace(c.Title), c.Prompt), titleWidth)
 	cwd := Tilde(screen.OneLine(c.Header.CWD, 0), l.home)
 	if p.Width > 0 {
-		name = screen.Cut(name, max(p.Width-Width("━━  "+id), 8))
-		cwd = screen.CutPath(cwd, max(p.Width-Width("━━   · "+id+name), 12))
+		name = screen.Cut(name, max(p.Width-columnsOf("━━  "+id), 8))
+		cwd = screen.CutPath(cwd, max(p.Width-columnsOf("━━   · "+id+name), 12))
 	}
 	line := "━━ " + p.paint(StyleLabel, id)
 	if name != "" {

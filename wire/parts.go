@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -52,7 +53,7 @@ func (t *Transcript) opaque(p session.OpaquePart, margin string) {
 		t.text("✗ "+s, margin, StyleError)
 		return
 	}
-	t.line(margin + t.paint(StyleFaint, "["+screen.OneLine(orElse(p.Type, "?"), 60)+"]"))
+	t.line(margin + t.paint(StyleFaint, "["+screen.OneLine(cmp.Or(p.Type, "?"), 60)+"]"))
 	if t.All {
 		t.text(string(p.JSON), margin+indent, StyleFaint)
 	}
@@ -61,7 +62,7 @@ func (t *Transcript) opaque(p session.OpaquePart, margin string) {
 // call writes a tool call on one line, or with all its arguments. The line is cut after paths were made relative, which
 // shortens it by at most twice the length of the directory.
 func (t *Transcript) call(c session.ToolCall, margin string) {
-	name := screen.OneLine(orElse(c.Name, "?"), 60)
+	name := screen.OneLine(cmp.Or(c.Name, "?"), 60)
 	head := margin + t.paint(StyleTool, "▸ ") + t.paint(StyleStrong, name)
 	if t.All {
 		t.line(head)
@@ -70,9 +71,9 @@ func (t *Transcript) call(c session.ToolCall, margin string) {
 	}
 	most := 100
 	if t.Width > 0 {
-		most = max(t.Width-Width(margin)-Width(name)-4, 8)
+		most = max(t.Width-columnsOf(margin)-columnsOf(name)-4, 8)
 	}
-	about := relative(shortJSON(c.Arguments, most+2*len(t.Dir)), t.Dir)
+	about := relative(Brief(c.Arguments, most+2*len(t.Dir)), t.Dir)
 	t.line(head + " " + screen.Cut(about, most))
 }
 
@@ -138,7 +139,7 @@ func (t *Transcript) folded(s, margin string) {
 	}
 	most := foldedWidth
 	if t.Width > 0 {
-		most = max(t.Width-Width(margin), 8)
+		most = max(t.Width-columnsOf(margin), 8)
 	}
 	shown := min(len(list), foldedLines)
 	for _, line := range list[:shown] {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -122,13 +123,13 @@ func (p *Page) Heading(s *store.Session, home string) {
 	cwd := Tilde(screen.OneLine(h.CWD, 0), home)
 	if p.Width > 0 { // the id is needed most
 		const dots, leastCWD = 3, 12
-		if left := p.Width - Width(agent+name+when) - 3*dots; left >= leastCWD {
+		if left := p.Width - columnsOf(agent+name+when) - 3*dots; left >= leastCWD {
 			cwd = screen.CutPath(cwd, left)
 		} else {
 			cwd = ""
 		}
 		for _, word := range []*string{&when, &agent} {
-			if Width(join([]string{agent, name, cwd, when}, " · ")) > p.Width {
+			if columnsOf(join([]string{agent, name, cwd, when}, " · ")) > p.Width {
 				*word = ""
 			}
 		}
@@ -160,7 +161,7 @@ func (t *Transcript) Context(ctx context.Context, r *Reader, c *session.Context)
 		count++
 		size += len(m.JSON)
 		r.entry = m.Entry
-		from := "· " + screen.Clean(string(m.Entry.ID))
+		from := "· " + t.id(m.Entry.ID)
 		if m.Entry.ID == "" { // made by the agent when it resumes a session
 			from = "· added when the session resumes here"
 		}
@@ -180,24 +181,24 @@ func (t *Transcript) state(c *session.Context) {
 	add := func(name, value string) {
 		t.line(t.paint(StyleFaint, screen.Pad(name, 9, false)) + " " + screen.OneLine(value, 0))
 	}
-	add("thinking", orElse(c.ThinkingLevel, "off"))
+	add("thinking", cmp.Or(c.ThinkingLevel, "off"))
 	if len(c.Models) == 0 {
 		add("model", "none")
 	}
 	for _, m := range c.Models {
-		value := orElse(m.Name, shortJSON(m.JSON, 80))
+		value := cmp.Or(m.Name, Brief(m.JSON, 80))
 		if m.Role != "default" {
 			value += " for " + m.Role
 		}
 		add("model", value)
 	}
 	if c.ServiceTier != nil {
-		add("tier", shortJSON(c.ServiceTier, 80))
+		add("tier", Brief(c.ServiceTier, 80))
 	}
 	if c.ToolsSelected {
-		add("tools", orElse(strings.Join(c.SelectedTools, ", "), "none"))
+		add("tools", cmp.Or(strings.Join(c.SelectedTools, ", "), "none"))
 	}
-	add("mode", strings.TrimSpace(orElse(c.Mode, "none")+" "+shortJSON(c.ModeData, 80)))
+	add("mode", strings.TrimSpace(cmp.Or(c.Mode, "none")+" "+Brief(c.ModeData, 80)))
 	if len(c.TTSRRules) > 0 {
 		add("rules", strings.Join(c.TTSRRules, ", "))
 	}

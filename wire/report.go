@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -54,7 +55,7 @@ func (p *Page) Audit(r *run.Report) {
 		if t.Cached > 0 {
 			cached = " (" + Number(t.Cached) + " cached)"
 		}
-		fmt.Fprintf(p, "tokens of %s: %s in%s, %s out, %s in all\n", orElse(screen.OneLine(t.Model, 60), "all models"),
+		fmt.Fprintf(p, "tokens of %s: %s in%s, %s out, %s in all\n", cmp.Or(screen.OneLine(t.Model, 60), "all models"),
 			Number(t.Input), cached, Number(t.Output), Number(t.Total))
 	}
 	for _, pr := range r.Problems {

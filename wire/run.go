@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -289,7 +290,7 @@ func (t *Transcript) Aside(body run.Body) {
 	case *run.RunContext:
 		words = []string{strconv.FormatFloat(b.ContextLeftPercent, 'f', -1, 64) + "%", "of the context is left"}
 	case *run.Opaque:
-		words = []string{string(b.Name), shortJSON(b.JSON, 100)}
+		words = []string{string(b.Name), Brief(b.JSON, 100)}
 	}
 	t.header(note, t.paint(StyleFaint, "  ┄ "+screen.OneLine(strings.Join(words, " "), 160)))
 }
@@ -316,7 +317,7 @@ func (t *Transcript) messageParts(m []byte) []session.Part {
 
 // output writes what a tool put out, as it was recorded.
 func (t *Transcript) output(b *run.ToolOutput) {
-	words := "⇐ " + orElse(screen.OneLine(b.Tool, 40), "?") + " · " + Size(int64(len(b.Result)))
+	words := "⇐ " + cmp.Or(screen.OneLine(b.Tool, 40), "?") + " · " + Size(int64(len(b.Result)))
 	if b.IsError != nil && *b.IsError {
 		words += " · error"
 	}
@@ -369,11 +370,11 @@ func (t *Transcript) event(b *run.AgentEvent, output *run.ToolOutput) {
 			t.line(margin + screen.OneLine(line, foldedWidth))
 		}
 	default:
-		what := orElse(screen.OneLine(kind, 40), "?")
+		what := cmp.Or(screen.OneLine(kind, 40), "?")
 		if run.IsCompaction(e) {
 			what = "━━ " + what
 		}
-		head(t.paint(StyleFaint, what+" "+shortJSON(e, 100)))
+		head(t.paint(StyleFaint, what+" "+Brief(e, 100)))
 	}
 }
 
@@ -384,9 +385,9 @@ func (t *Transcript) Exchange(x run.Exchange, raw Exchange) error {
 		return err
 	}
 	request, response := []byte(raw.Request), []byte(raw.Response)
-	model := orElse(rawjson.Str(rawjson.Get(request, "input"), "model"), rawjson.Str(rawjson.Get(request, "model"), "name"))
+	model := cmp.Or(rawjson.Str(rawjson.Get(request, "input"), "model"), rawjson.Str(rawjson.Get(request, "model"), "name"))
 	t.header(speech, t.paint(StyleSummary, fmt.Sprintf("━━ request %d", x.Seq)),
-		t.paint(StyleFaint, "· "+Count(len(sent), "message", "messages")+" · "+screen.OneLine(orElse(model, "?"), 60)))
+		t.paint(StyleFaint, "· "+Count(len(sent), "message", "messages")+" · "+screen.OneLine(cmp.Or(model, "?"), 60)))
 	if at := run.Late(sent, received); at < len(sent) {
 		t.line(indent + t.paint(StyleLabel, fmt.Sprintf("written too late: from message %d on it holds the response to it", at)))
 	}
@@ -396,7 +397,7 @@ func (t *Transcript) Exchange(x run.Exchange, raw Exchange) error {
 		return nil
 	}
 	stop := rawjson.Str(rawjson.Get(response, "output"), "stop_reason")
-	t.header(speech, t.paint(StyleSummary, fmt.Sprintf("━━ response %d", x.Seq)), t.paint(StyleFaint, "· "+screen.OneLine(orElse(stop, "?"), 40)))
+	t.header(speech, t.paint(StyleSummary, fmt.Sprintf("━━ response %d", x.Seq)), t.paint(StyleFaint, "· "+screen.OneLine(cmp.Or(stop, "?"), 40)))
 	t.messages(received)
 	return nil
 }

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+
 	"github.com/treeline-dev/treeline/dialect/unread"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/session"
@@ -78,7 +80,7 @@ type Trashed struct {
 // NewTrashed gives one session in the trash.
 func NewTrashed(t trash.Item) Trashed {
 	return Trashed{
-		ID: t.ID, Session: string(t.Session), Path: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: orElse(t.Title, t.Prompt),
+		ID: t.ID, Session: string(t.Session), Path: t.From, Dialect: t.Dialect, CWD: t.CWD, Title: cmp.Or(t.Title, t.Prompt),
 		Size: t.Size, Removed: UTC(t.Time),
 	}
 }

@@ -1,11 +1,13 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/internal/shortid"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -23,8 +25,33 @@ type Transcript struct {
 	// MessageParts takes the messages of a run or a context apart.
 	MessageParts func(message []byte) []session.Part
 
-	day  string // of the last header: the date is shown where it changes
-	last block
+	day   string // of the last header: the date is shown where it changes
+	last  block
+	piece int           // the first record of the answer that the last header is of, counted from 1; 0 for none
+	tree  *session.Tree // whose ids are shown in short
+	ids   []string      // by index of the entry
+}
+
+// Shorten shows the ids of a tree's entries in as few characters as tell them apart. Without a width, such as in a pipe, they stay whole.
+func (t *Transcript) Shorten(tree *session.Tree) {
+	if t.Width == 0 {
+		return
+	}
+	t.tree, t.ids = tree, make([]string, tree.Len())
+	for i := range t.ids {
+		t.ids[i] = string(tree.At(i).ID)
+	}
+	t.ids = shortid.All(t.ids)
+}
+
+// id is how the id of an entry is shown.
+func (t *Transcript) id(id session.EntryID) string {
+	if t.ids != nil {
+		if e, ok := t.tree.Lookup(id); ok {
+			return screen.Clean(t.ids[e.Index])
+		}
+	}
+	return screen.Clean(string(id))
 }
 
 // block is what was written last. It decides whether a blank line comes before the next.
@@ -60,7 +87,7 @@ func (t *Transcript) text(s, margin string, style Style) {
 	for _, line := range lines(s) {
 		width := 0
 		if t.Width > 0 {
-			width = max(min(t.Width, widest)-Width(margin), 8)
+			width = max(min(t.Width, widest)-columnsOf(margin), 8)
 		}
 		for _, piece := range screen.Wrap(line, width) {
 			t.line(margin + t.paint(style, piece))
@@ -71,9 +98,10 @@ func (t *Transcript) text(s, margin string, style Style) {
 // header begins a block with the speaker and details. Details that do not fit go on in the next line.
 func (t *Transcript) header(b block, speaker string, details ...string) {
 	t.begin(b)
+	t.piece = 0
 	line := speaker
 	for _, d := range details {
-		if t.Width > 0 && d != "" && Width(line+" "+d) > t.Width {
+		if t.Width > 0 && d != "" && columnsOf(line+" "+d) > t.Width {
 			t.line(line)
 			line = indent[1:]
 		}
@@ -85,7 +113,7 @@ func (t *Transcript) header(b block, speaker string, details ...string) {
 // details are the time, the id and the label of an entry.
 func (t *Transcript) details(v View, more ...string) []string {
 	words := append([]string{t.when(v.Time)}, more...)
-	words = append(words, screen.Clean(string(v.ID)))
+	words = append(words, t.id(v.ID))
 	var list []string
 	for _, w := range words {
 		if w != "" {
@@ -128,7 +156,7 @@ func (t *Transcript) speaker(role string) string {
 	case "assistant":
 		return t.paint(StyleAssistant, "● assistant")
 	}
-	return t.paint(StyleStrong, "○ "+orElse(role, "message"))
+	return t.paint(StyleStrong, "○ "+cmp.Or(role, "message"))
 }
 
 // Entry writes one entry. Labels and the state of extensions are not part of the conversation: only All shows them.
@@ -142,11 +170,11 @@ func (t *Transcript) Entry(v View) {
 			words = append(words, Count(int(n), "token", "tokens")+" before")
 		}
 		if b.FirstKept != "" && b.FirstKept != v.ID {
-			words = append(words, "keeps from "+screen.Clean(string(b.FirstKept)))
+			words = append(words, "keeps from "+t.id(b.FirstKept))
 		}
 		t.summary(v, b.Summary, words...)
 	case session.BranchSummary:
-		t.summary(v, b.Summary, "back from a branch", screen.Clean(orElse(string(b.From), "?")))
+		t.summary(v, b.Summary, "back from a branch", cmp.Or(t.id(b.From), "?"))
 	case session.CustomMessage:
 		if v.Hidden() && !t.All {
 			return
@@ -210,8 +238,16 @@ func (t *Transcript) message(v View, m session.Message) {
 	if v.Hidden() && !t.All {
 		return
 	}
-	t.header(speech, t.speaker(v.Speaker()), t.details(v, screen.OneLine(m.Model, 60))...)
-	spoken := v.Role == session.RoleUser || v.Role == session.RoleAssistant
+	speaker, spoken := v.Speaker(), v.Role == session.RoleUser || v.Role == session.RoleAssistant
+	if v.Role == session.RoleUser && m.Meta { // what the agent says is folded, as what its tools say
+		speaker, spoken = "agent, as the user", false
+	}
+	// The further records of an answer go on below its header.
+	if first := v.FirstPiece() + 1; t.All || first != t.piece || first == v.Index+1 || t.flag(v.ID) != "" {
+		t.header(speech, t.speaker(speaker), t.details(v, screen.OneLine(m.Model, 60))...)
+		t.piece = first
+	}
+	t.last = speech
 	t.parts(v.Parts, indent, spoken)
 	t.ending(m)
 }

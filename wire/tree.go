@@ -283,11 +283,11 @@ func (v *Tree) draw(p *Page, at placed) error {
 	word := screen.Pad(screen.OneLine(entry.Word(), 24), wordWidth, false)
 	most := lineWidth
 	if p.Width > 0 {
-		left := max(p.Width-Width(b.String()+id+"  ")-Width(end), 0)
+		left := max(p.Width-columnsOf(b.String()+id+"  ")-columnsOf(end), 0)
 		if left < wordWidth {
 			word = screen.OneLine(word, max(left, 1))
 		}
-		most = left - Width(word+"  ")
+		most = left - columnsOf(word+"  ")
 	}
 	if active {
 		word = paintWord(p, e, word)

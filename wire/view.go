@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -64,9 +65,6 @@ func (v View) Hidden() bool {
 	return false
 }
 
-// Brief is a JSON value in a few words, without quotes and braces, such as the arguments of a call.
-func Brief(value session.Raw, most int) string { return shortJSON(value, most) }
-
 var kindWords = map[session.Kind]string{
 	session.KindMessage:             "message",
 	session.KindThinkingLevelChange: "thinking",
@@ -94,7 +92,7 @@ func (v View) Word() string {
 			return role
 		}
 	}
-	return orElse(orElse(kindWords[v.Kind], v.Type), "?")
+	return cmp.Or(cmp.Or(kindWords[v.Kind], v.Type), "?")
 }
 
 // Line is an entry on one line of at most so many columns; 0 is no limit.
@@ -103,19 +101,19 @@ func (v View) Line(most int) string {
 	case session.Message:
 		return partsLine(v.Parts, most)
 	case session.ThinkingLevelChange:
-		return orElse(screen.OneLine(b.Level, most), "off")
+		return cmp.Or(screen.OneLine(b.Level, most), "off")
 	case session.ModelChange:
-		text := orElse(b.Model, "(none)")
+		text := cmp.Or(b.Model, "(none)")
 		if b.Role != "default" && b.Role != "" {
 			text += " for " + b.Role
 		}
 		return screen.OneLine(text, most)
 	case session.Compaction:
-		return screen.OneLine(orElse(b.ShortSummary, b.Summary), most)
+		return screen.OneLine(cmp.Or(b.ShortSummary, b.Summary), most)
 	case session.BranchSummary:
 		return screen.OneLine(b.Summary, most)
 	case session.Custom:
-		return screen.OneLine(b.Type+" "+shortJSON(b.Data, most), most)
+		return screen.OneLine(b.Type+" "+Brief(b.Data, most), most)
 	case session.CustomMessage:
 		return screen.OneLine(b.Type+": "+partsLine(v.Parts, most), most)
 	case session.Label:
@@ -126,24 +124,24 @@ func (v View) Line(most int) string {
 	case session.TTSRInjection:
 		return screen.OneLine(strings.Join(b.Rules, ", "), most)
 	case session.SessionInit:
-		return screen.OneLine(orElse(b.Task, b.SystemPrompt), most)
+		return screen.OneLine(cmp.Or(b.Task, b.SystemPrompt), most)
 	case session.ModeChange:
-		return screen.OneLine(b.Mode+" "+shortJSON(b.Data, most), most)
+		return screen.OneLine(b.Mode+" "+Brief(b.Data, most), most)
 	case session.SessionInfo:
-		return orElse(screen.OneLine(b.Name, most), "(none)")
+		return cmp.Or(screen.OneLine(b.Name, most), "(none)")
 	case session.Leaf:
-		return screen.OneLine(orElse(string(b.Target), "before the first entry"), most)
+		return screen.OneLine(cmp.Or(string(b.Target), "before the first entry"), most)
 	case session.ContextEdit:
 		if b.Content == nil {
 			return screen.OneLine("hides "+string(b.Target), most)
 		}
 		return screen.OneLine("replaces "+string(b.Target), most)
 	case session.TierChange:
-		return orElse(shortJSON(b.Tier, most), "none")
+		return cmp.Or(Brief(b.Tier, most), "none")
 	case session.ToolSelection:
-		return orElse(screen.OneLine(strings.Join(b.Tools, ", "), most), "none")
+		return cmp.Or(screen.OneLine(strings.Join(b.Tools, ", "), most), "none")
 	case session.Opaque:
-		return shortJSON(b.JSON, most)
+		return Brief(b.JSON, most)
 	}
 	return ""
 }
@@ -157,13 +155,13 @@ func partsLine(parts []session.Part, most int) string {
 		case session.Text:
 			words = append(words, screen.OneLine(p.Text, most))
 		case session.Thinking:
-			thinking = orElse(thinking, screen.OneLine(p.Text, most))
+			thinking = cmp.Or(thinking, screen.OneLine(p.Text, most))
 		case session.ToolCall:
 			calls = append(calls, callLine(p, most))
 		case session.ToolResult:
 			words = append(words, resultLine(p, most))
 		case session.Image:
-			words = append(words, "[image "+orElse(p.MIME, "?")+"]")
+			words = append(words, "[image "+cmp.Or(p.MIME, "?")+"]")
 		case session.OpaquePart:
 			words = append(words, opaqueLine(p, most))
 		}
@@ -180,7 +178,7 @@ func partsLine(parts []session.Part, most int) string {
 
 // resultName is the name of a result's tool, with the session of the sub-agent that the call began.
 func resultName(r session.ToolResult) string {
-	name := screen.OneLine(orElse(r.Name, "result"), 60)
+	name := screen.OneLine(cmp.Or(r.Name, "result"), 60)
 	if r.Session != "" {
 		name += " (" + screen.OneLine(string(r.Session), 60) + ")"
 	}
@@ -192,19 +190,19 @@ func resultLine(r session.ToolResult, most int) string {
 	if r.IsError {
 		head = "✗ " + head
 	}
-	return head + ": " + orElse(partsLine(r.Parts, most), "(empty)")
+	return head + ": " + cmp.Or(partsLine(r.Parts, most), "(empty)")
 }
 
 func opaqueLine(p session.OpaquePart, most int) string {
 	if s, ok := rawjson.Unquote(p.JSON); ok {
 		return p.Type + ": " + screen.OneLine(s, most)
 	}
-	return "[" + orElse(p.Type, "?") + "]"
+	return "[" + cmp.Or(p.Type, "?") + "]"
 }
 
 // callLine is a tool call on one line: its name and its arguments.
 func callLine(c session.ToolCall, most int) string {
-	return screen.OneLine(orElse(c.Name, "?")+" "+shortJSON(c.Arguments, most), most)
+	return screen.OneLine(cmp.Or(c.Name, "?")+" "+Brief(c.Arguments, most), most)
 }
 
 // telling are the members that say what a call is about. The first one present is shown without its name.
@@ -217,8 +215,8 @@ var envelope = map[string]bool{
 	"type": true, "id": true, "parentId": true, "parent_id": true, "timestamp": true, "customType": true,
 }
 
-// shortJSON is a JSON value in a few words, without quotes and braces: at most eight members of 40 columns.
-func shortJSON(value []byte, most int) string {
+// Brief is a JSON value in a few words, such as the arguments of a call, without quotes and braces: at most eight members of 40 columns.
+func Brief(value []byte, most int) string {
 	if rawjson.IsNull(value) {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -86,7 +87,7 @@ func (v *viewer) drawHead(b *strings.Builder, l layout) {
 	}
 	if l.text > 0 {
 		var right []run // the first that there is room for
-		tabs := v.tabs()
+		tabs := v.tabs(l.text)
 		for _, right = range v.progress() {
 			if look.Width(line{runs: tabs}.text())+look.Width(line{runs: right}.text()) < l.text {
 				break
@@ -96,8 +97,8 @@ func (v *viewer) drawHead(b *strings.Builder, l layout) {
 	}
 }
 
-// tabs are the names of the modes.
-func (v *viewer) tabs() []run {
+// tabs are the names of the modes or, where there is no room for all of them, that of this one.
+func (v *viewer) tabs(width int) []run {
 	runs := []run{{"─ ", faint}}
 	for m := range modes {
 		if m > 0 {
@@ -108,6 +109,9 @@ func (v *viewer) tabs() []run {
 			r = accent
 		}
 		runs = append(runs, run{m.String(), r})
+	}
+	if look.Width(line{runs: runs}.text()) >= width {
+		runs = []run{runs[0], {v.mode.String(), accent}, {fmt.Sprintf(" · %d of %d", v.mode+1, modes), faint}}
 	}
 	return append(runs, run{" ", faint})
 }
@@ -192,29 +196,28 @@ func (v *viewer) drawText(b *strings.Builder, rows []spot, n, width int) {
 }
 
 // wheel scrolls the pane under the pointer.
-func (v *viewer) wheel(m tea.Mouse) tea.Cmd {
+func (v *viewer) wheel(m tea.Mouse) {
 	n := 3
 	switch m.Button {
 	case tea.MouseWheelUp:
 		n = -3
 	case tea.MouseWheelDown:
 	default:
-		return nil
+		return
 	}
 	if l := v.layout(v.width); l.tree > 0 && m.X < l.tree {
 		t := &v.tree
 		if t.outline == nil || t.outline.Len() == 0 {
-			return nil
+			return
 		}
 		top := min(max(t.top+n, 0), max(t.outline.Len()-t.height, 0))
 		t.cur, t.top = min(max(t.cur, top), top+max(t.height-1, 0)), top
 		v.src.use(t.outline, func() { t.id = t.outline.ID(t.cur) })
-		return nil
+		return
 	}
 	v.pane.scroll(n)
 	v.pane.follow()
 	v.tree.follow(v)
-	return nil
 }
 
 // click chooses a mode, a row or a block, and does what the line does.
@@ -230,7 +233,7 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	}
 	switch {
 	case m.Y == 0 && !inTree:
-		return v.clickTab(x)
+		return v.clickTab(x, l.text)
 	case m.Y == 0:
 		v.onTree = true
 		return nil
@@ -265,10 +268,10 @@ func (v *viewer) click(m tea.Mouse) tea.Cmd {
 	return nil
 }
 
-// clickTab chooses the mode whose name is at a column.
-func (v *viewer) clickTab(x int) tea.Cmd {
+// clickTab chooses the mode whose name is at a column of a line.
+func (v *viewer) clickTab(x, width int) tea.Cmd {
 	at, m := 0, everything
-	for _, r := range v.tabs() {
+	for _, r := range v.tabs(width) {
 		at += look.Width(r.text)
 		if r.text == m.String() {
 			if x < at {

@@ -339,8 +339,8 @@ func (p *pane) find(key string, id session.EntryID) int {
 }
 
 // replace puts other items into the place of the present ones. The top and the cursor stay where they are as far as the items
-// are there. It reports whether the cursor's was.
-func (p *pane) replace(items []*item, earlier, later bool) bool {
+// are there.
+func (p *pane) replace(items []*item, earlier, later bool) {
 	var top, cur *item
 	if p.top.item < len(p.items) {
 		top = p.items[p.top.item]
@@ -349,10 +349,9 @@ func (p *pane) replace(items []*item, earlier, later bool) bool {
 		cur = p.items[p.cur]
 	}
 	p.items, p.earlier, p.later = items, earlier, later
-	kept := false
 	if cur != nil {
 		if n := p.find(cur.key, cur.id); n >= 0 {
-			p.cur, kept = n, true
+			p.cur = n
 		}
 	}
 	n := -1
@@ -366,7 +365,6 @@ func (p *pane) replace(items []*item, earlier, later bool) bool {
 		p.top.item = n
 	}
 	p.settle()
-	return kept
 }
 
 // mostItems bounds the items of a pane.

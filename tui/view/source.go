@@ -55,6 +55,7 @@ type facts struct {
 	id                      session.ID
 	leaf                    session.EntryID
 	entries                 int
+	speaks                  bool // there is a conversation
 	problems                []session.Problem
 	labels                  []labeled
 	isTask                  bool
@@ -78,10 +79,10 @@ func (s *source) facts() facts {
 	defer s.mu.RUnlock()
 	t, h := s.sess.Tree(), s.sess.Header()
 	title, _ := s.sess.Title() // a session without a readable title is called by its first prompt
-	title = cmp.Or(strings.TrimSpace(title), s.firstPrompt())
+	title = cmp.Or(strings.TrimSpace(title), s.firstPrompt(), s.listed())
 	f := facts{
 		title: title, agent: s.sess.Dialect().Name(), cwd: h.CWD, path: s.sess.Path(), id: h.ID, leaf: t.LeafID(),
-		entries: s.doc.Skeleton().Entries(), problems: slices.Clone(t.Problems()), isTask: h.Task,
+		entries: t.Len(), speaks: s.doc.Skeleton().Entries() > 0, problems: slices.Clone(t.Problems()), isTask: h.Task,
 	}
 	for id, name := range t.Labels() {
 		if _, ok := t.Lookup(id); ok {
@@ -106,6 +107,15 @@ func (s *source) firstPrompt() string {
 		}
 	}
 	return ""
+}
+
+// listed is what the list calls the session, "" if it is in none.
+func (s *source) listed() string {
+	i := slices.IndexFunc(s.kin, func(r treeline.Row) bool { return r.Path == s.sess.Path() })
+	if i < 0 {
+		return ""
+	}
+	return s.kin[i].Heading()
 }
 
 // index is the place of an entry in the log, -1 for one that is not there.

@@ -158,7 +158,7 @@ func (v *viewer) Close() error {
 // Title implements look.Screen.
 func (v *viewer) Title() (left, right string) {
 	title := cmp.Or(v.facts.title, "(no messages)")
-	if v.facts.title == "" && v.facts.entries > 0 {
+	if v.facts.title == "" && v.facts.speaks {
 		title = "(no title)"
 	}
 	words := []string{v.facts.agent}
@@ -237,7 +237,7 @@ func (v *viewer) Update(msg tea.Msg) (look.Screen, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
-		cmd = v.wheel(tea.Mouse(msg))
+		v.wheel(tea.Mouse(msg))
 	case tea.MouseClickMsg:
 		cmd = v.click(tea.Mouse(msg))
 	case look.Done:

@@ -499,4 +499,27 @@ func TestHeadingWithoutTitle(t *testing.T) {
 			t.Errorf("%d lines: the screen is called %q, want %q", len(c.lines), left, c.want)
 		}
 	}
+	// The list may know more: a command of the agent's program.
+	r := ride(t, log(t), Options{}, 80, 24)
+	row := treeline.Row{Path: r.v.src.sess.Path()}
+	row.Command = "/init"
+	r.v.src.kin = []treeline.Row{row}
+	if got := r.v.src.facts().title; got != "/init" {
+		t.Errorf("the screen is called %q, not as in the list", got)
+	}
+}
+
+// TestNarrowTabs: the name of the mode stays in sight where there is no room for all of them.
+func TestNarrowTabs(t *testing.T) {
+	r := ride(t, log(t, talk(2)...), Options{}, 40, 12)
+	for m := range modes {
+		r.v.mode = m
+		var text string
+		for _, run := range r.v.tabs(40) {
+			text += run.text
+		}
+		if want := fmt.Sprintf("─ %s · %d of 4 ", m, m+1); text != want {
+			t.Errorf("the tabs are %q, want %q", text, want)
+		}
+	}
 }

@@ -1,10 +1,17 @@
 package main
 
 import (
+	_ "embed"
 	"io"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
+
+// bashAlone has the functions that cobra's script takes from a package of bash.
+//
+//go:embed completion.bash
+var bashAlone string
 
 // completionScripts writes the script of each shell. The scripts call this program for what they offer.
 var completionScripts = []struct {
@@ -15,10 +22,7 @@ var completionScripts = []struct {
 		if err := root.GenBashCompletionV2(w, describe); err != nil {
 			return err
 		}
-		alone, err := shells.ReadFile("shell/completion.bash")
-		if err == nil {
-			_, err = w.Write(alone)
-		}
+		_, err := io.WriteString(w, bashAlone)
 		return err
 	}},
 	{"zsh", func(root *cobra.Command, w io.Writer, describe bool) error {
@@ -37,7 +41,7 @@ var completionScripts = []struct {
 }
 
 // completionCommand replaces cobra's own, whose script for bash needs a package.
-func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
+func completionCommand(a *cli.App, root *cobra.Command) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	var shells []string
 	for _, s := range completionScripts {
@@ -54,14 +58,14 @@ func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 			"  fish         ~/.config/fish/config.fish   treeline completion fish | source\n" +
 			"  powershell   $PROFILE                     treeline completion powershell | Out-String | Invoke-Expression",
 		Example: "  source <(treeline completion bash)",
-		Args:    args("<shell>"),
+		Args:    cli.Args("<shell>"),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			for _, s := range completionScripts {
 				if s.shell == given[0] {
-					return s.write(cmd.Root(), a.stdout, !plain)
+					return s.write(cmd.Root(), a.Stdout, !plain)
 				}
 			}
-			return misused("unknown shell %q: use bash, zsh, fish or powershell", given[0])
+			return cli.Misused("unknown shell %q: use bash, zsh, fish or powershell", given[0])
 		},
 		ValidArgsFunction: cobra.FixedCompletions(shells, cobra.ShellCompDirectiveNoFileComp),
 	}

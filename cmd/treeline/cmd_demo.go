@@ -3,20 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/internal/demo"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
@@ -29,7 +24,7 @@ const (
 )
 
 // demoCommand shows what the commands do, by running them. If something does not work, the demo fails.
-func (a *app) demoCommand() *cobra.Command {
+func demoCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo [<command>…]",
 		Short: "Take a tour in four steps",
@@ -39,11 +34,11 @@ func (a *app) demoCommand() *cobra.Command {
 		Example: "  treeline demo\n  treeline demo ls --all\n  treeline demo search 'exchange rate'",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return a.withDemo(cmd.Context(), func(dir string) error {
+			return withDemo(cmd.Context(), a, func(dir string) error {
 				if len(words) > 0 {
-					return a.onDemo(cmd.Context(), dir, words)
+					return onDemo(cmd.Context(), a, dir, words)
 				}
-				return a.print(func(out *output) error { return a.demo(cmd.Context(), out, dir) })
+				return a.Print(func(out *console.Output) error { return playDemo(cmd.Context(), a, out, dir) })
 			})
 		},
 		ValidArgsFunction: completeCommand,
@@ -52,28 +47,9 @@ func (a *app) demoCommand() *cobra.Command {
 	return cmd
 }
 
-// writeDemo makes the sessions of the demo in a folder of their own, which clean removes. Until then a pipe that closes is an error of
-// the output: the signal would end the program before the folder is removed.
-func (a *app) writeDemo(ctx context.Context) (dir string, clean func() error, err error) {
-	if dir, err = os.MkdirTemp("", "treeline-demo-"); err != nil {
-		return "", func() error { return nil }, err
-	}
-	a.patience.Store(int64(2 * time.Second)) // to remove it after an interruption
-	pipe := make(chan os.Signal, 1)
-	signal.Notify(pipe, syscall.SIGPIPE)
-	clean = func() error {
-		signal.Stop(pipe)
-		return os.RemoveAll(dir)
-	}
-	if err = demo.Write(ctx, dir, a.now, a.drivers()...); err != nil {
-		err = fmt.Errorf("%s: %w", dir, err)
-	}
-	return dir, clean, err
-}
-
 // withDemo lends the sessions of the demo to use.
-func (a *app) withDemo(ctx context.Context, use func(dir string) error) error {
-	dir, clean, err := a.writeDemo(ctx)
+func withDemo(ctx context.Context, a *cli.App, use func(dir string) error) error {
+	dir, clean, err := a.WriteDemo(ctx)
 	if err == nil {
 		err = use(dir)
 	}
@@ -81,16 +57,16 @@ func (a *app) withDemo(ctx context.Context, use func(dir string) error) error {
 }
 
 // demoApp is an app for commands on the demo's sessions. Of the environment it sees what concerns the terminal.
-func (a *app) demoApp(dir string, stdout, stderr io.Writer) *app {
-	b := newApp()
-	b.stdin, b.stdout, b.stderr, b.clock, b.self = a.stdin, stdout, stderr, a.clock, a.self
-	b.workDir, b.madeUp = demoDir, demoHome
-	b.getenv = func(name string) string {
+func demoApp(a *cli.App, dir string, stdout, stderr io.Writer) *cli.App {
+	b := cli.New()
+	b.Stdin, b.Stdout, b.Stderr, b.Clock, b.Self = a.Stdin, stdout, stderr, a.Clock, a.Self
+	b.WorkDir, b.MadeUp = demoDir, demoHome
+	b.Getenv = func(name string) string {
 		switch name {
 		case "HOME":
 			return dir
 		case "TERM", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LESS":
-			return a.getenv(name)
+			return a.Getenv(name)
 		}
 		return ""
 	}
@@ -98,9 +74,9 @@ func (a *app) demoApp(dir string, stdout, stderr io.Writer) *app {
 }
 
 // onDemo runs a command line on the demo's sessions. The command prints its own errors.
-func (a *app) onDemo(ctx context.Context, dir string, words []string) error {
-	b := a.demoApp(dir, a.stdout, a.stderr)
-	words = append([]string{"--color=" + a.color, fmt.Sprintf("--no-pager=%t", a.noPager)}, words...)
+func onDemo(ctx context.Context, a *cli.App, dir string, words []string) error {
+	b := demoApp(a, dir, a.Stdout, a.Stderr)
+	words = append([]string{"--color=" + a.Color, fmt.Sprintf("--no-pager=%t", a.NoPager)}, words...)
 	if code := run(ctx, b, words); code != exitFine {
 		return exitError(code)
 	}
@@ -109,9 +85,9 @@ func (a *app) onDemo(ctx context.Context, dir string, words []string) error {
 
 // demoPlay is the demo while it runs.
 type demoPlay struct {
-	a   *app
+	a   *cli.App
 	ctx context.Context
-	out *output
+	out *console.Output
 	dir string // the home of the made-up sessions
 	// id is the short id of the session that the demo is about, path its file.
 	id, path string
@@ -127,11 +103,11 @@ const (
 	demoEntry = "446c3b98"
 )
 
-// demo plays the demo.
-func (a *app) demo(ctx context.Context, out *output, dir string) error {
-	out.width = min(cmp.Or(out.width, demoColumns), demoColumns)
+// playDemo plays the demo.
+func playDemo(ctx context.Context, a *cli.App, out *console.Output, dir string) error {
+	out.Width = min(cmp.Or(out.Width, demoColumns), demoColumns)
 	d := &demoPlay{a: a, ctx: ctx, out: out, dir: dir}
-	s, err := a.demoApp(dir, io.Discard, io.Discard).store()
+	s, err := demoApp(a, dir, io.Discard, io.Discard).Store()
 	if err != nil {
 		return err
 	}
@@ -143,7 +119,7 @@ func (a *app) demo(ctx context.Context, out *output, dir string) error {
 	if err != nil {
 		return err
 	}
-	d.text(out.style.bold, "", fmt.Sprintf("treeline finds, shows and continues the sessions of all your coding agents. These %d sessions are made up; the output is real.", len(rows)))
+	d.text(out.Style.Bold, "", fmt.Sprintf("treeline finds, shows and continues the sessions of all your coding agents. These %d sessions are made up; the output is real.", len(rows)))
 	for _, scene := range []func() error{d.search, d.tree, d.resume, d.kill} {
 		if err := scene(); err != nil {
 			return err
@@ -191,7 +167,7 @@ func (d *demoPlay) resume() error {
 
 // next ends the demo with what is on this machine, and commands that work there.
 func (d *demoPlay) next() error {
-	sessions, agents, err := d.a.counted(d.ctx)
+	sessions, agents, err := counted(d.ctx, d.a)
 	found := fmt.Sprintf("%s of %s", wire.Count(sessions, "session", "sessions"), wire.Count(agents, "agent", "agents"))
 	next := [][2]string{{"", "all of them on the terminal"}, {"search WORDS", "find what was said in any of them"}, {"serve --open", "see them in a browser"}}
 	if sessions == 0 {
@@ -208,50 +184,26 @@ func (d *demoPlay) next() error {
 		found += " were found on this machine."
 	}
 	fmt.Fprintln(d.out)
-	d.text(d.out.style.bold, "", found+" Try:")
-	program, st := d.a.program(os.Args[0]), d.out.style
+	d.text(d.out.Style.Bold, "", found+" Try:")
+	program, st := d.a.Program(os.Args[0]), d.out.Style
 	for _, n := range next {
 		command := screen.Pad("$ "+strings.TrimSpace(program+" "+n[0]), len(program)+len("$  serve --demo --open"), false)
 		between := "  "
-		if len("   "+command+"  "+n[1]) > d.out.width {
+		if len("   "+command+"  "+n[1]) > d.out.Width {
 			command, between = strings.TrimRight(command, " "), "\n     "
 		}
-		fmt.Fprintf(d.out, "   %s%s%s\n", st.cyan(command), between, st.dim(n[1]))
+		fmt.Fprintf(d.out, "   %s%s%s\n", st.Cyan(command), between, st.Dim(n[1]))
 	}
 	return nil
 }
 
 // counted counts the sessions on this machine, and their agents.
-func (a *app) counted(ctx context.Context) (sessions, agents int, err error) {
-	s, err := a.store()
+func counted(ctx context.Context, a *cli.App) (sessions, agents int, err error) {
+	s, err := a.Store()
 	if err != nil {
 		return 0, 0, err
 	}
 	sources, err := s.LookAtSources(ctx)
-	sessions, names := tally(sources)
+	sessions, names := cli.Tally(sources)
 	return sessions, len(names), err
-}
-
-// program is how people start this program, for commands that they are told to try. typed is the first word of its command line.
-func (a *app) program(typed string) string {
-	const installed = "treeline"
-	if !builtByGoRun(a.self) {
-		if a.self != "" && !filepath.IsAbs(typed) && strings.ContainsAny(typed, `/\`) {
-			return typed // such as ./treeline
-		}
-		return installed
-	}
-	for _, dir := range []string{"./cmd/treeline", "."} {
-		if _, err := os.Stat(filepath.Join(filepath.FromSlash(dir), "cmd_demo.go")); err == nil {
-			return "go run " + dir
-		}
-	}
-	return installed
-}
-
-// builtByGoRun reports whether a program is one that "go run" has built: in a temporary folder, or in the cache of builds.
-func builtByGoRun(file string) bool {
-	dir := filepath.Dir(file)
-	_, err := hex.DecodeString(strings.TrimSuffix(filepath.Base(dir), "-d"))
-	return strings.Contains(filepath.ToSlash(dir), "/go-build") || err == nil && len(filepath.Base(dir)) == 2*sha256.Size+len("-d")
 }

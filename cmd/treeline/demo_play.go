@@ -28,13 +28,16 @@ func (d *demoPlay) choose(rows []place.Row) error {
 	return fmt.Errorf("the demo has no session %q", demoTitle)
 }
 
-// text prints a paragraph. Its first line begins with lead, the others are as far in.
+// text prints a paragraph, marked unless mark is nil. Its first line begins with lead, the others are as far in.
 func (d *demoPlay) text(mark func(string) string, lead, text string) {
-	for i, line := range screen.Wrap(text, max(d.out.width-len(lead), 20)) {
+	for i, line := range screen.Wrap(text, max(d.out.Width-len(lead), 20)) {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}
-		fmt.Fprintln(d.out, d.out.style.cyan(lead)+mark(line))
+		if mark != nil {
+			line = mark(line)
+		}
+		fmt.Fprintln(d.out, d.out.Style.Cyan(lead)+line)
 	}
 }
 
@@ -42,18 +45,18 @@ func (d *demoPlay) text(mark func(string) string, lead, text string) {
 func (d *demoPlay) say(what string) {
 	d.step++
 	fmt.Fprintln(d.out)
-	d.text(d.out.style.bold, fmt.Sprintf("%d. ", d.step), what)
+	d.text(d.out.Style.Bold, fmt.Sprintf("%d. ", d.step), what)
 }
 
 // note comments on what a command printed.
 func (d *demoPlay) note(text string) {
 	fmt.Fprintln(d.out)
-	d.text(d.out.style.dim, "   ", text)
+	d.text(d.out.Style.Dim, "   ", text)
 }
 
 // shell shows a command line, and a blank line before its output.
 func (d *demoPlay) shell(line string) {
-	d.text(d.out.style.cyan, "   ", "$ "+line)
+	d.text(d.out.Style.Cyan, "   ", "$ "+line)
 	fmt.Fprintln(d.out)
 }
 
@@ -68,9 +71,9 @@ func (d *demoPlay) runHead(lines int, words ...string) error {
 	}
 	d.shell("treeline " + strings.Join(words, " ") + more)
 	var stdout, stderr bytes.Buffer
-	b := d.a.demoApp(d.dir, &stdout, &stderr)
-	b.stdin, b.columns = strings.NewReader(""), max(d.out.width-3, 20)
-	colour := map[bool]string{true: "--color=always", false: "--color=never"}[d.out.style.on]
+	b := demoApp(d.a, d.dir, &stdout, &stderr)
+	b.Stdin, b.Columns = strings.NewReader(""), max(d.out.Width-3, 20)
+	colour := map[bool]string{true: "--color=always", false: "--color=never"}[d.out.Style.On]
 	if code := run(d.ctx, b, append([]string{colour}, words...)); code != exitFine {
 		return fmt.Errorf("treeline %s: exit code %d: %s", strings.Join(words, " "), code, strings.TrimSpace(stderr.String()))
 	}
@@ -94,7 +97,7 @@ const demoAppends = 20
 func (d *demoPlay) kill() error {
 	d.say("Once an append returns, it is never lost: not to kill -9, a full disk or a second writer.")
 	d.shell("my-agent | treeline append " + d.id + " --stdin --sync always   # and kill -9")
-	if d.a.self == "" {
+	if d.a.Self == "" {
 		d.note("(no second program can be started here)")
 		return nil
 	}
@@ -102,7 +105,7 @@ func (d *demoPlay) kill() error {
 	if err != nil {
 		return err
 	}
-	s, err := d.a.demoApp(d.dir, io.Discard, io.Discard).store()
+	s, err := demoApp(d.a, d.dir, io.Discard, io.Discard).Store()
 	if err != nil {
 		return err
 	}
@@ -120,14 +123,14 @@ func (d *demoPlay) kill() error {
 	if n := len(sess.Tree().Problems()); n > 0 {
 		return fmt.Errorf("%d problems in %s", n, d.path)
 	}
-	d.text(same, "   ", fmt.Sprintf("%d appends were acknowledged, then the program was killed.", len(receipts)))
-	d.text(same, "   ", fmt.Sprintf("%d of them are in the file, and every line of it is whole.", len(receipts)))
+	d.text(nil, "   ", fmt.Sprintf("%d appends were acknowledged, then the program was killed.", len(receipts)))
+	d.text(nil, "   ", fmt.Sprintf("%d of them are in the file, and every line of it is whole.", len(receipts)))
 	return nil
 }
 
 // killed starts a program that appends, kills it after some receipts, and returns these.
 func (d *demoPlay) killed() (receipts []string, err error) {
-	child := exec.CommandContext(d.ctx, d.a.self, "append", d.path, "--stdin", "--sync", "always")
+	child := exec.CommandContext(d.ctx, d.a.Self, "append", d.path, "--stdin", "--sync", "always")
 	child.Env = append(os.Environ(), "HOME="+d.dir, "USERPROFILE="+d.dir, "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=")
 	in, err := child.StdinPipe()
 	if err != nil {
@@ -154,4 +157,25 @@ func (d *demoPlay) killed() (receipts []string, err error) {
 	err = errors.Join(err, child.Process.Kill())
 	_ = child.Wait() // killed, as intended
 	return receipts, err
+}
+
+// indenter puts spaces before each line that is not blank.
+type indenter struct {
+	w         io.Writer
+	lineStart bool
+}
+
+func (i *indenter) Write(p []byte) (int, error) {
+	var b bytes.Buffer
+	for _, c := range p {
+		if i.lineStart && c != '\n' {
+			b.WriteString("   ")
+		}
+		i.lineStart = c == '\n'
+		b.WriteByte(c)
+	}
+	if _, err := i.w.Write(b.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }

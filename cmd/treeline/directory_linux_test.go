@@ -16,7 +16,7 @@ func TestDirectoryNotUTF8(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, stdout, stderr := testApp(t)
-	a.workDir = dir
+	a.WorkDir = dir
 	agents := []string{"omp", "pi", "operator", "wave", "codelia", "claude", "codex", "gemini", "qwen", "copilot"}
 	for _, agent := range agents {
 		if code := run(t.Context(), a, []string{"new", "--dialect", agent}); code != exitFine {

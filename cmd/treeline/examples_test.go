@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/demo"
 	"github.com/treeline-dev/treeline/internal/doctest"
 	"github.com/treeline-dev/treeline/place"
@@ -41,12 +41,12 @@ func TestExamples(t *testing.T) {
 	t.Parallel()
 	keepOrder()
 	home := t.TempDir()
-	a := newApp()
-	a.clock = demoDay
-	if err := demo.Write(t.Context(), home, demoDay, a.drivers()...); err != nil {
+	a := cli.New()
+	a.Clock = demoDay
+	if err := demo.Write(t.Context(), home, demoDay, a.Drivers()...); err != nil {
 		t.Fatal(err)
 	}
-	chosen := chooseInDemo(t, a.demoApp(home, io.Discard, io.Discard), home)
+	chosen := chooseInDemo(t, demoApp(a, home, io.Discard, io.Discard), home)
 	var walk func(c *cobra.Command)
 	n := 0
 	walk = func(c *cobra.Command) {
@@ -65,7 +65,7 @@ func TestExamples(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(a.root())
+	walk(newRoot(a))
 	if n < 100 {
 		t.Errorf("%d examples, want at least 100: is the help gone?", n)
 	}
@@ -75,7 +75,7 @@ func TestExamples(t *testing.T) {
 func checkExample(t *testing.T, of *cobra.Command, home string, chosen demoChoice, words []string) {
 	t.Helper()
 	line := "treeline " + strings.Join(words, " ")
-	root := newApp().root()
+	root := newRoot(cli.New())
 	cmd, rest, err := root.Find(words)
 	if err == nil {
 		err = cmd.ParseFlags(rest)
@@ -101,21 +101,21 @@ func checkExample(t *testing.T, of *cobra.Command, home string, chosen demoChoic
 		}
 	}
 	var out bytes.Buffer
-	a := newApp()
-	a.clock = demoDay
-	b := a.demoApp(dir, &out, &out)
-	b.stdin, b.self = strings.NewReader(""), ""
+	a := cli.New()
+	a.Clock = demoDay
+	b := demoApp(a, dir, &out, &out)
+	b.Stdin, b.Self = strings.NewReader(""), ""
 	if code := run(context.Background(), b, chosen.in(dir, words)); code == exitUsage || code != exitFine && !slices.ContainsFunc(mayFail, contains) {
 		t.Errorf("help of %s: %s: exit code %d: %s", of.CommandPath(), line, code, out.String())
 	}
 }
 
-// demoChoice is what examples are about: a session and a run of the demo.
-type demoChoice struct{ id, path, run string } // the path is that below the home
+// demoChoice is the session of the demo that examples are about. The ids in examples are those of the demo.
+type demoChoice struct{ id, path string } // the path is that below the home
 
-func chooseInDemo(t *testing.T, a *app, home string) demoChoice {
+func chooseInDemo(t *testing.T, a *cli.App, home string) demoChoice {
 	t.Helper()
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,17 +132,12 @@ func chooseInDemo(t *testing.T, a *app, home string) demoChoice {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs, err := filepath.Glob(filepath.Join(home, ".local/state/treeline/runs/*/*/*/*.jsonl"))
-	if err != nil || len(runs) == 0 {
-		t.Fatalf("runs of the demo: %v, %v", runs, err)
-	}
-	return demoChoice{d.id, path, strings.TrimSuffix(filepath.Base(runs[0]), ".jsonl")}
+	return demoChoice{d.id, path}
 }
 
-// in replaces the made-up names in an example by those of the demo in a home.
+// in replaces the made-up files and folders in an example by those of the demo in a home.
 func (d demoChoice) in(home string, words []string) []string {
 	names := []string{
-		"01a1dcc8", d.id, "5a60be28", demoEntry, "3f9a1c20", demoEntry, "8f1d7b7a", d.run,
 		"session.jsonl", filepath.Join(home, d.path), "session.html", filepath.Join(home, "session.html"), "loss.json", filepath.Join(home, "loss.json"), "/tmp", home, "~", home,
 	}
 	if words[0] != "run" {

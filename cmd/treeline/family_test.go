@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	_ "modernc.org/sqlite"
-
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/internal/started"
+	_ "modernc.org/sqlite"
 )
 
 // tablesCmd makes the database of an agent that was started once, in $XDG_DATA_HOME, and adds rows as the agent would:

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/treeline-dev/treeline/internal/screen"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
 )
 
 // fitHelp makes the help of all commands fit the terminal.
-func (a *app) fitHelp(root *cobra.Command) {
+func fitHelp(a *cli.App, root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
@@ -19,70 +20,29 @@ func (a *app) fitHelp(root *cobra.Command) {
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		width, _ := terminalWidth(a.stdout)
-		_, _ = io.WriteString(out, fitted(text.String(), cmp.Or(a.columns, width))) // out keeps the error
+		width, _ := console.Width(a.Stdout)
+		_, _ = io.WriteString(out, console.Fitted(text.String(), cmp.Or(a.Columns, width))) // out keeps the error
 	})
 }
 
-// fitted breaks the lines of a help text that are wider than the terminal; width 0 is no terminal. Paragraphs and descriptions of flags
-// are filled anew. Commands are left to the terminal, so that they can be copied.
-func fitted(text string, width int) string {
-	if width <= 0 {
-		return text
-	}
-	var out, block []string // the lines of a paragraph or of a flag
-	tooWide := false
-	flush := func() {
-		if tooWide {
-			block = hanging(strings.Join(block, " "), width)
-		}
-		out, block, tooWide = append(out, block...), nil, false
-	}
-	for line := range strings.SplitSeq(text, "\n") {
-		deep := len(line) - len(strings.TrimLeft(line, " "))
-		wide := screen.Width(line, false) > width
-		goesOn := len(block) > 0 && (deep == 0 && block[0] != "" && block[0][0] != ' ' && line != "" || deep > helpIndent)
-		if !goesOn {
-			flush()
-		}
-		if goesOn && (wide || tooWide) {
-			for i := range block[1:] {
-				block[i+1] = strings.TrimLeft(block[i+1], " ")
+// helpCommand replaces cobra's own, which accepts unknown commands.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "help [command]",
+		Short:   "Explain a command",
+		Example: "  treeline help show",
+		Args:    cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			about, rest, err := root.Find(words)
+			if err != nil || len(rest) > 0 || about == root && len(words) > 0 {
+				return cli.Misused("unknown command %q%s", strings.Join(words, " "), cli.Suggestion(root, words[0]))
 			}
-			line = line[deep:]
-		}
-		block, tooWide = append(block, line), tooWide || wide
+			about.InitDefaultHelpFlag()
+			about.InitDefaultVersionFlag()
+			return about.Help()
+		},
+		ValidArgsFunction: completeCommand,
 	}
-	flush()
-	return strings.Join(out, "\n")
-}
-
-// helpIndent is how far the lines of lists are indented at most. Those that are further in go on from the line before.
-const helpIndent = 8
-
-// hanging breaks a line. If it is indented, what follows a gap is a column; where that leaves little room it begins on a line of its own.
-func hanging(line string, width int) []string {
-	text := strings.TrimLeft(line, " ")
-	gap := strings.Index(text, "  ")
-	switch {
-	case text == line:
-		return screen.Wrap(line, width)
-	case gap < 0: // a command
-		return []string{line}
-	}
-	rest := strings.TrimLeft(text[gap:], " ")
-	head := line[:len(line)-len(rest)]
-	longest := 0
-	for word := range strings.FieldsSeq(rest) {
-		longest = max(longest, len(word))
-	}
-	var lines []string
-	if len(head) > width/2 || longest > width-len(head) {
-		lines, head = []string{strings.TrimRight(head, " ")}, strings.Repeat(" ", helpIndent)
-	}
-	for _, piece := range screen.Wrap(rest, width-len(head)) {
-		lines = append(lines, head+piece)
-		head = strings.Repeat(" ", len(head))
-	}
-	return lines
+	root.SetHelpCommand(cmd)
+	return cmd
 }

@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/screen"
 )
 
 // TestHelpFits: on a terminal the help of every command fits, says the same, and breaks no command in two.
 func TestHelpFits(t *testing.T) {
 	t.Parallel()
-	a := newApp()
-	a.stdout, a.stderr, a.getenv = io.Discard, io.Discard, func(string) string { return "" }
+	a := cli.New()
+	a.Stdout, a.Stderr, a.Getenv = io.Discard, io.Discard, func(string) string { return "" }
 	var visit func(cmd *cobra.Command)
-	root := a.root()
+	root := newRoot(a)
 	help := func(cmd *cobra.Command, columns int) string {
 		var out bytes.Buffer
 		cmd.SetOut(&out)
-		a.columns = columns
+		a.Columns = columns
 		if err := cmd.Help(); err != nil {
 			t.Fatal(err)
 		}

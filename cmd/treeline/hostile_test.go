@@ -25,7 +25,7 @@ func TestHostile(t *testing.T) {
 		{"unlabels", 80_000, "ls --all --json"},
 		{"wave repeats", 40_000, "ls --all --json"},
 		{"wave repeats", 40_000, "repair SESSION --json"},
-		{"compactions", 2_000, "convert SESSION --to wave --out out"},
+		{"compactions", 2_000, "convert SESSION --to wave -o out"},
 	} {
 		t.Run(c.dimension+" "+strings.Fields(c.command)[0], func(t *testing.T) {
 			t.Parallel()

@@ -41,8 +41,8 @@ func TestInterrupt(t *testing.T) {
 		signal os.Signal
 		input  string // a line that is answered with a line; stdin stays open
 	}{
-		{[]string{"convert", path, "--to", "operator", "--out", t.TempDir()}, os.Interrupt, ""},
-		{[]string{"convert", path, "--to", "wave", "--out", t.TempDir(), "--json"}, syscall.SIGTERM, ""},
+		{[]string{"convert", path, "--to", "operator", "-o", t.TempDir()}, os.Interrupt, ""},
+		{[]string{"convert", path, "--to", "wave", "-o", t.TempDir(), "--json"}, syscall.SIGTERM, ""},
 		{[]string{"append", path, "--stdin"}, os.Interrupt, `{"role":"user","content":"x"}`},
 		{[]string{"rpc"}, syscall.SIGTERM, `{"jsonrpc":"2.0","id":1,"method":"nosuch"}`},
 	} {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/jsonschema"
 )
 
@@ -65,7 +66,7 @@ func TestJSONDocs(t *testing.T) {
 		}
 	}
 	keepOrder()
-	visit(newApp().root())
+	visit(newRoot(cli.New()))
 	for _, name := range found {
 		if _, ok := rows[name]; !ok {
 			t.Errorf("docs/json.md does not say what %s --json prints", name)
@@ -112,7 +113,7 @@ func TestJSONOutput(t *testing.T) {
 		{"new", "new --cwd . --dialect omp --file " + home + "/new.jsonl"}, {"append", "append " + path + " --text x"},
 		{"ls", "ls --all"}, {"sources", "sources"}, {"show", "show " + path + " --leaf b"}, {"tree", "tree " + path}, {"search", "search needle"},
 		{"check", "check " + path}, {"stats", "stats"}, {"history import", "history import"}, {"history", "history needle"},
-		{"fork", "fork " + path + " --at b"}, {"rename", "rename " + path + " name"}, {"label", "label " + path + " a"}, {"branch", "branch " + path + " b"},
+		{"fork", "fork " + path + " --leaf b"}, {"rename", "rename " + path + " name"}, {"label", "label " + path + " a"}, {"branch", "branch " + path + " b"},
 		{"convert", "convert " + path + " --to operator"}, {"resume", "resume " + path + " --in operator"}, {"repair", "repair " + path}, {"gc", "gc"}, {"version", "version"}, {"run ls", "run ls --all"},
 		{"rm", "rm " + path},
 	} {
@@ -126,7 +127,7 @@ func TestJSONOutput(t *testing.T) {
 			}
 		}
 		a, stdout, stderr := testApp(t)
-		a.getenv = func(key string) string {
+		a.Getenv = func(key string) string {
 			return map[string]string{"HOME": home, "XDG_CACHE_HOME": home + "/cache"}[key]
 		}
 		args := strings.Fields(strings.ReplaceAll(c.args, path, dir+"/"+path))

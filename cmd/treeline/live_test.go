@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
 	"github.com/treeline-dev/treeline/watch"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -22,15 +24,15 @@ func TestLiveOnTerminal(t *testing.T) {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := newApp()
-	a.getenv = func(name string) string { return map[string]string{"HOME": home}[name] }
-	s, err := a.store()
+	a := cli.New()
+	a.Getenv = func(name string) string { return map[string]string{"HOME": home}[name] }
+	s, err := a.Store()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var text bytes.Buffer
-	out := &output{Writer: bufio.NewWriter(&text), style: style{on: true}, width: 40}
-	l := wire.NewLive(out.page(), home)
+	out := &console.Output{Writer: bufio.NewWriter(&text), Style: console.Style{On: true}, Width: 40}
+	l := wire.NewLive(out.Page(), home)
 	for c, err := range s.Watch(t.Context(), watch.Options{Path: path, Last: 1}) {
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -16,7 +17,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/console"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/continuing"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/finding"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/keeping"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/programs"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/reading"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/sharing"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/writing"
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/wire"
 )
@@ -29,11 +38,16 @@ const (
 	exitUsage   // a mistake in the command line
 )
 
+// An exitError ends a command with that code and prints nothing: another command line has said it all.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // main is kept small: tests call run with streams of their own.
-func main() { os.Exit(command(context.Background(), newApp())) }
+func main() { os.Exit(command(context.Background(), cli.New())) }
 
 // command executes the command line of the process.
-func command(ctx context.Context, a *app) int {
+func command(ctx context.Context, a *cli.App) int {
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
 		ends = append(ends, syscall.SIGHUP)
@@ -42,12 +56,12 @@ func command(ctx context.Context, a *app) int {
 	defer stop()
 	defer context.AfterFunc(ctx, func() {
 		stop() // a second Ctrl-C ends the program at once
-		time.AfterFunc(time.Duration(a.patience.Load()), a.quit)
+		time.AfterFunc(time.Duration(a.Patience.Load()), func() { quit(a) })
 	})() // before stop, which would count as an interruption
-	a.self, _ = os.Executable() // only the demo needs it
+	a.Self, _ = os.Executable() // only the demo needs it
 	// The working directory may have been removed, such as a worktree that was merged. The shell still knows its name.
-	if _, err := os.Getwd(); err != nil && filepath.IsAbs(a.getenv("PWD")) {
-		a.workDir = a.getenv("PWD")
+	if _, err := os.Getwd(); err != nil && filepath.IsAbs(a.Getenv("PWD")) {
+		a.WorkDir = a.Getenv("PWD")
 	}
 	return run(ctx, a, os.Args[1:])
 }
@@ -55,20 +69,20 @@ func command(ctx context.Context, a *app) int {
 // quit ends the program if the command has not ended by itself after an interruption. It may be in a loop that does not look
 // for one, or wait for input. Nothing is lost by that: all writes survive a crash at any moment. A pager has the terminal,
 // and Ctrl-C is for it.
-func (a *app) quit() {
-	if a.paging.Load() {
+func quit(a *cli.App) {
+	if a.IsPaging() {
 		return
 	}
-	if a.endless.Load() {
+	if a.Endless.Load() {
 		os.Exit(exitFine)
 	}
 	if slices.Contains(os.Args, "--json") {
-		_ = wire.Write(a.stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
+		_ = wire.Write(a.Stderr, wire.NewError(errInterrupted, exitProblem, "")) // the program ends anyway
 	} else {
-		if _, terminal := terminalWidth(a.stderr); terminal && a.getenv("TERM") != "dumb" {
-			fmt.Fprint(a.stderr, "\r\x1b[K") // there may be a line of progress
+		if _, terminal := console.Width(a.Stderr); terminal && a.Getenv("TERM") != "dumb" {
+			fmt.Fprint(a.Stderr, "\r\x1b[K") // there may be a line of progress
 		}
-		fmt.Fprintf(a.stderr, "treeline: %v\n", errInterrupted)
+		fmt.Fprintf(a.Stderr, "treeline: %v\n", errInterrupted)
 	}
 	os.Exit(exitProblem)
 }
@@ -79,25 +93,21 @@ var errInterrupted = errors.New("interrupted")
 var keepOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
 
 // run executes one command line and returns its exit code. Commands return errors; only run prints them.
-func run(ctx context.Context, a *app, args []string) int {
+func run(ctx context.Context, a *cli.App, args []string) int {
 	keepOrder()
-	root := a.root()
+	root := newRoot(a)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // with or without descriptions
-		a.complete(root)
+		complete(a, root)
 		unquoteUsage(root)
 	}
 	root.SetArgs(args)
-	help := &checkedWriter{w: a.stdout} // cobra drops its errors
+	help := &checkedWriter{w: a.Stdout} // cobra drops its errors
 	root.SetOut(help)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil && !closedPipe(help.err) {
+	if err == nil && !console.ClosedPipe(help.err) {
 		err = help.err
 	}
-	for _, f := range a.close {
-		err = errors.Join(err, f())
-	}
-	a.close = nil
-	if err == nil {
+	if err = errors.Join(err, a.End()); err == nil {
 		return exitFine
 	}
 	var exit exitError
@@ -105,31 +115,31 @@ func run(ctx context.Context, a *app, args []string) int {
 		return int(exit)
 	}
 	// A mistake before the flag leaves it unread.
-	a.json = a.json || slices.Contains(args, "--json")
+	a.JSON = a.JSON || slices.Contains(args, "--json")
 	code, usageHelp := exitProblem, ""
-	var usage usageError
+	var usage cli.UsageError
 	if errors.As(err, &usage) || errors.Is(err, place.ErrUnknownSource) {
 		if cmd.Name() == "help" {
 			cmd = root
 		}
 		code, usageHelp = exitUsage, cmd.CommandPath()+" --help"
 	}
-	var quiet quietError
+	var quiet cli.QuietError
 	if !errors.As(err, &quiet) {
 		if errors.Is(err, context.Canceled) {
 			err = errInterrupted
 		}
-		err = a.hint(err)
-		a.report(wire.NewError(err, code, usageHelp), err.Error())
+		err = a.Hint(err)
+		a.Report(wire.NewError(err, code, usageHelp), err.Error())
 	}
-	if usageHelp != "" && !a.json {
-		fmt.Fprintf(a.stderr, "Run '%s' for usage.\n", usageHelp)
+	if usageHelp != "" && !a.JSON {
+		fmt.Fprintf(a.Stderr, "Run '%s' for usage.\n", usageHelp)
 	}
 	return code
 }
 
-// root makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.
-func (a *app) root() *cobra.Command {
+// newRoot makes the tree of commands. Each command line gets a fresh one, since cobra keeps the values of flags in it.
+func newRoot(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "treeline",
 		Short: "The session store for coding agents",
@@ -144,33 +154,33 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	groupOnly(root)
+	cli.GroupOnly(root)
 	help := root.RunE
 	root.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 && a.hasTerminal() {
-			return a.browseSessions(cmd.Context())
+		if len(args) == 0 && a.HasTerminal() {
+			return browseSessions(cmd.Context(), a)
 		}
 		if err := help(cmd, args); err != nil || len(args) > 0 {
 			return err
 		}
-		return a.noPlaces()
+		return finding.NoPlaces(a)
 	}
 	root.SuggestionsMinimumDistance = 2
-	a.addVersion(root)
-	a.addGlobal(root)
-	root.SetErr(a.stderr)
-	root.SetIn(a.stdin)
-	add(root, "Find:", a.lsCommand(), a.searchCommand(), a.historyCommand(), a.statsCommand(), a.pickCommand(), a.sourcesCommand())
-	add(root, "Read:", a.showCommand(), a.treeCommand(), a.contextCommand(), a.watchCommand(), a.serveCommand())
-	add(root, "Continue:", a.resumeCommand(), a.convertCommand(), a.forkCommand())
-	add(root, "Write:", a.newCommand(), a.appendCommand(), a.branchCommand(), a.labelCommand(), a.renameCommand(), a.moveCommand())
-	add(root, "Keep:", a.checkCommand(), a.repairCommand(), a.rmCommand(), a.gcCommand())
-	add(root, "Share:", a.exportCommand(), a.pushCommand(), a.pullCommand(), a.tokenCommand())
-	add(root, "For programs and agents:", a.mcpCommand(), a.rpcCommand(), a.runCommand())
-	add(root, "More:", a.demoCommand(), a.completionCommand(root), a.versionCommand(), a.helpCommand(root))
-	a.addSource(root)
-	a.addStore(root)
-	a.fitHelp(root)
+	addVersion(a, root)
+	a.AddGlobal(root)
+	root.SetErr(a.Stderr)
+	root.SetIn(a.Stdin)
+	add(root, "Find:", finding.Ls(a), finding.Search(a), finding.History(a), finding.Stats(a), finding.Pick(a, runScreens), finding.Sources(a))
+	add(root, "Read:", reading.Show(a), reading.Tree(a), reading.Context(a), reading.Watch(a), reading.Serve(a))
+	add(root, "Continue:", continuing.Resume(a), continuing.Convert(a), continuing.Fork(a))
+	add(root, "Write:", writing.New(a), writing.Append(a), writing.Branch(a), writing.Label(a), writing.Rename(a), writing.Move(a))
+	add(root, "Keep:", keeping.Check(a), keeping.Repair(a), keeping.Rm(a), keeping.GC(a))
+	add(root, "Share:", sharing.Export(a), sharing.Push(a), sharing.Pull(a), sharing.Token(a))
+	add(root, "For programs and agents:", programs.MCP(a), programs.RPC(a), programs.Run(a))
+	add(root, "More:", demoCommand(a), completionCommand(a, root), versionCommand(a), helpCommand(root))
+	a.AddSource(root)
+	a.AddStore(root)
+	fitHelp(a, root)
 	return root
 }
 
@@ -183,68 +193,16 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// groupOnly makes cmd a command that only has others. An unknown one is the mistake to report, not the flags after it.
-func groupOnly(cmd *cobra.Command) {
-	unknown := func(word string) error {
-		name := strings.TrimPrefix(cmd.CommandPath()+" "+word, "treeline ")
-		return misused("unknown command %q%s", name, suggestion(cmd, word))
-	}
-	cmd.Args = cobra.ArbitraryArgs // without it cobra reports an unknown command itself, with exit code 1
-	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		return unknown(args[0])
-	}
-	cmd.SetFlagErrorFunc(func(at *cobra.Command, err error) error {
-		if words := at.Flags().Args(); at == cmd && len(words) > 0 {
-			return unknown(words[0])
-		}
-		return usageError{flagError(err)}
-	})
+// checkedWriter remembers the first error of w.
+type checkedWriter struct {
+	w   io.Writer
+	err error
 }
 
-// helpCommand replaces cobra's own, which accepts unknown commands.
-func (a *app) helpCommand(root *cobra.Command) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "help [command]",
-		Short:   "Explain a command",
-		Example: "  treeline help show",
-		Args:    cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, words []string) error {
-			about, rest, err := root.Find(words)
-			if err != nil || len(rest) > 0 || about == root && len(words) > 0 {
-				return misused("unknown command %q%s", strings.Join(words, " "), suggestion(root, words[0]))
-			}
-			about.InitDefaultHelpFlag()
-			about.InitDefaultVersionFlag()
-			return about.Help()
-		},
-		ValidArgsFunction: completeCommand,
+func (c *checkedWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	if c.err == nil {
+		c.err = err
 	}
-	root.SetHelpCommand(cmd)
-	return cmd
-}
-
-// completeCommand completes a command, as the first argument of another one.
-func completeCommand(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	for _, c := range cmd.Root().Commands() {
-		if c.IsAvailableCommand() && len(args) == 0 {
-			names = append(names, c.Name()+"\t"+c.Short)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// suggestion names the command that a word may mean: one that it is a synonym of, or one that is spelled like it.
-func suggestion(cmd *cobra.Command, word string) string {
-	for _, c := range cmd.Commands() {
-		if slices.Contains(c.SuggestFor, strings.ToLower(word)) {
-			return fmt.Sprintf("; did you mean %q?", c.Name())
-		}
-	}
-	if list := cmd.SuggestionsFor(word); len(list) > 0 {
-		return fmt.Sprintf("; did you mean %q?", list[0])
-	}
-	return ""
+	return n, err
 }

@@ -13,23 +13,23 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
-	"github.com/treeline-dev/treeline/place"
-	"github.com/treeline-dev/treeline/runs"
-	"github.com/treeline-dev/treeline/store"
-	"github.com/treeline-dev/treeline/trash"
-	"github.com/treeline-dev/treeline/wire"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/internal/screen"
 )
 
-func testApp(t *testing.T) (a *app, stdout, stderr *bytes.Buffer) {
+func testApp(t *testing.T) (a *cli.App, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	home := t.TempDir()
 	stdout, stderr = new(bytes.Buffer), new(bytes.Buffer)
-	return &app{stdin: strings.NewReader(""), stdout: stdout, stderr: stderr, getenv: func(key string) string {
+	a = cli.New()
+	a.Stdin, a.Stdout, a.Stderr = strings.NewReader(""), stdout, stderr
+	a.Getenv = func(key string) string {
 		if key == "HOME" {
 			return home
 		}
 		return ""
-	}}, stdout, stderr
+	}
+	return a, stdout, stderr
 }
 
 // stopAt cancels a context once a text was written.
@@ -58,7 +58,7 @@ func TestCheckInterrupted(t *testing.T) {
 	a, stdout, stderr := testApp(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a.stdout = stopAt{stdout, "1.jsonl", cancel}
+	a.Stdout = stopAt{stdout, "1.jsonl", cancel}
 	if code := run(ctx, a, []string{"check", dir}); code != exitProblem {
 		t.Errorf("exit code %d", code)
 	}
@@ -103,7 +103,7 @@ func TestOutputFails(t *testing.T) {
 		{errors.New("disk full"), exitProblem},
 	} {
 		a, _, stderr := testApp(t)
-		a.stdout = failing{c.err}
+		a.Stdout = failing{c.err}
 		if code := run(t.Context(), a, []string{"demo"}); code != c.code {
 			t.Errorf("%v: exit code %d, %s", c.err, code, stderr)
 		}
@@ -113,8 +113,8 @@ func TestOutputFails(t *testing.T) {
 // TestFlagsOfFindingComplete: every flag of these commands completes its values, or nothing, but no files.
 func TestFlagsOfFindingComplete(t *testing.T) {
 	a, _, _ := testApp(t)
-	root := a.root()
-	a.complete(root)
+	root := newRoot(a)
+	complete(a, root)
 	for _, c := range root.Commands() {
 		if !slices.Contains([]string{"ls", "search", "sources", "watch", "tree", "show", "stats"}, c.Name()) {
 			continue
@@ -130,7 +130,7 @@ func TestFlagsOfFindingComplete(t *testing.T) {
 // TestEveryCommandExplainsItself: every command has a long help, an example and a completion.
 func TestEveryCommandExplainsItself(t *testing.T) {
 	a, _, _ := testApp(t)
-	for _, c := range a.root().Commands() {
+	for _, c := range newRoot(a).Commands() {
 		if c.Example == "" || c.Short == "" {
 			t.Errorf("%s has no example or no short help", c.Name())
 		}
@@ -138,7 +138,7 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 			t.Errorf("%s: no long help, or a full stop in the short one", c.Name())
 		}
 		for _, line := range strings.Split(c.UsageString(), "\n") {
-			if wire.Width(line) > 150 {
+			if screen.Width(line, false) > 150 {
 				t.Errorf("%s: too long a line of help: %s", c.Name(), line)
 			}
 		}
@@ -151,32 +151,6 @@ func TestEveryCommandExplainsItself(t *testing.T) {
 					t.Errorf("%s has no --%s", c.Name(), flag)
 				}
 			}
-		}
-	}
-}
-
-// TestHint: errors of the library get the command that helps.
-func TestHint(t *testing.T) {
-	a := &app{getenv: func(string) string { return "" }}
-	for _, c := range []struct {
-		err  error
-		want string
-	}{
-		{fmt.Errorf("%q: %w", "x", place.ErrNoSession), "'treeline ls --all' lists them"},
-		{fmt.Errorf("%q: %w", "x", trash.ErrNotInTrash), "'treeline rm --list' lists those that are"},
-		{fmt.Errorf("@last: %w for /w", place.ErrNoSession), "'treeline ls --all' lists those of other directories"},
-		{fmt.Errorf("%q: %w", "x", place.ErrUnknownSource), "'treeline sources' lists them"},
-		{fmt.Errorf("%q: %w", "x", runs.ErrNoRun), "'treeline run ls --all' lists them"},
-		{&store.ReadOnlyError{Dialect: "d"}, "'treeline convert' makes a session of it"},
-		{fmt.Errorf("x: %w", &store.ReadOnlyError{Dialect: "d", Run: true}), "'treeline run record' records one"},
-	} {
-		if err := a.hint(c.err); !strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want) || !errors.Is(err, c.err) {
-			t.Errorf(`%v; want strings.HasPrefix(err.Error(), c.err.Error()+"; "+c.want), the error c.err`, err)
-		}
-	}
-	for _, err := range []error{nil, errors.New("other"), store.ErrUnsupported} {
-		if a.hint(err) != err {
-			t.Errorf("%v has a hint: %v", err, a.hint(err))
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/dist/man"
 )
 
@@ -18,7 +19,7 @@ import (
 var (
 	manDir  = flag.String("man", "", "write the manual pages into the `folder`")
 	manDate = flag.String("man-date", "2026-01-01", "the date in them")
-	manOf   = flag.String("man-version", version, "the version in them")
+	manOf   = flag.String("man-version", cli.Version, "the version in them")
 )
 
 // TestManual writes a page for each command. groff, where there is one, finds nothing to complain about.
@@ -32,7 +33,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(err)
 	}
 	keepOrder()
-	root := newApp().root()
+	root := newRoot(cli.New())
 	root.InitDefaultCompletionCmd()
 	if err := man.Write(dir, root, man.About{Version: *manOf, Date: when}); err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/treeline-dev/treeline/internal/world"
 )
 

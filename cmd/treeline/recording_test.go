@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/difftest"
 	"github.com/treeline-dev/treeline/internal/termsvg"
 )
@@ -55,21 +56,21 @@ func recorded() {
 // recordCommands runs commands on the demo's sessions, and draws what they print on a terminal.
 func recordCommands(ctx context.Context, out io.Writer) error {
 	size := termsvg.Size{Columns: 80, Rows: 21}
-	a := newApp()
-	a.clock = demoDay
-	return a.withDemo(ctx, func(dir string) error {
+	a := cli.New()
+	a.Clock = demoDay
+	return withDemo(ctx, a, func(dir string) error {
 		var scenes []termsvg.Scene
 		for _, line := range []string{
 			"ls --all --model claude",
 			"search twice --in assistant",
-			"tree 019d1b00#446c3b98 -n 7",
-			"context 019d1b00 | head -n 18",
-			"resume 019d1b00 --in codex",
+			"tree 01a1df83#446c3b98 -n 7",
+			"context 01a1df83 | head -n 18",
+			"resume 01a1df83 --in codex",
 		} {
 			words, _, _ := strings.Cut(line, " | ")
 			var stdout, stderr bytes.Buffer
-			b := a.demoApp(dir, &stdout, &stderr)
-			b.columns = size.Columns
+			b := demoApp(a, dir, &stdout, &stderr)
+			b.Columns = size.Columns
 			if code := run(ctx, b, append([]string{"--color=always"}, strings.Fields(words)...)); code != exitFine {
 				return fmt.Errorf("treeline %s: exit code %d: %s", line, code, stderr.String())
 			}

@@ -20,7 +20,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
-
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/internal/pgdb"
 	"github.com/treeline-dev/treeline/internal/pgtest"
@@ -62,8 +62,8 @@ func (w withProgram) Run() int {
 
 // dated is the command on a fixed day, so that the sessions of the demo are the same each time.
 func dated() {
-	a := newApp()
-	a.clock = demoDay
+	a := cli.New()
+	a.Clock = demoDay
 	os.Exit(command(context.Background(), a))
 }
 
@@ -71,11 +71,11 @@ func dated() {
 func eager() { os.Exit(command(context.Background(), eagerApp())) }
 
 // eagerApp has a clock that is ahead: sessions that a test has just written are not racy.
-func eagerApp() *app {
-	a := newApp()
-	a.progressAfter, a.progressEvery = 0, 0
-	a.patience.Store(int64(time.Minute))
-	a.clock = func() time.Time { return time.Now().Add(time.Minute) }
+func eagerApp() *cli.App {
+	a := cli.New()
+	a.ProgressAfter, a.ProgressEvery = 0, 0
+	a.Patience.Store(int64(time.Minute))
+	a.Clock = func() time.Time { return time.Now().Add(time.Minute) }
 	return a
 }
 
@@ -90,7 +90,7 @@ func pausing() {
 		close(cancelled)
 	}()
 	a := eagerApp()
-	a.stderr = pausingWriter{os.Stderr, cancelled}
+	a.Stderr = pausingWriter{os.Stderr, cancelled}
 	os.Exit(command(ctx, a))
 }
 

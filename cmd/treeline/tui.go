@@ -16,9 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/treeline-dev/treeline"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/continuing"
 	"github.com/treeline-dev/treeline/server"
 	"github.com/treeline-dev/treeline/tui"
 	"github.com/treeline-dev/treeline/wire"
@@ -26,7 +26,7 @@ import (
 
 // terminalUI is the terminal program of one command line.
 type terminalUI struct {
-	a *app
+	a *cli.App
 	// notices are what would be printed meanwhile. They are printed at the end.
 	mu      sync.Mutex
 	notices []string
@@ -39,61 +39,39 @@ type terminalUI struct {
 	}
 }
 
-// hasTerminal reports whether a person sits at standard input and output.
-func (a *app) hasTerminal() bool {
-	out, ok := a.stdout.(*os.File)
-	return ok && a.interactive() && term.IsTerminal(int(out.Fd())) && a.getenv("TERM") != "dumb"
-}
-
 // browseSessions is treeline without a command on a terminal.
-func (a *app) browseSessions(ctx context.Context) error {
-	result, err := a.tui(ctx, tui.Options{Input: a.stdin, Output: a.stdout})
+func browseSessions(ctx context.Context, a *cli.App) error {
+	result, err := runScreens(ctx, a, tui.Options{Input: a.Stdin, Output: a.Stdout})
 	for _, line := range result.Lines {
-		fmt.Fprintln(a.stdout, line)
+		fmt.Fprintln(a.Stdout, line)
 	}
 	if err != nil || result.Resume == "" {
 		return err
 	}
-	a.archive = "" // the session is on this machine
-	c, err := a.resume(ctx, result.Resume, "", "", "", treeline.ResumeOptions{Ready: installed})
-	if err != nil {
-		return err
-	}
-	return a.resumed(ctx, c, true)
+	a.Archive = "" // the session is on this machine
+	return continuing.Start(ctx, a, result.Resume)
 }
 
-// tui runs the terminal program. Nothing else is printed meanwhile.
-func (a *app) tui(ctx context.Context, opt tui.Options) (tui.Result, error) {
+// runScreens runs the terminal program. Nothing else is printed meanwhile.
+func runScreens(ctx context.Context, a *cli.App, opt tui.Options) (tui.Result, error) {
 	t := &terminalUI{a: a}
-	given := a.options()
+	given := a.Options()
 	given.ReadOnly, given.Notice = true, t.notice
-	easeCollection()
-	s, err := a.opened(given)
+	cli.EaseCollection()
+	s, err := a.Opened(given)
 	if err != nil {
 		return tui.Result{}, err
 	}
-	a.patience.Store(int64(2 * time.Second)) // the terminal is given back
-	opt.Store, opt.Archive, opt.Agents, opt.Home, opt.Clock = s, a.archive != "", launchable(), a.home(), a.clock
-	opt.Environ, opt.Colours = os.Environ(), a.colours()
+	a.Patience.Store(int64(2 * time.Second)) // the terminal is given back
+	opt.Store, opt.Archive, opt.Agents, opt.Home, opt.Clock = s, a.Archive != "", cli.Launchable(), a.Home(), a.Clock
+	opt.Environ, opt.Colours = os.Environ(), a.Colours()
 	opt.Command, opt.Browse = t.command, t.browse
 	result, err := tui.Run(ctx, opt)
-	a.close = append(slices.Clone(t.viewer.close), a.close...) // before the store
+	a.BeforeEnd(t.viewer.close...)
 	for _, text := range t.notices {
-		a.notice(text)
+		a.Notice(text)
 	}
 	return result, err
-}
-
-// colours reports whether the terminal program has colours. It does not ask where standard output leads: 'treeline pick' draws
-// on the terminal although its output is read by a program.
-func (a *app) colours() bool {
-	switch {
-	case a.color == "always":
-		return true
-	case a.color == "never" || a.getenv("NO_COLOR") != "":
-		return false
-	}
-	return a.getenv("CLICOLOR") != "0"
 }
 
 func (t *terminalUI) notice(text string) {
@@ -106,13 +84,13 @@ func (t *terminalUI) notice(text string) {
 // prints is caught.
 func (t *terminalUI) command(ctx context.Context, args ...string) (result string, notes []string, err error) {
 	var stdout, stderr bytes.Buffer
-	b := newApp()
-	b.stdin, b.stdout, b.stderr = strings.NewReader(""), &stdout, &stderr
-	b.getenv, b.clock = t.a.getenv, t.a.clock
-	if t.a.archive != "" {
-		far := []string{"--store", t.a.archive}
-		if t.a.origin != "" {
-			far = append(far, "--origin", t.a.origin)
+	b := cli.New()
+	b.Stdin, b.Stdout, b.Stderr = strings.NewReader(""), &stdout, &stderr
+	b.Getenv, b.Clock = t.a.Getenv, t.a.Clock
+	if t.a.Archive != "" {
+		far := []string{"--store", t.a.Archive}
+		if t.a.Origin != "" {
+			far = append(far, "--origin", t.a.Origin)
 		}
 		args = slices.Insert(slices.Clone(args), 1, far...)
 	}
@@ -157,12 +135,12 @@ func (t *terminalUI) browse(ctx context.Context, id string) (string, error) {
 	if id != "" {
 		at += "s/" + url.PathEscape(id)
 	}
-	return at, openBrowser(at)
+	return at, cli.OpenBrowser(at)
 }
 
 // serve begins the server.
 func (t *terminalUI) serve(ctx context.Context) error {
-	opt := t.a.options()
+	opt := t.a.Options()
 	opt.ReadOnly, opt.Notice = true, t.notice
 	s, err := treeline.New(opt)
 	if err != nil {
@@ -171,7 +149,7 @@ func (t *terminalUI) serve(ctx context.Context) error {
 	t.viewer.close = []func() error{s.Close}
 	const host = "127.0.0.1"
 	h, err := server.New(server.Options{
-		Store: s, Host: host, Home: t.a.home(), Agents: launchable(), Version: thisVersion(), Clock: t.a.clock, Log: slog.New(slog.DiscardHandler),
+		Store: s, Host: host, Home: t.a.Home(), Agents: cli.Launchable(), Version: cli.ThisVersion(), Clock: t.a.Clock, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err

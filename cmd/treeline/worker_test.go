@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
 
 // A worker is a process that runs the commands of scripts, one after the other: the start of a process takes several times as long as
@@ -83,8 +84,8 @@ func (o order) carryOut() (answer, error) {
 	}
 	os.Args = append([]string{"treeline"}, o.Args...)
 	var stdout, stderr bytes.Buffer
-	a := newApp()
-	a.stdin, a.stdout, a.stderr = strings.NewReader(""), &stdout, &stderr
+	a := cli.New()
+	a.Stdin, a.Stdout, a.Stderr = strings.NewReader(""), &stdout, &stderr
 	code := command(context.Background(), a)
 	return answer{stdout.Bytes(), stderr.Bytes(), code}, os.Chdir(string(filepath.Separator)) // the script can remove its folder
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 )
 
 // captureCmd puts the first line of the last output into a variable: capture FILE
@@ -100,7 +101,7 @@ func TestAppendTooLong(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, stderr := testApp(t)
-	a.stdin = endless{}
+	a.Stdin = endless{}
 	code := run(t.Context(), a, []string{"append", path, "--stdin"})
 	if code != exitProblem || !strings.Contains(stderr.String(), "line 1: longer than the 134 MB that an entry can have") {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -116,7 +117,8 @@ func talk(t *testing.T, args ...string) (say func(string), hear func() string, e
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	var stderr bytes.Buffer
-	a := &app{stdin: inR, stdout: outW, stderr: &stderr, getenv: os.Getenv}
+	a := cli.New()
+	a.Stdin, a.Stdout, a.Stderr = inR, outW, &stderr
 	code := make(chan int, 1)
 	go func() {
 		code <- run(context.Background(), a, args)

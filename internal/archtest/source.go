@@ -15,9 +15,6 @@ const (
 	fullInterface = 8 // methods, including those of embedded interfaces
 )
 
-// largePackages may have more lines than packageWall, for the given reason.
-var largePackages = map[string]string{"cmd/treeline": "one file per command"}
-
 // freeMaps is the package in which map[string]any is allowed.
 const freeMaps = "internal/rawjson"
 
@@ -30,19 +27,17 @@ const (
 	whyComment = "a package comment says what the package is for, what it promises and what it does not do"
 )
 
-// checkLength finds files and packages that are too long, and notes long files. A generated file may have any length, but
-// counts for its package: a reader meets it.
+// checkLength finds files and packages that are too long, and notes long files. Generated files count too: a reader meets them.
 func (c *checker) checkLength(p *Package) {
 	lines := 0
 	for _, f := range p.Production() {
 		lines += f.Lines
 	}
-	if lines > packageWall && largePackages[p.Dir] == "" {
+	if lines > packageWall {
 		c.report(p.Dir, fmt.Sprintf("a package of %d lines", lines), whyPackage)
 	}
 	for _, f := range p.Production() {
 		switch {
-		case ast.IsGenerated(f.Syntax):
 		case f.Lines > wall:
 			c.report(f.Name, fmt.Sprintf("%d lines", f.Lines), whyWall)
 		case f.Lines > longFile:

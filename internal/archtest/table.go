@@ -160,7 +160,9 @@ var importTable = []row{
 		why: "the score of an entry follows from counts alone"},
 	{packages: "find/listing", may: "session dialect index place internal/shortid",
 		why: "a list is sorted, filtered and shortened without its rows; how it was brought up to date does not matter"},
-	{packages: "find", may: "find/texts find/snapshot find/past find/rank find/listing session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
+	{packages: "find/copies",
+		why: "which log is a copy of which follows from the messages that they have"},
+	{packages: "find", may: "find/texts find/snapshot find/past find/rank find/listing find/copies session run dialect backend blob index index/query logtree place internal/rawjson internal/shortid",
 		why: "the catalogue and search work on trees of logs, not on sessions that are open"},
 	{packages: "usage", may: "session dialect index place",
 		why: "statistics come from the rows of a catalogue and read no log"},
@@ -188,7 +190,9 @@ var importTable = []row{
 		may: "session dialect logtree place store wire internal/diff internal/markup internal/rawjson internal/screen",
 		why: "a session as a person reads it is the same in a viewer, in an export and on a terminal, so it makes values and " +
 			"neither HTML nor escapes"},
-	{packages: "page", may: "session run wire transcript internal/diff internal/markup internal/rawjson internal/screen",
+	{packages: "page/chart", may: "wire",
+		why: "a drawing of usage is made of numbers"},
+	{packages: "page", may: "session run wire transcript page/chart internal/diff internal/markup internal/rawjson internal/screen",
 		why: "pages are made from values: the server and the exports share them, so they open nothing and know no request"},
 	{packages: "export", may: "session place store wire transcript page internal/diff internal/durable internal/markup internal/rawjson " +
 		"internal/redact internal/screen",
@@ -224,10 +228,12 @@ var importTable = []row{
 		why: "how an answer reaches a slow client does not depend on what is answered"},
 	{packages: "server/view", may: ". session dialect access index place find usage page server/guard",
 		why: "what a client may see of a list is decided once, for pages and for the API"},
+	{packages: "server/feed", may: "watch wire",
+		why: "clients follow a log of events, wherever these come from"},
 	{packages: "server/metrics",
 		why: "how answers are counted does not depend on what is answered"},
-	{packages: "server", may: ". session run dialect access backend blob index index/query logtree place store find usage watch runs wire transcript page export " +
-		"server/guard server/indexed server/logs server/metrics server/reply server/view internal/jsonschema",
+	{packages: "server", may: ". session run dialect access backend blob index index/query logtree place store find usage watch runs wire transcript page page/chart export " +
+		"server/feed server/guard server/indexed server/logs server/metrics server/reply server/view internal/jsonschema",
 		why: "a face parses, calls and prints; it knows no concrete dialect or backend, and package page alone knows HTML"},
 	{packages: "rpc", may: ". session run index index/query place store find usage watch convert runs repair trash history wire " +
 		"internal/jsonschema internal/rawjson",
@@ -242,11 +248,22 @@ var importTable = []row{
 	{packages: "mcp", may: ". session backend index index/query place find usage wire internal/jsonschema internal/redact internal/screen",
 		modules: "github.com/modelcontextprotocol/go-sdk",
 		why:     "an agent that asks about its past gets answers and changes nothing: what writes sessions is not imported"},
-	{packages: "cmd/*",
-		may: "dialect/unread . session run dialect llm access access/all backend backend/all index index/all index/query logtree place store find find/listing usage watch convert runs " +
-			"repair trash push history wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/shortid internal/demo",
-		modules: "*",
-		why:     "the program is a face too; it alone links every backend, through their list"},
+	{packages: "cmd/treeline/internal/console", may: "wire internal/screen", modules: "github.com/clipperhouse/displaywidth golang.org/x/term",
+		why: "how a command reads and writes does not depend on what it does"},
+	{packages: "cmd/treeline/internal/cli",
+		may: ". session run dialect access access/all backend backend/all index/all place store find runs trash export wire internal/screen internal/shortid " +
+			"internal/demo cmd/treeline/internal/console",
+		modules: "github.com/spf13/cobra github.com/spf13/pflag",
+		why:     "what the commands share knows no command; it alone links every backend, through their list"},
+	{packages: "cmd/treeline/internal/*",
+		may: ". session run dialect dialect/unread llm access backend index index/query place store find find/listing usage watch convert runs repair trash push history " +
+			"wire export rpc mcp server server/* tui internal/rawjson internal/screen internal/demo cmd/treeline/internal/cli cmd/treeline/internal/console",
+		modules: "github.com/spf13/cobra golang.org/x/term charm.land/bubbletea/v2",
+		why:     "the commands below one heading of the help do not know those below another; what they share is in cli"},
+	{packages: "cmd/treeline",
+		may:     ". session dialect llm place store usage wire server tui internal/screen cmd/treeline/internal/*",
+		modules: "github.com/spf13/cobra github.com/spf13/pflag",
+		why:     "the program is the list of its commands, their help and completion, and what runs commands in turn: the terminal program and the demo"},
 	// Tools of the repository.
 	{packages: "internal/archtest",
 		why: "the test depends on nothing that it checks"},

@@ -1,0 +1,22 @@
+package continuing
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/treeline-dev/treeline"
+)
+
+// become runs an agent until it ends, since a process cannot be replaced here.
+func become(ctx context.Context, path string, c treeline.ResumeCommand) error {
+	cmd := exec.CommandContext(ctx, path, c.Args[1:]...)
+	cmd.Dir, cmd.Env = c.Dir, append(os.Environ(), c.Env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		os.Exit(exit.ExitCode())
+	}
+	return err
+}

@@ -1,0 +1,2 @@
+// Package sharing has the commands below "Share:" in the help: export, push, pull, token.
+package sharing

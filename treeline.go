@@ -125,23 +125,8 @@ func New(opt Options) (*Store, error) {
 	}
 	var ix *index.Index
 	o.Rows = place.Rows{Index: func() *index.Index { return ix }, Clock: clock}
-	archived, err := place.CheckRoots(o.Drivers, o.Roots)
-	if err != nil {
+	if err := opt.findOrigins(&o); err != nil {
 		return nil, err
-	}
-	if archived {
-		origin := Origin
-		if opt.ReadOnly {
-			origin = readOrigin // a reader does not make one
-		}
-		if o.Origin, err = origin(o.Own); err != nil {
-			return nil, err
-		}
-		if opt.From != "" {
-			if o.From, err = findOrigin(context.Background(), o.Drivers, o.Roots[0], opt.From); err != nil {
-				return nil, err
-			}
-		}
 	}
 	m := place.New(o)
 	if len(opt.Roots) > 0 && shared && !m.Familiar() {
@@ -155,6 +140,23 @@ func New(opt Options) (*Store, error) {
 	s := assemble(m, ix, beside, opt.State, clock)
 	s.rooted = len(opt.Roots) > 0
 	return s, nil
+}
+
+// findOrigins says which machine this is, and whose sessions are asked for, where the roots are an archive.
+func (o Options) findOrigins(p *place.Options) error {
+	archived, err := place.CheckRoots(p.Drivers, p.Roots)
+	if err != nil || !archived {
+		return err
+	}
+	origin := Origin
+	if o.ReadOnly {
+		origin = readOrigin // a reader does not make one
+	}
+	if p.Origin, err = origin(p.Own); err != nil || o.From == "" {
+		return err
+	}
+	p.From, err = findOrigin(context.Background(), p.Drivers, p.Roots[0], o.From)
+	return err
 }
 
 // housed reports whether nothing is written below the user's folder: sessions go to an archive, and the variables name treeline's own folders.

@@ -2,7 +2,8 @@
 //
 // A session is a story, a file in the folder stories. Each is written through the store as an agent would write it, entry by
 // entry, with the agent's own format, folders and habits. The same clock gives the same machine,
-// except for the ids of Wave's sessions, of which a process makes none twice, and the times in Codelia's database.
+// except for the ids of Wave's sessions, of which a process makes none twice, and the times in Codelia's database. Another clock
+// gives other times, and the same ids.
 package demo
 
 import (

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -243,6 +244,40 @@ func TestSame(t *testing.T) {
 	}
 	if diff := difftest.Diff(logs(), logs()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// README.md tells its readers to try its commands on the demo, and the guide uses the same sessions: their ids must be there
+// whenever the demo is written.
+func TestIDsOfTheDocuments(t *testing.T) {
+	dir := t.TempDir()
+	later := func() time.Time { return noon.AddDate(1, 2, 3) }
+	if err := Write(t.Context(), dir, later, all.Drivers()...); err != nil {
+		t.Fatal(err)
+	}
+	s, err := treeline.New(Machine(dir, later, all.Drivers()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	rows, err := s.Catalogue(t.Context(), treeline.RefreshOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"README.md", "docs/guide.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := regexp.MustCompile(`(?m)^\$ treeline .*?\b([0-9a-f]{8})\b`).FindAllSubmatch(text, -1)
+		if len(used) < 3 {
+			t.Errorf("%s: %d commands with an id, not 3 or more", file, len(used))
+		}
+		for _, m := range used {
+			if !slices.ContainsFunc(rows, func(r treeline.Row) bool { return strings.HasPrefix(string(r.ID), string(m[1])) }) {
+				t.Errorf("%s: %s: the demo has no session %s", file, m[0], m[1])
+			}
+		}
 	}
 }
 

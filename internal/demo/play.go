@@ -94,8 +94,13 @@ func (p *play) begin(ctx context.Context, wr *writer) error {
 	if r, ok := d.(dialect.Runs); ok {
 		d = r.Sessions()
 	}
-	if w, ok := dialect.AsWriter(d); ok && w.Habits().Nameless {
-		opt.Title = "" // the story's title is for its readers
+	if w, ok := dialect.AsWriter(d); ok {
+		if w.Habits().Nameless {
+			opt.Title = "" // the story's title is for its readers
+		}
+		if opt.ID, err = p.sameID(w); err != nil {
+			return err
+		}
 	}
 	switch {
 	case p.story.fork != "":
@@ -120,6 +125,18 @@ func (p *play) begin(ctx context.Context, wr *writer) error {
 	w, _ := dialect.AsWriter(p.session.Dialect()) // it was just written
 	p.joined = w.Habits().ResultsInCalls
 	return nil
+}
+
+// documented is the time that the demo had when its ids came into the documents.
+var documented = time.Date(2026, 11, 16, 13, 0, 0, 0, time.UTC)
+
+// sameID gives the session an id that does not depend on the clock, so that the examples of the documents can be tried at any time.
+// It is "" for a sub-agent, whose file has a name already, and for Wave, which reads the time of a session out of its id.
+func (p *play) sameID(w dialect.WritingDialect) (session.ID, error) {
+	if p.story.child != "" || p.story.agent == "wave" {
+		return "", nil
+	}
+	return w.NewID(p.story.begins(documented), p.random)
 }
 
 // beginChild creates the session of a sub-agent in the folder of the session that began it, with a note of the call. Only Claude
@@ -201,18 +218,18 @@ func (p *play) step(ctx context.Context, st step) error {
 	case "user":
 		return p.user(ctx, st)
 	case "mark":
-		p.marks[st.word(0)] = p.last
+		p.marks[st.word()] = p.last
 		return nil
 	case "label":
-		return p.added(p.session.Label(ctx, p.marks[st.word(0)], strings.Join(st.words[1:], " ")))
+		return p.added(p.session.Label(ctx, p.marks[st.word()], strings.Join(st.words[1:], " ")))
 	case "back":
-		_, err := p.session.Branch(ctx, p.marks[st.word(0)], store.BranchOptions{})
-		p.last = p.marks[st.word(0)]
+		_, err := p.session.Branch(ctx, p.marks[st.word()], store.BranchOptions{})
+		p.last = p.marks[st.word()]
 		return err
 	case "compact":
 		return p.compact(ctx, st)
 	case "wait":
-		return p.wait(st.word(0))
+		return p.wait(st.word())
 	}
 	return fmt.Errorf("unknown step %q", st.verb)
 }
@@ -242,7 +259,7 @@ func (p *play) user(ctx context.Context, st step) error {
 	p.clock = p.clock.Add(20*time.Second + time.Duration(len(st.text))*150*time.Millisecond)
 	p.ledger.hear(st.text)
 	var images []session.Image
-	if st.word(0) == "chart" {
+	if st.word() == "chart" {
 		picture, err := chart()
 		if err != nil {
 			return err
@@ -265,7 +282,7 @@ func (p *play) compact(ctx context.Context, st step) error {
 	p.clock = p.clock.Add(25 * time.Second)
 	before := p.ledger.context
 	p.ledger.compact(st.text)
-	return p.added(p.session.Compact(ctx, session.Compaction{Summary: st.text, FirstKept: p.marks[st.word(0)], TokensBefore: int(before)}))
+	return p.added(p.session.Compact(ctx, session.Compaction{Summary: st.text, FirstKept: p.marks[st.word()], TokensBefore: int(before)}))
 }
 
 // speak adds to the answer that is being made. A thought, text or call after results begins the next one.
@@ -288,7 +305,7 @@ func (p *play) speak(ctx context.Context, st step) error {
 		}
 		id := map[bool]string{true: "toolu_01", false: "call_"}[p.provider == "anthropic"] + p.hex(11)
 		p.calls = append(p.calls, id)
-		p.parts = append(p.parts, session.ToolCall{ID: id, Name: st.word(0), Arguments: arguments})
+		p.parts = append(p.parts, session.ToolCall{ID: id, Name: st.word(), Arguments: arguments})
 	default:
 		return p.result(st)
 	}
@@ -297,7 +314,7 @@ func (p *play) speak(ctx context.Context, st step) error {
 
 // result adds the result of the first call without one.
 func (p *play) result(st step) error {
-	took, err := time.ParseDuration(cmp.Or(st.word(0), "200ms"))
+	took, err := time.ParseDuration(cmp.Or(st.word(), "200ms"))
 	if err != nil {
 		return err
 	}

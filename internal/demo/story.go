@@ -120,10 +120,10 @@ func (s *story) begins(now time.Time) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -s.days).Add(s.at)
 }
 
-// word gives a word after the verb, or "".
-func (st step) word(i int) string {
-	if i < len(st.words) {
-		return st.words[i]
+// word gives the first word after the verb, or "".
+func (st step) word() string {
+	if len(st.words) > 0 {
+		return st.words[0]
 	}
 	return ""
 }

@@ -133,9 +133,10 @@ func (b *builder) built(t target) string { return filepath.Join(b.work, t.os+"-"
 
 // program builds the program: static, without symbols and without the paths of this machine.
 func (b *builder) program(t target) ([]byte, error) {
-	flags := "-s -w -X main.revision=" + b.commit + " -X main.date=" + b.when.Format(time.RFC3339)
+	const vars = "-X github.com/treeline-dev/treeline/cmd/treeline/internal/cli."
+	flags := "-s -w " + vars + "revision=" + b.commit + " " + vars + "date=" + b.when.Format(time.RFC3339)
 	if b.version != "" {
-		flags += " -X main.version=" + b.version
+		flags += " " + vars + "Version=" + b.version
 	}
 	path := b.built(t)
 	if _, err := run("CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 GOOS="+t.os+" GOARCH="+t.arch,

@@ -5,7 +5,7 @@
 //	go run ./internal/dist -root DIR -for linux/arm64   the files as a system has them below /, for an image or a package of another kind
 //
 // Each archive has the program, its licence and those of the modules in it, completions for four shells and the manual pages. All times are that of the commit, so the
-// same commit and the same Go give the same bytes. The version is that of a tag vN.N.N of the commit, else the one in cmd/treeline.
+// same commit and the same Go give the same bytes. The version is that of a tag vN.N.N of the commit, else the one in cmd/treeline/internal/cli.
 package main
 
 import (

@@ -242,11 +242,14 @@ func (a *author) branch(ctx context.Context, move bool) error {
 // answered lets the agent resume the session, and opens it again.
 func (a *author) answered(ctx context.Context) error {
 	path := a.s.Path()
-	if err := errors.Join(a.s.Flush(ctx), a.s.Close()); err != nil {
+	if err := a.s.Flush(ctx); err != nil {
 		return err
 	}
 	c, err := a.command(ctx, a.store, path, treeline.ResumeOptions{})
 	if err != nil {
+		return err // the session stays open: there may be nothing to resume, and then the next step follows
+	}
+	if err := a.s.Close(); err != nil {
 		return err
 	}
 	got, err := a.ask(ctx, c)

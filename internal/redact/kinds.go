@@ -14,28 +14,6 @@ type kind struct {
 	about    string // what it looks like, for people; shapes speak for themselves
 }
 
-// Kind is a kind of secret, for documents.
-type Kind struct {
-	Name  string
-	Looks []string // shapes, or one description; Markdown
-}
-
-// Kinds lists what is found, the most specific first.
-func Kinds() []Kind {
-	list := make([]Kind, 0, len(kinds()))
-	for _, k := range kinds() {
-		looks := []string{k.about}
-		if k.about == "" {
-			looks = nil
-			for _, s := range k.shapes {
-				looks = append(looks, "`"+s+"`")
-			}
-		}
-		list = append(list, Kind{k.name, looks})
-	}
-	return list
-}
-
 // at is an expression that is code.
 type at func(text string, at, end int) (span, bool)
 

@@ -51,6 +51,7 @@ var parts = []part{
 	{name: "index and oracle: queries", pkg: "./index/query", run: "^TestFindsWhatTheOracleFinds$"},
 	{name: "index and oracle: searches", pkg: "./find", run: "^TestSearchFindsWhatAScanFinds$"},
 	{name: "index and oracle: lists", pkg: "./find", run: "^TestCatalogueHistories$"},
+	{name: "index: interrupted updates", pkg: "./index/postgres", run: "^TestInterruptedTogether$"},
 	{name: "conversions: there and back", pkg: "./convert", run: "^TestConvertRandom$"},
 	{name: "conversions: what is seen", pkg: "./convert", run: "^TestConvertPairs$"},
 	{name: "conversions: what is sent", pkg: "./convert", run: "^TestConvertSendable$"},

@@ -382,7 +382,8 @@ func (b *builder) finish(from, to int) (*Window, error) {
 		w.Blocks = append(w.Blocks, m.Block)
 	}
 	if len(w.Blocks) > 0 {
-		w.First, w.Last, w.Position = w.Blocks[0].ID, w.Blocks[len(w.Blocks)-1].ID, b.made[from].position
+		w.Position = b.made[from].position
+		w.First, w.Last = b.d.k.cursor(b.entry(w.Position)), b.d.k.cursor(b.entry(b.made[to-1].position))
 	}
 	w.Problems = b.reader.Problems
 	return w, nil

@@ -186,3 +186,20 @@ func (r *route) nearEnd(i int32) int {
 
 // isSeen reports whether the model sees an entry.
 func (r *route) isSeen(i int32) bool { return r.seen == nil || r.seen[i] }
+
+// named gives the entry that an id or a cursor names, and its position, -1 where it is not on the route. Of entries with the same id
+// the last one on the route is meant. ok is false for an unknown id.
+func (r *route) named(k *Skeleton, id session.EntryID) (e session.Entry, position int, ok bool) {
+	if e, ok = k.named(id); !ok {
+		return e, -1, false
+	}
+	if position = r.nearEnd(int32(e.Index)); position >= 0 {
+		return e, position, true
+	}
+	for p, i := range slices.Backward(r.index) {
+		if same := k.t.At(int(i)); same.ID == e.ID {
+			return same, p, true
+		}
+	}
+	return e, -1, true
+}

@@ -1,6 +1,11 @@
 package transcript
 
-import "github.com/treeline-dev/treeline/session"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/treeline-dev/treeline/session"
+)
 
 // Skeleton is the shape of a tree: which entries speak, and where the conversation forks. It is made without reading a
 // record, and may be shared by the documents of a log as long as the log stays the same.
@@ -104,6 +109,29 @@ func (k *Skeleton) id(i int32) session.EntryID {
 		return ""
 	}
 	return k.t.At(int(i)).ID
+}
+
+// cursor names an entry for a later request. An id that several entries have means the last of them; the others are named with
+// their place in the log.
+func (k *Skeleton) cursor(e session.Entry) session.EntryID {
+	if meant, ok := k.t.Lookup(e.ID); ok && meant.Index != e.Index {
+		return e.ID + session.EntryID("@"+strconv.Itoa(e.Index))
+	}
+	return e.ID
+}
+
+// named gives the entry that an id or a cursor names.
+func (k *Skeleton) named(id session.EntryID) (session.Entry, bool) {
+	if e, ok := k.t.Lookup(id); ok {
+		return e, true
+	}
+	if at := strings.LastIndexByte(string(id), '@'); at >= 0 {
+		n, err := strconv.Atoi(string(id[at+1:]))
+		if err == nil && n >= 0 && n < k.t.Len() && k.t.At(n).ID == id[:at] {
+			return k.t.At(n), true
+		}
+	}
+	return session.Entry{}, false
 }
 
 // speaking is the nearest entry that speaks, at an entry or above it.

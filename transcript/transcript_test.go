@@ -535,3 +535,20 @@ func TestModelWalk(t *testing.T) {
 		t.Errorf("from the beginning: %s", diff)
 	}
 }
+
+// A later label has the id of a message, which the path still has above a compaction: the message is paged to in its place.
+func TestRepeatedIDs(t *testing.T) {
+	d := talk(t, "u1 - user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u2 c1 user Two.", "a2 u2 answer 2.", "a1 u1 label u1 mark", "u3 a2 user Three.")
+	want := []session.EntryID{"u1", "a1", "c1", "u2", "a2", "u3"}
+	for _, mode := range []transcript.Mode{transcript.Everything, transcript.Focused} {
+		for _, forth := range []bool{true, false} {
+			paged := page(t, d, transcript.Request{Limit: 1, First: forth, Mode: mode}, forth)
+			if got := ids(&transcript.Window{Blocks: paged}); !slices.Equal(got, want) {
+				t.Errorf("mode %d, forth %t: %v, not %v", mode, forth, got, want)
+			}
+		}
+		if got := ids(window(t, d, transcript.Request{Around: "a1", Limit: 1, Mode: mode})); !slices.Equal(got, want[1:2]) {
+			t.Errorf("mode %d: the window around a1 shows %v", mode, got)
+		}
+	}
+}

@@ -27,7 +27,7 @@ type Request struct {
 	// Leaf ends the path; nil for the leaf of the session. The id "" is the place before the first entry.
 	Leaf *session.EntryID
 	// Around puts the block of an entry into the middle. After begins after that block, Before ends before it. An entry that is
-	// not on the path means the nearest one above it that is.
+	// not on the path means the nearest one above it that is. An id that several entries have means the last of them on the path.
 	Around, After, Before session.EntryID
 	// First begins at the start of the path.
 	First bool
@@ -46,8 +46,8 @@ type Window struct {
 	Blocks []Block
 	// Leaf ends the path.
 	Leaf session.EntryID
-	// Earlier and Later: there are blocks before and after. First and Last are the ids of the first and last block, for
-	// Request.Before and Request.After.
+	// Earlier and Later: there are blocks before and after. First and Last name the first and last block for Request.Before and
+	// Request.After. They are the ids of the blocks, unless later entries have the same ids.
 	Earlier, Later bool
 	First, Last    session.EntryID
 	// Total is the number of entries on the path, in mode Model that of messages. Position is the number of them before the
@@ -305,21 +305,23 @@ func (v *view) stretch(b *builder, anchor int) (from, to int) {
 
 // step gives the last step at or before an entry.
 func (v *view) step(id session.EntryID) int {
-	position := len(v.route.index) - 1
-	if e, ok := v.d.k.t.Lookup(id); ok {
-		i := int32(e.Index)
-		at := v.route.nearEnd(i)
-		for n := 0; at < 0 && i != v.d.k.root() && n <= len(v.d.k.order); n++ {
-			i = v.d.k.up[i]
-			at = v.route.at(i)
-		}
-		if at >= 0 {
-			position = at
-		} else if i == v.d.k.root() {
-			position = 0
-		}
+	k := v.d.k
+	e, at, ok := v.route.named(k, id)
+	if !ok {
+		return len(v.steps) - 1
 	}
-	return v.stepAt(position)
+	i := int32(e.Index)
+	for n := 0; at < 0 && i != k.root() && n <= len(k.order); n++ {
+		i = k.up[i]
+		at = v.route.at(i)
+	}
+	switch {
+	case at >= 0:
+		return v.stepAt(at)
+	case i == k.root():
+		return 0
+	}
+	return len(v.steps) - 1
 }
 
 // stepAt gives the last step at or before a position.

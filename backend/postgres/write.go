@@ -50,10 +50,12 @@ const (
 		where log = $1 and generation = $4 and size = $5 and removed is null
 		returning log, generation, changed` + body + retireOld + result
 
-	sqlRemove = `with head as (update treeline.log
+	// A removal waits for programs that put the log into an index (index/postgres), as an update alone would not.
+	sqlRemove = `with seen as (select log from treeline.log where log = $1 and generation = $4 and size = $5 and removed is null for update),
+		head as (update treeline.log l
 		set removed = now(), changed = now(), writer = $6, xid = pg_current_xact_id()
-		where log = $1 and generation = $4 and size = $5 and removed is null
-		returning log, generation, changed` + body + retireThis + result
+		from seen where l.log = seen.log
+		returning l.log, l.generation, l.changed` + body + retireThis + result
 
 	// Why a log could not be made.
 	sqlTaken = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),

@@ -2,9 +2,30 @@ package postgres
 
 import (
 	"context"
+	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/treeline-dev/treeline/backend"
+	store "github.com/treeline-dev/treeline/backend/postgres"
 )
+
+// WithLogs makes the tables of logs in a database, beside which an index is. They have no log.
+func WithLogs(t *testing.T, url string) {
+	t.Helper()
+	b, err := store.Open(url, store.Options{}, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	l, err := b.Create(t.Context(), "none-00000001/omp/none.jsonl", []byte("{}"))
+	if err == nil {
+		err = b.Remove(t.Context(), l)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // KeysOf gives the keys of each chunk, by its id, as the segments in a database have them.
 func KeysOf(ctx context.Context, c *pgx.Conn) (map[int64][]uint32, error) {

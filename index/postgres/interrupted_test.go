@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/index"
@@ -235,6 +237,65 @@ func TestComparedMeanwhile(t *testing.T) {
 			c.clear()
 		}
 	}
+}
+
+// TestRemovedMeanwhile: a log that is removed while a program brings it into the index, wherever that program is, is not in the index
+// afterwards, though another program has seen the removal before the log was put.
+func TestRemovedMeanwhile(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "removed")
+	for n, over := 0, false; !over; n++ {
+		c := copiesOf{archive: a, logs: map[string]backend.Log{}}
+		c.claude("a", 0, 1, 2)
+		a.must(a.refreshOnce(undisturbed))
+
+		c.claude("b", 10, 11, 12)
+		at, last := n, ""
+		a.must(a.refreshOnce(func(call string) error {
+			if at--; at != -1 {
+				return nil
+			}
+			last = call
+			c.remove("claude/-p/b")
+			c.claude("c", 20, 21, 22)
+			return a.refreshOnce(undisturbed)
+		}))
+		over = at >= 0
+		if !a.comparedAs(fmt.Sprint(n, " ", last)) {
+			return
+		}
+		c.clear()
+	}
+}
+
+// TestRemovalWaits: a removal waits for a transaction that puts the log into the index, so that the removal is the later one. An append
+// does not wait.
+func TestRemovalWaits(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "waits")
+	c := copiesOf{archive: a, logs: map[string]backend.Log{}}
+	c.claude("b", 10, 11, 12)
+	conn, err := pgx.Connect(t.Context(), a.url)
+	a.must(err)
+	defer conn.Close(t.Context())
+	tx, err := conn.Begin(t.Context())
+	a.must(err)
+	_, err = tx.Exec(t.Context(), "select from treeline.log for key share") // as a put does
+	a.must(err)
+	c.logs["claude/-p/b"], err = a.b.Append(t.Context(), c.logs["claude/-p/b"], prompts("b", 13)...)
+	a.must(err)
+	removed := make(chan error, 1)
+	go func() { removed <- a.b.Remove(t.Context(), c.logs["claude/-p/b"]) }()
+	for waits := false; !waits; {
+		select {
+		case err := <-removed:
+			t.Fatalf("the removal ended before the put, with %v", err)
+		default:
+			a.must(tx.QueryRow(t.Context(), "select exists (select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database())").Scan(&waits))
+		}
+	}
+	a.must(tx.Commit(t.Context()))
+	a.must(<-removed)
 }
 
 // TestInterruptedTogether: programs whose updates are interrupted at random bring the index up to date together while logs come, grow and go.

@@ -26,7 +26,7 @@ type merging struct {
 func newMerging(t *testing.T, name string) *merging {
 	pgtest.Shared(t).Database(t, name)
 	url := pgtest.Shared(t).URL(name)
-	withLogs(t, url)
+	postgres.WithLogs(t, url)
 	x, err := postgres.Open(url)
 	if err != nil {
 		t.Fatal(err)

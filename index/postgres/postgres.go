@@ -22,7 +22,8 @@
 // # Several programs
 //
 // A log is put by a transaction that locks its row and compares what the row says with what the program knew when it began to read
-// the log. If they differ, another program was faster, and nothing is put. One program at a time merges. A search is a transaction that
+// the log. If they differ, another program was faster, and nothing is put. A log that is new to the index is locked in treeline.log, and put
+// only if it has not been removed since. One program at a time merges. A search is a transaction that
 // sees one state of all tables.
 //
 // Rows of pending are groups of logs that are to be compared (index.Group). Each put or removal of one of their logs gives them another number.

@@ -34,6 +34,10 @@ const (
 
 	sqlLock = `select log, generation, size from treeline_index.log where log = any($1) order by log for update`
 
+	// Logs that the index does not know yet, and which of them have been removed since they were read. The feed leaves out removed logs
+	// that the index does not know, so one that is put after its removal would stay. A removal waits for this lock, an append does not.
+	sqlGone = `select removed is not null from treeline.log where log = any($1) order by log for key share`
+
 	// A log that was made again meanwhile, and that another program has put, is not forgotten: its change is no longer in the feed.
 	sqlForget = `with gone as (delete from treeline_index.log i where i.log = any($1) and not exists (
 				select from treeline.log l where l.log = i.log and l.removed is null and l.generation::text = i.generation and l.size = i.size)
@@ -278,12 +282,16 @@ type stamp struct {
 	size       int64
 }
 
-// lock locks the rows that are to be changed, and the groups that were compared, and gives ids for new chunks, in order. The transaction does not wait for the disk: if the
+// lock locks the rows that are to be changed, the groups that were compared, and logs that are new to the index, and gives ids for new
+// chunks, in order. It fails with index.ErrOvertaken if a new log has been removed. The transaction does not wait for the disk: if the
 // server crashes, it loses the index of some logs together with the mark that says that they were read.
 func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chunks int) (known map[[16]byte]stamp, ids []int64, err error) {
-	keys := make([][16]byte, len(list))
+	keys, unknown := make([][16]byte, len(list)), [][16]byte{}
 	for i := range list {
 		keys[i] = list[i].log
+		if list[i].Before == nil {
+			unknown = append(unknown, list[i].log)
+		}
 	}
 	known = map[[16]byte]stamp{}
 	batch := &pgdb.Batch{}
@@ -297,6 +305,15 @@ func lock(ctx context.Context, tx *pgdb.Tx, list []entry, compared *groups, chun
 		})
 		return err
 	})
+	if len(unknown) > 0 {
+		batch.Queue(sqlGone, unknown).Query(func(rows *pgdb.Rows) error {
+			gone, err := pgdb.CollectRows(rows, pgdb.RowTo[bool])
+			if err == nil && slices.Contains(gone, true) {
+				err = index.ErrOvertaken
+			}
+			return err
+		})
+	}
 	compared.claim(batch)
 	batch.Queue(sqlNumbers, chunks).Query(func(rows *pgdb.Rows) (err error) {
 		ids, err = pgdb.CollectRows(rows, pgdb.RowTo[int64])

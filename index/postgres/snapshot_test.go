@@ -13,6 +13,7 @@ import (
 func TestSearchWhilePut(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "whileput")
+	WithLogs(t, pgtest.Shared(t).URL("whileput"))
 	x, err := Open(pgtest.Shared(t).URL("whileput"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,7 @@ func TestSearchWhilePut(t *testing.T) {
 func TestSearchWhileReplaced(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "whilereplaced")
+	WithLogs(t, pgtest.Shared(t).URL("whilereplaced"))
 	x, err := Open(pgtest.Shared(t).URL("whilereplaced"))
 	if err != nil {
 		t.Fatal(err)

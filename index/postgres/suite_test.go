@@ -9,8 +9,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/treeline-dev/treeline/backend"
-	store "github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/index"
 	"github.com/treeline-dev/treeline/index/indextest"
 	"github.com/treeline-dev/treeline/index/postgres"
@@ -22,29 +20,12 @@ func TestSuite(t *testing.T) {
 	t.Parallel()
 	pgtest.Shared(t).Database(t, "suite")
 	direct := pgtest.Shared(t).URL("suite")
-	withLogs(t, direct)
+	postgres.WithLogs(t, direct)
 	t.Run("direct", func(t *testing.T) { suite(t, direct, direct, false) })
 	if soaktest.Every() { // the statements are the same
 		t.Run("pooled", func(t *testing.T) { suite(t, direct, pgtest.SharedBouncer(t).URL("suite"), false) })
 	}
 	t.Run("remote", func(t *testing.T) { suite(t, direct, direct, true) })
-}
-
-// withLogs makes the tables of logs in a database, beside which an index is. They have no log.
-func withLogs(t *testing.T, url string) {
-	t.Helper()
-	b, err := store.Open(url, store.Options{}, backend.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	l, err := b.Create(t.Context(), "none-00000001/omp/none.jsonl", []byte("{}"))
-	if err == nil {
-		err = b.Remove(t.Context(), l)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // suite runs the suite over an address of a database. Every test begins without an index. remote: it is read

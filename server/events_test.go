@@ -189,8 +189,14 @@ func TestReload(t *testing.T) {
 		t.Errorf("after too many events: %v", e)
 	}
 	m.add(garden+"pond.jsonl", said("p2", "p1", "user", "on it goes"))
-	if e := l.next(); e[1] != "entry" || !strings.Contains(e[2], "on it goes") {
-		t.Errorf("after that: %v", e)
+	for { // first may have been told to reload before the last of the many was there
+		e := l.next()
+		if e[1] != "entry" {
+			t.Fatalf("after that: %v", e)
+		}
+		if strings.Contains(e[2], "on it goes") {
+			return
+		}
 	}
 }
 

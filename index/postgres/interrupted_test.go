@@ -291,7 +291,7 @@ func TestRemovalWaits(t *testing.T) {
 		case err := <-removed:
 			t.Fatalf("the removal ended before the put, with %v", err)
 		default:
-			a.must(tx.QueryRow(t.Context(), "select exists (select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database())").Scan(&waits))
+			a.must(tx.QueryRow(t.Context(), "select exists (select from pg_locks where not granted and transactionid = pg_current_xact_id()::xid)").Scan(&waits))
 		}
 	}
 	a.must(tx.Commit(t.Context()))

@@ -28,29 +28,32 @@ func code(text string) (list []string) {
 	return list
 }
 
-// Every fixture and test that FORMATS.md names exists.
+// What the last column of a table of FORMATS.md names as a proof exists, and every row has one, or a dash.
 func TestFormatsNamesItsProofs(t *testing.T) {
-	name := regexp.MustCompile(`^((?:[a-z-]+/)+)([A-Za-z0-9-]+)$`)
-	proofs := 0
-	for _, line := range strings.Split(read(t, "FORMATS.md"), "\n") {
-		cells := strings.Split(line, " | ")
-		if len(cells) < 5 {
+	proofs, columns, proved := 0, 0, false
+	for i, line := range strings.Split(read(t, "FORMATS.md"), "\n") {
+		cells := strings.Split(line, "|")
+		switch {
+		case !strings.HasPrefix(line, "|"):
+			columns = 0
+			continue
+		case columns == 0:
+			columns, proved = len(cells), strings.HasSuffix(line, "| proof |")
+			continue
+		case len(cells) != columns:
+			t.Errorf("FORMATS.md:%d: a row of %d columns in a table of %d", i+1, len(cells)-2, columns-2)
+			continue
+		case !proved || strings.HasPrefix(line, "|---"):
 			continue
 		}
-		for _, c := range code(cells[len(cells)-1]) {
-			m := name.FindStringSubmatch(c)
-			if m == nil {
-				continue
-			}
-			proofs++
-			folder, base := m[1], m[2]
-			there := strings.HasPrefix(base, "Test") && testExists(folder, base)
-			if !there {
-				files, _ := filepath.Glob(filepath.Join("../../dialect/*/testdata*", folder, base+".*"))
-				there = len(files) > 0
-			}
-			if !there {
-				t.Errorf("FORMATS.md names %s, which is not there", c)
+		last := strings.TrimSpace(cells[columns-2])
+		list := code(last)
+		if len(list) == 0 && last != "–" {
+			t.Errorf("FORMATS.md:%d: %q names no proof", i+1, last)
+		}
+		for _, c := range list {
+			if proofs++; !proofExists(t, c) {
+				t.Errorf("FORMATS.md:%d: there is no %s", i+1, c)
 			}
 		}
 	}
@@ -59,13 +62,52 @@ func TestFormatsNamesItsProofs(t *testing.T) {
 	}
 }
 
-// testExists reports whether a test, fuzz target or example is in the test files of a folder.
-func testExists(folder, name string) bool {
-	files, _ := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
-	return slices.ContainsFunc(files, func(f string) bool {
-		b, err := os.ReadFile(f)
-		return err == nil && strings.Contains(string(b), "func "+name+"(")
-	})
+// proofExists reports whether what FORMATS.md names is there. A name may end with "*".
+func proofExists(t *testing.T, name string) bool {
+	folder, base := path.Split(name)
+	pattern := ""
+	switch {
+	case name == "make interop":
+		return true
+	case strings.HasPrefix(base, "Test") && folder != "":
+		return testExists(t, folder, base)
+	case strings.HasPrefix(base, "Test"): // of the dialect, or of the backend that shows its rows
+		return testExists(t, "dialect/*", base) || testExists(t, "backend/rows/*", base)
+	case path.Ext(base) == ".txtar" && folder == "":
+		pattern = "cmd/treeline/testdata/script/" + base
+	case folder == "context/":
+		pattern = "session/testdata/context/" + base + ".txtar"
+	case folder != "":
+		pattern = "dialect/*/testdata*/" + name + ".jsonl"
+	}
+	files, _ := filepath.Glob("../../" + pattern)
+	return pattern != "" && len(files) > 0
+}
+
+// testExists reports whether a test, fuzz target or example is in the test files of a folder. A name that ends with "*" is the
+// beginning of one.
+func testExists(t *testing.T, folder, name string) bool {
+	declared, isPrefix := strings.CutSuffix("func "+name, "*")
+	if !isPrefix {
+		declared += "("
+	}
+	return strings.Contains(testsOf(t, folder), declared)
+}
+
+// tests has what testsOf has read.
+var tests = map[string]string{}
+
+// testsOf gives the test files of the folders that a pattern matches.
+func testsOf(t *testing.T, folders string) string {
+	if _, ok := tests[folders]; !ok {
+		files, _ := filepath.Glob(filepath.Join("../..", folders, "*_test.go"))
+		var all strings.Builder
+		for _, f := range files {
+			all.WriteString(read(t, strings.TrimPrefix(filepath.ToSlash(f), "../../")))
+		}
+		tests[folders] = all.String()
+	}
+	return tests[folders]
 }
 
 // Every test that a document names exists: `store/TestKill` in its text, and "test server/TestX" beside a code block. Those
@@ -82,7 +124,7 @@ func TestDocumentsNameTheirProofs(t *testing.T) {
 		for i, line := range strings.Split(read(t, file), "\n") {
 			found := name.FindAllStringSubmatch(line, -1)
 			for _, m := range found {
-				if proofs++; !testExists(m[1], m[2]) {
+				if proofs++; !testExists(t, m[1], m[2]) {
 					t.Errorf("%s:%d: there is no test %s%s", file, i+1, m[1], m[2])
 				}
 			}

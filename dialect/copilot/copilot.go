@@ -56,7 +56,7 @@ type reader struct {
 	lost []int
 }
 
-// newest is the highest version of a log that the program accepts. New ones have version 1.
+// newest is the highest version of a log that is written to. The program writes version 1 and resumes version 3 as well.
 const newest = 2
 
 // Types of events that matter.

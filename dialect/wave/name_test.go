@@ -171,7 +171,7 @@ func TestOwns(t *testing.T) {
 	const v4, v6 = "643c4bf3-840b-489d-a501-9e9ff8cc3499.jsonl", "1efaa2d6-8a23-6b9a-8e0d-9e9ff8cc3499.jsonl"
 	for name, want := range map[string]string{
 		"home-user/" + v4: "wave", "home-user/" + v6: "wave", v4: "wave", "home-user/subagent-" + v4: "wave",
-		"-home-user/" + v6: "wave-doc", "-x/" + v4: "wave", "abc.json": "wave-legacy", "home/notes.md": "", "home/memory/x.json": "",
+		"-home-user/" + v6: "wave-doc", "-x/" + v4: "wave", "-x/notes.jsonl": "wave-doc", "abc.json": "wave-legacy", "home/notes.md": "", "home/memory/x.json": "",
 	} {
 		got := ""
 		for _, d := range []dialect.Dialect{wave.Wave, wave.Doc, wave.Legacy} {

@@ -1,47 +1,46 @@
 // Package dialect defines what a dialect is: how one agent writes the records of a session, and where it keeps them.
 //
-// A dialect is a pure codec. It never touches a file, the clock or the environment: what it needs to know of the machine
-// comes in as an Env, and other logs and files are asked for by name (Needer). So every dialect can be tested and fuzzed
-// with plain bytes.
+// A dialect is a pure codec. It never touches a file, the clock or the environment. It gets what it needs to know of the machine
+// as an Env, and asks for other logs and files by name (Needer). So every dialect can be tested and fuzzed with plain bytes.
 //
-// Two values of one package may describe the same family of formats: that of today's program, and the one in the
-// agent's document. They differ by data.
+// The values of one package are one family of formats, such as that of today's program and that of the agent's document. They
+// differ by data. FORMATS.md describes each format field by field.
 //
 // # Optional interfaces
 //
 // A dialect implements Dialect, Decoder, Layout, session.EntryCodec and session.MessageCodec. Everything else is
-// optional and found by type assertion. An interface is asserted on the value that the column "on" names.
+// optional and found by type assertion on what the column "on" names.
 //
 //	interface          on          implement it when                                       asked by
-//	Writer             Dialect     sessions can be written                                 store
-//	Composer           Dialect     messages can be made from texts, images and calls       append, convert
+//	Writer             Dialect     the dialect can write sessions                          store
+//	Composer           Dialect     it can make messages of texts, images and calls         append, convert
 //	Runs               Dialect     the agent keeps run logs                                runs
 //	Runner             Dialect     runs tell where a session was                           lists, resuming
 //	Resumer            Dialect     the agent says something when a session resumes         contexts
 //	Launcher           Dialect     the program can be started with a session               resuming
-//	Parter             Dialect     messages can be taken apart                             convert, faces
+//	Parter             Dialect     it can take messages apart                              convert, faces
 //	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection
 //	Continuer          Dialect     a log can be decoded from the middle                    search, catalogue
-//	Lister             Dialect     the agent's own list of sessions is to be imitated      lists for the agent
+//	Lister             Dialect     its lists must be like those of the agent's program     lists for the agent
 //	Ruler              Dialect     a session as a whole has rules                          check
 //	Overflower         Dialect     long strings are cut, and whole elsewhere               reading whole records
-//	Captioner          Dialect     a title may be in the folder of its session             lists
+//	Captioner          Dialect     a title may be in a file of the session's folder        lists
 //	Recaptioner        Captioner   its agent shows that title                              rename
 //	Namer              Dialect     the id of a record can be changed                       repair
 //	Editor             Dialect     single members of a record can be changed               rewrite, fork, repair
 //	CallNamer          Dialect     ids of tool calls have a form of their own              convert
-//	Adopter            Dialect     records may have members that the dialect does not know append
-//	Spreader           Dialect     some entries are written as several records             append, convert
+//	Adopter            Dialect     unknown members of a record must be kept                append
+//	Spreader           Dialect     it writes some entries as several records               append, convert
 //	Besider            Dialect     some records stand beside the tree                      append, branch, convert
 //	Stamper            Dialect     each record names its session                           fork
 //	Slotted            Dialect     a title slot may stand before the header                rewrite, convert
-//	Framer             Dialect     records depend on the log, or others stand around them  append
+//	Framer             Dialect     a new record depends on the log, or needs others        append
 //	Registrar          Dialect     names of sessions are in a file of their own             rename
-//	Reacher            Dialect     the log is linear, and its end can be taken back        branch
-//	Adder              Decoder     an entry can be added without reading its record again  append
-//	Needer             Decoder     a log is read together with others, or with side files  reading a log
+//	Reacher            Dialect     the log is linear, and an event takes back its end      branch
+//	Adder              Decoder     it can add an entry without reading its record again    append
+//	Needer             Decoder     reading a log takes other logs, or files beside it      reading a log
 //	LogNeeder          Decoder     the other logs may be long                              reading a log
 //	Placer             Layout      names of folders and logs say something                 lists
 //	Kin                Layout      names of logs say which session they belong to          lists
@@ -53,16 +52,16 @@
 //	Profiler           Layout      the user has profiles with sessions of their own        create, continue
 //	Elsewhere          Layout      another version of the agent names folders differently  lists for the agent
 //	Historian          Layout      what was typed is in a file of its own                  prompt history
-//	Housed             Layout      logs cannot lie in just any folder                      create
-//	session.Skimmer    EntryCodec  many entries are read and none is kept                  search
+//	Housed             Layout      logs must lie in a certain folder                       create
+//	session.Skimmer    EntryCodec  it can read many entries and keep none                  search
 //	session.Navigator  EntryCodec  the format has its own rules for leaf and path          session.Tree
 //	session.Replayer   EntryCodec  the format has its own way from a path to messages      session.BuildContext
 //	session.Spender    EntryCodec  usage is repeated, or recorded beside the answers       catalogue
-//	session.Echoer     EntryCodec  texts stand twice in a log                              search
+//	session.Echoer     EntryCodec  a log has texts twice                                   search
 //	session.Noter      EntryCodec  most entries are notes of the program for itself        drawings of the tree
 //	session.Copier     EntryCodec  forks are copies that do not name their source          catalogue
-//	Mender             EntryCodec  the agent's program loses what a repair can bring back  repair
-//	session.Omitter    EntryCodec  the program loses something on that way                 contexts
+//	Mender             EntryCodec  the program loses what a repair can bring back          repair
+//	session.Omitter    EntryCodec  the program loses something from path to messages       contexts
 //
 // Four members of a session.Envelope belong to these: Aside marks an entry that does not move the leaf, Joined one that
 // begins no branch, Message names the message that a record is a piece of, and Foreign marks a record of another log.

@@ -1,11 +1,11 @@
-// Package chat reads and makes messages of the chat-completions interface of language models.
+// Package chat reads and makes messages of the chat-completions API of language models:
 //
 //	{"role":"user","content":text|parts}
 //	{"role":"assistant","content":text,"reasoning_content"?,"tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}]}
 //	{"role":"tool","tool_call_id":…,"name":…,"content":text|parts,"is_error"?,"session"?}
 //
-// Agents that keep sessions in a form of their own show a context in these messages, whatever interface their program uses for
-// its model. is_error and session, the id of the session of a sub-agent, are not sent.
+// Dialects of agents with a session format of their own use these messages for contexts, whatever API the agent's program uses.
+// The members is_error and session (the id of a sub-agent's session) are not sent.
 package chat
 
 import (

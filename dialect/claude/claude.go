@@ -2,25 +2,25 @@
 //
 // # The format
 //
-// A log is JSON Lines without a header. The session's id is the name of the file. Lines of four types are entries, a tree
-// by uuid and parentUuid:
+// A log is JSON Lines without a header. The name of the file is the session's id. Lines of four types are entries, a tree by
+// uuid and parentUuid:
 //
 //	{"parentUuid":uuid|null,"isSidechain":bool,"type":"user"|"assistant"|"system"|"attachment","uuid":…,"timestamp":ISO,
 //	 "message":{"role":…,"content":…},"sessionId":…,"cwd":…,"version":…,"gitBranch":…}
 //
-// A line of type "progress" (old versions) is only a link between two entries. All other lines are metadata without a
-// place in the tree: titles, modes, queue operations, costs, and "last-prompt", which names the leaf.
+// A line of type "progress" (old versions) only links two entries. All other lines are metadata beside the tree: titles, modes,
+// queue operations, costs, and "last-prompt", which names the leaf.
 //
-// An answer of the model is spread over several lines, one content block each, that share message.id. Parallel calls form a
-// chain, each result hangs on its own call, and the next entry hangs on the last result. So the path from the leaf to the
-// root misses calls and results; they are put back where they belong.
+// An answer of the model has one line for each content block; these lines share message.id. Parallel calls form a chain, each
+// result hangs on its own call, and the next entry hangs on the last result. So the path from the leaf to the root lacks some
+// calls and results. They are put back in their places.
 //
-// A compaction is a line of type "system" and subtype "compact_boundary" with no parent. What the model sees begins after
-// the last one on the path. Its metadata may name messages that are kept.
+// A compaction is a line of type "system" and subtype "compact_boundary" without a parent. The context begins after the last
+// one on the path. The line's metadata may name messages that are kept.
 //
 // # Leaf, path and messages
 //
-// The program's rules for them are in navigate.go, path.go and replay.go. They are those of version 2.1.325.
+// The rules of the program, version 2.1.325, are in navigate.go (leaf), path.go (path) and replay.go (messages).
 package claude
 
 import (

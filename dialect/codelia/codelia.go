@@ -1,17 +1,18 @@
-// Package codelia reads and writes the run logs of codelia.
+// Package codelia reads and writes codelia's run logs, and the states from which its sessions are resumed.
 //
-// # The format
+// # The format of run logs
 //
-// Codelia keeps one log for each run, sessions/YYYY/MM/DD/<run_id>.jsonl by the day in UTC on which the run began; package
-// run describes its content. As a session such a log is linear: each record is an entry below the one before. What the user
-// asked, the model answered and tools returned are messages. A request to the model holds the whole context as it was sent,
-// so the context of a run is its last request and the response to it. Everything else (status, events, the end) is shown as
-// it is.
+// Each run has a log, sessions/YYYY/MM/DD/<run_id>.jsonl, by the day in UTC on which it began. Package run describes its
+// records. As a session the log is linear: each record is an entry below the one before. Prompts, answers and results of tools
+// are messages; everything else (status, events, the end) is shown as it is. A request to the model holds the whole context that
+// was sent. So the context of a run is its last request and the response to it.
 //
-// The state that a session is resumed from is stored elsewhere: see StateDialect.
+// Codelia and CodeliaDoc read and write the same run logs in different places: the program has a second place
+// (CODELIA_LAYOUT=xdg), the document has not.
 //
-// Codelia and CodeliaDoc read and write the same run logs. They differ in where they look: the program has a second place
-// (CODELIA_LAYOUT=xdg), the document does not.
+// # The format of states
+//
+// See StateDialect. Package backend/rows/codelia stores states.
 package codelia
 
 import (

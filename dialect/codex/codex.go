@@ -6,16 +6,15 @@
 //
 //	{"timestamp":ISO,"type":"session_meta","payload":{"id":UUID,"timestamp":…,"cwd":…,"originator":…,"cli_version":…,…}}
 //
-// and every other one has the same outer members. The model's view is in lines of type "response_item", which hold items of
-// the Responses API. "event_msg" is the view of the user interface, and events never make messages. "compacted" replaces
-// the history, "turn_context" names the model.
+// and every other line has the same outer members. Lines of type "response_item" hold items of the Responses API: what the
+// model sees. Lines of type "event_msg" are what the user interface shows; they never make messages. "compacted" replaces the
+// history, "turn_context" names the model.
 //
-// The log is linear. The event "thread_rolled_back" abandons turns: what follows it hangs on the entry before them, so
-// they stay as a branch. A fork or a revert is another file: its header names a base (history_base), whose records up to
-// an ordinal come first, recursively. Files of that kind have an "ordinal" in each line.
+// The log is linear. The event "thread_rolled_back" abandons turns: the next entry hangs on the entry before them, and they stay
+// as a branch. A fork or a revert is another file. Its header names a base (history_base), whose first bytes come before its
+// own lines, recursively. Files of that kind have an "ordinal" in each line.
 //
-// Entries have no ids. They are named after their ordinal, or else after their place: the line number in a log without
-// damage.
+// Entries have no ids. An entry is named after its ordinal, or else after its place: the line number in a log without damage.
 package codex
 
 import (

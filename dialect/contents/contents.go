@@ -2,8 +2,7 @@
 //
 //	{"role":"user"|"model","parts":[…]}
 //
-// and a part is a text, a thought, a call, a result or a picture. Agents that grew around this API keep their sessions in
-// such contents.
+// and a part is a text, a thought, a call, a result or a picture. Gemini CLI and Qwen Code keep sessions in contents.
 package contents
 
 import (

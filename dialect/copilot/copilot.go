@@ -2,16 +2,16 @@
 //
 // # The format
 //
-// A session is a folder session-state/<id>. Its log is events.jsonl, a line for each event:
+// A session is a folder, session-state/<id>. Its log is events.jsonl, an event a line:
 //
-//	{"type":…,"data":{…},"id":uuid,"timestamp":ISO,"parentId":uuid|null,"agentId":…}
+//	{"type":…,"data":{…},"id":uuid,"timestamp":ISO,"parentId":uuid|null,"agentId"?:…}
 //
-// The first event is session.start, which names the session and its working directory. The order of lines is the order of the
-// conversation: the program ignores parentId and ids that occur twice. Events with an agentId are those of a sub-agent. Here they
-// are a side branch that begins at the event before them.
+// The first event is session.start, which names the session and its working directory. The conversation is in the order of the
+// lines: the program ignores parentId and repeated ids. An event with an agentId belongs to a sub-agent. The events of a
+// sub-agent are a side branch, which begins at the event before the first of them.
 //
-// A message of this dialect is an event without id, time and parent: {"type":…,"data":…}. What the program makes of a log is in
-// replay.go. It is what version 1.0.102 does.
+// A message of this dialect is an event without id, time and parent: {"type":…,"data":…}. The rules by which the program,
+// version 1.0.102, makes messages of a log are in replay.go.
 package copilot
 
 import (

@@ -2,17 +2,18 @@
 //
 // # The format
 //
-// Crush keeps the sessions of each project in a SQLite database of its own. Package backend/rows shows each as a log, with a record for a
-// row. The first names the project, which is in no table:
+// Each project has a SQLite database with its sessions. Package backend/rows shows a session as a log, a record for each row.
+// The first record also has the project's directory, which is in no table:
 //
 //	{"sessions":{"id":…,"parent_session_id"?:…,"title":…,"prompt_tokens"?:…,"completion_tokens"?:…,"cost"?:…,"created_at":seconds,"summary_message_id"?:…},"project":"/work/pond"}
 //	{"messages":{"id":…,"session_id":…,"role":"user"|"assistant"|"tool","parts":[{"type":…,"data":{…}}],"model"?:…,"created_at":seconds,…}}
 //
-// A part is a text, reasoning, a call, a result, a picture or another file, a command that the user ran, or why the message ended.
+// A part is a text, reasoning, a call, a result, a picture or another file, a command of the user, or the reason why the message
+// ended.
 //
-// The log is linear: messages are in the order of their times, and of one second in that of their insertion. A compaction is a column of the
-// session that names the message with the summary; the model sees that one, as a message of the user, and what follows. The session
-// has the tokens of the last call and the sum of the cost; messages have neither.
+// The log is linear. Messages are ordered by time; those of one second are in the order of insertion. A compaction is a column
+// of the session that names the message with the summary. The context is that message, as one of the user, and what follows it.
+// The session has the tokens of the last call and the sum of the cost; messages have neither.
 package crush
 
 import (

@@ -1,14 +1,14 @@
-// Package dialecttest tests that a dialect keeps the contract of package dialect, on logs from the dialect's author. The test
-// of a new dialect is a call of Run and one of Fuzz; see the tests of package pi.
+// Package dialecttest tests that a dialect keeps the contract of package dialect, on logs of the dialect's author. The test of a
+// new dialect is a call of Run and one of Fuzz; see the tests of package pi.
 //
 // # Fixtures
 //
-// A fixture is a log, testdata/<value>/<name>.jsonl. The folder is the name of the dialect value that reads it, or
-// "refused" for logs that no dialect reads. Beside it, <name>.golden says what the log decodes to: one line for the header,
-// each entry, each label, the leaf and each Problem. "go test -update" writes the golden files; review the difference.
+// A fixture is a log, testdata/<value>/<name>.jsonl. The folder is named after the value that reads the log, or "refused" for
+// logs that no dialect reads. Beside it, <name>.golden has what the log decodes to: a line for the header, each entry, each
+// label, the leaf and each Problem. "go test -update" writes the golden files; read the difference.
 //
-// Every fixture is then damaged in many ways: cut at each byte, garbage between its lines, unknown members in its records.
-// So fixtures are best small, one oddity each.
+// Each fixture is then damaged in many ways: cut at each byte, garbage between its lines, unknown members in its records. So the
+// best fixture is small and has one oddity.
 package dialecttest
 
 import (

@@ -6,25 +6,25 @@
 //
 //	{"sessionId":UUID,"projectHash":sha256 of the working directory,"startTime":ISO,"lastUpdated":ISO,"kind":"main"|"subagent"}
 //
-// and every other one changes what came before it:
+// and every other line changes what came before it:
 //
 //	{"id":…,"timestamp":ISO,"type":"user"|"gemini"|"info"|"error"|"warning","content":…}
-//	                          a message; one whose id is known takes the place of the earlier one
-//	{"$rewindTo":id}          takes the message and all after it out of the conversation; an unknown id takes all
+//	                          a message; it takes the place of an earlier one with the same id
+//	{"$rewindTo":id}          takes the message and all after it away; an unknown id takes all
 //	{"$set":{"messages":[…]}} replaces all messages
 //	{"$set":{…}}              sets other members of the header; so does a second header
 //
 // An answer (type "gemini") has its texts in "content", and beside it thoughts, tokens, model and toolCalls, each call with its
-// result. The results stand in the next message of the user again. Old files are one document, ".json": a header with the
-// messages in it.
+// result. The next message of the user repeats the results. Old files are one document, ".json": a header with the messages in
+// it.
 //
 // # The tree
 //
-// Each line is an entry that hangs on the line before. After a $rewindTo the next one hangs on what is left, so that the turns
-// that were taken back stay as a branch. A $set of messages that are known hangs on the last of them: the program repeats the
-// whole history in this way when it resumes a session. Any other $set of messages is a compaction.
+// Each line is an entry that hangs on the line before. After a $rewindTo the next entry hangs on what is left, and the turns that
+// were taken away stay as a branch. When the program resumes a session, it repeats the whole history in a $set of messages. A
+// $set of messages that are known hangs on the last of them. Any other $set of messages is a compaction.
 //
-// What the model sees at an entry is what the program makes of the lines up to it (fold.go, sent.go).
+// The rules by which the program makes a context of the lines up to an entry are in fold.go and sent.go.
 package gemini
 
 import (

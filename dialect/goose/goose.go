@@ -2,17 +2,17 @@
 //
 // # The format
 //
-// Goose keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
+// All sessions are in one SQLite database. Package backend/rows shows a session as a log, a record for each row:
 //
 //	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},"accumulated_cost"?:…,…}}
 //	{"messages":{"message_id":…,"session_id":…,"role":"user"|"assistant","content_json":[…],"created_timestamp":seconds,"metadata_json"?:{…}}}
 //
-// A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse), which the user's side holds.
-// The metadata has two flags. userVisible: people see the message. agentVisible: the model sees it; without the flag it does.
+// A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse). Results are in messages of the user.
+// The metadata has two flags: userVisible, for people, and agentVisible, for the model. If one is missing, neither counts: people
+// and the model see the message. The ids of messages are those of the provider, and may repeat.
 //
-// The log is linear: messages are in the order of their times. A compaction hides all messages from the model, and adds a summary and a
-// note that people do not see. So the history is all rows, and the context those that the model sees. Ids of messages are those of the
-// provider, and may repeat.
+// The log is linear, ordered by the times of the messages. A compaction hides all messages from the model, and adds a summary and
+// a note that people do not see. So the history is all rows, and the context those that the model sees.
 package goose
 
 import (

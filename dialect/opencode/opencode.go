@@ -2,19 +2,20 @@
 //
 // # The format
 //
-// OpenCode keeps all sessions in one SQLite database. Package backend/rows shows each as a log, with a record for a row:
+// All sessions are in one SQLite database. Package backend/rows shows a session as a log, with a record for the session and one
+// for each message:
 //
 //	{"session":{"id":"ses_…","slug":…,"directory":…,"title":…,"version":…,"revert"?:{"messageID":…,"partID"?},…,"time_created":ms}}
 //	{"message":{"id":"msg_…","session_id":…,"time_created":ms,"time_updated":ms,"data":{…}},"part":[{"id":"prt_…",…,"data":{…}}]}
 //
-// The data of a message names its role, model and usage, that of a part what was said: text, reasoning, a tool call together
-// with its result, a file. A message of the model is one call of its API.
+// The data of a message has its role, model and usage. A part is a text, reasoning, a file, or a tool call with its result. A
+// message of the model is one call of its API.
 //
-// The log is linear: messages are in the order of their times. A revert is a column of the session. It hides a message and all
-// after it; they are an abandoned branch, and the next prompt of the program deletes them. A compaction is a message of the
-// user with a part that says so, and an answer that is the summary.
+// The log is linear, ordered by the times of the messages. A revert is a column of the session: it hides a message and all after
+// it, which are then an abandoned branch. The program deletes them with its next prompt. A compaction is a message of the user
+// with a part that says so, and an answer that is the summary.
 //
-// An older version kept a file for each row (storage/); backend/rows/opencode shows them in the same form.
+// An older version kept a file for each row (storage/). Package backend/rows/opencode shows these in the same form.
 package opencode
 
 import (

@@ -2,27 +2,28 @@
 //
 // # The format
 //
-// A log is JSON Lines, names in snake_case, times in seconds since 1970 with a fraction. The first record is the header,
+// A log is JSON Lines, with names in snake_case and times in seconds since 1970 with a fraction. The first record is the header,
 //
 //	{"type":"session","version":3,"id":UUIDv7,"timestamp":1794705154.29,"cwd":…,"parent_session"?:path}
 //
-// and every other one an entry:
+// and every other one is an entry:
 //
 //	{"id":8 characters,"timestamp":…,"parent_id"?:id,"type":KIND,…}
 //
-// A member without a value is left out; the program's own forks write null, and so does the document for the parent of a
-// root. A message has its blocks under "contents" and
-// their text under "content".
+// A member without a value is left out; forks of the program have null instead. A message has its blocks under "contents", and
+// each block has its text under "content".
 //
-// The leaf is the last entry, unless that is of type "leaf": such an entry is a child of the old leaf and makes its target
-// the new one, so that going back survives a restart.
+// The leaf is the last entry, unless that is of type "leaf". Such an entry is a child of the old leaf and makes its target the
+// new leaf, so that going back survives a restart.
 //
-// In the format's document the header is called "session_header" and has no version, two of the kinds are called "branch" and
-// "custom_info", and compactions have neither time nor token count. Operator and OperatorDoc both read both forms.
-// Operator writes what today's program reads, OperatorDoc what the document says.
+// The program splits its files at every line break of Unicode and loses entries with one in a text. Therefore U+0085, U+2028 and
+// U+2029 are written as escapes.
 //
-// The program splits its files at every line break of Unicode and loses entries whose texts have one. Therefore U+0085,
-// U+2028 and U+2029 are written as escapes.
+// # The values
+//
+// Operator writes what today's program reads, OperatorDoc what the format's document says; both read both. In the document the
+// header is called "session_header" and has no version, the parent of a root is null, two kinds are called "branch" and
+// "custom_info", and compactions have neither time nor token count.
 package operator
 
 import (

@@ -6,16 +6,20 @@
 //
 //	{"type":"session","version":3,"id":…,"timestamp":ISO,"cwd":…,"title"?,"parentSession"?}
 //
-// and every other one an entry:
+// and every other one is an entry:
 //
-//	{"type":KIND,"id":8 hex,"parentId":id or null,"timestamp":ISO,…}
+//	{"type":KIND,"id":8 hex,"parentId":id|null,"timestamp":ISO,…}
 //
-// The leaf is the last entry of the file. Newer omp files have a title slot before the header, a record of 256 bytes that
-// is overwritten in place. Version 1 has no ids: each entry follows the one before, and compactions name what they keep by
-// position, with the header as 0. Version 2 calls the role "custom" "hookMessage". Both are migrated in memory.
+// The leaf is the last entry of the file. A log of omp 18 has a title slot before the header: a record of 256 bytes that is
+// overwritten in place.
 //
-// Four values share the code and differ by data: Pi, Omp and Omp18 read like pi 1.5, omp 13 and omp 18, OmpDoc as the
-// format's document says. The title slot tells a log of omp 18 from the others.
+// Old versions are migrated in memory. In version 1 entries have no ids: each follows the one before, and a compaction names the
+// first entry that it keeps by its position, with the header as 0. In version 2 the role "custom" is called "hookMessage".
+//
+// # The values
+//
+// Pi, Omp and Omp18 read and write like pi 1.5, omp 13 and omp 18, OmpDoc like the format's document. They share the code and
+// differ by data. The title slot tells a log of omp 18 from the others.
 package pi
 
 import (

@@ -2,17 +2,18 @@
 //
 // # The format
 //
-// A log is JSON Lines without a header. The session's id is the name of the file. Every line is an entry of a tree,
+// A log is JSON Lines without a header. The name of the file is the session's id. Every line is an entry of a tree:
 //
 //	{"uuid":…,"parentUuid":uuid|null,"sessionId":…,"timestamp":ISO,"type":"user"|"assistant"|"tool_result"|"system","cwd":…,
 //	 "version":…,"message":{"role":"user"|"model","parts":[…]},"model":…,"usageMetadata":{…},"subtype":…,"systemPayload":{…}}
 //
-// and the leaf is the last line, except for lines about artifacts. Lines with the same uuid are one record, whose parts are
-// joined. Messages are contents of Google's API. Lines of type "system" say nothing to the model, except that the last
-// "chat_compression" on the path replaces what came before it. A "rewind" is such a line below the entry that the
-// conversation goes back to.
+// The leaf is the last line that is not about artifacts. Lines with the same uuid are one record, whose parts are joined. Messages
+// are contents of Google's API.
 //
-// What the program makes of a path is in replay.go, and what of it is sent in sent.go. They are those of version 0.24.4.
+// The model does not see lines of type "system". Two of them change the context: the last "chat_compression" on the path replaces
+// what came before it, and a "rewind" stands below the entry that the conversation goes back to.
+//
+// The rules of the program, version 0.24.4, are in replay.go (from a path to messages) and sent.go (from messages to a request).
 package qwen
 
 import (

@@ -1,9 +1,9 @@
-// Package rowlog reads logs whose records are rows of an agent's tables, as package backend/rows shows them.
+// Package rowlog reads logs whose records are rows of an agent's tables, as package backend/rows shows them:
 //
 //	{"SESSION":{"column":value,…}}
 //	{"MESSAGE":{"column":value,…}}
 //
-// The first record is the row of the session, each further one that of a message. Such a log is linear.
+// The first record is the row of the session, every other one that of a message. The log is linear.
 //
 // A dialect embeds a Dialect, which reads, and uses its Form to write.
 package rowlog

@@ -1,8 +1,8 @@
-// Package unread knows agents whose sessions have no dialect yet, by the folders that they leave on a machine. So a person who
-// looks for the sessions of such an agent is told that it was found, and that it cannot be read.
+// Package unread recognises agents without a dialect by the folders that they leave on a machine. So treeline can say that it
+// found sessions that it cannot read.
 //
-// The folders are those that the programs and their users name in public. An agent is listed only if its folder belongs to
-// it alone and holds its conversations.
+// The folders are those that the programs and their users name in public. An agent is listed only if its folder belongs to it
+// alone and holds its conversations.
 package unread
 
 import (

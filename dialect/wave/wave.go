@@ -2,28 +2,26 @@
 //
 // # The format
 //
-// A log is JSON Lines, one message a line, each below the one before:
+// A log is JSON Lines, a message a line, each below the one before:
 //
 //	{"timestamp":ISO,"id":"msg-…","role":"user"|"assistant","blocks":[…],"usage"?,"additionalFields"?,"isMeta"?}
 //
-// Today's program writes a line before them,
+// Today's program writes a metadata line before them, and loses it when it rewinds a session:
 //
 //	{"type":"metadata","workdir":…,"createdAt":ISO,"gitBranch"?}
 //
-// and loses it when it rewinds a session. The format's document has neither that line nor ids of messages. The session's id
-// is only in the name of the file. In the document's form it is a UUID of version 6, with the time at which the session
-// began. What the model sees begins at the last message with a "compact" block; after it the program repeats the messages
-// that it keeps, with their ids.
+// The context begins at the last message with a "compact" block. After it the program repeats the messages that it keeps, with
+// their ids.
 //
-// Logs are in projects/<name>/<id>.jsonl. The name is made from the working directory and cannot be reversed (see Project).
-// Logs of subagents are named subagent-<id>.jsonl.
+// Logs are in projects/<name>/<id>.jsonl; those of subagents are named subagent-<id>.jsonl. The session's id is only in the name
+// of the file. The name of the folder is made from the working directory and cannot be reversed; see Project.
 //
 // # The values
 //
-// Wave writes like today's program, Doc as the document says: no metadata line, no ids, folders with a leading hyphen, the
-// file created at once, lists from names alone. What the metadata line would say is in the member metadata.treeline of
-// Doc's first message, where the document leaves room for it. Legacy reads the older sessions, one JSON document each, and
-// writes none.
+// Wave writes like today's program. Doc writes as the format's document says: no metadata line, no ids of messages, session ids
+// that are UUIDs of version 6 with the time at which the session began, folders with a leading hyphen, the file created at once,
+// lists from names alone. The member metadata.treeline of Doc's first message has what the metadata line would say; the document
+// leaves room for it there. Legacy reads the older sessions, one JSON document each, and writes none.
 package wave
 
 import (

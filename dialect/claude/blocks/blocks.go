@@ -1,4 +1,4 @@
-// Package blocks makes the content blocks of Anthropic's messages from neutral parts.
+// Package blocks makes the content blocks of Anthropic's Messages API from neutral parts.
 package blocks
 
 import (

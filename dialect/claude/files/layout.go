@@ -1,4 +1,4 @@
-// Package files knows the files of Claude Code: where they are, what was typed, and which outputs are in files of their own.
+// Package files knows the files of Claude Code: the logs, the history of prompts, and long outputs in files of their own.
 package files
 
 import (

@@ -1,4 +1,4 @@
-// Package request makes the messages that Claude Code sends to its provider from the entries on a path of a session.
+// Package request makes the messages that Claude Code sends from the entries on a path of a session.
 package request
 
 import (

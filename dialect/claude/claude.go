@@ -12,8 +12,8 @@
 // queue operations, costs, and "last-prompt", which names the leaf.
 //
 // An answer of the model has one line for each content block; these lines share message.id. Parallel calls form a chain, each
-// result hangs on its own call, and the next entry hangs on the last result. So the path from the leaf to the root lacks some
-// calls and results. They are put back in their places.
+// result is a child of its own call, and the next entry is a child of the last result. So the path from the leaf to the root
+// lacks some calls and results. They are put back in their places.
 //
 // A compaction is a line of type "system" and subtype "compact_boundary" without a parent. The context begins after the last
 // one on the path. The line's metadata may name messages that are kept.

@@ -10,7 +10,7 @@
 // model sees. Lines of type "event_msg" are what the user interface shows; they never make messages. "compacted" replaces the
 // history, "turn_context" names the model.
 //
-// The log is linear. The event "thread_rolled_back" abandons turns: the next entry hangs on the entry before them, and they stay
+// The log is linear. The event "thread_rolled_back" abandons turns: the next entry follows the entry before them, and they stay
 // as a branch. A fork or a revert is another file. Its header names a base (history_base), whose first bytes come before its
 // own lines, recursively. Files of that kind have an "ordinal" in each line.
 //

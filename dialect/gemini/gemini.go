@@ -20,9 +20,9 @@
 //
 // # The tree
 //
-// Each line is an entry that hangs on the line before. After a $rewindTo the next entry hangs on what is left, and the turns that
+// Each line is an entry, a child of the line before. After a $rewindTo the next entry follows what is left, and the turns that
 // were taken away stay as a branch. When the program resumes a session, it repeats the whole history in a $set of messages. A
-// $set of messages that are known hangs on the last of them. Any other $set of messages is a compaction.
+// $set of messages that are known is a child of the last of them. Any other $set of messages is a compaction.
 //
 // The rules by which the program makes a context of the lines up to an entry are in fold.go and sent.go.
 package gemini

@@ -39,13 +39,14 @@ func (s *Session) commit(batch []*proposal) error {
 		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved) && !errors.Is(err, backend.ErrChanged):
 			return s.latch(err)
 		}
-		// Entries from known on are what others wrote, unless the log was replaced: then it is another tree.
-		before, known := s.tree, s.tree.Len()
+		// Entries from known on are what others wrote, unless the log was replaced: then it is another tree. After a conflict none of
+		// them is ours: another program may have written the same record.
+		before, known, nothing := s.tree, s.tree.Len(), errors.Is(err, backend.ErrConflict)
 		fresh, err := s.catchUp(ctx)
 		if err != nil {
 			return s.latch(err)
 		}
-		if s.tree != before {
+		if s.tree != before || nothing {
 			known = s.tree.Len()
 		}
 		// After ErrInterleaved the batch is in the log: a writer without a lock came in between. To write it again would

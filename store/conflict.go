@@ -14,7 +14,7 @@ import (
 )
 
 // has reports whether all entries of a batch are in the log: by their ids or, if records carry none, by their bytes among
-// the entries from fresh on.
+// the entries from fresh on, some of which may be ours.
 func (s *Session) has(batch []*proposal, fresh int) bool {
 	for _, p := range batch {
 		e, ok := s.tree.Lookup(p.entry.ID)

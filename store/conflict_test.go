@@ -373,3 +373,28 @@ func TestPolicyRefuseRewrites(t *testing.T) {
 		})
 	}
 }
+
+// Two programs append the same record to a log whose records have no ids: both are acknowledged, so both are there.
+func TestSameRecordTwice(t *testing.T) {
+	d := newDesk(t)
+	opt := d.Write(store.WriteOptions{Defer: dialect.DeferNever})
+	now := d.Clock()
+	opt.Clock = func() time.Time { return now }
+	a := d.Closing(d.Create(t.Context(), store.CreateOptions{Dialect: d.Format("codex"), Write: opt}))
+	say := func(s *store.Session, text string) store.Appended {
+		t.Helper()
+		done, err := s.AppendUser(t.Context(), text)
+		d.Must(err)
+		return done
+	}
+	say(a, "root")
+	b := d.Closing(d.OpenWrite(t.Context(), a.Path(), store.CreateOptions{Write: opt}))
+	say(a, "go on")
+	if got := say(b, "go on"); got.Foreign == 0 {
+		t.Errorf("%+v; want foreign entries", got)
+	}
+	if n := strings.Count(strings.Join(d.ReadLines(a.Path()), "\n"), `"text":"go on"`); n != 2 {
+		t.Errorf("it is there %d times, want 2", n)
+	}
+	d.MemoryEqualsDisk(b)
+}

@@ -52,3 +52,21 @@ func TestHostileLogs(t *testing.T) {
 		t.Errorf("%d hits", len(res.Hits))
 	}
 }
+
+// A session with an id that the database does not take, and that gets longer by what stands for it, does not keep later logs from the list.
+func TestHostileDoubles(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t, "hostiledoubles")
+	f := a.shared()
+	for n, id := range []string{strings.Repeat(`\u0000`, 400), strings.Repeat("x", 599) + "ü", strings.Repeat("ü", 400), "good"} {
+		_, err := a.b.Create(a.Context(), fmt.Sprintf("one-00000001/gemini/garden/chats/session-2026-03-02T1%d-00-11111111.jsonl", n),
+			fmt.Appendf(nil, `{"sessionId":"%s","projectHash":"%s","startTime":"2026-03-02T10:00:00.000Z","lastUpdated":"2026-03-02T10:00:00.000Z","kind":"main"}`, id, strings.Repeat("a", 64)),
+			[]byte(`{"id":"u1","timestamp":"2026-03-02T10:01:00.000Z","type":"user","content":[{"text":"How deep is the pond?"}]}`))
+		a.must(err)
+		page, err := f.List(a.Context(), find.ListOptions{Total: true})
+		a.must(err)
+		if page.Total != n+1 {
+			t.Errorf("%d logs in the list, want %d", page.Total, n+1)
+		}
+	}
+}

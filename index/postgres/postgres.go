@@ -94,8 +94,12 @@ func split(name string) (source, rest string, ok bool) {
 // longest is how many bytes of a text are compared: a row of a B-tree is short.
 const longest = 600
 
-// text cuts a text to the length that is compared, and makes it valid.
-func text(s string) string { return valid(s[:min(len(s), longest)]) }
+// text cuts a text to the length that is compared, and makes it valid. Doing so again changes nothing, so what the database has can be
+// looked up.
+func text(s string) string {
+	s = valid(s[:min(len(s), longest)])
+	return valid(s[:min(len(s), longest)]) // what stands for a zero byte is longer
+}
 
 // valid replaces what the database refuses in a text: invalid UTF-8 and zero bytes.
 func valid(s string) string {

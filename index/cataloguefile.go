@@ -17,7 +17,7 @@ const (
 	catalogueMagic = "treeline catalogue\n"
 	// There is no migration: a file of another version is rebuilt from the logs. Every change of the encoding, or of the
 	// meaning of what is encoded, takes the next number.
-	catalogueVersion = 11
+	catalogueVersion = 12
 	catalogueHead    = len(catalogueMagic) + 4 + 8 + 4
 )
 

@@ -317,7 +317,7 @@ func EncodeLog(l *Log) []byte {
 const EncodingVersion = (logVersion<<8|sigVersion)<<8 | factsVersion
 
 // logVersion is another one after every change of what writer.kept writes, or of its meaning.
-const logVersion = 10
+const logVersion = 11
 
 // factsVersion is another one after every change of what Facts say. 2: which log of a session the agent goes on with.
 const factsVersion = 2

@@ -126,6 +126,19 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// A session of commands alone has them as its prompt, whether its row comes from its log or from a catalogue.
+func TestRowOfCommands(t *testing.T) {
+	t.Parallel()
+	omp, err := fixture(t).Dialect("omp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := place.Row{Dialect: omp, Summary: dialect.Summary{Command: "/review main"}}
+	if row := NewRow(&read); row.Prompt != "/review main" || row.Title != row.Prompt {
+		t.Errorf("title %q, prompt %q; want /review main", row.Title, row.Prompt)
+	}
+}
+
 // TestEntries prints every entry with its parts.
 func TestEntries(t *testing.T) {
 	t.Parallel()

@@ -134,7 +134,7 @@ func RowCursor(r *place.Row) Cursor { return Cursor{When: r.When(), Path: r.Path
 // NewRow gives the row of a list, without a depth.
 func NewRow(r *place.Row) Row {
 	j := Row{
-		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, Origin: r.Source.Origin, CWD: r.CWD, Title: r.Heading(), Prompt: r.Prompt, Size: r.Log.Size,
+		ID: r.ID, Dialect: r.Dialect.Name(), Path: r.Path, Origin: r.Source.Origin, CWD: r.CWD, Title: r.Heading(), Prompt: cmp.Or(r.Prompt, r.Command), Size: r.Log.Size,
 		Modified: UTC(r.Log.Time), Created: utc(r.Created), Parent: r.Parent,
 	}
 	if r.Messages >= 0 {

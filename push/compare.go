@@ -154,16 +154,13 @@ func (o *original) notice(ctx context.Context, copied backend.Backend, at backen
 
 // lineIndex gives the offset of lines in others, at the beginning or after a newline; -1 if others do not contain them.
 func lineIndex(all, lines []byte) int {
-	for from := 0; ; {
-		i := bytes.Index(all[from:], lines)
-		if i < 0 {
-			return -1
-		}
-		if from += i; from == 0 || all[from-1] == '\n' {
-			return from
-		}
-		from++
+	if bytes.HasPrefix(all, lines) {
+		return 0
 	}
+	if i := bytes.Index(all, slices.Concat([]byte{'\n'}, lines)); i >= 0 {
+		return i + 1
+	}
+	return -1
 }
 
 // meet compares the log with a copy whose mark is lost, and gives the mark that an exact copy would have.

@@ -35,6 +35,9 @@ type Block struct {
 	Kind Kind
 	// ID is the first entry of the block, Parent that entry's parent.
 	ID, Parent session.EntryID
+	// Place names the block in a Request. It is the ID, unless another entry with that id would be meant; "" for a message that the
+	// agent makes up.
+	Place session.EntryID
 	// Also are the other entries that the block shows: further records of one answer, and results of its calls. A link to any
 	// of them leads here.
 	Also []session.EntryID

@@ -289,6 +289,7 @@ const noteWidth = 100 // columns of a note
 func (b *builder) begin(v wire.View, position int, kind Kind) *made {
 	m := made{position: position, last: position, first: -1, closed: true}
 	m.Kind, m.ID, m.Parent, m.Native, m.Role, m.Speaker = kind, v.ID, v.Parent, v.Type, v.Role, v.Speaker()
+	m.Place = b.d.k.cursor(v.Entry)
 	m.Time, _ = v.Time.Time()
 	m.Label = b.d.k.t.Label(v.ID)
 	m.Unseen = kind != Compaction && !b.route.isSeen(int32(v.Index))
@@ -335,9 +336,6 @@ func (m *made) says() bool {
 // dropEmpty drops messages of which nothing is left to show, such as an answer whose text is empty.
 func (b *builder) dropEmpty() {
 	own := map[session.EntryID]bool{}
-	for n := range b.made {
-		own[b.made[n].ID] = true
-	}
 	to := make([]int, len(b.made))
 	kept := b.made[:0]
 	for n, m := range b.made {
@@ -348,10 +346,13 @@ func (b *builder) dropEmpty() {
 		if b.r.Mode == Focused && m.Kind == Message && m.Role == session.RoleAssistant && !m.Final {
 			continue
 		}
-		// An entry whose results belong to several blocks is found at its own.
-		m.Also = slices.DeleteFunc(m.Also, func(id session.EntryID) bool { return own[id] })
 		to[n] = len(kept)
+		own[m.ID] = true
 		kept = append(kept, m)
+	}
+	for n := range kept {
+		// An entry whose results belong to several blocks is found at its own.
+		kept[n].Also = slices.DeleteFunc(kept[n].Also, func(id session.EntryID) bool { return own[id] })
 	}
 	b.made = kept
 	for position, n := range b.shown {
@@ -382,8 +383,7 @@ func (b *builder) finish(from, to int) (*Window, error) {
 		w.Blocks = append(w.Blocks, m.Block)
 	}
 	if len(w.Blocks) > 0 {
-		w.Position = b.made[from].position
-		w.First, w.Last = b.d.k.cursor(b.entry(w.Position)), b.d.k.cursor(b.entry(b.made[to-1].position))
+		w.First, w.Last, w.Position = w.Blocks[0].Place, w.Blocks[len(w.Blocks)-1].Place, b.made[from].position
 	}
 	w.Problems = b.reader.Problems
 	return w, nil

@@ -121,43 +121,72 @@ func TestEveryFixture(t *testing.T) {
 			}
 			slices.Sort(leaves)
 			for _, leaf := range slices.Compact(leaves) {
-				checkPaging(t, d, leaf)
-			}
-			for _, mode := range []transcript.Mode{transcript.Focused, transcript.Model} {
-				if _, err := d.Window(t.Context(), transcript.Request{Mode: mode}); err != nil {
-					t.Error(err)
-				}
+				checkPaging(t, d, leaf, allModes...)
 			}
 		})
 	}
 }
 
-func checkPaging(t *testing.T, d *transcript.Document, leaf session.EntryID) {
+var allModes = []transcript.Mode{transcript.Everything, transcript.Focused, transcript.Model}
+
+// checkPaging checks that windows of any size show the same blocks as one window.
+func checkPaging(t *testing.T, d *transcript.Document, leaf session.EntryID, modes ...transcript.Mode) {
 	t.Helper()
-	whole, err := d.Window(t.Context(), transcript.Request{Leaf: &leaf, Limit: 100000})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if whole.Earlier || whole.Later {
-		t.Errorf("leaf %s: the whole path has blocks before or after it", leaf)
-	}
-	for _, limit := range []int{1, 3} {
-		forth := page(t, d, transcript.Request{Leaf: &leaf, Limit: limit, First: true}, true)
-		back := page(t, d, transcript.Request{Leaf: &leaf, Limit: limit}, false)
-		for name, got := range map[string][]transcript.Block{"forth": forth, "back": back} {
-			// A problem is told with the first record that was read.
-			v, w := *whole, *whole
-			v.Problems, w.Problems, w.Blocks = nil, nil, got
-			for _, list := range [][]transcript.Block{v.Blocks, w.Blocks} {
-				for i := range list {
-					list[i].Problems = nil
-				}
+	for _, mode := range modes {
+		whole := window(t, d, transcript.Request{Leaf: &leaf, Limit: 100000, Mode: mode})
+		if whole.Earlier || whole.Later {
+			t.Errorf("leaf %s, mode %d: the whole path has blocks before or after it", leaf, mode)
+		}
+		for _, limit := range []int{1, 3} {
+			if mode == transcript.Model && longestRow(whole) > limit {
+				continue // the messages of an entry stay together
 			}
-			if diff := dialecttest.Diff(dump(&v), dump(&w)); diff != "" {
-				t.Errorf("leaf %s, %d blocks at a time, %s:\n%s", leaf, limit, name, diff)
+			forth := page(t, d, transcript.Request{Leaf: &leaf, Limit: limit, First: true, Mode: mode}, true)
+			back := page(t, d, transcript.Request{Leaf: &leaf, Limit: limit, Mode: mode}, false)
+			for name, got := range map[string][]transcript.Block{"forth": forth, "back": back} {
+				v, w := *whole, *whole
+				v.Problems, w.Problems, w.Blocks = nil, nil, got
+				alike(v.Blocks, mode)
+				alike(w.Blocks, mode)
+				if diff := dialecttest.Diff(dump(&v), dump(&w)); diff != "" {
+					t.Errorf("leaf %s, mode %d, %d blocks at a time, %s:\n%s", leaf, mode, limit, name, diff)
+				}
 			}
 		}
 	}
+}
+
+// alike drops what depends on the size of a window: a problem is told with the first record that was read, an entry whose results belong to
+// several blocks is found at its own only where that is in the window, and a fork far before a focused block is in no small window.
+func alike(list []transcript.Block, mode transcript.Mode) {
+	own := map[session.EntryID]bool{}
+	for i := range list {
+		own[list[i].ID] = true
+	}
+	for i := range list {
+		b := &list[i]
+		b.Also = slices.DeleteFunc(b.Also, func(id session.EntryID) bool { return own[id] })
+		if b.Problems = nil; mode == transcript.Focused {
+			b.Fork = nil
+		}
+	}
+}
+
+// longestRow is the largest number of blocks in a row that have the same place, or none.
+func longestRow(w *transcript.Window) (most int) {
+	n := 0
+	for i := range w.Blocks {
+		if i > 0 && w.Blocks[i].Place == w.Blocks[i-1].Place {
+			n++
+		} else {
+			n = 1
+		}
+		most = max(most, n)
+		if w.Blocks[i].Place == "" {
+			return len(w.Blocks)
+		}
+	}
+	return most
 }
 
 // page collects the blocks of a path window by window.
@@ -168,7 +197,7 @@ func page(t *testing.T, d *transcript.Document, r transcript.Request, forth bool
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(w.Blocks) > r.Limit {
+		if len(w.Blocks) > r.Limit && r.Mode != transcript.Model {
 			t.Fatalf("%d blocks instead of %d", len(w.Blocks), r.Limit)
 		}
 		r.First, r.After, r.Before = false, "", ""

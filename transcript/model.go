@@ -21,10 +21,11 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 	if err != nil {
 		return nil, err
 	}
-	s := newSlide(r)
+	s := newSlide(r, path.message(d.k, cmp.Or(r.After, r.Before, r.Around)))
 	s.most, s.large = 4*r.Limit, r.MaxText
 	tools := map[string]string{}
 	answered := map[string]bool{}
+	rows := rows{met: make([]bool, d.k.t.Len()), last: -1}
 	pieces := pieceOptions{reader: reader, most: r.MaxText}
 	for m, err := range c.Messages() {
 		if err == nil && ctx.Err() != nil {
@@ -42,7 +43,8 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 		}
 		tokens := session.Estimate(parts)
 		w.Estimate += tokens
-		s.put(m.Entry.ID, len(m.JSON), func() Block { return d.modelBlock(m, parts, tokens, &pieces) })
+		at := rows.of(m.Entry)
+		s.put(at, len(m.JSON), func() Block { return d.modelBlock(path, at, m, parts, tokens, &pieces) })
 	}
 	w.Earlier, w.Later, w.Total, w.Position = s.dropped > 0, s.missed, s.total, s.dropped
 	for _, h := range s.blocks {
@@ -56,10 +58,10 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 			}
 		}
 	}
-	// Messages that the agent makes up have no entry.
+	// Messages that the agent makes up have no place.
 	for i := len(w.Blocks) - 1; i >= 0; i-- {
-		if id := w.Blocks[i].ID; id != "" {
-			w.First, w.Last = id, cmp.Or(w.Last, id)
+		if at := w.Blocks[i].Place; at != "" {
+			w.First, w.Last = at, cmp.Or(w.Last, at)
 		}
 	}
 	w.Problems = append(w.Problems, reader.Problems...)
@@ -67,7 +69,7 @@ func (d *Document) modelWindow(ctx context.Context, path *route, r Request) (*Wi
 }
 
 // modelBlock makes a block of a message of a context. A message that the agent makes up when it resumes has no entry.
-func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, tokens int64, o *pieceOptions) Block {
+func (d *Document) modelBlock(path *route, at row, m session.ContextMessage, parts []session.Part, tokens int64, o *pieceOptions) Block {
 	b := Block{Kind: Message, ID: m.Entry.ID, Parent: m.Entry.Parent, Native: m.Entry.Type, Estimate: tokens, Meta: m.Entry.ID == ""}
 	b.Role = d.k.t.Codec().Role(m.JSON)
 	b.Speaker = b.Role.String()
@@ -75,7 +77,7 @@ func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, to
 		b.Speaker = "summary"
 	}
 	if m.Entry.ID != "" {
-		b.Label = d.k.t.Label(m.Entry.ID)
+		b.Place, b.Label = path.place(d.k, m.Entry, at), d.k.t.Label(m.Entry.ID)
 		if at, err := m.Entry.Time(); err == nil {
 			b.Time, _ = at.Time()
 		}
@@ -101,6 +103,43 @@ func (d *Document) modelBlock(m session.ContextMessage, parts []session.Part, to
 	return b
 }
 
+// row is messages of one entry that follow each other, by the index of the entry and the number of the row. An entry of a log that an agent
+// wrote anew may stand for messages between which are those of others.
+type row struct {
+	entry  int32
+	number int
+}
+
+// noRow is that of a message without an entry.
+var noRow = row{-1, 0}
+
+// rows tells the rows apart.
+type rows struct {
+	met  []bool // entries by index
+	more map[int32]int
+	last int32
+}
+
+// of gives the row of the next message.
+func (r *rows) of(e session.Entry) row {
+	i := int32(-1)
+	if e.ID != "" {
+		i = int32(e.Index)
+	}
+	again := i != r.last
+	if r.last = i; i < 0 {
+		return noRow
+	}
+	if again && r.met[i] {
+		if r.more == nil {
+			r.more = map[int32]int{}
+		}
+		r.more[i]++
+	}
+	r.met[i] = true
+	return row{i, r.more[i]}
+}
+
 // slide keeps the blocks of a window while all pass by.
 type slide struct {
 	blocks  []held
@@ -109,43 +148,44 @@ type slide struct {
 	missed  bool // blocks came after it
 	after   int  // blocks that are still wanted; negative: all
 	before  int  // blocks that are kept before the anchor
-	anchor  session.EntryID
+	anchor  row
 	skip    bool // the anchor itself is left out
 	begun   bool // the anchor was met
-	over    bool // the messages of the anchor are over
-	last    session.EntryID
+	last    row
 	most    int // blocks, with those that stay together; see Request.Limit
 	large   int // bytes of a message from which on its block, which may be much smaller, is kept in its place; negative: never
 }
 
 // held is the block of an entry, which is made when all have passed by: most of them are not in the window.
 type held struct {
-	id    session.EntryID
+	row   row
 	block func() Block
 }
 
-func newSlide(r Request) *slide {
+// newSlide begins a window. anchor is the row that the request names.
+func newSlide(r Request, anchor row) *slide {
+	s := &slide{anchor: anchor, last: noRow}
 	switch {
 	case r.First:
-		return &slide{begun: true, over: true, after: r.Limit}
+		s.begun, s.after = true, r.Limit
 	case r.After != "":
-		return &slide{anchor: r.After, skip: true, after: r.Limit}
+		s.skip, s.after = true, r.Limit
 	case r.Before != "":
-		return &slide{anchor: r.Before, skip: true, before: r.Limit}
+		s.skip, s.before = true, r.Limit
 	case r.Around != "":
-		return &slide{anchor: r.Around, before: r.Limit / 2, after: r.Limit - r.Limit/2}
+		s.before, s.after = r.Limit/2, r.Limit-r.Limit/2
+	default:
+		s.before = r.Limit
 	}
-	return &slide{before: r.Limit}
+	return s
 }
 
-// put takes the next block, that of a message of some bytes. Several in a row may come from one entry.
-func (s *slide) put(id session.EntryID, bytes int, block func() Block) {
+// put takes the next block, that of a message of some bytes.
+func (s *slide) put(at row, bytes int, block func() Block) {
 	s.total++
-	at := s.anchor != "" && id == s.anchor
-	more := id != "" && id == s.last // of the entry before
-	s.last = id
-	switch {
-	case at && !s.over:
+	more := at != noRow && at == s.last
+	s.last = at
+	if at != noRow && at == s.anchor {
 		s.begun = true
 		if s.skip {
 			if s.before > 0 {
@@ -155,15 +195,13 @@ func (s *slide) put(id session.EntryID, bytes int, block func() Block) {
 			}
 			return
 		}
-	case s.begun:
-		s.over = true
 	}
 	if !s.begun {
 		if s.before == 0 {
 			s.dropped++
 			return
 		}
-		s.keep(id, bytes, block)
+		s.keep(at, bytes, block)
 		s.drop()
 		return
 	}
@@ -172,22 +210,22 @@ func (s *slide) put(id session.EntryID, bytes int, block func() Block) {
 		return
 	}
 	s.after--
-	s.keep(id, bytes, block)
+	s.keep(at, bytes, block)
 }
 
 // keep puts a block at the end of the window.
-func (s *slide) keep(id session.EntryID, bytes int, block func() Block) {
+func (s *slide) keep(at row, bytes int, block func() Block) {
 	if s.large >= 0 && bytes > s.large {
 		made := block()
 		block = func() Block { return made }
 	}
-	s.blocks = append(s.blocks, held{id, block})
+	s.blocks = append(s.blocks, held{at, block})
 }
 
 // drop takes blocks away at the beginning that are too many. Those of one entry go together.
 func (s *slide) drop() {
 	n := 1
-	for n < len(s.blocks) && s.blocks[n].id == s.blocks[0].id && s.blocks[0].id != "" {
+	for n < len(s.blocks) && s.blocks[n].row == s.blocks[0].row && s.blocks[0].row != noRow {
 		n++
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 type RailRequest struct {
 	// Leaf ends the active path; nil for the leaf of the session.
 	Leaf *session.EntryID
-	// Here is the entry that the reader looks at; "" for none.
+	// Here is the entry that the reader looks at, or a Block.Place; "" for none.
 	Here session.EntryID
 	// MaxRows bounds the rows; 0 is 300.
 	MaxRows int
@@ -82,7 +82,7 @@ func (d *Document) Rail(ctx context.Context, r RailRequest) (*Rail, error) {
 		return nil, err
 	}
 	a := artist{k: d.k, route: path, most: max(r.MaxRows, 4), here: d.k.root()}
-	if e, ok := d.k.t.Lookup(r.Here); ok {
+	if e, _, ok := d.k.named(r.Here); ok {
 		a.here = d.k.speaking(int32(e.Index))
 	}
 	rail := a.draw()

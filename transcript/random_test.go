@@ -14,9 +14,10 @@ import (
 // Logs whose parents are missing, later, repeated or circular, with calls and results in any order, are shown: windows of
 // any size show the same blocks, and the drawing is bounded and has each entry once.
 func TestRandomTrees(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, 8))
+	c := soaktest.Begin(t)
+	r := rand.New(rand.NewPCG(c.Seed(7), 8))
 	w := world.New(t)
-	for round := range soaktest.Part(100, 40) {
+	for round := range c.Rounds(soaktest.Part(100, 40), 40) {
 		path := w.Put(fmt.Sprintf("random-%d.jsonl", round), talkLog(randomLines(r, 1+r.IntN(40))...))
 		d := open(t, w, path)
 		rows := rail(t, d, transcript.RailRequest{MaxRows: 1000})
@@ -30,7 +31,7 @@ func TestRandomTrees(t *testing.T) {
 			}
 			drawn[row.Entry] = true
 			if !paged[row.Link] {
-				checkPaging(t, d, row.Link)
+				checkPaging(t, d, row.Link, allModes...)
 			}
 			paged[row.Link] = true
 		}
@@ -68,8 +69,11 @@ func randomLines(r *rand.Rand, n int) (lines []string) {
 		case k == 18:
 			parent = "missing"
 		}
-		if r.IntN(30) == 0 {
+		switch r.IntN(60) {
+		case 0, 1:
 			id = fmt.Sprintf("e%d", r.IntN(n))
+		case 2:
+			id = fmt.Sprintf("e%d@%d", r.IntN(n), r.IntN(n))
 		}
 		call := r.IntN(4)
 		kind := []string{

@@ -190,7 +190,7 @@ func (r *route) isSeen(i int32) bool { return r.seen == nil || r.seen[i] }
 // named gives the entry that an id or a cursor names, and its position, -1 where it is not on the route. Of entries with the same id
 // the last one on the route is meant. ok is false for an unknown id.
 func (r *route) named(k *Skeleton, id session.EntryID) (e session.Entry, position int, ok bool) {
-	if e, ok = k.named(id); !ok {
+	if e, _, ok = k.named(id); !ok {
 		return e, -1, false
 	}
 	if position = r.nearEnd(int32(e.Index)); position >= 0 {
@@ -202,4 +202,31 @@ func (r *route) named(k *Skeleton, id session.EntryID) (e session.Entry, positio
 		}
 	}
 	return e, -1, true
+}
+
+// message gives the row of messages that an id or a cursor names among those that the model sees. Of entries with
+// the same id the last one that speaks is meant.
+func (r *route) message(k *Skeleton, id session.EntryID) row {
+	e, n, ok := k.named(id)
+	if !ok {
+		return noRow
+	}
+	speaks := func(i int32) bool { return r.isSeen(i) && k.class[i]&(speaks|byUser|byModel|byTool) != 0 }
+	if i := int32(e.Index); e.ID != id || speaks(i) {
+		return row{i, n}
+	}
+	for _, i := range slices.Backward(r.index) {
+		if speaks(i) && k.t.At(int(i)).ID == id {
+			return row{i, 0}
+		}
+	}
+	return row{int32(e.Index), 0}
+}
+
+// place names a row of the messages of an entry for message.
+func (r *route) place(k *Skeleton, e session.Entry, at row) session.EntryID {
+	if r.message(k, e.ID) == at {
+		return e.ID
+	}
+	return k.numbered(e, at.number)
 }

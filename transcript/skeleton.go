@@ -111,27 +111,39 @@ func (k *Skeleton) id(i int32) session.EntryID {
 	return k.t.At(int(i)).ID
 }
 
-// cursor names an entry for a later request. An id that several entries have means the last of them; the others are named with
-// their place in the log.
+// cursor names an entry for a later request. An id that several entries have means the last of them.
 func (k *Skeleton) cursor(e session.Entry) session.EntryID {
 	if meant, ok := k.t.Lookup(e.ID); ok && meant.Index != e.Index {
-		return e.ID + session.EntryID("@"+strconv.Itoa(e.Index))
+		return k.numbered(e, 0)
 	}
 	return e.ID
 }
 
-// named gives the entry that an id or a cursor names.
-func (k *Skeleton) named(id session.EntryID) (session.Entry, bool) {
-	if e, ok := k.t.Lookup(id); ok {
-		return e, true
+// numbered names an entry by its id and its place in the log, and a row of its messages if that is not 0. No entry has that name as its id.
+func (k *Skeleton) numbered(e session.Entry, row int) session.EntryID {
+	number := session.EntryID("@" + strconv.Itoa(e.Index))
+	if row > 0 {
+		number += session.EntryID("+" + strconv.Itoa(row))
 	}
-	if at := strings.LastIndexByte(string(id), '@'); at >= 0 {
-		n, err := strconv.Atoi(string(id[at+1:]))
-		if err == nil && n >= 0 && n < k.t.Len() && k.t.At(n).ID == id[:at] {
-			return k.t.At(n), true
-		}
+	name := e.ID + number
+	for k.t.Has(name) {
+		name += number
 	}
-	return session.Entry{}, false
+	return name
+}
+
+// named gives the entry that an id or a cursor names, and the row of its messages.
+func (k *Skeleton) named(id session.EntryID) (e session.Entry, row int, ok bool) {
+	if e, ok = k.t.Lookup(id); ok {
+		return e, 0, true
+	}
+	place, rest, _ := strings.Cut(string(id[strings.LastIndexByte(string(id), '@')+1:]), "+")
+	n, err := strconv.Atoi(place)
+	if err != nil || n < 0 || n >= k.t.Len() || !strings.HasPrefix(string(id), string(k.t.At(n).ID)+"@") {
+		return session.Entry{}, 0, false
+	}
+	row, _ = strconv.Atoi(rest) // most names have none
+	return k.t.At(n), row, true
 }
 
 // speaking is the nearest entry that speaks, at an entry or above it.

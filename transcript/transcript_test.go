@@ -420,7 +420,7 @@ func TestNothingButAnswers(t *testing.T) {
 	}
 	w := world.New(t)
 	d := open(t, w, w.Put("answers.jsonl", b.String()))
-	checkPaging(t, d, d.Session().Leaf())
+	checkPaging(t, d, d.Session().Leaf(), transcript.Everything)
 	shown := 0
 	for _, b := range window(t, d, transcript.Request{}).Blocks {
 		if len(b.Pieces) > 2*64 {
@@ -536,19 +536,45 @@ func TestModelWalk(t *testing.T) {
 	}
 }
 
-// A later label has the id of a message, which the path still has above a compaction: the message is paged to in its place.
+// A later label has the id of a message, which the path still has above a compaction: the message is paged to in its place. Another message
+// has the id by which a window might name that place.
 func TestRepeatedIDs(t *testing.T) {
-	d := talk(t, "u1 - user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u2 c1 user Two.", "a2 u2 answer 2.", "a1 u1 label u1 mark", "u3 a2 user Three.")
-	want := []session.EntryID{"u1", "a1", "c1", "u2", "a2", "u3"}
+	d := talk(t, "a1@2 - user Zero.", "u1 a1@2 user One.", "a1 u1 answer 1.", "c1 - compaction Sum.", "u2 c1 user Two.", "a2 u2 answer 2.", "a1 u1 label u1 mark", "u3 a2 user Three.")
+	want := []session.EntryID{"a1@2", "u1", "a1", "c1", "u2", "a2", "u3"}
 	for _, mode := range []transcript.Mode{transcript.Everything, transcript.Focused} {
-		for _, forth := range []bool{true, false} {
-			paged := page(t, d, transcript.Request{Limit: 1, First: forth, Mode: mode}, forth)
-			if got := ids(&transcript.Window{Blocks: paged}); !slices.Equal(got, want) {
-				t.Errorf("mode %d, forth %t: %v, not %v", mode, forth, got, want)
-			}
-		}
-		if got := ids(window(t, d, transcript.Request{Around: "a1", Limit: 1, Mode: mode})); !slices.Equal(got, want[1:2]) {
+		checkPages(t, d, mode, want)
+		if got := ids(window(t, d, transcript.Request{Around: "a1", Limit: 1, Mode: mode})); !slices.Equal(got, want[2:3]) {
 			t.Errorf("mode %d: the window around a1 shows %v", mode, got)
+		}
+	}
+}
+
+// Two messages of a conversation have the same id.
+func TestRepeatedMessages(t *testing.T) {
+	log := `{"session":{"id":"ses_e1ff00000013ffeFixture0013xx","slug":"fix","directory":"/garden","title":"a title","version":"1.18.33","time_created":1794750000000}}` + "\n"
+	want := []session.EntryID{"m1", "m2", "m1", "m3", "m2", "m4"}
+	for n, id := range want {
+		log += fmt.Sprintf(`{"message":{"id":%q,"session_id":"ses_e1ff00000013ffeFixture0013xx","time_created":%d,"time_updated":1794750001500,`+
+			`"data":{"role":"user","time":{"created":1794750001000},"agent":"build","model":{"providerID":"fake","modelID":"m1"}}},`+
+			`"part":[{"id":"prt_%[3]d","message_id":%[1]q,"session_id":"ses_e1ff00000013ffeFixture0013xx","time_created":1794750001000,"time_updated":1794750001000,`+
+			`"data":{"type":"text","text":"Prompt %[3]d."}}]}`+"\n", id, 1794750001000+n, n)
+	}
+	w := world.New(t)
+	d := open(t, w, w.Put("ses_e1ff00000013ffeFixture0013xx.jsonl", log))
+	for _, mode := range []transcript.Mode{transcript.Everything, transcript.Focused, transcript.Model} {
+		checkPages(t, d, mode, want)
+	}
+}
+
+// checkPages pages through the blocks of a document in both directions.
+func checkPages(t *testing.T, d *transcript.Document, mode transcript.Mode, want []session.EntryID) {
+	t.Helper()
+	for _, forth := range []bool{true, false} {
+		for _, limit := range []int{1, 2} {
+			paged := page(t, d, transcript.Request{Limit: limit, First: forth, Mode: mode}, forth)
+			if got := ids(&transcript.Window{Blocks: paged}); !slices.Equal(got, want) {
+				t.Errorf("mode %d, forth %t, limit %d: %v, want %v", mode, forth, limit, got, want)
+			}
 		}
 	}
 }

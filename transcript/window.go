@@ -46,8 +46,8 @@ type Window struct {
 	Blocks []Block
 	// Leaf ends the path.
 	Leaf session.EntryID
-	// Earlier and Later: there are blocks before and after. First and Last name the first and last block for Request.Before and
-	// Request.After. They are the ids of the blocks, unless later entries have the same ids.
+	// Earlier and Later: there are blocks before and after. First and Last are the first and last Block.Place, for Request.Before and
+	// Request.After.
 	Earlier, Later bool
 	First, Last    session.EntryID
 	// Total is the number of entries on the path, in mode Model that of messages. Position is the number of them before the

@@ -32,7 +32,7 @@ func blockItem(b, before *transcript.Block, s setting) *item {
 		m.pieces(b)
 	}
 	m.endings(b)
-	return &item{key: string(b.ID), id: b.ID, also: b.Also, block: b, fork: b.Fork, parts: m.parts}
+	return &item{key: string(b.Place), id: b.ID, also: b.Also, block: b, fork: b.Fork, parts: m.parts}
 }
 
 // heading says who speaks, when, and what it took.

@@ -46,7 +46,7 @@ func (v *viewer) layOut(n int) tea.Cmd {
 		v.pane.reveal()
 	}
 	if it.block != nil && v.isOpen(it.key) && isCut(it.block) && it.id != "" && v.mode != model {
-		return v.load(job{jobWhole, it.id})
+		return v.load(job{jobWhole, it.block.Place})
 	}
 	return nil
 }

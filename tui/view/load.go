@@ -1,6 +1,7 @@
 package view
 
 import (
+	"iter"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -13,7 +14,7 @@ import (
 // job is a load of the transcript.
 type job struct {
 	kind jobKind
-	// entry is the one to begin at, or to extend from. At the end it is the one that the cursor stays on while it is shown.
+	// entry is the one to begin at, or to extend from, by the Place of its block. At the end it is the one that the cursor stays on while it is shown.
 	entry session.EntryID
 }
 
@@ -215,7 +216,7 @@ func (v *viewer) before(n int) (block *transcript.Block, said last) {
 
 func (v *viewer) blockItem(b, before *transcript.Block, said last) *item {
 	s := v.setting()
-	s.open, s.last = v.isOpen(string(b.ID)), said
+	s.open, s.last = v.isOpen(string(b.Place)), said
 	return blockItem(b, before, s)
 }
 
@@ -255,12 +256,22 @@ func (v *viewer) more() tea.Cmd {
 	if n := len(v.pane.items); !v.loading && n > 0 && v.mode != changes {
 		switch {
 		case v.pane.near(true):
-			cmds = append(cmds, v.load(job{jobAfter, v.lastBlock()}))
+			cmds = append(cmds, v.load(job{jobAfter, firstPlace(slices.Backward(v.pane.items))}))
 		case v.pane.near(false):
-			cmds = append(cmds, v.load(job{jobBefore, v.pane.items[0].id}))
+			cmds = append(cmds, v.load(job{jobBefore, firstPlace(slices.All(v.pane.items))}))
 		}
 	}
 	return tea.Batch(append(cmds, v.tree.load(v))...)
+}
+
+// firstPlace is that of the first block that has one.
+func firstPlace(items iter.Seq2[int, *item]) session.EntryID {
+	for _, it := range items {
+		if it.block != nil && it.block.Place != "" {
+			return it.block.Place
+		}
+	}
+	return ""
 }
 
 // lastBlock is the last entry that has a block.

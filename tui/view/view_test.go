@@ -102,6 +102,40 @@ func TestPassesEveryBlock(t *testing.T) {
 	}
 }
 
+// Messages that have the ids of others are passed like all others.
+func TestPassesRepeatedIDs(t *testing.T) {
+	const messages = 2 * mostItems
+	log := `{"session":{"id":"ses_e1ff00000013ffeFixture0013xx","slug":"s","directory":"/garden","title":"t","version":"1.18.33","time_created":1794750000000}}` + "\n"
+	for n := range messages {
+		log += fmt.Sprintf(`{"message":{"id":"m%d","session_id":"ses_e1ff00000013ffeFixture0013xx","time_created":1794750001000,"time_updated":1794750001000,`+
+			`"data":{"role":"user","time":{"created":1794750001000},"agent":"build","model":{"providerID":"p","modelID":"m"}}},`+
+			`"part":[{"id":"prt_%d","message_id":"m%[1]d","session_id":"ses_e1ff00000013ffeFixture0013xx","time_created":1794750001000,"time_updated":1794750001000,`+
+			`"data":{"type":"text","text":"Prompt %[2]d."}}]}`+"\n", n%50, n)
+	}
+	path := filepath.Join(t.TempDir(), "ses_e1ff00000013ffeFixture0013xx.jsonl")
+	if err := os.WriteFile(path, []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"1", "2", "3"} {
+		for edge, key := range map[string]string{"g": "pgdown", "G": "pgup"} {
+			r := ride(t, openFile(t, path), Options{}, 100, 30)
+			r.press(mode, edge)
+			seen := map[string]bool{}
+			for range messages {
+				for _, at := range r.v.pane.visible() {
+					if b := r.v.pane.items[at.item].block; b != nil {
+						seen[b.Pieces[0].(transcript.Text).Text] = true
+					}
+				}
+				r.press(key)
+			}
+			if len(seen) != messages {
+				t.Errorf("mode %s, from %s: %d of %d messages", mode, edge, len(seen), messages)
+			}
+		}
+	}
+}
+
 // Whatever is pressed, the frame has its size, the cursor is in sight, and actions are about an entry that there is.
 func TestRandomKeys(t *testing.T) {
 	s := generated(t, gen.Options{Seed: 5, Entries: 600, Branches: 25, CompactEvery: 100})

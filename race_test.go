@@ -28,7 +28,7 @@ const (
 		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange AppendUser AppendAssistant AppendToolResult Branch BranchWithSummary
 		BranchedSession Close Compact Delete Flush Fork Label Move NewSession Rename ResetLeaf RewriteEntries
 		RewriteToolCallArguments`
-	storeWrites = `BlobsInWriting BlobsWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
+	storeWrites = `BlobsAs BlobsInWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
 		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
 		OpenAs LocateAs OpenArchive Pull Push PushWatching StartRun Trash TrashAs TrashHeld`
 )

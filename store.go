@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/unread"
@@ -325,7 +326,7 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 }
 
 // TrashAs is Trash for a writer, which an archive notes; see WriteOptions.
-func (s *Store) TrashAs(ctx context.Context, writer, path string) (Trashed, error) {
+func (s *Store) TrashAs(ctx context.Context, writer backend.Writer, path string) (Trashed, error) {
 	return s.trash.PutAs(ctx, writer, path)
 }
 

@@ -36,10 +36,20 @@ type OpenOptions struct {
 	// Below, if set, is the folder in an archive whose logs are shown: names are relative to it. Backends below one root share
 	// their connections.
 	Below string
-	// Writer is noted with every write in an archive: a user and a machine. "" is this user and this machine.
-	Writer string
+	// Writer is noted with every write in an archive.
+	Writer Writer
 	// Mended, if set, is told when Append had to mend the end of a log first. It must not call the Backend.
 	Mended func(Mended)
+}
+
+// Writer is who writes to an archive.
+type Writer struct {
+	// Name is a user and a machine; "" is this user and this machine.
+	Name string
+	// Limited: the writer may not read all logs of the archive, so that it may know references of blobs that it may not read.
+	// Through a log that it has written, nobody reads other blobs than those that the log named before, and those that were put
+	// for the log; see blob.Keeper. A driver whose archives keep blobs, and that cannot do this, refuses to open one.
+	Limited bool
 }
 
 // Durability says what an append survives when it returns.

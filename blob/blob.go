@@ -95,7 +95,8 @@ type Store interface {
 
 // Keeper is a place that keeps logs together with the blobs that they refer to, such as a backend.
 type Keeper interface {
-	// Blobs gives the blobs for the log of that name: reading may be limited to those that it refers to.
+	// Blobs gives the blobs for the log of that name. Reading may be limited to those that it refers to, and to those that its
+	// writers had: a blob that is put has its bytes, a reference does not.
 	Blobs(log string) Store
 }
 

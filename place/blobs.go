@@ -45,8 +45,8 @@ func (m *Machine) BlobsIn(dir string) blob.Reader {
 	return m.opt.OpenBlobs(dir)
 }
 
-// BlobsWriting is Blobs for writing.
-func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
+// BlobsAs is Blobs for a writer; see OpenAs.
+func (m *Machine) BlobsAs(writer backend.Writer, path string, d dialect.Dialect) blob.Store {
 	dir := m.BlobDir(path, d)
 	if !isURL(dir) {
 		return m.BlobsInWriting(dir)
@@ -54,7 +54,7 @@ func (m *Machine) BlobsWriting(path string, d dialect.Dialect) blob.Store {
 	if m.opt.ReadOnly {
 		return nil
 	}
-	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenWriting(root, "") })
+	return m.kept(path, func(root string) (backend.Backend, error) { return m.OpenAs(writer, root, "") })
 }
 
 // BlobsInWriting is BlobsIn for writing.

@@ -52,11 +52,11 @@ func (m *Machine) Open(root string) (backend.Backend, error) {
 // LocateWriting is Locate for writing. mended, if not nil, is told what an append did to the end of this log, until
 // release is called; release also lets go of what the backend holds for the log.
 func (m *Machine) LocateWriting(path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
-	return m.LocateAs("", path, d, mended)
+	return m.LocateAs(backend.Writer{}, path, d, mended)
 }
 
 // LocateAs is LocateWriting for a writer; see OpenAs.
-func (m *Machine) LocateAs(writer, path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
+func (m *Machine) LocateAs(writer backend.Writer, path string, d backend.Durability, mended func(backend.Mended)) (l Location, release func() error, err error) {
 	path = m.Shown(path)
 	root, name, err := m.split(path)
 	if err != nil {
@@ -169,7 +169,7 @@ type opened struct {
 	root       string
 	readOnly   bool
 	durability backend.Durability
-	writer     string
+	writer     backend.Writer
 }
 
 // get gives the backend of a root, and opens it by the URL or path given if it is not open yet.

@@ -44,9 +44,9 @@ func (m *Machine) ProjectAt(ctx context.Context, at string, content []byte) (str
 }
 
 // OpenAs is OpenWriting for a writer, which an archive notes with each write; see backend.OpenOptions. Other places do not.
-func (m *Machine) OpenAs(writer, root string, d backend.Durability) (backend.Backend, error) {
+func (m *Machine) OpenAs(writer backend.Writer, root string, d backend.Durability) (backend.Backend, error) {
 	if _, _, ok := m.inArchive(Clean(root)); !ok {
-		writer = ""
+		writer = backend.Writer{}
 	}
 	return m.openWriting(root, backend.OpenOptions{Durability: d, Writer: writer})
 }

@@ -197,7 +197,7 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 // carry brings the blobs that records refer to.
 func (f *fetching) carry(ctx context.Context, records []byte) error {
 	m, path, d := f.p.c.m, f.src.PathOf(f.name), f.src.Dialect
-	c := carrier{dir: m.BlobDir(path, d), from: blobsOf(f.p.t.Backend, f.there.Name), to: m.BlobsWriting(path, d), meter: f.p.meter, done: &f.p.blobs}
+	c := carrier{dir: m.BlobDir(path, d), from: blobsOf(f.p.t.Backend, f.there.Name), to: m.BlobsAs(backend.Writer{}, path, d), meter: f.p.meter, done: &f.p.blobs}
 	return c.carry(ctx, records)
 }
 

@@ -222,7 +222,7 @@ func (m *team) walk(method string, w walk) {
 	m.Helper()
 	for _, token := range []string{"writer", "reader"} {
 		code, body := m.as(token, method, w.url, w.body)
-		for _, secret := range append(secrets, m.hidden) { // the reference of a blob lets a writer read it
+		for _, secret := range append(secrets, m.hidden) {
 			if asked := strings.Contains(w.url+w.body, secret); strings.Contains(body, secret) && !asked {
 				m.Errorf("%s %s as %s: %q is in the answer:\n%s", method, w.url, token, secret, body)
 			}

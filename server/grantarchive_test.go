@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -66,8 +68,8 @@ func newTeamArchive(t *testing.T) (m *team, writers *[]string) {
 	writers = &[]string{}
 	m.start(func(o *server.Options) {
 		o.Access, o.Write, o.Clock, o.Archive = m.book, true, m.clock, all
-		o.ArchiveAs = func(writer string) (backend.Backend, error) {
-			*writers = append(*writers, writer)
+		o.ArchiveAs = func(writer backend.Writer) (backend.Backend, error) {
+			*writers = append(*writers, writer.Name)
 			return m.store.OpenAs(writer, root, "")
 		}
 	})
@@ -129,7 +131,7 @@ func TestLimitedArchive(t *testing.T) {
 					}
 					continue
 				}
-				for _, secret := range append(secrets, "vaultbox", plan) { // the reference of a blob lets a writer read it
+				for _, secret := range append(secrets, "vaultbox", plan) {
 					if strings.Contains(body, secret) && !strings.Contains(r.path+r.body, secret) {
 						t.Errorf("%s as %s: %q is in the answer: %s", r.path, token, secret, body)
 					}
@@ -286,4 +288,89 @@ func TestRevokedEvents(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A limited token that knows the reference of another project's blob does not read the blob by writing the reference: neither through a
+// new log nor an old one, however the reference is written and whether or not the blob was there at that time. It reads the blobs of its
+// projects, also through copies that it makes, and what it puts itself.
+func TestLimitedBlobs(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	const plan, later, fresh = "a plan of the vault", "a plan that comes later", "a picture of bob"
+	ref := func(content string) string { return blob.Sum([]byte(content)).String() }
+	picture := func(id, ref string) string {
+		return fmt.Sprintf(`{"type":"message","id":%q,"parentId":null,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":[{"type":"image","data":"%s","mimeType":"image/png"}]}}`+"\n", id, ref)
+	}
+	reads := func(token, log, content string, want bool) {
+		t.Helper()
+		if code, body := m.sends(token, "GET", "/blobs/"+ref(content)+"?log="+log, ""); (code == 200 && body == content) != want {
+			t.Errorf("%s reads %q through %s: %d %s", token, content, log, code, body)
+		}
+	}
+	does := func(token, method, path, body string) string {
+		t.Helper()
+		code, answer := m.sends(token, method, path, body)
+		if code != 200 {
+			t.Fatalf("%s %s as %s: %d %s", method, path, token, code, answer)
+		}
+		return answer
+	}
+	at := func(name string) string {
+		answer := does("everything", "GET", "/logs/stat?name="+name, "")
+		var row struct {
+			Generation string
+			Size       int64
+		}
+		m.must(json.Unmarshal([]byte(answer), &row))
+		return fmt.Sprintf("?name=%s&generation=%s&size=%d", name, row.Generation, row.Size)
+	}
+	const newID, newLog = "0198a1b2-0000-7000-8000-0000000000aa", "laptop-00000001/omp/--garden--/new.jsonl"
+	escaped := strings.Replace(ref(plan), ref(plan)[20:21], fmt.Sprintf(`\u%04x`, ref(plan)[20]), 1)
+	does("writer", "POST", "/logs/create?name="+newLog, head(newID)+picture("a1", ref(plan))+picture("a2", ref(later))+picture("a3", escaped)+picture("a4", ref(fresh)))
+	does("writer", "POST", "/logs/append"+at(ourLog), picture("c1", ref(plan)))
+	does("writer", "POST", "/logs/extend"+at(newLog), picture("a5", ref(plan))[:150])
+	does("writer", "POST", "/logs/extend"+at(newLog), picture("a5", ref(plan))[150:])
+	for _, log := range []string{newLog, ourLog} {
+		for _, token := range []string{"writer", "reader", "everything"} {
+			reads(token, log, plan, false)
+		}
+		if missing := does("writer", "POST", "/logs/missing?log="+log, ref(plan)+"\n"); !strings.Contains(missing, ref(plan)) {
+			t.Errorf("a writer learns by %s that there is a blob: %s", log, missing)
+		}
+	}
+	reads("everything", theirLog, plan, true)
+	does("everything", "PUT", "/blobs/"+ref(later)+"?log="+theirLog, later)
+	reads("writer", newLog, later, false)
+	m.later(time.Minute)
+	if code, body := m.as("writer", "GET", "/api/v1/sessions/"+newID+"/context?leaf=a5", ""); code != 200 || strings.Contains(body, base64.StdEncoding.EncodeToString([]byte(plan))) {
+		t.Errorf("a context: %d %s", code, body)
+	}
+	// What is put is read, and what was in a log before.
+	does("writer", "PUT", "/blobs/"+ref(fresh)+"?log="+newLog, fresh)
+	reads("writer", newLog, fresh, true)
+	does("writer", "PUT", "/blobs/"+ref(plan)+"?log="+newLog, plan) // it has it after all
+	reads("reader", newLog, plan, true)
+	reads("reader", ourLog, plan, false)
+	reads("reader", ourLog, dot, true)
+	// A copy that the server makes has the pictures of its original.
+	code, body := m.as("writer", "POST", "/api/v1/sessions/"+newID+"/fork", "{}", "Content-Type", "application/json")
+	var forked struct{ Path string }
+	if err := json.Unmarshal([]byte(body), &forked); code != 200 || err != nil {
+		t.Fatalf("%d %s; want a fork", code, body)
+	}
+	_, copied, _ := strings.Cut(forked.Path, "team://archive/")
+	reads("writer", copied, fresh, true)
+	reads("writer", copied, later, false)
+	// What is written to a session is no different from what is written to its log.
+	code, body = m.as("writer", "POST", "/api/v1/sessions/"+beds+"/entries", fmt.Sprintf(`{"text":%q}`, "see "+ref(later)), "Content-Type", "application/json")
+	if code != 200 {
+		t.Fatalf("%d %s; want an entry", code, body)
+	}
+	if code, body := m.as("writer", "GET", "/api/v1/sessions/"+beds+"/blobs/"+ref(later), ""); code != 404 {
+		t.Errorf("%d %s; want the status 404", code, body)
+	}
+	// Nothing is left of what a removed log could read.
+	does("writer", "POST", "/logs/remove"+at(newLog), "")
+	does("writer", "POST", "/logs/create?name="+newLog, head(newID)+picture("a1", ref(plan)))
+	reads("writer", newLog, plan, false)
 }

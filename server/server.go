@@ -37,9 +37,9 @@ type Options struct {
 	// Store is what is served. The caller closes it after the server.
 	Store *treeline.Store
 	// Archive has the logs that other machines push and pull; nil serves none. ArchiveAs gives it with a writer that is noted
-	// with each write; nil is Archive. The caller closes it after the server.
+	// with each write; nil is Archive, and tokens that are limited to projects do not write it. The caller closes it after the server.
 	Archive   backend.Backend
-	ArchiveAs func(writer string) (backend.Backend, error)
+	ArchiveAs func(writer backend.Writer) (backend.Backend, error)
 	// Host is the host that the server listens on. On another one than this machine's own, a Token is needed.
 	Host string
 	// Token is what clients must know to do everything; "" is none.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/find"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/session"
@@ -39,7 +40,7 @@ func (r *request) changing(key string, f func(context.Context, *store.Session) e
 func (r *request) writing() store.WriteOptions {
 	opt := r.s.opt.Writing
 	if r.grant != nil {
-		opt.Writer = r.grant.Writer()
+		opt.Writer = backend.Writer{Name: r.grant.Writer(), Limited: r.grant.Limited()}
 	}
 	return opt
 }

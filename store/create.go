@@ -225,7 +225,7 @@ func (s *Session) findBlobs() {
 	if s.w == nil {
 		return
 	}
-	if w := s.store.BlobsWriting(s.at.Path, s.dialect); w != nil {
+	if w := s.store.BlobsAs(s.w.opt.Writer, s.at.Path, s.dialect); w != nil {
 		s.w.blobs, s.blobs = w, w
 	}
 }

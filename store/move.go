@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -96,6 +97,9 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 		return next, late, nil
 	}
 	s.source.Hold(ctx)
+	if err := s.carryBlobs(ctx, h.Path, records); err != nil {
+		return nil, late, cmp.Or(err, next.letGo())
+	}
 	// The copy must survive a crash before the original is removed.
 	if err = next.create(ctx); err != nil {
 		return nil, late, cmp.Or(err, next.letGo())
@@ -162,30 +166,44 @@ func (s *Session) Delete(ctx context.Context) error {
 	return err
 }
 
-// carryBlobs copies the blobs that records name to where such references are looked up from dir. A blob that is missing
+// carryBlobs copies the blobs that records name to where such references are looked up from the copy at path. A blob that is missing
 // here is missing there too, and is reported when it is read.
-func (s *Session) carryBlobs(ctx context.Context, dir string, records [][]byte) error {
-	if dir == "" || s.blobs == nil {
+func (s *Session) carryBlobs(ctx context.Context, path string, records [][]byte) error {
+	if s.blobs == nil {
 		return nil
 	}
-	path := place.Join(dir, "x.jsonl")
-	target := s.store.BlobsWriting(path, s.dialect)
-	if target == nil || s.store.BlobDir(path, s.dialect) == s.store.BlobDir(s.at.Path, s.dialect) {
+	target, dir := s.store.BlobsAs(s.w.opt.Writer, path, s.dialect), s.store.BlobDir(path, s.dialect)
+	same := dir == s.store.BlobDir(s.at.Path, s.dialect)
+	if target == nil || same && backend.Scheme(dir) == "" {
 		return nil
 	}
 	// Before the blobs: a collection that runs now must look there.
 	if err := s.store.NoteFolder(ctx, path); err != nil {
 		return err
 	}
+	var refs []blob.Ref
 	for _, r := range records {
-		for ref := range blob.RefsIn(r) {
-			b, err := blob.Get(ctx, s.blobs, ref)
-			if err != nil {
-				continue
-			}
-			if _, err := target.Put(ctx, b); err != nil {
-				return err
-			}
+		refs = slices.AppendSeq(refs, blob.RefsIn(r))
+	}
+	// The archive that has the session has its blobs, too, but a limited writer puts them for the copy; see backend.Writer.
+	if same && len(refs) > 0 {
+		var err error
+		if refs, err = blob.Missing(ctx, target, refs); err != nil {
+			return err
+		}
+	}
+	done := map[blob.Ref]bool{}
+	for _, ref := range refs {
+		if done[ref] {
+			continue
+		}
+		done[ref] = true
+		b, err := blob.Get(ctx, s.blobs, ref)
+		if err != nil {
+			continue
+		}
+		if _, err := target.Put(ctx, b); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -223,8 +241,12 @@ func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte)
 // carry copies what records refer to outside of the log to where a copy of the session in dir looks for it. dir is "" for a
 // copy in memory.
 func (s *Session) carry(ctx context.Context, n dialect.NewSession, dir string, records [][]byte) error {
-	if err := s.carryBlobs(ctx, dir, records); err != nil || dir == "" {
+	if dir == "" {
+		return nil
+	}
+	path := place.Join(dir, s.store.FileName(s.dialect, n))
+	if err := s.carryBlobs(ctx, path, records); err != nil {
 		return err
 	}
-	return s.carryFiles(ctx, place.Join(dir, s.store.FileName(s.dialect, n)), records)
+	return s.carryFiles(ctx, path, records)
 }

@@ -77,8 +77,8 @@ type WriteOptions struct {
 	NoOverflow bool
 	// Terminal names the terminal that the session is used from, for the agent's breadcrumbs; "" is that of the machine.
 	Terminal string
-	// Writer is noted with each write in an archive: who writes, and from which machine; "" is this user and this machine.
-	Writer string
+	// Writer is noted with each write in an archive.
+	Writer backend.Writer
 	// Observer, if set, is told what happens.
 	Observer Observer
 	// Log, if set, is told once of the first write that failed.

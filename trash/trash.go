@@ -120,21 +120,21 @@ func (e *NeededError) Error() string {
 // Put moves the session at a path to the trash. A log that is not a session is refused, and so is one that another program
 // has open for writing (backend.ErrHeld), or that other sessions go on from (*NeededError).
 func (t *Trash) Put(ctx context.Context, path string) (Item, error) {
-	return t.putPath(ctx, path, "", false)
+	return t.putPath(ctx, path, backend.Writer{}, false)
 }
 
 // PutAs is Put for a writer; see place.Machine.OpenAs.
-func (t *Trash) PutAs(ctx context.Context, writer, path string) (Item, error) {
+func (t *Trash) PutAs(ctx context.Context, writer backend.Writer, path string) (Item, error) {
 	return t.putPath(ctx, path, writer, false)
 }
 
 // PutHeld is Put even if another program has the log open, or other sessions go on from it. What that program writes later is
 // lost, and the others lose what comes before.
 func (t *Trash) PutHeld(ctx context.Context, path string) (Item, error) {
-	return t.putPath(ctx, path, "", true)
+	return t.putPath(ctx, path, backend.Writer{}, true)
 }
 
-func (t *Trash) putPath(ctx context.Context, path, writer string, force bool) (item Item, err error) {
+func (t *Trash) putPath(ctx context.Context, path string, writer backend.Writer, force bool) (item Item, err error) {
 	bin, err := t.open()
 	if err != nil {
 		return Item{}, err

@@ -57,17 +57,74 @@ func (b *Backend) Folders(ctx context.Context, folder string) ([]string, error) 
 	return slices.Compact(list), nil
 }
 
-// Blobs implements blob.Keeper. Every log can read every blob.
-func (b *Backend) Blobs(string) blob.Store { return blobs{b} }
+// claims are the blobs that a log named before a limited writer wrote it, and those that were put for it. If limited is set, no others
+// are read through the log.
+type claims struct {
+	limited bool
+	refs    map[blob.Ref]bool
+}
 
-// blobs are those of a place.
-type blobs struct{ b *Backend }
+// claimsOf gives the claims of a log. The caller holds the lock.
+func (p *place) claimsOf(name string) *claims {
+	if p.claims[name] == nil {
+		p.claims[name] = &claims{refs: map[blob.Ref]bool{}}
+	}
+	return p.claims[name]
+}
+
+// limit is called before a log is written.
+func (b *Backend) limit(name string) {
+	if !b.opt.Writer.Limited {
+		return
+	}
+	b.place.mu.Lock()
+	defer b.place.mu.Unlock()
+	c := b.place.claimsOf(b.below + name)
+	if c.limited {
+		return
+	}
+	c.limited = true
+	for r := range blob.RefsIn(b.place.logs[b.below+name].bytes) {
+		c.refs[r] = true
+	}
+}
+
+// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read.
+func (b *Backend) Blobs(log string) blob.Store { return blobs{b, b.below + log} }
+
+// blobs are those of a place, read through a log.
+type blobs struct {
+	b   *Backend
+	log string
+}
+
+// get gives a blob. The caller holds the lock.
+func (s blobs) get(r blob.Ref) (content []byte, ok bool) {
+	if c := s.b.place.claims[s.log]; c != nil && c.limited && !c.refs[r] {
+		return nil, false
+	}
+	content, ok = s.b.place.blobs[r]
+	return content, ok
+}
+
+// Missing implements blob.Finder: a limited writer puts all that was not put for the log.
+func (s blobs) Missing(_ context.Context, refs []blob.Ref) (missing []blob.Ref, _ error) {
+	s.b.place.mu.RLock()
+	defer s.b.place.mu.RUnlock()
+	for _, r := range refs {
+		_, ok := s.get(r)
+		if c := s.b.place.claims[s.log]; !ok || s.b.opt.Writer.Limited && (c == nil || !c.refs[r]) {
+			missing = append(missing, r)
+		}
+	}
+	return missing, nil
+}
 
 // Open implements blob.Reader.
 func (s blobs) Open(_ context.Context, r blob.Ref) (io.ReadCloser, error) {
 	s.b.place.mu.RLock()
 	defer s.b.place.mu.RUnlock()
-	content, ok := s.b.place.blobs[r]
+	content, ok := s.get(r)
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", r, blob.ErrNotExist)
 	}
@@ -78,7 +135,7 @@ func (s blobs) Open(_ context.Context, r blob.Ref) (io.ReadCloser, error) {
 func (s blobs) Has(_ context.Context, r blob.Ref) (bool, error) {
 	s.b.place.mu.RLock()
 	defer s.b.place.mu.RUnlock()
-	_, ok := s.b.place.blobs[r]
+	_, ok := s.get(r)
 	return ok, nil
 }
 
@@ -91,5 +148,6 @@ func (s blobs) Put(_ context.Context, content []byte) (blob.Ref, error) {
 	s.b.place.mu.Lock()
 	defer s.b.place.mu.Unlock()
 	s.b.place.blobs[r] = bytes.Clone(content)
+	s.b.place.claimsOf(s.log).refs[r] = true
 	return r, nil
 }

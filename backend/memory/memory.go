@@ -38,7 +38,8 @@ type place struct {
 	mu     sync.RWMutex
 	logs   map[string]log
 	blobs  map[blob.Ref][]byte
-	births int64 // contents made so far: the source of generations
+	claims map[string]*claims // by log
+	births int64              // contents made so far: the source of generations
 	clock  func() time.Time
 	lines  func(name string) bool
 	gone   map[string]backend.Marked // logs that were removed
@@ -65,7 +66,7 @@ func LinesIf(rule func(name string) bool) Option { return func(p *place) { p.lin
 // New returns an empty Backend.
 func New(options ...Option) *Backend {
 	p := &place{
-		logs: map[string]log{}, blobs: map[blob.Ref][]byte{}, clock: time.Now, lines: backend.IsText,
+		logs: map[string]log{}, blobs: map[blob.Ref][]byte{}, claims: map[string]*claims{}, clock: time.Now, lines: backend.IsText,
 		gone: map[string]backend.Marked{}, told: map[*watch]func(string, error){},
 	}
 	for _, o := range options {
@@ -142,7 +143,11 @@ func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]
 	if err := b.writable(ctx, name); err != nil {
 		return nil, err
 	}
-	return backend.Encode([]byte{}, name, b.Lines(name), records...)
+	content, err := backend.Encode([]byte{}, name, b.Lines(name), records...)
+	if err == nil {
+		b.limit(name)
+	}
+	return content, err
 }
 
 func (b *Backend) writable(ctx context.Context, name string) error {
@@ -276,6 +281,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	}
 	name := b.below + at.Name
 	delete(b.place.logs, name)
+	delete(b.place.claims, name)
 	b.place.gone[name] = backend.Marked{Log: l.at(name), Mark: l.mark, Removed: b.place.clock()}
 	b.place.tell(name)
 	return nil

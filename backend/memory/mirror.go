@@ -23,6 +23,7 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, conte
 	if err != nil {
 		return backend.Log{}, err
 	}
+	b.limit(at.Name)
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
 	l, err := b.current(at)
@@ -47,6 +48,7 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, co
 	if err != nil {
 		return backend.Log{}, err
 	}
+	b.limit(at.Name)
 	b.place.mu.Lock()
 	defer b.place.mu.Unlock()
 	if at.Generation == "" {

@@ -35,7 +35,7 @@ func (b *Backend) Append(ctx context.Context, at backend.Log, records ...[]byte)
 func (b *Backend) appending(at backend.Log, more []byte, torn bool) *mutation {
 	generation, n := token(at), int64(len(more))
 	return &mutation{sql: sqlAppend, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: at.Size,
-		generation: generation, size: at.Size + n, args: []any{generation, at.Size, n, b.opt.Writer, torn}}
+		generation: generation, size: at.Size + n, args: []any{generation, at.Size, n, b.opt.Writer.Name, torn}}
 }
 
 // same is an append of nothing: it compares.

@@ -14,29 +14,74 @@ import (
 )
 
 const (
-	sqlHasBlob  = `select size from treeline.blob where ref = $1`
+	// $2 is the log that the blob is read through.
+	sqlHasBlob = `select size from treeline.blob where ref = $1 and (
+		not exists (select from treeline.blob_claim where log = $2 and ref = '') or exists (select from treeline.blob_claim where log = $2 and ref = $1))`
+	// What a writer has to put: $3 says that it is limited, or will be.
+	sqlMissingBlobs = `select ref from unnest($1::bytea[]) as asked (ref) where not exists (select from treeline.blob b where b.ref = asked.ref)
+		or ($3 or exists (select from treeline.blob_claim where log = $2 and ref = '')) and not exists (select from treeline.blob_claim c where c.log = $2 and c.ref = asked.ref)`
 	sqlReadBlob = `select data from treeline.blob_piece where ref = $1 and n = $2`
 
 	// Pieces are inserted only with the row of the blob. If that is there, or another writer inserts it, nothing is left to do.
 	sqlPutBlob = `with head as (insert into treeline.blob (ref, size, written) values ($1, $2, now()) on conflict do nothing returning ref),
 		body as (insert into treeline.blob_piece (ref, n, data)
-			select head.ref, p.n, p.data from head, unnest($3::int[], $4::bytea[]) as p (n, data))
+			select head.ref, p.n, p.data from head, unnest($3::int[], $4::bytea[]) as p (n, data)),
+		claim as (insert into treeline.blob_claim values ($5, $1) on conflict do nothing)
 		select from head`
+
+	sqlLimited = `select exists (select from treeline.blob_claim where log = $1 and ref = '')`
+	sqlLimit   = `insert into treeline.blob_claim select $1, ref from unnest($2::bytea[]) as named (ref) on conflict do nothing`
 )
 
 // Blobs are the blobs in a database. They belong to all origins: the same bytes are stored once. They cannot be listed or
 // removed, because one origin does not know what the logs of the others refer to.
-type Blobs struct{ b *Backend }
+type Blobs struct {
+	b   *Backend
+	log key
+}
 
-var _ blob.Store = (*Blobs)(nil)
+var (
+	_ blob.Store  = (*Blobs)(nil)
+	_ blob.Finder = (*Blobs)(nil)
+)
 
-// Blobs implements blob.Keeper. A program that reaches the database reads all blobs, whatever log refers to them. They are closed
-// with the Backend.
-func (b *Backend) Blobs(string) blob.Store { return &Blobs{b} }
+// Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read. They are closed with the Backend.
+func (b *Backend) Blobs(log string) blob.Store { return &Blobs{b, b.key(log)} }
+
+// limit is called before a log is written. If the writer is limited, nobody reads other blobs through the log from now on than those
+// that it names already, and those that were put for it.
+func (b *Backend) limit(ctx context.Context, name string) error {
+	if !b.opt.Writer.Limited {
+		return nil
+	}
+	var limited bool
+	err := b.write(ctx, func(p *pgdb.Pool, _ bool) error { return p.QueryRow(ctx, sqlLimited, b.key(name)).Scan(&limited) })
+	if err != nil || limited {
+		return err
+	}
+	refs := [][]byte{{}}
+	at, err := b.Stat(ctx, name)
+	if err == nil {
+		for record, err := range b.Read(ctx, at, 0) {
+			if err != nil {
+				return err
+			}
+			for r := range blob.RefsIn(record.Data) {
+				refs = append(refs, r[:])
+			}
+		}
+	} else if !errors.Is(err, backend.ErrNotExist) {
+		return err
+	}
+	return b.write(ctx, func(p *pgdb.Pool, _ bool) error {
+		_, err := p.Exec(ctx, sqlLimit, b.key(name), refs)
+		return err
+	})
+}
 
 // size is the size of a blob; blob.ErrNotExist if there is none.
 func (s *Blobs) size(ctx context.Context, r blob.Ref) (size int64, err error) {
-	err = s.b.read(ctx, func(p *pgdb.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:]).Scan(&size) })
+	err = s.b.read(ctx, func(p *pgdb.Pool) error { return p.QueryRow(ctx, sqlHasBlob, r[:], s.log).Scan(&size) })
 	if errors.Is(err, pgdb.ErrNoRows) || errors.Is(err, pgdb.ErrEmpty) {
 		err = fmt.Errorf("%s: %w in the database", r, blob.ErrNotExist)
 	}
@@ -50,6 +95,40 @@ func (s *Blobs) Has(ctx context.Context, r blob.Ref) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Missing implements blob.Finder.
+func (s *Blobs) Missing(ctx context.Context, refs []blob.Ref) (missing []blob.Ref, err error) {
+	list := make([][]byte, len(refs))
+	for i := range refs {
+		list[i] = refs[i][:]
+	}
+	gone := map[blob.Ref]bool{}
+	err = s.b.read(ctx, func(p *pgdb.Pool) error {
+		found, err := p.Query(ctx, sqlMissingBlobs, list, s.log, s.b.opt.Writer.Limited)
+		if err != nil {
+			return err
+		}
+		defer found.Close()
+		for found.Next() {
+			var ref []byte
+			if err := found.Scan(&ref); err != nil {
+				return err
+			}
+			gone[blob.Ref(ref)] = true
+		}
+		return found.Err()
+	})
+	none := errors.Is(err, pgdb.ErrEmpty)
+	if err != nil && !none {
+		return nil, err
+	}
+	for _, r := range refs {
+		if none || gone[r] {
+			missing = append(missing, r)
+		}
+	}
+	return missing, nil
 }
 
 // Open implements blob.Reader. Instead of io.EOF the last Read returns blob.ErrCorrupt if the bytes are not those of the
@@ -123,11 +202,11 @@ func (s *Blobs) Put(ctx context.Context, content []byte) (blob.Ref, error) {
 	}
 	err := s.b.write(ctx, func(p *pgdb.Pool, _ bool) error {
 		if len(content) <= inline {
-			_, err := p.Exec(ctx, sqlPutBlob, r[:], len(content), numbers, pieces)
+			_, err := p.Exec(ctx, sqlPutBlob, r[:], len(content), numbers, pieces, s.log)
 			return err
 		}
 		return pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
-			tag, err := tx.Exec(ctx, sqlPutBlob, r[:], len(content), []int32{}, [][]byte{})
+			tag, err := tx.Exec(ctx, sqlPutBlob, r[:], len(content), []int32{}, [][]byte{}, s.log)
 			if err == nil && tag.RowsAffected() == 1 {
 				_, err = tx.CopyFrom(ctx, pgdb.Identifier{"treeline", "blob_piece"}, []string{"ref", "n", "data"}, pgdb.CopyFromRows(rows))
 			}

@@ -218,7 +218,7 @@ func begin(t *testing.T, url string) *history {
 // opened opens a database for a test.
 func opened(t *testing.T, url, below string) *Backend {
 	t.Helper()
-	b, err := Open(url, Options{}, backend.OpenOptions{Below: below, Writer: "tester@machine"})
+	b, err := Open(url, Options{}, backend.OpenOptions{Below: below, Writer: backend.Writer{Name: "tester@machine"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,7 +74,7 @@ func lastLine(ctx context.Context, p *pgdb.Pool, log key, generation int64) (lin
 func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, more []byte) (now backend.Log, to string, err error) {
 	generation, size := token(at), begin+int64(len(more))
 	m := &mutation{sql: sqlCut, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: begin,
-		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.opt.Writer, begin}}
+		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.opt.Writer.Name, begin}}
 	when := b.clock()
 	err = b.write(ctx, func(p *pgdb.Pool, again bool) error {
 		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {

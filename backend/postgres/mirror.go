@@ -35,12 +35,15 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from 
 	}
 	err = collect(at.Name, &mark, from, func(c content) error {
 		torn, err := c.torn()
+		if err == nil {
+			err = b.limit(ctx, at.Name)
+		}
 		if err != nil {
 			return err
 		}
 		generation := token(at)
 		now, err = b.do(ctx, &mutation{sql: sqlExtend, name: at.Name, log: b.key(at.Name), body: c, base: at.Size, generation: generation,
-			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}, backend.ErrConflict)
+			size: at.Size + c.size, args: []any{generation, at.Size, c.size, torn, b.opt.Writer.Name, mark}}, backend.ErrConflict)
 		return err
 	})
 	return now, err
@@ -52,6 +55,9 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, fr
 		return backend.Log{}, err
 	}
 	err = collect(at.Name, &mark, from, func(c content) error {
+		if err = b.limit(ctx, at.Name); err != nil {
+			return err
+		}
 		if at.Generation == "" {
 			now, err = b.create(ctx, at.Name, c, &mark)
 		} else {

@@ -113,10 +113,10 @@ func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 		}
 		prefix = open.Below + "/"
 	}
-	if open.Writer == "" {
-		open.Writer = person()
+	if open.Writer.Name == "" {
+		open.Writer.Name = person()
 	}
-	open.Writer = text(open.Writer)
+	open.Writer.Name = text(open.Writer.Name)
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	c := cs.open[root]
@@ -210,7 +210,11 @@ func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]
 	if err := b.writable(ctx, name); err != nil {
 		return nil, err
 	}
-	return backend.Encode([]byte{}, name, backend.IsText(name), records...)
+	all, err := backend.Encode([]byte{}, name, backend.IsText(name), records...)
+	if err != nil {
+		return nil, err
+	}
+	return all, b.limit(ctx, name)
 }
 
 func (b *Backend) writable(ctx context.Context, name string) error {

@@ -23,6 +23,7 @@ const (
 		select head.log, head.generation, r.position, r.data from head, unnest($2::bigint[], $3::bytea[]) as r (position, data))`
 	retireOld  = `, old as (insert into treeline.retired select log, generation - 1, now() + interval '30 days' from head)`
 	retireThis = `, old as (insert into treeline.retired select log, generation, now() + interval '30 days' from head)`
+	forget     = `, claims as (delete from treeline.blob_claim c using head where c.log = head.log)`
 	result     = ` select generation, changed from head`
 
 	appendHead = `with head as (update treeline.log
@@ -55,7 +56,7 @@ const (
 		head as (update treeline.log l
 		set removed = now(), changed = now(), writer = $6, xid = pg_current_xact_id()
 		from seen where l.log = seen.log
-		returning l.log, l.generation, l.changed` + body + retireThis + result
+		returning l.log, l.generation, l.changed` + body + retireThis + forget + result
 
 	// Why a log could not be made.
 	sqlTaken = `select exists (select from treeline.log where log = any($1::uuid[]) and removed is null),
@@ -244,6 +245,9 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 		return backend.Log{}, err
 	}
 	c, err := collected(&all, name)
+	if err == nil {
+		err = b.limit(ctx, name)
+	}
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -253,6 +257,9 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 // Restore implements backend.Restorer.
 func (b *Backend) Restore(ctx context.Context, name string, bytes []byte) (backend.Log, error) {
 	if err := b.writable(ctx, name); err != nil {
+		return backend.Log{}, err
+	}
+	if err := b.limit(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
 	return b.create(ctx, name, newContent(bytes, name), nil)
@@ -277,7 +284,7 @@ func (b *Backend) create(ctx context.Context, name string, c content, mark *stri
 // creating is the mutation that makes a log.
 func (b *Backend) creating(name string, c content, torn bool, mark *string) *mutation {
 	return &mutation{sql: sqlCreate, name: name, log: b.key(name), body: c, size: c.size,
-		args: []any{b.prefix + name, c.size, torn, b.opt.Writer, mark, b.above(name)}}
+		args: []any{b.prefix + name, c.size, torn, b.opt.Writer.Name, mark, b.above(name)}}
 }
 
 // above are the logs that a log would be below. An origin is no log.
@@ -323,7 +330,7 @@ func (b *Backend) replace(ctx context.Context, at backend.Log, c content, mark *
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlReplace, name: at.Name, log: b.key(at.Name), body: c, generation: generation + 1, size: c.size,
-		args: []any{generation, at.Size, c.size, torn, b.opt.Writer, mark}}
+		args: []any{generation, at.Size, c.size, torn, b.opt.Writer.Name, mark}}
 	return b.do(ctx, m, backend.ErrConflict)
 }
 
@@ -334,7 +341,7 @@ func (b *Backend) Remove(ctx context.Context, at backend.Log) error {
 	}
 	generation := token(at)
 	m := &mutation{sql: sqlRemove, name: at.Name, log: b.key(at.Name), body: newContent(nil, at.Name), generation: generation, size: at.Size,
-		args: []any{generation, at.Size, b.opt.Writer}}
+		args: []any{generation, at.Size, b.opt.Writer.Name}}
 	_, err := b.do(ctx, m, backend.ErrConflict)
 	return err
 }

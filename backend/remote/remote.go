@@ -168,6 +168,9 @@ func (cs *cores) view(root string, open backend.OpenOptions) (*Backend, error) {
 		return nil, err
 	}
 	u, err := parse(root)
+	if err == nil && open.Writer.Limited {
+		err = fmt.Errorf("%s: a limited writer: %w", root, errors.ErrUnsupported) // the server knows its own
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -135,17 +135,22 @@ func (l *Logs) mayPut(c *Call, log string) error {
 	return c.may(log, true, head)
 }
 
-// missing gives the references without a blob. A caller that may only read learns of blobs that the log refers to.
+// missing gives the references without a blob. A caller that may only read learns of blobs that the log refers to, a limited writer of
+// those that were put for the log.
 func (l *Logs) missing(c *Call, p logParams) error {
-	s, err := blobsFor(l.b, p.Log)
+	b, err := l.b, error(nil)
+	writes := l.mayPut(c, p.Log) == nil
+	if writes {
+		b, err = l.writing(c)
+	} else {
+		err = c.may(p.Log, false, nil)
+	}
 	if err != nil {
 		return err
 	}
-	writes := l.mayPut(c, p.Log) == nil
-	if !writes {
-		if err := c.may(p.Log, false, nil); err != nil {
-			return err
-		}
+	s, err := blobsFor(b, p.Log)
+	if err != nil {
+		return err
 	}
 	refs, err := l.asked(c)
 	if err != nil {

@@ -61,7 +61,7 @@ func (l *Logs) open(c *Call, p contentParams) (at backend.Log, r backend.Reader,
 	ctx, by := c.ctx(), ""
 	if c.May != nil {
 		// What the log held before may be of another project. It is for the caller that was allowed to open it then.
-		by = c.Writer
+		by = c.Writer.Name
 	}
 	if p.Hold && at.Generation != "" {
 		if r := l.held.find(by, at); r != nil {

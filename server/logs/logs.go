@@ -28,9 +28,9 @@ type Options struct {
 	// Identified and blob.Keeper are passed on. Which of its logs are lines must be told by their names (backend.IsText). The
 	// caller closes it after Close.
 	Backend backend.Backend
-	// Writing gives the same Backend with a writer that is noted with each write; nil is Backend. It is called for each
-	// mutation.
-	Writing func(writer string) (backend.Backend, error)
+	// Writing gives the same Backend with a writer that is noted with each write; nil is Backend, which no limited writer may
+	// write. It is called for each mutation.
+	Writing func(writer backend.Writer) (backend.Backend, error)
 	// Patience is how long a caller may take for each piece; 0 is 30 seconds.
 	Patience time.Duration
 	// Epoch names the log of events: the numbers of another process mean nothing.
@@ -85,8 +85,8 @@ type Call struct {
 	May func(ctx context.Context, name string, write bool, head []byte) error
 	// Remains reports whether a stream of events may go on; nil lets it. It is asked before events are told, and now and then.
 	Remains func() bool
-	// Writer is noted with each write; "" is that of the backend.
-	Writer string
+	// Writer is noted with each write.
+	Writer backend.Writer
 }
 
 func (c *Call) ctx() context.Context { return c.R.Context() }

@@ -39,7 +39,7 @@ func start(t *testing.T, opt logs.Options, may func(ctx context.Context, name st
 		mux.HandleFunc(row.Method+" "+row.Path, func(w http.ResponseWriter, r *http.Request) {
 			params := reflect.New(row.Params)
 			fill(params.Elem(), r)
-			err := row.Answer(l, &logs.Call{W: w, R: r, May: may, Writer: "me"}, params.Interface())
+			err := row.Answer(l, &logs.Call{W: w, R: r, May: may, Writer: backend.Writer{Name: "me"}}, params.Interface())
 			var no *guard.Refusal
 			switch {
 			case errors.As(err, &no):
@@ -356,8 +356,8 @@ func TestWriter(t *testing.T) {
 	t.Parallel()
 	b := memory.New()
 	var writers []string
-	s := start(t, logs.Options{Backend: b, Writing: func(writer string) (backend.Backend, error) {
-		writers = append(writers, writer)
+	s := start(t, logs.Options{Backend: b, Writing: func(writer backend.Writer) (backend.Backend, error) {
+		writers = append(writers, writer.Name)
 		return b, nil
 	}}, nil)
 	ask(t, "POST", s.URL+"/logs/create?name=a/b/c.jsonl", "{}\n")

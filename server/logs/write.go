@@ -186,14 +186,23 @@ func (l *Logs) mutation(c *Call, p nameParams, most int64) (backend.Backend, *bo
 	if backend.Lines(l.b, p.Name) != backend.IsText(p.Name) {
 		return nil, nil, fmt.Errorf("%s: its kind cannot be told by its name: %w", p.Name, errors.ErrUnsupported)
 	}
-	b, err := l.b, error(nil)
-	if l.opt.Writing != nil {
-		if b, err = l.opt.Writing(c.Writer); err != nil {
-			return nil, nil, err
-		}
+	b, err := l.writing(c)
+	if err != nil {
+		return nil, nil, err
 	}
 	in, err := l.body(c, most)
 	return b, in, err
+}
+
+// writing gives the backend with the writer of a call.
+func (l *Logs) writing(c *Call) (backend.Backend, error) {
+	switch {
+	case l.opt.Writing != nil:
+		return l.opt.Writing(c.Writer)
+	case c.Writer.Limited:
+		return nil, fmt.Errorf("a limited writer: %w", errors.ErrUnsupported)
+	}
+	return l.b, nil
 }
 
 // wrote answers with the new log. The change is finished once it is begun, even if the caller goes away.

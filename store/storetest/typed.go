@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -90,7 +91,7 @@ func blobs(s *suite) {
 		return // not a skip: the format keeps pictures in the log
 	}
 	sess := s.begin()
-	if s.a.BlobsWriting(sess.Path(), s.dialect) == nil {
+	if s.a.BlobsAs(backend.Writer{}, sess.Path(), s.dialect) == nil {
 		return // not a skip: the place has no blobs
 	}
 	large := session.Image{MIME: "image/png", Data: strings.Repeat("iVBORw0KGgoAAAAN", 4096)}

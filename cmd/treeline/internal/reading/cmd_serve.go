@@ -208,7 +208,7 @@ func serveArchive(ctx context.Context, a *cli.App, f *serveFlags, s *treeline.St
 	root := strings.TrimSuffix(s.ArchivedPath(""), "/")
 	if f.write {
 		opt.Archive, err = s.OpenWriting(root, "")
-		opt.ArchiveAs = func(writer string) (backend.Backend, error) { return s.OpenAs(writer, root, "") }
+		opt.ArchiveAs = func(writer backend.Writer) (backend.Backend, error) { return s.OpenAs(writer, root, "") }
 	} else {
 		opt.Archive, err = s.Machine.Open(root)
 	}

@@ -5,5 +5,8 @@ import "time"
 // Pack makes a Backend pack bodies as if its server were on another machine.
 func (b *Backend) Pack() { b.packs = true }
 
+// Pauses makes the pauses between the connections of a watch as long as f takes.
+func (b *Backend) Pauses(f func(time.Duration) <-chan time.Time) { b.after = f }
+
 // SetPatience sets how long a call tries to reach the server.
 func (b *Backend) SetPatience(d time.Duration) { b.core.opt.Patience = d }

@@ -23,6 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/backendtest"
 	"github.com/treeline-dev/treeline/backend/postgres"
 	"github.com/treeline-dev/treeline/backend/remote"
+	"github.com/treeline-dev/treeline/backend/remote/protocol"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/pgtest"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
@@ -300,6 +301,57 @@ func TestWatchAcrossRestart(t *testing.T) {
 	next("")
 	box.archive.Put("laptop/omp/c.jsonl", nil)
 	next("c.jsonl")
+}
+
+// Behind a proxy that ends every stream at once, a watch connects again after longer and longer pauses, and at once after it was told of
+// a change.
+func TestWatchBacksOff(t *testing.T) {
+	t.Parallel()
+	var streams atomic.Int64
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(protocol.Version, protocol.Current)
+		fmt.Fprint(w, "id: x-1\n\n")
+		if streams.Add(1) == 14 {
+			fmt.Fprint(w, "id: x-2\nevent: change\ndata: \"laptop/omp/a.jsonl\"\n\n")
+		}
+	}))
+	t.Cleanup(s.Close)
+	b, err := remote.Open(s.URL, remote.Options{Token: func(string) (string, error) { return "", nil }}, backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	pauses := make(chan time.Duration)
+	b.Pauses(func(d time.Duration) <-chan time.Time {
+		select {
+		case pauses <- d:
+		case <-t.Context().Done():
+		}
+		over := make(chan time.Time, 1)
+		over <- time.Time{}
+		return over
+	})
+	w, err := b.Watch(func(string, error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []time.Duration
+	for range 15 {
+		got = append(got, <-pauses)
+	}
+	go func() {
+		for range pauses {
+		}
+	}()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	close(pauses)
+	const ms = time.Millisecond
+	if want := []time.Duration{10 * ms, 20 * ms, 40 * ms, 80 * ms, 160 * ms, 320 * ms, 640 * ms, 1280 * ms, 2560 * ms, 5000 * ms, 5000 * ms, 5000 * ms, 5000 * ms,
+		10 * ms, 20 * ms}; !slices.Equal(got, want) {
+		t.Errorf("the pauses are %v, want %v", got, want)
+	}
 }
 
 // Tokens come from the environment, or from a file that only its owner can read.

@@ -140,6 +140,7 @@ type core struct {
 	http    *http.Client
 	packs   bool        // bodies are packed
 	reached atomic.Bool // it has answered
+	after   func(time.Duration) <-chan time.Time
 
 	views int // guarded by cores.mu
 }
@@ -219,7 +220,7 @@ func newCore(u *url.URL, opt Options) (*core, error) {
 	if token == nil {
 		token = Tokens(os.Getenv, "")
 	}
-	c := &core{opt: opt, base: u, packs: !loopback(u.Hostname())}
+	c := &core{opt: opt, base: u, packs: !loopback(u.Hostname()), after: time.After}
 	var err error
 	if c.token, err = token(u.Host); err != nil {
 		return nil, err

@@ -69,16 +69,22 @@ func (w *watcher) connect(send func(context.Context, ask) (*answer, bool, error)
 	return send(w.ctx, a)
 }
 
-// run hears events, and connects again if the connection is lost.
+// longPause is the longest pause before a watch connects again. A connection that lasted as long was a good one.
+const longPause = 5 * time.Second
+
+// run hears events, and connects again if the connection is lost. The pauses become longer as long as connections end at once and tell
+// nothing, as behind a proxy that lets no stream through.
 func (w *watcher) run(res *answer) {
 	defer close(w.done)
-	pause, failing := 10*time.Millisecond, false
+	pause, failing := shortPause, false
 	for {
 		if res != nil {
-			heard, err := w.hear(res)
+			begun := time.Now()
+			told, err := w.hear(res)
 			res.Close()
-			if heard {
-				pause, failing = 10*time.Millisecond, false
+			failing = false
+			if told || time.Since(begun) >= longPause {
+				pause = shortPause
 			}
 			if errors.Is(err, ErrNotServer) {
 				w.tell("", err)
@@ -87,8 +93,8 @@ func (w *watcher) run(res *answer) {
 		select {
 		case <-w.ctx.Done():
 			return
-		case <-time.After(pause):
-			pause = min(2*pause, 5*time.Second)
+		case <-w.b.after(pause):
+			pause = min(2*pause, longPause)
 		}
 		var err error
 		res, _, err = w.connect(func(ctx context.Context, a ask) (*answer, bool, error) {
@@ -117,8 +123,9 @@ func (w *watcher) tell(name string, err error) {
 	}
 }
 
-// hear reads events until the connection ends. An event counts when it is complete.
-func (w *watcher) hear(res *answer) (heard bool, err error) {
+// hear reads events until the connection ends. An event counts when it is complete. told is false if there was none but the first line,
+// which only names the last event.
+func (w *watcher) hear(res *answer) (told bool, err error) {
 	lines := bufio.NewScanner(res.body)
 	lines.Buffer(make([]byte, 0, 4<<10), rowMost)
 	var id, kind, data string
@@ -137,15 +144,15 @@ func (w *watcher) hear(res *answer) (heard bool, err error) {
 				continue // a comment: the server is there
 			}
 			if err := w.event(kind, data); err != nil {
-				return heard, err
+				return told, err
 			}
-			if heard = true; id != "" {
+			if told = told || kind != ""; id != "" {
 				w.last = id
 			}
 			id, kind, data = "", "", ""
 		}
 	}
-	return heard, lines.Err()
+	return told, lines.Err()
 }
 
 // event passes one event on.

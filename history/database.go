@@ -84,8 +84,9 @@ type History struct {
 // layout as oh-my-pi does, and refuses the database of another program (ErrNotHistory).
 func openDB(ctx context.Context, path string, opt dbOptions) (*History, error) {
 	opt.fill()
-	// Two connections, so that reading need not wait for writing.
-	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy, Connections: 2})
+	// Two connections, so that reading need not wait for writing. The prompts with a word lie on many pages: a search at each key press
+	// would read them again.
+	db, err := litefile.Write(opt.FS, path, litefile.Writing{Busy: opt.Busy, Connections: 2, Cache: 8 << 20})
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,8 @@ type Writing struct {
 	Lasting bool
 	// Connections is the largest number of connections; 0 means one. With two, a read need not wait for a write.
 	Connections int
+	// Cache is how many bytes of the database each connection may keep in memory; 0 means as many as SQLite chooses, 2 MB.
+	Cache int
 }
 
 // Write opens a database for writing, and creates it and its folders if necessary. Its transactions exclude other writers
@@ -123,10 +125,12 @@ func Write(fsys durable.FS, path string, w Writing) (*DB, error) {
 	if w.Lasting {
 		synchronous = "synchronous(FULL)"
 	}
+	pragmas := []string{busy(w.Busy), synchronous}
+	if w.Cache > 0 {
+		pragmas = append(pragmas, "cache_size("+strconv.Itoa(-w.Cache>>10)+")") // negative: in KB, not in pages
+	}
 	release := inUse.write(idOf(info))
-	db, err := open(path, max(w.Connections, 1), url.Values{
-		"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {busy(w.Busy), synchronous},
-	})
+	db, err := open(path, max(w.Connections, 1), url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": pragmas})
 	if err != nil {
 		release()
 		return nil, err

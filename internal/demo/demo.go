@@ -25,6 +25,11 @@ import (
 //go:embed stories/*.txt
 var stories embed.FS
 
+// chart has bars of which some stand out: how far prices are off.
+//
+//go:embed chart.png
+var chart []byte
+
 // Machine gives the options of a store whose home is dir. It reads nothing of the user's: no settings, no environment. Codelia's
 // sessions need the driver of its database.
 func Machine(dir string, clock func() time.Time, drivers ...backend.Driver) treeline.Options {

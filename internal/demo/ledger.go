@@ -1,11 +1,6 @@
 package demo
 
 import (
-	"bytes"
-	"encoding/base64"
-	"image"
-	"image/color"
-	"image/png"
 	"math"
 	"strings"
 
@@ -68,30 +63,3 @@ func (l *ledger) answer(parts []session.Part) session.Usage {
 
 // compact replaces what the model saw by a summary.
 func (l *ledger) compact(summary string) { l.context, l.fresh = 0, tokens(summary) }
-
-// chart draws bars of which some stand out: how far prices are off.
-func chart() (session.Image, error) {
-	paper, bar, bad, line := color.RGBA{250, 250, 250, 255}, color.RGBA{120, 140, 170, 255}, color.RGBA{200, 70, 60, 255}, color.RGBA{210, 210, 210, 255}
-	img := image.NewPaletted(image.Rect(0, 0, 480, 200), color.Palette{paper, bar, bad, line})
-	for y := 20; y < 180; y += 40 {
-		for x := 20; x < 460; x++ {
-			img.SetColorIndex(x, y, 3)
-		}
-	}
-	for i := range 22 {
-		height, c := 40+(i*37)%60, uint8(1)
-		if i%5 == 3 {
-			height, c = height+45, 2
-		}
-		for x := 24 + i*20; x < 36+i*20; x++ {
-			for y := 180 - height; y < 180; y++ {
-				img.SetColorIndex(x, y, c)
-			}
-		}
-	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		return session.Image{}, err
-	}
-	return session.Image{MIME: "image/png", Data: base64.StdEncoding.EncodeToString(b.Bytes())}, nil
-}

@@ -92,10 +92,12 @@ func (t *idTable) touch(nodes []node, hashes []uint64) []uint64 {
 	if len(t.slots) == 0 || t.ordered > fewOrdered {
 		return hashes
 	}
-	mask, sum := uint32(len(t.slots)-1), int32(0)
+	// Two loops: the second is so short that the processor waits for many slots at once.
 	for i := range nodes {
-		h := t.hash(nodes[i].id)
-		hashes = append(hashes, h)
+		hashes = append(hashes, t.hash(nodes[i].id))
+	}
+	mask, sum := uint32(len(t.slots)-1), int32(0)
+	for _, h := range hashes {
 		sum += t.slots[uint32(h>>32)&mask].node
 	}
 	t.touched = sum // otherwise the compiler leaves the loop out

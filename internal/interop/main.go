@@ -38,8 +38,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -65,11 +67,43 @@ func (o options) plays(name string) bool {
 	return false
 }
 
-// comparisons in the order in which they run.
-var comparisons = []struct {
+// check refuses flags that choose nothing.
+func (o options) check() error {
+	if o.only != "" && !slices.ContainsFunc(comparisons, func(c comparison) bool { return c.name == o.only }) {
+		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history, resume or tools", o.only)
+	}
+	chosen := slices.DeleteFunc(slices.Clone(agents), func(a agent) bool { return !strings.HasPrefix(a.program.name, o.agent) })
+	if len(chosen) == 0 {
+		return fmt.Errorf("invalid -agent %q: no agent's name begins so", o.agent)
+	}
+	if o.scene == "" || len(o.files) > 0 {
+		return nil
+	}
+	for name := range strings.SplitSeq(o.scene, ",") {
+		one, found := o, false
+		one.scene = name
+		for _, a := range chosen {
+			list, err := a.scenes(one, io.Discard)
+			if err != nil {
+				return err
+			}
+			found = found || len(list) > 0
+		}
+		if !found {
+			return fmt.Errorf("invalid -scene %q: no session's name begins so", name)
+		}
+	}
+	return nil
+}
+
+// A comparison is one of those that the program makes.
+type comparison struct {
 	name string
 	run  func(context.Context, options) error
-}{
+}
+
+// comparisons in the order in which they run.
+var comparisons = []comparison{
 	{"trees", compareTrees},
 	{"lists", compareLists},
 	{"contexts", compareContexts},
@@ -102,6 +136,10 @@ func main() {
 	opt.files = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if err := opt.check(); err != nil {
+		fmt.Fprintln(os.Stderr, "interop:", err)
+		os.Exit(2) // as after a wrong flag
+	}
 	if err := run(ctx, opt); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)
 		os.Exit(1)
@@ -114,7 +152,6 @@ func run(ctx context.Context, opt options) (err error) {
 		return err
 	}
 	defer os.RemoveAll(opt.work)
-	made := false
 	for _, c := range comparisons {
 		if opt.only != "" && opt.only != c.name {
 			continue
@@ -122,10 +159,6 @@ func run(ctx context.Context, opt options) (err error) {
 		if err := c.run(ctx, opt); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		made = true
-	}
-	if !made {
-		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history, resume or tools", opt.only)
 	}
 	return nil
 }

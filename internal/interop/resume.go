@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,8 +48,9 @@ func compareResume(ctx context.Context, opt options) error {
 	return boxedAgents(ctx, opt, "resume", func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }
 
-// scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote.
-func (a agent) scenes(opt options) (list []scene, err error) {
+// scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote. notes gets
+// why some are left out.
+func (a agent) scenes(opt options, notes io.Writer) (list []scene, err error) {
 	for _, file := range opt.files {
 		log, err := os.ReadFile(file)
 		if err != nil {
@@ -94,11 +96,11 @@ func (a agent) scenes(opt options) (list []scene, err error) {
 	for i := range opt.conversions {
 		list = append(list, a.converted(opt.seed+uint64(i))...)
 	}
-	list = append(list, onTerminal(opt)...)
+	list = append(list, onTerminal(opt, notes)...)
 	fixtures, err := a.fixtures(opt)
 	list = append(list, fixtures...)
 	for name, reason := range a.skips {
-		fmt.Printf("interop: %s has no scenes %q: %s\n", a.program.name, name, reason)
+		fmt.Fprintf(notes, "interop: %s has no scenes %q: %s\n", a.program.name, name, reason)
 		list = slices.DeleteFunc(list, func(s scene) bool { return strings.HasPrefix(s.name, name) })
 	}
 	return slices.DeleteFunc(list, func(s scene) bool { return !opt.plays(s.name) }), err
@@ -122,7 +124,7 @@ func (a agent) ownFiles() (list []scene, err error) {
 
 // compare lets an agent resume all its scenes, several at a time.
 func (a agent) compare(ctx context.Context, opt options, path string) error {
-	scenes, err := a.scenes(opt)
+	scenes, err := a.scenes(opt, os.Stdout)
 	if err != nil {
 		return err
 	}

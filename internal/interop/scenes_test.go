@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/treeline-dev/treeline/internal/rawjson"
@@ -48,6 +49,30 @@ func TestScenesAreChosenByHowTheirNamesBegin(t *testing.T) {
 	} {
 		if got := (options{scene: c.scene}).plays(c.name); got != c.want {
 			t.Errorf("-scene %q plays %s: %v", c.scene, c.name, got)
+		}
+	}
+}
+
+func TestFlagsThatChooseNothingAreRefused(t *testing.T) {
+	t.Chdir(filepath.Join("..", "..")) // fixtures are found from there
+	for _, c := range []struct {
+		opt  options
+		want string
+	}{
+		{options{only: "trees"}, ""},
+		{options{only: "forest"}, `invalid -only "forest"`},
+		{options{agent: "codex"}, ""},
+		{options{agent: "nobody"}, `invalid -agent "nobody"`},
+		{options{scene: "written,own-"}, ""},
+		{options{scene: "written,own-", agent: "codex"}, `invalid -scene "own-"`},
+		{options{scene: "writen"}, `invalid -scene "writen"`},
+		{options{scene: "written,"}, ""},
+		{options{scene: "any", files: []string{"session.jsonl"}}, ""},
+	} {
+		c.opt.resumes, c.opt.conversions = 4, 1
+		err := c.opt.check()
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.opt, err, c.want)
 		}
 	}
 }

@@ -21,9 +21,9 @@ import (
 
 // onTerminal are sessions that the agent continues on a terminal, as a person would: by the command that "treeline resume"
 // prints, and by "treeline resume --exec".
-func onTerminal(opt options) (list []scene) {
+func onTerminal(opt options, notes io.Writer) (list []scene) {
 	if _, err := exec.LookPath("script"); err != nil {
-		fmt.Printf("interop: no agent was run on a terminal, which script(1) makes: %v\n", err)
+		fmt.Fprintf(notes, "interop: no agent was run on a terminal, which script(1) makes: %v\n", err)
 		return nil
 	}
 	for i, words := range [][]string{{"resume"}, {"resume", "--exec"}} {

@@ -83,6 +83,27 @@ func onDemo(ctx context.Context, a *cli.App, dir string, words []string) error {
 	return nil
 }
 
+// demoWords takes the word demo out of a request of the shell that is about a command on the demo's sessions.
+func demoWords(request []string) (words []string, ok bool) {
+	if len(request) < 4 || request[1] != "demo" || strings.HasPrefix(request[2], "-") {
+		return nil, false
+	}
+	return append(request[:1:1], request[2:]...), true
+}
+
+// completeDemo completes a command line on the demo's sessions: with their ids and entries.
+func completeDemo(ctx context.Context, a *cli.App, words []string) int {
+	code := exitProblem
+	err := withDemo(ctx, a, func(dir string) error {
+		code = run(ctx, demoApp(a, dir, a.Stdout, a.Stderr), words)
+		return nil
+	})
+	if err != nil {
+		return exitProblem // a shell shows no errors
+	}
+	return code
+}
+
 // demoPlay is the demo while it runs.
 type demoPlay struct {
 	a   *cli.App

@@ -94,10 +94,14 @@ func unsafeInShell(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@#+,=*%~", r) && r != filepath.Separator
 }
 
-// completeCommand completes a command, as the first argument of another one.
+// completeCommand completes the name of a command as the arguments of another one.
 func completeCommand(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	for _, c := range cmd.Root().Commands() {
-		if c.IsAvailableCommand() && len(args) == 0 {
+	above, rest, err := cmd.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, c := range above.Commands() {
+		if c.IsAvailableCommand() {
 			names = append(names, c.Name()+"\t"+c.Short)
 		}
 	}

@@ -97,6 +97,9 @@ func run(ctx context.Context, a *cli.App, args []string) int {
 	keepOrder()
 	root := newRoot(a)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // with or without descriptions
+		if words, ok := demoWords(args); ok {
+			return completeDemo(ctx, a, words)
+		}
 		complete(a, root)
 		unquoteUsage(root)
 	}

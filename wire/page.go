@@ -34,7 +34,7 @@ type Page struct {
 	*bufio.Writer
 	// Paint marks text with a style; nil leaves it as it is. It must not change the width.
 	Paint func(Style, string) string
-	// columnsOf is the columns of a line, 0 for no limit.
+	// Width is the columns of a line, 0 for no limit.
 	Width int
 	// Zone is the zone of times, nil for the local one.
 	Zone *time.Location

@@ -139,7 +139,15 @@ func (q *asked) store() treeline.Filter {
 	return f
 }
 
-// command is the ls that lists the same.
+// inProject is the condition that project: sets, nil without it. An archive is asked for it.
+func (q *asked) inProject() func(cwd string) bool {
+	if q.project == "" {
+		return nil
+	}
+	return func(cwd string) bool { return strings.Contains(strings.ToLower(cwd), q.project) }
+}
+
+// command is the ls that lists the same; "" if there is none.
 func (f *filter) command() string {
 	words := []string{"treeline ls --all"}
 	add := func(flag, value string) {
@@ -157,11 +165,14 @@ func (f *filter) command() string {
 	}
 	var text []string
 	for _, word := range strings.Fields(f.text) {
-		switch key, value, _ := strings.Cut(word, ":"); {
+		key, value, _ := strings.Cut(word, ":")
+		switch key = strings.ToLower(key); {
 		case value == "":
 			text = append(text, word)
 		case key == "agent":
 			add("--source", value)
+		case key == "project":
+			return "" // --cwd takes a whole path
 		case slices.Contains([]string{"model", "since", "until", "has"}, key):
 			add("--"+key, value)
 		default:

@@ -450,7 +450,14 @@ func TestPages(t *testing.T) {
 	s.types("cent")
 	s.wait("one row", func() bool { return list.all.Len() == 1 && !list.loading })
 	s.until("Prices are off by a cent")
+	s.press("ctrl+u")
+	s.types("project:LEDGER agent:omp")
+	s.wait("one row of the project", func() bool { return list.all.Len() == 1 && !list.loading })
+	s.until("What does this expression")
 	s.press("esc", "?")
+	s.types("filter")
+	s.until("no command does the same") // ls has no such filter
+	s.press("ctrl+u")
 	s.types("trash")
 	s.until("no action has these words") // an archive loses nothing
 }

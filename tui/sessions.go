@@ -158,7 +158,8 @@ func (s *sessions) list(rows int, after string) tea.Cmd {
 		}}
 		if s.paged {
 			page, err := s.Store.Page(ctx, f.store(), treeline.PageOptions{
-				RefreshOptions: refresh, Order: place.Orders[f.exact.order], Limit: rows, After: after, Total: m.first,
+				RefreshOptions: refresh, Filter: place.Filter{Project: f.inProject()}, Order: place.Orders[f.exact.order], Limit: rows, After: after,
+				Total: m.first,
 			})
 			if m.err = err; err == nil {
 				m.page = &page

@@ -82,7 +82,7 @@ func (x *exporter) markdownBlock(out *bufio.Writer, b *transcript.Block) {
 	case transcript.Compaction:
 		fmt.Fprintf(out, "\n---\n\n*Compaction: from here on the model sees a summary%s*\n", tokens(b))
 	case transcript.Summary:
-		out.WriteString("\n---\n\n*Summary of a branch that was left*\n")
+		out.WriteString("\n---\n\n*Summary of an abandoned branch*\n")
 	default:
 		words := []string{"**" + line(speaker(b)) + "**"}
 		if b.Model != "" {

@@ -161,7 +161,7 @@ func (f *changedFile) write(text string, created bool) {
 
 const (
 	oneAfterAnother = "the edits overlap, so they are shown one after the other"
-	notFound        = "the text of an edit is not in the file as far as it is known"
+	notFound        = "the log does not show the text that an edit replaces"
 )
 
 // replace makes one replacement in the whole text, or in what is known of it.

@@ -44,8 +44,8 @@ type fileEdit struct {
 }
 
 const (
-	unknownBefore = "the file may have had another text before"
-	unknownPlace  = "only a place in the file is known, not what was there"
+	unknownBefore = "the file may have had other content before"
+	unknownPlace  = "only the place of the change is known, not what was there"
 )
 
 // Edits gives the changes of files that the arguments of a call ask for, none where the call changes no file.

@@ -20,21 +20,21 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 	case p.Command == nil, a == look.Browse && p.Browse == nil:
 		return look.Send(look.Status{Text: "this is not possible here", Error: true})
 	case a == look.Delete && p.Archive:
-		return look.Send(look.Status{Text: "sessions of an archive are not removed here", Error: true})
+		return look.Send(look.Status{Text: "sessions of an archive cannot be removed here", Error: true})
 	}
 	switch a {
 	case look.Label:
-		question := "Label of the entry " + t.Entry
+		question := "Label for entry " + t.Entry
 		if t.Label != "" {
-			question += "; an empty one takes it away"
+			question += "; empty removes it"
 		}
 		return look.Send(look.Ask{Question: question, Value: t.Label, Then: func(label string) tea.Cmd { return p.label(t, strings.TrimSpace(label)) }})
 	case look.Rename:
-		return look.Send(look.Ask{Question: "Title of the session; an empty one takes it away", Value: t.Title, Then: func(title string) tea.Cmd {
+		return look.Send(look.Ask{Question: "Title of the session; empty removes it", Value: t.Title, Then: func(title string) tea.Cmd {
 			return p.run(a, t, "renamed", "rename", "--", t.Path, strings.TrimSpace(title))
 		}})
 	case look.BranchHere:
-		return p.run(a, t, "the session goes on from "+t.Entry, "branch", "--", t.Path, t.Entry)
+		return p.run(a, t, "the session continues from "+t.Entry, "branch", "--", t.Path, t.Entry)
 	case look.ForkHere:
 		return p.fork(t)
 	case look.CopyResume:
@@ -42,7 +42,7 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 	case look.ResumeElsewhere:
 		return p.resumeElsewhere(t)
 	case look.Export:
-		return look.Send(look.Ask{Question: "Write the session to which file? .html, .md, .json or .txt", Value: fileName(t) + ".html", Then: func(file string) tea.Cmd {
+		return look.Send(look.Ask{Question: "Export to which file? .html, .md, .json or .txt", Value: fileName(t) + ".html", Then: func(file string) tea.Cmd {
 			file = strings.TrimSpace(file)
 			return p.run(a, t, "written to "+file, "export", "-o", file, "--", t.Path)
 		}})
@@ -55,7 +55,7 @@ func (p *program) act(a look.Action, t look.Target) tea.Cmd {
 			case err != nil: // over ssh there is none; the address may be reached all the same
 				return look.Copy{Text: url, What: "the address (" + err.Error() + ")"}
 			}
-			return look.Status{Text: url + " as long as this program runs"}
+			return look.Status{Text: url + " is served until this program ends"}
 		}
 	case look.Delete:
 		return look.Send(look.Confirm{
@@ -85,9 +85,9 @@ func (p *program) run(a look.Action, t look.Target, text string, args ...string)
 func (p *program) label(t look.Target, label string) tea.Cmd {
 	switch {
 	case label == t.Label:
-		return look.Send(look.Status{Text: "nothing was changed"})
+		return look.Send(look.Status{Text: "nothing changed"})
 	case label == "":
-		return p.run(look.Label, t, "the label is gone", "label", "--clear", "--", t.Path, t.Entry)
+		return p.run(look.Label, t, "label removed", "label", "--clear", "--", t.Path, t.Entry)
 	}
 	return p.run(look.Label, t, "labelled "+label, "label", "--", t.Path, t.Entry, label)
 }
@@ -152,19 +152,19 @@ func (p *program) resumeElsewhere(t look.Target) tea.Cmd {
 
 // offer asks what to do with a command that continues a session. notes are what 'treeline resume' said beside it.
 func (p *program) offer(t look.Target, agent string, r wire.Resume, notes []string) tea.Msg {
-	question := strings.Join(append([]string{"This continues it in " + agent + ":", r.Command}, notes...), "\n")
+	question := strings.Join(append([]string{"To continue in " + agent + ":", r.Command}, notes...), "\n")
 	if lost := lostWords(r.Conversion); lost != "" {
 		question += "\n" + lost
 	}
 	left := ""
 	if r.Path != t.Path {
-		left = "the copy for " + agent + " stays, as a session of its own"
+		left = "the copy for " + agent + " is kept as a separate session"
 	}
 	return tea.BatchMsg{look.Send(look.Status{}), look.Send(look.Choose{
 		Question: question,
 		Options: []look.Option{
-			{Name: "copy the command", Note: "it is also printed at the end"},
-			{Name: "start " + agent, Note: "it takes the place of this program"},
+			{Name: "copy the command", Note: "also printed when you quit"},
+			{Name: "start " + agent, Note: "replaces this program"},
 		},
 		Left: left,
 		Then: func(i int) tea.Cmd {

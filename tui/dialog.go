@@ -53,7 +53,7 @@ func (c *confirmation) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "y", "Y":
 		return c.Then, true
 	case "n", "N", "esc", "q", "enter":
-		return look.Send(look.Status{Text: "nothing was changed"}), true
+		return look.Send(look.Status{Text: "nothing changed"}), true
 	}
 	return nil, false
 }
@@ -86,7 +86,7 @@ func (q *question) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	case "enter":
 		return q.ask.Then(q.line.String()), true
 	case "esc":
-		return look.Send(look.Status{Text: "nothing was changed"}), true
+		return look.Send(look.Status{Text: "nothing changed"}), true
 	}
 	q.line.key(msg)
 	return nil, false
@@ -121,7 +121,7 @@ func (c *choice) key(msg tea.KeyPressMsg) (tea.Cmd, bool) {
 	case name == "enter":
 		return c.choose.Then(c.at), true
 	case name == "esc", name == "q":
-		return look.Send(look.Status{Text: cmp.Or(c.choose.Left, "nothing was changed")}), true
+		return look.Send(look.Status{Text: cmp.Or(c.choose.Left, "nothing changed")}), true
 	case len(name) == 1 && name[0] >= '1' && int(name[0]-'1') < c.n():
 		return c.choose.Then(int(name[0] - '1')), true
 	}

@@ -23,7 +23,7 @@ func TestFrames(t *testing.T) {
 	})
 	t.Run("empty", func(t *testing.T) {
 		s := newStage(t, t.TempDir(), nil)
-		s.until("No agent has sessions here")
+		s.until("There are no sessions yet")
 		s.golden("empty")
 	})
 	t.Run("search", func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestFrames(t *testing.T) {
 		s.until("trash?")
 		s.golden("confirm")
 		s.press("n")
-		s.until("nothing was changed")
+		s.until("nothing changed")
 		s.press("R")
 		s.until("which agent?")
 		s.golden("choose")

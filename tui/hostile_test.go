@@ -75,7 +75,7 @@ func TestHostile(t *testing.T) {
 		s.until("trash?")
 		check("confirm")
 		s.press("n")
-		s.until("nothing was changed")
+		s.until("nothing changed")
 		s.press("n")
 		s.until("Title of the session")
 		check("rename")

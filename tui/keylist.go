@@ -120,9 +120,9 @@ func (l *keyList) draw(p *look.Palette, width, height int) []string {
 			lines = append(lines, "   "+line)
 		}
 	}
-	same := "no action has these words"
+	same := "no action matches"
 	if l.n() > 0 {
-		same = "no command does the same"
+		same = "no command does this"
 		if c := command(l.shown[l.at]); c != "" {
 			if same = "$ " + c; l.archive {
 				same += " --store URL"

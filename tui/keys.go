@@ -40,7 +40,7 @@ func (p *program) key(msg tea.KeyPressMsg) tea.Cmd {
 func (p *program) keys() []look.Key {
 	keys := p.top().Keys()
 	if at, ok := p.top().(look.Pointer); ok && p.Pick {
-		keys = append([]look.Key{{Keys: []string{"enter"}, Name: "pick", Help: "print the session and this entry, and end", Run: func() tea.Cmd {
+		keys = append([]look.Key{{Keys: []string{"enter"}, Name: "pick", Help: "print the session and this entry, and quit", Run: func() tea.Cmd {
 			t, ok := at.Target()
 			if !ok {
 				return nil
@@ -68,23 +68,23 @@ func (p *program) own() []look.Key {
 	keys := []look.Key{
 		on("S", "search", "search all sessions", func() string { return "treeline search WORDS" }, func() look.Screen { return newSearch(p.desk) }),
 		on("U", "usage", "what sessions used: messages, tokens and cost", func() string { return "treeline stats" }, func() look.Screen { return newUsage(p.desk) }),
-		{Keys: []string{"?"}, Name: "all keys", Help: "find an action by its name, and the command that does the same", Run: func() tea.Cmd {
+		{Keys: []string{"?"}, Name: "all keys", Help: "find an action, and the command that does the same", Run: func() tea.Cmd {
 			p.dialog = newKeyList(p)
 			return nil
 		}},
-		{Keys: []string{"esc"}, Help: "back; the first screen stays", Run: p.back},
-		{Keys: []string{"q"}, Help: "close this screen; the first one ends the program", Run: func() tea.Cmd {
+		{Keys: []string{"esc"}, Help: "go back; never quits", Run: p.back},
+		{Keys: []string{"q"}, Help: "close this screen; quit on the first one", Run: func() tea.Cmd {
 			if len(p.stack) == 1 {
 				return tea.Quit
 			}
 			return p.back()
 		}},
-		{Keys: []string{"ctrl+c"}, Help: "end the program", Run: func() tea.Cmd { return tea.Quit }},
-		{Keys: []string{"ctrl+z"}, Help: "suspend the program; fg continues it", Run: func() tea.Cmd {
+		{Keys: []string{"ctrl+c"}, Help: "quit", Run: func() tea.Cmd { return tea.Quit }},
+		{Keys: []string{"ctrl+z"}, Help: "suspend; fg brings it back", Run: func() tea.Cmd {
 			p.canvas.leave()
 			return tea.Suspend
 		}},
-		{Keys: []string{"ctrl+l"}, Help: "draw the screen again", Run: func() tea.Cmd {
+		{Keys: []string{"ctrl+l"}, Help: "redraw the screen", Run: func() tea.Cmd {
 			p.canvas.forget()
 			return nil
 		}},

@@ -28,7 +28,7 @@ func TestEscapeAndQ(t *testing.T) {
 	s.press("/")
 	s.types("price")
 	s.types(" nosuch")
-	s.until("no session fits; esc twice takes the filter away")
+	s.until("no session matches; esc twice clears the filter")
 	for range " nosuch" {
 		s.press("backspace")
 	}
@@ -107,7 +107,7 @@ func TestFilter(t *testing.T) {
 	}
 	s.press("/")
 	s.types("since:yesterday")
-	if frame := s.frame(); !strings.Contains(frame, "not understood: since:yesterday") {
+	if frame := s.frame(); !strings.Contains(frame, "invalid: since:yesterday") {
 		t.Errorf("a wrong word is not told:\n%s", frame)
 	}
 	s.press("esc", "esc", "tab")
@@ -170,19 +170,19 @@ func TestActions(t *testing.T) {
 			t.Errorf(`%s: %s; want diff == ""`, what, diff)
 		}
 	}
-	do(look.Label, "Label of the entry", "")
+	do(look.Label, "Label for entry", "")
 	s.types("decision")
 	s.press("enter")
 	s.until("labelled decision")
 	want("label", "label -- "+path+" 5a60be28 decision")
 
 	at.Label = "old"
-	do(look.Label, "Label of the entry", "")
+	do(look.Label, "Label for entry", "")
 	s.press("ctrl+u", "enter")
-	s.until("the label is gone")
+	s.until("label removed")
 	want("no label", "label --clear -- "+path+" 5a60be28")
 
-	do(look.BranchHere, "goes on from 5a60be28", "")
+	do(look.BranchHere, "continues from 5a60be28", "")
 	want("branch", "branch -- "+path+" 5a60be28")
 
 	do(look.CopyResume, "copied the resume command: cd /x && omp", "cd /x && omp --resume id\n")
@@ -203,7 +203,7 @@ func TestActions(t *testing.T) {
 
 	do(look.Delete, "trash?", "gone")
 	s.press("enter") // is not a yes
-	s.until("nothing was changed")
+	s.until("nothing changed")
 	want("no delete")
 	do(look.Delete, "trash?", path)
 	s.press("y")
@@ -278,11 +278,11 @@ func TestResumeElsewhere(t *testing.T) {
 	s.press("2")
 	s.until("start codex")
 	s.press("esc")
-	s.until("the copy for codex stays")
+	s.until("the copy for codex is kept")
 	s.press("R")
 	s.until("Resume in which agent?")
 	s.press("esc")
-	s.until("nothing was changed")
+	s.until("nothing changed")
 	s.press("R")
 	s.until("Resume in which agent?")
 	s.press("2")
@@ -365,7 +365,7 @@ func TestFirstSession(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	s := newStage(t, home, nil)
-	s.until("No agent has sessions here.")
+	s.until("There are no sessions yet.")
 	dir := filepath.Join(home, ".omp", "agent", "sessions", "-p")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -456,10 +456,10 @@ func TestPages(t *testing.T) {
 	s.until("What does this expression")
 	s.press("esc", "?")
 	s.types("filter")
-	s.until("no command does the same") // ls has no such filter
+	s.until("no command does this") // ls has no such filter
 	s.press("ctrl+u")
 	s.types("trash")
-	s.until("no action has these words") // an archive loses nothing
+	s.until("no action matches") // an archive loses nothing
 }
 
 // TestPagesStay: pages that were read stay when the list is read again, also if that fails, and the cursor stays on its session.

@@ -252,13 +252,13 @@ func (s *search) Draw(width, height int) string {
 		say("searching …")
 	case s.answers == "":
 		for _, line := range []string{
-			"Words in one entry, in any order: messages, thinking, tools and results of all agents.", "",
+			"Finds entries that have all the words: messages, thinking, tools and results.", "",
 			"word          a whole word; head finds HTTPHead and parse_head",
 			`"a phrase"    these words in this order`,
 			"head*         words that begin with head; *head* anywhere",
 			"-word         entries without the word",
 		} {
-			say(line)
+			lines = append(lines, " "+p.Faint.Render(look.Cut(line, width-2)))
 		}
 	case s.nothing:
 		say("there are no sessions to search")
@@ -266,7 +266,7 @@ func (s *search) Draw(width, height int) string {
 		say("nothing found")
 	default:
 		if s.result.Matched == "substring" {
-			say("no whole words match; these are inside other words")
+			say("no whole word matches; these are parts of words")
 			room--
 		}
 		from, to := s.fit(len(s.result.Hits), room/hitLines)

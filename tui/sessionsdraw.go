@@ -20,7 +20,7 @@ func (s *sessions) Keys() []look.Key {
 	ls := s.filter.command
 	enter, help := "open", "open the session"
 	if s.Pick && !s.Entries {
-		enter, help = "pick", "print the session and end"
+		enter, help = "pick", "print the session and quit"
 	}
 	show := func() string {
 		t, ok := s.target()
@@ -31,15 +31,15 @@ func (s *sessions) Keys() []look.Key {
 	}
 	keys := []look.Key{
 		{Keys: []string{"enter"}, Name: enter, Help: help, Command: show, Run: func() tea.Cmd { return s.open(false) }},
-		{Keys: []string{"/"}, Name: "filter", Help: "type a filter: words, agent:, project:, model:, since:, until:, has:", Command: ls, Run: func() tea.Cmd {
+		{Keys: []string{"/"}, Name: "filter", Help: "filter by words, agent:, project:, model:, since:, has:", Command: ls, Run: func() tea.Cmd {
 			s.typing = true
 			return nil
 		}},
-		{Keys: []string{"tab"}, Name: "agent", Help: "only the next agent", Command: ls, Run: func() tea.Cmd { return s.nextAgent(1) }},
-		{Keys: []string{"shift+tab"}, Help: "only the agent before", Command: ls, Run: func() tea.Cmd { return s.nextAgent(-1) }},
+		{Keys: []string{"tab"}, Name: "agent", Help: "show only the next agent", Command: ls, Run: func() tea.Cmd { return s.nextAgent(1) }},
+		{Keys: []string{"shift+tab"}, Help: "show only the previous agent", Command: ls, Run: func() tea.Cmd { return s.nextAgent(-1) }},
 	}
 	if !s.Pick {
-		keys = append(keys, look.Key{Keys: []string{"c"}, Name: "context", Help: "open the session at what the model sees", Command: func() string {
+		keys = append(keys, look.Key{Keys: []string{"c"}, Name: "context", Help: "open what the model sees of the session", Command: func() string {
 			return strings.Replace(show(), "show", "context", 1)
 		}, Run: func() tea.Cmd { return s.open(true) }})
 		actions := []look.Action{look.CopyResume, look.Export, look.Delete, look.Rename, look.ResumeElsewhere, look.Browse}
@@ -49,12 +49,12 @@ func (s *sessions) Keys() []look.Key {
 		keys = append(keys, look.Actions(s.target, actions...)...)
 	}
 	keys = append(keys,
-		look.Key{Keys: []string{"t"}, Name: "time", Help: "only sessions of the last day, 7 or 30 days", Command: ls, Run: func() tea.Cmd {
+		look.Key{Keys: []string{"t"}, Name: "time", Help: "show only sessions of the last day, 7 or 30 days", Command: ls, Run: func() tea.Cmd {
 			s.filter.span = (s.filter.span + 1) % len(spans)
 			return s.filtered()
 		}},
-		look.Key{Keys: []string{"p"}, Name: "project", Help: "only the project of this session, or all again", Command: ls, Run: s.oneProject},
-		look.Key{Keys: []string{"s"}, Name: "sort", Help: "sort by the next: last use, creation, size, messages, tokens, cost, title, project", Command: ls, Run: func() tea.Cmd {
+		look.Key{Keys: []string{"p"}, Name: "project", Help: "show only the project of this session, or all projects", Command: ls, Run: s.oneProject},
+		look.Key{Keys: []string{"s"}, Name: "sort", Help: "sort by last use, creation, size, messages, tokens, …", Command: ls, Run: func() tea.Cmd {
 			s.filter.order = (s.filter.order + 1) % len(place.Orders)
 			return s.filtered()
 		}},
@@ -65,7 +65,7 @@ func (s *sessions) Keys() []look.Key {
 			return nil
 		}})
 	} else if !s.filter.none() {
-		keys = append(keys, look.Key{Keys: []string{"esc"}, Name: "no filter", Help: "take the filter away", Run: func() tea.Cmd {
+		keys = append(keys, look.Key{Keys: []string{"esc"}, Name: "no filter", Help: "clear the filter", Run: func() tea.Cmd {
 			s.line.set("")
 			s.filter = filter{order: s.filter.order}
 			return s.filtered()
@@ -116,7 +116,7 @@ func (s *sessions) Draw(width, height int) string {
 		if s.typing {
 			way = "esc twice" // the first one ends typing
 		}
-		lines = append(lines, "", " "+p.Faint.Render("no session fits; "+way+" takes the filter away"))
+		lines = append(lines, "", " "+p.Faint.Render("no session matches; "+way+" clears the filter"))
 	default:
 		columns := s.columns(width)
 		from, to := s.fit(len(s.shown), room)
@@ -147,7 +147,7 @@ func (s *sessions) filterLine(width int) string {
 	}
 	chosen := project + agent + " · " + spans[s.filter.span].name + " · " + orderWords[place.Orders[s.filter.order]]
 	if s.wrong != "" {
-		chosen = "not understood: " + s.wrong
+		chosen = "invalid: " + s.wrong
 	}
 	chosen = look.Line(chosen, max(width-20, 1))
 	text, at := s.line.draw(max(width-look.Width(chosen)-6, 8))
@@ -186,16 +186,16 @@ func (s *sessions) nothing(width int) []string {
 	lines = append(lines, "")
 	if s.Archive {
 		say("There are no sessions in this archive.")
-		say("treeline push URL copies those of a machine to it.")
+		say("treeline push URL copies the sessions of a machine to it.")
 		return lines
 	}
-	say("No agent has sessions here. Begin one with an agent: it appears here at once.")
+	say("There are no sessions yet. Start one with any agent: it appears here at once.")
 	lines = append(lines, "")
 	say("treeline demo           shows what treeline does")
-	say("treeline serve --demo   shows sessions that are made up, in a browser")
+	say("treeline serve --demo   shows made-up sessions in a browser")
 	say("treeline sources --all  lists all places, and how to add one")
 	lines = append(lines, "")
-	say("These places were looked at, among others:")
+	say("Places that were searched, among others:")
 	const most = 8
 	var sources []place.Source
 	for _, info := range s.sources {

@@ -120,9 +120,9 @@ func (u *usageScreen) Keys() []look.Key {
 		}
 	}
 	return append([]look.Key{
-		{Keys: []string{"tab", "right", "l"}, Name: "next list", Help: "the next list: agents, models, projects, days", Command: stats, Run: turn(1)},
-		{Keys: []string{"shift+tab", "left", "h"}, Help: "the list before", Command: stats, Run: turn(-1)},
-		{Keys: []string{"t"}, Name: "time", Help: "only the last day, 7 or 30 days", Command: stats, Run: func() tea.Cmd {
+		{Keys: []string{"tab", "right", "l"}, Name: "next list", Help: "next list: agents, models, projects, days", Command: stats, Run: turn(1)},
+		{Keys: []string{"shift+tab", "left", "h"}, Help: "previous list", Command: stats, Run: turn(-1)},
+		{Keys: []string{"t"}, Name: "time", Help: "show only the last day, 7 or 30 days", Command: stats, Run: func() tea.Cmd {
 			u.span = (u.span + 1) % len(spans)
 			return u.sum()
 		}},
@@ -151,7 +151,7 @@ func (u *usageScreen) Draw(width, height int) string {
 	case u.stats == nil:
 		lines = append(lines, " "+p.Faint.Render("adding up …"))
 	case len(groups) == 0:
-		lines = append(lines, " "+p.Faint.Render("no session was used in this time"))
+		lines = append(lines, " "+p.Faint.Render("no usage"))
 	default:
 		lines = append(lines, u.table(groups, width, room)...)
 	}

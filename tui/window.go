@@ -45,10 +45,10 @@ func (w *window) keys(n func() int, after func() tea.Cmd) []look.Key {
 	return []look.Key{
 		{Keys: []string{"j", "down", "ctrl+n"}, Help: "down", Run: by(func() int { return 1 })},
 		{Keys: []string{"k", "up", "ctrl+p"}, Help: "up", Run: by(func() int { return -1 })},
-		{Keys: []string{"pgdown", "ctrl+d", "space"}, Help: "a page down", Run: by(func() int { return w.shown })},
-		{Keys: []string{"pgup", "ctrl+u"}, Help: "a page up", Run: by(func() int { return -w.shown })},
-		{Keys: []string{"g", "home"}, Help: "to the first", Run: by(func() int { return -end })},
-		{Keys: []string{"G", "end"}, Help: "to the last", Run: by(func() int { return end })},
+		{Keys: []string{"pgdown", "ctrl+d", "space"}, Help: "page down", Run: by(func() int { return w.shown })},
+		{Keys: []string{"pgup", "ctrl+u"}, Help: "page up", Run: by(func() int { return -w.shown })},
+		{Keys: []string{"g", "home"}, Help: "go to the first", Run: by(func() int { return -end })},
+		{Keys: []string{"G", "end"}, Help: "go to the last", Run: by(func() int { return end })},
 	}
 }
 

@@ -103,14 +103,14 @@ func TestTerminal(t *testing.T) {
 	w.press("[")
 	w.shows("Done, but two tests still fail", "branch 1 of 2")
 	w.press("l")
-	w.shows("Label of the entry")
+	w.shows("Label for entry")
 	w.types("seen")
 	w.press("Enter")
 	w.shows("⚑ seen")
 	w.press("R")
 	w.shows("Resume in which agent?")
 	w.press("Down", "Enter")
-	w.shows("This continues it in pi:", "Nothing is lost", "copy the command")
+	w.shows("To continue in pi:", "Nothing is lost", "copy the command")
 	w.press("Enter")
 	w.shows("copied the resume command: pi --session ")
 	w.press("Escape") // back to the list
@@ -152,7 +152,7 @@ func TestTerminalSignals(t *testing.T) {
 		cmd.Env, cmd.Dir = append(environ(home), "TERM=xterm"), home
 		s := startOn(t, cmd, 100)
 		s.await("\x1b[?1049h")
-		s.await("No agent has sessions here")
+		s.await("There are no sessions yet")
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestTerminalOnArchive(t *testing.T) {
 	w.press("Enter")
 	w.shows("─ tree ─", "118 of 3,412 stored invoices")
 	w.press("l")
-	w.shows("Label of the entry")
+	w.shows("Label for entry")
 	w.types("seen")
 	w.press("Enter")
 	w.shows("⚑ seen")

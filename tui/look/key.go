@@ -78,13 +78,13 @@ type action struct {
 
 func (a Action) row() action {
 	return [actions]action{
-		Label:           {"l", "label", "label the entry, or take its label away", "treeline label ‹s› ‹e› LABEL"},
+		Label:           {"l", "label", "label the entry, or remove its label", "treeline label ‹s› ‹e› LABEL"},
 		Rename:          {"n", "rename", "rename the session", "treeline rename ‹s› TITLE"},
-		BranchHere:      {"b", "branch here", "go on from this entry: the leaf moves here", "treeline branch ‹s› ‹e›"},
+		BranchHere:      {"b", "branch here", "continue from this entry: the leaf moves here", "treeline branch ‹s› ‹e›"},
 		ForkHere:        {"f", "fork here", "copy the path to this entry into a new session", "treeline fork ‹s› --leaf ‹e›"},
 		CopyResume:      {"r", "resume", "copy the command that resumes the session", "treeline resume ‹s›"},
 		ResumeElsewhere: {"R", "resume elsewhere", "resume the session in another agent", "treeline resume ‹s› --in AGENT"},
-		Export:          {"x", "export", "write the session to a file to share, without secrets", "treeline export ‹s› -o FILE"},
+		Export:          {"x", "export", "export the session to a file to share, without secrets", "treeline export ‹s› -o FILE"},
 		Browse:          {"o", "browser", "open the session in the browser", "treeline serve --open"},
 		Delete:          {"d", "delete", "move the session to the trash", "treeline rm ‹s›"},
 	}[a]

@@ -28,7 +28,7 @@ func (v *viewer) chooseLabel() tea.Cmd {
 
 func (v *viewer) chooseRelative() tea.Cmd {
 	if len(v.facts.relatives) == 0 {
-		return look.Send(look.Status{Text: "no other session belongs to this one"})
+		return look.Send(look.Status{Text: "this session has no forks, sub-agents or parent"})
 	}
 	list := v.facts.relatives
 	options := make([]look.Option, len(list))

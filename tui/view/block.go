@@ -65,7 +65,7 @@ func (m *maker) heading(b, before *transcript.Block) {
 			word(wire.Short(max(u.Total, u.Input+u.Output+u.CacheRead+u.CacheWrite)), faint)
 		}
 		if b.Unseen && (before == nil || !before.Unseen) {
-			word("not seen by the model from here on", faint)
+			word("no longer seen by the model", faint)
 		}
 		if b.Hidden {
 			word("hidden", faint)
@@ -227,7 +227,7 @@ func (m *maker) compacted(b, before *transcript.Block) {
 	}
 	word := "compaction"
 	if b.Kind == transcript.Summary {
-		word = "summary of a branch that was left"
+		word = "summary of an abandoned branch"
 	}
 	if c.Before > 0 {
 		word += " " + wire.Short(c.Before)

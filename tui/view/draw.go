@@ -291,7 +291,7 @@ func (v *viewer) ending(onward *transcript.Fork) *item {
 	m := &maker{setting: v.setting()}
 	if onward != nil {
 		m.add(func(w int) []line {
-			lines := []line{{}, across("─", []run{{"goes on in " + wire.Count(onward.Count, "branch", "branches"), accent}}, w)}
+			lines := []line{{}, across("─", []run{{"continues in " + wire.Count(onward.Count, "branch", "branches"), accent}}, w)}
 			for _, b := range onward.Branches {
 				text := b.Label
 				if text == "" {
@@ -306,7 +306,7 @@ func (v *viewer) ending(onward *transcript.Fork) *item {
 	}
 	if problems := v.facts.problems; len(problems) > 0 && v.mode != model {
 		m.add(func(w int) []line {
-			return append([]line{{}, across("─", []run{{wire.Count(len(problems), "problem", "problems") + " of the log", warning}}, w)}, problemLines(problems, w)...)
+			return append([]line{{}, across("─", []run{{wire.Count(len(problems), "problem", "problems") + " in the log", warning}}, w)}, problemLines(problems, w)...)
 		})
 	}
 	if len(m.parts) == 0 {

@@ -73,7 +73,7 @@ type found struct {
 // find looks for the needle from the cursor on. self also looks at the entry under the cursor.
 func (v *viewer) find(step int, self bool) tea.Cmd {
 	if v.needle == "" {
-		return look.Send(look.Status{Text: "/ finds a text, then n goes on"})
+		return look.Send(look.Status{Text: "/ finds text, n goes to the next match"})
 	}
 	v.stopFind()
 	ctx, cancel := context.WithCancel(v.ctx)
@@ -102,7 +102,7 @@ func (v *viewer) found(m found) tea.Cmd {
 }
 
 // errNowhere says that a text is not in the session.
-var errNowhere = errors.New("it is nowhere in this session")
+var errNowhere = errors.New("not found in this session")
 
 // search looks for a text, in lower case, from an entry on, in the order of the log; step is 1 or -1. It goes on at the other end.
 func (s *source) search(ctx context.Context, needle string, from session.EntryID, step int, self bool) (session.EntryID, error) {

@@ -81,7 +81,7 @@ func (v *viewer) branch(step int) tea.Cmd {
 		f = forkOf(v.pane.items[n])
 	}
 	if f == nil {
-		return look.Send(look.Status{Text: "there is no fork near here; the tree has all of them"})
+		return look.Send(look.Status{Text: "there is no fork near here; the tree shows all forks"})
 	}
 	return v.switchTo(f, step)
 }

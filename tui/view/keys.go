@@ -26,49 +26,49 @@ func (goOn) isAct()         {}
 // Keys implements look.Screen.
 func (v *viewer) Keys() []look.Key {
 	list := []look.Key{
-		v.key("j down", "move", "the next message, or more of a long one; in the tree the next row", func() tea.Cmd { return v.step(1) }),
-		v.key("k up", "", "the message before; in the tree the row before", func() tea.Cmd { return v.step(-1) }),
-		v.key("J", "prompt", "the next prompt", func() tea.Cmd { return v.prompt(1) }),
-		v.key("K", "", "the prompt before", func() tea.Cmd { return v.prompt(-1) }),
-		v.key("] > right", "branch", "the next branch of the fork at or above the cursor", func() tea.Cmd { return v.branch(1) }),
-		v.key("[ < left", "", "the branch before", func() tea.Cmd { return v.branch(-1) }),
-		v.key("e", "fold", "unfold the message, or fold it; in the tree the branch", v.foldHere),
-		v.key("tab", v.otherPane(), "between the tree and the transcript", v.switchPane),
-		v.same(v.key("c", "context", "what the model sees at this entry; again: back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
+		v.key("j down", "move", "next message or row; scrolls a long message", func() tea.Cmd { return v.step(1) }),
+		v.key("k up", "", "previous message or row", func() tea.Cmd { return v.step(-1) }),
+		v.key("J", "prompt", "next prompt", func() tea.Cmd { return v.prompt(1) }),
+		v.key("K", "", "previous prompt", func() tea.Cmd { return v.prompt(-1) }),
+		v.key("] > right", "branch", "next branch of the fork at or above the cursor", func() tea.Cmd { return v.branch(1) }),
+		v.key("[ < left", "", "previous branch", func() tea.Cmd { return v.branch(-1) }),
+		v.key("e", "fold", "fold or unfold the message; in the tree the branch", v.foldHere),
+		v.key("tab", v.otherPane(), "switch between tree and transcript", v.switchPane),
+		v.same(v.key("c", "context", "what the model sees at this entry, or back", v.toggleModel), "treeline context ‹s› --leaf ‹e›"),
 	}
 	list = append(list, v.actions(look.Label, look.BranchHere, look.ForkHere, look.CopyResume)...)
 	list = append(list,
-		v.key("/", "find", "find a text in this session", v.ask),
-		v.key("n", "", "the next place where it is", func() tea.Cmd { return v.find(1, false) }),
-		v.key("N", "", "the place before", func() tea.Cmd { return v.find(-1, false) }),
+		v.key("/", "find", "find text in this session", v.ask),
+		v.key("n", "", "next match", func() tea.Cmd { return v.find(1, false) }),
+		v.key("N", "", "previous match", func() tea.Cmd { return v.find(-1, false) }),
 		v.key("m", "labels", "go to a label", v.chooseLabel),
 		v.key("y", "copy id", "copy the id of the entry", v.copyID),
 		v.key("Y", "", "copy the text of the message", v.copyText),
-		v.key("enter", "", "open the sub-agent, unfold the message, or go to the last edit of the file", v.enter),
-		v.key("a", "", "open a fork, a sub-agent, or the session that this one comes from", v.chooseRelative),
+		v.key("enter", "", "open the sub-agent, fold the message, or go to the edit", v.enter),
+		v.key("a", "", "open a fork, a sub-agent, or the parent session", v.chooseRelative),
 	)
 	list = append(list, v.actions(look.ResumeElsewhere, look.Export, look.Browse, look.Delete)...)
 	rename := v.actions(look.Rename)[0]
 	rename.Keys = []string{"t"}
 	list = append(list, rename,
-		v.same(v.key("1", "", "everything that was said and done", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
+		v.same(v.key("1", "", "everything: all messages and tool calls", func() tea.Cmd { return v.setMode(everything) }), "treeline show ‹s›"),
 		v.key("2", "", "focused: prompts and answers", func() tea.Cmd { return v.setMode(focused) }),
 		v.same(v.key("3", "", "what the model sees at this entry", func() tea.Cmd { return v.setMode(model) }), "treeline context ‹s› --leaf ‹e›"),
-		v.key("4", "", "the changes of files", func() tea.Cmd { return v.setMode(changes) }),
-		v.key("v", "", "the next mode", func() tea.Cmd { return v.setMode((v.mode + 1) % modes) }),
-		v.key("E", "", "unfold everything, or fold it; in the tree the branches beside the path", v.foldAll),
-		v.key("p", "", "in the tree: prompts, forks, labels and compactions alone, or all", v.toggleLandmarks),
-		v.key("g home", "", "the beginning", func() tea.Cmd { return v.edge(jobBegin) }),
-		v.key("G end", "", "the end, and follow it while the session goes on", func() tea.Cmd { return v.edge(jobEnd) }),
-		v.key("pgdown space ctrl+f", "", "a page down", func() tea.Cmd { return v.page(1) }),
-		v.key("pgup ctrl+b", "", "a page up", func() tea.Cmd { return v.page(-1) }),
+		v.key("4", "", "file changes", func() tea.Cmd { return v.setMode(changes) }),
+		v.key("v", "", "next mode", func() tea.Cmd { return v.setMode((v.mode + 1) % modes) }),
+		v.key("E", "", "fold or unfold all; in the tree the other branches", v.foldAll),
+		v.key("p", "", "in the tree only prompts, forks, labels, compactions", v.toggleLandmarks),
+		v.key("g home", "", "go to the beginning", func() tea.Cmd { return v.edge(jobBegin) }),
+		v.key("G end", "", "go to the end and follow new entries", func() tea.Cmd { return v.edge(jobEnd) }),
+		v.key("pgdown space ctrl+f", "", "page down", func() tea.Cmd { return v.page(1) }),
+		v.key("pgup ctrl+b", "", "page up", func() tea.Cmd { return v.page(-1) }),
 		v.key("ctrl+d", "", "half a page down", func() tea.Cmd { return v.scroll(v.pane.height / 2) }),
 		v.key("ctrl+u", "", "half a page up", func() tea.Cmd { return v.scroll(-v.pane.height / 2) }),
-		v.key("ctrl+e", "", "a line down", func() tea.Cmd { return v.scroll(1) }),
-		v.key("ctrl+y", "", "a line up", func() tea.Cmd { return v.scroll(-1) }),
+		v.key("ctrl+e", "", "one line down", func() tea.Cmd { return v.scroll(1) }),
+		v.key("ctrl+y", "", "one line up", func() tea.Cmd { return v.scroll(-1) }),
 	)
 	if v.needle != "" || v.mode == model || v.mode == changes {
-		list = append(list, v.key("esc", "", "end the search, or leave what the model sees or the changes", v.escape))
+		list = append(list, v.key("esc", "", "end the search, or go back to everything", v.escape))
 	}
 	return list
 }

@@ -240,7 +240,7 @@ func (v *viewer) showFiles(j job) {
 		v.pane.settle()
 	}
 	if len(items) == 0 {
-		v.note = "No file was changed on this path."
+		v.note = "No file was changed on this branch."
 	}
 }
 

@@ -137,7 +137,7 @@ func (s *source) relatives() (list []relative) {
 		p := parents[i]
 		switch {
 		case r.Path == path && p >= 0 && r.IsTask():
-			list = append(list, relative{"began this one", s.kin[p]})
+			list = append(list, relative{"started this sub-agent", s.kin[p]})
 		case r.Path == path && p >= 0:
 			list = append(list, relative{"this is a fork of it", s.kin[p]})
 		case p >= 0 && s.kin[p].Path == path && r.IsTask():

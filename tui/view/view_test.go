@@ -354,7 +354,7 @@ func TestFind(t *testing.T) {
 	}
 	r.press("/")
 	r.run(answer[look.Ask](r).Then("haystack"))
-	if got := answer[look.Status](r); !got.Error || !strings.Contains(got.Text, "nowhere") {
+	if got := answer[look.Status](r); !got.Error || !strings.Contains(got.Text, "not found") {
 		t.Error(got)
 	}
 	r.press("esc")
@@ -461,13 +461,13 @@ func TestGoesOn(t *testing.T) {
 	}
 	target, _ := r.v.target()
 	r.send(look.Done{Action: look.BranchHere, Target: target})
-	r.sees("goes on in 1 branch", "› Question 2?", "4 entries")
+	r.sees("continues in 1 branch", "› Question 2?", "4 entries")
 	if r.v.here() != "a1" {
 		t.Errorf("the cursor is at %s", r.v.here())
 	}
 	r.press("j", "enter")
 	r.sees("Answer 3.", "another branch")
-	r.misses("goes on")
+	r.misses("continues in")
 }
 
 // No key does two things, and each says what it does.

@@ -41,7 +41,7 @@ func (o *output) writeBlock(d *blockView) *output {
 		if d5 := d.Kept(); d5 != "" {
 			o.raw(`what comes before <a href="`).link(d5).raw(`">this entry</a>`)
 		} else {
-			o.raw(`what is dotted above`)
+			o.raw(`the dotted entries above`)
 		}
 		o.raw(`.`)
 		if d6 := d.Label; d6 != "" {
@@ -55,9 +55,9 @@ func (o *output) writeBlock(d *blockView) *output {
 	} else if d1 == "summary" {
 		o.raw(`<details class="compaction" id="`).text(elementID(d.ID)).raw(`" data-block><summary>`).writeIds(d).raw(`Summary of `)
 		if d10 := d.From(); d10 != "" {
-			o.raw(`<a href="`).link(d10).raw(`">a branch that was left</a>`)
+			o.raw(`<a href="`).link(d10).raw(`">an abandoned branch</a>`)
 		} else {
-			o.raw(`a branch that was left`)
+			o.raw(`an abandoned branch`)
 		}
 		if d11 := d.Label; d11 != "" {
 			o.raw(` <span class="flag">⚑ `).text(screen.OneLine(d11, 60)).raw(`</span>`)
@@ -102,7 +102,7 @@ func (o *output) writeBlock(d *blockView) *output {
 			o.raw(`<span>hidden by the agent</span>`)
 		}
 		if d1 == "opaque" {
-			o.raw(`<span>of an unknown type</span>`)
+			o.raw(`<span>unknown type</span>`)
 		}
 		if d19 := d.Stop; d19 != "" {
 			o.raw(`<span class="bad">`).text(screen.OneLine(d19, 40)).raw(`</span>`)
@@ -164,7 +164,7 @@ func (o *output) writeBlocks(d view) *output {
 			if d1.Mode == "model" {
 				o.raw(`The model sees nothing here yet.`)
 			} else if d1.Entries != 0 {
-				o.raw(`The session was moved to the place before its first entry. The tree has all of them.`)
+				o.raw(`The session was moved back to before its first entry. The tree shows all entries.`)
 			} else {
 				o.raw(`There are no entries yet.`)
 			}
@@ -176,11 +176,11 @@ func (o *output) writeBlocks(d view) *output {
 		}
 		o.raw("\n")
 		if d9 := d1.Onward(); len(d9) != 0 {
-			o.raw(`<nav class="onward" aria-label="Goes on"><h2>`)
+			o.raw(`<nav class="onward" aria-label="What follows"><h2>`)
 			if len(d9) == 1 {
-				o.raw(`The conversation goes on`)
+				o.raw(`The conversation continues`)
 			} else {
-				o.raw(`The conversation goes on in `).number(int64(len(d9))).raw(` ways`)
+				o.raw(`The conversation continues in `).number(int64(len(d9))).raw(` branches`)
 			}
 			o.raw(`</h2><ul>`)
 			for _, d12 := range d9 {
@@ -312,7 +312,7 @@ func (o *output) writeFork(d *forkView) *output {
 	if d != nil {
 		o.raw(`<nav class="fork" aria-label="Branches"><div class="switch">`)
 		if d1 := d.Previous; d1 != "" {
-			o.raw(`<a href="`).link(d1).raw(`" rel="prev" aria-label="branch before" data-does="Go to the branch before" data-keys="h">‹</a>`)
+			o.raw(`<a href="`).link(d1).raw(`" rel="prev" aria-label="previous branch" data-does="Go to the previous branch" data-keys="h">‹</a>`)
 		} else {
 			o.raw(`<span aria-hidden="true">‹</span>`)
 		}
@@ -438,9 +438,9 @@ func (o *output) writeTool(d *toolView) *output {
 			o.raw(`<details class="tool" data-src="`).link(d.ChildFragment()).raw(`"><summary><b>Sub-agent</b> <span class="what">`).writeChildtitle(d3).raw(`</span> <span class="r">`).writeChildsize(d3)
 			o.raw(`</span></summary><p class="whole"><a href="`).link(d.ChildLink()).raw(`">`)
 			if d3.Session != "" {
-				o.raw(`Go to its session`)
+				o.raw(`Open its session`)
 			} else {
-				o.raw(`Show it alone`)
+				o.raw(`Open it on its own`)
 			}
 			o.raw(`</a></p></details>`)
 		} else if d3.Title != "" || d.ChildLink() != "" {

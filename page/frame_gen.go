@@ -81,5 +81,5 @@ func (o *output) writeTop(d view) *output {
 	if d.SignOut {
 		o.raw(`<form method="post" action="`).link(d.Link("logout")).raw(`"><button class="quiet">Sign out</button></form>`)
 	}
-	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Light or dark\" hidden>Theme</button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
+	return o.raw("\n<button class=\"quiet\" type=\"button\" data-do=\"theme\" data-does=\"Switch between light and dark\" hidden>Theme</button>\n<button class=\"quiet\" type=\"button\" data-do=\"menu\" data-does=\"All keys and actions\" data-keys=\"?\" hidden><kbd>?</kbd> keys</button>\n</div>\n</header>\n")
 }

@@ -28,13 +28,13 @@ func (o *output) writeErrorHtml(d view) *output {
 func (o *output) writeLoginHtml(d view) *output {
 	o.writeTop(d).raw("\n<main class=\"wrap\" id=\"-main\"><div class=\"empty\">\n<h1>Sign in</h1>\n<p>This server asks for a token. ")
 	if d.Page.(LoginPage).Users {
-		o.raw(`Whoever runs it makes one for you with <code>treeline token add</code>.`)
+		o.raw(`Its administrator can create one with <code>treeline token add</code>.`)
 	} else {
 		o.raw(`It is the one that <code>treeline serve</code> was started with.`)
 	}
 	o.raw("</p>\n")
 	if d1 := d.Page.(LoginPage).Wrong; d1 != "" {
-		o.raw(`<p class="bad" role="alert">It was not accepted: `).raw(string(plain(d1))).raw(`.</p>`)
+		o.raw(`<p class="bad" role="alert">Not accepted: `).raw(string(plain(d1))).raw(`.</p>`)
 	}
 	o.raw("\n<form method=\"post\" action=\"").link(d.Link("login")).raw(`" class="login"><input type="hidden" name="next" value="`).text(screen.Clean(d.Page.(LoginPage).Next))
 	o.raw("\"><label class=\"sr\" for=\"-token\">Token</label><input class=\"field\" id=\"-token\" type=\"password\" name=\"token\" autocomplete=\"current-password\" required autofocus placeholder=\"Token\"> <button class=\"btn go\">Sign in</button></form>\n</div></main>\n")
@@ -69,10 +69,10 @@ func (o *output) writeRawHtml(d view) *output {
 			o.raw(` data-does="Show: `).text(d6.Text).raw(`">`).text(d6.Text).raw(`</a>`)
 		}
 		if d7 := d1.PreviousLink(); d7 != "" {
-			o.raw(`<a href="`).link(d7).raw(`" rel="prev" data-does="Entry before" data-keys="k">‹ before</a>`)
+			o.raw(`<a href="`).link(d7).raw(`" rel="prev" data-does="Previous entry" data-keys="k">‹ previous</a>`)
 		}
 		if d8 := d1.NextLink(); d8 != "" {
-			o.raw(`<a href="`).link(d8).raw(`" rel="next" data-does="Next entry" data-keys="j">after ›</a>`)
+			o.raw(`<a href="`).link(d8).raw(`" rel="next" data-does="Next entry" data-keys="j">next ›</a>`)
 		}
 		o.raw("</nav>\n<div class=\"table\"><pre class=\"rawjson\"><code>").raw(string(d1.Body())).raw("</code></pre></div>\n")
 		if d9 := d1.Cut(); d9 != 0 {

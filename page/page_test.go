@@ -185,7 +185,7 @@ func TestSession(t *testing.T) {
 		"branch 2 of 2", "Count in cents.", `id="b7125ec8"`,
 		"<summary>Thinking</summary>", "<b>edit</b>", "+2</span>", "−2</span>", `data-n="12"`, "var total float64",
 		`class="tool failed" open`, "failed · 3.1 s",
-		"4 calls", "3 read, 1 task", `data-src="/s/sub-1/fragment?first=1"`, "Check the invoices", "14 entries · 20.1k tokens · $0.03", `<a href="/s/sub-1">Go to its session</a>`,
+		"4 calls", "3 read, 1 task", `data-src="/s/sub-1/fragment?first=1"`, "Check the invoices", "14 entries · 20.1k tokens · $0.03", `<a href="/s/sub-1">Open its session</a>`,
 		`class="compaction"`, "41,200 → about 1,900 tokens", "The invoices.",
 		`id="9ab0c312"`, "[image/png, 48 KB]",
 		"2 messages", "≈ 1,950", "$0.21", "+ 20.1k tokens<br>+ $0.03", `data-copy="cd ~/shop &amp;&amp; omp --resume 0199a7c2"`, `href="/s/0199a7/export?format=md"`, "Forked from", "Sub-agents")
@@ -239,7 +239,7 @@ func TestSessionModes(t *testing.T) {
 	want(t, html(t, allPages(site())["changes of nothing"]), "No file was edited")
 	d := document()
 	d.Leaf = "9ab0c312" // where the session is now
-	if got := html(t, func(w io.Writer) error { return site().Session(w, d) }); strings.Contains(got, "an earlier place") || !strings.Contains(got, `data-fragment="/s/0199a7/fragment?mode=everything"`) {
+	if got := html(t, func(w io.Writer) error { return site().Session(w, d) }); strings.Contains(got, "an earlier entry") || !strings.Contains(got, `data-fragment="/s/0199a7/fragment?mode=everything"`) {
 		t.Error("a link to the newest entry does not go on with the session")
 	}
 	d.Leaf, d.Mode = "e03", page.Focused
@@ -251,7 +251,7 @@ func TestSessionModes(t *testing.T) {
 		`href="/s/0199a7?mode=focused" data-does="Go to the newest`,
 		`href="/s/0199a7?before=00aa&amp;leaf=e03&amp;mode=focused" data-more="before"`, "312 entries before",
 		`href="/s/0199a7?after=9ab0c312&amp;leaf=e03&amp;mode=focused" data-more="after"`,
-		"The conversation goes on", `href="/s/0199a7?at=n1&amp;leaf=n9&amp;mode=focused#n1">And then?`)
+		"The conversation continues", `href="/s/0199a7?at=n1&amp;leaf=n9&amp;mode=focused#n1">And then?`)
 }
 
 // TestRoom: a page of the server stays small however long the texts are, and says where the rest is.

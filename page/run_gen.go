@@ -93,7 +93,10 @@ func (o *output) writeStep(d runStep) *output {
 	}
 	o.raw(`</span><span class="num faint">`)
 	if d2 := d.Usage; d2 != nil {
-		o.text(wire.Short(d2.Total)).raw(` tokens · `)
+		o.text(wire.Short(d2.Total)).raw(` tokens`)
+		if d.Took() != "" {
+			o.raw(` · `)
+		}
 	}
 	return o.text(d.Took()).raw(`</span>`)
 }

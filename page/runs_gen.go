@@ -27,10 +27,17 @@ func (o *output) writeRunsHtml(d view) *output {
 	{
 		d1 := d.Page.(RunsPage)
 		o.writeNotread(d1.Problems).raw("\n")
-		if len(d1.Rows) != 0 {
+		if d1.Session != "" || d1.CWD != "" {
+			o.raw(`<p class="foot">`)
 			if d1.Session != "" {
-				o.raw(`<p class="foot">Of session `).text(screen.OneLine(d1.Session, 60)).raw(` · <a href="`).link(d.Link("runs")).raw(`">all runs</a></p>`)
+				o.raw(`Of session `).text(screen.OneLine(d1.Session, 60))
+			} else {
+				o.raw(`In `).text(d.Folder(d1.CWD))
 			}
+			o.raw(` · <a href="`).link(d.Link("runs")).raw(`">all runs</a></p>`)
+		}
+		o.raw("\n")
+		if len(d1.Rows) != 0 {
 			o.raw("\n<div class=\"table list\"><table><thead><tr><th class=\"when\" scope=\"col\">Started</th><th scope=\"col\">Run</th><th scope=\"col\">Outcome</th><th class=\"num hide\" scope=\"col\">Size</th></tr></thead><tbody>\n")
 			for _, d4 := range d1.Rows {
 				o.raw(`<tr><td class="when">`).raw(string(d.Ago(d4.When))).raw(`</td><td><div class="t"><a href="`).link(d.Link("runs", d4.ID)).raw(`" data-session>`)
@@ -65,7 +72,13 @@ func (o *output) writeRunsHtml(d view) *output {
 			}
 			o.raw("</p>\n")
 		} else {
-			o.raw(`<div class="empty"><p>No runs are recorded. A run is what one prompt set off, with every request to the model. Some agents record their runs, and <code>treeline run record</code> records those of others.</p></div>`)
+			o.raw(`<div class="empty"><p>`)
+			if d1.Session != "" || d1.CWD != "" {
+				o.raw(`No runs are recorded here.`)
+			} else {
+				o.raw(`No runs are recorded. A run is everything that one prompt set off, with every request to the model. Some agents record their runs, and <code>treeline run record</code> records those of others.`)
+			}
+			o.raw(`</p></div>`)
 		}
 	}
 	return o.raw("\n</main>\n").writeEnd(d).raw("\n\n").raw("\n")

@@ -16,7 +16,7 @@ func (o *output) writeHits(d view) *output {
 		} else if len(d1.Hits) != 0 {
 			o.raw(`<p role="status">`).text(d1.Found())
 			if d1.Matched == "substring" {
-				o.raw(`. No word matches: these contain it inside other words.`)
+				o.raw(`. No whole word matches; these are parts of words.`)
 			}
 			o.raw(`</p>`)
 			for _, d4 := range d1.Groups() {

@@ -15,7 +15,7 @@ func (o *output) writeChanges(d view) *output {
 		d2 := d1.FileViews()
 		if len(d2) != 0 {
 			o.raw(`<p class="foot">`).text(wire.Count(len(d1.Files), "file", "files")).raw(` changed, <span class="plus">+`).number(int64(d1.Changed().Added)).raw(`</span> <span class="minus">−`).number(int64(d1.Changed().Removed))
-			o.raw(`</span> on this branch, as the calls of the agent say.`)
+			o.raw(`</span> on this branch, according to the agent's tool calls.`)
 			if d3 := d1.AllFiles(); d3 != "" {
 				o.raw(` <a href="`).link(d3).raw(`">All files</a>`)
 			}
@@ -177,7 +177,7 @@ func (o *output) writeSessionHtml(d view) *output {
 		}
 		o.raw("\n")
 		if d7 := d1.LeafLink(); d7 != "" {
-			o.raw(`<p class="banner">You are looking at an earlier place or another branch. <a href="`).link(d7).raw(`" data-does="Go to the newest entry of the session">Go to where the session is now</a></p>`)
+			o.raw(`<p class="banner">You are looking at an earlier entry or another branch. <a href="`).link(d7).raw(`" data-does="Go to the newest entry of the session">Go to where the session is now</a></p>`)
 		}
 		o.raw("\n")
 		if d1.Mode == "changes" {
@@ -216,14 +216,14 @@ func (o *output) writeSide(d view) *output {
 		{
 			d5 := d1.TasksUsed()
 			if d5.Tokens.Total != 0 {
-				o.raw(`<dt>Sub-agents</dt><dd title="not in the numbers above">+ `).text(wire.Short(d5.Tokens.Total)).raw(` tokens`)
+				o.raw(`<dt>Sub-agents</dt><dd title="not included in the numbers above">+ `).text(wire.Short(d5.Tokens.Total)).raw(` tokens`)
 				if d5.Cost != 0 {
 					o.raw(`<br>+ `).text(wire.Dollars(d5.Cost))
 				}
 				o.raw(`</dd>`)
 			}
 		}
-		o.raw(`<dt>Id</dt><dd class="id" title="`).text(screen.OneLine(d1.ID, 200)).raw(`">`).text(shortID(d1.ID)).raw("</dd></dl>\n")
+		o.raw(`<dt>ID</dt><dd class="id" title="`).text(screen.OneLine(d1.ID, 200)).raw(`">`).text(shortID(d1.ID)).raw("</dd></dl>\n")
 		if !(d.Export) {
 			if d1.Resume != "" {
 				o.raw(`<button class="btn" type="button" data-copy="`).text(screen.Clean(d1.Resume))

@@ -21,7 +21,7 @@ type ListQuery struct {
 	Since  string   // since: 7d, 2026-11-01
 	Until  string   // until
 	Model  string   // model: a part of its name, or a pattern
-	Title  string   // title: a pattern
+	Title  string   // title: a part of it, or a pattern
 	Has    []string // has, repeated: label, branch, compaction, problem, blob, run
 	Sort   string   // sort: when (the default), created, size, messages, tokens, cost, title, project
 	Limit  int      // limit: rows wanted; 0 is the default of the server

@@ -11,7 +11,7 @@ import (
 
 func (o *output) writeLive(d bool) *output {
 	if d {
-		o.raw(`<span class="dot" title="written just now"></span><span class="sr">live</span>`)
+		o.raw(`<span class="dot" title="being written"></span><span class="sr">live</span>`)
 	}
 	return o
 }
@@ -35,7 +35,7 @@ func (o *output) writeNosessions(d view) *output {
 		}
 		o.raw("</tbody></table></div>\n<p>Use one of these agents and reload this page. Sessions elsewhere are found if <code>config.toml</code> names their folder. <code>treeline serve --demo</code> shows made-up ones.</p>")
 	} else {
-		o.raw(`<p>No session was pushed here, or your token is for other projects. <code>treeline push</code> copies the sessions of a machine to an archive.</p>`)
+		o.raw(`<p>No sessions have been pushed here yet, or your token does not cover their projects. <code>treeline push</code> copies the sessions of a machine to an archive.</p>`)
 	}
 	return o.raw("\n</div>")
 }
@@ -79,9 +79,9 @@ func (o *output) writeSessionsHtml(d view) *output {
 			if d.Page.(*sessionsView).Query.Title != "" || d.Page.(*sessionsView).Query.Until != "" {
 				o.raw(` aria-current="true"`)
 			}
-			o.raw(">More</summary><div>\n<form action=\"").link(d.Link()).raw("\">\n<label>Title matches <input class=\"field\" name=\"title\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Title))
-			o.raw("\" placeholder=\"*login*\"></label>\n<label>Used since <input class=\"field\" name=\"since\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Since))
-			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Last used up to <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Until))
+			o.raw(">More</summary><div>\n<form action=\"").link(d.Link()).raw("\">\n<label>Title <input class=\"field\" name=\"title\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Title))
+			o.raw("\" placeholder=\"login\"></label>\n<label>Used since <input class=\"field\" name=\"since\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Since))
+			o.raw("\" placeholder=\"7d or 2026-11-01\"></label>\n<label>Used until <input class=\"field\" name=\"until\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Until))
 			o.raw("\" placeholder=\"2026-11-15\"></label>\n<label>Model <input class=\"field\" name=\"model\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.Model))
 			o.raw("\" placeholder=\"opus\"></label>\n<label>Folder <input class=\"field\" name=\"cwd\" value=\"").text(screen.Clean(d.Page.(*sessionsView).Query.CWD)).raw("\"></label>\n")
 			for _, d7 := range d.Page.(*sessionsView).Kept() {
@@ -159,7 +159,7 @@ func (o *output) writeSessionsHtml(d view) *output {
 			if d21 := d.Page.(*sessionsView).MoreLink(); d21 != "" {
 				o.raw(` · <a href="`).link(d21).raw(`" data-does="Show more sessions">show more</a>`)
 			} else if d.Page.(*sessionsView).Full {
-				o.raw(` · the filters lead to the others`)
+				o.raw(` · narrow the list to see the others`)
 			}
 			o.raw("</p>\n")
 		} else {

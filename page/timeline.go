@@ -203,9 +203,12 @@ func recordTime(ts string) time.Time {
 // Steps are what happened, in the order of the log.
 func (v *runView) Steps() []runStep { return v.steps }
 
+// leastTook is the shortest time that is told: less says nothing.
+const leastTook = 50 * time.Millisecond
+
 // Took is how long a step took, "" for one that has no length.
 func (s runStep) Took() string {
-	if s.End.IsZero() || s.Start.IsZero() || !s.End.After(s.Start) {
+	if s.End.IsZero() || s.Start.IsZero() || s.End.Sub(s.Start) < leastTook {
 		return ""
 	}
 	return wire.Took(s.End.Sub(s.Start))

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/treeline-dev/treeline/internal/diff"
 	"github.com/treeline-dev/treeline/internal/markup"
@@ -201,7 +200,7 @@ func (t *toolView) Outcome() string {
 	case t.lines > 0 && len(t.Edits) == 0:
 		words = append(words, wire.Count(t.lines, "line", "lines"))
 	}
-	if t.Took >= 50*time.Millisecond { // less says nothing
+	if t.Took >= leastTook {
 		words = append(words, wire.Took(t.Took))
 	}
 	return strings.Join(words, " · ")

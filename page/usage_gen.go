@@ -49,7 +49,7 @@ func (o *output) writeUsageHtml(d view) *output {
 			}
 			o.raw("</section>\n")
 		} else {
-			o.raw(`<div class="empty"><p>Nothing was used in this span of time.</p></div>`)
+			o.raw(`<div class="empty"><p>No usage in this time.</p></div>`)
 		}
 		o.raw("\n")
 		for _, d19 := range d1.Tables() {

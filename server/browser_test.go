@@ -119,7 +119,7 @@ func TestBrowser(t *testing.T) {
 	tab.Wait(`!document.querySelector(".menu[open]") && document.activeElement.matches(".switch summary")`)
 	tab.Eval(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "k", ctrlKey: true, bubbles: true}))`)
 	tab.Wait(`document.querySelector("dialog[open]")`)
-	tab.Press("branch before")
+	tab.Press("previous branch")
 	tab.Wait(`document.querySelectorAll("dialog li").length == 1`)
 	tab.Press("\r")
 	has("branch 1 of 2: Round at the end.")

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -99,6 +100,76 @@ func TestBrowserLost(t *testing.T) {
 	tab.Wait(`window.later`)
 	if got := tab.Eval(toast); !strings.Contains(got, "removed") {
 		t.Errorf("the page says %s", got)
+	}
+}
+
+// TestBrowserSignedOut: a page whose token is no longer good asks for another one.
+func TestBrowserSignedOut(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v, page, _ := lone(t, head(beds)+said("b1", "", "user", "Where do the tomatoes go?"))
+	var out atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if out.Load() {
+			http.Error(w, "Sign in", http.StatusUnauthorized)
+			return
+		}
+		v.srv.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	tab := b.Tab(t, browser.Look{})
+	page = strings.Replace(page, v.url, front.URL, 1)
+	tab.Open(page)
+	out.Store(true)
+	front.CloseClientConnections()
+	tab.Wait(`document.body.innerText.includes("Sign in")`)
+
+	out.Store(false)
+	tab.Open(page)
+	tab.Wait(`document.querySelector("form.search:not([hidden])")`)
+	out.Store(true)
+	tab.Press("/tomatoes")
+	tab.Wait(`document.body.innerText.includes("Sign in")`)
+}
+
+// TestBrowserTyping: the hits so far stay while a search is typed, and go when the focus leaves it.
+func TestBrowserTyping(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	v, _, _ := lone(t, head(beds)+said("b1", "", "user", "Where do the tomatoes go?"))
+	tab := b.Tab(t, browser.Look{})
+	tab.Open(v.url)
+	tab.Press("/tomato*")
+	tab.Wait(`document.querySelector(".found:not([hidden]) a")`)
+	tab.Eval(`window.seen = [], new MutationObserver(() => window.seen.push(document.querySelector(".found").hidden)).observe(document.querySelector(".found"), { attributes: true })`)
+	tab.Press(" where")
+	tab.Wait(`document.querySelectorAll(".found mark").length == 2`)
+	if seen := tab.Eval(`window.seen.includes(true)`); seen != "false" {
+		t.Error("the hits vanish while the next ones are looked for")
+	}
+	tab.Eval(`document.querySelector("main [data-session]").focus()`)
+	tab.Wait(`document.querySelector(".found").hidden`)
+}
+
+// TestBrowserTreeFollows: the row of the message that a key selects is in sight.
+func TestBrowserTreeFollows(t *testing.T) {
+	t.Parallel()
+	b := browser.Start(t)
+	log, parent := head(beds), ""
+	for i := range 80 {
+		id := fmt.Sprintf("m%d", i)
+		log, parent = log+said(id, parent, "user", fmt.Sprintf("Row %d.", i)), id
+	}
+	_, page, _ := lone(t, log)
+	tab := b.Tab(t, browser.Look{Width: 1280, Height: 480})
+	tab.Open(page + "?first=1")
+	for range 30 {
+		tab.Press("j")
+	}
+	tab.Wait(`document.querySelector("[data-block].now")?.innerText.includes("Row 2")`)
+	const inSight = `(([row, rail]) => row.top >= rail.top && row.bottom <= rail.bottom)([".graph [aria-current]", ".rail"].map((q) => document.querySelector(q).getBoundingClientRect()))`
+	if tab.Eval(inSight) != "true" {
+		t.Error("the row of the message is out of sight")
 	}
 }
 

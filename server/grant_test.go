@@ -483,7 +483,7 @@ func TestUserLogin(t *testing.T) {
 	if code, body := get(cookie); code != 200 || !strings.Contains(body, "pond") || strings.Contains(body, "vault") {
 		t.Errorf("with the cookie: %d %s", code, body)
 	}
-	if code, body := m.as("nothing", "GET", "/", "", "Accept", "text/html"); code != 200 || !strings.Contains(body, "your token is for other projects") || strings.Contains(body, "<table") {
+	if code, body := m.as("nothing", "GET", "/", "", "Accept", "text/html"); code != 200 || !strings.Contains(body, "your token does not cover their projects") || strings.Contains(body, "<table") {
 		t.Errorf("a token that sees nothing: %d %s", code, body)
 	}
 	if _, err := m.book.Revoke(t.Context(), "reader", m.now); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/page"
@@ -100,8 +101,11 @@ func (r *request) listPage(l *view.List, q page.ListQuery) (p page.SessionsPage,
 	return p, err
 }
 
-// filterOf makes the parameters of the API from the query of a page.
+// filterOf makes the parameters of the API from the query of a page, where a title without * and ? need only occur.
 func filterOf(q page.ListQuery) filterParams {
+	if q.Title != "" && !strings.ContainsAny(q.Title, "*?") {
+		q.Title = "*" + q.Title + "*"
+	}
 	return filterParams{Source: q.Source, CWD: q.CWD, spanParams: spanParams{q.Since, q.Until}, Model: q.Model, Title: q.Title, Has: q.Has}
 }
 

@@ -72,11 +72,11 @@ func (r *request) sayPage(code int, err error) {
 func advice(code int) string {
 	switch code {
 	case http.StatusNotFound:
-		return "It may have been moved or deleted. The list has the sessions that there are."
+		return "It may have been moved or deleted."
 	case http.StatusConflict:
-		return "Another program is writing it. Try again."
+		return "Another program is writing to it. Try again."
 	case http.StatusInternalServerError:
-		return "The log of the server says more."
+		return "The server's log has the details."
 	}
 	return ""
 }

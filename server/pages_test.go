@@ -29,6 +29,7 @@ func TestPagesForPeople(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/":                                  {"Where do the tomatoes go?", "Is the pond deep?", "/api/v1/events?after="},
 		"/?title=*pond*":                     {"Is the pond deep?"},
+		"/?title=Pond":                       {"Is the pond deep?"},
 		"/s/" + beds:                         {"Into the greenhouse.", "/api/v1/sessions/" + beds + "/events?after="},
 		"/s/" + beds + "?leaf=b2":            {"Beside the basil."},
 		"/s/" + beds + "?mode=focused":       {"Where do the tomatoes go?"},

@@ -23,7 +23,7 @@ const nextTheme = () => {
   const t = order[(order.indexOf(root.dataset.theme || "") + 1) % 3];
   setTheme(t);
   kept("theme", t);
-  say("Theme: " + (t || "as the system"));
+  say("Theme: " + (t || "system"));
 };
 
 // say shows a short message, which screen readers read out. One that stays is there until the next.
@@ -51,11 +51,13 @@ const copy = async (text, what) => {
     done = document.execCommand("copy");
     area.remove();
   }
-  say(what + (done ? " copied" : " not copied: the browser refuses"));
+  say(what + (done ? " copied" : " could not be copied"));
 };
 // fetched gets a page or a part of one. Scripts in it would not run.
 const fetched = async (url, signal) => {
   const answer = await fetch(url, { signal });
+  // The token is no longer good: the server asks for another.
+  if (answer.status === 401) location.reload();
   if (!answer.ok) throw new Error(answer.statusText || answer.status);
   return new DOMParser().parseFromString(await answer.text(), "text/html");
 };
@@ -63,10 +65,13 @@ const fetched = async (url, signal) => {
 // Blocks are the messages of a transcript, the files of a diff, the steps of a run, or the rows of a list.
 const blocks = () => $$($("[data-list]") ? "main [data-session]" : "[data-block]").filter((e) => e.getClientRects().length);
 const named = (url) => url.hash.slice(1);
-// light marks the row of an entry in the tree, unless it has none.
+// light marks the row of an entry in the tree, unless it has none, and scrolls the tree to it.
 const light = (id) => {
-  const rows = $$(".graph a");
-  if (rows.some((a) => named(a) === id)) rows.forEach((a) => { a.ariaCurrent = named(a) === id || null; });
+  const rows = $$(".graph a"), row = rows.find((a) => named(a) === id), rail = $(".rail");
+  if (!row) return;
+  rows.forEach((a) => { a.ariaCurrent = a === row || null; });
+  const at = row.offsetTop - rail.scrollTop, height = rail.clientHeight;
+  if (at < 0 || at > height - 60) rail.scrollTop += at - height / 2;
 };
 let current = null;
 const select = (e) => {
@@ -125,7 +130,8 @@ const searching = () => {
   form.hidden = false;
   if (form.dataset.index) form.addEventListener("submit", (e) => e.preventDefault());
   let timer, request;
-  const close = () => { clearTimeout(timer); request?.abort(); found.hidden = true; };
+  const stop = () => { clearTimeout(timer); request?.abort(); };
+  const close = () => { stop(); found.hidden = true; };
   const search = async () => {
     request?.abort();
     request = new AbortController();
@@ -135,13 +141,15 @@ const searching = () => {
       found.replaceChildren(...doc.body.childNodes);
     } catch (e) {
       if (e.name === "AbortError") return;
-      found.replaceChildren(make("p", "The search did not work: " + e.message));
+      found.replaceChildren(make("p", "The search failed: " + e.message));
     }
     found.hidden = !form.contains(document.activeElement);
   };
   input.addEventListener("input", () => {
-    close();
-    if (input.value.trim()) timer = setTimeout(search, 140);
+    if (!input.value.trim()) return close();
+    // The hits so far stay until others come.
+    stop();
+    timer = setTimeout(search, 140);
   });
   form.addEventListener("keydown", (e) => {
     const list = $$("a", found), i = list.indexOf(document.activeElement);
@@ -152,6 +160,7 @@ const searching = () => {
     e.preventDefault();
   });
   document.addEventListener("click", (e) => { if (!form.contains(e.target)) close(); });
+  form.addEventListener("focusout", (e) => { if (e.relatedTarget && !form.contains(e.relatedTarget)) close(); });
 };
 
 // An export has its search index in a script.
@@ -274,7 +283,7 @@ const live = () => {
     if (!added && following) return location.reload();
     if (!added) {
       newest.hidden = false;
-      newest.textContent = "Goes on in another branch";
+      newest.textContent = "Continues in another branch";
       newest.onclick = () => location.reload();
     } else if (added.length && following) {
       toEnd();
@@ -308,7 +317,7 @@ const live = () => {
     }));
     on("start entry session problem", soon);
     on("reload replaced truncated", (name) => fragment || name === "reload" ? location.reload() : soon());
-    on("removed", () => fragment ? say("The log of this session was removed", true) : soon());
+    on("removed", () => fragment ? say("This session was removed", true) : soon());
     source.onopen = () => {
       if (lost > 1) say("Connected again");
       lost = 0;
@@ -317,6 +326,8 @@ const live = () => {
     source.onerror = () => {
       if (lost++) say("The connection to the server is lost; trying again", true); // the first attempt may succeed
       if (source.readyState !== EventSource.CLOSED) return;
+      // A source does not say whether it wants a token.
+      fetched(events, AbortSignal.timeout(4000)).catch(() => { });
       rest();
       setTimeout(listen, 5000);
     };
@@ -392,14 +403,14 @@ const branches = () => {
 const actions = () => {
   const list = [
     ["Next message or row", "j", () => move(1)],
-    ["Message or row before", "k", () => move(-1)],
+    ["Previous message or row", "k", () => move(-1)],
     ["Next prompt", "J", () => move(1, "[data-prompt]")],
-    ["Prompt before", "K", () => move(-1, "[data-prompt]")],
+    ["Previous prompt", "K", () => move(-1, "[data-prompt]")],
     ["Fold or unfold", "e", foldHere],
     ["Fold or unfold all", "E", () => fold($$(foldable))],
-    ["To the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
+    ["Go to the end", "G", () => scrollTo({ top: document.body.scrollHeight })],
   ];
-  if (listed().length) list.push(["Next session of the list", "]", () => session(1)], ["Session of the list before", "[", () => session(-1)]);
+  if (listed().length) list.push(["Next session in the list", "]", () => session(1)], ["Previous session in the list", "[", () => session(-1)]);
   const input = $("form.search input");
   if (input) list.unshift(["Search", "/", () => input.select()]);
   for (const e of $$("[data-does]")) {
@@ -508,8 +519,8 @@ document.addEventListener("DOMContentLoaded", () => {
   if (box) {
     box.checked = kept("rail") && innerWidth > 820;
     box.addEventListener("change", () => kept("rail", box.checked && innerWidth > 820 ? "folded" : ""));
-    const here = $(".graph [aria-current]"), rail = $(".rail");
-    if (here) rail.scrollTop = here.offsetTop - rail.clientHeight / 2;
+    const here = $(".graph [aria-current]");
+    if (here) light(named(here));
   }
   addEventListener("hashchange", arrive);
   arrive();

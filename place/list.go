@@ -265,7 +265,8 @@ func (m *Machine) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}
 	if _, last := Last(ref); m.Archived() && !last {
 		// Reading the ends of all logs of an archive would take long. Most names have the id in them.
-		rows, err := m.List(ctx, ListOptions{named: func(name string) bool { return containsFold(path.Base(name), ref) }})
+		part := strings.ToLower(ref)
+		rows, err := m.List(ctx, ListOptions{named: func(name string) bool { return strings.Contains(strings.ToLower(path.Base(name)), part) }})
 		if err != nil {
 			return Row{}, err
 		}
@@ -339,7 +340,8 @@ func in(source string, err error) error {
 	return fmt.Errorf("%w in %s", err, source)
 }
 
-// last gives the newest session of a project after skipping as many as before says; sub-agents do not count.
+// last gives the newest session of a project after skipping as many as before says; sub-agents do not count. The times of two
+// changes within a tick of the clock are equal: the session that was created later is then the newer one.
 func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error) {
 	rows = Drop(m.InDir(project, rows), func(r *Row) bool { return r.Err != nil || r.IsTask() })
 	switch {
@@ -348,18 +350,14 @@ func (m *Machine) last(rows []Row, project, ref string, before int) (Row, error)
 	case before >= len(rows):
 		return Row{}, fmt.Errorf("%s: %w: %s has %d", ref, ErrNoSession, project, len(rows))
 	}
-	return rows[before], nil
+	created := func(r *Row) time.Time { at, _ := r.Created.Time(); return at }
+	return NewestFirst(NewestFirst(rows, created), (*Row).When)[before], nil
 }
 
 // fileID is the id in a file's name: what follows the last underscore.
 func fileID(name string) string {
 	base := strings.TrimSuffix(path.Base(name), path.Ext(name))
 	return base[strings.LastIndexByte(base, '_')+1:]
-}
-
-// containsFold is strings.Contains without regard to case.
-func containsFold(s, part string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
 }
 
 // HasPrefixFold is strings.HasPrefix without regard to case: ids are hex digits, and people type them in either case.

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/place"
@@ -79,6 +81,24 @@ func TestLast(t *testing.T) {
 	for _, ref := range []string{"@last~3", "@last~", "@last~-1", "@last~+1", "@last~x", "@lastly"} {
 		if row, err := w.Find(t.Context(), ref); !errors.Is(err, place.ErrNoSession) {
 			t.Errorf("%s: %s, %v; want the error place.ErrNoSession", ref, row.ID, err)
+		}
+	}
+}
+
+// TestLastOfATick: of sessions that changed within one tick of the clock, @last is the one that was created last.
+func TestLastOfATick(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	now := time.Now()
+	for i, minute := range []string{"10:21", "10:23", "10:22"} {
+		log := strings.Replace(world.Log(fmt.Sprint("s", i), w.CWD), "10:20", minute, 1)
+		if err := os.Chtimes(w.Put(fmt.Sprintf(".omp/agent/sessions/-x/%d_s%d.jsonl", i, i), log), now, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ref, want := range map[string]string{"@last": "s1", "@last~1": "s2", "@last~2": "s0"} {
+		if row, err := w.Find(t.Context(), ref); err != nil || string(row.ID) != want {
+			t.Errorf("%s: %s, %v; want %s", ref, row.ID, err, want)
 		}
 	}
 }

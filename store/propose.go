@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
@@ -77,6 +78,9 @@ func (s *Session) encode(p *proposal) error {
 	record, err := s.w.d.Record(p.entry)
 	if adopter, ok := s.dialect.(dialect.Adopter); ok && err == nil && p.from != nil {
 		record = adopter.Adopt(record, p.from)
+	}
+	if err == nil && !s.w.opt.Force && (!utf8.Valid(record) || !utf8.Valid(p.from)) {
+		return s.refuse("the entry has text that is not UTF-8")
 	}
 	// Asked before persist: no blob is stored for an entry that is refused.
 	if err == nil && len(record) > MaxRecord && s.at.Path != "" {

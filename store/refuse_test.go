@@ -27,6 +27,18 @@ func TestRefused(t *testing.T) {
 				_, err := s.AppendMessage(d.Context(), []byte(`{}`))
 				return err
 			},
+			"a message that is not UTF-8": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendMessage(d.Context(), []byte("{\"role\":\"user\",\"content\":\"\xff\"}"))
+				return err
+			},
+			"a record that is not UTF-8": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendRecord(d.Context(), []byte("{\"type\":\"custom\",\"customType\":\"\xff\"}"))
+				return err
+			},
+			"data that is not UTF-8": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.Append(d.Context(), session.Custom{Type: "note", Data: session.Raw("\"\xff\"")})
+				return err
+			},
 			"the record of a message without a role": func(d *desk, s *store.Session, _ session.EntryID) error {
 				_, err := s.AppendRecord(d.Context(), []byte(`{"type":"message","message":{}}`))
 				return err

@@ -621,7 +621,7 @@ class _ClientMethods(_Caller):
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction whose first kept entry is not before it
+        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
@@ -665,7 +665,7 @@ class _ClientMethods(_Caller):
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction whose first kept entry is not before it
+        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "open",
@@ -698,7 +698,7 @@ class _ClientMethods(_Caller):
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction whose first kept entry is not before it
+        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "continueRecent",
@@ -740,7 +740,7 @@ class _ClientMethods(_Caller):
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
         force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, a compaction whose first kept entry is not before it
+        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
         """
         return self._opened(self._call(
             "forkFrom",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -244,5 +245,59 @@ func TestWatchOneInstance(t *testing.T) {
 	}
 	if n := count() - before; n > 1 {
 		t.Errorf("5 watches take %d instances", n)
+	}
+}
+
+// Watches that come and go at the same time are told of what is written while they last.
+func TestWatchesComeAndGo(t *testing.T) {
+	t.Parallel()
+	var shared system
+	var all sync.WaitGroup
+	for range 2 {
+		b, err := New(t.TempDir(), Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for range 100 {
+				told := make(chan bool, 1)
+				closer, err := b.Watch(func(name string, err error) {
+					if err != nil {
+						t.Error(err)
+					}
+					if name == "x.jsonl" {
+						select {
+						case told <- true:
+						default:
+						}
+					}
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				w := closer.(*watch)
+				w.system = &shared
+				w.add(b.root)
+				for _, name := range []string{"x.jsonl", "a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl"} { // some are told of during Close
+					if err := os.WriteFile(filepath.Join(b.root, name), []byte("{}\n"), 0o600); err != nil {
+						t.Error(err)
+					}
+				}
+				select {
+				case <-told:
+				case <-time.After(time.Minute):
+					t.Error("what was written is not told")
+					return
+				}
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if shared.events != nil || len(shared.folders) > 0 {
+		t.Errorf("left: %v", shared.folders)
 	}
 }

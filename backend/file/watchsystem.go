@@ -47,10 +47,13 @@ func (s *system) add(w *watch, dir string) (full bool, err error) {
 			s.events = nil
 			return true, err
 		}
-		s.ended, s.folders = make(chan struct{}), map[string]map[*watch]string{}
+		s.ended = make(chan struct{})
 		go s.run(s.events, s.ended)
 	}
 	s.mu.Lock()
+	if s.folders == nil {
+		s.folders = map[string]map[*watch]string{}
+	}
 	if s.folders[target] == nil {
 		s.folders[target] = map[*watch]string{}
 	}

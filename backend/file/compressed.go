@@ -139,7 +139,7 @@ func expandLog(ctx context.Context, f durable.File, path string, at backend.Log,
 	if now, err := f.Stat(); err != nil || idOf(now) != idOf(info) || c.Size() != at.Size {
 		return nil, errors.Join(fmt.Errorf("%s: %w", at.Name, backend.ErrChanged), c.Close())
 	}
-	return &expanded{content: c, name: at.Name, size: at.Size}, nil
+	return &expanded{content: c, name: at.Name, size: at.Size, file: info}, nil
 }
 
 // holdCompressed opens the compressed log that the caller saw; end means that nothing of it is read. A compressed file does
@@ -165,6 +165,7 @@ type expanded struct {
 	content *spill.Bytes
 	name    string
 	size    int64
+	file    durable.Info // of the compressed file
 
 	mu     sync.RWMutex // held for reading while content is in use
 	closed bool
@@ -245,11 +246,7 @@ func (b *Backend) Expand(ctx context.Context, at backend.Log) (backend.Log, erro
 		return backend.Log{}, changedIsConflict(at.Name, err)
 	}
 	defer r.Close()
-	info, err := b.fs.Stat(path)
-	if err != nil {
-		return backend.Log{}, failed(at.Name, err)
-	}
-	made, err := durable.Create(b.fs, plain, info.Mode.Perm()|0o600, io.NewSectionReader(r, 0, r.size))
+	made, err := durable.Create(b.fs, plain, r.file.Mode.Perm()|0o600, io.NewSectionReader(r, 0, r.size))
 	if taken(err) {
 		return backend.Log{}, fmt.Errorf("%s: %w", name, backend.ErrExist)
 	}
@@ -261,7 +258,11 @@ func (b *Backend) Expand(ctx context.Context, at backend.Log) (backend.Log, erro
 		return backend.Log{}, err
 	}
 	// The copy is durable. Only now may the compressed file go.
-	if now, err := b.fs.Stat(path); err != nil || idOf(now) != idOf(info) {
+	if now, err := b.fs.Stat(path); err != nil || idOf(now) != idOf(r.file) {
+		// Another program was faster. The copy would hide what it wrote.
+		if now, err := b.fs.Stat(plain); err == nil && idOf(now) == idOf(made) {
+			_ = b.fs.Remove(plain)
+		}
 		return backend.Log{}, conflict(at.Name)
 	}
 	if err := b.fs.Remove(path); err != nil && !gone(err) {
@@ -278,7 +279,7 @@ func changedIsConflict(name string, err error) error {
 	return err
 }
 
-// hidden drops compressed files from the items of a folder that also has the plain file.
+// hideCompressed drops compressed files from the items of a folder that also has the plain file.
 func (l *lister) hideCompressed(begin int) {
 	var names map[string]bool
 	kept := l.items[:begin]

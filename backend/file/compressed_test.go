@@ -251,6 +251,75 @@ func TestExpand(t *testing.T) {
 	}
 }
 
+// replacing replaces a file by another one before the operation number at that opens or looks at a name.
+type replacing struct {
+	durable.OS
+	at       int
+	path, by string
+}
+
+func (r *replacing) tick() {
+	if r.at--; r.at == 0 {
+		if err := os.Rename(r.by, r.path); err != nil {
+			panic(err)
+		}
+	}
+}
+
+func (r *replacing) Open(name string, flag int, perm os.FileMode) (durable.File, error) {
+	r.tick()
+	return r.OS.Open(name, flag, perm)
+}
+
+func (r *replacing) Stat(name string) (durable.Info, error) {
+	r.tick()
+	return r.OS.Stat(name)
+}
+
+// TestExpandBesideAnother: a compressed file that another program puts in place meanwhile stays, and nothing hides it.
+func TestExpandBesideAnother(t *testing.T) {
+	for n := 1; ; n++ {
+		b, path := pack(t, frame("old\n"))
+		at, err := b.Stat(t.Context(), packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := strings.TrimSuffix(path, filepath.FromSlash(packed))
+		fsys := &replacing{at: n, path: path, by: filepath.Join(root, "new")}
+		if err := os.WriteFile(fsys.by, frame("newer\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other, err := file.New(root, file.Options{FS: fsys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = other.Expand(t.Context(), at)
+		if fsys.at > 0 {
+			if err != nil {
+				t.Error(err)
+			}
+			if n < 4 {
+				t.Errorf("%d operations are too few", n)
+			}
+			return
+		}
+		if !errors.Is(err, backend.ErrConflict) {
+			t.Errorf("replaced before operation %d: %v; want ErrConflict", n, err)
+		}
+		for log, err := range b.List(t.Context(), "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := backend.ReadAll(t.Context(), b, log); log.Name != packed || string(got) != "newer\n" || err != nil {
+				t.Errorf("replaced before operation %d: %s holds %q, %v; want %q in %s", n, log.Name, got, err, "newer\n", packed)
+			}
+		}
+		if err := other.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestExpandCrash: a crash or a failure at any operation leaves the content, compressed or plain.
 func TestExpandCrash(t *testing.T) {
 	const plain, zst = "a.jsonl", "a.jsonl.zst"

@@ -141,7 +141,7 @@ type Backend struct {
 	writers map[string]*writer  // by name of the log
 	uses    int64               // counts calls of take, to find the least recently used writer
 	lasting map[string]struct{} // folders whose names, up to the root, are known to be durable
-	late    error               // from logs that were closed to make room for others
+	late    map[string]error    // of logs that were closed to make room for others, for Sync or Close: the system tells an error once
 	watches []*watch
 	sizes   map[fileID]int64 // of the content of compressed files that do not say it
 }
@@ -254,19 +254,19 @@ func (b *Backend) Close() error {
 	b.mu.Lock()
 	writers := b.writers
 	b.writers = map[string]*writer{}
-	first, watches := b.late, b.watches
+	late, watches := b.late, b.watches
 	b.mu.Unlock()
+	var first error
+	for _, name := range slices.Sorted(maps.Keys(late)) {
+		first = cmp.Or(first, late[name])
+	}
 	for _, w := range watches {
-		if err := w.Close(); first == nil {
-			first = err
-		}
+		first = cmp.Or(first, w.Close())
 	}
 	for _, name := range slices.Sorted(maps.Keys(writers)) {
 		w := writers[name]
 		w.turn <- struct{}{} // a running mutation finishes
-		if err := w.retire(); first == nil {
-			first = err
-		}
+		first = cmp.Or(first, w.retire())
 		<-w.turn
 	}
 	return first

@@ -2,29 +2,34 @@ package file
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/internal/spill"
 )
 
 // Extend implements backend.Mirror. It keeps content in memory, since it is written in one piece, as by Append. A crash of
 // the machine may leave a first part of it.
 func (b *Backend) Extend(ctx context.Context, at backend.Log, _ string, content io.Reader) (backend.Log, error) {
+	if _, err := b.beginWrite(ctx, at.Name); err != nil {
+		return backend.Log{}, err
+	}
+	if !backend.IsText(at.Name) {
+		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be extended", at.Name, backend.ErrRecord)
+	}
+	// While nobody waits: content may come slowly.
+	more, err := io.ReadAll(content)
+	if err != nil {
+		return backend.Log{}, err
+	}
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	if !backend.IsText(at.Name) {
-		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be extended", at.Name, backend.ErrRecord)
-	}
-	// Before the lock: content may come slowly.
-	more, err := io.ReadAll(content)
-	if err != nil {
-		return backend.Log{}, err
-	}
 	info, err := w.lock(ctx)
 	if err != nil {
 		return backend.Log{}, err
@@ -54,20 +59,25 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, _ string, conte
 	return now, err
 }
 
-func (b *Backend) overwrite(ctx context.Context, at backend.Log, content io.Reader) (backend.Log, error) {
+func (b *Backend) overwrite(ctx context.Context, at backend.Log, content io.Reader) (now backend.Log, err error) {
+	path, err := b.beginWrite(ctx, at.Name)
+	if err != nil {
+		return backend.Log{}, err
+	}
 	if at.Generation == "" {
-		path, err := b.beginWrite(ctx, at.Name)
-		if err != nil {
-			return backend.Log{}, err
-		}
 		return b.create(at.Name, path, content)
+	}
+	var all spill.Bytes // while nobody waits: content may come slowly
+	defer func() { err = errors.Join(err, all.Close()) }()
+	if _, err := io.Copy(&all, content); err != nil {
+		return backend.Log{}, err
 	}
 	w, err := b.take(ctx, at.Name)
 	if err != nil {
 		return backend.Log{}, err
 	}
 	defer b.give(w)
-	now, _, err := w.replace(ctx, at, backend.RewriteOptions{}, content)
+	now, _, err = w.replace(ctx, at, backend.RewriteOptions{}, io.NewSectionReader(&all, 0, all.Size()))
 	return now, err
 }
 

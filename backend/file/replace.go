@@ -179,6 +179,13 @@ func (b *Backend) Sync(ctx context.Context, at backend.Log) error {
 		return err
 	}
 	defer b.give(w)
+	b.mu.Lock()
+	err = b.late[at.Name]
+	delete(b.late, at.Name)
+	b.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	return b.syncLog(w)
 }
 

@@ -35,16 +35,16 @@ type watch struct {
 // network file system. When the limit of the system is reached, the remaining folders are not watched, and told gets the
 // error once. Only the file system of the machine can be watched.
 func (b *Backend) Watch(told func(name string, err error)) (io.Closer, error) {
-	if b.closed.Load() {
-		return nil, backend.ErrClosed
-	}
 	if _, ok := b.fs.(durable.OS); !ok {
 		return nil, fmt.Errorf("watching %s: %w", b.root, errors.ErrUnsupported)
 	}
 	w := &watch{b: b, told: told, system: &machine, folders: map[string]string{}, watchFolder: (*fsnotify.Watcher).Add}
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed.Load() { // asked under the lock: Close ends the watches that it finds
+		return nil, backend.ErrClosed
+	}
 	b.watches = append(slices.Clip(b.watches), w) // walks may hold the old list
-	b.mu.Unlock()
 	return w, nil
 }
 

@@ -56,7 +56,10 @@ func (b *Backend) take(ctx context.Context, name string) (*writer, error) {
 	if idle != nil {
 		if err := idle.retire(); err != nil {
 			b.mu.Lock()
-			b.late = errors.Join(b.late, err) // for Close: no caller waits for this log
+			if b.late == nil {
+				b.late = map[string]error{}
+			}
+			b.late[idle.name] = err // no caller waits for this log now
 			b.mu.Unlock()
 		}
 	}

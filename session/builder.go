@@ -66,6 +66,7 @@ type Builder struct {
 	moved      int                 // number of leafMoves that were replayed
 	pending    bool                // new entries are not in a log yet
 	finished   bool                // Finish was called
+	owned      bool                // no context reads nodes and links; see own
 	indexed    int                 // number of entries whose ids are in the table
 	hashes     [indexAtOnce]uint64 // of those that are entered at once
 	messages   messages

@@ -24,8 +24,16 @@ func (b *Builder) Finish() *Tree {
 	if !b.finished {
 		b.trim()
 	}
-	b.finished = true
+	b.finished, b.owned = true, false
 	return b.t
+}
+
+// own makes a copy of what contexts may be reading, before it is changed: nodes and links of a tree that was given.
+func (b *Builder) own() {
+	if b.finished && !b.owned {
+		b.t.nodes, b.t.links = slices.Clone(b.t.nodes), slices.Clone(b.t.links)
+		b.owned = true
+	}
 }
 
 // misses reports whether the whole log lacks an id that was not found in the part that was read, and notes it.
@@ -39,9 +47,8 @@ func (b *Builder) misses(node int32, id EntryID) bool {
 
 func (b *Builder) resolveLate() {
 	t := b.t
-	if b.finished && (b.duplicates || len(b.unresolved) > 0) {
-		// Parents and flags change below; contexts may be reading the old ones.
-		t.nodes, t.links = slices.Clone(t.nodes), slices.Clone(t.links)
+	if b.duplicates || len(b.unresolved) > 0 {
+		b.own() // parents and flags change below
 	}
 	if b.duplicates {
 		t.linked = 0

@@ -182,6 +182,7 @@ func (b *Builder) again(i, before int32) {
 		t.ids.insert(t.nodes, i)
 		return
 	case t.nodes[before].flags&derivedID != 0: // the earlier id was derived: it gives way
+		b.own()
 		t.nodes[before].id = b.derive(before)
 		t.ids.insert(t.nodes, before)
 		return

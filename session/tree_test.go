@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/dialect/pi"
 	"github.com/treeline-dev/treeline/internal/soak/soaktest"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -327,6 +328,32 @@ func TestDerivedIDCollides(t *testing.T) {
 				t.Errorf("%s: %q occurs twice", name, e.ID)
 			}
 			seen[e.ID] = true
+		}
+	}
+}
+
+// TestDetachedContextStays: entries that are added to the tree change nothing in a context that was detached from it, also if an
+// entry of the context loses the id that was derived for it.
+func TestDetachedContextStays(t *testing.T) {
+	b := session.NewBuilder("log", nil)
+	b.SetHeader(session.Header{ID: "5e55"})
+	b.SetCodec(session.Codec{EntryCodec: pi.Pi})
+	addLines(t, b, 0, []string{"- -"})
+	tree := b.Finish()
+	made := tree.At(0).ID
+	c, err := session.BuildContext(tree, made, session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Detach()
+	addLines(t, b, 1, []string{string(made) + " -"})
+	b.Finish()
+	if now := tree.At(0).ID; now == made {
+		t.Errorf("entry 0 is still %q, the id of another one", now)
+	}
+	for e := range c.Entries() {
+		if e.ID != made {
+			t.Errorf("the detached context has entry %q; want %q", e.ID, made)
 		}
 	}
 }

@@ -33,6 +33,23 @@ func (b flaky) Sync(ctx context.Context, at backend.Log) error {
 	return backend.Sync(ctx, b.Backend, at)
 }
 
+// busy is flaky, and another program appends to each log that is to be removed.
+type busy struct {
+	flaky
+	record []byte
+}
+
+func (b busy) ReplaceShared(ctx context.Context, at backend.Log, opt backend.RewriteOptions, records ...[]byte) (backend.Log, backend.Late, error) {
+	return backend.Replace(ctx, b.Backend, at, opt, records...)
+}
+
+func (b busy) RemoveShared(ctx context.Context, at backend.Log, opt backend.RewriteOptions) (backend.Late, error) {
+	if _, err := b.Backend.Append(ctx, at, b.record); err != nil {
+		return backend.Late{}, err
+	}
+	return backend.Remove(ctx, b.Backend, at, opt)
+}
+
 // A leaf that was moved is still moved after an append that wrote nothing: the next one goes where the session says.
 func TestMovedLeafAfterFailure(t *testing.T) {
 	for _, fails := range []error{backend.ErrLocked, context.Canceled} {
@@ -150,4 +167,27 @@ func TestMoveFails(t *testing.T) {
 	}
 	d.Must(s.Move(t.Context(), "/b"))
 	d.Same(d.Texts(s), []string{"one"})
+}
+
+// A move fails because what another program writes meanwhile cannot be kept: the error says why, and the copy is removed.
+func TestMoveOfGrownFails(t *testing.T) {
+	d := newDesk(t)
+	var f faults
+	st := d.wrapping(func(b backend.Backend) backend.Backend { return busy{flaky{b, &f}, []byte(`{"type":"custom"}`)} })
+	s := d.Closing(st.Create(t.Context(), d.fill(store.CreateOptions{Dialect: d.Format("omp"), CWD: "/a"})))
+	d.Answer(s, "one")
+	old := s.Path()
+	full := errors.New("no space")
+	f.append = func() error { return full }
+	if err := s.Move(t.Context(), "/b"); !errors.Is(err, full) {
+		t.Errorf("the move fails with %v, want %v", err, full)
+	}
+	f.append = nil
+	if s.Path() != old || d.Exists(strings.ReplaceAll(old, "--a--", "--b--")) {
+		t.Errorf("the session is at %s, and there is a copy", s.Path())
+	}
+	d.Must(s.Move(t.Context(), "/b"))
+	if d.Same(d.Texts(s), []string{"one"}); d.Exists(old) {
+		t.Error("the session is at both places")
+	}
 }

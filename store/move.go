@@ -106,10 +106,12 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	}
 	beside, made := w.beside(round), next.log
 	if err = backend.Sync(ctx, h.Backend, made); err == nil {
-		beside.Keep = func(records [][]byte) (err error) {
-			if made, err = h.Backend.Append(ctx, made, records...); err != nil {
+		beside.Keep = func(records [][]byte) error {
+			now, err := h.Backend.Append(ctx, made, records...)
+			if err != nil {
 				return err
 			}
+			made = now
 			return backend.Sync(ctx, h.Backend, made)
 		}
 		late, err = backend.Remove(ctx, s.at.Backend, s.log, beside)
@@ -121,7 +123,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	// all that is left, and stays.
 	_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
 	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
-		err = cmp.Or(h.Backend.Remove(context.WithoutCancel(ctx), made), err)
+		err = errors.Join(err, h.Backend.Remove(context.WithoutCancel(ctx), made))
 	}
 	return nil, late, cmp.Or(err, next.letGo())
 }

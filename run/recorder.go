@@ -26,17 +26,27 @@ var (
 
 // RecorderOptions are what a Recorder needs. All are required.
 type RecorderOptions struct {
-	// Append stores a record after those before it. When it returns, the record is as durable as the function promises. The
-	// context is that of Recorder.Append or AppendRaw. It is called with the recorder's lock held, so that the order of
-	// calls is the order of the log: it must not call the recorder.
+	// Append stores a record after those before it. When it returns, the record is as durable as the function promises. If it
+	// is certain that nothing was written, it fails with an *UnwrittenError. The context is that of Recorder.Append or AppendRaw.
+	// It is called with the recorder's lock held, so that the order of calls is the order of the log: it must not call the recorder.
 	Append func(ctx context.Context, record []byte) error
 	// Clock gives the time of records without one.
 	Clock func() time.Time
 }
 
+// UnwrittenError is an error of an Append that wrote nothing: other records may follow.
+type UnwrittenError struct{ Err error }
+
+// Error implements error.
+func (e *UnwrittenError) Error() string { return e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *UnwrittenError) Unwrap() error { return e.Err }
+
 // Recorder writes the records of one run in the order in which its methods are called, from any goroutine. A record is
 // encoded during the call: later changes to the caller's value do not leak in. A failed write is returned, latched and
-// returned again by every later call, because it is not known what the log ends with. ContinueRecorder opens it again.
+// returned again by every later call, because it is not known what the log ends with; an *UnwrittenError is not latched.
+// ContinueRecorder opens the log again.
 type Recorder struct {
 	header Header
 	opt    RecorderOptions
@@ -186,7 +196,9 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 		return Written{}, err
 	}
 	if err := r.opt.Append(ctx, record); err != nil {
-		r.err = err
+		if unwritten := (*UnwrittenError)(nil); !errors.As(err, &unwritten) {
+			r.err = err
+		}
 		return Written{}, err
 	}
 	r.note(w.Type, w.Seq)

@@ -112,10 +112,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Every append after a failed write returns its error: a record is missing before what would follow.
+// Every append after a failed write returns its error, because it is not known what the log ends with, unless it is certain that
+// nothing was written.
 func TestFailureStays(t *testing.T) {
 	var n notebook
 	r := run.NewRecorder(header(), n.options())
+	n.fail = &run.UnwrittenError{Err: context.Canceled}
+	if _, err := r.Append(t.Context(), &run.RunStatus{Status: run.StatusRunning}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	n.fail = nil
+	if _, err := r.Append(t.Context(), &run.RunStatus{Status: run.StatusRunning}); err != nil || len(n.lines) != 1 {
+		t.Errorf("after an append that wrote nothing: %v, %q", err, n.lines)
+	}
+	n.lines = nil
 	n.fail = errors.New("disk full")
 	if _, err := r.Append(t.Context(), &run.RunStatus{Status: run.StatusRunning}); !errors.Is(err, n.fail) {
 		t.Fatal(err)

@@ -151,6 +151,10 @@ func (r *Recording) append(ctx context.Context, record []byte) error {
 			r.at = at
 			return nil
 		}
+		// The backend returns the cause only if nothing was written.
+		if errors.Is(err, backend.ErrLocked) || ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+			return &run.UnwrittenError{Err: logtree.Named(r.loc.Path, err)}
+		}
 		if !errors.Is(err, backend.ErrConflict) || try == logtree.Retries {
 			return logtree.Named(r.loc.Path, err)
 		}

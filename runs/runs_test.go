@@ -1,6 +1,7 @@
 package runs_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -99,6 +100,11 @@ func TestRecord(t *testing.T) {
 	}
 	if got := d.list("some-session"); len(got) != 1 || got[0] != `some-session "go" ` {
 		t.Errorf("%q; want len(got) == 1, got[0] == `some-session \"go\" `", got)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.AppendRaw(cancelled, []byte(`{"type":"x.a.b"}`)); !errors.Is(err, context.Canceled) || lines() != 2 {
+		t.Errorf("cancelled: %v, %d lines", err, lines())
 	}
 	long := strings.Repeat("x", 100_000)
 	if err := r.End(t.Context(), run.OutcomeCompleted, long); err != nil {

@@ -168,8 +168,9 @@ func each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Read
 }
 
 // view passes the lines of a log to take as they are shown, a window at a time, up to the offset and the line that it returns.
-func view(ctx context.Context, v backend.ViewReader, end, window int64, take func(dialect.Record)) (seen int64, line int, err error) {
+func view(ctx context.Context, v backend.ViewReader, end, most int64, take func(dialect.Record)) (seen int64, line int, err error) {
 	done := ctx.Done()
+	window := most
 	for seen < end {
 		size, taken, lines := min(window, end-seen), 0, 0
 		err := v.View(seen, size, func(data []byte) error {
@@ -192,8 +193,8 @@ func view(ctx context.Context, v backend.ViewReader, end, window int64, take fun
 		if err != nil {
 			return seen, line, err
 		}
-		if taken == 0 {
-			window *= 2
+		if window = most; taken == 0 {
+			window = 2 * size // a long line
 		}
 		seen, line = seen+int64(taken), line+lines
 	}

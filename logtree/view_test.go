@@ -3,6 +3,7 @@ package logtree
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,11 +16,15 @@ type shown struct {
 	backend.Reader
 	text string
 	most int64
+	size *[]int64 // what was asked for
 }
 
 func (s shown) View(from, size int64, look func([]byte) error) error {
 	if from >= s.most {
 		return errors.ErrUnsupported
+	}
+	if s.size != nil {
+		*s.size = append(*s.size, size)
 	}
 	return look([]byte(s.text[from : from+size]))
 }
@@ -46,5 +51,18 @@ func TestView(t *testing.T) {
 	seen, line, err := view(t.Context(), shown{text: "a\nbb\nc\n", most: 4}, 7, 3, func(dialect.Record) {})
 	if !errors.Is(err, errors.ErrUnsupported) || seen != 5 || line != 2 {
 		t.Errorf("shown up to %d, line %d, %v", seen, line, err)
+	}
+}
+
+// More is shown at a time for a long line only, not for those that follow it.
+func TestViewOfLongLine(t *testing.T) {
+	t.Parallel()
+	var size []int64
+	text := "a\n" + strings.Repeat("b", 20) + "\n" + strings.Repeat("c\n", 20)
+	if _, _, err := view(t.Context(), shown{text: text, most: 99, size: &size}, int64(len(text)), 4, func(dialect.Record) {}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{4, 4, 8, 16, 32, 4, 4, 4, 4, 4, 4, 4}; !slices.Equal(size[:min(len(size), len(want))], want) {
+		t.Errorf("shown %d bytes at a time, want %d", size, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,9 @@ type withProgram struct{ m *testing.M }
 
 // Run runs the tests, and stops the servers and workers that they share.
 func (w withProgram) Run() int {
+	if signal.Ignored(syscall.SIGHUP) { // under nohup; a program that handles a signal starts others with the default action
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	beside, err := exec.LookPath("treeline-worker")
 	if err == nil {
 		err = os.Link(beside, filepath.Join(filepath.Dir(beside), "treeline"+filepath.Ext(beside)))

@@ -61,6 +61,8 @@ var (
 	ErrReadOnly = errors.New("the history was opened for reading")
 	// ErrClosed: the history was closed.
 	ErrClosed = errors.New("the history is closed")
+	// ErrEmpty: the prompt has no text.
+	ErrEmpty = errors.New("the prompt is empty")
 )
 
 // History is an open database. Its methods are safe for concurrent use, and other processes may use the same database.

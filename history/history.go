@@ -27,6 +27,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/treeline-dev/treeline/internal/durable"
@@ -89,6 +90,15 @@ func (o Options) files() (f files, err error) {
 	return f, nil
 }
 
+// checkDB is fs.ErrNotExist if a database is named that does not exist: its path is mistyped.
+func (o Options) checkDB() error {
+	if o.DB == "" {
+		return nil
+	}
+	_, err := os.Stat(o.DB)
+	return err
+}
+
 func (o Options) problem(err error) {
 	if o.Problem != nil {
 		o.Problem(err)
@@ -139,9 +149,15 @@ func Search(ctx context.Context, opt Options, q Query) ([]Prompt, error) {
 }
 
 // Add opens a history, adds one prompt, and closes it when the prompt is written. It repairs our own as Open does, also if
-// the damage shows only in the write.
+// the damage shows only in the write. A prompt without text is ErrEmpty. Opt.DB must exist.
 func Add(ctx context.Context, opt Options, prompt, cwd string) error {
 	opt.ReadOnly = false
+	if normal(prompt) == "" {
+		return ErrEmpty
+	}
+	if err := opt.checkDB(); err != nil {
+		return err
+	}
 	return opt.repairing(ctx, func(f files) error {
 		h, err := f.open(ctx, opt)
 		if err != nil {

@@ -12,8 +12,11 @@ import (
 )
 
 // Rebuild moves a history aside, whatever state it is in, and makes a new one from what can be read of it and from the
-// sessions: all of them for our own, those of the agent for an agent's. Nothing is deleted.
+// sessions: all of them for our own, those of the agent for an agent's. Nothing is deleted. Opt.DB must exist.
 func Rebuild(ctx context.Context, opt Options) (Report, error) {
+	if err := opt.checkDB(); err != nil {
+		return Report{}, err
+	}
 	f, err := opt.files()
 	if err != nil {
 		return Report{}, err

@@ -35,7 +35,11 @@ func historyAdd(c *call, p historyAddParams) (nothing, error) {
 	if err != nil {
 		return nothing{}, err
 	}
-	return nothing{}, history.Add(c.ctx, opt, *p.Prompt, p.CWD)
+	err = history.Add(c.ctx, opt, *p.Prompt, p.CWD)
+	if errors.Is(err, history.ErrEmpty) {
+		return nothing{}, badParams(`parameter "prompt": must not be empty`)
+	}
+	return nothing{}, err
 }
 
 type historySearchParams struct {

@@ -273,6 +273,12 @@ func TestHistory(t *testing.T) {
 	if r := c.try("historyRecent", members{"db": filepath.Join(home, "none.db")}); r.Error == nil {
 		t.Errorf("%+v; want r.Error != nil", r)
 	}
+	if r := c.try("historyAdd", members{"prompt": " \n"}); r.Error == nil || r.Error.Code != -32602 {
+		t.Errorf("an empty prompt: %+v; want r.Error.Code == -32602", r)
+	}
+	if r := c.try("historyAdd", members{"prompt": "more", "db": filepath.Join(home, "none.db")}); r.Error == nil {
+		t.Errorf("no such database: %+v; want r.Error != nil", r)
+	}
 	c.hangUp()
 }
 

@@ -44,9 +44,6 @@ func historyAddCommand(a *cli.App) *cobra.Command {
 			if len(text) > longestAdded {
 				return fmt.Errorf("the prompt is longer than %s", wire.Size(longestAdded))
 			}
-			if strings.TrimSpace(text) == "" {
-				return errors.New("the prompt is empty")
-			}
 			dir, err := filepath.Abs(cwd)
 			if err != nil {
 				return err

@@ -50,7 +50,7 @@ type requestParams struct {
 	LeafID    string `json:"leafId" doc:"the entry to look from; the default is the leaf"`
 	Provider  string `json:"provider" one:"anthropic openai" doc:"the provider; the default is that of the last answer"`
 	Model     string `json:"model" doc:"the model; the default is that of the last answer"`
-	MaxTokens int    `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
+	MaxTokens *int   `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
 	Prompt    string `json:"prompt" doc:"what the user says next"`
 	Whole     bool   `json:"whole" doc:"restore long texts that the agent's format cut"`
 }
@@ -70,8 +70,11 @@ func buildRequest(c *call, p requestParams) (none modelRequest, err error) {
 	if p.LeafID != "" {
 		leaf = session.EntryID(p.LeafID)
 	}
+	if p.MaxTokens != nil && *p.MaxTokens < 1 {
+		return none, badParams(`parameter "maxTokens": must be positive`)
+	}
 	r, err := treeline.NewRequest(c.ctx, s, leaf, treeline.RequestOptions{
-		Provider: p.Provider, Model: p.Model, MaxTokens: p.MaxTokens, Prompt: p.Prompt, Context: store.ContextOptions{Whole: p.Whole},
+		Provider: p.Provider, Model: p.Model, MaxTokens: or(p.MaxTokens, 0), Prompt: p.Prompt, Context: store.ContextOptions{Whole: p.Whole},
 	})
 	if errors.Is(err, treeline.ErrNoProvider) {
 		return none, badParams(`parameter "provider": %v`, err)

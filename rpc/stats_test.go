@@ -40,6 +40,7 @@ func TestBuildRequest(t *testing.T) {
 		}
 	}
 	refused(t, c, "buildRequest", members{"session": handle, "provider": "acme"})
+	refused(t, c, "buildRequest", members{"session": handle, "maxTokens": 0})
 }
 
 // refused: the parameters are not valid.

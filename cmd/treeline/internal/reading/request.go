@@ -55,6 +55,8 @@ func (f *requestFlags) check(cmd *cobra.Command, given []string) error {
 		return cli.Misused("--%s and --%s cannot be combined", forms[0], forms[1])
 	case !f.on() && len(only) > 0:
 		return cli.Misused("--%s needs --llm", only[0])
+	case f.maxTokens < 1 && cmd.Flags().Changed("max-tokens"):
+		return cli.Misused("--max-tokens must be positive")
 	case f.on() && f.api != lastAnswer:
 		return cli.OneOf("llm", f.api, llm.Names())
 	case f.on() && len(given) > 1: // one of them was meant as the provider

@@ -167,8 +167,9 @@ func status(err error) (status, code int) {
 	case errors.Is(err, backend.ErrHeld), errors.Is(err, backend.ErrConflict), errors.Is(err, store.ErrForeign), errors.Is(err, backend.ErrChanged),
 		errors.Is(err, backend.ErrLocked):
 		return http.StatusConflict, 1
-	case errors.As(err, &odd), errors.As(err, &veto), errors.As(err, &problem), errors.Is(err, logtree.ErrNotSession), errors.Is(err, store.ErrNewer),
-		errors.Is(err, store.ErrUnsupported), errors.Is(err, dialect.ErrSilent), errors.Is(err, backend.ErrReadOnly), errors.Is(err, backend.ErrCompressed):
+	case errors.As(err, &odd), errors.As(err, &veto), errors.As(err, &problem), errors.Is(err, logtree.ErrNotSession), errors.Is(err, store.ErrNotEntry),
+		errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrUnsupported), errors.Is(err, dialect.ErrSilent), errors.Is(err, backend.ErrReadOnly),
+		errors.Is(err, backend.ErrCompressed):
 		return http.StatusUnprocessableEntity, 1
 	}
 	return http.StatusInternalServerError, 1

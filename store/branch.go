@@ -3,9 +3,11 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
 
@@ -149,15 +151,30 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 // AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
 // is taken over.
 func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, error) {
-	body, err := bodyOf(s.dialect, record)
+	e, err := decodeOne(s.dialect, record)
+	var body session.Body
+	if err == nil {
+		body, err = e.Body()
+	}
 	if err != nil {
-		return Appended{}, err
+		return Appended{}, logtree.Named(s.Path(), err)
 	}
 	if b, ok := body.(session.Label); ok { // it has rules of its own
-		return s.label(ctx, b.Target, b.Label, record)
+		done, err := s.label(ctx, b.Target, b.Label, record)
+		if errors.Is(err, session.ErrUnknownEntry) {
+			err = logtree.Named(s.Path(), err)
+		}
+		return done, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	w, err := s.writable()
+	if err != nil {
+		return Appended{}, err
+	}
+	if _, opaque := body.(session.Opaque); opaque && e.Kind == session.KindMessage && !w.opt.Force {
+		return Appended{}, s.refuse("the entry has no message")
+	}
 	return s.append(ctx, body, record, nil)
 }
 

@@ -165,7 +165,7 @@ func decodeOne(d dialect.Dialect, record []byte) (session.Entry, error) {
 	}
 	// A header, a scalar or two records on a line give no entry, or more than one.
 	if t.Len() != 1 {
-		return session.Entry{}, &RefusedError{"the record is not one entry"}
+		return session.Entry{}, ErrNotEntry
 	}
 	return t.At(0), nil
 }

@@ -38,6 +38,8 @@ var (
 	ErrForeign = errors.New("another writer was there first")
 	// ErrNewer: the log is of a newer version than we know.
 	ErrNewer = dialect.ErrNewer
+	// ErrNotEntry: a record that was to be appended is none, or is several.
+	ErrNotEntry = errors.New("the record is not one entry")
 	// ErrUnsupported: the dialect cannot express it.
 	ErrUnsupported = dialect.ErrUnsupported
 	// ErrProfile: no profile can have that name.

@@ -43,6 +43,10 @@ func TestRefused(t *testing.T) {
 				_, err := s.AppendRecord(d.Context(), []byte(`{"type":"message","message":{}}`))
 				return err
 			},
+			"the record of a message without one": func(d *desk, s *store.Session, _ session.EntryID) error {
+				_, err := s.AppendRecord(d.Context(), []byte(`{"type":"message"}`))
+				return err
+			},
 			"a compaction that keeps from another branch": func(d *desk, s *store.Session, aside session.EntryID) error {
 				_, err := s.Compact(d.Context(), session.Compaction{Summary: "s", FirstKept: aside})
 				return err

@@ -9,6 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store/lists"
 )
 
 // BranchOptions say how the leaf moves.
@@ -151,7 +152,7 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 // AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
 // is taken over.
 func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, error) {
-	e, err := decodeOne(s.dialect, record)
+	e, err := lists.One(s.dialect, record)
 	var body session.Body
 	if err == nil {
 		body, err = e.Body()
@@ -176,13 +177,4 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 		return Appended{}, s.refuse("the entry has no message")
 	}
 	return s.append(ctx, body, record, nil)
-}
-
-// bodyOf decodes the body of a record that is in no log.
-func bodyOf(d dialect.Dialect, record []byte) (session.Body, error) {
-	e, err := decodeOne(d, record)
-	if err != nil {
-		return nil, err
-	}
-	return e.Body()
 }

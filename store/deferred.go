@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store/lists"
 )
 
 // Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
@@ -43,7 +44,7 @@ func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Append
 // asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.
 func (s *Session) asWritten(p *proposal) session.Body {
 	if _, ok := p.entry.Body.(session.Message); ok {
-		if body, err := bodyOf(s.dialect, p.record); err == nil {
+		if body, err := lists.Body(s.dialect, p.record); err == nil {
 			return body
 		}
 	}

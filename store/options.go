@@ -15,6 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store/lists"
 )
 
 // Policy says what an append does when another process wrote to the log first.
@@ -39,7 +40,7 @@ var (
 	// ErrNewer: the log is of a newer version than we know.
 	ErrNewer = dialect.ErrNewer
 	// ErrNotEntry: a record that was to be appended is none, or is several.
-	ErrNotEntry = errors.New("the record is not one entry")
+	ErrNotEntry = lists.ErrNotEntry
 	// ErrUnsupported: the dialect cannot express it.
 	ErrUnsupported = dialect.ErrUnsupported
 	// ErrProfile: no profile can have that name.

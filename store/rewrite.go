@@ -13,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store/caption"
+	"github.com/treeline-dev/treeline/store/lists"
 )
 
 // replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, its entries are
@@ -228,11 +229,11 @@ func (s *Session) RewriteEntries(ctx context.Context, entries [][]byte) error {
 			return s.named(fmt.Errorf("entry %d is not a JSON object", i))
 		}
 		// Clients hold lists that begin with the header.
-		if isHeader(s.dialect, r) {
+		if lists.IsHeader(s.dialect, r) {
 			continue
 		}
 		// Each must be an entry to the dialect, before the first is written.
-		e, err := decodeOne(s.dialect, rawjson.Compact(r))
+		e, err := lists.One(s.dialect, rawjson.Compact(r))
 		if err != nil {
 			return s.named(fmt.Errorf("entry %d: %w", i, err))
 		}

@@ -146,7 +146,9 @@ var importTable = []row{
 		why: "a file beside a log is changed without opening the session"},
 	{packages: "store/breadcrumb", may: "dialect backend place",
 		why: "the note of a terminal's last session is read and written without opening the session"},
-	{packages: "store", may: "store/caption store/breadcrumb session dialect backend backend/memory blob logtree place folders internal/rawjson",
+	{packages: "store/lists", may: "session dialect internal/rawjson",
+		why: "entries that are in no session are decoded without a place where sessions are"},
+	{packages: "store", may: "store/caption store/breadcrumb store/lists session dialect backend backend/memory blob logtree place folders internal/rawjson",
 		why: "opening and writing one session knows no capability that is built on it; dialects and backends are " +
 			"injected (except the memory backend, for sessions that are never stored)"},
 	// One capability each. They do not know each other: what needs two is composed in the root package.

@@ -34,7 +34,7 @@ type CreateOptions struct {
 
 // Create begins a session. Its log is created when the dialect, or Write.Defer, says so; until then nothing is on disk.
 //
-// A CWD that does not exist is refused with a *RefusedError, unless Write.Force is set.
+// A CWD that does not exist, or is a file, is refused with a *RefusedError, unless Write.Force is set.
 func (s *Store) Create(ctx context.Context, opt CreateOptions) (*Session, error) {
 	if err := s.checkCWD(opt.CWD, opt.Write); err != nil {
 		return nil, err

@@ -81,14 +81,18 @@ func (s *Session) checkParents(list []session.Entry) error {
 	return nil
 }
 
-// checkCWD refuses a working directory that does not exist. Machines that cannot tell accept all.
+// checkCWD refuses a working directory that does not exist, or is a file. Machines that cannot tell accept all.
 func (s *Store) checkCWD(cwd string, opt WriteOptions) error {
 	access := s.Env().Access
 	if cwd == "" || opt.Force || access == nil {
 		return nil
 	}
-	if exists, _, _ := access(s.Absolute(cwd)); !exists {
-		return &RefusedError{fmt.Sprintf("the directory %s does not exist", s.Absolute(cwd))}
+	dir := s.Absolute(cwd)
+	if exists, _, _ := access(dir); !exists {
+		return &RefusedError{fmt.Sprintf("the directory %s does not exist", dir)}
+	}
+	if exists, _, _ := access(dir + "/"); !exists { // only a directory has anything below it
+		return &RefusedError{dir + " is not a directory"}
 	}
 	return nil
 }

@@ -118,6 +118,14 @@ func TestRefusedDirectory(t *testing.T) {
 	st := store.New(store.Options{Machine: place.New(opt)})
 	defer st.Close()
 	ctx, none := t.Context(), filepath.Join(home, "none")
+	aFile := filepath.Join(home, "file")
+	if err := os.WriteFile(aFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var refused *store.RefusedError
+	if _, err := st.Create(ctx, store.CreateOptions{CWD: aFile}); !errors.As(err, &refused) || refused.Reason != aFile+" is not a directory" {
+		t.Errorf("a file: %v", err)
+	}
 	s, err := st.Create(ctx, store.CreateOptions{CWD: home})
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,11 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 		if opt.Dir, err = s.profiled(d.Dialect, opt); err != nil {
 			return nil, err
 		}
-		if h, err = s.homeAt(place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n)), opt.Write); err != nil {
+		path := place.Join(s.dirFor(d, opt.Dir, n.CWD), s.FileName(d.Dialect, n))
+		if err = s.checkTitle(d.Dialect, n, path); err == nil {
+			h, err = s.homeAt(path, opt.Write)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -119,8 +119,12 @@ func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.Ne
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	h := memoryHome()
 	if dir != "" {
-		var err error
-		if h, err = s.homeAt(place.Join(dir, s.FileName(d.Dialect, n)), opt); err != nil {
+		path := place.Join(dir, s.FileName(d.Dialect, n))
+		err := s.checkTitle(d.Dialect, n, path)
+		if err == nil {
+			h, err = s.homeAt(path, opt)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -252,6 +252,9 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		return nil, err
 	}
 	n, err := s.newSession(d, opt)
+	if err == nil {
+		err = s.checkTitle(d.Dialect, n, h.Path)
+	}
 	if err != nil {
 		return nil, err
 	}

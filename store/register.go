@@ -13,15 +13,15 @@ import (
 
 // register names the session in the agent's list of names. The log must exist: the program looks for it. The caller holds the lock.
 func (s *Session) register(ctx context.Context, r dialect.Registrar, name string) error {
-	root, ok := s.store.RootOf(s.dialect, s.at.Path)
-	if !ok || s.store.BaseOf(root) == "" {
-		return s.named(fmt.Errorf("a name for a session of %s outside of the agent's folder is %w: the program keeps its names there", s.dialect.Name(), ErrUnsupported))
+	base, err := s.store.registryOf(s.dialect, s.at.Path)
+	if err == nil {
+		err = s.endDeferral(ctx)
 	}
-	if err := s.endDeferral(ctx); err != nil {
+	if err != nil {
 		return err
 	}
 	record := r.Register(s.tree.Header().ID, name, s.w.opt.Clock())
-	path := place.Join(s.store.BaseOf(root), r.Registry())
+	path := place.Join(base, r.Registry())
 	at, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)
 	if err != nil {
 		return s.named(err)
@@ -34,6 +34,24 @@ func (s *Session) register(ctx context.Context, r dialect.Registrar, name string
 	h.Title = name
 	s.w.builder.SetHeader(h)
 	return nil
+}
+
+// registryOf is the folder of the list of names for the session at a path. Outside of the agent's folder there is none.
+func (s *Store) registryOf(d dialect.Dialect, path string) (string, error) {
+	if root, ok := s.RootOf(d, path); ok && s.BaseOf(root) != "" {
+		return s.BaseOf(root), nil
+	}
+	err := fmt.Errorf("a name for a session of %s outside of the agent's folder is %w: the program keeps its names there", d.Name(), ErrUnsupported)
+	return "", logtree.Named(path, err)
+}
+
+// checkTitle refuses the title of a new session that could not be registered, before anything is written.
+func (s *Store) checkTitle(d dialect.Dialect, n dialect.NewSession, path string) error {
+	if _, ok := d.(dialect.Registrar); !ok || n.Title == "" {
+		return nil
+	}
+	_, err := s.registryOf(d, path)
+	return err
 }
 
 // appendTo appends a record to a file that other programs write, too. It creates a file that is missing.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -55,6 +56,14 @@ func noneEmpty(cmd *cobra.Command) error {
 		}
 	})
 	return err
+}
+
+// CheckText refuses a text that is not UTF-8: it would be stored with other characters. what names it, such as --text.
+func CheckText(what, text string) error {
+	if utf8.ValidString(text) {
+		return nil
+	}
+	return Misused("%s is not UTF-8", what)
 }
 
 // FlagError rewords pflag's error for a value of the wrong type, and adds to that for an unknown flag the one that is meant.

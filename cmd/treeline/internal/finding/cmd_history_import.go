@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ func historyAddCommand(a *cli.App) *cobra.Command {
 				return fmt.Errorf("the prompt is longer than %s", wire.Size(longestAdded))
 			}
 			dir, err := filepath.Abs(cwd)
-			if err != nil {
+			if err = cmp.Or(err, cli.CheckText("the prompt", text)); err != nil {
 				return err
 			}
 			opt, _, err := historyOptions(a, db)

@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,6 +51,9 @@ func (f *requestFlags) rest(given []string) []string {
 // check refuses flags that have no effect, and unknown providers.
 func (f *requestFlags) check(cmd *cobra.Command, given []string) error {
 	only := cli.Changed(cmd, "model", "prompt", "max-tokens")
+	if err := cmp.Or(cli.CheckText("--model", f.model), cli.CheckText("--prompt", f.prompt)); err != nil {
+		return err
+	}
 	switch forms := cli.Changed(cmd, "llm", "sent", "parts"); {
 	case len(forms) > 1:
 		return cli.Misused("--%s and --%s cannot be combined", forms[0], forms[1])

@@ -2,6 +2,7 @@ package writing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (w *appendFlags) check(cmd *cobra.Command) error {
 	case cmd.Flags().Changed("role") && !cmd.Flags().Changed("text"):
 		return cli.Misused("--role needs --text")
 	}
-	return cli.OneOf("role", w.role, Roles)
+	return cmp.Or(cli.OneOf("role", w.role, Roles), cli.CheckText("--text", w.text))
 }
 
 func (w *appendFlags) append(ctx context.Context, s *store.Session) (store.Appended, error) {

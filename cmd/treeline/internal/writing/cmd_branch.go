@@ -36,6 +36,9 @@ func Branch(a *cli.App) *cobra.Command {
 			if !durable && summary != "" {
 				return cli.Misused("--summary cannot be combined with --durable=false: it is an entry")
 			}
+			if err := cli.CheckText("--summary", summary); err != nil {
+				return err
+			}
 			return changing(cmd.Context(), a, args[0], &f, func(s *store.Session) error {
 				done, err := branch(cmd.Context(), s, args[1], summary, durable)
 				if err != nil {

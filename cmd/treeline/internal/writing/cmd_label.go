@@ -36,6 +36,9 @@ func Label(a *cli.App) *cobra.Command {
 				return printLabel(cmd.Context(), a, args[0], args[1])
 			}
 			label := strings.Join(args[2:], "")
+			if err := cli.CheckText("LABEL", label); err != nil {
+				return err
+			}
 			return changing(cmd.Context(), a, args[0], &f, func(s *store.Session) error {
 				id, err := cli.EntryOf(s, args[1])
 				if err != nil {

@@ -1,6 +1,7 @@
 package writing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func New(a *cli.App) *cobra.Command {
 		Args:    cli.Args(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opt, err := f.Options(a)
-			if err != nil {
+			if err = cmp.Or(err, cli.CheckText("--title", title)); err != nil {
 				return err
 			}
 			s, err := a.WriteStore()

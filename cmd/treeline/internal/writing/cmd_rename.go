@@ -18,6 +18,9 @@ func Rename(a *cli.App) *cobra.Command {
 		Example:    "  treeline rename @last 'Prices are off by a cent'",
 		Args:       cli.Args("<session>", "TITLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.CheckText("TITLE", args[1]); err != nil {
+				return err
+			}
 			return changing(cmd.Context(), a, args[0], &f, func(s *store.Session) error {
 				if err := s.Rename(cmd.Context(), args[1]); err != nil || !a.JSON {
 					return err

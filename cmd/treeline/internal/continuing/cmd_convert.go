@@ -13,8 +13,10 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
+	"github.com/treeline-dev/treeline/store"
 	"github.com/treeline-dev/treeline/wire"
 )
 
@@ -22,6 +24,7 @@ import (
 // code is 0 even with losses.
 func Convert(a *cli.App) *cobra.Command {
 	var dialectName, toName, leaf, out, reportPath string
+	var force bool
 	cmd := &cobra.Command{
 		Use: "convert <session> --to DIALECT",
 
@@ -37,6 +40,9 @@ func Convert(a *cli.App) *cobra.Command {
 			if toName == "" {
 				return cli.Misused("--to is missing")
 			}
+			if force && reportPath == "" {
+				return cli.Misused("--force needs --report")
+			}
 			ref, leaf, err := cli.OneLeaf(args[0], leaf)
 			if err != nil {
 				return err
@@ -46,7 +52,7 @@ func Convert(a *cli.App) *cobra.Command {
 					return fmt.Errorf("--output: %w", err)
 				}
 			}
-			report, drop, err := openReport(reportPath)
+			report, drop, err := openReport(cmd.Context(), a, reportPath, force)
 			if err != nil {
 				return err
 			}
@@ -74,6 +80,7 @@ func Convert(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&leaf, "leaf", "", "convert only the path to the entry `ID`")
 	cmd.Flags().StringVarP(&out, "output", "o", "", "write to the folder `DIR` instead of the agent's own")
 	cmd.Flags().StringVar(&reportPath, "report", "", "write a JSON report of what became of everything to `FILE`")
+	cmd.Flags().BoolVar(&force, "force", false, "replace the file of --report; a session is never replaced")
 	a.AddDialect(cmd, &dialectName)
 	return cmd
 }
@@ -209,9 +216,12 @@ func kindsOf(r convert.Report, became convert.Became) string {
 
 // openReport opens the file of --report, nil for none, before anything is converted: if it cannot be written, nothing is.
 // It does not truncate the file yet, since an earlier report survives a failed conversion. drop removes a file that is new.
-func openReport(path string) (file *os.File, drop func() error, err error) {
+func openReport(ctx context.Context, a *cli.App, path string, force bool) (file *os.File, drop func() error, err error) {
 	if path == "" {
 		return nil, func() error { return nil }, nil
+	}
+	if err := checkReport(ctx, a, path, force); err != nil {
+		return nil, nil, err
 	}
 	_, err = os.Lstat(path)
 	fresh := errors.Is(err, fs.ErrNotExist)
@@ -224,4 +234,24 @@ func openReport(path string) (file *os.File, drop func() error, err error) {
 		}
 		return file.Close()
 	}, nil
+}
+
+// checkReport refuses to write a report over a file that has content, unless force is set, and over a session in any case.
+// Pipes and devices have nothing to lose.
+func checkReport(ctx context.Context, a *cli.App, path string, force bool) error {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil // opening it tells what is wrong
+	}
+	if !force {
+		return fmt.Errorf("--report: %s: %w", path, export.ErrExists)
+	}
+	s, err := a.Store()
+	if err != nil {
+		return err
+	}
+	old, err := s.Open(ctx, path, store.OpenOptions{})
+	if err != nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("--report: %s is a session, which is never replaced", path), old.Close())
 }

@@ -154,7 +154,7 @@ func (p *projects) find(id string) (project, string, error) {
 		dir, ok = directory(key)
 	}
 	if !ok || own == "" || strings.Contains(own, "/") {
-		return project{}, "", fmt.Errorf("%s: %w: it does not begin with the directory of a project", id, backend.ErrName)
+		return project{}, "", fmt.Errorf("%s: %w: it does not begin with the directory of a project, and sessions of Crush are in the databases of projects", id, backend.ErrName)
 	}
 	o, err := p.at(dir)
 	return o, own, err
@@ -221,8 +221,11 @@ func (p *projects) Load(ctx context.Context, id string) (rows.Session, error) {
 // Parse implements rows.Schema.
 func (p *projects) Parse(id string, records [][]byte) (rows.Session, error) {
 	o, own, err := p.find(id)
-	if err != nil || len(records) == 0 {
-		return rows.Session{}, errors.Join(err, fmt.Errorf("%w: a session begins with its row", backend.ErrRecord))
+	if err == nil && len(records) == 0 {
+		err = fmt.Errorf("%w: a session begins with its row", backend.ErrRecord)
+	}
+	if err != nil {
+		return rows.Session{}, err
 	}
 	switch said := rawjson.Str(records[0], member); said {
 	case o.dir:

@@ -13,6 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/cmd/treeline/internal/cli"
 	"github.com/treeline-dev/treeline/convert"
+	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/export"
 	"github.com/treeline-dev/treeline/internal/screen"
 	"github.com/treeline-dev/treeline/session"
@@ -115,7 +116,7 @@ func convertTo(ctx context.Context, a *cli.App, ref, dialectName, toName, leaf, 
 	case errors.Is(err, backend.ErrExist):
 		return none, "", fmt.Errorf("%w; use -o for another folder", err)
 	case err != nil:
-		return none, "", sameFamily(err)
+		return none, "", elsewhere(sameFamily(err), opt)
 	}
 	if archived := backend.Scheme(sess.Path()) != ""; archived {
 		next = "treeline resume " + sess.Path() // its agent knows files only
@@ -132,6 +133,15 @@ func sameFamily(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: --dialect %s", err, same.Other.Name())
+}
+
+// elsewhere says what helps if the agent's sessions are in a database, and the folder of -o cannot have one.
+func elsewhere(err error, opt convert.Options) error {
+	_, housed := opt.To.Layout().(dialect.Housed)
+	if housed && opt.Dir != "" && (errors.Is(err, backend.ErrName) || errors.Is(err, backend.ErrReadOnly)) {
+		return fmt.Errorf("%w; without -o the session goes into the agent's own database", err)
+	}
+	return err
 }
 
 // outcome sums up in one line what was not converted, "" if everything was.

@@ -29,7 +29,7 @@ const (
 		BranchedSession Close Compact Delete Flush Fork Label Move NewSession Rename ResetLeaf RewriteEntries
 		RewriteToolCallArguments`
 	storeWrites = `BlobsAs BlobsInWriting BranchFrom ChangeFolders Close ContinueRecent ContinueRun Create CreateFrom DropFolder
-		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder OpenWrite OpenWriting Repair Restore Save
+		EmptyTrash ForkFrom InMemory LocateWriting NewDraft NoteFolder NoteNew OpenWrite OpenWriting Repair Restore Save
 		OpenAs LocateAs OpenArchive Pull Push PushWatching StartRun Trash TrashAs TrashHeld`
 )
 

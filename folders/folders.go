@@ -41,16 +41,61 @@ const mostNoted = 16
 // When it returns, the note survives a crash. Folders of the agents need no note: they are looked at anyway. Neither do
 // URLs: sessions there have no blobs.
 func (n *Notes) NoteFolder(ctx context.Context, path string) error {
-	if n.state == "" || n.m.ReadOnly() || path == "" || backend.Scheme(path) != "" {
+	_, err := n.note(ctx, path, false)
+	return err
+}
+
+// NoteNew is NoteFolder for a session whose log does not exist yet. Unlike NoteFolder it does not rely on the note of another
+// process for the same session: that process may take its own back.
+func (n *Notes) NoteNew(ctx context.Context, path string) (Note, error) {
+	return n.note(ctx, path, true)
+}
+
+// Note is what NoteNew added. The zero value is nothing.
+type Note struct {
+	notes        *Notes
+	folder, name string
+	forgotten    bool // the folder was forgotten before
+}
+
+// TakeBack removes the note of a session that could not be created. The notes of others stay: also a folder with so many that
+// another process may have added none of its own.
+func (t Note) TakeBack(ctx context.Context) error {
+	if t.notes == nil {
 		return nil
+	}
+	return t.notes.ChangeFolders(ctx, func(list []place.NotedFolder) []place.NotedFolder {
+		i := slices.IndexFunc(list, func(f place.NotedFolder) bool { return f.Folder == t.folder })
+		if i < 0 || len(list[i].Seen) >= mostNoted {
+			return list
+		}
+		at := slices.Index(list[i].Seen, t.name)
+		if at < 0 {
+			return list
+		}
+		list[i].Seen = slices.Delete(list[i].Seen, at, at+1)
+		if len(list[i].Seen) > 0 {
+			return list
+		}
+		if list[i].Forgotten = t.forgotten; t.forgotten {
+			return list
+		}
+		return slices.Delete(list, i, i+1)
+	})
+}
+
+// note notes a session and its folder. fresh: the session is noted even if there is a note of it.
+func (n *Notes) note(ctx context.Context, path string, fresh bool) (added Note, err error) {
+	if n.state == "" || n.m.ReadOnly() || path == "" || backend.Scheme(path) != "" {
+		return added, nil
 	}
 	abs, err := place.Abs(path)
 	if err != nil {
-		return err
+		return added, err
 	}
 	for _, r := range n.m.AgentRoots() {
 		if place.Within(r.Sessions, abs) {
-			return nil
+			return added, nil
 		}
 	}
 	folder := place.Dir(abs)
@@ -61,14 +106,18 @@ func (n *Notes) NoteFolder(ctx context.Context, path string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if len(n.known[folder]) == mostNoted {
-		return nil
+		return added, nil
 	}
 	b, err := n.m.OpenWriting(n.state, backend.DurabilityAlways)
 	if err != nil {
-		return err
+		return added, err
 	}
-	if err := appendFolder(ctx, b, folder, name); err != nil {
-		return fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
+	wrote, forgotten, err := appendFolder(ctx, b, folder, name, fresh)
+	if err != nil {
+		return added, fmt.Errorf("%s could not be noted as a folder with sessions: %w", folder, err)
+	}
+	if wrote {
+		added = Note{n, folder, name, forgotten}
 	}
 	if n.known == nil {
 		n.known = map[string][]string{}
@@ -76,16 +125,17 @@ func (n *Notes) NoteFolder(ctx context.Context, path string) error {
 	if noted := n.known[folder]; !slices.Contains(noted, name) { // the log was asked above: another process may have forgotten the folder
 		n.known[folder] = append(noted, name)
 	}
-	return nil
+	return added, nil
 }
 
-// appendFolder adds a session and its folder to the log, unless they are in it.
-func appendFolder(ctx context.Context, b backend.Backend, folder, name string) error {
+// appendFolder adds a session and its folder to the log, unless they are in it. forgotten: the log had the folder as forgotten.
+func appendFolder(ctx context.Context, b backend.Backend, folder, name string, fresh bool) (wrote, forgotten bool, err error) {
 	record, err := json.Marshal(place.NotedFolder{Folder: folder, Seen: []string{name}})
 	if err != nil {
-		return err
+		return false, false, err
 	}
-	return retryFolders(func() error {
+	err = retryFolders(func() error {
+		wrote, forgotten = true, false
 		at, err := b.Stat(ctx, foldersLog)
 		if errors.Is(err, backend.ErrNotExist) {
 			_, err = b.Create(ctx, foldersLog, record)
@@ -96,12 +146,16 @@ func appendFolder(ctx context.Context, b backend.Backend, folder, name string) e
 		if err != nil {
 			return err
 		}
-		if f := known[folder]; f != nil && !f.Forgotten && (len(f.Seen) >= mostNoted || slices.Contains(f.Seen, name)) {
+		f := known[folder]
+		if f != nil && !f.Forgotten && (len(f.Seen) >= mostNoted || !fresh && slices.Contains(f.Seen, name)) {
+			wrote = false
 			return nil
 		}
+		forgotten = f != nil && f.Forgotten
 		_, err = b.Append(ctx, at, record)
 		return err
 	})
+	return wrote, forgotten, err
 }
 
 // retryFolders changes the log, again if another process was faster.

@@ -237,9 +237,10 @@ func (s *Session) findBlobs() {
 // CreateFrom writes a session that consists of these records, at once, in the folder that opt names, and reads it back. The
 // records are written as they are. It fails with backend.ErrExist if the log exists.
 func (s *Store) CreateFrom(ctx context.Context, d *Draft, records iter.Seq2[[]byte, error]) (*Session, error) {
-	d.scratch.note(ctx)
+	d.scratch.noted(d.scratch.noteNew(ctx))
 	at, err := backend.CreateFrom(context.WithoutCancel(ctx), d.home.Backend, d.home.Name, records)
 	if err != nil {
+		d.scratch.takeBack(ctx, err)
 		return nil, errors.Join(d.scratch.latch(err), d.Discard())
 	}
 	sess, l, err := s.openHome(ctx, d.home, CreateOptions{Dialect: d.scratch.dialect})

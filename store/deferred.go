@@ -105,9 +105,10 @@ func (s *Session) worthALog() bool {
 // log exists. What cannot be written is not in the tree.
 func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w := s.w
-	s.note(ctx)
+	s.noted(s.noteNew(ctx))
 	at, err := s.at.Backend.Create(context.WithoutCancel(ctx), s.at.Name, append(slices.Clip(w.waiting), more...)...)
 	if err != nil {
+		s.takeBack(ctx, err)
 		return s.latch(err)
 	}
 	w.builder.Written()

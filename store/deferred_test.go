@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -210,5 +211,31 @@ func TestDeferredKeepsWhatWasDone(t *testing.T) {
 	}
 	if !strings.Contains(s.Path(), "--elsewhere--") {
 		t.Errorf("the log is %s", s.Path())
+	}
+}
+
+// A session that never gets a log leaves no note of its folder, though an entry of it has a blob. One that gets a log keeps it.
+func TestDeferredNote(t *testing.T) {
+	d := newDesk(t, func(w *world.World) { w.State = w.At("state") })
+	big := session.Image{MIME: "image/png", Data: strings.Repeat("pict", 1<<12)}
+	for _, answered := range []bool{false, true} {
+		s := d.Begin("omp-doc", store.CreateOptions{Dir: filepath.Join(d.Home, "elsewhere")})
+		if _, err := s.AppendUser(t.Context(), "look", big); err != nil {
+			t.Fatal(err)
+		}
+		noted, err := d.Store.Folders(t.Context())
+		d.Must(err)
+		if len(noted) != 1 || len(noted[0].Seen) != 1 {
+			t.Errorf("with a blob: %+v", noted)
+		}
+		if answered {
+			d.Answer(s, "seen")
+		}
+		d.Must(s.Close())
+		noted, err = d.Store.Folders(t.Context())
+		d.Must(err)
+		if len(noted) == 1 != answered {
+			t.Errorf("answered %v: %+v", answered, noted)
+		}
 	}
 }

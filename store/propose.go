@@ -119,7 +119,11 @@ func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 // storeBlob stores a blob that an entry of the session will refer to. Its folder is noted first, so that garbage
 // collection looks there.
 func (s *Session) storeBlob(ctx context.Context, b []byte) (string, error) {
-	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
+	note := s.noteNew
+	if s.w.created {
+		note = s.noteAgain
+	}
+	if err := note(ctx); err != nil {
 		return "", err
 	}
 	ref, err := s.w.blobs.Put(ctx, b)
@@ -153,11 +157,4 @@ func (s *Session) proposed(id session.EntryID) *proposal {
 		}
 	}
 	return nil
-}
-
-// note remembers the session's folder. A failure does not fail the write; a blob, which needs the note, is then refused.
-func (s *Session) note(ctx context.Context) {
-	if err := s.store.NoteFolder(ctx, s.at.Path); err != nil {
-		s.w.opt.Log.Warn("folder not noted", "file", s.at.Path, "error", err)
-	}
 }

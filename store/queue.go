@@ -7,6 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/folders"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -18,7 +19,8 @@ type writing struct {
 	builder *session.Builder
 	dec     dialect.Decoder
 	blobs   blob.Store
-	err     error // the first write that failed
+	err     error         // the first write that failed
+	note    *folders.Note // of a log that is not created yet
 
 	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it would have.
 	created bool

@@ -168,6 +168,9 @@ func (s *Session) Close() error {
 
 // letGo closes what the session holds open.
 func (s *Session) letGo() error {
+	if s.w != nil {
+		s.takeBack(context.Background(), nil)
+	}
 	err := s.source.Close()
 	if s.release != nil {
 		err = cmp.Or(err, s.release())

@@ -53,7 +53,7 @@ func Convert(a *cli.App) *cobra.Command {
 					return fmt.Errorf("--output: %w", err)
 				}
 			}
-			report, drop, err := openReport(cmd.Context(), a, reportPath, force)
+			save, drop, err := openReport(cmd.Context(), a, reportPath, force)
 			if err != nil {
 				return err
 			}
@@ -61,11 +61,8 @@ func Convert(a *cli.App) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, drop())
 			}
-			if report != nil {
-				_ = report.Truncate(0) // fails for a pipe
-				if err := errors.Join(wire.Write(report, wire.NewConversion(r)), report.Close()); err != nil {
-					return err
-				}
+			if err := save(wire.NewConversion(r)); err != nil {
+				return err
 			}
 			if why := outcome(r); why != "" && !a.JSON {
 				a.Notice(why + "; --report lists them")
@@ -224,26 +221,50 @@ func kindsOf(r convert.Report, became convert.Became) string {
 	return " (" + strings.Join(kinds, ", ") + ")"
 }
 
-// openReport opens the file of --report, nil for none, before anything is converted: if it cannot be written, nothing is.
-// It does not truncate the file yet, since an earlier report survives a failed conversion. drop removes a file that is new.
-func openReport(ctx context.Context, a *cli.App, path string, force bool) (file *os.File, drop func() error, err error) {
-	if path == "" {
-		return nil, func() error { return nil }, nil
+// openReport opens the file of --report before anything is converted: if it cannot be written, nothing is. save writes the report;
+// until then an earlier report stays. drop is for a conversion that failed, and removes a file that is new.
+func openReport(ctx context.Context, a *cli.App, path string, force bool) (save func(wire.Conversion) error, drop func() error, err error) {
+	nothing := func() error { return nil }
+	switch {
+	case path == "":
+		return func(wire.Conversion) error { return nil }, nothing, nil
+	case isStdout(a, path): // opened again, it would be written over by what is printed
+		return func(c wire.Conversion) error { return wire.Write(a.Stdout, c) }, nothing, nil
 	}
 	if err := checkReport(ctx, a, path, force); err != nil {
 		return nil, nil, err
 	}
 	_, err = os.Lstat(path)
 	fresh := errors.Is(err, fs.ErrNotExist)
-	if file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
 		return nil, nil, cli.AtPath(path, err)
 	}
-	return file, func() error {
+	save = func(c wire.Conversion) error {
+		_ = file.Truncate(0) // fails for a pipe
+		return errors.Join(wire.Write(file, c), file.Close())
+	}
+	drop = func() error {
 		if fresh {
 			return errors.Join(file.Close(), os.Remove(path))
 		}
 		return file.Close()
-	}, nil
+	}
+	return save, drop, nil
+}
+
+// isStdout reports whether a path names standard output, such as /dev/stdout.
+func isStdout(a *cli.App, path string) bool {
+	out, ok := a.Stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	own, err := out.Stat()
+	return err == nil && os.SameFile(own, there)
 }
 
 // checkReport refuses to write a report over a file that has content, unless force is set, and over a session in any case.

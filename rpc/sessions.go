@@ -31,7 +31,7 @@ type heldParam struct {
 // forceParam is for methods that begin a session or open one for writing. It holds as long as the session is open.
 type forceParam struct {
 	heldParam
-	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it"`
+	Force bool `json:"force" doc:"writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it"`
 }
 
 func (p forceParam) set(opt *store.WriteOptions) {

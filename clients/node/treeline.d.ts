@@ -481,7 +481,7 @@ export interface CreateParams {
   parentSession?: string | null;
   /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
   force?: boolean | null;
   /** when the file is created: with the first message of the assistant, with the first message of user or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never; with level always the first append creates the file, and flush always does */
   deferUntil?: "assistant" | "message" | "never" | null;
@@ -506,7 +506,7 @@ export interface OpenParams {
   replaceUnreadable?: boolean | null;
   /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 
@@ -525,7 +525,7 @@ export interface ContinueRecentParams {
   events?: boolean | null;
   /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 
@@ -553,7 +553,7 @@ export interface ForkFromParams {
   events?: boolean | null;
   /** replaces or removes the file even while another program has it open for writing; what that program writes later is lost */
   forceRewrite?: boolean | null;
-  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
+  /** writes what is otherwise refused because it looks like a mistake: a working directory that does not exist or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it */
   force?: boolean | null;
 }
 

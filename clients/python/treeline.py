@@ -620,8 +620,9 @@ class _ClientMethods(_Caller):
         parent_session: the file of the session that this one continues
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
-        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not exist
+        or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose
+        first kept entry is not before it
         defer_until: when the file is created: with the first message of the assistant, with the first message of user
         or assistant, or at once; the default is message, for omp-doc and operator-doc assistant, for wave-doc never;
         with level always the first append creates the file, and flush always does
@@ -664,8 +665,9 @@ class _ClientMethods(_Caller):
         replace_unreadable: renames a file that is not a session and starts one
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
-        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not exist
+        or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose
+        first kept entry is not before it
         """
         return self._opened(self._call(
             "open",
@@ -697,8 +699,9 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
-        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not exist
+        or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose
+        first kept entry is not before it
         """
         return self._opened(self._call(
             "continueRecent",
@@ -739,8 +742,9 @@ class _ClientMethods(_Caller):
         events: sends notifications of what happens to the session
         force_rewrite: replaces or removes the file even while another program has it open for writing; what that
         program writes later is lost
-        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not
-        exist, a message without a role, text that is not UTF-8, a compaction whose first kept entry is not before it
+        force: writes what is otherwise refused because it looks like a mistake: a working directory that does not exist
+        or is a file, an entry without its message, a message without a role, text that is not UTF-8, a compaction whose
+        first kept entry is not before it
         """
         return self._opened(self._call(
             "forkFrom",

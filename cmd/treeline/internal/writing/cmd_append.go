@@ -59,7 +59,7 @@ func Append(a *cli.App) *cobra.Command {
 	}
 	f.Add(a, cmd)
 	f.AddReplace(cmd)
-	f.AddUnchecked(cmd, "even a message without a role, text that is not UTF-8, or a compaction whose first kept entry is not before it")
+	f.AddUnchecked(cmd, "even an entry without its message, a message without a role, text that is not UTF-8, or a\ncompaction whose first kept entry is not before it")
 	cmd.Flags().StringVar(&w.role, "role", "user", "the `ROLE` of --text: user or assistant")
 	cmd.Flags().StringVar(&w.text, "text", "", "append a message with this `TEXT`")
 	cmd.Flags().StringVar(&w.message, "message", "", "append the message `JSON`")

@@ -48,7 +48,7 @@ func stats(c *call, p statsParams) (none wire.Stats, err error) {
 
 type requestParams struct {
 	LeafID    string `json:"leafId" doc:"the entry to look from; the default is the leaf"`
-	Provider  string `json:"provider" one:"anthropic openai" doc:"the provider; the default is that of the last answer"`
+	Provider  string `json:"provider" one:"anthropic openai responses" doc:"the provider; the default is that of the last answer"`
 	Model     string `json:"model" doc:"the model; the default is that of the last answer"`
 	MaxTokens *int   `json:"maxTokens" doc:"the limit of the answer; the default is 8192"`
 	Prompt    string `json:"prompt" doc:"what the user says next"`

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/treeline-dev/treeline/llm"
 )
 
 // What sessions used is summed up, and the lists that are asked for come with it.
@@ -40,6 +42,9 @@ func TestBuildRequest(t *testing.T) {
 		}
 	}
 	refused(t, c, "buildRequest", members{"session": handle, "provider": "acme"})
+	for _, name := range llm.Names() {
+		c.object("buildRequest", members{"session": handle, "provider": name})
+	}
 	refused(t, c, "buildRequest", members{"session": handle, "maxTokens": 0})
 }
 

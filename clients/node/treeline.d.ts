@@ -777,7 +777,7 @@ export interface BuildRequestParams {
   /** the entry to look from; the default is the leaf */
   leafId?: string | null;
   /** the provider; the default is that of the last answer */
-  provider?: "anthropic" | "openai" | null;
+  provider?: "anthropic" | "openai" | "responses" | null;
   /** the model; the default is that of the last answer */
   model?: string | null;
   /** the limit of the answer; the default is 8192 */

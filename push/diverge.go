@@ -49,6 +49,9 @@ func (s *sending) diverged(ctx context.Context, state growth) error {
 		if s.p.opt.DryRun {
 			return true, nil
 		}
+		if err := s.carryFork(ctx, f); err != nil {
+			return false, err
+		}
 		return putFork(ctx, s.p.t.Backend, s.p.m, f.name, text, f.content)
 	})
 	if err != nil {

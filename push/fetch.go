@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 )
 
 // fetching is one log on its way here.
@@ -20,6 +21,7 @@ type fetching struct {
 	name  string // in the source
 	it    *item  // nil if it is not here
 	e     *Event
+	asked map[blob.Ref]bool
 
 	b      backend.Backend // of the source, for writing
 	m      backend.Mirror
@@ -192,13 +194,6 @@ func (f *fetching) take(ctx context.Context, r io.ReaderAt, s span, use func(pie
 		f.p.meter.sent(int64(len(piece)), 0)
 		f.e.Bytes += int64(len(piece))
 	}
-}
-
-// carry brings the blobs that records refer to.
-func (f *fetching) carry(ctx context.Context, records []byte) error {
-	m, path, d := f.p.c.m, f.src.PathOf(f.name), f.src.Dialect
-	c := carrier{dir: m.BlobDir(path, d), from: blobsOf(f.p.t.Backend, f.there.Name), to: m.BlobsAs(backend.Writer{}, path, d), meter: f.p.meter, done: &f.p.blobs}
-	return c.carry(ctx, records)
 }
 
 // create makes the log here, or replaces it, from all of the copy.

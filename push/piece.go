@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/blob"
@@ -89,13 +90,16 @@ func redactPiece(data []byte, lines bool) (out []byte, secrets int) {
 	return append(out, data[at:]...), secrets
 }
 
-// carrier takes blobs from one place to another, each once.
+// carrier takes the blobs of one log from one place to another, each once.
 type carrier struct {
 	dir    string // of this machine, from or to which they are taken
+	pulls  bool   // to it, not from it
 	from   blob.Reader
 	to     blob.Store
 	redact bool
 	meter  *meter
+	// asked are the blobs that this log has. An archive may keep apart what each log may read, so one log's answer is not another's.
+	asked map[blob.Ref]bool
 	// done has a *carrying for each errand of this run; shared by all logs.
 	done *sync.Map
 }
@@ -106,43 +110,70 @@ type errand struct {
 	ref blob.Ref
 }
 
-// carrying is a blob on its way.
+// carrying is a blob on its way, for the first log that names it.
 type carrying struct {
 	errand
-	done chan struct{}
-	err  error // when done is closed
+	done chan struct{} // closed when that log has it, or failed
+	// settled: no other log has to ask. The blob is here when it is pulled, or cannot be pushed from here.
+	settled atomic.Bool
 }
 
 // batch is how many blobs are asked for in one step.
 const batch = 500
 
-// carry copies the blobs that records refer to, and waits for those that another log copies. A missing blob is not an error:
-// the record is copied all the same.
+// carry brings the blobs that records refer to.
+func (f *fetching) carry(ctx context.Context, records []byte) error {
+	m, path, d := f.p.c.m, f.src.PathOf(f.name), f.src.Dialect
+	c := carrier{
+		dir: m.BlobDir(path, d), pulls: true, from: blobsOf(f.p.t.Backend, f.there.Name), to: m.BlobsAs(backend.Writer{}, path, d),
+		meter: f.p.meter, asked: f.asked, done: &f.p.blobs,
+	}
+	return c.carry(ctx, records)
+}
+
+// carryFork brings the blobs of a copy to a fork of it in the archive.
+func (s *sending) carryFork(ctx context.Context, f fork) error {
+	b := s.p.t.Backend
+	c := carrier{from: blobsOf(b, s.it.name), to: blobsOf(b, f.name), meter: s.p.meter, asked: map[blob.Ref]bool{}, done: &sync.Map{}}
+	return c.carry(ctx, f.content)
+}
+
+// carry copies the blobs that records refer to. It waits for those that another log copies, and then asks for its own log, so that no
+// bytes travel twice unless the archive wants them for each log. A missing blob is not an error: the record is copied all the same.
 func (c *carrier) carry(ctx context.Context, records []byte) error {
 	if c.from == nil || c.to == nil {
 		return nil
 	}
-	var mine, all []*carrying
+	var first, later []*carrying
 	for ref := range blob.RefsIn(records) {
+		if c.asked[ref] {
+			continue
+		}
+		c.asked[ref] = true
 		own := &carrying{errand: errand{c.dir, ref}, done: make(chan struct{})}
-		was, known := c.done.LoadOrStore(own.errand, own)
-		if all = append(all, was.(*carrying)); !known {
-			mine = append(mine, own)
+		if was, known := c.done.LoadOrStore(own.errand, own); known {
+			later = append(later, was.(*carrying))
+		} else {
+			first = append(first, own)
 		}
 	}
-	err := c.bring(ctx, mine)
-	for _, b := range mine {
-		if b.err = err; err != nil {
-			c.done.Delete(b.errand) // it is tried again with the next log
+	err := c.bring(ctx, first)
+	for _, b := range first {
+		if err != nil {
+			c.done.Delete(b.errand) // another log may be allowed what this one is not
 		}
 		close(b.done)
 	}
-	for _, b := range all {
-		if <-b.done; b.err != nil {
-			return b.err
+	if err != nil {
+		return err
+	}
+	var rest []*carrying
+	for _, b := range later {
+		if <-b.done; !b.settled.Load() {
+			rest = append(rest, b)
 		}
 	}
-	return nil
+	return c.bring(ctx, rest)
 }
 
 // bring brings blobs, some at a time.
@@ -156,37 +187,44 @@ func (c *carrier) bring(ctx context.Context, list []*carrying) error {
 		if err != nil {
 			return err
 		}
-		for _, ref := range missing {
-			if err := c.one(ctx, ref); err != nil {
-				return err
+		for _, b := range part {
+			settled := c.pulls
+			if len(missing) > 0 && missing[0] == b.ref {
+				missing = missing[1:]
+				if settled, err = c.one(ctx, b.ref); err != nil {
+					return err
+				}
+			}
+			if settled {
+				b.settled.Store(true)
 			}
 		}
 	}
 	return nil
 }
 
-// one brings a blob.
-func (c *carrier) one(ctx context.Context, ref blob.Ref) error {
+// one brings a blob, and says whether that settles it.
+func (c *carrier) one(ctx context.Context, ref blob.Ref) (settled bool, err error) {
 	content, err := blob.Get(ctx, c.from, ref)
 	if errors.Is(err, blob.ErrNotExist) {
-		return nil
+		return !c.pulls, nil
 	}
 	if errors.Is(err, blob.ErrCorrupt) {
 		c.meter.problem(fmt.Errorf("%w; it was not copied", err))
-		return nil
+		return true, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	if c.redact && !isImage(content) && len(redact.Find(string(content))) > 0 {
 		c.meter.problem(fmt.Errorf("%s: it has a secret, and was not copied", ref))
-		return nil
+		return true, nil
 	}
 	if _, err := c.to.Put(ctx, content); err != nil {
-		return err
+		return false, err
 	}
 	c.meter.blob(len(content))
-	return nil
+	return c.pulls, nil
 }
 
 // isImage reports whether bytes begin as a picture does. Package net/http knows more kinds, but would make every program that embeds

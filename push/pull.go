@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/place"
@@ -327,7 +328,7 @@ func (p *puller) log(ctx context.Context, there backend.Marked) (e Event) {
 		}
 	}
 	for try := 0; ; try++ {
-		f := &fetching{p: p, there: there, src: s, name: name, it: it, e: &e}
+		f := &fetching{p: p, there: there, src: s, name: name, it: it, e: &e, asked: map[blob.Ref]bool{}}
 		err := f.try(ctx)
 		if err == nil {
 			return e

@@ -5,7 +5,7 @@
 // Every log that a source owns, and every file in the folder of a session, byte for byte, an unterminated last line included;
 // and the blobs that the logs refer to. A log is ORIGIN/SOURCE/NAME in the archive (see package backend). A log that the agent
 // keeps compressed has its plain name and its content there. Only what is new travels: the bytes after those that the copy
-// holds, and blobs that the archive does not have. Blobs go first, so no record ever names a missing blob.
+// holds, and blobs that the archive does not have for the log. Blobs go first, so no record ever names a missing blob.
 //
 // # Watermarks
 //

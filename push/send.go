@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/backend"
+	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/internal/redact"
 )
 
@@ -289,7 +290,7 @@ func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error
 		return err
 	}
 	defer o.close()
-	s := &sending{p: p, it: it, o: o, e: e, there: there.Log, w: watermark{Name: it.name, CWD: cwd}}
+	s := &sending{p: p, it: it, o: o, e: e, there: there.Log, w: watermark{Name: it.name, CWD: cwd}, asked: map[blob.Ref]bool{}}
 	if !live {
 		s.there, e.Fate = backend.Log{Name: it.name}, Created
 		return s.anew(ctx)

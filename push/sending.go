@@ -17,10 +17,11 @@ type sending struct {
 	it     *item
 	o      *original
 	e      *Event
-	there  backend.Log // the copy
-	w      watermark   // how far it is
-	digest *digest     // of the first w.Of bytes
-	lead   []byte      // goes before the first piece
+	there  backend.Log       // the copy
+	w      watermark         // how far it is
+	digest *digest           // of the first w.Of bytes
+	lead   []byte            // goes before the first piece
+	asked  map[blob.Ref]bool // see carrier
 }
 
 // decide does what is to be done with a log whose watermark is known. untouched: the copy is as it was left.
@@ -253,7 +254,7 @@ func (s *sending) prepare(ctx context.Context, piece []byte) (out []byte, bytes 
 	m, path, d := s.p.c.m, s.it.path(), s.it.src.Dialect
 	carrier := carrier{
 		dir: m.BlobDir(path, d), from: m.Blobs(path, d), to: blobsOf(s.p.t.Backend, s.it.name),
-		redact: s.p.opt.Redact, meter: s.p.meter, done: &s.p.blobs,
+		redact: s.p.opt.Redact, meter: s.p.meter, asked: s.asked, done: &s.p.blobs,
 	}
 	if err := carrier.carry(ctx, out); err != nil {
 		return nil, 0, err

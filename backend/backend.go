@@ -34,6 +34,7 @@
 //   - Syncer: an append can return before it is durable. Sync calls it.
 //   - Watcher: changes are reported as they happen, so that followers need not poll.
 //   - Foldered: folders are cheaper to list than logs. Archives need it. Folders uses it.
+//   - Scattered: logs are in several places, some of which may not be there now. Absent asks it.
 //   - Identified: an archive can be told from others. Archives need it.
 //   - Sourced: all sources of an archive can be listed at once. Archives of many machines need it.
 //   - Mirror: exact copies of other backends' logs can be kept. Archives need it.

@@ -17,6 +17,8 @@ type source struct {
 	place.Source
 	name string
 	b    backend.Backend
+	// absent is how the names of logs begin that may be on a disk that is not mounted.
+	absent []string
 }
 
 // item is a log here.
@@ -56,9 +58,15 @@ func (c *Copier) local(ctx context.Context, f *Filter, meter *meter) *local {
 		return l
 	}
 	for _, s := range l.sources {
+		// This comes first: what is mounted meanwhile is listed.
+		absent, err := backend.Absent(ctx, s.b)
 		items, whole := c.items(ctx, s, meter)
+		if err != nil && whole {
+			meter.problem(fmt.Errorf("%s: %w", s.Root.Sessions, err))
+		}
+		s.absent = absent
 		l.items = append(l.items, items...)
-		if !whole {
+		if !whole || err != nil {
 			l.partly[s.name] = true
 		}
 	}

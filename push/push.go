@@ -41,7 +41,8 @@
 //
 // # Deletions
 //
-// A log that is removed at its origin stays in the archive unless deletions are asked for. A pulled tombstone moves the local
+// A log that is removed at its origin stays in the archive unless deletions are asked for. A log that may be on a disk that is not
+// mounted (see backend.Scattered) is not removed, and one that is back is copied again. A pulled tombstone moves the local
 // log to the trash, and only if it is still what was pulled or pushed.
 package push
 

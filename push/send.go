@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,6 +49,8 @@ type pusher struct {
 	blobs sync.Map // that were carried
 	// forbidden is how many logs the server does not take.
 	forbidden atomic.Int64
+	// absent are the logs of which stays has told.
+	absent map[string]bool
 	// looked is how long the search for local changes took.
 	looked time.Duration
 }
@@ -80,7 +83,7 @@ func (c *Copier) pusher(ctx context.Context, t Target, opt PushOptions) (*pusher
 	if c.opt.Origin == "" {
 		return nil, ErrNoOrigin
 	}
-	p := &pusher{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress)}
+	p := &pusher{c: c, t: t, m: m, opt: opt, meter: newMeter(opt.Event, opt.Progress), absent: map[string]bool{}}
 	listing, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var group sync.WaitGroup
@@ -281,7 +284,7 @@ func (p *pusher) copied(l backend.Marked) {
 func (p *pusher) try(ctx context.Context, it *item, cwd *string, e *Event) error {
 	there, live, removed := p.copyOf(it.name)
 	w := p.marks.get(it.name)
-	if removed && w != nil && w.Seen == stampOf(it.log) {
+	if removed && w != nil && !w.Gone && w.Seen == stampOf(it.log) {
 		e.Fate, e.Why = Withheld, "it was removed in the archive, and has not changed here since"
 		return nil
 	}
@@ -339,8 +342,18 @@ func rebuilt(it *item, there backend.Marked) *watermark {
 	return w
 }
 
+// stays tells once that the copy of a log is not removed, since the log may be on a disk that is not mounted.
+func (p *pusher) stays(s *source, name string) {
+	if _, live, _ := p.copyOf(name); !live || p.absent[name] {
+		return
+	}
+	p.absent[name] = true
+	path := s.PathOf(strings.TrimPrefix(name, p.c.opt.Origin+"/"+s.name+"/"))
+	p.meter.done(Event{Name: name, Path: path, Fate: Withheld, Why: "its copy was not removed: the folder of the log is missing, and may be on a disk that is not mounted"})
+}
+
 // deletions removes the copies of logs that are gone here. If all are, the folder is more likely missing than empty: nothing is
-// removed.
+// removed. The same holds for a part of a source that is not there.
 func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool) {
 	prefix := p.c.opt.Origin + "/" + s.name + "/"
 	var gone []*watermark
@@ -349,8 +362,13 @@ func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool)
 		left = left || strings.HasPrefix(name, prefix)
 	}
 	for _, w := range p.marks.all() {
-		if strings.HasPrefix(w.Name, prefix) && !here[w.Name] && !w.Gone && (p.opt.Project == nil || w.CWD != nil && p.opt.Project(*w.CWD)) {
+		name, ours := strings.CutPrefix(w.Name, prefix)
+		switch {
+		case !ours || here[w.Name] || w.Gone || p.opt.Project != nil && (w.CWD == nil || !p.opt.Project(*w.CWD)):
+		case !slices.ContainsFunc(s.absent, func(begin string) bool { return strings.HasPrefix(name, begin) }):
 			gone = append(gone, w)
+		default:
+			p.stays(s, w.Name)
 		}
 	}
 	if !left && len(gone) > 1 {
@@ -367,7 +385,9 @@ func (p *pusher) deletions(ctx context.Context, s *source, here map[string]bool)
 		case !p.opt.DryRun:
 			if err := p.t.Backend.Remove(ctx, there.Log); err != nil {
 				e.Fate, e.Err = Failed, fmt.Errorf("%s: %w", w.Name, err)
+				break
 			}
+			delete(p.there, w.Name) // the log may be back before the archive is listed again
 		}
 		if e.Fate == Removed && !p.opt.DryRun {
 			gone := *w

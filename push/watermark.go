@@ -102,7 +102,7 @@ type watermark struct {
 	ForkedGen string `json:"forkedGen,omitempty"`
 	// CWD is the working directory of the session.
 	CWD *string `json:"cwd,omitempty"`
-	// Gone: the log was removed on the other side, or its tombstone was passed on.
+	// Gone: the log was removed on the other side, or its tombstone was passed on. If it is here again, it is copied again.
 	Gone bool `json:"gone,omitempty"`
 }
 

@@ -210,6 +210,15 @@ func (b *Backend) List(ctx context.Context, prefix string) iter.Seq2[backend.Log
 	}
 }
 
+// Absent implements backend.Scattered.
+func (b *Backend) Absent(ctx context.Context) (prefixes []string, err error) {
+	s, ok := b.schema.(Scattered)
+	if err = backend.Begin(ctx, b.closed.Load(), "list"); ok && err == nil {
+		prefixes, err = s.Absent(ctx)
+	}
+	return prefixes, err
+}
+
 // text gives the bytes that the caller saw. The log may have grown since.
 func (b *Backend) text(ctx context.Context, at backend.Log) ([]byte, error) {
 	l, err := b.load(ctx, at.Name)

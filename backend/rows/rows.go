@@ -100,6 +100,12 @@ type Stamper interface {
 	Stamps(ctx context.Context) ([]Stamp, error)
 }
 
+// Scattered is a Schema with several databases; see backend.Scattered.
+type Scattered interface {
+	// Absent gives how the ids of sessions begin whose database is not there.
+	Absent(ctx context.Context) (prefixes []string, err error)
+}
+
 // Stamp is what a list says of a session.
 type Stamp struct {
 	ID, Version string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type projects struct {
 var _ interface {
 	rows.Schema
 	rows.Stamper
+	rows.Scattered
 } = (*projects)(nil)
 
 // newProjects gives the Schema of the folder of a registry, of one project below it, or of one database.
@@ -69,9 +71,10 @@ func directory(key string) (dir string, ok bool) {
 
 // project is one of the projects.
 type project struct {
-	dir string // its directory
-	key string // the beginning of ids, with its slash; "" if it is shown alone
-	db  *rows.Database
+	dir  string // its directory
+	key  string // the beginning of ids, with its slash; "" if it is shown alone
+	file string // its database
+	db   *rows.Database
 }
 
 // project gives the project of a directory with its data folder, "" for the usual one.
@@ -96,7 +99,7 @@ func (p *projects) project(dir, data string) project {
 		db = rows.NewDatabase(file, Tables(), rows.Options{})
 		p.open[file] = db
 	}
-	return project{dir, key, db}
+	return project{dir, key, file, db}
 }
 
 // all gives the projects that are shown. One that was removed has no sessions.
@@ -203,6 +206,17 @@ func (p *projects) Stamps(ctx context.Context) (list []rows.Stamp, err error) {
 		}
 	}
 	return list, nil
+}
+
+// Absent implements rows.Scattered.
+func (p *projects) Absent(context.Context) (prefixes []string, err error) {
+	projects, err := p.all()
+	for _, o := range projects {
+		if _, err := os.Stat(o.file); errors.Is(err, fs.ErrNotExist) {
+			prefixes = append(prefixes, o.key)
+		}
+	}
+	return prefixes, err
 }
 
 // Load implements rows.Schema.

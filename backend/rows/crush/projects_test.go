@@ -52,3 +52,31 @@ func TestDamagedProject(t *testing.T) {
 		}
 	}
 }
+
+// A project whose database is not there has no sessions, which is no error; its logs may be back later.
+func TestAbsentProject(t *testing.T) {
+	t.Parallel()
+	data, home := t.TempDir(), t.TempDir()
+	garden, orchard := filepath.Join(home, "garden"), filepath.Join(home, "orchard")
+	if err := started.Crush(data, started.Project{Dir: garden}, started.Project{Dir: orchard}); err != nil {
+		t.Fatal(err)
+	}
+	b, err := crush.Driver().Open(filepath.Join(data, "crush"), backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if absent, err := backend.Absent(t.Context(), b); err != nil || len(absent) > 0 {
+		t.Errorf("%q, %v; want nothing that is absent", absent, err)
+	}
+	if err := os.Rename(garden, garden+" elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	for l, err := range b.List(t.Context(), "") {
+		t.Errorf("%s, %v; want an empty list", l.Name, err)
+	}
+	want := strings.NewReplacer("/", "%2F", `\`, "%5C", ":", "%3A").Replace(garden) + "/"
+	if absent, err := backend.Absent(t.Context(), b); err != nil || len(absent) != 1 || absent[0] != want {
+		t.Errorf("%q, %v; want %q", absent, err, want)
+	}
+}

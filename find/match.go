@@ -30,6 +30,7 @@ type matcher struct {
 	log    *logtree.Log  // nil until something matches, or as long as end has all that matches
 	done   func()        // ends the use of a log of the caller
 	tree   *session.Tree // of log or end
+	own    int           // the first entry of the log itself: those before it are foreign, with offsets in another log
 	next   int           // the entry after the last one that was looked at
 	onPath []bool        // nil until something matches in tree
 	hits   []Hit
@@ -114,7 +115,13 @@ func (m *matcher) release() {
 }
 
 // use has entries looked up in a tree.
-func (m *matcher) use(t *session.Tree) { m.tree, m.onPath, m.next = t, nil, 0 }
+func (m *matcher) use(t *session.Tree) {
+	m.tree, m.onPath, m.own = t, nil, 0
+	for t != nil && m.own < t.Len() && t.At(m.own).Foreign() {
+		m.own++
+	}
+	m.next = m.own
+}
 
 // again searches the whole log after it turned out to be another one. Signatures, offsets and hits were those of the old
 // one.
@@ -200,7 +207,7 @@ func (m *matcher) record(ctx context.Context, data []byte, at int64) error {
 	}
 	end := at + int64(len(data))
 	if m.next >= t.Len() || t.At(m.next).Span.Offset != at { // not the record after the last one
-		m.next = sort.Search(t.Len(), func(i int) bool { return t.At(i).Span.Offset >= at })
+		m.next = m.own + sort.Search(t.Len()-m.own, func(i int) bool { return t.At(m.own+i).Span.Offset >= at })
 	}
 	for ; m.next < t.Len(); m.next++ {
 		e := t.At(m.next)
@@ -267,6 +274,9 @@ func (m *matcher) whole(ctx context.Context) ([]Hit, error) {
 	for e := range t.Entries() {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
+		}
+		if e.Foreign() {
+			continue // it is found in its own log
 		}
 		raw, err := e.Raw()
 		if err != nil {

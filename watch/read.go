@@ -155,7 +155,7 @@ func (w *watcher) take(ctx context.Context, f *followed, r dialect.Record, how t
 // rawIn gives the record of an entry, from the line that was just read if it lies there.
 func rawIn(r dialect.Record, e session.Entry) ([]byte, error) {
 	start, end := e.Span.Offset-r.Offset, e.Span.End()-r.Offset
-	if start < 0 || end > int64(len(r.Data)) {
+	if e.Foreign() || start < 0 || end > int64(len(r.Data)) { // the offset of a foreign entry is one in its own log
 		return e.Raw()
 	}
 	return bytes.Clone(r.Data[start:end]), nil // r is valid only until the next record; a Change may be kept

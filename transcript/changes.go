@@ -50,6 +50,9 @@ func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileCh
 		if d.k.class[i]&(byModel|byTool|byUser) == 0 {
 			continue
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx) // an edit of a long text takes a while
+		}
 		v, err := r.Look(d.k.t.At(int(i)))
 		if err != nil {
 			if ctx.Err() != nil {
@@ -82,6 +85,7 @@ func (d *Document) Changes(ctx context.Context, leaf *session.EntryID) ([]FileCh
 type changedFiles struct {
 	byPath map[string]*changedFile
 	order  []*changedFile
+	grown  int64 // by how much replacements everywhere in a text made texts longer
 }
 
 // changedFile adds up the edits of a file. Either its text is known as a whole, or only the pieces that were replaced.
@@ -89,6 +93,7 @@ type changedFile struct {
 	path, from string
 	edits      int
 	entries    []session.EntryID
+	grown      *int64 // that of all files
 
 	known, new, deleted bool
 	text                string // the whole text, where it is known
@@ -105,7 +110,7 @@ func (c *changedFiles) add(entry session.EntryID, e fileEdit) {
 	}
 	f := c.byPath[at]
 	if f == nil {
-		f = &changedFile{path: at}
+		f = &changedFile{path: at, grown: &c.grown}
 		c.byPath[at] = f
 		c.order = append(c.order, f)
 	}
@@ -162,17 +167,21 @@ func (f *changedFile) write(text string, created bool) {
 const (
 	oneAfterAnother = "the edits overlap, so they are shown one after the other"
 	notFound        = "the log does not show the text that an edit replaces"
+	tooLong         = "an edit makes the text very long, so it is shown by itself"
 )
+
+// mostGrown bounds by how much the texts of all files together grow beyond what the log says. Few replacements everywhere
+// in a text, each of which doubles it, would take all memory. A text of short lines takes 200 times its length when it is compared.
+const mostGrown = 1 << 20
 
 // replace makes one replacement in the whole text, or in what is known of it.
 func (f *changedFile) replace(r replacement) {
 	if f.known {
 		if r.before != "" && strings.Contains(f.text, r.before) {
-			f.text = r.in(f.text)
+			f.change(&f.text, &r)
 			return
 		}
-		f.loose = append(f.loose, r.hunks()...)
-		f.partial.note(notFound)
+		f.setAside(&r, notFound)
 		return
 	}
 	if r.before != "" {
@@ -180,7 +189,9 @@ func (f *changedFile) replace(r replacement) {
 			p := &f.pieces[i]
 			switch {
 			case strings.Contains(p.after, r.before): // it changes what an earlier edit wrote
-				p.after, p.hunk = r.in(p.after), nil
+				if f.change(&p.after, &r) {
+					p.hunk = nil
+				}
 				return
 			case p.after != "" && strings.Count(r.before, p.after) == 1 && !r.all: // it changes that and what is around it
 				before := strings.Replace(r.before, p.after, p.before, 1)
@@ -198,12 +209,26 @@ func (f *changedFile) replace(r replacement) {
 	f.pieces = append(f.pieces, r)
 }
 
-// in makes the replacement in a text that has it.
-func (r *replacement) in(text string) string {
-	if r.all {
-		return strings.ReplaceAll(text, r.before, r.after)
+// change makes a replacement in a text that has it, unless the text would become too long.
+func (f *changedFile) change(text *string, r *replacement) bool {
+	if !r.all {
+		*text = strings.Replace(*text, r.before, r.after, 1)
+		return true
 	}
-	return strings.Replace(text, r.before, r.after, 1)
+	grows := int64(strings.Count(*text, r.before)) * int64(len(r.after)-len(r.before))
+	if *f.grown+grows > mostGrown {
+		f.setAside(r, tooLong)
+		return false
+	}
+	*f.grown += grows
+	*text = strings.ReplaceAll(*text, r.before, r.after)
+	return true
+}
+
+// setAside keeps a replacement that cannot be added up.
+func (f *changedFile) setAside(r *replacement, why string) {
+	f.loose = append(f.loose, r.hunks()...)
+	f.partial.note(why)
 }
 
 // overlap reports whether the end of one text is the beginning of the other, by whole lines.

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/treeline-dev/treeline/internal/diff"
@@ -241,7 +242,7 @@ func (e *Edit) finish() {
 			left -= len(h.Lines)
 			continue
 		}
-		h.Lines, e.Hunks = h.Lines[:left], e.Hunks[:i+1]
+		h.Lines, e.Hunks = slices.Clone(h.Lines[:left]), e.Hunks[:i+1] // the rest may be large
 		e.note(fmt.Sprintf("only the first %d lines are shown", mostLines))
 		return
 	}

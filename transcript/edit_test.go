@@ -144,3 +144,48 @@ func TestChanges(t *testing.T) {
 		})
 	}
 }
+
+// TestChangesGrow: replacements that make a text longer each time are not made without end, neither in a text that is known as a
+// whole nor in a piece. What is too long for one file is too long for several.
+func TestChangesGrow(t *testing.T) {
+	const double = `{"file_path":"%s","old_string":"a","new_string":"aa","replace_all":true}`
+	for _, c := range []struct{ name, first string }{
+		{"whole", `{"command":"create","path":"%s","file_text":"a"}`},
+		{"piece", `{"file_path":"%s","old_string":"b","new_string":"a"}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lines := []string{"e0 - user Go."}
+			last := "e0"
+			for file := range 4 {
+				for n := range 24 {
+					arguments := double
+					if n == 0 {
+						arguments = c.first
+					}
+					k, r := fmt.Sprintf("k%d.%d", file, n), fmt.Sprintf("r%d.%d", file, n)
+					lines = append(lines, fmt.Sprintf("%s %s call c%s edit ", k, last, k)+fmt.Sprintf(arguments, fmt.Sprint(file)), fmt.Sprintf("%s %s result c%s done", r, k, k))
+					last = r
+				}
+			}
+			changes, err := talk(t, lines...).Changes(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := 0
+			for i := range changes {
+				e := &changes[i].Edit
+				if !strings.Contains(e.Partial, "very long") || changes[i].Edits != 24 {
+					t.Errorf("%s: %d edits, %s", e.Path, changes[i].Edits, e.Partial)
+				}
+				for _, h := range e.Hunks {
+					for _, l := range h.Lines {
+						all += len(l.Text)
+					}
+				}
+			}
+			if all > 2<<20 {
+				t.Errorf("the texts have %d bytes", all)
+			}
+		})
+	}
+}

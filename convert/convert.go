@@ -163,7 +163,7 @@ func (v *conversion) close() {
 
 func (v *conversion) crossing(s side, to dialect.ComposingDialect) *crossing {
 	c := newCrossing(s.tree, s.dialect, to)
-	c.random, c.now = v.opt.Write.Random, v.opt.Write.Clock
+	c.random, c.now, c.stopped = v.opt.Write.Random, v.opt.Write.Clock, v.ctx.Err
 	c.resolve = func(m []byte) ([]byte, error) { return s.blobs.Resolve(v.ctx, m, nil) }
 	c.whole = func(e session.Entry) ([]byte, error) {
 		raw, _, err := s.blobs.Whole(v.ctx, e)

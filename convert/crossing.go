@@ -44,6 +44,7 @@ type crossing struct {
 	whole   func(e session.Entry) ([]byte, error)
 	random  io.Reader
 	now     func() time.Time
+	stopped func() error // says that the conversion was cancelled
 	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
 	pile pile // the records
@@ -89,7 +90,7 @@ type state struct {
 	calls openCalls        // the calls that a result may answer
 }
 
-// newCrossing gives a crossing. The caller sets resolve, whole, random and now before run.
+// newCrossing gives a crossing. The caller sets resolve, whole, random, now and stopped before run.
 func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDialect) *crossing {
 	_, ofRun := from.(dialect.Runs)
 	framer, _ := to.Dialect.(dialect.Framer)

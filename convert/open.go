@@ -86,9 +86,18 @@ func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[strin
 	for _, r := range results {
 		delete(open, r.CallID)
 	}
+	// An id means its last entry. From an earlier one with the same id, the way leads back to what was looked at.
+	seen := map[int]bool{}
 	for next := c.tree.Children(e.ID); len(next) > 0 && len(open) > 0; {
+		if err := c.stopped(); err != nil {
+			return nil, err
+		}
 		child := next[len(next)-1]
 		next = next[:len(next)-1]
+		if seen[child.Index] {
+			continue
+		}
+		seen[child.Index] = true
 		if c.asked != nil && !c.asked[child.Index] {
 			continue // it is not converted
 		}

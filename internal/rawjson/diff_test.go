@@ -1,7 +1,9 @@
 package rawjson
 
 import (
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -29,5 +31,42 @@ func TestDiff(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s and %s: %q, want %q", c.a, c.b, got, c.want)
 		}
+	}
+}
+
+// TestDiffIsBounded: values that are nested very deep, or have very long keys, are compared as far as the work is in proportion to
+// their size.
+func TestDiffIsBounded(t *testing.T) {
+	nested := func(open, end, inner string, depth int) string {
+		return strings.Repeat(open, depth) + inner + strings.Repeat(end, depth)
+	}
+	wide := func(inner string) string {
+		return `{"` + strings.Repeat("k", 100_000) + `":[` + strings.Repeat(inner+",", 50_000) + inner + `]}`
+	}
+	for _, c := range []struct{ name, a, b string }{
+		{"arrays", nested("[", "]", "1", 100_000), nested("[", "]", "2", 100_000)},
+		{"objects", nested(`{"a":`, "}", "1", 50_000), nested(`{"a":`, "}", "2", 50_000)},
+		{"more than a stack holds", nested("[", "]", "1", 3_000_000), nested("[", "]", "2", 3_000_000)},
+		{"a long key", wide("1"), wide("2")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found, written := 0, 0
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			Diff([]byte(c.a), []byte(c.b), func(p string) { found, written = found+1, written+len(p) })
+			runtime.ReadMemStats(&after)
+			size := len(c.a) + len(c.b)
+			if found == 0 || written > 32*size+8<<20 {
+				t.Errorf("%d places found, in %d bytes", found, written)
+			}
+			if took := after.TotalAlloc - before.TotalAlloc; took > uint64(64*size+64<<20) {
+				t.Errorf("%d bytes of memory for %d", took, size)
+			}
+		})
+	}
+	deep := func(inner string) []byte { return []byte(nested("[", "]", inner, 1000)) }
+	var got []string
+	if Diff(deep("1"), deep("2"), func(p string) { got = append(got, p) }); len(got) != 1 || got[0] != strings.Repeat("/0", 1000) {
+		t.Errorf("%q; want the place at a depth of 1000", got)
 	}
 }

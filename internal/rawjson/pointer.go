@@ -2,6 +2,7 @@ package rawjson
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -77,85 +78,113 @@ func child(value []byte, key string) []byte {
 // Diff calls found with a pointer (RFC 6901) to each place where two values differ in meaning: members that only one of them
 // has, elements beyond the shorter array, and different values. The order of members, white space and the spelling of
 // strings and numbers do not matter; null and a missing member differ. It is thorough rather than fast, for comparing a
-// session with one that was converted and converted back.
-func Diff(a, b []byte, found func(pointer string)) { diff(a, b, "", found) }
+// session with one that was converted and converted back. Its work is bounded: of values that are nested very deep or have
+// very long keys, it gives the place from which on they were not compared.
+func Diff(a, b []byte, found func(pointer string)) {
+	d := differ{found: found, left: 32*(len(a)+len(b)) + 8<<20}
+	d.values(a, b, "")
+}
+
+// differ compares two values. Each level reads the rest of them again and makes longer pointers, so that without a bound the
+// work would grow with the square of the depth. The bound also keeps the recursion below some thousand levels.
+type differ struct {
+	found func(pointer string)
+	left  int // how many bytes may still be read or written
+}
+
+// spend counts work on the value at a pointer. It reports false, and the pointer as found, if it is too much.
+func (d *differ) spend(n int, at string) bool {
+	if d.left -= n; d.left < 0 {
+		d.found(at)
+	}
+	return d.left >= 0
+}
 
 var escapeKey = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Equal bytes are the common case.
-func diff(a, b []byte, at string, found func(string)) {
+// child compares the values of a child; nil for none. It reports false if that is too much work.
+func (d *differ) child(a, b []byte, at, key string) bool {
+	if a != nil && b != nil && bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b)) {
+		return true // the common case
+	}
+	if !d.spend(len(at)+len(key), at) {
+		return false
+	}
+	if at += "/" + escapeKey.Replace(key); a == nil || b == nil {
+		d.found(at)
+	} else {
+		d.values(a, b, at)
+	}
+	return true
+}
+
+func (d *differ) values(a, b []byte, at string) {
 	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
-	if bytes.Equal(a, b) {
+	if bytes.Equal(a, b) || !d.spend(len(a)+len(b), at) {
 		return
 	}
 	switch {
 	case IsObject(a) && IsObject(b):
-		diffObjects(a, b, at, found)
+		d.objects(a, b, at)
 	case IsArray(a) && IsArray(b):
-		diffArrays(a, b, at, found)
+		d.arrays(a, b, at)
 	case IsString(a) && IsString(b):
 		s, _ := Unquote(a)
 		t, _ := Unquote(b)
 		if s != t || strings.ContainsRune(s, '\uFFFD') { // the original half of a surrogate pair is unknown
-			found(at)
+			d.found(at)
 		}
 	case !sameNumber(a, b):
-		found(at)
+		d.found(at)
 	}
 }
 
 // Repeated keys are reported: readers disagree on which one counts.
-func diffObjects(a, b []byte, at string, found func(string)) {
-	values, repeated := members(b)
-	mine, again := members(a)
+func (d *differ) objects(a, b []byte, at string) {
+	mine, keys, repeated := members(a)
+	others, more, again := members(b)
 	if repeated || again {
-		found(at) // which one counts depends on the reader
+		d.found(at) // which one counts depends on the reader
 		return
 	}
-	for key, value := range Fields(a) {
-		other, ok := values[key]
-		if !ok {
-			found(at + "/" + escapeKey.Replace(key))
-			continue
+	for _, key := range keys {
+		if !d.child(mine[key], others[key], at, key) {
+			return
 		}
-		diff(value, other, at+"/"+escapeKey.Replace(key), found)
 	}
-	for key := range Fields(b) {
-		if _, ok := mine[key]; !ok {
-			found(at + "/" + escapeKey.Replace(key))
+	for _, key := range more {
+		if _, ok := mine[key]; !ok && !d.child(nil, others[key], at, key) {
+			return
 		}
 	}
 }
 
-// members returns the values of an object by key.
-func members(object []byte) (values map[string][]byte, repeated bool) {
+// members returns the values of an object by key, and the keys in their order.
+func members(object []byte) (values map[string][]byte, keys []string, repeated bool) {
 	values = map[string][]byte{}
 	for key, value := range Fields(object) {
 		if _, ok := values[key]; ok {
 			repeated = true
 		}
 		values[key] = value
+		keys = append(keys, key)
 	}
-	return values, repeated
+	return values, keys, repeated
 }
 
-func diffArrays(a, b []byte, at string, found func(string)) {
-	var others [][]byte
-	for e := range Elements(b) {
-		others = append(others, e)
-	}
-	n := 0
-	for e := range Elements(a) {
-		place := at + "/" + strconv.Itoa(n)
-		if n < len(others) {
-			diff(e, others[n], place, found)
-		} else {
-			found(place)
+func (d *differ) arrays(a, b []byte, at string) {
+	mine, others := slices.Collect(Elements(a)), slices.Collect(Elements(b))
+	for n := range max(len(mine), len(others)) {
+		var x, y []byte
+		if n < len(mine) {
+			x = mine[n]
 		}
-		n++
-	}
-	for ; n < len(others); n++ {
-		found(at + "/" + strconv.Itoa(n))
+		if n < len(others) {
+			y = others[n]
+		}
+		if !d.child(x, y, at, strconv.Itoa(n)) {
+			return
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package treeline
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -58,6 +59,16 @@ func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
 		return "", nil
 	}
 	return dir, nil
+}
+
+// ProjectLog gives the path of the log whose content names the project of the log at a path: it is that log, or the session in whose
+// folder it lies.
+func (s *Store) ProjectLog(path string) string {
+	at, err := s.Locate(path)
+	if d := s.DialectAt(path); err == nil && !place.IsRuns(d) && !d.Layout().Owns(at.Name) {
+		return cmp.Or(s.OwnerOf(path), path)
+	}
+	return path
 }
 
 // OwnerOf gives the path of the session in whose folder the log at a path lies; "" for none.

@@ -10,6 +10,7 @@ import (
 	"github.com/treeline-dev/treeline"
 	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/index"
+	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/server/guard"
 	"github.com/treeline-dev/treeline/server/indexed"
 	"github.com/treeline-dev/treeline/server/logs"
@@ -67,14 +68,15 @@ func (r *request) indexed(c *logs.Call) *indexed.Call {
 
 // may decides for a token that is limited to projects whether it may read or write a log; see logs.Call. A log of another project
 // does not exist for it. The catalogue knows the projects of sessions; any other log is looked at.
-func (r *request) may(ctx context.Context, name string, write bool, head []byte) error {
+func (r *request) may(ctx context.Context, log backend.Log, write bool, head []byte) error {
+	name := log.Name
 	if err := r.mayWrite(); write && err != nil {
 		return err // findMissingBlobs only reads, and asks: a writer may know more
 	}
 	path := r.s.store.ArchivedPath(name)
 	switch {
 	case head == nil:
-		project, err := r.projectAt(ctx, path)
+		project, err := r.projectAt(ctx, path, log.Generation)
 		if err != nil || !r.grant.Allows(project) {
 			return fmt.Errorf("%s: %w", name, backend.ErrNotExist)
 		}
@@ -87,7 +89,7 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 	}
 	// The folder of another project's session is closed, whatever is put there.
 	if owner := r.s.store.OwnerOf(path); owner != "" {
-		if of, err := r.projectAt(ctx, owner); err == nil && !r.grant.Allows(of) {
+		if of, err := r.projectAt(ctx, owner, ""); err == nil && !r.grant.Allows(of) {
 			return guard.Refuse(http.StatusForbidden, "the token %q is not for the session that %s belongs to", r.grant.Name, name)
 		}
 	}
@@ -99,30 +101,57 @@ func (r *request) may(ctx context.Context, name string, write bool, head []byte)
 	return err
 }
 
-// projectAt is the project of the log at a path.
-func (r *request) projectAt(ctx context.Context, path string) (project string, err error) {
-	if !r.paged() {
-		l, err := r.s.list.Get(ctx)
-		if err != nil {
+// projectAt is the project of the log at a path. generation is that of the log, "" if the caller does not know it. A list, the index
+// and what was found out before are about a generation: they decide only as long as the log still has it.
+func (r *request) projectAt(ctx context.Context, path, generation string) (project string, err error) {
+	if decides := r.s.store.ProjectLog(path); decides != path {
+		path, generation = decides, ""
+	}
+	if generation == "" {
+		if generation, err = r.s.generationAt(ctx, path); err != nil {
 			return "", err
 		}
-		if i, ok := l.ByPath[path]; ok {
-			return l.Rows[i].CWD, nil
-		}
 	}
-	c := &r.s.projects
-	seen := r.s.list.Changes()
-	if project, known := c.Get(seen, path); known {
+	if project, known := r.s.projects.Get(path, generation); known {
 		return project, nil
 	}
-	if r.paged() {
-		project = r.s.projectOf(path)
+	row, err := r.rowAt(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	if row != nil && row.Log.Generation == generation {
+		project = row.CWD
 	}
 	if project == "" {
 		project, err = r.s.store.ProjectOf(ctx, path, nil)
 	}
 	if err == nil && project != "" {
-		c.Put(seen, path, project)
+		r.s.projects.Put(path, generation, project)
 	}
 	return project, err
+}
+
+// rowAt is the session at a path as a list or the index of an archive has it, nil if they have none.
+func (r *request) rowAt(ctx context.Context, path string) (*place.Row, error) {
+	if r.paged() {
+		return r.s.lookUp(path), nil
+	}
+	l, err := r.s.list.Get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if i, ok := l.ByPath[path]; ok {
+		return &l.Rows[i], nil
+	}
+	return nil, nil
+}
+
+// generationAt is the generation of the log at a path.
+func (s *Server) generationAt(ctx context.Context, path string) (string, error) {
+	at, err := s.store.Locate(path)
+	if err != nil {
+		return "", err
+	}
+	log, err := at.Backend.Stat(ctx, at.Name)
+	return log.Generation, err
 }

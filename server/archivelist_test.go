@@ -224,3 +224,49 @@ func TestArchivePages(t *testing.T) {
 		t.Error("all sessions were listed")
 	}
 }
+
+// A token sees a log no longer once it was replaced by one of another project, also where nothing tells the server of changes, and sees
+// one that has become its own.
+func TestLimitedReplaced(t *testing.T) {
+	t.Parallel()
+	m, _ := newArchives(t)
+	root := strings.TrimSuffix(m.store.ArchivedPath(""), "/")
+	all, err := m.store.OpenWriting(root, "")
+	m.must(err)
+	m.must(m.Close())
+	m.start(func(o *server.Options) { o.Access, o.Clock, o.Archive, o.Write = m.book, m.clock, all, true })
+	const ours, theirs, claude = "laptop-00000001/omp/--garden--/beds.jsonl", "vaultbox-00000003/omp/--vault--/shed.jsonl", "laptop-00000001/claude/-garden/"
+	id := "0198a1b2-0000-4000-8000-00000000000e"
+	line := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"` + id + `","cwd":%q,"timestamp":"2026-02-16T10:00:00.000Z","message":{"role":"user","content":"x"}}`
+	session, output := claude+id+".jsonl", claude+id+"/tool-results/x.txt"
+	for name, text := range map[string]string{session: fmt.Sprintf(line, "/garden"), output: "long output"} {
+		_, err := all.Create(t.Context(), name, []byte(text))
+		m.must(err)
+	}
+	sees := func(want bool, names ...string) {
+		t.Helper()
+		_, list := m.sends("reader", "GET", "/logs", "")
+		for _, name := range names {
+			code, body := m.sends("reader", "GET", "/logs/content?name="+name, "")
+			if (code == 200) != want || strings.Contains(list, name) != want {
+				t.Errorf("%s: %d %s, in the list: %t; want it to be seen: %t", name, code, body, strings.Contains(list, name), want)
+			}
+		}
+	}
+	for range 2 {
+		sees(true, ours, session, output)
+		sees(false, theirs)
+	}
+	for name, text := range map[string]string{
+		ours: strings.ReplaceAll(head(beds), "/garden", "/vault"), theirs: head(vaulted), session: fmt.Sprintf(line, "/vault"),
+	} {
+		at, err := all.Stat(t.Context(), name)
+		m.must(err)
+		code, body := m.sends("everything", "POST", fmt.Sprintf("/logs/replace?name=%s&generation=%s&size=%d", name, at.Generation, at.Size), strings.TrimSpace(text)+"\n")
+		if code != 200 {
+			t.Fatalf("%s: %d %s; want the status 200", name, code, body)
+		}
+	}
+	sees(false, ours, session, output)
+	sees(true, theirs)
+}

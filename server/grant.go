@@ -200,9 +200,17 @@ func (s *Server) projectOf(path string) string {
 	if !s.store.Paged() {
 		return s.list.ProjectOf(path)
 	}
+	if row := s.lookUp(path); row != nil {
+		return row.CWD
+	}
+	return ""
+}
+
+// lookUp is the session at a path as the index of an archive has it, nil if it has none.
+func (s *Server) lookUp(path string) *place.Row {
 	rows, err := s.store.LookUp(s.ctx, find.Keys{Paths: []string{path}})
 	if err != nil || len(rows) == 0 {
-		return ""
+		return nil
 	}
-	return rows[0].CWD
+	return &rows[0]
 }

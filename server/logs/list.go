@@ -83,7 +83,11 @@ func (l *Logs) found(ctx context.Context, p listParams) (iter.Seq2[protocol.Row,
 
 // shows reports whether the caller may see a row. Problems of folders are for callers that may see everything.
 func (l *Logs) shows(c *Call, row protocol.Row) bool {
-	return c.May == nil || row.Problem == "" && c.may(row.Name, false, nil) == nil
+	at := backend.Log{Name: row.Name, Generation: row.Generation}
+	if row.Removed != "" {
+		at.Generation = "" // it holds nothing
+	}
+	return c.May == nil || row.Problem == "" && c.mayRead(at)
 }
 
 type folderParams struct {
@@ -116,7 +120,7 @@ func (l *Logs) folders(c *Call, p folderParams) error {
 // readable reports whether the caller may read a log below a folder.
 func (l *Logs) readable(c *Call, prefix string) bool {
 	for at, err := range l.b.List(c.ctx(), prefix) {
-		if err == nil && c.may(at.Name, false, nil) == nil {
+		if err == nil && c.mayRead(at) {
 			return true
 		}
 	}

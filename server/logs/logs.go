@@ -79,10 +79,11 @@ type Call struct {
 	R *http.Request
 	// May decides whether the caller may read or write a log; nil allows everything. Its error is the answer. head is how the
 	// content begins that a log is created with or replaced by, up to 64 KB. Otherwise it is nil, and what the log holds
-	// decides. For a blob whose log does not exist yet, head is empty and not nil.
+	// decides: log has the generation that it holds, or none if that is not known. For a blob whose log does not exist yet, head is
+	// empty and not nil.
 	//
 	// Lists leave out logs that may not be read.
-	May func(ctx context.Context, name string, write bool, head []byte) error
+	May func(ctx context.Context, log backend.Log, write bool, head []byte) error
 	// Remains reports whether a stream of events may go on; nil lets it. It is asked before events are told, and now and then.
 	Remains func() bool
 	// Writer is noted with each write.
@@ -95,7 +96,12 @@ func (c *Call) may(name string, write bool, head []byte) error {
 	if c.May == nil {
 		return nil
 	}
-	return c.May(c.ctx(), name, write, head)
+	return c.May(c.ctx(), backend.Log{Name: name}, write, head)
+}
+
+// mayRead is may for a log of a list, which need not be looked up again.
+func (c *Call) mayRead(at backend.Log) bool {
+	return c.May == nil || c.May(c.ctx(), at, false, nil) == nil
 }
 
 // Row is an operation: what is asked for, what it takes and gives, and how it is carried out.

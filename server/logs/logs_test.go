@@ -29,7 +29,7 @@ import (
 )
 
 // start serves the operations on a backend without a guard, for callers that may do what may says.
-func start(t *testing.T, opt logs.Options, may func(ctx context.Context, name string, write bool, head []byte) error) *httptest.Server {
+func start(t *testing.T, opt logs.Options, may func(ctx context.Context, log backend.Log, write bool, head []byte) error) *httptest.Server {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	opt.Epoch = "epoch"
@@ -108,15 +108,18 @@ func ask(t *testing.T, method, address, body string) (int, string) {
 }
 
 // herbs allows logs whose content speaks of herbs, as a project would be allowed.
-func herbs(b *memory.Backend) func(context.Context, string, bool, []byte) error {
-	return func(ctx context.Context, name string, _ bool, head []byte) error {
+func herbs(b *memory.Backend) func(context.Context, backend.Log, bool, []byte) error {
+	return func(ctx context.Context, log backend.Log, _ bool, head []byte) error {
 		if head != nil && len(head) == 0 {
 			return nil // a blob
 		}
 		if head == nil {
-			at, err := b.Stat(ctx, name)
+			at, err := b.Stat(ctx, log.Name)
 			if err != nil {
 				return err
+			}
+			if log.Generation != "" && log.Generation != at.Generation {
+				return backend.ErrConflict
 			}
 			if head, err = backend.ReadAll(ctx, b, at); err != nil {
 				return err
@@ -449,7 +452,7 @@ func TestMissingReadsOnce(t *testing.T) {
 	if _, err := b.Create(t.Context(), "a/b/c.json", []byte(`{"x":"`+there.String()+`"}`)); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, logs.Options{Backend: b}, func(_ context.Context, _ string, write bool, _ []byte) error {
+	s := start(t, logs.Options{Backend: b}, func(_ context.Context, _ backend.Log, write bool, _ []byte) error {
 		if write {
 			return backend.ErrForbidden
 		}

@@ -2,33 +2,34 @@ package view
 
 import "sync"
 
-// Projects are those of logs that no list has, by path, for as long as nothing changes.
+// Projects are those of logs, by path. Each is of one generation of its log.
 type Projects struct {
-	mu   sync.Mutex
-	seen uint64 // changes when they were found out
-	of   map[string]string
+	mu sync.Mutex
+	of map[string]projectOf
 }
+
+type projectOf struct{ generation, project string }
 
 // projectsMost is how many are kept.
 const projectsMost = 100_000
 
-// Get gives the project of a log, if it is known since so many changes.
-func (c *Projects) Get(seen uint64, path string) (project string, known bool) {
+// Get gives the project of a log, if it is known for this generation.
+func (c *Projects) Get(path, generation string) (project string, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.seen != seen {
+	p, known := c.of[path]
+	if p.generation != generation {
 		return "", false
 	}
-	project, known = c.of[path]
-	return project, known
+	return p.project, known
 }
 
-// Put keeps the project of a log.
-func (c *Projects) Put(seen uint64, path, project string) {
+// Put keeps the project of a generation of a log, in place of that of another one.
+func (c *Projects) Put(path, generation, project string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of == nil || c.seen != seen || len(c.of) >= projectsMost {
-		c.seen, c.of = seen, map[string]string{}
+	if c.of == nil || len(c.of) >= projectsMost {
+		c.of = map[string]projectOf{}
 	}
-	c.of[path] = project
+	c.of[path] = projectOf{generation, project}
 }

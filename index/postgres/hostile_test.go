@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,17 @@ func TestHostileLogs(t *testing.T) {
 			`{"type":"header","schema_version":1,"run_id":"%[1]s","session_id":"%[1]s","started_at":"%[1]s","prompt":"tomatoes","runtime":{"cwd":"%[1]s"}}`+"\n", bad))
 		put(fmt.Sprintf("laptop-00000001/%s/x.jsonl", strings.Trim(strings.ToValidUTF8(bad[:min(len(bad), 50)], ""), "\x00/ab")+"omp"), "no session\n")
 	}
+	// Hashes do not compress.
+	random := strings.Builder{}
+	for n := range 40 {
+		fmt.Fprintf(&random, "%x", sha256.Sum256([]byte{byte(n)}))
+	}
+	noise := random.String()
+	sources := []string{noise[:1900], noise[:1000], strings.Repeat("ü", 900)}
+	for i, source := range sources { // names as long as they may be
+		put("laptop-00000001/"+source+"/"+noise[:1977-len(source)]+".jsonl", fmt.Sprintf(
+			`{"type":"session","version":3,"id":"%[1]s%[2]d","timestamp":"2026-02-16T10:00:00.000Z","cwd":"%[1]s","title":"%[1]s"}`+"\n", noise[:599], i))
+	}
 	put("laptop-00000001/omp/-p/good.jsonl", `{"type":"session","version":3,"id":"good","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/good"}`+"\n"+
 		`{"type":"message","id":"m1","parentId":null,"timestamp":"2026-02-16T10:00:01.000Z","message":{"role":"user","content":"tomatoes"}}`+"\n")
 	f := a.shared()
@@ -43,7 +55,7 @@ func TestHostileLogs(t *testing.T) {
 	for i := range page.Rows {
 		names = append(names, page.Rows[i].Source.Dialect.Name()+" "+page.Rows[i].Log.Name)
 	}
-	if page.Total != len(page.Rows) || len(names) != 3*len(texts)-2 || !slices.Contains(names, "omp -p/good.jsonl") {
+	if page.Total != len(page.Rows) || len(names) != 3*len(texts)-2+len(sources) || !slices.Contains(names, "omp -p/good.jsonl") {
 		t.Errorf("%d of %d: %q", len(names), page.Total, names)
 	}
 	res, err := f.Search(a.Context(), "tomatoes", find.Options{})

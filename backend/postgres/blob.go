@@ -30,7 +30,11 @@ const (
 		select from head`
 
 	sqlLimited = `select exists (select from treeline.blob_claim where log = $1 and ref = '')`
-	sqlLimit   = `insert into treeline.blob_claim select $1, ref from unnest($2::bytea[]) as named (ref) on conflict do nothing`
+	// A part of a mutation; see mutation.claims.
+	claim = `, claimed as (insert into treeline.blob_claim select head.log, ref from head, unnest($%d::bytea[]) as named (ref) on conflict do nothing)`
+	// What is moved to another log is read through it as before: $1 is that log, $3 are the blobs that it names.
+	sqlMoved = `insert into treeline.blob_claim select $1, ref from treeline.blob_claim where log = $2 and (ref = '' or ref = any($3::bytea[]))
+		on conflict do nothing`
 )
 
 // Blobs are the blobs in a database. They belong to all origins: the same bytes are stored once. They cannot be listed or
@@ -48,35 +52,45 @@ var (
 // Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read. They are closed with the Backend.
 func (b *Backend) Blobs(log string) blob.Store { return &Blobs{b, b.key(log)} }
 
-// limit is called before a log is written. If the writer is limited, nobody reads other blobs through the log from now on than those
-// that it names already, and those that were put for it.
-func (b *Backend) limit(ctx context.Context, name string) error {
-	if !b.opt.Writer.Limited {
+// limit is called before a log is written. If the writer is limited, nobody reads other blobs through the log once it is written than
+// those that it names already, and those that were put for it. The mutation itself notes that: one that fails limits nothing.
+func (b *Backend) limit(ctx context.Context, m *mutation) error {
+	if !b.opt.Writer.Limited || m.sql == sqlRemove {
+		return nil
+	}
+	claims := [][]byte{{}}
+	if m.sql == sqlCreate { // it names none yet
+		m.claims = claims
 		return nil
 	}
 	var limited bool
-	err := b.write(ctx, func(p *pgdb.Pool, _ bool) error { return p.QueryRow(ctx, sqlLimited, b.key(name)).Scan(&limited) })
+	err := b.write(ctx, func(p *pgdb.Pool, _ bool) error { return p.QueryRow(ctx, sqlLimited, m.log).Scan(&limited) })
 	if err != nil || limited {
 		return err
 	}
-	refs := [][]byte{{}}
-	at, err := b.Stat(ctx, name)
-	if err == nil {
-		for record, err := range b.Read(ctx, at, 0) {
-			if err != nil {
-				return err
-			}
-			for r := range blob.RefsIn(record.Data) {
-				refs = append(refs, r[:])
-			}
-		}
-	} else if !errors.Is(err, backend.ErrNotExist) {
+	at, err := b.Stat(ctx, m.name)
+	if errors.Is(err, backend.ErrNotExist) {
+		return nil // it will not be written
+	}
+	if err != nil {
 		return err
 	}
-	return b.write(ctx, func(p *pgdb.Pool, _ bool) error {
-		_, err := p.Exec(ctx, sqlLimit, b.key(name), refs)
-		return err
-	})
+	for record, err := range b.Read(ctx, at, 0) {
+		if err != nil {
+			return err
+		}
+		claims = named(claims, record.Data)
+	}
+	m.claims = claims
+	return nil
+}
+
+// named adds the blobs that some bytes name.
+func named(refs [][]byte, data []byte) [][]byte {
+	for r := range blob.RefsIn(data) {
+		refs = append(refs, r[:])
+	}
+	return refs
 }
 
 // size is the size of a blob; blob.ErrNotExist if there is none.

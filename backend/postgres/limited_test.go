@@ -85,6 +85,46 @@ func TestLimitedWriter(t *testing.T) {
 		must(limited.Create(ctx, log, line(secret)))
 		reads(log, secret, false)
 	}
+	// One that fails limits nothing.
+	old, err := all.Create(ctx, "refused.jsonl", line(known))
+	must(old, err)
+	must(all.Append(ctx, old, line(secret)))
+	for how, write := range map[string]func() (backend.Log, error){
+		"create":    func() (backend.Log, error) { return limited.Create(ctx, old.Name, line(known)) },
+		"restore":   func() (backend.Log, error) { return limited.Restore(ctx, old.Name, line(known)) },
+		"append":    func() (backend.Log, error) { return limited.Append(ctx, old, line(known)) },
+		"large":     func() (backend.Log, error) { return limited.Append(ctx, old, line(known), large) },
+		"replace":   func() (backend.Log, error) { return limited.Replace(ctx, old, line(known)) },
+		"extend":    func() (backend.Log, error) { return limited.Extend(ctx, old, "", strings.NewReader("x\n")) },
+		"overwrite": func() (backend.Log, error) { return limited.Overwrite(ctx, old, "", strings.NewReader("x\n")) },
+	} {
+		if _, err := write(); !errors.Is(err, backend.ErrExist) && !errors.Is(err, backend.ErrConflict) {
+			t.Errorf("%s: %v, want that the log is another one", how, err)
+		}
+		reads(old.Name, large, true)
+		misses(all, old.Name)
+	}
+	// A torn line that is moved to a log of its own opens no other blobs there.
+	for _, name := range []string{"torn-own.jsonl", "torn-other.jsonl"} {
+		writer := map[bool]*Backend{true: limited, false: all}[name == "torn-own.jsonl"]
+		at, err := writer.Restore(ctx, name, []byte(`{"x":"`+blob.Sum(known).String()+" "+blob.Sum(secret).String()))
+		must(at, err)
+		if writer == limited {
+			must(limited.Blobs(name).Put(ctx, known))
+		}
+		must(limited.Append(ctx, at, line(known)))
+		moved := 0
+		for l, err := range all.List(ctx, name+".") {
+			must(l, err)
+			moved++
+			reads(l.Name, known, true)
+			reads(l.Name, secret, writer == all)
+			reads(l.Name, large, false)
+		}
+		if moved != 1 {
+			t.Errorf("%s: %d logs with a torn line, want 1", name, moved)
+		}
+	}
 	must(limited.Blobs("put.jsonl").Put(ctx, known)) // before its log is written
 	must(limited.Create(ctx, "put.jsonl", line(known), line(secret)))
 	must(backend.CreateFrom(ctx, limited, "from.jsonl", func(yield func([]byte, error) bool) { yield(line(secret), nil) }))

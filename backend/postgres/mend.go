@@ -37,7 +37,9 @@ func (b *Backend) mend(ctx context.Context, at backend.Log, more []byte) (now ba
 	mended := backend.Mended{Log: at.Name, Offset: at.Size - int64(len(line)), Size: int64(len(line))}
 	if rawjson.Valid(line) {
 		m := b.appending(at, append([]byte{'\n'}, more...), true)
-		now, err = b.mutate(ctx, m, false, backend.ErrConflict)
+		if err = b.limit(ctx, m); err == nil {
+			now, err = b.mutate(ctx, m, false, backend.ErrConflict)
+		}
 	} else {
 		now, mended.To, err = b.cut(ctx, at, mended.Offset, line, more)
 	}
@@ -75,6 +77,9 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 	generation, size := token(at), begin+int64(len(more))
 	m := &mutation{sql: sqlCut, name: at.Name, log: b.key(at.Name), body: newContent(more, at.Name), base: begin,
 		generation: generation + 1, size: size, args: []any{generation, at.Size, size, b.opt.Writer.Name, begin}}
+	if err := b.limit(ctx, m); err != nil {
+		return backend.Log{}, "", err
+	}
 	when := b.clock()
 	err = b.write(ctx, func(p *pgdb.Pool, again bool) error {
 		err := pgdb.BeginFunc(ctx, p, func(tx *pgdb.Tx) error {
@@ -89,7 +94,9 @@ func (b *Backend) cut(ctx context.Context, at backend.Log, begin int64, line, mo
 				}
 				break
 			}
-			now, err = m.run(ctx, tx)
+			if now, err = m.run(ctx, tx); err == nil {
+				_, err = tx.Exec(ctx, sqlMoved, b.key(to), m.log, named([][]byte{}, line))
+			}
 			return err
 		})
 		if errors.Is(err, errUnmatched) && again {

@@ -35,9 +35,6 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, mark string, from 
 	}
 	err = collect(at.Name, &mark, from, func(c content) error {
 		torn, err := c.torn()
-		if err == nil {
-			err = b.limit(ctx, at.Name)
-		}
 		if err != nil {
 			return err
 		}
@@ -55,9 +52,6 @@ func (b *Backend) Overwrite(ctx context.Context, at backend.Log, mark string, fr
 		return backend.Log{}, err
 	}
 	err = collect(at.Name, &mark, from, func(c content) error {
-		if err = b.limit(ctx, at.Name); err != nil {
-			return err
-		}
 		if at.Generation == "" {
 			now, err = b.create(ctx, at.Name, c, &mark)
 		} else {

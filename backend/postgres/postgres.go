@@ -210,11 +210,7 @@ func (b *Backend) encode(ctx context.Context, name string, records [][]byte) ([]
 	if err := b.writable(ctx, name); err != nil {
 		return nil, err
 	}
-	all, err := backend.Encode([]byte{}, name, backend.IsText(name), records...)
-	if err != nil {
-		return nil, err
-	}
-	return all, b.limit(ctx, name)
+	return backend.Encode([]byte{}, name, backend.IsText(name), records...)
 }
 
 func (b *Backend) writable(ctx context.Context, name string) error {

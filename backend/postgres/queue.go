@@ -45,6 +45,9 @@ const (
 // do runs a mutation, together with others if it is small. Cancelling ctx ends the wait for a sender. A small mutation, or an append,
 // that is on its way is waited for: its outcome must be known.
 func (b *Backend) do(ctx context.Context, m *mutation, unmatched error) (backend.Log, error) {
+	if err := b.limit(ctx, m); err != nil {
+		return backend.Log{}, err
+	}
 	if m.large() {
 		if m.sql == sqlAppend {
 			ctx = context.WithoutCancel(ctx)

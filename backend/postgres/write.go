@@ -78,6 +78,8 @@ type mutation struct {
 	generation int64
 	// size of the log afterwards.
 	size int64
+	// claims are what a limited writer leaves in treeline.blob_claim; nil for nothing.
+	claims [][]byte
 }
 
 // token is the generation that a caller saw. One that is not ours matches no log.
@@ -124,9 +126,15 @@ func (m *mutation) run(ctx context.Context, p database) (now backend.Log, err er
 // statement gives the statement for some rows, and its parameters.
 func (m *mutation) statement(r rows) (sql string, parameters []any) {
 	if m.sql == sqlAppend && len(r.data) == 1 {
-		return sqlAppendOne, append([]any{m.log, r.positions[0], r.data[0]}, m.args...)
+		sql, parameters = sqlAppendOne, append([]any{m.log, r.positions[0], r.data[0]}, m.args...)
+	} else {
+		sql, parameters = m.sql, append([]any{m.log, r.positions, r.data}, m.args...)
 	}
-	return m.sql, append([]any{m.log, r.positions, r.data}, m.args...)
+	if m.claims != nil {
+		parameters = append(parameters, m.claims)
+		sql = strings.TrimSuffix(sql, result) + fmt.Sprintf(claim, len(parameters)) + result
+	}
+	return sql, parameters
 }
 
 func (m *mutation) result(row pgdb.Row) (backend.Log, error) {
@@ -245,9 +253,6 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 		return backend.Log{}, err
 	}
 	c, err := collected(&all, name)
-	if err == nil {
-		err = b.limit(ctx, name)
-	}
 	if err != nil {
 		return backend.Log{}, err
 	}
@@ -257,9 +262,6 @@ func (b *Backend) CreateFrom(ctx context.Context, name string, records iter.Seq2
 // Restore implements backend.Restorer.
 func (b *Backend) Restore(ctx context.Context, name string, bytes []byte) (backend.Log, error) {
 	if err := b.writable(ctx, name); err != nil {
-		return backend.Log{}, err
-	}
-	if err := b.limit(ctx, name); err != nil {
 		return backend.Log{}, err
 	}
 	return b.create(ctx, name, newContent(bytes, name), nil)

@@ -74,6 +74,9 @@ type BatchResults struct {
 // batch sends a batch. Statements that the connection does not know are described before.
 func (c *conn) batch(ctx context.Context, release func(), b *Batch) *BatchResults {
 	r := &BatchResults{b: b, c: c, ctx: ctx, release: release}
+	if r.err = c.room(ctx); r.err != nil {
+		return r
+	}
 	var all pgconn.Batch
 	for _, q := range b.queued {
 		s, err := c.describe(ctx, q.sql)

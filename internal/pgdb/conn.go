@@ -31,18 +31,13 @@ type statement struct {
 	parameters, columns []int16 // in which forms
 }
 
-// mostStatements is how many statements a connection knows. A search is put together from conditions, so there can be many.
+// mostStatements is how many statements a connection knows, between batches. A search is put together from conditions, so there can be many.
 const mostStatements = 256
 
 // describe gives what the server says of a statement.
 func (c *conn) describe(ctx context.Context, sql string) (*statement, error) {
 	if s := c.statements[sql]; s != nil {
 		return s, nil
-	}
-	if len(c.oldest) >= mostStatements {
-		if err := c.forget(ctx, c.oldest[0]); err != nil {
-			return nil, err
-		}
 	}
 	name := ""
 	if c.named {
@@ -63,6 +58,17 @@ func (c *conn) describe(ctx context.Context, sql string) (*statement, error) {
 	c.statements[sql] = s
 	c.oldest = append(c.oldest, sql)
 	return s, nil
+}
+
+// room drops the oldest statements if there are too many. It is called when none is about to be sent: the statements of a batch are all
+// described before the first one is sent.
+func (c *conn) room(ctx context.Context) error {
+	for len(c.oldest) >= mostStatements {
+		if err := c.forget(ctx, c.oldest[0]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // forget drops a statement.
@@ -132,7 +138,11 @@ func (s *statement) encode(args []any) ([][]byte, error) {
 
 // query sends a statement. release is called when its rows are read or it has failed.
 func (c *conn) query(ctx context.Context, release func(), sql string, args []any) (*Rows, error) {
-	s, err := c.describe(ctx, sql)
+	err := c.room(ctx)
+	var s *statement
+	if err == nil {
+		s, err = c.describe(ctx, sql)
+	}
 	var values [][]byte
 	if err == nil {
 		values, err = s.encode(args)

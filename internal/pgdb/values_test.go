@@ -364,3 +364,32 @@ func TestForgotten(t *testing.T) {
 		})
 	}
 }
+
+// A batch is sent whole, however many statements the connection knows by then, or the batch has.
+func TestForgottenInBatch(t *testing.T) {
+	for mode, url := range modes(pgtest.Shared(t).Database(t, "batches")) {
+		with(t, url+"&pool_max_conns=1", func(p *pgdb.Pool) {
+			for _, known := range []int{0, 254, 255, 256, 300, 1000} {
+				for i := range known {
+					var n int
+					if err := p.QueryRow(t.Context(), fmt.Sprintf("select %d", i)).Scan(&n); err != nil || n != i {
+						t.Fatalf("%s: %d, %v; want no error, n == %d", mode, n, err, i)
+					}
+				}
+				var b pgdb.Batch
+				for i := range 600 {
+					b.Queue(fmt.Sprintf("select %d", (known+i)%700)).QueryRow(func(row pgdb.Row) error {
+						var n int
+						if err := row.Scan(&n); err != nil || n != (known+i)%700 {
+							return fmt.Errorf("%d, %w; want no error, n == %d", n, err, (known+i)%700)
+						}
+						return nil
+					})
+				}
+				if err := p.SendBatch(t.Context(), &b).Close(); err != nil {
+					t.Errorf("%s: after %d statements: %v; want no error", mode, known, err)
+				}
+			}
+		})
+	}
+}

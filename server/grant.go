@@ -60,7 +60,11 @@ func (o *operation) write(r *request) error {
 	case o.body != "": // a log or a blob of the archive
 		logs.ReadOnly(r.w.Header())
 	}
-	r.note(o.name, err)
+	if unsent(err) {
+		r.note(o.name, nil) // it is done, even if the client does not know
+	} else {
+		r.note(o.name, err)
+	}
 	return err
 }
 

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -234,6 +237,40 @@ func TestArchiveWriter(t *testing.T) {
 	if len(list) != 1 || list[0].Action != "createLog" || list[0].Target != "laptop-00000001/omp/--garden--/new.jsonl" || list[0].Project != "/garden" ||
 		list[0].User != "bob" || list[0].Machine != "box" {
 		t.Errorf(`%+v; want len(list) == 1, list[0].Action == "createLog", list[0].Target == "laptop-00000001/omp/--garden--/new.jsonl", list[0].Project == "/garden", list[0].User == "bob", list[0].Machine == "box"`, list)
+	}
+	m.start()
+}
+
+// A write is in the audit log also if its client is gone when it is answered.
+func TestAuditGone(t *testing.T) {
+	t.Parallel()
+	m, _ := newTeamArchive(t)
+	for _, one := range []struct{ path, kind, body string }{
+		{"/logs/create?name=laptop-00000001/omp/--garden--/new.jsonl", bytesAre, head("0198a1b2-0000-7000-8000-0000000000aa")},
+		{"/sessions/" + beds + "/label", "application/json", `{"entry":"b1","label":"x"}`},
+	} {
+		r := httptest.NewRequest("POST", "/api/v1"+one.path, strings.NewReader(one.body))
+		r.Host = "127.0.0.1:7331"
+		r.Header.Set("Authorization", "Bearer "+m.tokens["writer"])
+		r.Header.Set("Content-Type", one.kind)
+		func() {
+			defer func() {
+				if p := recover(); p != http.ErrAbortHandler {
+					t.Errorf("%s: panic %v, want that the connection ends", one.path, p)
+				}
+			}()
+			m.ServeHTTP(deaf{httptest.NewRecorder()}, r)
+		}()
+	}
+	m.must(m.Close())
+	list, err := m.book.Records(t.Context(), access.Query{})
+	m.must(err)
+	actions := map[string]string{}
+	for _, one := range list {
+		actions[one.Action] = string(one.Outcome)
+	}
+	if want := map[string]string{"createLog": string(access.Done), "label": string(access.Done)}; !maps.Equal(actions, want) {
+		t.Errorf("noted %v, want %v", actions, want)
 	}
 	m.start()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 	"github.com/treeline-dev/treeline/runs"
 	"github.com/treeline-dev/treeline/server/guard"
+	"github.com/treeline-dev/treeline/server/logs"
 	"github.com/treeline-dev/treeline/server/metrics"
 	"github.com/treeline-dev/treeline/server/reply"
 	"github.com/treeline-dev/treeline/session"
@@ -175,6 +176,9 @@ func status(err error) (status, code int) {
 	return http.StatusInternalServerError, 1
 }
 
+// unsent reports whether an operation was carried out and its client did not accept the answer.
+func unsent(err error) bool { return errors.Is(err, reply.ErrGone) || errors.Is(err, logs.ErrUnsent) }
+
 // fail sends an error. What is refused for safety, and what fails, is logged.
 func (r *request) fail(err error) {
 	h := r.w.Header()
@@ -185,7 +189,7 @@ func (r *request) fail(err error) {
 		return
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		return // the client is gone
-	case errors.Is(err, reply.ErrGone):
+	case unsent(err):
 		panic(http.ErrAbortHandler)
 	}
 	code, exit := status(err)

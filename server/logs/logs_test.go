@@ -42,6 +42,8 @@ func start(t *testing.T, opt logs.Options, may func(ctx context.Context, log bac
 			err := row.Answer(l, &logs.Call{W: w, R: r, May: may, Writer: backend.Writer{Name: "me"}}, params.Interface())
 			var no *guard.Refusal
 			switch {
+			case errors.Is(err, logs.ErrUnsent):
+				panic(http.ErrAbortHandler)
 			case errors.As(err, &no):
 				http.Error(w, no.Message, no.Status)
 			case err != nil:

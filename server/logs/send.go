@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -104,14 +105,17 @@ func (r *rows) flush() error {
 // abort ends the connection after a part of the answer was sent, so that the caller does not take it for the whole.
 func abort(error) { panic(http.ErrAbortHandler) }
 
-// Answer sends a value as JSON.
+// ErrUnsent: the answer could not be sent, or only a part of it. What was asked for is done. The connection must end.
+var ErrUnsent = errors.New("the answer could not be sent")
+
+// Answer sends a value as JSON. It fails with ErrUnsent if the caller does not accept it.
 func (l *Logs) Answer(c *Call, v any) error {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {
 		return err
 	}
 	if err := l.begin(c, protocol.JSON, int64(b.Len())).send(b.Bytes()); err != nil {
-		abort(err)
+		return fmt.Errorf("%w: %v", ErrUnsent, err)
 	}
 	return nil
 }

@@ -6,7 +6,7 @@
 //
 // Contents are sent and received a piece at a time. A caller that is slow holds a piece and a connection, no lock, and no
 // connection of a database. A body that must be in memory as a whole (an append, a replacement) is first collected in a temporary
-// file if it is large, and few are in memory at a time.
+// file if it is large, and few are in memory at a time. So is a long line of a log that is created.
 package logs
 
 import (

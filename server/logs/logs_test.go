@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
@@ -353,6 +354,63 @@ func TestCutBody(t *testing.T) {
 	}
 	for at := range b.List(t.Context(), "") {
 		t.Errorf("%s was written", at.Name)
+	}
+}
+
+// slow takes a while for each long record, and knows how many it had at the same time.
+type slow struct {
+	*memory.Backend
+	now, most atomic.Int64
+}
+
+func (s *slow) CreateFrom(ctx context.Context, name string, records iter.Seq2[[]byte, error]) (backend.Log, error) {
+	return backend.CreateFrom(ctx, s.Backend, name, func(yield func([]byte, error) bool) {
+		for r, err := range records {
+			if len(r) > 1<<20 {
+				if n := s.now.Add(1); n > s.most.Load() {
+					s.most.Store(n)
+				}
+				time.Sleep(50 * time.Millisecond)
+				s.now.Add(-1)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	})
+}
+
+// Few long lines are in memory at the same time, however many callers send one.
+func TestLongLines(t *testing.T) {
+	t.Parallel()
+	b := &slow{Backend: memory.New()}
+	s := start(t, logs.Options{Backend: b}, nil)
+	const callers = 6
+	var all sync.WaitGroup
+	want := map[string]string{}
+	for n := range callers {
+		name := fmt.Sprintf("a/b/%d.jsonl", n)
+		text := strconv.Quote(strings.Repeat("x", 3<<20+n)) + "\n{}\n" + strconv.Quote(strings.Repeat("y", 64<<10-4+n)) + "\n{}\n"
+		want[name] = text
+		all.Go(func() {
+			if status, body := ask(t, "POST", s.URL+"/logs/create?name="+name, text); status != 200 {
+				t.Errorf("%s: %d %.100s; want the status 200", name, status, body)
+			}
+		})
+	}
+	all.Wait()
+	for name, text := range want {
+		if status, body := ask(t, "GET", s.URL+"/logs/content?name="+name, ""); status != 200 || body != text {
+			t.Errorf("%s: %d, %d bytes; want the %d bytes that were sent", name, status, len(body), len(text))
+		}
+	}
+	for _, text := range []string{`"` + strings.Repeat("x", 70<<10), `"` + strings.Repeat("x", 2<<20)} {
+		if status, body := ask(t, "POST", s.URL+"/logs/create?name=a/b/cut.jsonl", "{}\n"+text); status == 200 || !strings.Contains(body, "newline") {
+			t.Errorf("%d %.100s; want that the last line has no newline", status, body)
+		}
+	}
+	if most := b.most.Load(); most > 2 {
+		t.Errorf("%d lines at the same time, want at most 2", most)
 	}
 }
 

@@ -101,8 +101,8 @@ func (b *body) head() ([]byte, error) {
 	return append([]byte{}, head...), nil
 }
 
-// all collects the body. done must be called when it is no longer needed.
-func (l *Logs) all(ctx context.Context, b *body) (all []byte, done func(), err error) {
+// all collects a body, or a line of one. done must be called when it is no longer needed.
+func (l *Logs) all(ctx context.Context, b io.Reader) (all []byte, done func(), err error) {
 	done = func() {}
 	first, err := io.ReadAll(io.LimitReader(b, smallBody))
 	if err != nil || len(first) < smallBody {
@@ -128,38 +128,71 @@ func (l *Logs) all(ctx context.Context, b *body) (all []byte, done func(), err e
 	return all, done, nil
 }
 
-// lines yields the lines of a body, which must all be terminated.
-func lines(name string, b io.Reader) iter.Seq2[[]byte, error] {
+// lines yields the lines of a body, which must all be terminated. A long one is collected as a whole body is.
+func (l *Logs) lines(ctx context.Context, name string, b io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		in := bufio.NewReaderSize(b, headMost)
-		var long []byte
 		for {
 			piece, err := in.ReadSlice('\n')
-			switch {
-			case errors.Is(err, bufio.ErrBufferFull):
-				if long = append(long, piece...); len(long) > protocol.RecordsMost {
-					yield(nil, tooLarge(protocol.RecordsMost))
-					return
+			done := func() {}
+			if errors.Is(err, bufio.ErrBufferFull) {
+				piece, done, err = l.all(ctx, &longLine{in: in, begun: bytes.Clone(piece)})
+				if err == nil && piece[len(piece)-1] != '\n' {
+					err = io.EOF
 				}
-				continue
-			case err == io.EOF && len(piece)+len(long) == 0: //nolint:errorlint // readers give it unwrapped
-				return
-			case err == io.EOF: //nolint:errorlint // readers give it unwrapped
-				yield(nil, fmt.Errorf("%s: %w: the last line has no newline", name, backend.ErrRecord))
-				return
-			case err != nil:
-				yield(nil, err)
+			}
+			if err == io.EOF && len(piece) == 0 { //nolint:errorlint // readers give it unwrapped
 				return
 			}
-			if len(long) > 0 {
-				piece = append(long, piece...)
-				long = long[:0]
+			if err == io.EOF { //nolint:errorlint // readers give it unwrapped
+				err = fmt.Errorf("%s: %w: the last line has no newline", name, backend.ErrRecord)
 			}
-			if !yield(piece[:len(piece)-1], nil) {
+			more := func() bool {
+				defer done()
+				if err != nil {
+					yield(nil, err)
+					return false
+				}
+				return yield(piece[:len(piece)-1], nil)
+			}()
+			if !more {
 				return
 			}
 		}
 	}
+}
+
+// longLine reads a line, its newline included.
+type longLine struct {
+	in    *bufio.Reader
+	begun []byte // what was read of it before
+	size  int64
+	ended bool
+}
+
+// Read implements io.Reader.
+func (l *longLine) Read(p []byte) (n int, err error) {
+	switch {
+	case len(l.begun) > 0:
+		n = copy(p, l.begun)
+		l.begun = l.begun[n:]
+	case l.ended:
+		return 0, io.EOF
+	default:
+		if _, err := l.in.Peek(1); err != nil {
+			return 0, err
+		}
+		there, _ := l.in.Peek(min(len(p), l.in.Buffered())) // no more than there is
+		if i := bytes.IndexByte(there, '\n'); i >= 0 {
+			there, l.ended = there[:i+1], true
+		}
+		n = copy(p, there)
+		_, _ = l.in.Discard(n) // as above
+	}
+	if l.size += int64(n); l.size > protocol.RecordsMost {
+		return 0, tooLarge(protocol.RecordsMost)
+	}
+	return n, nil
 }
 
 // records splits a body that is in memory.
@@ -229,7 +262,7 @@ func (l *Logs) create(c *Call, p createParams) error {
 	}
 	ctx := context.WithoutCancel(c.ctx())
 	if !p.Exact && backend.IsText(p.Name) {
-		at, err := backend.CreateFrom(ctx, b, p.Name, lines(p.Name, in))
+		at, err := backend.CreateFrom(ctx, b, p.Name, l.lines(c.ctx(), p.Name, in))
 		return l.wrote(c, at, err)
 	}
 	in.most = protocol.RecordsMost

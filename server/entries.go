@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -258,34 +257,42 @@ type blobParams struct {
 }
 
 func getBlob(r *request, p blobParams) error {
-	var data []byte
 	row, err := r.session(p.Session)
 	if err != nil {
 		return err
 	}
-	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+	return r.sendBlob(row.Path, func(doc *document) (data []byte, err error) {
 		// Blobs belong to no session: a user gets those that a session it may read refers to.
 		if r.grant != nil && !doc.refers(p.Blob) {
-			return guard.Refuse(http.StatusNotFound, "the session does not refer to this blob")
+			return nil, guard.Refuse(http.StatusNotFound, "the session does not refer to this blob")
 		}
-		found, problem := doc.sess.Blob(r.Context(), p.Blob)
+		data, problem := doc.sess.Blob(r.Context(), p.Blob)
 		if problem != nil {
-			return guard.Refuse(http.StatusNotFound, "%s", problem.Message)
+			return nil, guard.Refuse(http.StatusNotFound, "%s", problem.Message)
 		}
-		data = found
-		return nil
+		if r.unchanged(p.Blob) { // the name of a blob is the hash of its content: it never changes
+			return nil, errNotModified
+		}
+		return data, nil
 	})
-	switch {
-	case err != nil:
-		return err
-	case r.unchanged(p.Blob): // the name of a blob is the hash of its content: it never changes
-		return errNotModified
-	}
-	return r.sendBlob(data)
 }
 
-// sendBlob sends bytes of a session in a way that no browser takes for a page.
-func (r *request) sendBlob(data []byte) error {
+// sendBlob sends bytes of the session at a path in a way that no browser takes for a page.
+func (r *request) sendBlob(path string, read func(*document) ([]byte, error)) error {
+	return r.s.sender.Bytes(r.w, r.Request, func() (data []byte, err error) {
+		err = r.s.docs.use(r.Context(), path, func(doc *document) error {
+			data, err = read(doc)
+			return err
+		})
+		if err == nil {
+			r.sayBlob(data)
+		}
+		return data, err
+	})
+}
+
+// sayBlob sets the headers of an answer with these bytes.
+func (r *request) sayBlob(data []byte) {
 	h := r.w.Header()
 	kind := reply.ImageType(data)
 	if kind == "" {
@@ -296,8 +303,4 @@ func (r *request) sendBlob(data []byte) error {
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	// Nothing in it is ever loaded or run, even if it is opened as a page.
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
-	if err := r.s.sender.Bytes(r.w, r.Request, data); err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	return nil
 }

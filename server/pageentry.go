@@ -65,27 +65,21 @@ func image(r *request) error {
 	if err != nil {
 		return err
 	}
-	var data []byte
-	err = r.s.docs.use(r.Context(), row.Path, func(doc *document) error {
+	return r.sendBlob(row.Path, func(doc *document) ([]byte, error) {
 		e, err := doc.sess.Tree().Get(session.EntryID(r.PathValue("entry")))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		v, err := wire.NewReader(r.Context(), doc.sess).Look(e)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list := pictures(nil, v.Parts)
 		if at < 0 || at >= len(list) {
-			return guard.Refuse(http.StatusNotFound, "there is no such picture")
+			return nil, guard.Refuse(http.StatusNotFound, "there is no such picture")
 		}
-		data, err = doc.picture(r.Context(), list[at])
-		return err
+		return doc.picture(r.Context(), list[at])
 	})
-	if err != nil {
-		return err
-	}
-	return r.sendBlob(data)
 }
 
 // pictures lists the pictures of an entry, those of tool results in their place.

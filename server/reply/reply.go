@@ -70,12 +70,10 @@ func (s *Sender) Made(w http.ResponseWriter, r *http.Request, media string, f fu
 }
 
 func (s *Sender) make(r *http.Request, f func(*bytes.Buffer) error) (a *answer, err error) {
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-r.Context().Done():
-		return a, r.Context().Err()
+	if err := s.slot(r); err != nil {
+		return a, err
 	}
+	defer s.free()
 	b := buffers.Get().(*bytes.Buffer)
 	defer release(b)
 	if err = f(b); err == nil {
@@ -84,9 +82,33 @@ func (s *Sender) make(r *http.Request, f func(*bytes.Buffer) error) (a *answer, 
 	return a, err
 }
 
-// Bytes sends bytes that are in memory.
-func (s *Sender) Bytes(w http.ResponseWriter, r *http.Request, data []byte) error {
+// slot waits for a slot.
+func (s *Sender) slot(r *http.Request) error {
+	select {
+	case s.slots <- struct{}{}:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+func (s *Sender) free() { <-s.slots }
+
+// Bytes sends bytes as they are. They are read into memory by read, when a slot is free.
+func (s *Sender) Bytes(w http.ResponseWriter, r *http.Request, read func() ([]byte, error)) error {
+	data, err := s.read(r, read)
+	if err != nil {
+		return err
+	}
 	return s.send(w, r, &answer{text: data, size: len(data)})
+}
+
+func (s *Sender) read(r *http.Request, read func() ([]byte, error)) ([]byte, error) {
+	if err := s.slot(r); err != nil {
+		return nil, err
+	}
+	defer s.free()
+	return read()
 }
 
 // takesGzip reports whether a client takes packed answers.

@@ -28,7 +28,7 @@ type decoder struct {
 	r    *reader
 	env  session.Envelope
 	id   [8]byte // of an update
-	live []live  // the messages of the conversation
+	live talk
 	said []int32 // the entries of more of them; see listen
 	// parent is the entry that the next one hangs on, where it is not the one before.
 	parent  []byte
@@ -40,7 +40,9 @@ type decoder struct {
 	// with.
 	sets      map[string]int
 	compacted map[int][]live
-	nested    bool // the damaged piece at hand may have messages in it
+	steps     []step      // see climb
+	speaks    map[int]int // results of spoken
+	nested    bool        // the damaged piece at hand may have messages in it
 	// continued: reading began after the header. earlier: a record depends on one before that place.
 	continued, earlier bool
 }

@@ -31,21 +31,11 @@ func (dec *decoder) note(at int, f *fields) {
 func (dec *decoder) listen() {
 	for _, at := range dec.said {
 		id, again := dec.b.NativeID(int(at))
-		if !again && id != "" || dec.find(string(id)) < 0 {
-			dec.live = append(dec.live, live{string(id), int(at)})
+		if !again && id != "" || dec.live.find(string(id)) < 0 {
+			dec.live.add(live{string(id), int(at)})
 		}
 	}
 	dec.said = dec.said[:0]
-}
-
-// find gives the position of a message in the conversation, or -1. Nearly always it is one of the last.
-func (dec *decoder) find(id string) int {
-	for k := len(dec.live) - 1; k >= 0; k-- {
-		if dec.live[k].id == id {
-			return k
-		}
-	}
-	return -1
 }
 
 // repeated compares a record of an answer with the one before: the program writes an answer with its tokens, and again with
@@ -92,17 +82,17 @@ func (dec *decoder) answered(content []byte) bool {
 // moves to the last entry there that is part of the conversation.
 func (dec *decoder) rewind(at int, id string) {
 	dec.listen()
-	k := dec.find(id)
+	k := dec.live.find(id)
 	if dec.continued && k <= 0 {
 		dec.earlier = true
 		return
 	}
 	dec.parent, dec.hanging = nil, true
 	if k < 0 {
-		dec.live = nil
+		dec.live = talk{}
 	} else {
-		first := dec.b.At(dec.live[k].at)
-		dec.live = dec.live[:k]
+		first := dec.b.At(dec.live.list[k].at)
+		dec.live.cut(k)
 		switch {
 		case k > 0 && first.Type == typeSet: // what is left of the messages of a $set
 			dec.parent = []byte(first.ID)
@@ -112,11 +102,8 @@ func (dec *decoder) rewind(at int, id string) {
 	}
 	dec.answer.at = -1
 	env := &dec.env
-	for e, ok := dec.b.Lookup(session.EntryID(dec.parent)); ok; e, ok = dec.b.Lookup(e.Parent) {
-		if env.Target = []byte(e.ID); !e.Aside() && e.Kind != session.KindLeaf {
-			break
-		}
-		env.Target = nil
+	if id, ok := dec.spoken(session.EntryID(dec.parent)); ok {
+		env.Target = []byte(id)
 	}
 	put(&dec.r.leaves, at, session.EntryID(env.Target))
 }
@@ -131,7 +118,7 @@ func (dec *decoder) replace(at int, messages []byte) {
 	}
 	var known, begun []live // that are sent
 	changed, seen := false, map[string]bool{}
-	dec.live, dec.said, dec.answer.at = nil, dec.said[:0], -1
+	dec.live, dec.said, dec.answer.at = talk{}, dec.said[:0], -1
 	for m := range rawjson.Elements(messages) {
 		if !rawjson.IsString(rawjson.Get(m, "id")) {
 			continue
@@ -146,7 +133,7 @@ func (dec *decoder) replace(at int, messages []byte) {
 		}
 		if !seen[id] {
 			seen[id] = true
-			dec.live = append(dec.live, here)
+			dec.live.add(here)
 		}
 		if isStartup(m) || dec.isResponse(id) {
 			continue
@@ -177,8 +164,8 @@ func (dec *decoder) merge(at int, messages []byte) {
 	dec.listen()
 	for m := range rawjson.Elements(messages) {
 		if id := rawjson.Get(m, "id"); rawjson.IsString(id) {
-			if s := rawjson.Str(m, "id"); dec.find(s) < 0 {
-				dec.live = append(dec.live, live{s, at})
+			if s := rawjson.Str(m, "id"); dec.live.find(s) < 0 {
+				dec.live.add(live{s, at})
 			}
 		}
 	}
@@ -203,16 +190,24 @@ func (dec *decoder) follows(known []live) bool {
 	if len(known) == 0 {
 		return true
 	}
-	k := len(known) - 1
-	for e, ok := dec.b.At(dec.latest(known[k])), true; ok; e, ok = dec.b.Lookup(e.Parent) {
-		switch {
+	steps, k := dec.climb(), len(known)-1
+	for i := int32(dec.latest(known[k])); i >= 0; {
+		switch e := dec.b.At(int(i)); {
 		case e.Kind == session.KindCompaction:
 			return slices.Equal(dec.compacted[e.Index], known[:k+1])
 		case k >= 0 && e.Index == known[k].at:
 			k--
-		case e.Kind == session.KindMessage && e.FirstPiece() == e.Index && !dec.apart(e):
+		case dec.counts(e):
 			return false
 		}
+		next := steps[i].counts
+		if k >= 0 {
+			// A message that need not be repeated, and is all the same, stands before it.
+			if m := int32(known[k].at); isAbove(steps, m, i) && (next < 0 || steps[m].depth > steps[next].depth) {
+				next = m
+			}
+		}
+		i = next
 	}
 	return k < 0
 }

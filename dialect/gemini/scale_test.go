@@ -48,3 +48,46 @@ func TestLong(t *testing.T) {
 		t.Errorf("%d messages, %d problems; want %d and none", messages, len(p), n)
 	}
 }
+
+// Rewinds, repeated ids and lists of messages take time in proportion to the length of the log, too.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	n := soaktest.Part(100_000, 40_000)
+	const header = `{"sessionId":"s","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n"
+	const update = `{"$set":{"lastUpdated":"2026-05-01T10:00:00.000Z"}}` + "\n"
+	message := func(id any, typ string) string {
+		return fmt.Sprintf(`{"id":"%v","timestamp":"2026-05-01T10:00:00.000Z","type":"%s","content":[{"text":"Dig."}]}`+"\n", id, typ)
+	}
+	each := func(n int, record func(i int) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(record(i))
+		}
+		return b.String()
+	}
+	messages := func(i int) string { return message(i, "user") }
+	for name, c := range map[string]struct{ log, leaf string }{
+		"rewinds to the same updates": {strings.Repeat(update, n) + each(n, func(i int) string { return messages(i) + fmt.Sprintf(`{"$rewindTo":"%d"}`+"\n", i) }), ""},
+		"repeated ids":                {each(n, messages) + each(n, messages) + `{"$rewindTo":"1"}` + "\n", "0"},
+		"rewinds to the beginning":    {each(n, messages) + each(n, func(i int) string { return fmt.Sprintf(`{"$rewindTo":"%d"}`+"\n", n-1-i) }), ""},
+		"a second header":             {strings.TrimSuffix(header, "}\n") + `,"messages":[` + each(n, func(i int) string { return fmt.Sprintf(`{"id":"%d"},`, i) }) + "{}]}\n" + message("last", "user"), "last"},
+		"sets after updates": {
+			message("a", "user") + strings.Repeat(update, n) + message("b", "info") + strings.Repeat(update, n) +
+				strings.Repeat(`{"$set":{"messages":[{"id":"a"},{"id":"b"}]}}`+"\n", n) + message("last", "user"), "last",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree, err := dialecttest.Decode(gemini.Gemini, "session-log.jsonl", []byte(header+c.log))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if leaf := tree.LeafID(); string(leaf) != c.leaf {
+				t.Errorf("the leaf is %q, want %q", leaf, c.leaf)
+			}
+			if p := tree.Problems(); len(p) > 0 {
+				t.Errorf("%d problems, the first: %v", len(p), p[0])
+			}
+		})
+	}
+}

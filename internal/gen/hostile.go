@@ -20,6 +20,7 @@ type agent struct{ path, header string }
 var (
 	omp  = agent{".omp/agent/sessions/-hostile/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/hostile"}` + "\n"}
 	wave = agent{".wave/projects/hostile/1efaa2c8-90b1-6d30-8000-5b7c9e1d2f3a.jsonl", `{"type":"metadata","workdir":"/hostile","createdAt":"2026-03-01T08:00:00.000Z"}` + "\n"}
+	gem  = agent{".gemini/tmp/hostile/chats/session-2026-05-01T10-00-hostile0.jsonl", `{"sessionId":"hostile","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n"}
 	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
 )
 
@@ -122,6 +123,36 @@ var HostileLogs = []Hostile{
 		fmt.Fprintf(b, `{"type":"message","id":"e%d","parentId":"e%d","timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"toolResult","toolCallId":"c%d","toolName":"bash","content":[{"type":"text","text":"a"}]}}`+"\n",
 			n, n-1, n/2*2)
 	}},
+	// Each $set repeats the one message, which stands after all the updates.
+	{Name: "gemini sets", agent: gem, record: func(b *bytes.Buffer, n, count int) {
+		switch {
+		case n == count/2:
+			asked(b, "m")
+		case n < count/2:
+			b.WriteString(`{"$set":{"lastUpdated":"2026-05-01T10:00:00.000Z"}}` + "\n")
+		default:
+			b.WriteString(`{"$set":{"messages":[{"id":"m"}]}}` + "\n")
+		}
+	}},
+	{Name: "gemini repeats", agent: gem, record: func(b *bytes.Buffer, n, count int) {
+		if n == count-1 {
+			b.WriteString(`{"$rewindTo":"m0"}` + "\n")
+			return
+		}
+		asked(b, fmt.Sprint("m", n%(count/2)))
+	}},
+	// A second header with a message for each record.
+	{Name: "gemini headers", agent: gem, record: func(b *bytes.Buffer, n, count int) {
+		if n == 0 {
+			b.WriteString(`{"sessionId":"hostile","projectHash":"h","messages":[`)
+		}
+		fmt.Fprintf(b, `{"id":"m%d"}`, n)
+		if n == count-1 {
+			b.WriteString("]}\n")
+			return
+		}
+		b.WriteByte(',')
+	}},
 	{Name: "leaf moves", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
 		if n%2 == 0 {
 			said(b, fmt.Sprint("e", n), before("e", n), "text")
@@ -144,6 +175,11 @@ func (h Hostile) Log(count int) []byte {
 func said(b *bytes.Buffer, id, parent, text string) {
 	fmt.Fprintf(b, `{"type":"message","id":"%s","parentId":%s,"timestamp":"2026-03-02T14:00:00.000Z","message":{"role":"user","content":"%s"}}`+"\n",
 		id, quoted(parent), text)
+}
+
+// asked appends a message of the user in a log of Gemini CLI.
+func asked(b *bytes.Buffer, id string) {
+	fmt.Fprintf(b, `{"id":"%s","timestamp":"2026-05-01T10:00:00.000Z","type":"user","content":[{"text":"text"}]}`+"\n", id)
 }
 
 // label appends the nth record, a label; an empty text takes the label away.

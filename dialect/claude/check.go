@@ -123,8 +123,21 @@ func (c *checker) calls() {
 			c.add(i, session.ProblemUnseen, fmt.Sprintf("no entry has the call %q that this result answers: the program does not send the result", id), adviceKept)
 		}
 	}
+	on := map[int32]bool{} // by the answer, or else the complement of the line: a line or an answer may have very many calls
+	wentOn := func(i int32) bool {
+		of := c.marks[i].message
+		if of < 0 {
+			of = ^i
+		}
+		known, again := on[of]
+		if !again {
+			known = c.wentOn(i)
+			on[of] = known
+		}
+		return known
+	}
 	for id, i := range calls {
-		if _, ok := results[id]; !ok && c.wentOn(i) {
+		if _, ok := results[id]; !ok && wentOn(i) {
 			c.add(i, session.ProblemUnseen, fmt.Sprintf("the call %q has no result, and the conversation went on: the program does not send the line, or makes up a result", id), adviceKept)
 		}
 	}

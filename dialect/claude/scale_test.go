@@ -262,3 +262,40 @@ func TestManyCalls(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenCalls: an answer with very many calls without results is looked at once. In quadratic time it takes minutes.
+func TestOpenCalls(t *testing.T) {
+	t.Parallel()
+	n := soaktest.Part(200_000, 50_000)
+	var one, many bytes.Buffer // in a line for each call, and in one line
+	line(&one, "user", "u0", "null", "", 0)
+	many.Write(one.Bytes())
+	for i := range n {
+		line(&one, "assistant", fmt.Sprint("u", i+1), fmt.Sprint("u", i), fmt.Sprint("call ", i), i+1)
+	}
+	line(&one, "user", "last", fmt.Sprint("u", n), "", n+1)
+	call := make([]string, n)
+	for i := range call {
+		call[i] = fmt.Sprintf(`{"type":"tool_use","id":"%d","name":"Dig","input":{}}`, i)
+	}
+	fmt.Fprintf(&many, `{"parentUuid":"u0","type":"assistant","message":{"role":"assistant","content":[%s]},"uuid":"a","timestamp":"2026-05-01T10:00:01.000Z"}`+"\n", strings.Join(call, ","))
+	parent := "a"
+	for i := range n {
+		id := fmt.Sprint("n", i)
+		attachment(&many, id, parent, 0, i)
+		parent = id
+	}
+	line(&many, "user", "last", parent, "", n+1)
+	for name, log := range map[string]*bytes.Buffer{"lines": &one, "one line": &many} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tree, err := dialecttest.Decode(claude.Claude, "open", log.Bytes())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := claude.Claude.Check(tree, dialect.LogInfo{}); len(p) != n {
+				t.Errorf("%d problems, want %d", len(p), n)
+			}
+		})
+	}
+}

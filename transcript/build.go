@@ -31,9 +31,11 @@ type builder struct {
 	model   string           // the model that the last change named
 	looked  bool             // for a model before the window
 	spent   map[string]int   // what used something → the block that shows it
-	from    int              // position of the first step
-	now     int              // the step that is shown
-	forked  int              // positions up to which forks were looked at
+	speech  int              // the last answer among the first judged blocks; see lastAnswer
+	judged  int
+	from    int // position of the first step
+	now     int // the step that is shown
+	forked  int // positions up to which forks were looked at
 }
 
 // made is a block and what is known of it besides.
@@ -44,6 +46,7 @@ type made struct {
 	first    int  // Entry.FirstPiece of an answer
 	closed   bool // the next record of the model begins another block
 	spent    []session.Spending
+	named    map[string]int // name of an amount → its position in spent
 	// summaryFollows: a compaction whose summary may be the next message.
 	summaryFollows bool
 }
@@ -59,7 +62,7 @@ type callAt struct {
 func (v *view) build(ctx context.Context, lo, hi int) (*builder, error) {
 	b := &builder{
 		view: v, ctx: ctx, reader: v.d.reader(ctx), calls: map[string]callAt{}, results: map[string]bool{}, shown: map[int]int{}, spent: map[string]int{},
-		from: int(v.steps[lo]), forked: int(v.steps[lo]),
+		from: int(v.steps[lo]), forked: int(v.steps[lo]), speech: -1,
 	}
 	b.pieces = pieceOptions{reader: b.reader, most: v.r.MaxText}
 	b.spender, _ = v.d.k.t.Codec().EntryCodec.(session.Spender)
@@ -139,60 +142,6 @@ func (b *builder) between(from, to int) error {
 		}
 	}
 	return nil
-}
-
-// lastAnswer is the last block of the model, -1 where there is none since the last prompt.
-func (b *builder) lastAnswer() int {
-	for n := len(b.made) - 1; n >= 0; n-- {
-		switch b.made[n].Role {
-		case session.RoleAssistant:
-			return n
-		case session.RoleUser:
-			return -1
-		}
-	}
-	return -1
-}
-
-// spend notes what an entry says that the answer in a block used. Where that was told before, it is the same amount.
-func (b *builder) spend(e session.Entry, block int) {
-	if block < 0 {
-		return
-	}
-	b.spendings(e, func(s session.Spending) {
-		at := block
-		if before, again := b.spent[s.Of]; again && s.Of != "" {
-			at = before
-		}
-		b.spent[s.Of] = at
-		b.made[at].add(s)
-	})
-}
-
-// spendings gives the amounts that an entry tells of.
-func (b *builder) spendings(e session.Entry, use func(session.Spending)) {
-	raw, err := e.Raw()
-	if err != nil {
-		return // the block of the entry says so, where it has one
-	}
-	b.spender.Spent(e, raw, func(s session.Spending) {
-		if !s.Total {
-			use(s)
-		}
-	})
-}
-
-// add adds an amount. Of several with the same name the largest counts.
-func (m *made) add(s session.Spending) {
-	for k := range m.spent {
-		if old := &m.spent[k]; old.Of == s.Of && s.Of != "" {
-			if s.Usage.Total >= old.Usage.Total {
-				*old = s
-			}
-			return
-		}
-	}
-	m.spent = append(m.spent, s)
 }
 
 // step makes a block of an entry, or adds it to one.
@@ -387,17 +336,4 @@ func (b *builder) finish(from, to int) (*Window, error) {
 	}
 	w.Problems = b.reader.Problems
 	return w, nil
-}
-
-// sum adds up what the records of an answer say that it used.
-func (m *made) sum() (u session.Usage) {
-	for _, s := range m.spent {
-		u.Input += s.Usage.Input
-		u.Output += s.Usage.Output
-		u.CacheRead += s.Usage.CacheRead
-		u.CacheWrite += s.Usage.CacheWrite
-		u.Total += s.Usage.Total
-		u.Cost += s.Usage.Cost
-	}
-	return u
 }

@@ -433,6 +433,23 @@ func TestNothingButAnswers(t *testing.T) {
 	}
 }
 
+// An answer that very many notes tell the tokens of. In quadratic time it takes minutes.
+func TestManyTokenNotes(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"timestamp":"2026-03-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019a2f00-0000-7000-8000-000000000001","timestamp":"2026-03-01T08:00:00.000Z","cwd":"/garden","originator":"codex_cli_rs","cli_version":"0.50.0"}}` + "\n")
+	b.WriteString(`{"timestamp":"2026-03-01T08:00:01.000Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Dug."}]}}` + "\n")
+	const n = 100_000
+	for i := range n {
+		fmt.Fprintf(&b, `{"timestamp":"2026-03-01T08:00:01.000Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":%d,"output_tokens":1,"total_tokens":1},"last_token_usage":{"input_tokens":1,"output_tokens":1}}}}`+"\n", i)
+	}
+	b.WriteString(`{"timestamp":"2026-03-01T08:00:01.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"Thanks."}]}}` + "\n")
+	w := world.New(t)
+	blocks := window(t, open(t, w, w.Put("notes.jsonl", b.String())), transcript.Request{}).Blocks
+	if len(blocks) != 2 || blocks[0].Usage.Total != 2*n {
+		t.Errorf("%d blocks, want two and %d tokens: %+v", len(blocks), 2*n, blocks)
+	}
+}
+
 func TestCancel(t *testing.T) {
 	d := talk(t, "u1 - user One.", "a1 u1 answer 1.")
 	why := errors.New("the reader left")

@@ -155,13 +155,12 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	sent := map[int]bool{}
 	for _, m := range send(history) {
 		sent[m.entry.Index] = true
-	}
-	begun := false // an answer is sent that those in a row with it are part of
-	for _, t := range history {
-		if begun = t.role == contents.Model && (begun || sent[t.entry.Index]); t.role != contents.Model || begun {
-			continue
+		for _, i := range m.also {
+			sent[i] = true
 		}
-		if speaks(t) && t.entry.Kind == session.KindMessage && !isTimeout(t) {
+	}
+	for _, t := range history {
+		if t.role == contents.Model && !sent[t.entry.Index] && speaks(t) && t.entry.Kind == session.KindMessage && !isTimeout(t) {
 			unseen(t.entry, "the model does not see the answer: one beside it has an empty part, and Qwen Code drops all of them")
 		}
 	}

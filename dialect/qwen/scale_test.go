@@ -45,6 +45,9 @@ func TestLong(t *testing.T) {
 			}
 			return record(i, fmt.Sprint("u", i), "assistant", "model", parts, "\n")
 		}, 0, n - 1},
+		{"answers with open calls", func(i int) string {
+			return record(i, fmt.Sprint("u", i), "assistant", "model", fmt.Sprintf(`[{"functionCall":{"id":"c%d","name":"dig"}}]`, i), "\n")
+		}, 2 * n, 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -97,5 +100,44 @@ func TestManyParts(t *testing.T) {
 		if err != nil || strings.Count(string(m.JSON), "dig ") != n || strings.Count(string(m.JSON), "mud ") != n {
 			t.Errorf("a message of %d bytes, %v; want one with all texts", len(m.JSON), err)
 		}
+	}
+}
+
+// TestManyCalls: an answer of very many calls, of which half have results, takes linear time. In quadratic time it takes minutes.
+func TestManyCalls(t *testing.T) {
+	t.Parallel()
+	n := soaktest.Part(100_000, 50_000)
+	var calls, results []string
+	for i := range n {
+		calls = append(calls, fmt.Sprintf(`{"functionCall":{"id":"c%d","name":"dig%d"}}`, i, i))
+		if i%2 == 0 {
+			results = append(results, fmt.Sprintf(`{"functionResponse":{"id":"c%d","name":"dig","response":{"output":"mud"}}}`, i))
+		}
+	}
+	log := `{"uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"assistant","cwd":"/w","version":"0.24.4","message":{"role":"model","parts":[` + strings.Join(calls, ",") + `]}}
+{"uuid":"r","parentUuid":"u","sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"tool_result","cwd":"/w","version":"0.24.4","message":{"role":"user","parts":[` + strings.Join(results, ",") + `]}}
+`
+	tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, made := 0, 0
+	for m, err := range c.Messages() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if messages++; strings.Contains(string(m.JSON), "was not recorded") {
+			made++
+			if messages == n+1 && !strings.Contains(string(m.JSON), fmt.Sprintf(`"name":"dig%d"`, n-1)) {
+				t.Errorf("the last message is %s", m.JSON)
+			}
+		}
+	}
+	if messages != n+1 || made != n/2 {
+		t.Errorf("%d messages, %d of them made; want %d and %d", messages, made, n+1, n/2)
 	}
 }

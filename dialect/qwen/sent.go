@@ -25,6 +25,7 @@ type said struct {
 	text     string   // of the model
 	parts    [][]byte // of the user; the calls of the model
 	ids      []string // of the calls; of the result
+	also     []int    // the entries of answers that were joined to this one
 }
 
 // json spells it as a content.
@@ -60,12 +61,17 @@ func send(history []turn) []said {
 // answered gives every call a result. A result that does not stand in the first message after its call moves there, and second
 // ones are dropped.
 func answered(history []turn) []turn {
-	for i := 0; i < len(history); i++ {
-		calls := contents.IDs(dialect.Array(history[i].parts), contents.Call)
-		calls = slices.DeleteFunc(calls, func(id string) bool { return id == "" })
-		if history[i].role != contents.Model || len(calls) == 0 {
+	made := map[int]turn{} // turns of results alone, by the position of the turn that each stands before
+	for i := range history {
+		if history[i].role != contents.Model {
 			continue
 		}
+		calls := contents.IDs(dialect.Array(history[i].parts), contents.Call)
+		calls = slices.DeleteFunc(calls, func(id string) bool { return id == "" })
+		if len(calls) == 0 {
+			continue
+		}
+		names := namesOf(history[i])
 		next := i + 1
 		for next < len(history) && history[next].role == contents.Model && isTimeout(history[next]) {
 			next++
@@ -75,7 +81,7 @@ func answered(history []turn) []turn {
 		for ; end < len(history) && history[end].role == contents.User; end++ {
 			history[end].parts = slices.DeleteFunc(slices.Clone(history[end].parts), func(part []byte) bool {
 				id := rawjson.Str(rawjson.Get(part, contents.Result), "id")
-				if id == "" || !slices.Contains(calls, id) {
+				if _, called := names[id]; id == "" || !called {
 					return false
 				}
 				again := found[id]
@@ -91,7 +97,7 @@ func answered(history []turn) []turn {
 				late = append(late, part)
 			} else if !found[id] {
 				found[id] = true
-				missing = append(missing, noResult(id, nameOf(history[i], id)))
+				missing = append(missing, noResult(id, names[id]))
 			}
 		}
 		add := append(missing, late...)
@@ -105,20 +111,38 @@ func answered(history []turn) []turn {
 			}
 			history[next].parts = slices.Insert(history[next].parts, at, add...)
 		} else {
-			history = slices.Insert(history, next, turn{entry: history[i].entry, role: contents.User, parts: add})
+			made[next] = turn{entry: history[i].entry, role: contents.User, parts: add}
 		}
 	}
-	return history
+	if len(made) == 0 {
+		return history
+	}
+	list := make([]turn, 0, len(history)+len(made))
+	for i := range len(history) + 1 {
+		if t, ok := made[i]; ok {
+			list = append(list, t)
+		}
+		if i < len(history) {
+			list = append(list, history[i])
+		}
+	}
+	return list
 }
 
-// nameOf gives the name of the tool that is called.
-func nameOf(t turn, id string) string {
+// namesOf gives the names of the tools that are called, by the ids of the calls. Of calls with one id the first counts.
+func namesOf(t turn) map[string]string {
+	names := map[string]string{}
 	for _, part := range t.parts {
-		if call := rawjson.Get(part, contents.Call); rawjson.Str(call, "id") == id {
-			return rawjson.Str(call, "name")
+		call := rawjson.Get(part, contents.Call)
+		if !rawjson.IsObject(call) {
+			continue
+		}
+		id := rawjson.Str(call, "id")
+		if _, again := names[id]; !again {
+			names[id] = rawjson.Str(call, "name")
 		}
 	}
-	return ""
+	return names
 }
 
 // noResult is the result of a call that has none.
@@ -256,11 +280,12 @@ func together(list []said) (out []said) {
 		}
 		if end > i+1 {
 			var text, thoughts strings.Builder
-			m.parts, m.ids = nil, nil
+			m.parts, m.ids, m.also = nil, nil, nil
 			for _, one := range list[i:end] {
 				text.WriteString(one.text)
 				thoughts.WriteString(one.thoughts)
 				m.parts, m.ids = append(m.parts, one.parts...), append(m.ids, one.ids...)
+				m.also = append(append(m.also, one.entry.Index), one.also...)
 			}
 			m.text, m.thoughts = text.String(), thoughts.String()
 		}
@@ -279,13 +304,17 @@ func paired(list []said) (out []said) {
 		case m.role != session.RoleAssistant || len(m.ids) == 0:
 			out = append(out, m)
 		default:
+			called := map[string]bool{}
+			for _, id := range m.ids {
+				called[id] = true
+			}
 			answers := map[string]bool{}
 			var results []int
 			for k := i + 1; k < len(list) && (list[k].role == session.RoleTool || list[k].role == session.RoleAssistant && len(list[k].ids) == 0); k++ {
 				if list[k].role != session.RoleTool {
 					continue
 				}
-				if id := list[k].ids[0]; id != "" && slices.Contains(m.ids, id) && !used[id] && !answers[id] {
+				if id := list[k].ids[0]; id != "" && called[id] && !used[id] && !answers[id] {
 					answers[id] = true
 					results = append(results, k)
 				}
@@ -293,9 +322,9 @@ func paired(list []said) (out []said) {
 			calls := m
 			calls.parts, calls.ids = nil, nil
 			for k, id := range m.ids {
-				if answers[id] && !slices.Contains(calls.ids, id) {
+				if answers[id] && called[id] { // the first call with the id
 					calls.parts, calls.ids = append(calls.parts, m.parts[k]), append(calls.ids, id)
-					used[id] = true
+					used[id], called[id] = true, false
 				}
 			}
 			if len(calls.ids) > 0 || strings.TrimFunc(m.text, dialect.JSSpace) != "" || m.thoughts != "" {

@@ -222,6 +222,7 @@ type draft struct {
 	unit
 	info  *dialect.NewMessage
 	calls []*call
+	seen  map[int]bool // see addEntry
 }
 
 // casting puts messages together from atoms.
@@ -313,13 +314,32 @@ func (b *casting) put(a atom) *draft {
 			d.Provider, d.Model = a.info.Provider, a.info.Model
 		}
 	}
-	d.entries = addEntry(d.entries, a.entry)
+	d.entries = addEntry(d.entries, &d.seen, a.entry)
 	return d
 }
 
-func addEntry(list []int, i int) []int {
-	if i < 0 || slices.Contains(list, i) {
+// addEntry adds an entry to those of a message, which may come from very many. seen has them all if there are more than a few;
+// it belongs to the list.
+func addEntry(list []int, seen *map[int]bool, i int) []int {
+	const few = 16
+	switch n := len(list); {
+	case i < 0 || n > 0 && list[n-1] == i:
 		return list
+	case n <= few:
+		if slices.Contains(list, i) {
+			return list
+		}
+	default:
+		if *seen == nil {
+			*seen = map[int]bool{}
+			for _, k := range list {
+				(*seen)[k] = true
+			}
+		}
+		if (*seen)[i] {
+			return list
+		}
+		(*seen)[i] = true
 	}
 	return append(list, i)
 }
@@ -351,6 +371,7 @@ func (b *casting) units() (list []unit) {
 // results is the message with the results of some calls, in the order in which they came.
 func results(calls []*call, at time.Time) unit {
 	u := unit{NewMessage: dialect.NewMessage{Role: session.RoleTool, Time: at}}
+	var seen map[int]bool
 	calls = slices.Clone(calls)
 	sorting.By(calls, func(a, b *call) int {
 		return cmp.Compare(a.place(), b.place())
@@ -364,22 +385,23 @@ func results(calls []*call, at time.Time) unit {
 			u.Time = c.at
 		}
 		u.Parts = append(u.Parts, r)
-		u.entries = addEntry(u.entries, c.entry)
+		u.entries = addEntry(u.entries, &seen, c.entry)
 	}
 	return u
 }
 
 // foldResults puts results into the message with their calls.
 func foldResults(units []unit) (list []unit) {
+	var seen map[int]bool // of the last message
 	for _, u := range units {
 		if n := len(list) - 1; u.Role == session.RoleTool && n >= 0 && list[n].Role == session.RoleAssistant && list[n].stretch == u.stretch {
 			list[n].Parts = append(list[n].Parts, u.Parts...)
 			for _, i := range u.entries {
-				list[n].entries = addEntry(list[n].entries, i)
+				list[n].entries = addEntry(list[n].entries, &seen, i)
 			}
 			continue
 		}
-		list = append(list, u)
+		list, seen = append(list, u), nil
 	}
 	return list
 }

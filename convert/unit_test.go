@@ -3,6 +3,9 @@ package convert
 import (
 	"fmt"
 	"testing"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // TestUnique: calls that all have one id get ids of their own. Trying all numbers for each call would take hours.
@@ -17,5 +20,26 @@ func TestUnique(t *testing.T) {
 	got += fmt.Sprint(len(b.used), " ", b.unique("d"))
 	if want := "c c-2 c-4 c-5 300001 d"; got != want {
 		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+// TestManyAnswers: very many answers in a row, with calls and results, become one message that knows all of their entries. In
+// quadratic time it takes minutes.
+func TestManyAnswers(t *testing.T) {
+	const n = 100_000
+	b := casting{calls: map[string]*call{}, used: map[string]bool{}, tried: map[string]int{}}
+	for i := range 2 * n {
+		a := atom{role: session.RoleAssistant, entry: i % n, info: &dialect.NewMessage{}, part: session.Text{Text: "Dig."}}
+		if i >= n {
+			a.part = session.ToolCall{ID: fmt.Sprint(i - n), Name: "dig"}
+		}
+		b.add(a)
+	}
+	for i := range n {
+		b.add(atom{role: session.RoleTool, entry: n + i, info: &dialect.NewMessage{}, part: session.ToolResult{CallID: fmt.Sprint(i)}})
+	}
+	list := foldResults(b.units())
+	if len(list) != 1 || len(list[0].entries) != 2*n || len(list[0].Parts) != 3*n {
+		t.Fatalf("%d messages, the first of %d entries and %d parts; want one of %d and %d", len(list), len(list[0].entries), len(list[0].Parts), 2*n, 3*n)
 	}
 }

@@ -306,3 +306,22 @@ func TestFor(t *testing.T) {
 		t.Errorf("the agent's own interface: %v", got)
 	}
 }
+
+// TestManyAnswers: very many answers in a row are joined in linear time, and the caller keeps its own parts. In quadratic time it
+// takes minutes.
+func TestManyAnswers(t *testing.T) {
+	t.Parallel()
+	const n = 50_000
+	shared := []session.Part{session.Text{Text: "Dig."}, session.Text{Text: "Kept."}}
+	c := llm.Conversation{Messages: []llm.Message{{Role: session.RoleUser, Parts: shared[:1]}}}
+	for range n {
+		c.Messages = append(c.Messages, llm.Message{Role: session.RoleAssistant, Parts: shared[:1]})
+	}
+	body, _, err := llm.Responses.Body(c, llm.Options{Model: "m"})
+	if err != nil || bytes.Count(body, []byte("Dig.")) != n+1 || bytes.Contains(body, []byte("Kept.")) {
+		t.Errorf("%d texts, %v; want %d", bytes.Count(body, []byte("Dig.")), err, n+1)
+	}
+	if shared[1] != (session.Text{Text: "Kept."}) {
+		t.Error("the parts of the caller changed")
+	}
+}

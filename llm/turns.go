@@ -80,9 +80,10 @@ func joined(messages []Message) (out []Message) {
 	for _, m := range messages {
 		if n := len(out); n > 0 && m.Role == session.RoleAssistant && out[n-1].Role == m.Role &&
 			out[n-1].Provider == m.Provider && out[n-1].Model == m.Model && out[n-1].Failed == m.Failed {
-			out[n-1].Parts = slices.Concat(out[n-1].Parts, m.Parts)
+			out[n-1].Parts = append(out[n-1].Parts, m.Parts...)
 			continue
 		}
+		m.Parts = slices.Clip(m.Parts) // the parts of the caller are copied before any are added
 		out = append(out, m)
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/treeline-dev/treeline/convert"
 	"github.com/treeline-dev/treeline/internal/gen"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -30,6 +31,39 @@ func TestConvertRepeats(t *testing.T) {
 	}
 	if diff := sameSeen(before, after); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Of more compactions than the bound allows, the last are converted and what came before is carried along: the model sees the
+// same at the leaf, and nothing is lost on the way back.
+func TestConvertManyCompactions(t *testing.T) { // not parallel: the bound is that of the package
+	const records = 200
+	defer convert.SetMore(-64*records + 2000)()
+	w, folder := inMemory(t)
+	i := slices.IndexFunc(gen.HostileLogs, func(h gen.Hostile) bool { return h.Name == "compactions" })
+	path := w.Put("in/019cab00-0000-7000-8000-00000000000a.jsonl", string(gen.HostileLogs[i].Log(records)))
+	from := w.Format("omp")
+	src := w.View(path, store.OpenOptions{Dialect: from})
+	for _, to := range []string{"codex", "gemini"} {
+		there := crossed(w, path, from, w.Format(to), folder())
+		defer there.Close()
+		if diff := sameSeen(seenAt(w, src, src.Leaf()), seenAt(w, there, there.Leaf())); diff != "" {
+			t.Errorf("%s: %s; want the same context", to, diff)
+		}
+		kept := 0
+		for e := range there.Tree().Entries() {
+			if e.Kind == session.KindCompaction {
+				kept++
+			}
+		}
+		if kept == 0 || kept >= records/2 {
+			t.Errorf("%s: %d compactions, want some of %d", to, kept, records/2)
+		}
+		back := crossed(w, there.Path(), w.Format(to), from, folder())
+		defer back.Close()
+		if got := back.Tree().Len(); got != records {
+			t.Errorf("%s: %d entries come back, want %d", to, got, records)
+		}
 	}
 }
 

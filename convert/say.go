@@ -203,14 +203,21 @@ func (s *script) failed(at session.EntryID) (map[string]bool, error) {
 		if e.Role != session.RoleTool {
 			continue
 		}
-		parts, err := e.Parts()
-		if err != nil {
-			return nil, err
-		}
-		for _, p := range parts {
-			if r, ok := p.(session.ToolResult); ok && r.IsError {
-				list[r.CallID] = true
+		ids, known := s.failures[e.Index]
+		if !known {
+			parts, err := e.Parts()
+			if err != nil {
+				return nil, err
 			}
+			for _, p := range parts {
+				if r, ok := p.(session.ToolResult); ok && r.IsError {
+					ids = append(ids, r.CallID)
+				}
+			}
+			s.failures[e.Index] = ids
+		}
+		for _, id := range ids {
+			list[id] = true
 		}
 	}
 	return list, nil

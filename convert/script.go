@@ -35,6 +35,9 @@ type script struct {
 	compacted map[int][]summed
 	models    map[int]session.ModelRef // as modelsOf gives them
 	work      int                      // entries on the paths so far
+	failures  map[int][]string         // the calls that failed, by the position of the entry with their results
+	total     int                      // the weight of all entries
+	read      int                      // the weight of the contexts so far; see until
 }
 
 // summed is a compaction in the new session.
@@ -133,13 +136,23 @@ func (c *crossing) orphaned() (bool, error) {
 
 // play converts each branch.
 func (c *crossing) play() error {
-	s := &script{crossing: c, nodes: map[[sha256.Size]byte]node{}, spent: map[[sha256.Size]byte]bool{}, compacted: map[int][]summed{}, models: modelsOf(c.tree)}
+	s := &script{
+		crossing: c, nodes: map[[sha256.Size]byte]node{}, spent: map[[sha256.Size]byte]bool{}, compacted: map[int][]summed{}, models: modelsOf(c.tree),
+		failures: map[int][]string{},
+	}
+	for e := range c.tree.Entries() {
+		s.total += weight(e)
+	}
 	tips, err := s.tips()
 	if err != nil {
 		return err
 	}
+	leaf := c.leafID()
 	for _, tip := range tips {
 		first := len(c.passages)
+		if tip == leaf {
+			s.read = 0 // what other branches took is not missing here
+		}
 		end, err := s.branch(tip)
 		if err != nil {
 			return err
@@ -156,13 +169,6 @@ func (c *crossing) play() error {
 	}
 	return nil
 }
-
-// most and more bound the work: paths that share much are read again for each tip. A branch beyond them is carried along. A
-// path of more than most stretches is not restored.
-const (
-	most = 64
-	more = 100_000
-)
 
 // errPieces says that a path has too many stretches.
 var errPieces = errors.New("too much of the session was changed to restore the rest")
@@ -228,12 +234,13 @@ func (s *script) branch(tip session.EntryID) (at node, err error) {
 		return at, err
 	}
 	from, compacted := compaction(path)
+	s.read += s.cost(path, from)
 	var before *node
 	if compacted && from > 0 && s.firstTime(path.At(from)) {
 		// Now, as long as neither the path nor the context after it is in memory: a session may have many compactions.
 		previous := path.At(from - 1).ID
 		path = session.Path{}
-		n, err := s.branch(previous)
+		n, err := s.until(previous)
 		if err != nil {
 			return at, err
 		}
@@ -322,7 +329,7 @@ func (s *script) compact(path session.Path, at int, atoms []atom, said *node) (n
 		before = *said
 	} else if !again && at > 0 {
 		var err error
-		if before, err = s.branch(path.At(at - 1).ID); err != nil {
+		if before, err = s.until(path.At(at - 1).ID); err != nil {
 			return node{}, nil, err
 		}
 	}

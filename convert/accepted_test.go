@@ -78,6 +78,14 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 	return count
 }
 
+// lateResult has a result of an answer that was cut off, with a message between them that says nothing.
+const lateResult = `{"type":"session","version":3,"id":"019cab00-0000-7000-8000-003b801a4289","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/work/pond"}
+{"type":"message","message":{"role":"user","content":"How deep?","timestamp":1772460001000},"id":"e0000001","parentId":null,"timestamp":"2026-03-02T14:00:01.000Z"}
+{"type":"message","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{}}],"api":"acme","provider":"acme","model":"m2","stopReason":"aborted","timestamp":1772460002000},"id":"e0000002","parentId":"e0000001","timestamp":"2026-03-02T14:00:02.000Z"}
+{"type":"message","message":{"role":"user","content":[],"timestamp":1772460003000},"id":"e0000003","parentId":"e0000002","timestamp":"2026-03-02T14:00:03.000Z"}
+{"type":"message","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"2 m"}],"isError":false,"timestamp":1772460004000},"id":"e0000004","parentId":"e0000003","timestamp":"2026-03-02T14:00:04.000Z"}
+`
+
 // waveTalk has what only Wave knows: a command of the user's, a task that ended, and a message of several kinds.
 const waveTalk = `{"type":"metadata","workdir":"/work/pond","createdAt":"2026-03-02T14:00:00.000Z"}
 {"timestamp":"2026-03-02T14:00:01.000Z","id":"msg-1","role":"user","blocks":[{"type":"bang","command":"ls","output":"depth","stage":"end","exitCode":0}]}
@@ -152,6 +160,7 @@ func TestConvertSendable(t *testing.T) {
 	}
 	check("wave", "talk", waveTalk, true)
 	check("codelia", "second", codeliaRun, false)
+	check("omp", "late result", lateResult, true)
 	c := soaktest.Begin(t)
 	for round := range c.Rounds(soaktest.Part(6, 3), 3) {
 		seed := c.Seed(uint64(round))

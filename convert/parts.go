@@ -84,18 +84,17 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 	return out, true
 }
 
-// answered reports whether a call of a message has a result, in the message itself or in the one that follows. Such an
-// answer did not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
+// answered reports whether a call of a message has a result, in the message itself or on a branch after it. Such an answer did
+// not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
 func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
-	if _, results := dialect.Results(parts); len(results) > 0 {
-		return true
-	}
-	for _, child := range c.tree.Children(e.ID) {
-		if child.Role == session.RoleTool {
-			return true
+	calls := map[string]bool{}
+	for _, p := range parts {
+		if call, ok := p.(session.ToolCall); ok {
+			calls[call.ID] = true
 		}
 	}
-	return false
+	open, err := c.openIn(e, parts)
+	return err == nil && len(open) < len(calls) // answerOpen tells the error
 }
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without

@@ -139,13 +139,13 @@ func TestWritersBesideWriter(t *testing.T) {
 				id := fmt.Sprint("s", round, "-", i)
 				list := a.session(id, messages, 500)
 				at, err := b.Create(t.Context(), id, list[:2]...)
-				for _, r := range list[2:] {
-					if err == nil {
-						at, err = b.Append(t.Context(), at, r)
-					}
+				got := 2
+				for ; got < len(list) && err == nil; got++ {
+					at, err = b.Append(t.Context(), at, list[got])
 				}
 				if err != nil {
-					t.Fatal(err)
+					whole(t, path) // says whether it is the file or how it was read
+					t.Fatalf("session %s, %d of %d records: %v", id, got, len(list), err)
 				}
 				c.Acknowledged(len(list))
 			}

@@ -27,7 +27,7 @@ func conversion(b *bench) {
 	for _, c := range crossings {
 		apart(c.data, log, 1, int64(b.size(c.bytes)))
 		clear := func() { check(os.RemoveAll(p.home)); check(os.MkdirAll(p.home, 0o700)) }
-		used := p.costs(1, clear, "convert", log, "--from", c.from, "--to", c.to)
+		used := p.costs(1, clear, "convert", log, "--dialect", c.from, "--to", c.to)
 		b.memory("convert "+c.from+" to "+c.to, used.memory, ms(used.cpu), 250)
 		check(os.Remove(log))
 	}

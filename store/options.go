@@ -39,7 +39,7 @@ var (
 	ErrForeign = errors.New("another writer was there first")
 	// ErrNewer: the log is of a newer version than we know.
 	ErrNewer = dialect.ErrNewer
-	// ErrNotEntry: a record that was to be appended is none, or is several.
+	// ErrNotEntry: a record that was to be appended is not exactly one entry.
 	ErrNotEntry = lists.ErrNotEntry
 	// ErrUnsupported: the dialect cannot express it.
 	ErrUnsupported = dialect.ErrUnsupported

@@ -2,7 +2,7 @@ package transcript
 
 import "github.com/treeline-dev/treeline/session"
 
-// lastAnswer is the last block of the model, -1 where there is none since the last prompt.
+// lastAnswer gives the last block of the model after the last prompt, -1 if there is none.
 func (b *builder) lastAnswer() int {
 	for ; b.judged < len(b.made); b.judged++ {
 		switch b.made[b.judged].Role {

@@ -41,7 +41,8 @@ func (f failingSyncFile) Sync(what durable.Scope) error {
 	return f.File.Sync(what)
 }
 
-// A log that was closed to make room for others, and could not be synced, tells so when it is synced; Close tells what nobody asked for.
+// The file of a log is closed to make room for others. If its sync fails then, the next Sync of that log returns the error; if there is
+// none, Close of the backend does.
 func TestSyncFailsOfClosedLog(t *testing.T) {
 	t.Parallel()
 	for _, asked := range []bool{true, false} {

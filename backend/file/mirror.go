@@ -20,7 +20,7 @@ func (b *Backend) Extend(ctx context.Context, at backend.Log, _ string, content 
 	if !backend.IsText(at.Name) {
 		return backend.Log{}, fmt.Errorf("%s: %w: only a log of lines can be extended", at.Name, backend.ErrRecord)
 	}
-	// While nobody waits: content may come slowly.
+	// Content may come slowly: it is read before the lock is taken.
 	more, err := io.ReadAll(content)
 	if err != nil {
 		return backend.Log{}, err
@@ -67,7 +67,7 @@ func (b *Backend) overwrite(ctx context.Context, at backend.Log, content io.Read
 	if at.Generation == "" {
 		return b.create(at.Name, path, content)
 	}
-	var all spill.Bytes // while nobody waits: content may come slowly
+	var all spill.Bytes // content may come slowly: it is read before the lock is taken
 	defer func() { err = errors.Join(err, all.Close()) }()
 	if _, err := io.Copy(&all, content); err != nil {
 		return backend.Log{}, err

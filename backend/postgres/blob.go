@@ -52,8 +52,8 @@ var (
 // Blobs implements blob.Keeper. Through a log that no limited writer has written, all blobs are read. They are closed with the Backend.
 func (b *Backend) Blobs(log string) blob.Store { return &Blobs{b, b.key(log)} }
 
-// limit is called before a log is written. If the writer is limited, nobody reads other blobs through the log once it is written than
-// those that it names already, and those that were put for it. The mutation itself notes that: one that fails limits nothing.
+// limit adds claims to a mutation of a limited writer. Once it is written, only two kinds of blobs are read through the log: those that
+// it named before, and those that are put for it. The claims are a part of the mutation, so one that fails leaves none.
 func (b *Backend) limit(ctx context.Context, m *mutation) error {
 	if !b.opt.Writer.Limited || m.sql == sqlRemove {
 		return nil

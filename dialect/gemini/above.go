@@ -51,7 +51,7 @@ func (t *talk) cut(at int) {
 	t.list = t.list[:at]
 }
 
-// step is where an entry stands in the tree. Entries are given by their positions, -1 is none.
+// step is what is known of the path from an entry to the root. Entries are positions in the log; -1 means none.
 type step struct {
 	parent, depth int32
 	jump          int32 // an entry far above: over jumps, any entry above is reached in O(log n) steps

@@ -11,6 +11,20 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
+// contextOf decodes a log and gives the context at its leaf.
+func contextOf(t *testing.T, log string) *session.Context {
+	t.Helper()
+	tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // TestLong reads logs of many records whose shapes tempt to work in quadratic time, which would take minutes.
 func TestLong(t *testing.T) {
 	t.Parallel()
@@ -55,14 +69,7 @@ func TestLong(t *testing.T) {
 			for i := range n {
 				log.WriteString(test.record(i))
 			}
-			tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log.String()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := contextOf(t, log.String())
 			messages, lost := 0, 0
 			for _, err := range c.Messages() {
 				if err != nil {
@@ -88,14 +95,7 @@ func TestManyParts(t *testing.T) {
 	n := soaktest.Part(600_000, 100_000)
 	log := `{"uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"assistant","cwd":"/w","version":"0.24.4","message":{"role":"model","parts":[` +
 		strings.Repeat(`{"text":"dig "},{"text":"mud ","thought":true},`, n) + `{"text":"end"}]}}` + "\n"
-	tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := contextOf(t, log)
 	for m, err := range c.Messages() {
 		if err != nil || strings.Count(string(m.JSON), "dig ") != n || strings.Count(string(m.JSON), "mud ") != n {
 			t.Errorf("a message of %d bytes, %v; want one with all texts", len(m.JSON), err)
@@ -117,14 +117,7 @@ func TestManyCalls(t *testing.T) {
 	log := `{"uuid":"u","parentUuid":null,"sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"assistant","cwd":"/w","version":"0.24.4","message":{"role":"model","parts":[` + strings.Join(calls, ",") + `]}}
 {"uuid":"r","parentUuid":"u","sessionId":"s","timestamp":"2026-05-01T10:00:00.000Z","type":"tool_result","cwd":"/w","version":"0.24.4","message":{"role":"user","parts":[` + strings.Join(results, ",") + `]}}
 `
-	tree, err := dialecttest.Decode(qwen.Qwen, "s", []byte(log))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := contextOf(t, log)
 	messages, made := 0, 0
 	for m, err := range c.Messages() {
 		if err != nil {

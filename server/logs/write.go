@@ -141,10 +141,10 @@ func (l *Logs) lines(ctx context.Context, name string, b io.Reader) iter.Seq2[[]
 					err = io.EOF
 				}
 			}
-			if err == io.EOF && len(piece) == 0 { //nolint:errorlint // readers give it unwrapped
+			if errors.Is(err, io.EOF) && len(piece) == 0 {
 				return
 			}
-			if err == io.EOF { //nolint:errorlint // readers give it unwrapped
+			if errors.Is(err, io.EOF) {
 				err = fmt.Errorf("%s: %w: the last line has no newline", name, backend.ErrRecord)
 			}
 			more := func() bool {

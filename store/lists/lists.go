@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ErrNotEntry: a record is no entry, or several.
+// ErrNotEntry: a record is not exactly one entry.
 var ErrNotEntry = errors.New("the record is not one entry")
 
 // Parse gives the JSON values of a text, line by line, unchanged. What is not JSON is skipped; values that share a

@@ -14,11 +14,11 @@ import (
 	"github.com/treeline-dev/treeline/internal/started"
 )
 
-// A database that cannot be read hides the sessions of its own project only, and the list says which.
-func TestDamagedProject(t *testing.T) {
-	t.Parallel()
+// twoProjects opens the sessions of two projects, which have none yet.
+func twoProjects(t *testing.T) (b backend.Backend, garden, orchard string) {
+	t.Helper()
 	data, home := t.TempDir(), t.TempDir()
-	garden, orchard := filepath.Join(home, "garden"), filepath.Join(home, "orchard")
+	garden, orchard = filepath.Join(home, "garden"), filepath.Join(home, "orchard")
 	if err := started.Crush(data, started.Project{Dir: garden}, started.Project{Dir: orchard}); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,14 @@ func TestDamagedProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer b.Close()
+	t.Cleanup(func() { b.Close() })
+	return b, garden, orchard
+}
+
+// A database that cannot be read hides the sessions of its own project only, and the list says which.
+func TestDamagedProject(t *testing.T) {
+	t.Parallel()
+	b, garden, orchard := twoProjects(t)
 	name := strings.NewReplacer("/", "%2F", `\`, "%5C", ":", "%3A").Replace(orchard) + "/s1.jsonl"
 	header := `{"sessions":{"id":"s1","title":"Trees","created_at":1},"project":` + string(rawjson.Quote(orchard)) + `}`
 	if _, err := b.Create(t.Context(), name, []byte(header)); err != nil {
@@ -56,16 +63,7 @@ func TestDamagedProject(t *testing.T) {
 // A project whose database is not there has no sessions, which is no error; its logs may be back later.
 func TestAbsentProject(t *testing.T) {
 	t.Parallel()
-	data, home := t.TempDir(), t.TempDir()
-	garden, orchard := filepath.Join(home, "garden"), filepath.Join(home, "orchard")
-	if err := started.Crush(data, started.Project{Dir: garden}, started.Project{Dir: orchard}); err != nil {
-		t.Fatal(err)
-	}
-	b, err := crush.Driver().Open(filepath.Join(data, "crush"), backend.OpenOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
+	b, garden, _ := twoProjects(t)
 	if absent, err := backend.Absent(t.Context(), b); err != nil || len(absent) > 0 {
 		t.Errorf("%q, %v; want nothing that is absent", absent, err)
 	}

@@ -34,12 +34,7 @@ func Check(ctx context.Context, l *logtree.Log, blobs logtree.Blobs) ([]session.
 	if err != nil {
 		return problems, err
 	}
-	for _, p := range unseen {
-		// A rule may have said the same.
-		if !slices.ContainsFunc(problems, func(k session.Problem) bool { return k.Kind == p.Kind && k.Offset == p.Offset }) {
-			problems = append(problems, p)
-		}
-	}
+	problems = beside(problems, unseen)
 	// A blob is read once, and reported wherever it is named.
 	known := map[string]*session.Problem{}
 	get := func(e session.Entry, ref string) {
@@ -103,4 +98,23 @@ func usage(codec session.Codec, e session.Entry, raw []byte) *session.Usage {
 	body, _ := codec.Body(e, raw)
 	m, _ := body.(session.Message)
 	return m.Usage
+}
+
+// beside adds problems to those that are known, without what is said of the same place already: a rule may have said the same.
+func beside(known, more []session.Problem) []session.Problem {
+	type what struct {
+		kind   session.ProblemKind
+		offset int64
+	}
+	said := make(map[what]bool, len(known)+len(more))
+	for i := range known {
+		said[what{known[i].Kind, known[i].Offset}] = true
+	}
+	for i := range more {
+		if is := (what{more[i].Kind, more[i].Offset}); !said[is] {
+			said[is] = true
+			known = append(known, more[i])
+		}
+	}
+	return known
 }

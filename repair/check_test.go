@@ -8,6 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/blob"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
+	"github.com/treeline-dev/treeline/session"
 )
 
 // Check reports a missing blob at each entry that names it, and only for agents that keep blobs.
@@ -49,5 +50,22 @@ func TestCheckLongHeader(t *testing.T) {
 	problems, err := Check(t.Context(), l, logtree.Blobs{})
 	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "64 MB") {
 		t.Errorf(`%v, %v; want no error, len(problems) == 1, strings.Contains(problems[0].Message, "64 MB")`, problems, err)
+	}
+}
+
+// A log may have a problem in every line. In quadratic time half a million of them take minutes.
+func TestManyProblems(t *testing.T) {
+	t.Parallel()
+	const n = 500_000
+	problem := func(kind session.ProblemKind, at int) session.Problem { return session.Problem{Kind: kind, Offset: int64(at)} }
+	var known, more []session.Problem
+	for i := range n {
+		known = append(known, problem(session.ProblemField, i))
+		more = append(more, problem(session.ProblemUnseen, i))
+	}
+	more = append(more, problem(session.ProblemField, 7), problem(session.ProblemUnseen, 7), problem(session.ProblemField, n))
+	got := beside(known, more)
+	if len(got) != 2*n+1 || got[n-1] != known[n-1] || got[n] != more[0] || got[2*n] != more[n+2] {
+		t.Errorf("%d problems, the last: %v; want %d, each place and kind once, in order", len(got), got[len(got)-1], 2*n+1)
 	}
 }

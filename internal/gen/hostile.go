@@ -21,6 +21,7 @@ var (
 	omp  = agent{".omp/agent/sessions/-hostile/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":"2026-03-02T14:00:00.000Z","cwd":"/hostile"}` + "\n"}
 	wave = agent{".wave/projects/hostile/1efaa2c8-90b1-6d30-8000-5b7c9e1d2f3a.jsonl", `{"type":"metadata","workdir":"/hostile","createdAt":"2026-03-01T08:00:00.000Z"}` + "\n"}
 	gem  = agent{".gemini/tmp/hostile/chats/session-2026-05-01T10-00-hostile0.jsonl", `{"sessionId":"hostile","projectHash":"h","startTime":"2026-05-01T10:00:00.000Z","lastUpdated":"2026-05-01T10:00:00.000Z","kind":"main"}` + "\n"}
+	cdx  = agent{".codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-019cab00-0000-7000-8000-00000000000a.jsonl", `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"019cab00-0000-7000-8000-00000000000a","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/hostile","originator":"codex_cli_rs","cli_version":"0.120.0","source":"cli","model_provider":"openai"}}` + "\n"}
 	oper = agent{".operator/sessions/a.jsonl", `{"type":"session","version":3,"id":"hostile","timestamp":1755000000.25,"cwd":"/hostile"}` + "\n"}
 )
 
@@ -152,6 +153,10 @@ var HostileLogs = []Hostile{
 			return
 		}
 		b.WriteByte(',')
+	}},
+	// What each event says is a problem: no item beside it says it to the model.
+	{Name: "codex events", agent: cdx, record: func(b *bytes.Buffer, n, _ int) {
+		fmt.Fprintf(b, `{"timestamp":"2026-05-01T10:00:00.000Z","type":"event_msg","payload":{"type":"user_message","message":"word%d","images":[]}}`+"\n", n)
 	}},
 	{Name: "leaf moves", agent: omp, record: func(b *bytes.Buffer, n, _ int) {
 		if n%2 == 0 {

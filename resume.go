@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"strings"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -28,7 +29,7 @@ type ResumeOptions struct {
 // ResumeCommand is the command that continues a session in an agent.
 type ResumeCommand struct {
 	dialect.Launch
-	// Dir is the working directory to start it in; "" where the session names none, or one that does not exist: see Gone.
+	// Dir is the working directory to start it in; "" where the session names none, or one that does not exist or is a file now: see Gone.
 	Dir, Gone string
 	// ID, Path and Dialect are those of the session that it continues, Leaf the entry that it goes on from.
 	ID      session.ID
@@ -211,7 +212,8 @@ func (s *Store) launch(ctx context.Context, program dialect.Launcher, of *Sessio
 		return c, fmt.Errorf("%s: resuming it is %w: %s would take its name %q for an option", c.Path, dialect.ErrUnsupported, program.Program(), name)
 	}
 	if look := s.Env().Access; c.Dir != "" && look != nil {
-		if exists, _, _ := look(c.Dir); !exists {
+		exists, _, _ := look(c.Dir)
+		if info, err := os.Stat(c.Dir); !exists || err == nil && !info.IsDir() {
 			c.Dir, c.Gone = "", c.Dir
 		}
 	}

@@ -83,6 +83,45 @@ func TestResumeCommand(t *testing.T) {
 	}
 }
 
+// Where a session's directory was, a file may be now: no agent is started in it.
+func TestResumeInFile(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	s, err := treeline.New(treeline.Options{Home: home, WorkDir: home, Getenv: func(string) string { return "" }, NoBreadcrumbs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	dir := filepath.Join(home, "proj")
+	for name, refused := range map[string]bool{"pi": false, "wave": true} { // Wave finds a session only in its directory
+		d, err := s.Dialect(name)
+		if err == nil {
+			err = os.Mkdir(dir, 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		src, err := s.Create(t.Context(), treeline.CreateOptions{CWD: dir, Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer src.Close()
+		if _, err = src.AppendText(t.Context(), session.RoleUser, "one"); err == nil {
+			err = src.Flush(t.Context())
+		}
+		if err := errors.Join(err, os.Remove(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := s.ResumeCommand(t.Context(), src, treeline.ResumeOptions{})
+		if refused != errors.Is(err, dialect.ErrUnsupported) || !refused && (err != nil || c.Dir != "" || c.Gone != dir) {
+			t.Errorf("%s: in %q, gone %q, %v; refused: %t, want gone %q", name, c.Dir, c.Gone, err, refused, dir)
+		}
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Nothing is written if the program cannot be started.
 func TestResumeNotReady(t *testing.T) {
 	t.Parallel()

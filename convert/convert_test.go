@@ -226,17 +226,18 @@ func TestConvertGoesOn(t *testing.T) {
 	}
 }
 
-// forgetful loses the last record of a log that it creates.
+// forgetful loses the last record of a log of several that it creates.
 type forgetful struct{ backend.Backend }
 
 func (b forgetful) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
-	return b.Backend.Create(ctx, name, records[:len(records)-1]...)
+	return b.Backend.Create(ctx, name, records[:max(len(records)-1, 1)]...)
 }
 
-// A file that does not say the same when it is read back is removed again.
+// A file that does not say the same when it is read back is removed again, and so is the note of its folder.
 func TestConvertReadsBack(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, func(w *world.World) {
+		w.State = w.At("state")
 		w.Wrap = func(b backend.Backend) backend.Backend { return forgetful{b} }
 	})
 	path := w.Put("in/a.jsonl", samples["pi"])
@@ -247,6 +248,11 @@ func TestConvertReadsBack(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(out, "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+	noted, err := w.Store.Folders(t.Context())
+	w.Must(err)
+	if len(noted) > 0 {
+		t.Errorf("noted: %+v", noted)
 	}
 }
 

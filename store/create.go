@@ -248,6 +248,7 @@ func (s *Store) CreateFrom(ctx context.Context, d *Draft, records iter.Seq2[[]by
 		return nil, errors.Join(err, d.home.Backend.Remove(context.WithoutCancel(ctx), at), d.Discard())
 	}
 	sess.goOn(d.scratch.w.d, l.Loaded, d.scratch.w.opt)
+	sess.w.note = d.scratch.w.note // Delete takes it back
 	sess.breadcrumb(ctx)
 	return sess, nil
 }

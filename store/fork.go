@@ -101,11 +101,7 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	if err != nil {
 		return nil, s.named(err)
 	}
-	// Before the records: no record ever names a missing blob.
-	if err := s.carry(ctx, n, opt.Dir, records); err != nil {
-		return nil, s.named(err)
-	}
-	next, err := s.store.from(ctx, w.d, n, opt.Dir, records, opt.Write)
+	next, err := s.copyOf(ctx, n, opt.Dir, records, opt.Write)
 	if err != nil {
 		return nil, err
 	}
@@ -114,22 +110,28 @@ func (s *Session) copyTo(ctx context.Context, opt CreateOptions) (*Session, erro
 	return next.entitle(ctx, n)
 }
 
-// from writes a session that consists of these records, at once: a copy was asked for. dir is "" for a session in memory.
-func (s *Store) from(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
+// copyOf writes a session that consists of these records, at once: a copy was asked for. dir is "" for a session in memory.
+func (s *Session) copyOf(ctx context.Context, n dialect.NewSession, dir string, records [][]byte, opt WriteOptions) (*Session, error) {
+	d := s.w.d
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer) // for sessions that this one becomes
 	h := memoryHome()
 	if dir != "" {
-		path := place.Join(dir, s.FileName(d.Dialect, n))
-		err := s.checkTitle(d.Dialect, n, path)
+		path := place.Join(dir, s.store.FileName(d.Dialect, n))
+		err := s.store.checkTitle(d.Dialect, n, path)
 		if err == nil {
-			h, err = s.homeAt(path, opt)
+			h, err = s.store.homeAt(path, opt)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	next := s.waiting(h, d, logtree.Born(n), records, opt)
-	if err := next.create(ctx); err != nil {
+	next := s.store.waiting(h, d, logtree.Born(n), records, opt)
+	// Before the records: no record ever names a missing blob.
+	err := s.named(s.carry(ctx, next, records))
+	if err == nil {
+		err = next.create(ctx)
+	}
+	if err != nil {
 		return nil, cmp.Or(err, next.letGo())
 	}
 	return next, nil
@@ -281,10 +283,7 @@ func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt Create
 	if err := c.relabel(); err != nil {
 		return nil, s.named(err)
 	}
-	if err := s.carry(ctx, n, opt.Dir, c.records); err != nil {
-		return nil, s.named(err)
-	}
-	next, err := s.store.from(ctx, w.d, n, opt.Dir, c.records, opt.Write)
+	next, err := s.copyOf(ctx, n, opt.Dir, c.records, opt.Write)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/treeline-dev/treeline/backend"
 	"github.com/treeline-dev/treeline/internal/world"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
@@ -156,4 +158,53 @@ func TestForkOfDamaged(t *testing.T) {
 	d.User(s, "seven")
 	d.Same(d.Seen(s.Path()), []string{"one", "two", "three", "four", "five", "six", "seven"})
 	d.MemoryEqualsDisk(s)
+}
+
+// full fails to create logs of sessions.
+type full struct{ backend.Backend }
+
+var errFull = errors.New("the disk is full")
+
+func (b full) Create(ctx context.Context, name string, records ...[]byte) (backend.Log, error) {
+	if name != "folders.jsonl" {
+		return backend.Log{}, errFull
+	}
+	return b.Backend.Create(ctx, name, records...)
+}
+
+// A copy that cannot be written leaves no note of its folder, though its blobs were copied before.
+func TestForkNote(t *testing.T) {
+	d := newDesk(t, func(w *world.World) { w.State = w.At("state") })
+	s := d.Begin("omp", store.CreateOptions{})
+	_, err := s.AppendUser(t.Context(), "look", session.Image{MIME: "image/png", Data: strings.Repeat("pict", 1<<12)})
+	d.Must(err)
+	d.Answer(s, "seen")
+	d.Must(s.Close())
+	broken := d.wrapping(func(b backend.Backend) backend.Backend { return full{b} })
+	for round, dir := range []string{"far/agent/sessions", "near/agent/sessions"} {
+		there := d.fill(store.CreateOptions{Dir: filepath.Join(d.Home, dir)})
+		leaf := s.Leaf()
+		if round == 0 {
+			_, err = broken.ForkFrom(t.Context(), s.Path(), there)
+		} else {
+			_, err = broken.BranchFrom(t.Context(), s.Path(), leaf, there)
+		}
+		blobs, _ := filepath.Glob(filepath.Join(d.Home, filepath.Dir(dir), "blobs", "*"))
+		noted, noteErr := d.Store.Folders(t.Context())
+		d.Must(noteErr)
+		if !errors.Is(err, errFull) || len(blobs) == 0 || len(noted) > 0 {
+			t.Errorf("%s: %v, blobs %v, noted %+v; want %v, a blob, no note", dir, err, blobs, noted, errFull)
+		}
+	}
+	copied, err := d.Store.ForkFrom(t.Context(), s.Path(), d.fill(store.CreateOptions{Dir: filepath.Join(d.Home, "far/agent/sessions")}))
+	d.Must(err)
+	noted, err := d.Store.Folders(t.Context())
+	d.Must(err)
+	if len(noted) != 1 || len(noted[0].Seen) != 1 {
+		t.Errorf("a copy that is there: %+v", noted)
+	}
+	d.Must(copied.Delete(t.Context()))
+	if noted, err = d.Store.Folders(t.Context()); err != nil || len(noted) > 0 {
+		t.Errorf("deleted: %+v, %v", noted, err)
+	}
 }

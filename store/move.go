@@ -97,7 +97,7 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 		return next, late, nil
 	}
 	s.source.Hold(ctx)
-	if err := s.carryBlobs(ctx, h.Path, records); err != nil {
+	if err := s.carryBlobs(ctx, next, records); err != nil {
 		return nil, late, cmp.Or(err, next.letGo())
 	}
 	// The copy must survive a crash before the original is removed.
@@ -159,28 +159,29 @@ func (s *Session) Delete(ctx context.Context) error {
 			return s.refused(fresh)
 		}
 	}
-	s.closed = true
+	removed := w.created
+	s.closed, w.created = true, false // it takes its note back
 	err = s.letGo()
-	if w.created {
+	if removed {
 		err = errors.Join(err, files.Remove(context.WithoutCancel(ctx)))
 		s.store.DropFolder(s.dialect, s.at.Path)
 	}
 	return err
 }
 
-// carryBlobs copies the blobs that records name to where such references are looked up from the copy at path. A blob that is missing
-// here is missing there too, and is reported when it is read.
-func (s *Session) carryBlobs(ctx context.Context, path string, records [][]byte) error {
+// carryBlobs copies the blobs that records name to where such references are looked up from a copy, whose log is not created yet. A blob
+// that is missing here is missing there too, and is reported when it is read.
+func (s *Session) carryBlobs(ctx context.Context, to *Session, records [][]byte) error {
 	if s.blobs == nil {
 		return nil
 	}
-	target, dir := s.store.BlobsAs(s.w.opt.Writer, path, s.dialect), s.store.BlobDir(path, s.dialect)
+	target, dir := s.store.BlobsAs(s.w.opt.Writer, to.at.Path, s.dialect), s.store.BlobDir(to.at.Path, s.dialect)
 	same := dir == s.store.BlobDir(s.at.Path, s.dialect)
 	if target == nil || same && backend.Scheme(dir) == "" {
 		return nil
 	}
 	// Before the blobs: a collection that runs now must look there.
-	if err := s.store.NoteFolder(ctx, path); err != nil {
+	if err := to.noteNew(ctx); err != nil {
 		return err
 	}
 	var refs []blob.Ref
@@ -211,20 +212,15 @@ func (s *Session) carryBlobs(ctx context.Context, path string, records [][]byte)
 	return nil
 }
 
-// carryFiles copies the files of the session's folder that records name to the folder of the copy at path. Logs of
+// carryFiles copies the files of the session's folder that records name to the folder of a copy. Logs of
 // sub-agents stay: they belong to the session that began them. A file that is missing here is missing there too, and is
 // reported when it is read.
-func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte) (err error) {
+func (s *Session) carryFiles(ctx context.Context, copied *Session, records [][]byte) (err error) {
 	d, cuts := s.dialect.(dialect.Overflower)
 	if !cuts || place.SideFolder(s.dialect, s.at).Folder == "" {
 		return nil
 	}
-	l, release, err := s.store.LocateWriting(path, s.w.opt.Durability, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	to, shelf := place.SideFolder(s.dialect, l), s.shelf()
+	to, shelf := place.SideFolder(s.dialect, copied.at), s.shelf()
 	for _, r := range records {
 		d.Whole(r, func(name string) ([]byte, error) {
 			content, readErr := shelf.Beside(ctx, name)
@@ -240,15 +236,13 @@ func (s *Session) carryFiles(ctx context.Context, path string, records [][]byte)
 	return err
 }
 
-// carry copies what records refer to outside of the log to where a copy of the session in dir looks for it. dir is "" for a
-// copy in memory.
-func (s *Session) carry(ctx context.Context, n dialect.NewSession, dir string, records [][]byte) error {
-	if dir == "" {
+// carry copies what records refer to outside of the log to where a copy of the session looks for it. A copy in memory has no such place.
+func (s *Session) carry(ctx context.Context, to *Session, records [][]byte) error {
+	if to.at.Path == "" {
 		return nil
 	}
-	path := place.Join(dir, s.store.FileName(s.dialect, n))
-	if err := s.carryBlobs(ctx, path, records); err != nil {
+	if err := s.carryBlobs(ctx, to, records); err != nil {
 		return err
 	}
-	return s.carryFiles(ctx, path, records)
+	return s.carryFiles(ctx, to, records)
 }

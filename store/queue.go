@@ -20,7 +20,7 @@ type writing struct {
 	dec     dialect.Decoder
 	blobs   blob.Store
 	err     error         // the first write that failed
-	note    *folders.Note // of a log that is not created yet
+	note    *folders.Note // of a log that this session creates
 
 	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it would have.
 	created bool

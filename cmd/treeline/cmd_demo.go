@@ -83,12 +83,24 @@ func onDemo(ctx context.Context, a *cli.App, dir string, words []string) error {
 	return nil
 }
 
-// demoWords takes the word demo out of a request of the shell that is about a command on the demo's sessions.
+// demoWords takes the word demo, and flags that all commands have, out of a request of the shell that is about a command on the demo's
+// sessions.
 func demoWords(request []string) (words []string, ok bool) {
-	if len(request) < 4 || request[1] != "demo" || strings.HasPrefix(request[2], "-") {
-		return nil, false
+	demo := false
+	for at := 1; at < len(request)-1; at++ { // the last word is the one that is completed
+		switch word := request[at]; {
+		case word == "--color":
+			at++ // its value
+		case strings.HasPrefix(word, "--color="), word == "--no-pager", strings.HasPrefix(word, "--no-pager="):
+		case demo && !strings.HasPrefix(word, "-"):
+			return append(request[:1:1], request[at:]...), true
+		case demo || word != "demo":
+			return nil, false
+		default:
+			demo = true
+		}
 	}
-	return append(request[:1:1], request[2:]...), true
+	return nil, false
 }
 
 // completeDemo completes a command line on the demo's sessions: with their ids and entries.

@@ -1,7 +1,9 @@
 package repair
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -57,7 +59,9 @@ func TestCheckLongHeader(t *testing.T) {
 func TestManyProblems(t *testing.T) {
 	t.Parallel()
 	const n = 500_000
-	problem := func(kind session.ProblemKind, at int) session.Problem { return session.Problem{Kind: kind, Offset: int64(at)} }
+	problem := func(kind session.ProblemKind, at int) session.Problem {
+		return session.Problem{Kind: kind, Offset: int64(at)}
+	}
 	var known, more []session.Problem
 	for i := range n {
 		known = append(known, problem(session.ProblemField, i))
@@ -67,5 +71,19 @@ func TestManyProblems(t *testing.T) {
 	got := beside(known, more)
 	if len(got) != 2*n+1 || got[n-1] != known[n-1] || got[n] != more[0] || got[2*n] != more[n+2] {
 		t.Errorf("%d problems, the last: %v; want %d, each place and kind once, in order", len(got), got[len(got)-1], 2*n+1)
+	}
+}
+
+// The error for a log that cannot be read names it once.
+func TestSecretsUnreadable(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	path := b.Put("in/loop.jsonl", header+"\n")
+	if err := errors.Join(os.Remove(path), os.Symlink("loop.jsonl", path)); err != nil {
+		t.Skip(err) // without the right to make links
+	}
+	_, err := b.Secrets(t.Context(), path, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), ": loop.jsonl") {
+		t.Errorf("%v; want an error that begins with %s alone", err, path)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/treeline-dev/treeline/backend"
@@ -60,12 +59,12 @@ func (r *Repairer) Secrets(ctx context.Context, path string, l *logtree.Log) ([]
 func secretsOf(ctx context.Context, b backend.Backend, name, path string) (list []Secret, err error) {
 	log, err := b.Stat(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, logtree.Named(path, err)
 	}
 	line, lines := 0, backend.Lines(b, name)
 	for record, err := range b.Read(ctx, log, 0) {
 		if err != nil {
-			return list, fmt.Errorf("%s: %w", path, err)
+			return list, logtree.Named(path, err)
 		}
 		line++
 		text := string(record.Data)

@@ -217,14 +217,17 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// failed adds the name of the log to an error of the file system, and translates it to one of package backend. It returns
-// nil for nil.
+// failed adds the name of the log, which the root has not, to an error of the file system, and translates it to one of package backend.
+// It returns nil for nil.
 func failed(name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case gone(err):
 		err = backend.ErrNotExist
+	}
+	if name == "" {
+		return err
 	}
 	return fmt.Errorf("%s: %w", name, err)
 }

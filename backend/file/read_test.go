@@ -180,6 +180,28 @@ func (b blind) ReadDir(name string) ([]fs.DirEntry, error) {
 	return b.FS.ReadDir(name)
 }
 
+// The error of a folder that cannot be read begins with its name; the root has none.
+func TestBlindList(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	if err := put(root, "sub/a.jsonl", []byte("r\n")); err != nil {
+		t.Fatal(err)
+	}
+	for folder, prefix := range map[string]string{"": "", "sub": "sub: "} {
+		dir := filepath.Join(root, folder)
+		be := open(t, root, file.Options{ReadOnly: true, FS: blind{durable.OS{}, dir}})
+		var got []string
+		for _, err := range be.List(t.Context(), "") {
+			if err != nil {
+				got = append(got, err.Error())
+			}
+		}
+		if want := prefix + "open " + dir + ": permission denied"; len(got) != 1 || got[0] != want {
+			t.Errorf("%q: %q, want %q", folder, got, want)
+		}
+	}
+}
+
 // BenchmarkList lists 10,000 logs in 100 folders, compared with a walk that stats every file.
 func BenchmarkList(b *testing.B) {
 	root := b.TempDir()

@@ -195,7 +195,7 @@ func filesIn(ctx context.Context, a *cli.App, s *treeline.Store, refs []string) 
 			return nil, nil, cli.AtPath(ref, err)
 		}
 		path, err := a.Locate(ctx, s, ref)
-		if _, last := place.Last(ref); errors.Is(err, place.ErrNoSession) && !last {
+		if _, last := place.Last(ref); errors.Is(err, place.ErrNoSession) && !last && ref != "" {
 			return nil, nil, fmt.Errorf("%s: no such file, and %w", ref, place.ErrNoSession)
 		}
 		if err != nil {
@@ -234,6 +234,10 @@ func isState(s *treeline.Store, path string) bool {
 
 // unreadable is the problem of a file that could not be read at all.
 func unreadable(path string, err error) session.Problem {
+	var at *fs.PathError
+	if errors.As(err, &at) && at.Path == path {
+		err = cli.AtPath(path, at)
+	}
 	message := strings.TrimPrefix(cli.OpenError(path, err).Error(), path+": ") // the problem names the file itself
 	return session.Problem{File: path, Kind: session.ProblemUnreadable, Message: message, Advice: "nothing of it was checked"}
 }

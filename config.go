@@ -110,6 +110,10 @@ func configError(path string, err error) error {
 		line, _ := wrong.Position()
 		return fmt.Errorf("%s:%d: %s", path, line, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
+	var unread *fs.PathError
+	if errors.As(err, &unread) {
+		return unread // it names the file
+	}
 	return fmt.Errorf("%s: %w", path, err)
 }
 

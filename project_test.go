@@ -80,3 +80,12 @@ func TestHere(t *testing.T) {
 		}
 	}
 }
+
+// A file of settings that cannot be read is named once.
+func TestConfigFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := treeline.ReadConfig(dir, dir); err == nil || strings.Count(err.Error(), dir) != 1 {
+		t.Errorf("%v; want an error that names %s once", err, dir)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func (a *App) Hint(err error) error {
 	case errors.Is(err, drivers.ErrToken):
 		more = "set " + TokenVariable + ", or add a line \"HOST\" = \"TOKEN\" to " + a.TokensFile()
 	default:
-		return oncePath(err)
+		return OncePath(err)
 	}
 	if a.Archive != "" {
 		more = strings.Replace(more, " ls --all'", " ls --all --store URL'", 1)
@@ -105,15 +106,22 @@ func (a *App) Unread(err error) {
 	a.Notice(err.Error())
 }
 
-// oncePath leaves the name of the system call and the second path out of an error such as "a: open a: permission denied".
-func oncePath(err error) error {
+// OncePath leaves the name of the system call and the second path out of an error such as "a: open a: permission denied". The first path
+// may be only the end of the second, as in the errors of backends.
+func OncePath(err error) error {
 	var p *fs.PathError
-	if errors.As(err, &p) {
-		if before, ok := strings.CutSuffix(err.Error(), p.Error()); ok && strings.HasSuffix(before, p.Path+": ") {
-			return fmt.Errorf("%s%w", before, p.Err)
-		}
+	if !errors.As(err, &p) {
+		return err
 	}
-	return err
+	before, ok := strings.CutSuffix(err.Error(), ": "+p.Error())
+	name := before
+	if i := strings.LastIndex(before, ": "); i >= 0 {
+		name = before[i+len(": "):]
+	}
+	if !ok || name != p.Path && !strings.HasSuffix(filepath.ToSlash(p.Path), "/"+name) {
+		return err
+	}
+	return fmt.Errorf("%s%s: %w", strings.TrimSuffix(before, name), p.Path, p.Err)
 }
 
 // AtPath leaves the name of the system call out of an error.
@@ -142,5 +150,5 @@ func OpenError(path string, err error) error {
 	case errors.As(err, &ofRun):
 		return fmt.Errorf("%s: %w; the file was not changed", path, ofRun)
 	}
-	return oncePath(err)
+	return OncePath(err)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -37,6 +38,28 @@ func TestHint(t *testing.T) {
 	for _, err := range []error{nil, errors.New("other"), store.ErrUnsupported} {
 		if a.Hint(err) != err {
 			t.Errorf("%v has a hint: %v", err, a.Hint(err))
+		}
+	}
+}
+
+// TestOncePath: an error names a path once.
+func TestOncePath(t *testing.T) {
+	t.Parallel()
+	denied := &fs.PathError{Op: "open", Path: "/dir/sub/a.jsonl", Err: fs.ErrPermission}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("/dir/sub/a.jsonl: %w", denied), "/dir/sub/a.jsonl: permission denied"},
+		{fmt.Errorf("sub/a.jsonl: %w", denied), "/dir/sub/a.jsonl: permission denied"},
+		{fmt.Errorf("it is gone: a.jsonl: %w", denied), "it is gone: /dir/sub/a.jsonl: permission denied"},
+		{fmt.Errorf("b/a.jsonl: %w", denied), "b/a.jsonl: open /dir/sub/a.jsonl: permission denied"},
+		{fmt.Errorf("sub/a.jsonl: %w; try again", denied), "sub/a.jsonl: open /dir/sub/a.jsonl: permission denied; try again"},
+		{denied, "open /dir/sub/a.jsonl: permission denied"},
+		{errors.New("a: a"), "a: a"},
+	} {
+		if got := OncePath(c.err); got.Error() != c.want || errors.Is(c.err, fs.ErrPermission) && !errors.Is(got, fs.ErrPermission) {
+			t.Errorf("%v: %v, want %s", c.err, got, c.want)
 		}
 	}
 }

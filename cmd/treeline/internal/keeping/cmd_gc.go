@@ -73,7 +73,7 @@ func printGC(a *cli.App, r trash.GCReport) error {
 		return err
 	}
 	for _, o := range r.Obstacles {
-		a.Notice(o.Error())
+		a.Notice(cli.OncePath(o).Error())
 	}
 	switch {
 	case len(r.Missing) > 0:

@@ -64,6 +64,13 @@ func WriteProjects(ctx context.Context, dir, projects string, clock func() time.
 	if w.databases, err = databases(dir, filepath.Join(projects, "ledger")); err != nil {
 		return err
 	}
+	for _, path := range w.databases {
+		open, openErr := started.Open(path)
+		if openErr != nil {
+			return openErr
+		}
+		defer func() { err = errors.Join(err, open.Close()) }()
+	}
 	for i, file := range files { // in the order of their names: a fork comes after what it was made from
 		text, err := stories.ReadFile(file)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -60,3 +61,32 @@ func Changed(agent, path, id string, at time.Time) error {
 		return err
 	})
 }
+
+// Open keeps the database of an agent open, as the agent does while it runs: what others write stays in the write-ahead log until the
+// result is closed. A write to the database itself would make each reader wait until the time of the file tells a further one.
+func Open(path string) (io.Closer, error) {
+	db, err := litefile.Write(durable.OS{}, path, litefile.Writing{})
+	if err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err == nil {
+		if _, err = conn.ExecContext(ctx, `BEGIN DEFERRED`); err == nil { // a reader: nothing is moved from the log while it reads
+			_, err = conn.ExecContext(ctx, `SELECT count(*) FROM sqlite_schema`)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return closing(func() error {
+		_, err := conn.ExecContext(ctx, `ROLLBACK`)
+		return errors.Join(err, conn.Close(), db.Close())
+	}), nil
+}
+
+// closing is what ends a use.
+type closing func() error
+
+// Close implements io.Closer.
+func (c closing) Close() error { return c() }

@@ -58,6 +58,8 @@ type crossing struct {
 	linear    bool           // the target has no branches
 	onPath    []int          // the entries to convert, in order
 	asked     []bool         // * on the path to leaf; nil for all
+	pos       int            // in onPath: the entry that is converted
+	before    int            // the last entry for which after is known, -1 for none
 	origins   []*foundOrigin // *
 	done      []bool         // *
 	passages  []*passage
@@ -98,7 +100,7 @@ func newCrossing(t *session.Tree, from dialect.Dialect, to dialect.ComposingDial
 	empty, _ := logtree.FromRecords(to.Dialect, "", session.Header{}, nil, nil) // there is no record to fail at
 	return &crossing{
 		replays: empty.Tree.Replayed(), framer: framer,
-		ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
+		before: -1, ofRun: ofRun, tree: t, from: from, to: to, same: from.Family() == to.Dialect.Family(), linear: !to.Habits().Branches,
 		origins: make([]*foundOrigin, n), done: make([]bool, n), passageOf: make([]*passage, n), after: make([]state, n),
 		used: make(map[session.EntryID]bool, n), tools: map[string]string{},
 		first: map[session.EntryID]session.EntryID{}, last: make(map[session.EntryID]session.EntryID, n),
@@ -162,6 +164,7 @@ func (c *crossing) rest() {
 // each converts the entries one after the other.
 func (c *crossing) each() error {
 	for pos, i := range c.onPath {
+		c.pos = pos
 		if c.done[i] {
 			continue
 		}
@@ -318,7 +321,12 @@ func (c *crossing) learn(e session.Entry) {
 	case session.ModelChange:
 		c.after[e.Index].said = b.Provider + "/" + b.ModelID
 	case session.Message:
-		c.noteTools(e, b.Role, c.parts(b.JSON))
+		parts := c.parts(b.JSON)
+		c.noteTools(e, b.Role, parts)
+		_, results := dialect.Results(parts)
+		for _, r := range results {
+			c.take(e, r.CallID)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
@@ -24,7 +25,7 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 	p := &passage{entries: []int{e.Index}, head: e.ID, tip: e.ID}
 	n := dialect.NewEntry{ID: e.ID, Parent: c.parentOf(e), Time: c.timeOf(raw), Header: &c.header}
 	if c.replays {
-		if n.ID, err = c.freshID(string(e.ID)); err != nil {
+		if n.ID, err = c.freshID(c.onlyID(e)); err != nil {
 			return nil, err
 		}
 	}
@@ -71,15 +72,12 @@ func (c *crossing) named(e session.Entry, id session.EntryID) {
 // inherit finds the model in use after an entry, in the source (model) and by the target's records (said). If they differ,
 // an entry that names the model is written. The calls that wait for a result are those of the parent, too.
 func (c *crossing) inherit(e session.Entry, body session.Body) {
-	if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
-		c.after[e.Index] = c.after[parent.Index]
-	} else {
-		c.after[e.Index].model = c.runModel()
-	}
+	c.after[e.Index] = c.beforeIt(e)
+	c.before = e.Index
 	switch b := body.(type) {
 	case session.Compaction:
 		// A call that the model does not see any more cannot be answered.
-		if kept, ok := c.tree.Lookup(b.FirstKept); !ok || b.ReplacesAll || kept.Index > c.after[e.Index].calls.at {
+		if c.forgets(b, c.after[e.Index].calls.at) {
 			c.after[e.Index].calls = openCalls{}
 		}
 	case session.ModelChange:
@@ -92,6 +90,19 @@ func (c *crossing) inherit(e session.Entry, body session.Body) {
 			c.after[e.Index].model = session.ModelRef{Provider: b.Provider, Model: b.Model}
 		}
 	}
+}
+
+// beforeIt is what holds before an entry: on a path that is all that is converted, after the entry before it, of which the parent
+// may be left out, otherwise after its parent.
+func (c *crossing) beforeIt(e session.Entry) state {
+	if c.asked != nil {
+		if c.before >= 0 {
+			return c.after[c.before]
+		}
+	} else if parent, ok := c.tree.Lookup(e.Parent); ok && e.Parent != "" {
+		return c.after[parent.Index]
+	}
+	return state{model: c.runModel()}
 }
 
 // parentOf is the parent of the entry's first record.
@@ -263,7 +274,7 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 		}
 		c.follow(m.Role, message)
 	}
-	said := append(before, m2)
+	said := append(before, c.resultsApart(m2)...)
 	if m.Role == session.RoleAssistant && !c.ofRun {
 		if said, err = c.answerOpen(e, message, m2); err != nil {
 			return nil, err
@@ -277,9 +288,8 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 }
 
 // gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that
-// answers none of them.
+// holds anything else.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
-	at := c.onPath[pos] // what holds after the message with the calls holds after their results
 	calls := map[string]bool{}
 	for _, part := range m.Parts {
 		if call, ok := part.(session.ToolCall); ok {
@@ -292,7 +302,7 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 			continue
 		}
 		// A message with an origin is restored as a record of its own.
-		if e.Role != session.RoleTool || c.origins[i] != nil {
+		if e.Role == session.RoleAssistant || c.origins[i] != nil {
 			return nil
 		}
 		raw, err := c.whole(e)
@@ -311,20 +321,20 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		if err != nil {
 			return err
 		}
-		c.after[i] = c.after[at]
-		_, results := dialect.Results(c.accepted(e, session.RoleTool, c.parts(message)))
-		for _, r := range results {
-			if !calls[r.CallID] {
-				return nil
-			}
-			delete(calls, r.CallID)
-			m.Parts = append(m.Parts, r)
-		}
-		if len(results) == 0 {
+		c.after[i] = c.after[c.before]
+		said, _ := c.neutral(e, answer, message, dialect.NewEntry{})
+		others, results := dialect.Results(said.Parts)
+		if len(results) == 0 || said.Role != session.RoleTool && len(others) > 0 {
 			return nil
 		}
-		// Its record is the one with the call.
-		c.done[i] = true
+		if slices.ContainsFunc(results, func(r session.ToolResult) bool { return !calls[r.CallID] }) {
+			return nil
+		}
+		for _, r := range results {
+			m.Parts = append(m.Parts, r)
+		}
+		// Its record is the one with the call, after which the same holds but for the calls.
+		c.done[i], c.before = true, i
 		p.entries, p.tip = append(p.entries, i), e.ID
 	}
 	return nil
@@ -355,7 +365,7 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 		n.Body, n.ID = body, last
 		if k < len(bodies)-1 {
 			var err error
-			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", e.ID, k)); err != nil {
+			if n.ID, err = c.freshID(fmt.Sprintf("%s/%d", c.onlyID(e), k)); err != nil {
 				return nil, err
 			}
 		}

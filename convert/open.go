@@ -32,6 +32,56 @@ func (c *crossing) noteTools(e session.Entry, role session.Role, parts []session
 	}
 }
 
+// take reports whether a result in an entry answers a call, which no other result after it can answer then.
+func (c *crossing) take(e session.Entry, id string) bool {
+	calls := &c.after[e.Index].calls
+	switch k := slices.Index(calls.ids, id); k {
+	case -1:
+		return false
+	case 0:
+		calls.ids = calls.ids[1:] // results mostly have the order of their calls
+	default:
+		calls.ids = slices.Concat(calls.ids[:k], calls.ids[k+1:]) // other branches have the old list
+	}
+	return true
+}
+
+// forgets reports whether the model does not see the calls of an entry any more after a compaction.
+func (c *crossing) forgets(b session.Compaction, at int) bool {
+	kept, ok := c.tree.Lookup(b.FirstKept)
+	return !ok || b.ReplacesAll || kept.Index > at
+}
+
+// sent gives a message in the form in which it is converted, and its role: what the user said, and a message with a role that
+// only its agent knows, as the agent would send it. It gives nil for one that the agent does not send.
+func (c *crossing) sent(role session.Role, message []byte) (session.Role, []byte) {
+	if role != session.RoleUser && role != session.RoleOther && role != session.RoleNone {
+		return role, message
+	}
+	seen, err := c.from.Codec().LLM(message)
+	if err != nil || seen == nil {
+		return role, nil
+	}
+	return c.from.Codec().Role(seen), seen
+}
+
+// resultsApart gives results that stand in a message of the user or the system a message of their own before it: that is where
+// providers want them, and what the user says cannot hold a result.
+func (c *crossing) resultsApart(m dialect.NewMessage) []dialect.NewMessage {
+	others, results := dialect.Results(m.Parts)
+	if len(results) == 0 || m.Role == session.RoleAssistant || m.Role == session.RoleTool || c.to.Habits().ResultsInCalls {
+		return []dialect.NewMessage{m}
+	}
+	answer := dialect.NewMessage{ID: m.ID + "/results", Role: session.RoleTool, Time: m.Time}
+	for _, r := range results {
+		answer.Parts = append(answer.Parts, r)
+	}
+	if m.Parts = others; !dialect.Speaks(dialect.Prose(others)) {
+		return []dialect.NewMessage{answer}
+	}
+	return []dialect.NewMessage{answer, m}
+}
+
 // noResult is the result of a call that has none: no provider accepts a call without one.
 const noResult = "[no result: the tool did not finish]"
 
@@ -71,8 +121,9 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	return []dialect.NewMessage{m, made}, nil
 }
 
-// openIn gives the calls of a message that no result answers, neither in the message nor on any
-// branch after it that is converted.
+// openIn gives the calls of a message that no result answers, neither in the message nor on any branch after it that is
+// converted. It goes through the entries in the order in which inherit hands the calls on, up to those with other calls, so
+// that no entry is met on the way from two messages.
 func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[string]bool, err error) {
 	for _, p := range parts {
 		if call, ok := p.(session.ToolCall); ok {
@@ -86,37 +137,68 @@ func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[strin
 	for _, r := range results {
 		delete(open, r.CallID)
 	}
-	// An id means its last entry. From an earlier one with the same id, the way leads back to what was looked at.
-	seen := map[int]bool{}
-	for next := c.tree.Children(e.ID); len(next) > 0 && len(open) > 0; {
-		if err := c.stopped(); err != nil {
-			return nil, err
+	if c.asked != nil { // there is one path
+		on := true
+		for k := c.pos + 1; k < len(c.onPath) && on && len(open) > 0; k++ {
+			if on, err = c.answer(open, e, c.tree.At(c.onPath[k])); err != nil {
+				return nil, err
+			}
 		}
-		child := next[len(next)-1]
+		return open, nil
+	}
+	for next := []session.Entry{e}; len(next) > 0 && len(open) > 0; {
+		at := next[len(next)-1]
 		next = next[:len(next)-1]
-		if seen[child.Index] {
-			continue
+		if last, ok := c.tree.Lookup(at.ID); ok && last.Index != at.Index {
+			continue // an id means its last entry, and what seems to follow this one follows that
 		}
-		seen[child.Index] = true
-		if c.asked != nil && !c.asked[child.Index] {
-			continue // it is not converted
-		}
-		if child.Kind == session.KindMessage {
-			body, err := child.Body()
+		for _, child := range c.tree.Children(at.ID) {
+			if child.Index < at.Index {
+				continue // it is converted before its parent
+			}
+			on, err := c.answer(open, e, child)
 			if err != nil {
 				return nil, err
 			}
-			m, _ := body.(session.Message)
-			if len(c.from.Codec().ToolCalls(m.JSON)) > 0 {
-				continue // results after it answer its calls
-			}
-			for _, id := range c.from.Codec().ToolResults(m.JSON) {
-				delete(open, id)
+			if on {
+				next = append(next, child)
 			}
 		}
-		next = append(next, c.tree.Children(child.ID)...)
 	}
 	return open, nil
+}
+
+// answer takes the calls that an entry answers away from the open ones of an earlier entry. on is false where what comes after it
+// cannot answer them.
+func (c *crossing) answer(open map[string]bool, e, after session.Entry) (on bool, err error) {
+	if err := c.stopped(); err != nil {
+		return false, err
+	}
+	if after.Kind != session.KindMessage && after.Kind != session.KindCompaction {
+		return true, nil
+	}
+	body, err := after.Body()
+	if err != nil {
+		return false, err
+	}
+	switch b := body.(type) {
+	case session.Compaction:
+		return !c.forgets(b, e.Index), nil
+	case session.Message:
+		role, message := c.sent(b.Role, b.JSON)
+		if message == nil {
+			return true, nil
+		}
+		codec := c.from.Codec()
+		if role == session.RoleAssistant {
+			// Results after it answer its calls.
+			return !slices.ContainsFunc(codec.ToolCalls(message), func(id string) bool { return id != "" }), nil
+		}
+		for _, id := range codec.ToolResults(message) {
+			delete(open, id)
+		}
+	}
+	return true, nil
 }
 
 // hidesOpen reports whether the agent does not send calls without a result.

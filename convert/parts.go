@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,11 +21,15 @@ func (c *crossing) partsOf(e session.Entry, raw []byte) ([]session.Part, error) 
 
 // messageID identifies the message of an entry. It is made of ids alone, so that converting the session again gives the same.
 func (c *crossing) messageID(e session.Entry) string {
-	id := fmt.Sprintf("%s/%s", c.tree.Header().ID, e.ID)
+	return fmt.Sprintf("%s/%s", c.tree.Header().ID, c.onlyID(e))
+}
+
+// onlyID is an id that no other entry has, for an entry that may have that of a later one.
+func (c *crossing) onlyID(e session.Entry) string {
 	if last, ok := c.tree.Lookup(e.ID); ok && last.Index != e.Index {
-		id += fmt.Sprintf("/%d", e.Index) // a later entry has the same id
+		return fmt.Sprintf("%s/%d", e.ID, e.Index)
 	}
-	return id
+	return string(e.ID)
 }
 
 // parts gives the parts of a message.
@@ -63,12 +66,12 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 			out.Command, out.Role = &command, session.RoleUser
 		}
 	}
-	if m.Role == session.RoleUser || m.Role == session.RoleOther || m.Role == session.RoleNone {
-		seen, err := c.from.Codec().LLM(message)
-		if err != nil || seen == nil {
-			return out, out.Command != nil
-		}
-		message, out.Role = seen, c.from.Codec().Role(seen)
+	role, message := c.sent(m.Role, message)
+	if message == nil {
+		return out, out.Command != nil
+	}
+	if role != m.Role {
+		out.Role = role
 	}
 	parts := c.parts(message)
 	if c.ofRun && m.Role == session.RoleAssistant {
@@ -97,8 +100,8 @@ func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
 	return err == nil && len(open) < len(calls) // answerOpen tells the error
 }
 
-// accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, and no result without
-// its call. The rest is carried along with the record.
+// accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, no result without
+// its call, and no second one. The rest is carried along with the record.
 func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.Part) (list []session.Part) {
 	c.noteTools(e, role, parts)
 	for _, part := range parts {
@@ -112,7 +115,8 @@ func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.
 				continue
 			}
 		case session.ToolResult:
-			if !slices.Contains(c.after[e.Index].calls.ids, p.CallID) {
+			// An answer has results of its own calls alone.
+			if role == session.RoleAssistant && c.after[e.Index].calls.at != e.Index || !c.take(e, p.CallID) {
 				continue
 			}
 			// Some formats name the tool only in the call, others need the name in the result.

@@ -83,7 +83,10 @@ func (c *crossing) prompts(p *passage, e session.Entry, raw []byte, n dialect.Ne
 		if role == session.RoleAssistant {
 			break
 		}
-		if parts := c.accepted(e, role, c.parts(m)); role == session.RoleUser && dialect.Speaks(parts) {
+		if role != session.RoleUser {
+			continue
+		}
+		if parts := c.accepted(e, role, c.parts(m)); dialect.Speaks(parts) {
 			list = append(list, dialect.NewMessage{ID: fmt.Sprintf("%s/%d", c.messageID(e), i), Role: role, Time: n.Time, Parts: parts})
 		}
 	}

@@ -1,0 +1,83 @@
+package convert_test
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// answeredLog makes a log of Operator: a prompt, an answer with an empty thought and two calls, and what follows.
+func answeredLog(entries ...string) string {
+	lines := []string{
+		`{"type":"session","version":3,"id":"019cab00-0000-7000-8000-00000000000a","timestamp":1772460000.25,"cwd":"/work/pond"}`,
+		`{"id":"e1","timestamp":1772460001.5,"type":"message","message":{"contents":[{"type":"text","content":"How deep?"}],"id":"5f0c2a34-0000-4000-8000-000000000001","timestamp":1772460001.5,"role":"user"}}`,
+		`{"id":"e2","timestamp":1772460002.5,"parent_id":"e1","type":"message","message":{"contents":[{"type":"thinking","content":"","signature":"s"},{"type":"tool_call","id":"c1","name":"bash","args":{},"metadata":{}}],"id":"5f0c2a34-0000-4000-8000-000000000002","timestamp":1772460002.5,"role":"assistant","stop_reason":"tool_calls","error":""}}`,
+	}
+	for i, entry := range entries {
+		lines = append(lines, fmt.Sprintf(`{"id":"e%d","timestamp":17724600%02d.5,"parent_id":"e%d","type":%s}`, i+3, i+3, i+2, entry))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// answeredMessage is a message of Operator with results of the call, and a text.
+func answeredMessage(role, text string, results ...string) string {
+	var list []string
+	for _, r := range results {
+		list = append(list, fmt.Sprintf(`{"type":"tool_result","id":"c1","content":%q,"is_error":false,"metadata":{},"terminate":false}`, r))
+	}
+	if text != "" {
+		list = append(list, fmt.Sprintf(`{"type":"text","content":%q}`, text))
+	}
+	return `"message","message":{"contents":` + join(list) + `,"id":"5f0c2a34-0000-4000-8000-000000000003","timestamp":1772460003.5,"role":"` + role + `"}`
+}
+
+// summed are the words of the agents around a summary.
+var summed = regexp.MustCompile(`\w[^:\n]*(?:: )? <summary> (.*) </summary>`)
+
+// A call is answered by the first result that the agent sends, in whatever message it stands, and has no second one. What counts is
+// what becomes of the entry with the result: a call whose result is not converted has none.
+func TestConvertAnswered(t *testing.T) {
+	t.Parallel()
+	const (
+		asked   = "user: How deep?\nassistant: c1()\n"
+		missing = "tool: c1=[no result: the tool did not finish]\n"
+		compact = `"compaction","summary":"It is deep.","first_kept_entry_id":"%s","tokens_before":7,"from_hook":false`
+	)
+	cases := []struct {
+		name    string
+		entries []string
+		want    string
+	}{
+		{"a result of the tool", []string{answeredMessage("tool", "", "2 m")}, asked + "tool: c1=2 m\n"},
+		{"two results", []string{answeredMessage("tool", "", "2 m", "3 m")}, asked + "tool: c1=2 m\n"},
+		{"two messages", []string{answeredMessage("tool", "", "2 m"), answeredMessage("tool", "", "3 m")}, asked + "tool: c1=2 m\n"},
+		{"the user's", []string{answeredMessage("user", "", "2 m", "3 m")}, asked + "tool: c1=2 m\n"},
+		{"the user's with a text", []string{answeredMessage("user", "And wide?", "2 m")}, asked + "tool: c1=2 m\nuser: And wide?\n"},
+		{"the system's", []string{answeredMessage("system", "", "2 m")}, asked + "tool: c1=2 m\n"},
+		{"what is not sent", []string{answeredMessage("odd", "", "2 m")}, asked + missing},
+		{"an answer", []string{answeredMessage("assistant", "It is deep.", "2 m")}, asked + missing + "assistant: It is deep.\n"},
+		{"after a compaction", []string{fmt.Sprintf(compact, "e2"), answeredMessage("tool", "", "2 m")}, "user: It is deep.\nassistant: c1()\ntool: c1=2 m\n"},
+		{"after a compaction that keeps nothing", []string{fmt.Sprintf(compact, "none"), answeredMessage("tool", "", "2 m")}, "user: It is deep.\n"},
+	}
+	w, folder := inMemory(t)
+	from := w.Format("operator")
+	for _, c := range cases {
+		path := w.Put("in/"+c.name+"/019cab00-0000-7000-8000-00000000000a.jsonl", answeredLog(c.entries...))
+		for _, name := range []string{"omp18", "pi", "codelia-state", "wave"} {
+			there := crossed(w, path, from, w.Format(name), folder())
+			sendable(w, there, c.name+" → "+name)
+			want := c.want
+			switch {
+			case name == "wave" && strings.Contains(want, "And wide?"):
+				want = "user: How deep?\nuser: 2 m And wide?\n" // a call without a result is not sent
+			case name == "wave": // results are in the message with the call
+				want = strings.ReplaceAll(want, "()\ntool: ", "() ")
+			}
+			if got := summed.ReplaceAllString(texts(w, there), "$1"); got != want {
+				t.Errorf("%s → %s sends\n%swant\n%s", c.name, name, got, want)
+			}
+			w.Must(there.Close())
+		}
+	}
+}

@@ -18,9 +18,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// unacceptable says why a provider would refuse a message, "" for one that it accepts. calls are those of the last message
-// with calls.
-func unacceptable(role session.Role, parts []session.Part, failed bool, calls []string) string {
+// unacceptable says why a provider would refuse a message, "" for one that it accepts. open are the calls of the last message
+// with calls that have no result yet. The results in the message are removed from it.
+func unacceptable(role session.Role, parts []session.Part, failed bool, open *[]string) string {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Text:
@@ -32,9 +32,11 @@ func unacceptable(role session.Role, parts []session.Part, failed bool, calls []
 				return "a call has no id"
 			}
 		case session.ToolResult:
-			if !slices.Contains(calls, p.CallID) {
-				return fmt.Sprintf("a result of %q has no call", p.CallID)
+			k := slices.Index(*open, p.CallID)
+			if k < 0 {
+				return fmt.Sprintf("a result of %q has no call, or is its second one", p.CallID)
 			}
+			*open = slices.Delete(*open, k, k+1)
 		}
 	}
 	if role != session.RoleTool && !failed && !dialect.Speaks(parts) {
@@ -68,7 +70,7 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 			calls = append(calls, own...)
 		}
 		answering = role == session.RoleAssistant
-		if why := unacceptable(role, parts, codec.Failed(m.JSON), calls); why != "" {
+		if why := unacceptable(role, parts, codec.Failed(m.JSON), &calls); why != "" {
 			w.Errorf(`%s: %s: %.400s; want why == ""`, name, why, m.JSON)
 		}
 		if codec.Failed(m.JSON) {

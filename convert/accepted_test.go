@@ -51,7 +51,7 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 	c, err := s.Context(w.Context(), s.Leaf(), store.ContextOptions{LLM: true, NoBlobs: true})
 	w.Must(err)
 	codec := s.Dialect().Codec()
-	var calls []string
+	var open []string
 	answering := false
 	for m, err := range c.Messages() {
 		w.Must(err)
@@ -63,18 +63,21 @@ func sendable(w *world.World, s *store.Session, name string) (count int) {
 				own = append(own, call.ID)
 			}
 		}
-		if own != nil {
-			if !answering { // calls in a row are of one answer
-				calls = nil
+		_, results := dialect.Results(parts)
+		asks := role == session.RoleAssistant
+		if (asks || len(results) == 0) && !(asks && answering) { // calls in a row are of one answer
+			if open != nil {
+				w.Errorf("%s: the calls %q have no result before %.400s", name, open, m.JSON)
 			}
-			calls = append(calls, own...)
+			open = nil
 		}
-		answering = role == session.RoleAssistant
-		if why := unacceptable(role, parts, codec.Failed(m.JSON), &calls); why != "" {
+		open = append(open, own...)
+		answering = asks
+		if why := unacceptable(role, parts, codec.Failed(m.JSON), &open); why != "" {
 			w.Errorf(`%s: %s: %.400s; want why == ""`, name, why, m.JSON)
 		}
-		if codec.Failed(m.JSON) {
-			calls = nil // pi and omp 18 leave out answers that failed, with their calls
+		if len(open) == 0 || codec.Failed(m.JSON) {
+			open = nil // pi and omp 18 leave out answers that failed, with their calls
 		}
 	}
 	return count
@@ -128,7 +131,7 @@ func crossed(w *world.World, path string, from, to dialect.Dialect, dir string) 
 }
 
 // Whatever a session holds, each message of the converted one is one that the target's program would send and a provider
-// accepts. Within a family messages are copied, so that only whole sessions are tried there.
+// accepts, and each call has one result right behind it. Within a family messages are copied, so that only whole sessions are tried there.
 func TestConvertSendable(t *testing.T) {
 	t.Parallel()
 	w, folder := inMemory(t)
@@ -170,6 +173,8 @@ func TestConvertSendable(t *testing.T) {
 		r.whole = true
 		name := r.one(agents...)
 		check(name, fmt.Sprint(seed), r.log(name), true)
+		name = r.one("pi", "omp", "operator")
+		check(name, fmt.Sprint(seed, "c"), r.calling(name), true)
 	}
 }
 

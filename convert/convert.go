@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	"github.com/treeline-dev/treeline/blob"
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/logtree"
 	"github.com/treeline-dev/treeline/place"
@@ -157,7 +158,7 @@ type conversion struct {
 // close releases the temporary records.
 func (v *conversion) close() {
 	if v.cross != nil {
-		_ = v.cross.pile.close() // nothing is read from it any more
+		_ = v.cross.pile.Close() // nothing is read from it any more
 	}
 }
 
@@ -202,8 +203,8 @@ func (v *conversion) run() (*store.Session, error) {
 	if err != nil {
 		return nil, errors.Join(err, draft.Discard())
 	}
-	sess, err := v.store.CreateFrom(v.ctx, draft, log.each())
-	if err := errors.Join(err, log.close()); err != nil {
+	sess, err := v.store.CreateFrom(v.ctx, draft, log.Each())
+	if err := errors.Join(err, log.Close()); err != nil {
 		return nil, err
 	}
 	if err = v.verify(sess); err == nil {
@@ -227,16 +228,16 @@ func (v *conversion) register(sess *store.Session) error {
 }
 
 // made gives a function that reads a log as the new session before it is written.
-func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(*sheet) (side, error) {
-	return func(log *sheet) (side, error) {
-		tree, err := log.read(v.to.Dialect, path, n)
+func (v *conversion) made(path string, n dialect.NewSession, blobs blob.Reader) func(*pile.Sheet) (side, error) {
+	return func(log *pile.Sheet) (side, error) {
+		tree, err := log.Read(v.to.Dialect, path, n)
 		return side{path, v.to.Dialect, tree, logtree.Blobs{Path: path, Dialect: v.to.Dialect, Reader: blobs}}, err
 	}
 }
 
 // fill puts the records together and finds what must be carried along so that nothing is lost. persist, if not nil, does
 // to a record what the agent does before it stores one.
-func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func(*sheet) (side, error)) (*sheet, error) {
+func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, err error), made func(*pile.Sheet) (side, error)) (*pile.Sheet, error) {
 	if err := v.addTitle(); err != nil {
 		return nil, logtree.Named(v.src.path, err)
 	}
@@ -252,7 +253,7 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 			kept, final, err := persist(r)
 			switch {
 			case err == nil && !bytes.Equal(kept, r):
-				p.records[i] = v.cross.pile.put(kept)
+				p.records[i] = v.cross.pile.Put(kept)
 			case final:
 				return nil, err
 			} // after any other error the record stays as it was
@@ -284,14 +285,14 @@ func (v *conversion) fill(persist func(record []byte) (kept []byte, final bool, 
 		if err == nil && !more {
 			return log, nil
 		}
-		if err = errors.Join(err, log.close()); err != nil {
+		if err = errors.Join(err, log.Close()); err != nil {
 			return nil, logtree.Named(v.src.path, err)
 		}
 	}
 }
 
 // round compares the new log with the old session. more: another round has to carry more.
-func (v *conversion) round(log *sheet, made func(*sheet) (side, error)) (more bool, err error) {
+func (v *conversion) round(log *pile.Sheet, made func(*pile.Sheet) (side, error)) (more bool, err error) {
 	v.progress = false
 	read, err := made(log)
 	if err != nil {
@@ -324,23 +325,23 @@ func (c *crossing) add(seed string, n dialect.NewEntry) (session.EntryID, error)
 	if err != nil {
 		return "", err
 	}
-	c.passages = append(c.passages, &passage{records: []session.Span{c.pile.put(record)}, head: c.leafID(), tip: c.leafID()})
+	c.passages = append(c.passages, &passage{records: []session.Span{c.pile.Put(record)}, head: c.leafID(), tip: c.leafID()})
 	return n.ID, nil
 }
 
 // addLeaf moves the leaf of the new session to that of the old one. In a linear session the leaf is the last entry, and a
 // restored session has its own entries for it.
-func (v *conversion) addLeaf(made func(*sheet) (side, error)) error {
+func (v *conversion) addLeaf(made func(*pile.Sheet) (side, error)) error {
 	c := v.cross
 	if last := len(c.passages) - 1; c.linear || last >= 0 && c.passages[last].restored {
 		return nil
 	}
-	var log sheet // without origins: they do not move the leaf
-	defer log.close()
+	var log pile.Sheet // without origins: they do not move the leaf
+	defer log.Close()
 	for _, r := range v.head {
-		log.add(r)
+		log.Add(r)
 	}
-	if err := log.copied(&c.pile, flatten(c.passages)); err != nil {
+	if err := c.copyTo(&log, c.passages); err != nil {
 		return err
 	}
 	read, err := made(&log)

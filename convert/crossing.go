@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/shortid"
@@ -47,7 +48,7 @@ type crossing struct {
 	stopped func() error // says that the conversion was cancelled
 	// leaf, if set, is the end of the only path to convert.
 	leaf *session.EntryID
-	pile pile // the records
+	pile pile.Pile // the records
 
 	// The rest is filled in by run. Slices marked with * have an element for each entry.
 	ofRun     bool           // the source is the log of a run

@@ -47,6 +47,11 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 			if m, ok := body.(session.ModelChange); ok {
 				c.after[e.Index].said = m.Provider + "/" + m.ModelID
 			}
+			if e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary || c.ends(e) && e.Kind != session.KindLeaf && !c.isLeafMark(e) {
+				if done, err := c.led(p, e, n); done != nil || err != nil {
+					return done, err
+				}
+			}
 			c.keep(p, n, record)
 			c.named(e, n.ID)
 			if e.Kind == session.KindCompaction {
@@ -58,13 +63,15 @@ func (c *crossing) entry(e session.Entry, pos int) (*passage, error) {
 			return seen, err
 		}
 	}
-	return c.stand(p, e, n)
+	return c.silent(p, e, n)
 }
 
-// named notes the new id of an entry. Children of an entry that only moved the leaf become children of its target.
+// named notes the new id of an entry. An entry that only moves the leaf has another parent in the target, see translate: its
+// children become children of the parent that it had.
 func (c *crossing) named(e session.Entry, id session.EntryID) {
 	c.last[e.ID], c.tip = id, id
-	if e.Kind == session.KindCustom && c.isLeafMark(e) && c.to.Habits().LeafType == "" {
+	mark := c.to.Habits().LeafType
+	if mark == "" && e.Kind == session.KindCustom && c.isLeafMark(e) || mark != "" && e.Kind == session.KindLeaf {
 		c.last[e.ID] = c.lastOf(e.Parent)
 	}
 }
@@ -176,7 +183,7 @@ func (c *crossing) translate(e session.Entry, raw []byte, body session.Body, n *
 			return nil, nil
 		}
 		parts, err := c.partsOf(e, raw)
-		if parts = spoken(dialect.Prose(parts)); len(parts) == 0 {
+		if parts = dialect.Spoken(dialect.Prose(parts)); len(parts) == 0 {
 			return nil, err // no provider accepts it
 		}
 		b.Content = c.to.Content(parts)
@@ -219,10 +226,15 @@ func (c *crossing) asMeta(p *passage, e session.Entry, raw []byte, n dialect.New
 	case e.Kind == session.KindCustomMessage || e.Kind == session.KindBranchSummary:
 		parts, err = c.partsOf(e, raw)
 	}
-	if parts = spoken(dialect.Prose(parts)); err != nil || len(parts) == 0 {
+	if parts = dialect.Spoken(dialect.Prose(parts)); err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	return c.write(p, e, n, dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts})
+	m := dialect.NewMessage{ID: c.messageID(e), Role: session.RoleUser, Meta: true, Time: n.Time, Parts: parts}
+	said, err := c.inTurn(e, c.after[e.Index].calls, []dialect.NewMessage{m})
+	if err != nil {
+		return nil, err
+	}
+	return c.write(p, e, n, said...)
 }
 
 // stand makes a custom entry in the place of one that the target cannot express, so that its children keep their parent. It
@@ -254,16 +266,20 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 		if err != nil {
 			return c.stand(p, e, n)
 		}
-		p.records = []session.Span{c.pile.put(record)}
+		p.records = []session.Span{c.pile.Put(record)}
 		c.named(e, n.ID)
 		return p, nil
 	}
+	waiting := c.after[e.Index].calls
 	m2, ok := c.neutral(e, m, message, n)
 	if !ok {
-		return c.stand(p, e, n)
+		return c.silent(p, e, n)
 	}
 	if c.to.Habits().ResultsInCalls && m.Role == session.RoleAssistant {
 		if err := c.gather(p, &m2, pos); err != nil {
+			return nil, err
+		}
+		if err := c.gatherLate(e, &m2); err != nil {
 			return nil, err
 		}
 	}
@@ -280,9 +296,15 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 			return nil, err
 		}
 	}
+	if m2.Role != session.RoleAssistant {
+		waiting = c.after[e.Index].calls // without those that it answers
+	}
+	if said, err = c.inTurn(e, waiting, said); err != nil {
+		return nil, err
+	}
 	done, err := c.write(p, e, n, said...)
 	if done == nil && err == nil {
-		return c.stand(p, e, n)
+		return c.silent(p, e, n)
 	}
 	return done, err
 }
@@ -290,12 +312,7 @@ func (c *crossing) messagePassage(p *passage, e session.Entry, m session.Message
 // gather adds the tool results that follow on the path to the message with their calls. It ends at the first message that
 // holds anything else.
 func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
-	calls := map[string]bool{}
-	for _, part := range m.Parts {
-		if call, ok := part.(session.ToolCall); ok {
-			calls[call.ID] = true
-		}
-	}
+	calls := callsIn(m.Parts)
 	for _, i := range c.onPath[pos+1:] {
 		e := c.tree.At(i)
 		if e.Kind != session.KindMessage {
@@ -324,10 +341,8 @@ func (c *crossing) gather(p *passage, m *dialect.NewMessage, pos int) error {
 		c.after[i] = c.after[c.before]
 		said, _ := c.neutral(e, answer, message, dialect.NewEntry{})
 		others, results := dialect.Results(said.Parts)
-		if len(results) == 0 || said.Role != session.RoleTool && len(others) > 0 {
-			return nil
-		}
-		if slices.ContainsFunc(results, func(r session.ToolResult) bool { return !calls[r.CallID] }) {
+		other := slices.ContainsFunc(results, func(r session.ToolResult) bool { return !calls[r.CallID] })
+		if other || len(results) == 0 || said.Role != session.RoleTool && len(others) > 0 {
 			return nil
 		}
 		for _, r := range results {
@@ -359,8 +374,22 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 			bodies = append(bodies, session.Message{Role: m.Role, JSON: j})
 		}
 	}
+	done, err := c.writeBodies(p, e, n, bodies)
+	if done != nil {
+		c.after[e.Index].said = said
+	}
+	return done, err
+}
+
+// writeBodies is write for what the messages are composed to.
+func (c *crossing) writeBodies(p *passage, e session.Entry, n dialect.NewEntry, bodies []session.Body) (*passage, error) {
 	var records []dialect.NewRecord
 	last := n.ID
+	// A compaction that keeps the entry keeps no results of calls before it.
+	first := max(0, slices.IndexFunc(bodies, func(b session.Body) bool {
+		m, ok := b.(session.Message)
+		return !ok || m.Role != session.RoleTool
+	}))
 	for k, body := range bodies {
 		n.Body, n.ID = body, last
 		if k < len(bodies)-1 {
@@ -373,13 +402,12 @@ func (c *crossing) write(p *passage, e session.Entry, n dialect.NewEntry, list .
 		if err != nil {
 			return nil, nil
 		}
-		if k == 0 {
+		if k == first {
 			c.first[e.ID] = n.ID
 		}
 		records = append(records, dialect.NewRecord{NewEntry: n, Record: record})
 		n.Parent = n.ID // each record is the parent of the next
 	}
-	c.after[e.Index].said = said
 	for _, r := range records {
 		c.keep(p, r.NewEntry, r.Record)
 	}

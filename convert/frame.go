@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -16,7 +17,7 @@ type framing struct {
 
 // keep adds a record to a passage.
 func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
-	at := c.pile.put(record)
+	at := c.pile.Put(record)
 	p.records = append(p.records, at)
 	if c.framer == nil {
 		return
@@ -27,7 +28,7 @@ func (c *crossing) keep(p *passage, n dialect.NewEntry, record []byte) {
 		if i := bytes.Index(record, m.JSON); i >= 0 {
 			f.message = session.Span{Offset: at.Offset + int64(i), Length: int64(len(m.JSON))}
 		} else {
-			f.message = c.pile.put(m.JSON)
+			f.message = c.pile.Put(m.JSON)
 		}
 		m.JSON = nil
 		f.Body = m
@@ -40,7 +41,7 @@ func (c *crossing) batch(failed *error) iter.Seq[dialect.NewRecord] {
 	return func(yield func(dialect.NewRecord) bool) {
 		for _, p := range c.passages {
 			for _, f := range p.made {
-				list, err := c.pile.all([]session.Span{f.record, f.message})
+				list, err := c.pile.All([]session.Span{f.record, f.message})
 				if err != nil {
 					*failed = err
 					return
@@ -72,8 +73,8 @@ func (c *crossing) frame() (err error) {
 	if c.framer == nil || len(fresh) == 0 {
 		return nil
 	}
-	var log sheet
-	defer log.close()
+	var log pile.Sheet
+	defer log.Close()
 	tree, err := c.readAs(&log, old)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (c *crossing) frame() (err error) {
 			p.records = nil
 		}
 		for _, r := range f.Records() {
-			p.records = append(p.records, c.pile.put(r))
+			p.records = append(p.records, c.pile.Put(r))
 		}
 		if n++; n == len(p.made) {
 			p.made, fresh, n = nil, fresh[1:], 0
@@ -98,16 +99,16 @@ func (c *crossing) frame() (err error) {
 }
 
 // readAs reads some passages as the new session. The records are written to log.
-func (c *crossing) readAs(log *sheet, passages []*passage) (*session.Tree, error) {
+func (c *crossing) readAs(log *pile.Sheet, passages []*passage) (*session.Tree, error) {
 	records, err := c.headRecords()
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range records {
-		log.add(r)
+		log.Add(r)
 	}
-	if err := log.copied(&c.pile, flatten(passages)); err != nil {
+	if err := c.copyTo(log, passages); err != nil {
 		return nil, err
 	}
-	return log.read(c.to.Dialect, "", c.newOf)
+	return log.Read(c.to.Dialect, "", c.newOf)
 }

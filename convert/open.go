@@ -97,6 +97,9 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	if err != nil || len(open) == 0 {
 		return []dialect.NewMessage{m}, err
 	}
+	for id := range open {
+		c.take(e, id)
+	}
 	if c.hidesOpen(message, open) || m.Failed() && c.tree.Rules().DropsFailed {
 		m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
 			call, ok := p.(session.ToolCall)
@@ -121,32 +124,47 @@ func (c *crossing) answerOpen(e session.Entry, message []byte, m dialect.NewMess
 	return []dialect.NewMessage{m, made}, nil
 }
 
-// openIn gives the calls of a message that no result answers, neither in the message nor on any branch after it that is
-// converted. It goes through the entries in the order in which inherit hands the calls on, up to those with other calls, so
-// that no entry is met on the way from two messages.
-func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[string]bool, err error) {
+// callsIn gives the ids of the calls in a message.
+func callsIn(parts []session.Part) map[string]bool {
+	calls := map[string]bool{}
 	for _, p := range parts {
 		if call, ok := p.(session.ToolCall); ok {
-			if open == nil {
-				open = map[string]bool{}
-			}
-			open[call.ID] = true
+			calls[call.ID] = true
 		}
 	}
+	return calls
+}
+
+// openIn gives the calls of a message that no result answers, neither in the message nor on any branch after it that is
+// converted. The way ends at entries with other calls, so that no entry is met on the way from two messages.
+func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[string]bool, err error) {
+	open = callsIn(parts)
 	_, results := dialect.Results(parts)
 	for _, r := range results {
 		delete(open, r.CallID)
 	}
-	if c.asked != nil { // there is one path
-		on := true
-		for k := c.pos + 1; k < len(c.onPath) && on && len(open) > 0; k++ {
-			if on, err = c.answer(open, e, c.tree.At(c.onPath[k])); err != nil {
-				return nil, err
-			}
-		}
+	if len(open) == 0 {
 		return open, nil
 	}
-	for next := []session.Entry{e}; len(next) > 0 && len(open) > 0; {
+	err = c.onward(e, func(after session.Entry) (bool, error) {
+		on, err := c.answer(open, e.Index, after)
+		return on && len(open) > 0, err
+	})
+	return open, err
+}
+
+// onward visits the entries after the one that is converted, in the order in which inherit hands the calls on. visit says whether
+// it goes on after an entry.
+func (c *crossing) onward(e session.Entry, visit func(after session.Entry) (on bool, err error)) error {
+	if c.asked != nil { // there is one path
+		for _, i := range c.onPath[c.pos+1:] {
+			if on, err := visit(c.tree.At(i)); !on || err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for next := []session.Entry{e}; len(next) > 0; {
 		at := next[len(next)-1]
 		next = next[:len(next)-1]
 		if last, ok := c.tree.Lookup(at.ID); ok && last.Index != at.Index {
@@ -156,21 +174,21 @@ func (c *crossing) openIn(e session.Entry, parts []session.Part) (open map[strin
 			if child.Index < at.Index {
 				continue // it is converted before its parent
 			}
-			on, err := c.answer(open, e, child)
+			on, err := visit(child)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if on {
 				next = append(next, child)
 			}
 		}
 	}
-	return open, nil
+	return nil
 }
 
-// answer takes the calls that an entry answers away from the open ones of an earlier entry. on is false where what comes after it
-// cannot answer them.
-func (c *crossing) answer(open map[string]bool, e, after session.Entry) (on bool, err error) {
+// answer takes the calls that an entry answers away from the open ones of an earlier entry at a position. on is false where what
+// comes after it cannot answer them.
+func (c *crossing) answer(open map[string]bool, at int, after session.Entry) (on bool, err error) {
 	if err := c.stopped(); err != nil {
 		return false, err
 	}
@@ -183,7 +201,7 @@ func (c *crossing) answer(open map[string]bool, e, after session.Entry) (on bool
 	}
 	switch b := body.(type) {
 	case session.Compaction:
-		return !c.forgets(b, e.Index), nil
+		return !c.forgets(b, at), nil
 	case session.Message:
 		role, message := c.sent(b.Role, b.JSON)
 		if message == nil {

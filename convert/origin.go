@@ -10,6 +10,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -114,10 +115,10 @@ func parseOrigin(value []byte, want string) (o origin, ok bool) {
 }
 
 // passage gives the records as they were.
-func (o *origin) passage(to *pile) *passage {
+func (o *origin) passage(to *pile.Pile) *passage {
 	p := &passage{restored: true, head: o.Head, tip: o.Tip}
 	for _, r := range o.Records {
-		p.records, p.at = append(p.records, to.put(r.bytes())), append(p.at, r.At)
+		p.records, p.at = append(p.records, to.Put(r.bytes())), append(p.at, r.At)
 	}
 	return p
 }
@@ -136,7 +137,7 @@ type foundOrigin struct {
 
 // origins finds the origins of the dialect want in a tree. The result has the origin of each entry of such a passage, and
 // nil for all others. A damaged origin does not count: its entries are converted like any other. The records go to a pile.
-func origins(t *session.Tree, d dialect.Composer, want string, to *pile) ([]*foundOrigin, error) {
+func origins(t *session.Tree, d dialect.Composer, want string, to *pile.Pile) ([]*foundOrigin, error) {
 	found := make([]*foundOrigin, t.Len())
 	since := 0 // entries since the last origin: each is in one passage, so that each is hashed once
 	for e := range t.Entries() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/dialect/all"
 )
@@ -22,15 +23,15 @@ func TestOriginsDoNotOverlap(t *testing.T) {
 	}
 	o := origin{Dialect: "wave", Records: []carried{{Record: "{}"}}}
 	found := func(list [][]byte) (n []bool) {
-		var log sheet
+		var log pile.Sheet
 		for _, r := range append([][]byte{header}, list...) {
-			log.add(r)
+			log.Add(r)
 		}
-		tree, err := log.read(pi.Dialect, "", dialect.NewSession{})
+		tree, err := log.Read(pi.Dialect, "", dialect.NewSession{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := origins(tree, pi, "wave", &pile{})
+		got, err := origins(tree, pi, "wave", &pile.Pile{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package convert
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
@@ -90,14 +89,8 @@ func (c *crossing) neutral(e session.Entry, m session.Message, message []byte, n
 // answered reports whether a call of a message has a result, in the message itself or on a branch after it. Such an answer did
 // not fail, whatever came after it: a program that leaves out failed answers would send results without calls.
 func (c *crossing) answered(e session.Entry, parts []session.Part) bool {
-	calls := map[string]bool{}
-	for _, p := range parts {
-		if call, ok := p.(session.ToolCall); ok {
-			calls[call.ID] = true
-		}
-	}
 	open, err := c.openIn(e, parts)
-	return err == nil && len(open) < len(calls) // answerOpen tells the error
+	return err == nil && len(open) < len(callsIn(parts)) // answerOpen tells the error
 }
 
 // accepted gives those of the parts that a provider accepts: no empty texts, no call without an id, no result without
@@ -123,28 +116,10 @@ func (c *crossing) accepted(e session.Entry, role session.Role, parts []session.
 			if p.Name == "" {
 				p.Name = c.tools[p.CallID]
 			}
-			p.Parts = spoken(p.Parts)
+			p.Parts = dialect.Spoken(p.Parts)
 			part = p
 		}
 		list = append(list, part)
 	}
-	return spoken(list)
-}
-
-// spoken leaves out texts and thinking without a word.
-func spoken(parts []session.Part) (list []session.Part) {
-	for _, part := range parts {
-		switch p := part.(type) {
-		case session.Text:
-			if strings.TrimSpace(p.Text) == "" {
-				continue
-			}
-		case session.Thinking:
-			if strings.TrimSpace(p.Text) == "" && p.Signature == "" {
-				continue
-			}
-		}
-		list = append(list, part)
-	}
-	return list
+	return dialect.Spoken(list)
 }

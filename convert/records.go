@@ -5,17 +5,18 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
 
 // log gives the new log with its origins. It sets owner, which the comparison needs.
-func (v *conversion) log() (out *sheet, err error) {
-	out = &sheet{}
+func (v *conversion) log() (out *pile.Sheet, err error) {
+	out = &pile.Sheet{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, out.close())
+			err = errors.Join(err, out.Close())
 		}
 	}()
 	whole, err := v.wholeOrigin()
@@ -29,7 +30,7 @@ func (v *conversion) log() (out *sheet, err error) {
 		head[len(head)-1] = whole.sealed(v.to, head[len(head)-1:])[0]
 	}
 	for _, r := range head {
-		out.add(r)
+		out.Add(r)
 	}
 	v.owner = nil
 	first := slices.IndexFunc(v.cross.passages, func(p *passage) bool { return len(p.records) > 0 })
@@ -44,7 +45,7 @@ func (v *conversion) log() (out *sheet, err error) {
 			if err != nil {
 				return nil, err
 			}
-			out.add(record)
+			out.Add(record)
 			continue
 		}
 		if k != last {
@@ -60,9 +61,9 @@ func (v *conversion) log() (out *sheet, err error) {
 			}
 			last = k
 		}
-		out.add(sealed[f.index])
+		out.Add(sealed[f.index])
 	}
-	return out, out.err
+	return out, out.Err()
 }
 
 // carries reports whether the records of a passage carry their origin.
@@ -74,7 +75,7 @@ func (v *conversion) carries(k int) bool {
 // seal puts the origin into the records of a passage. In a custom entry that only carries, it is the data.
 func (v *conversion) seal(p *passage, o origin) ([][]byte, error) {
 	if p.custom == nil {
-		records, err := v.cross.pile.all(p.records)
+		records, err := v.cross.pile.All(p.records)
 		if err != nil {
 			return nil, err
 		}
@@ -161,6 +162,18 @@ func flatten(passages []*passage) []flat {
 	// The sort is stable: a new record has the place of the restored one before it, and follows it.
 	sorting.By(list, func(a, b flat) int { return cmp.Compare(a.at, b.at) })
 	return list
+}
+
+// copyTo writes the records of passages at the end of a log.
+func (c *crossing) copyTo(log *pile.Sheet, passages []*passage) error {
+	for _, f := range flatten(passages) {
+		record, err := c.pile.Bytes(f.record)
+		if err != nil {
+			return err
+		}
+		log.Add(record)
+	}
+	return nil
 }
 
 // headRecords gives the records before the entries: the title slot and the header, as far as there are any.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/session"
 	"github.com/treeline-dev/treeline/store"
 )
@@ -125,8 +126,8 @@ func (c *crossing) orphaned() (bool, error) {
 	if !restored || !fresh {
 		return false, nil
 	}
-	var log sheet
-	defer log.close()
+	var log pile.Sheet
+	defer log.Close()
 	t, err := c.readAs(&log, c.passages)
 	if err != nil {
 		return false, err

@@ -178,7 +178,7 @@ func (c *crossing) copies(records []session.Span) []session.Span {
 		if err != nil {
 			return records // reading them again reports it
 		}
-		out[i] = c.pile.put(d.Copy(raw, session.Header{ID: c.back.Session}, dialect.NewSession{ID: c.newOf.ID, CWD: c.newOf.CWD}))
+		out[i] = c.pile.Put(d.Copy(raw, session.Header{ID: c.back.Session}, dialect.NewSession{ID: c.newOf.ID, CWD: c.newOf.CWD}))
 	}
 	return out
 }

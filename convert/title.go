@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -70,8 +71,8 @@ func (c *crossing) takesForPrompt(n dialect.NewSession) (bool, error) {
 	if err != nil || len(composed) == 0 {
 		return false, nil // it cannot say it at all
 	}
-	log := &sheet{}
-	defer log.close()
+	log := &pile.Sheet{}
+	defer log.Close()
 	opening, err := dialect.Opening(c.to.WritingDialect, n)
 	if err != nil {
 		return false, err
@@ -82,9 +83,9 @@ func (c *crossing) takesForPrompt(n dialect.NewSession) (bool, error) {
 		return false, nil
 	}
 	for _, r := range append(opening, record) {
-		log.add(r)
+		log.Add(r)
 	}
-	t, err := log.read(c.to.Dialect, "", n)
+	t, err := log.Read(c.to.Dialect, "", n)
 	if err != nil {
 		return false, err
 	}

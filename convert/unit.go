@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/treeline-dev/treeline/dialect"
-	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/internal/sorting"
 	"github.com/treeline-dev/treeline/session"
 )
@@ -72,18 +71,18 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 		if m.Entry.ID != "" {
 			index = m.Entry.Index
 		}
-		for _, p := range spoken(s.parts(m.JSON)) {
+		for _, p := range dialect.Spoken(s.parts(m.JSON)) {
 			a := atom{role: role, part: p, entry: index, info: info}
 			switch p := p.(type) {
 			case session.Thinking, session.OpaquePart:
 				continue
 			case session.ToolResult:
 				a.role = session.RoleTool
-				p.Parts = spoken(p.Parts)
+				p.Parts = dialect.Spoken(p.Parts)
 				p.IsError = p.IsError || failed[p.CallID]
 				a.part = p
 			case session.ToolCall:
-				p.Arguments = arguments(p.Arguments)
+				p.Arguments = dialect.AnyArguments(p.Arguments)
 				a.part = p
 			}
 			if _, result := p.(session.ToolResult); role == session.RoleTool && !result {
@@ -93,15 +92,6 @@ func (s *script) context(at session.EntryID) ([]atom, error) {
 		}
 	}
 	return list, nil
-}
-
-// arguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what
-// is not JSON.
-func arguments(value session.Raw) session.Raw {
-	if len(value) > 0 && !rawjson.Valid(value) {
-		value = rawjson.Quote(string(value))
-	}
-	return dialect.Arguments(value)
 }
 
 // modelAt is a model from an entry on.

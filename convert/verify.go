@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/treeline-dev/treeline/convert/pile"
 	"github.com/treeline-dev/treeline/dialect"
 	"github.com/treeline-dev/treeline/internal/rawjson"
 	"github.com/treeline-dev/treeline/logtree"
@@ -15,7 +16,7 @@ import (
 
 // returned is a converted session that was converted back.
 type returned struct {
-	pile     *pile
+	pile     *pile.Pile
 	head     [][]byte
 	id       session.ID
 	records  [][]session.Span // by passage
@@ -25,7 +26,7 @@ type returned struct {
 // convertBack converts the new session back. Each record belongs to the passage of the record that it was made from, or of
 // the first if it was made from several.
 func (v *conversion) convertBack(sess side) (returned, error) {
-	r := returned{records: make([][]session.Span, len(v.cross.passages)), pile: &pile{}}
+	r := returned{records: make([][]session.Span, len(v.cross.passages)), pile: &pile.Pile{}}
 	from, ok := dialect.AsComposer(v.src.dialect)
 	if !ok {
 		return r, v.originsBack(sess, &r)
@@ -95,7 +96,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		return false, fmt.Errorf("%w: %d of %d entries were read back", ErrConverted, n, len(v.owner))
 	}
 	r, err := v.convertBack(sess)
-	defer r.pile.close()
+	defer r.pile.Close()
 	if err != nil {
 		return false, err
 	}
@@ -104,7 +105,7 @@ func (v *conversion) compare(sess side, tell func(passage int, before, after [][
 		if err != nil {
 			return err
 		}
-		after, err := r.pile.all(came)
+		after, err := r.pile.All(came)
 		if err != nil {
 			return err
 		}
@@ -290,7 +291,7 @@ func (v *conversion) easeTheWayBack(sess side) (more bool, err error) {
 	if err != nil {
 		return false, v.ctx.Err() // the conversion back will report the error
 	}
-	if err := log.close(); err != nil {
+	if err := log.Close(); err != nil {
 		return false, err
 	}
 	for k, p := range back.cross.passages {

@@ -164,6 +164,14 @@ func Arguments(value session.Raw) []byte {
 	return w.End()
 }
 
+// AnyArguments gives the arguments of a call as an object, which every provider wants. Some calls have a text instead, or what is not JSON.
+func AnyArguments(value session.Raw) session.Raw {
+	if len(value) > 0 && !rawjson.Valid(value) {
+		value = rawjson.Quote(string(value))
+	}
+	return Arguments(value)
+}
+
 // ErrSilent is returned for a message that says nothing. No provider accepts one.
 var ErrSilent = errors.New("the message is empty")
 
@@ -182,6 +190,24 @@ func Speaks(parts []session.Part) bool {
 		}
 		return true
 	})
+}
+
+// Spoken leaves out texts and thinking without a word.
+func Spoken(parts []session.Part) (list []session.Part) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case session.Text:
+			if strings.TrimSpace(p.Text) == "" {
+				continue
+			}
+		case session.Thinking:
+			if strings.TrimSpace(p.Text) == "" && p.Signature == "" {
+				continue
+			}
+		}
+		list = append(list, part)
+	}
+	return list
 }
 
 // Lost names a kind of part of which a Composer kept fewer than it was given, "" if there is none.

@@ -1,0 +1,90 @@
+// Package pile keeps the records of a conversion while it needs them, and reads them as a log before there is one. It knows no conversion.
+package pile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/spill"
+	"github.com/treeline-dev/treeline/logtree"
+	"github.com/treeline-dev/treeline/session"
+)
+
+// Pile keeps records while a conversion needs them. A session may be larger than the memory, so they are in a temporary file
+// if they are many. Every record ends with a newline, as in a log. Pile implements session.Source.
+type Pile struct {
+	bytes spill.Bytes
+	err   error // the first of Put; every read returns it
+}
+
+// Put adds a record. An error is returned by every later read, and every record is read before a conversion ends.
+func (p *Pile) Put(record []byte) session.Span {
+	at := session.Span{Offset: p.bytes.Size(), Length: int64(len(record))}
+	for _, b := range [][]byte{record, {'\n'}} {
+		if _, err := p.bytes.Write(b); err != nil && p.err == nil {
+			p.err = fmt.Errorf("keeping the records of the conversion: %w", err)
+		}
+	}
+	return at
+}
+
+// Err is the first error of Put.
+func (p *Pile) Err() error { return p.err }
+
+// Bytes implements session.Source.
+func (p *Pile) Bytes(at session.Span) ([]byte, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	b := make([]byte, at.Length)
+	n, err := p.bytes.ReadAt(b, at.Offset)
+	if n == len(b) || errors.Is(err, io.EOF) && at.Length == 0 {
+		return b, nil
+	}
+	return nil, fmt.Errorf("reading the records of the conversion: %w", err)
+}
+
+// All reads some records.
+func (p *Pile) All(list []session.Span) ([][]byte, error) {
+	records := make([][]byte, len(list))
+	for i, at := range list {
+		var err error
+		if records[i], err = p.Bytes(at); err != nil {
+			return nil, err
+		}
+	}
+	return records, nil
+}
+
+// Close gives the records up.
+func (p *Pile) Close() error { return p.bytes.Close() }
+
+// Sheet is a log that is in no backend yet.
+type Sheet struct {
+	Pile
+	Records []session.Span
+}
+
+// Add writes a record at the end.
+func (s *Sheet) Add(record []byte) { s.Records = append(s.Records, s.Put(record)) }
+
+// Each yields the records.
+func (s *Sheet) Each() iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, at := range s.Records {
+			record, err := s.Bytes(at)
+			if !yield(record, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Read reads the sheet as a log of a new session at a path.
+func (s *Sheet) Read(d dialect.Dialect, path string, n dialect.NewSession) (*session.Tree, error) {
+	l, err := logtree.FromRecords(d, path, logtree.Born(n), s, s.Records)
+	return l.Tree, err
+}

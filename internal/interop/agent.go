@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -26,8 +25,7 @@ type agent struct {
 	program program
 	dialect dialect.Dialect
 	binary  string // pattern of its path below node_modules
-	// node is the pattern of the node that runs the binary, which is a script; "node" is the one that is installed here, and ""
-	// is none.
+	// node is the path below node_modules of the node that runs the binary, which is a script; "" is none.
 	node string
 	api  fakeapi.API
 	// joins: the agent joins messages of one role, so that it does not count where one ends.
@@ -51,7 +49,7 @@ type agent struct {
 	headless func(command []string, prompt string) []string
 	// addTools adds the server "treeline" with the command that follows. tool names one of its tools as the model does. first are calls
 	// that the model makes before, to get to know the tools. useTools gives the arguments that ask a prompt without a terminal and let the
-	// model use the tools. results reads the results of calls from a request.
+	// model use the tools. results reads the results of calls from a request. Without addTools it is not asked to call tools.
 	addTools []string
 	tool     func(name string) fakeapi.Call
 	first    []fakeapi.Call
@@ -124,15 +122,16 @@ var agents = []agent{
 		},
 	},
 	{
-		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0"}},
-		dialect: gemini.Gemini, binary: "@google/gemini-cli/bundle/gemini.js", node: "node",
+		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0", nodeProgram}},
+		dialect: gemini.Gemini, binary: "@google/gemini-cli/bundle/gemini.js", node: nodePackage + "/bin/node",
 		api: fakeapi.Contents, joins: true, bound: true, project: projected.Contents, random: draft.Gemini,
 		place: func(_, id string) string {
 			return filepath.Join(".gemini", "tmp", "project", "chats", "session-2026-05-01T10-00-"+id[:8]+".jsonl")
 		},
 		settings: geminiSettings,
 		env: func(url string) []string {
-			return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false"}
+			return []string{"GEMINI_API_KEY=dummy", "GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_TELEMETRY_ENABLED=false",
+				"GEMINI_CLI_NO_RELAUNCH=true"} // it would start itself again, with more memory
 		},
 		resume: []string{"gemini", "--resume"},
 		begin:  func(prompt string) []string { return []string{"-m", "gemini-2.5-flash", "-p", prompt} },
@@ -142,7 +141,7 @@ var agents = []agent{
 		traces: []string{".gemini/tmp", ".gemini/projects.json", ".gemini/history"},
 	},
 	{
-		program: program{name: "qwen-code-0.24.4", packages: []string{"@qwen-code/qwen-code@0.24.4", nodePackage + "@22.23.3"}},
+		program: program{name: "qwen-code-0.24.4", packages: []string{"@qwen-code/qwen-code@0.24.4", nodeProgram}},
 		dialect: qwen.Qwen, binary: "@qwen-code/qwen-code/cli-entry.js", node: nodePackage + "/bin/node",
 		api: fakeapi.Chat, joins: true, bound: true, project: projected.Chat, random: draft.Qwen,
 		place: func(workDir, id string) string {
@@ -162,8 +161,12 @@ var agents = []agent{
 	openCode, copilotCLI, gooseCLI,
 }
 
-// nodePackage is the package with the node of a machine: Qwen Code needs a newer one than many machines have.
-var nodePackage = "node-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+// nodePackage is the package with the node of a machine. The one that is installed there is not used: node splits lines at U+2028 and
+// U+2029 from version 24 on, so that what Gemini CLI and Qwen Code read depends on it, and Qwen Code needs 22.
+var (
+	nodePackage = "node-" + runtime.GOOS + "-" + strings.Replace(runtime.GOARCH, "amd64", "x64", 1)
+	nodeProgram = nodePackage + "@24.21.0"
+)
 
 // geminiSettings says how the program proves who it is: with the dummy key of its environment.
 func geminiSettings(home, _, _ string) error {
@@ -234,10 +237,7 @@ func (a agent) find(opt options) (string, error) {
 
 // wrap writes a script that runs the program with its node. It has the program's name, and a folder of its own that can be in PATH.
 func (a agent) wrap(dir, program string) (string, error) {
-	node, err := exec.LookPath(a.node)
-	if a.node != "node" {
-		node, err = filepath.Abs(filepath.Join(dir, "node_modules", filepath.FromSlash(a.node)))
-	}
+	node, err := filepath.Abs(filepath.Join(dir, "node_modules", filepath.FromSlash(a.node)))
 	if err == nil {
 		_, err = os.Stat(node)
 	}

@@ -33,12 +33,12 @@ func findBox(ctx context.Context) (words []string, err error) {
 	return nil, err
 }
 
-// boxedAgents installs the agents and calls compare with each and the path of its binary, in a box if there can be one. The packages are installed before
-// the network is left.
-func boxedAgents(ctx context.Context, opt options, only string, compare func(a agent, path string) error) error {
+// boxedAgents installs the agents that can be compared and calls compare with each and the path of its binary, in a box if there can be one. The packages are
+// installed before the network is left.
+func boxedAgents(ctx context.Context, opt options, only string, can func(agent) bool, compare func(a agent, path string) error) error {
 	paths, missing := make([]string, len(agents)), []error(nil)
 	for i, a := range agents {
-		if !strings.HasPrefix(a.program.name, opt.agent) {
+		if !strings.HasPrefix(a.program.name, opt.agent) || !can(a) {
 			continue
 		}
 		path, err := a.find(opt)

@@ -14,7 +14,7 @@
 //     forks and branches that this library wrote; sessions that the agent began and this library went on with; abandoned
 //     branches; and random sessions and fixtures of all other agents. What this library wrote is resumed with the command
 //     that "treeline resume" prints, in its form without a terminal (claude -p, codex exec). Differences that are known are
-//     named with their reason (agent.known) and do not make it fail.
+//     named with their reason (agent.known) and do not make it fail. It fails if no session was resumed.
 //     Where it may, it runs in a network namespace from which no other host can be reached. Keys are dummies.
 //   - tools: Claude Code and Codex get "treeline mcp" with the command of the README. The stand-in calls each of its tools, and what
 //     these agents send back has the result. pi lists the tools.
@@ -36,9 +36,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -67,7 +69,10 @@ func (o options) plays(name string) bool {
 	return false
 }
 
-// check refuses flags that choose nothing.
+// errNothing says that nothing would be compared, or was.
+var errNothing = errors.New("nothing is compared")
+
+// check refuses flags that choose nothing. It is an errNothing if there is what they name, but not with the other flags.
 func (o options) check() error {
 	if o.only != "" && !slices.ContainsFunc(comparisons, func(c comparison) bool { return c.name == o.only }) {
 		return fmt.Errorf("invalid -only %q: use trees, lists, contexts, conversions, history, resume or tools", o.only)
@@ -76,24 +81,71 @@ func (o options) check() error {
 	if len(chosen) == 0 {
 		return fmt.Errorf("invalid -agent %q: no agent's name begins so", o.agent)
 	}
-	if o.scene == "" || len(o.files) > 0 {
+	if o.only == "tools" && !slices.ContainsFunc(chosen, agent.callsTools) {
+		return fmt.Errorf("%w: %s are not asked to call tools", errNothing, names(chosen))
+	}
+	if o.only != "" && o.only != "resume" {
 		return nil
 	}
 	for name := range strings.SplitSeq(o.scene, ",") {
-		one, found := o, false
+		one := o
 		one.scene = name
-		for _, a := range chosen {
-			list, err := a.scenes(one, io.Discard)
+		if found, err := anyScene(chosen, one); err != nil || found {
 			if err != nil {
 				return err
 			}
-			found = found || len(list) > 0
+			continue
 		}
-		if !found {
+		if len(o.files) > 0 {
+			return fmt.Errorf("%w: no file is a session of %s with a name that begins with %q", errNothing, names(chosen), name)
+		}
+		known, err := isScene(name)
+		if err != nil {
+			return err
+		}
+		if !known {
 			return fmt.Errorf("invalid -scene %q: no session's name begins so", name)
 		}
+		return fmt.Errorf("%w: %s have no session whose name begins with %q, with these flags", errNothing, names(chosen), name)
 	}
 	return nil
+}
+
+// names are those of agents.
+func names(list []agent) string {
+	var all []string
+	for _, a := range list {
+		all = append(all, a.program.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// anyScene reports whether one of the agents has a session to resume.
+func anyScene(list []agent, o options) (bool, error) {
+	for _, a := range list {
+		if scenes, err := a.scenes(o, io.Discard); err != nil || len(scenes) > 0 {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// isScene reports whether an agent has a session whose name begins so with other flags: with all fixtures, or with more random ones, which
+// have numbers.
+func isScene(begin string) (bool, error) {
+	kind := strings.TrimRight(begin, "0123456789")
+	for _, a := range agents {
+		list, err := a.scenes(options{scene: kind, resumes: 4, conversions: 1, fixtures: math.MaxInt}, io.Discard)
+		if err != nil {
+			return false, err
+		}
+		if slices.ContainsFunc(list, func(s scene) bool {
+			return strings.HasPrefix(s.name, begin) || strings.Trim(s.name[len(kind):], "0123456789") == ""
+		}) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // A comparison is one of those that the program makes.
@@ -138,6 +190,9 @@ func main() {
 	defer stop()
 	if err := opt.check(); err != nil {
 		fmt.Fprintln(os.Stderr, "interop:", err)
+		if errors.Is(err, errNothing) {
+			os.Exit(1)
+		}
 		os.Exit(2) // as after a wrong flag
 	}
 	if err := run(ctx, opt); err != nil {

@@ -37,7 +37,9 @@ type outcome struct {
 	near map[string][]byte // other logs in its folder
 	want []string          // what this library says
 	got  sent
-	err  error // nothing was compared
+	// empty: there is nothing to resume, such as no message to convert.
+	empty bool
+	err   error // nothing was compared
 }
 
 // compareResume makes the comparison "resume".
@@ -45,7 +47,7 @@ func compareResume(ctx context.Context, opt options) error {
 	if !opt.boxed {
 		fmt.Println("interop: Crush was not run: npm does not have it")
 	}
-	return boxedAgents(ctx, opt, "resume", func(a agent, path string) error { return a.compare(ctx, opt, path) })
+	return boxedAgents(ctx, opt, "resume", func(agent) bool { return true }, func(a agent, path string) error { return a.compare(ctx, opt, path) })
 }
 
 // scenes gives what an agent resumes: the files of the command line, or else random sessions and what this library wrote. notes gets
@@ -56,9 +58,11 @@ func (a agent) scenes(opt options, notes io.Writer) (list []scene, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if a.claims(log) {
-			name := filepath.Base(file)
-			s := scene{name: name, lay: func(_ context.Context, d *desk) (treeline.ResumeCommand, error) {
+		if name := filepath.Base(file); a.claims(log) && opt.plays(name) {
+			s := scene{name: name, lay: func(ctx context.Context, d *desk) (treeline.ResumeCommand, error) {
+				if d.rows != nil {
+					return d.layRows(ctx, log)
+				}
 				return d.lay(a.idOf(name, log), log, beside(file))
 			}}
 			if opt.recorded {
@@ -128,6 +132,10 @@ func (a agent) compare(ctx context.Context, opt options, path string) error {
 	if err != nil {
 		return err
 	}
+	if len(scenes) == 0 {
+		fmt.Printf("interop: %s has none of these sessions\n", a.program.name)
+		return nil
+	}
 	began := time.Now()
 	outcomes, next := make([]outcome, len(scenes)), make(chan int)
 	var workers sync.WaitGroup
@@ -171,7 +179,7 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 	}
 	c, err := s.lay(ctx, d)
 	if err != nil || c.Path == "" {
-		o.err = err
+		o.err, o.empty = err, err == nil
 		return o
 	}
 	if d.rows != nil {
@@ -209,13 +217,17 @@ func (d *desk) play(ctx context.Context, s scene) outcome {
 
 // report prints the differences, and keeps the sessions. Only differences that are not known make it fail.
 func (a agent) report(opt options, outcomes []outcome, took time.Duration) error {
-	equal, refused, messages, accepted, different := 0, 0, 0, 0, 0
+	equal, refused, empty, messages, accepted, different := 0, 0, 0, 0, 0, 0
 	for _, o := range outcomes {
 		if err := o.keep(opt.keep, a.program.name); err != nil {
 			return err
 		}
 		diff := difftest.Diff(o.got.messages, o.want)
 		reason, isKnown := a.known[o.name]
+		if o.empty {
+			empty++
+			continue
+		}
 		if o.err == nil && diff == "" {
 			equal, messages = equal+1, messages+len(o.want)
 			if o.got.body == nil {
@@ -243,10 +255,13 @@ func (a agent) report(opt options, outcomes []outcome, took time.Duration) error
 			}
 		}
 	}
-	fmt.Printf("interop: %s resumed %d sessions: it sends what this library says for %d of them (%d messages; %d have none or were refused), %d differ as is known, %d differ (%.1f s)\n",
-		a.program.name, len(outcomes), equal, messages, refused, accepted, different, took.Seconds())
-	if different > 0 {
-		return fmt.Errorf("%d of %d sessions differ", different, len(outcomes))
+	fmt.Printf("interop: %s resumed %d sessions: it sends what this library says for %d of them (%d messages; %d have none or were refused), %d differ as is known, %d differ; %d have nothing to resume (%.1f s)\n",
+		a.program.name, len(outcomes)-empty, equal, messages, refused, accepted, different, empty, took.Seconds())
+	switch {
+	case different > 0:
+		return fmt.Errorf("%d of %d sessions differ", different, len(outcomes)-empty)
+	case empty == len(outcomes):
+		return fmt.Errorf("%w: none of the %d sessions has anything to resume", errNothing, empty)
 	}
 	return nil
 }

@@ -31,6 +31,9 @@ var toolCalls = []struct{ name, arguments, want string }{
 	{"read_session", `{"session":"nothing"}`, "no such session"},
 }
 
+// callsTools reports whether the agent can be asked to call tools.
+func (a agent) callsTools() bool { return a.addTools != nil }
+
 // compareTools makes the comparison "tools": each agent gets the server with the command of the README, and calls all of its tools.
 func compareTools(ctx context.Context, opt options) error {
 	if !opt.boxed && opt.agent == "" {
@@ -38,7 +41,7 @@ func compareTools(ctx context.Context, opt options) error {
 			return fmt.Errorf("pi: %w", err)
 		}
 	}
-	return boxedAgents(ctx, opt, "tools", func(a agent, path string) error {
+	return boxedAgents(ctx, opt, "tools", agent.callsTools, func(a agent, path string) error {
 		d, err := newDesk(a, path, filepath.Join(opt.work, a.program.name+"-tools"))
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@
 package npm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,12 +23,15 @@ func PiUnused() []string {
 }
 
 // Install installs packages, named with their versions, in dir/node_modules. An empty package replaces each of those in unused, at any
-// depth: some are large, and some are not in every registry. No script of a package is run. The file dir/complete is written last: a
-// folder that has it is left as it is, and an interrupted installation is repeated.
+// depth: some are large, and some are not in every registry. No script of a package is run. The file dir/complete is written last, with the
+// names: a folder that has it is left as it is, an interrupted installation is repeated, and so is one of other packages.
 func Install(dir string, unused []string, packages ...string) error {
-	complete := filepath.Join(dir, "complete")
-	if _, err := os.Stat(complete); err == nil {
+	complete, names := filepath.Join(dir, "complete"), []byte(strings.Join(packages, "\n"))
+	if installed, err := os.ReadFile(complete); err == nil && bytes.Equal(installed, names) {
 		return nil
+	}
+	if err := os.RemoveAll(complete); err != nil {
+		return err
 	}
 	for _, tool := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -61,5 +65,5 @@ func Install(dir string, unused []string, packages ...string) error {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("npm install %s: %w\n%s", strings.Join(packages, " "), err, strings.TrimSpace(string(out)))
 	}
-	return os.WriteFile(complete, nil, 0o600)
+	return os.WriteFile(complete, names, 0o600)
 }

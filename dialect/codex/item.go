@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"encoding/base64"
 	"slices"
 	"strings"
 
@@ -311,14 +310,4 @@ func replaced(part []byte) string {
 		}
 	}
 	return ""
-}
-
-// imageMarks begin the formats of images that the program reads.
-var imageMarks = []string{"\x89PNG\r\n\x1a\n", "\xff\xd8\xff", "GIF8", "RIFF"}
-
-// isImage reports whether a data URL without its scheme holds an image.
-func isImage(data string) bool {
-	_, encoded, ok := strings.Cut(data, ";base64,")
-	raw, err := base64.StdEncoding.DecodeString(encoded)
-	return ok && err == nil && slices.ContainsFunc(imageMarks, func(m string) bool { return bytes.HasPrefix(raw, []byte(m)) })
 }

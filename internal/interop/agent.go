@@ -117,9 +117,6 @@ var agents = []agent{
 		useTools: func(prompt string) []string { return []string{"exec", "--skip-git-repo-check", prompt} },
 		results:  responseResults,
 		traces:   []string{".codex/sessions", ".codex/archived_sessions", ".codex/*.sqlite*", ".codex/session_index.jsonl", ".codex/thread-writer-locks"},
-		known: map[string]string{
-			"fixture-claude-blocks.jsonl": "its picture has only its first bytes; Codex decodes pictures, this library looks at how they begin",
-		},
 	},
 	{
 		program: program{name: "gemini-cli-0.61.0", packages: []string{"@google/gemini-cli@0.61.0", nodeProgram}},

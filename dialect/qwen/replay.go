@@ -48,8 +48,16 @@ func (d *reader) begin(p session.Path) int {
 // history gives what the program makes of a path.
 func (d *reader) history(p session.Path) (history []turn, err error) {
 	var prompt *turn // the last message, if it is a prompt that nothing followed
+	var first session.Entry
 	for k := d.begin(p); k < p.Len(); k++ {
 		e := p.At(k)
+		if d.isPiece(p.Tree(), e, first) {
+			if history, err = d.goOn(p, history, first, e); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		first = e
 		switch e.Kind {
 		case session.KindMessage, session.KindCompaction, session.KindBranchSummary, session.KindCustomMessage:
 		default:
@@ -76,10 +84,6 @@ func (d *reader) history(p session.Path) (history []turn, err error) {
 		case rawjson.Str(raw, "subtype") == subRealtime:
 		default:
 			message := turnOf(e, rawjson.Get(raw, "message"))
-			if n := len(history); n > 0 && d.isPiece(p.Tree(), e, history[n-1].entry) {
-				history[n-1].parts = append(history[n-1].parts, message.parts...)
-				continue
-			}
 			history = append(history, message)
 			prompt = nil
 			if e.Type == typeUser && rawjson.IsNull(rawjson.Get(raw, "subtype")) {
@@ -88,6 +92,34 @@ func (d *reader) history(p session.Path) (history []turn, err error) {
 		}
 	}
 	return history, nil
+}
+
+// goOn adds the parts of a line that goes on with a record. What the record is, its first line says: nothing is sent of one of the system,
+// and a payload counts in the first line alone.
+func (d *reader) goOn(p session.Path, history []turn, first, e session.Entry) ([]turn, error) {
+	if d.isSystem(p, first) {
+		return history, nil
+	}
+	raw, err := p.Record(e)
+	if err != nil {
+		return nil, err
+	}
+	message := rawjson.Get(raw, "message")
+	if !rawjson.IsObject(message) {
+		return history, nil
+	}
+	more, n := turnOf(e, message), len(history)
+	if n > 0 && (history[n-1].entry.Index == first.Index || d.isPiece(p.Tree(), history[n-1].entry, first)) {
+		history[n-1].parts = append(history[n-1].parts, more.parts...)
+		return history, nil
+	}
+	return append(history, more), nil // the lines before it have no message
+}
+
+// isSystem reports whether the program keeps a record for itself.
+func (d *reader) isSystem(p session.Path, first session.Entry) bool {
+	raw, err := p.Record(first)
+	return err == nil && (rawjson.Str(raw, "type") == typeSystem || rawjson.Str(raw, "subtype") == subRealtime)
 }
 
 // isPiece reports whether an entry goes on with the record of another one.
@@ -151,6 +183,14 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	history, err := d.history(p)
 	if err != nil {
 		return nil // the context itself has the error
+	}
+	var first session.Entry
+	for k := d.begin(p); k < p.Len(); k++ {
+		if e := p.At(k); !d.isPiece(t, e, first) {
+			first = e
+		} else if e.Kind == session.KindMessage && d.isSystem(p, first) {
+			unseen(e, "the model does not see the message: it goes on with a record that Qwen Code keeps for itself")
+		}
 	}
 	sent := map[int]bool{}
 	for _, m := range send(history) {

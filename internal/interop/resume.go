@@ -63,6 +63,9 @@ func (a agent) scenes(opt options, notes io.Writer) (list []scene, err error) {
 				if d.rows != nil {
 					return d.layRows(ctx, log)
 				}
+				if d.bound {
+					log = moved(log)
+				}
 				return d.lay(a.idOf(name, log), log, beside(file))
 			}}
 			if opt.recorded {

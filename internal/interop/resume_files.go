@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/treeline-dev/treeline/dialect"
+	"github.com/treeline-dev/treeline/internal/interop/draft"
 )
 
 // claims reports whether a log is one of the agent.
@@ -30,6 +32,17 @@ func (a agent) idOf(name string, log []byte) string {
 		}
 	}
 	return "00000000-0000-4000-8000-00000000ffff"
+}
+
+// cwd is the directory that a log names.
+var cwd = regexp.MustCompile(`"cwd":"[^"\\\\]*"`)
+
+// moved is a log in another directory, as the desk wants to have it: some agents find a session only in its own.
+func moved(log []byte) []byte {
+	if old := cwd.Find(log); old != nil {
+		return bytes.ReplaceAll(log, old, []byte(`"cwd":"`+draft.CWD+`"`))
+	}
+	return log
 }
 
 // beside are the logs in the folder NAME.d beside NAME.jsonl.

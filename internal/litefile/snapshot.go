@@ -233,7 +233,9 @@ func (f *Followed) grow(stamp Stamp) (*Snapshot, error) {
 		f.drop()
 		return nil, err
 	}
-	if len(wrote) == 0 {
+	// What Read succeeded with is of one moment, and stays so while pages of the log are moved. Any other snapshot was begun
+	// with the old stamp: the program may have moved pages of an earlier run since, so that even its length is wrong.
+	if len(wrote) == 0 && (f.now == f.base || stamp.DB == f.now.start.DB) {
 		f.now.start = stamp
 		return f.now, nil
 	}

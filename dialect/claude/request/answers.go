@@ -90,30 +90,32 @@ func (t *Turn) open(answered map[string]bool) bool {
 	return calls
 }
 
-// joinAnswers makes one message of the lines of an answer, also with results between them, but not across another text of
-// the user. The calls come last.
+// joinAnswers makes one message of the lines of an answer, also across what the user says between them, if that has a result.
+// The calls come last.
 func joinAnswers(turns []*Turn) []*Turn {
 	var out []*Turn
-	open := map[string]*Turn{} // answers since the last text of the user
-	for k, t := range turns {
-		switch {
-		case t.note:
-			// Behind an answer it becomes a text of the user, behind a result a part of that.
-			if len(t.notes) > 0 && k > 0 && turns[k-1].assistant() {
-				clear(open)
-			}
-		case t.user && !t.only(blockResult):
-			clear(open)
-		case t.assistant() && t.answer != "":
-			if first := open[t.answer]; first != nil {
-				first.blocks = append(first.blocks, t.blocks...)
-				first.apart = true
-				continue
-			}
+	open := map[string]*Turn{}     // answers since the user said something without a result
+	said, answered := false, false // the user, since the last message of the model; and with a result
+	for _, t := range turns {
+		if !t.assistant() {
+			said = said || t.user && (!t.note || len(t.notes) > 0)
+			answered = answered || t.user && t.has(blockResult)
+			out = append(out, t)
+			continue
+		}
+		if said && !answered && len(open) > 0 {
+			open = map[string]*Turn{} // a large map takes long to clear
+		}
+		if first := open[t.answer]; first != nil {
+			first.blocks = append(first.blocks, t.blocks...)
+			first.apart = true
+			continue
+		}
+		if t.answer != "" {
 			t.blocks = slices.Clone(t.blocks)
 			open[t.answer] = t
 		}
-		out = append(out, t)
+		out, said, answered = append(out, t), false, false
 	}
 	for _, t := range out {
 		if t.apart {

@@ -12,7 +12,7 @@ func Build(turns []*Turn, model string) ([]*Turn, []Drop) {
 	model = goesOn(turns, model)
 	chooseRoles(turns, model)
 	markThinking(turns, model)
-	turns = finish(swapEarly(turns))
+	turns = finish(moveEarly(turns))
 	turns = append(turns, next(true), next(false))
 	turns = joinAnswers(dropErrors(raise(turns)))
 	turns = dropEmpty(turns)

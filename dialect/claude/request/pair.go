@@ -5,28 +5,93 @@ import (
 	"slices"
 )
 
-// swapEarly moves a result that comes right before the answer with its call to the place after that answer, unless an earlier
-// answer has a call with the same id.
-func swapEarly(turns []*Turn) []*Turn {
-	called := map[string]bool{}
-	for k, t := range turns {
-		for _, b := range t.blocks {
-			called[b.id] = called[b.id] || b.kind == blockCall
-		}
-		if k+1 < len(turns) && t.user && t.only(blockResult) && turns[k+1].assistant() && t.answersEarly(turns[k+1], called) {
-			turns[k], turns[k+1] = turns[k+1], t
-		}
-	}
-	return turns
+// early says where the calls of a conversation are, for moveEarly.
+type early struct {
+	calls       map[string]int // the answer with a call of an id; several if calls of several answers have it
+	first, last []int          // by answer: its lines
+	parted      []bool         // by answer: a line of another answer stands between its lines
+	prompts     []int          // by line: the next one that is a message of the user without a result
 }
 
-// answersEarly reports whether a result of a message is that of a call in an answer, and of no call before.
-func (t *Turn) answersEarly(answer *Turn, called map[string]bool) bool {
-	calls := map[string]bool{}
-	for _, b := range answer.blocks {
-		calls[b.id] = calls[b.id] || b.kind == blockCall
+const several = -1
+
+func earlyIn(turns []*Turn) *early {
+	e := &early{calls: map[string]int{}, prompts: make([]int, len(turns))}
+	named := map[string]int{}
+	before := several // the answer of the last line of an answer
+	for k, t := range turns {
+		if !t.assistant() {
+			continue
+		}
+		of, known := named[t.answer]
+		if !known || t.answer == "" {
+			of = len(e.last)
+			named[t.answer] = of
+			e.first, e.last, e.parted = append(e.first, k), append(e.last, k), append(e.parted, false)
+		}
+		e.last[of], e.parted[of] = k, e.parted[of] || known && t.answer != "" && before != of
+		before = of
+		for _, b := range t.blocks {
+			if b.kind != blockCall {
+				continue
+			}
+			if had, ok := e.calls[b.id]; ok && had != of {
+				e.calls[b.id] = several
+			} else {
+				e.calls[b.id] = of
+			}
+		}
 	}
-	return slices.ContainsFunc(t.blocks, func(b block) bool { return !called[b.id] && calls[b.id] })
+	next := len(turns)
+	for k, t := range slices.Backward(turns) {
+		if e.prompts[k] = next; t.user && !t.note && !t.has(blockResult) {
+			next = k
+		}
+	}
+	return e
+}
+
+// behind gives the line behind which a message belongs, all of whose results come before the answer with their calls. ok is
+// false for any other message, if another answer has a call with the same id, and if the user says something in between.
+func (e *early) behind(k int, t *Turn) (line int, ok bool) {
+	if !t.user || t.note {
+		return 0, false
+	}
+	of := several
+	for _, b := range t.blocks {
+		if b.kind != blockResult {
+			continue
+		}
+		by, known := e.calls[b.id]
+		if !known || by == several || e.first[by] < k || e.parted[by] || of != several && by != of {
+			return 0, false
+		}
+		of = by
+	}
+	if of == several || e.prompts[k] < e.last[of] {
+		return 0, false
+	}
+	return e.last[of], true
+}
+
+// moveEarly moves results that come before the answer with their calls to the place after it, together with the attachments
+// that follow them.
+func moveEarly(turns []*Turn) []*Turn {
+	e := earlyIn(turns)
+	moved := map[int][]*Turn{} // by the line that they come after
+	out := make([]*Turn, 0, len(turns))
+	for k := 0; k < len(turns); k++ {
+		t := turns[k]
+		line, ok := e.behind(k, t)
+		if !ok {
+			out = append(append(out, t), moved[k]...)
+			continue
+		}
+		for moved[line] = append(moved[line], t); k+1 < len(turns) && turns[k+1].note; k++ {
+			moved[line] = append(moved[line], turns[k+1])
+		}
+	}
+	return out
 }
 
 // dropSecondCalls drops calls whose id was used before, and calls of tools that the provider runs without a result.

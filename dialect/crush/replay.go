@@ -21,8 +21,20 @@ const (
 	attachedText    = "\n<system_info>The files below have been attached by the user, consider them in your response</system_info>\n"
 )
 
-// kinds are the types of parts that the program knows. Another one makes it unable to read the session.
+// kinds are the types of parts that the program knows.
 var kinds = []string{"text", "reasoning", "tool_call", "tool_result", "finish", "image_url", "binary", "shell_command"}
+
+// violation says what the program cannot read of a part, so that it cannot read the session; "" if it can.
+func violation(part []byte) string {
+	kind, data := rawjson.Str(part, "type"), rawjson.Get(part, "data")
+	switch {
+	case !slices.Contains(kinds, kind):
+		return "a part of the unknown type " + dialect.Shorten([]byte(kind))
+	case !rawjson.IsObject(data) && string(data) != "null":
+		return "a part of the type " + kind + " without an object as data"
+	}
+	return ""
+}
 
 // said is a message on a path.
 type said struct {
@@ -33,11 +45,11 @@ type said struct {
 	inside bool
 }
 
-// all gives the data of the parts of a type.
+// all gives the data of the parts of a type, without parts that have none.
 func (m *said) all(kind string) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for p := range rawjson.Elements(m.parts) {
-			if rawjson.Str(p, "type") == kind && !yield(rawjson.Get(p, "data")) {
+			if data := rawjson.Get(p, "data"); rawjson.Str(p, "type") == kind && rawjson.IsObject(data) && !yield(data) {
 				return
 			}
 		}
@@ -74,8 +86,8 @@ func (r *reader) read(p session.Path) (list []said, refused *session.Problem, er
 		}
 		m := said{entry: e, role: rawjson.Str(form.Said(raw), "role"), parts: rawjson.Get(form.Said(raw), "parts"), inside: mediaInside(raw)}
 		for part := range rawjson.Elements(m.parts) {
-			if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) {
-				return no(e.Line, e.Span.Offset, "a message has a part of the unknown type "+dialect.Shorten([]byte(kind)))
+			if why := violation(part); why != "" {
+				return no(e.Line, e.Span.Offset, "a message has "+why)
 			}
 		}
 		if summary != "" && string(e.NativeID) == summary {

@@ -137,8 +137,8 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 		return nil, fmt.Errorf("no messages of the role %.40q in Crush", role)
 	}
 	for p := range rawjson.Elements(parts) {
-		if kind := rawjson.Str(p, "type"); !slices.Contains(kinds, kind) {
-			return nil, fmt.Errorf("the message has a part of the type %.40q: with it Crush could not read the session", kind)
+		if why := violation(p); why != "" {
+			return nil, fmt.Errorf("the message has %s: with it Crush could not read the session", why)
 		}
 	}
 	in := ""

@@ -74,6 +74,9 @@ func remade(a []byte) (items [][]block) {
 	switch rawjson.Str(a, "type") {
 	case "queued_command":
 		prompt := rawjson.Get(a, "prompt")
+		if !rawjson.IsString(prompt) && !rawjson.IsArray(prompt) {
+			return nil
+		}
 		said, _ := rawjson.Unquote(prompt)
 		var images []block
 		for part := range rawjson.Elements(prompt) {
@@ -87,13 +90,16 @@ func remade(a []byte) (items [][]block) {
 		return [][]block{append([]block{reminder("The user sent a new message while you were working:\n" + said)}, images...)}
 	case "file":
 		file := rawjson.Get(rawjson.Get(a, "content"), "file")
-		if rawjson.Str(rawjson.Get(a, "content"), "type") != "image" {
+		if rawjson.Str(rawjson.Get(a, "content"), "type") != "image" || !rawjson.IsObject(file) {
 			return nil
 		}
 		var source, image dialect.Object
 		source.Str("type", "base64")
-		source.Add("media_type", rawjson.Get(file, "type"))
-		source.Add("data", rawjson.Get(file, "base64"))
+		for _, m := range [...]struct{ key, member string }{{"data", "base64"}, {"media_type", "type"}} { // one that is missing stays so
+			if v := rawjson.Get(file, m.member); v != nil {
+				source.Add(m.key, v)
+			}
+		}
 		image.Str("type", "image")
 		image.Add("source", source.End())
 		return [][]block{{{kind: "image", json: image.End()}}}

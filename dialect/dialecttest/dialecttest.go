@@ -120,6 +120,7 @@ func (f *fixture) run() {
 	f.Run("Encode", f.encode)
 	f.Run("Contexts", f.contexts)
 	f.Run("UnknownMembers", f.unknownMembers)
+	f.Run("OddMembers", f.oddMembers)
 	f.Run("Garbage", f.garbage)
 	f.Run("Continue", f.continues)
 }

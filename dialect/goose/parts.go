@@ -19,10 +19,10 @@ import (
 // own gives the message of a row.
 func own(row []byte) []byte {
 	var w dialect.Object
-	w.Add("role", rawjson.Get(row, "role"))
-	w.Add("content", rawjson.Get(row, "content_json"))
-	if m := rawjson.Get(row, "metadata_json"); m != nil {
-		w.Add("metadata", m)
+	for _, m := range [...]struct{ key, column string }{{"role", "role"}, {"content", "content_json"}, {"metadata", "metadata_json"}} {
+		if v := rawjson.Get(row, m.column); v != nil { // a damaged row may lack any
+			w.Add(m.key, v)
+		}
 	}
 	return w.End()
 }

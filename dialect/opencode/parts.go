@@ -30,7 +30,7 @@ func own(record []byte) []byte {
 	return w.End()
 }
 
-// partsOf gives the ids and data of the parts of a record, without those of other messages.
+// partsOf gives the ids and data of the parts of a record, without those of other messages and what is damaged and has no data.
 func partsOf(record []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		id := rawjson.Str(rawjson.Get(record, "message"), "id")
@@ -38,7 +38,7 @@ func partsOf(record []byte) iter.Seq2[string, []byte] {
 			if of := rawjson.Str(row, "message_id"); of != "" && of != id {
 				continue
 			}
-			if !yield(rawjson.Str(row, "id"), rawjson.Get(row, "data")) {
+			if data := rawjson.Get(row, "data"); data != nil && !yield(rawjson.Str(row, "id"), data) {
 				return
 			}
 		}

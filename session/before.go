@@ -14,22 +14,22 @@ type Before struct {
 	// Ends are the branch tips in log order. Each begins with the last entry that says something, followed by the labels and
 	// leaf moves below it: an entry below any of these continues that branch.
 	Ends [][]EntryID
-	// Last is the last entry: one that names no parent may follow it.
+	// Last is the last entry. The next entry follows it if it names no parent.
 	Last EntryID
 	// Messages are the ids of the last messages, which may have more pieces; see Envelope.Message.
 	Messages []string
-	// Labels are the entries that have a label. Missing are the ids that an entry names as its parent or target and no entry
-	// has. Both are sorted.
+	// Labels are the ids of the entries that have a label. Missing are the ids that entries name as parent or target and that no
+	// entry has. Both are sorted.
 	Labels, Missing []EntryID
 }
 
-// StartAfter says that the log is not read from its beginning. has reports whether an entry before that place has an id: an
-// entry with such a parent is not an orphan. Tips then counts the whole log; everything else covers only what was read.
+// StartAfter says that the log is not read from its beginning. has reports whether an entry before that place has the id: an
+// entry whose parent has such an id is not an orphan. Tips then counts the whole log; everything else covers only what was read.
 func (b *Builder) StartAfter(p Before, has func(EntryID) bool) {
 	b.t.before, b.has = &p, has
 }
 
-// SetSides says that an entry follows the last one that is not Aside, without naming it: reading cannot begin after an Aside one.
+// SetSides says that an entry may follow the last one that is not Aside without naming it. Reading then cannot begin after an Aside entry.
 func (b *Builder) SetSides() { b.sides = true }
 
 // Position is the number of entries in the log so far, including those before the place where reading began.
@@ -41,8 +41,8 @@ func (b *Builder) Position() int {
 }
 
 // Before describes the entries before offset, which is where a record begins. It is called after Finish. ok is false where
-// later records can change what these entries mean, because they name entries that stand after them; and after a leaf move
-// where entries do not name their parents: the next one may hang elsewhere. So it may after an Aside one; see SetSides.
+// later entries can change what these mean: where these name entries that stand after offset; after a leaf move where
+// entries do not name their parents, since the parent of the next one may differ; and after an Aside entry if SetSides was called.
 func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	t := b.t
 	n := sort.Search(len(t.nodes), func(i int) bool { return t.nodes[i].offset >= offset })
@@ -87,7 +87,7 @@ func (b *Builder) Before(offset int64) (p Before, ok bool) {
 	}
 	slices.Sort(p.Missing)
 	p.Missing, p.Labels, p.Ends, p.Messages = slices.Compact(p.Missing), b.labels(n), t.ends(n), b.recent(n)
-	ends := 0 // that have the last entry; more than one where its id was used before
+	ends := 0 // number of ends that contain the last entry; more than one where its id was used before
 	for _, end := range p.Ends {
 		if slices.Contains(end, p.Last) {
 			ends++
@@ -124,7 +124,7 @@ func (b *Builder) Problems() int {
 // Labelled reports whether any entry of the log has a label.
 func (b *Builder) Labelled() bool { return len(b.labels(len(b.t.nodes))) > 0 }
 
-// labels gives the entries that have a label after the first n entries, sorted.
+// labels gives the entries that have a label once the first n entries are applied, sorted.
 func (b *Builder) labels(n int) []EntryID {
 	on := map[EntryID]bool{}
 	if b.t.before != nil {
@@ -145,15 +145,15 @@ func (b *Builder) labels(n int) []EntryID {
 	return slices.Sorted(maps.Keys(on))
 }
 
-// said reports whether an entry begins or continues a branch itself. Labels and leaf moves are about other entries; so are
-// entries beside the conversation and results that belong to their parent.
+// said reports whether an entry begins or continues a branch itself. Labels and leaf moves do not, nor do entries beside the
+// conversation and results that belong to their parent.
 func (t *Tree) said(i int) bool {
 	kind := t.links[i].kind
 	return kind != KindLabel && kind != KindLeaf && t.nodes[i].flags&(aside|joined) == 0
 }
 
-// Inline tells for each entry, by index, whether it stands beside the conversation, or belongs to its parent, and no branch
-// goes on from it. A drawing does not show it as a branch.
+// Inline reports for each entry, by index, whether it stands beside the conversation or belongs to its parent, and no branch
+// continues from it. A drawing does not show it as a branch.
 func (t *Tree) Inline() []bool {
 	_, below := t.tips(len(t.nodes))
 	inline := make([]bool, len(t.nodes))
@@ -163,7 +163,7 @@ func (t *Tree) Inline() []bool {
 	return inline
 }
 
-// tips counts the branch tips among the first n entries. below tells which of them have a descendant that says something.
+// tips counts the branch tips among the first n entries. below[i] reports whether entry i has a descendant for which said is true.
 func (t *Tree) tips(n int) (tips int, below []bool) {
 	below = make([]bool, n)
 	for i := n - 1; i >= 0; i-- {
@@ -178,20 +178,20 @@ func (t *Tree) tips(n int) (tips int, below []bool) {
 	return tips, below
 }
 
-// open gives the ends before the first entry that was read, and the end that each of their entries belongs to. An end that
-// one of the first n entries continues is nil.
+// open gives the ends in t.before, and the index of the end that each of their entries belongs to. An end is nil if one of the
+// first n entries continues it.
 func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) {
 	if t.before == nil {
 		return nil, nil
 	}
 	of = map[EntryID]int{}
-	for k := len(t.before.Ends) - 1; k >= 0; k-- { // of two with the same entry the first counts
+	for k := len(t.before.Ends) - 1; k >= 0; k-- { // the first of two ends with the same entry wins
 		for _, id := range t.before.Ends[k] {
 			of[id] = k
 		}
 	}
 	for _, end := range t.before.Ends {
-		ends = append(ends, slices.Clip(end)) // what is appended must not change the end before
+		ends = append(ends, slices.Clip(end)) // appending must not change t.before
 	}
 	for i := range n {
 		if l := t.links[i]; l.parent == orphaned && (t.said(i) || below[i]) {
@@ -203,11 +203,11 @@ func (t *Tree) open(n int, below []bool) (ends [][]EntryID, of map[EntryID]int) 
 	return ends, of
 }
 
-// ends gives the branch tips after the first n entries. No parent stands after its child.
+// ends gives the branch tips once the first n entries are applied. The caller has checked that no parent stands after its child.
 func (t *Tree) ends(n int) [][]EntryID {
 	_, below := t.tips(n)
 	ends, old := t.open(n, below)
-	of := make([]int, n) // the end that an entry belongs to, or -1
+	of := make([]int, n) // the index of the end that an entry belongs to, or -1
 	for i := range n {
 		l, id := t.links[i], t.nodes[i].id
 		of[i] = -1

@@ -12,12 +12,12 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestBefore: what is to be known of the first entries.
+// TestBefore tests what Before says about the first entries of a log.
 func TestBefore(t *testing.T) {
 	tests := []struct {
 		name  string
 		lines string
-		at    int // entries
+		at    int // number of entries before the place
 		want  string
 	}{
 		{"one end", "a -, b a, c b, d c", 3, "3 entries, 0 problems, ends [[c]], labels [], missing []"},
@@ -55,7 +55,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestBehind: a reader that continues finds what a reader of the whole log finds, and can be continued in the same way.
+// TestBehind: a reader that continues from Before finds what a reader of the whole log finds, and can itself be continued.
 func TestBehind(t *testing.T) {
 	said := 0
 	for seed := range uint64(soaktest.Part(3000, 1000)) {
@@ -114,9 +114,9 @@ func again(t *session.Tree, n int) bool {
 	return false
 }
 
-// randomLines makes a small log: mostly a conversation, with branches, labels and what is wrong.
+// randomLines makes a small log: mostly a conversation, with branches, labels and defects.
 func randomLines(r *rand.Rand) []string {
-	row := r.IntN(4) // 0: all lines follow each other; 1: some do
+	row := r.IntN(4) // 0: most entries name no parent; 1: some do not
 	var lines []string
 	for i := range 2 + r.IntN(12) {
 		parent, id := "-", fmt.Sprint("e", i)
@@ -135,7 +135,7 @@ func randomLines(r *rand.Rand) []string {
 			id = "-"
 		}
 		line := id + " " + parent
-		// In a row an entry may still name an earlier one.
+		// Even among entries that name no parent, one may name an earlier entry.
 		if row == 0 && (i == 0 || r.IntN(5) > 0) || row == 1 && r.IntN(3) == 0 {
 			line = id + " ^"
 		}

@@ -12,9 +12,9 @@ import (
 type Envelope struct {
 	// ID is the entry's id; empty where the record has none. The Builder then derives one.
 	ID []byte
-	// Made: the record has no id and the decoder made ID up. It must be unique and the same each time the log is read.
+	// Made: the record has no id and the decoder made one up. It must be unique and the same each time the log is read.
 	Made bool
-	// Parent is the parent's id; nil for a root. InOrder: the parent is the entry added before.
+	// Parent is the parent's id; nil for a root. InOrder: the parent is the entry that was added last.
 	Parent  []byte
 	InOrder bool
 	Kind    Kind
@@ -26,7 +26,7 @@ type Envelope struct {
 	Line int
 	// Migrated marks an entry of an old version.
 	Migrated bool
-	// Target and Label are the content of KindLabel; Target that of KindLeaf (nil: before the first entry).
+	// Target and Label are the content of KindLabel; Target alone is that of KindLeaf (nil: before the first entry).
 	Target, Label []byte
 	// KeepIndex is the index of the first entry that a compaction of version 1 keeps (-1: none), if HasKeepIndex is set.
 	KeepIndex    int
@@ -37,14 +37,14 @@ type Envelope struct {
 	Aside bool
 	// Joined: the entry belongs to its parent and begins no branch, such as the result of one of several parallel calls.
 	Joined bool
-	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries
-	// with the same id form one message, also with other records between them: see Entry.FirstPiece. With Repeats it is ID.
+	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries with the
+	// same id form one message, even with other records between them: see Entry.FirstPiece. If Repeats is set, Message is ID or nil.
 	Message []byte
-	// Foreign: the record is from another log that the decoder asked for. Span and Line are those in the other log. Source
-	// reads it there and is a pointer; where Source is nil, the tree keeps Record without copying it.
+	// Foreign: the record is from another log, which the decoder asked for. Span and Line are those in the other log, and Source
+	// reads it there. Source is a pointer; where it is nil, the tree keeps Record without copying it.
 	Foreign bool
 	Source  Source
-	// Repeats: ids may occur again. The later entry gets "<id>~2" and keeps its own id as NativeID; that is not a Problem.
+	// Repeats: ids may repeat. The later entry gets "<id>~2" and keeps its own id as NativeID; that is not a Problem.
 	Repeats bool
 }
 
@@ -52,31 +52,31 @@ type Envelope struct {
 type Builder struct {
 	t          *Tree
 	arena      *strings.Builder
-	unresolved map[int32]EntryID // parents that do not exist yet
+	unresolved map[int32]EntryID // entry → its parent, which does not exist yet
 	targets    []target
-	expected   int64     // bytes of the log, 0 where they are not known
+	expected   int64     // size of the log in bytes; 0 if unknown
 	checked    int       // number of targets that were checked
 	missing    []missing // ids that entries name and the log does not have
 	has        func(EntryID) bool
 	duplicates bool
 	sides      bool       // see SetSides
-	forward    bool       // a parent stands after its child: only then can there be a cycle
-	lastTypes  [16]uint16 // the last type of each length and first letter
+	forward    bool       // a parent stands after its child; without one there is no cycle
+	lastTypes  [16]uint16 // the last type by length and first letter; see typeIndex
 	leafMoves  []leafMove
 	moved      int                 // number of leafMoves that were replayed
-	pending    bool                // new entries are not in a log yet
+	pending    bool                // new entries are not yet in a log
 	finished   bool                // Finish was called
 	owned      bool                // no context reads nodes and links; see own
 	indexed    int                 // number of entries whose ids are in the table
-	hashes     [indexAtOnce]uint64 // of those that are entered at once
+	hashes     [indexAtOnce]uint64 // of the ids that enter the table together
 	messages   messages
-	hashed     struct { // the part of a hash that the id of the session gives; see hash
+	hashed     struct { // the part of a hash that comes from the session id; see hash
 		id  ID
 		sum uint64
 	}
 	repeats   map[string]int // id → the last number that repeat gave it
 	repeated  func(at, first int)
-	unsettled bool // there are entries that settle has not seen
+	unsettled bool // some entries have not been through settle
 	navigated int  // number of entries when the Navigator last chose the leaf
 }
 
@@ -93,12 +93,12 @@ type missing struct {
 	node int32
 }
 
-// leafMove is a durable leaf: after the entry at that index, the leaf is the target.
+// leafMove is a durable leaf: after the entry at index after, the leaf is the entry to.
 type leafMove struct {
 	after  int32
 	to     EntryID
 	none   bool
-	before int32 // the leaf before it, where the target did not exist when it was replayed
+	before int32 // the previous leaf, if the target did not exist when the move was replayed
 }
 
 // NewBuilder begins a tree. name is that of the log, for Problems.
@@ -149,13 +149,13 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 	t := b.t
 	key := len(name)
 	if key > 0 {
-		key += int(name[0]) // $set and user, which alternate, are equally long
+		key += int(name[0]) // otherwise $set and user, which alternate and are equally long, would share a slot
 	}
 	last := &b.lastTypes[key%len(b.lastTypes)]
 	if int(*last) < len(t.types) && t.types[*last] == string(name) {
 		return *last
 	}
-	// The conversion in the function makes no copy, unlike that of an argument.
+	// Converting inside the closure makes no copy; converting an argument would.
 	i := slices.IndexFunc(t.types, func(typ string) bool { return typ == string(name) })
 	if i < 0 && len(t.types) >= 256 { // hostile: a new type in each record
 		name = []byte("?")
@@ -169,7 +169,7 @@ func (b *Builder) typeIndex(name []byte) uint16 {
 	return *last
 }
 
-// Add adds an entry after the others and moves the leaf to it, unless it is Aside.
+// Add appends an entry and moves the leaf to it, unless the entry is Aside.
 func (b *Builder) Add(env *Envelope) {
 	t := b.t
 	if len(t.nodes) >= math.MaxInt32-1 {
@@ -199,7 +199,7 @@ func (b *Builder) Add(env *Envelope) {
 	if len(t.nodes) == cap(t.nodes) {
 		b.grow(env.Span.Offset)
 	}
-	// Set in place: the processor stalls where it copies what it has just written.
+	// The node is set in place: copying a value that was just written would stall the processor.
 	t.nodes = t.nodes[:i+1]
 	n := &t.nodes[i]
 	n.id, n.offset, n.length, n.line, n.flags = id, env.Span.Offset, env.Span.Length, int32(env.Line), flags
@@ -217,7 +217,7 @@ func (b *Builder) Add(env *Envelope) {
 	}
 }
 
-// flags gives those of the entry's node.
+// flags gives the flags of the entry's node.
 func (env *Envelope) flags() (f nodeFlags) {
 	if env.Made {
 		f = derivedID
@@ -243,17 +243,17 @@ func (env *Envelope) flags() (f nodeFlags) {
 	return f
 }
 
-// Pending says whether entries that are added from now on are not in a log yet. The tree keeps their records. Their spans
-// and lines are those that they will have.
+// Pending says whether entries that are added from now on are not yet in a log. The tree keeps their records. Their spans and
+// lines are those that they will have there.
 func (b *Builder) Pending(on bool) { b.pending = on }
 
-// Written says that all pending entries are in the log now, at their spans.
+// Written says that all pending entries are now in the log, at their spans.
 func (b *Builder) Written() {
 	b.pending = false
 	b.t.pending = nil
 }
 
-// SetWhole sets the whole record of the entry at a position, of which the log has a part: see Entry.Whole. The tree keeps
+// SetWhole sets the whole record of the entry at a position, of which the log has only a part: see Entry.Whole. The tree keeps
 // the record without copying it.
 func (b *Builder) SetWhole(i int, record []byte) { put(&b.t.whole, int32(i), record) }
 
@@ -272,13 +272,13 @@ func (b *Builder) SetLeaf(id EntryID) error {
 	return nil
 }
 
-// resolve finds a parent, nearly always the entry before. One that does not exist yet is resolved by Finish.
+// resolve finds a parent, which is nearly always the entry before. Finish resolves one that does not exist yet.
 func (b *Builder) resolve(i int32, parent []byte) int32 {
 	t := b.t
 	if i > 0 && string(t.nodes[i-1].id) == string(parent) {
 		return i - 1
 	}
-	// Or the last one of the conversation, with others aside after it. If one of them has the same id, Finish corrects it.
+	// The parent may also be the leaf, with Aside entries after it. If one of those has the same id, Finish corrects the parent.
 	if l := t.leaf; l >= 0 && string(t.nodes[l].id) == string(parent) {
 		return l
 	}
@@ -313,7 +313,7 @@ func (b *Builder) note(i int32, env *Envelope) {
 	}
 }
 
-// noteForeign notes where the record of another log is. Such records come in rows.
+// noteForeign notes the source of a record of another log. Consecutive entries with the same source share one item.
 func (b *Builder) noteForeign(i int32, env *Envelope) {
 	t := b.t
 	switch n := len(t.others); {
@@ -331,7 +331,7 @@ func (b *Builder) problemAt(i int32, kind ProblemKind, message, advice string) {
 	b.Problem(Problem{Line: int(n.line), Offset: n.offset, Kind: kind, Message: message, Advice: advice})
 }
 
-// put sets an entry of a map that is made with its first entry: most logs need none of them.
+// put sets an entry of a map and makes the map if it is nil: most logs need none of these maps.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}

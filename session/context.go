@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// Rules say how contexts of one dialect differ from those of others. They are data, so that there is one algorithm.
+// Rules say how contexts of one dialect differ from those of others. They are data, so that one algorithm serves all dialects.
 type Rules struct {
 	// ExplicitModelWins: a model change takes precedence over the model that an answer names, wherever they stand.
 	// Otherwise the later of the two counts.
@@ -15,12 +15,13 @@ type Rules struct {
 	ContextEdits bool
 	// KeepSystem: system messages among the entries that a compaction keeps stay in the context.
 	KeepSystem bool
-	// SingleModel: the agent has one model, not one for each role. Whatever names a model sets it, even without a provider.
+	// SingleModel: the agent has one model, not one for each role. Every change or answer that names a model sets it, even without a
+	// provider.
 	SingleModel bool
 	// ModelByEntry: an entry before an answer names its model; the answer does not.
 	ModelByEntry bool
-	// Heals: the agent removes dangling calls and results itself; StripsCalls: only the calls. DropsFailed: it leaves out
-	// turns that ended in an error or were aborted.
+	// Heals: the agent removes dangling calls and results itself. StripsCalls: it removes only dangling calls. DropsFailed: it
+	// leaves out turns that ended in an error or were aborted.
 	Heals, StripsCalls, DropsFailed bool
 	// Resets: entries of KindReset have an effect.
 	Resets bool
@@ -30,19 +31,19 @@ type Rules struct {
 
 // ContextOptions change a context.
 type ContextOptions struct {
-	// DropFailed leaves out turns that ended in an error or were aborted, with their tool results.
+	// DropFailed leaves out turns that ended in an error or were aborted, and the results of their tool calls.
 	DropFailed bool
 	// StripDangling removes tool calls without a result and results without a call, so that a provider accepts the messages.
-	// A result answers the last call with its id before it.
+	// A result belongs to the last call before it that has its id.
 	StripDangling bool
 	// LLM gives the messages in the form that goes to a provider.
 	LLM bool
-	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise that is an error.
+	// FallBack uses the last entry where the leaf is unknown, as the agents' own programs do. Otherwise an unknown leaf is an error.
 	FallBack bool
-	// Resume are messages with which the agent tells the model that the session resumes. They follow the system messages
-	// that begin the context, and have no entry.
+	// Resume are messages by which the agent tells the model that the session resumes. They follow the system messages
+	// that begin the context, and come from no entry.
 	Resume []Raw
-	// Restore, if set, gives the record to use instead of that in the log, where the log may have a part of it.
+	// Restore, if set, gives the record to use instead of record, the one in the log, which may be only a part of it.
 	Restore func(e Entry, record []byte) []byte
 	// Resolve, if set, is applied to each message first: it replaces references to blobs by their content.
 	Resolve func(message []byte) ([]byte, error)
@@ -53,7 +54,7 @@ type ModelRef struct {
 	Role            string // "default", or what the agent uses another model for
 	Provider, Model string
 	Name            string // "provider/model"; "" where the path does not name both
-	// JSON is the model as the agent's own context spells it.
+	// JSON is the model as the agent's own contexts spell it.
 	JSON Raw
 }
 
@@ -62,7 +63,7 @@ type Context struct {
 	ThinkingLevel string
 	// Models are in the order in which their roles first occur on the path.
 	Models []ModelRef
-	// TTSRRules are without duplicates.
+	// TTSRRules has no duplicates.
 	TTSRRules []string
 	Mode      string
 	ModeData  Raw
@@ -87,7 +88,7 @@ type Context struct {
 type ContextMessage struct {
 	Entry Entry
 	JSON  []byte
-	// Made: the program adds it when it goes on with the session. A conversion leaves it out.
+	// Made: the agent's program adds the message when it resumes the session. A conversion leaves it out.
 	Made bool
 }
 
@@ -112,7 +113,7 @@ func (c *Context) Detach() {
 	}
 }
 
-// Problems gives what the agent's program does not show the model although the log has it.
+// Problems lists what the log has but the agent's program does not show the model.
 func (c *Context) Problems() []Problem {
 	o, ok := c.tree.codec.EntryCodec.(Omitter)
 	if !ok {
@@ -201,7 +202,7 @@ func (c *Context) choose(path []int32) error {
 	if err != nil {
 		return err
 	}
-	c.items = make([]int32, 0, len(visible)) // nearly all are messages
+	c.items = make([]int32, 0, len(visible)) // nearly all entries are messages
 	for k, i := range visible {
 		switch t.links[i].kind {
 		case KindMessage, KindCustomMessage, KindBranchSummary:
@@ -236,7 +237,7 @@ func (c *Context) addEdit(i int32) error {
 	}
 	edit, ok := body.(ContextEdit)
 	if !ok {
-		return nil // it does not say what to change
+		return nil // the edit does not say what to change
 	}
 	if target := t.ids.find(t.nodes, edit.Target); target >= 0 {
 		put(&c.edits, target, edit)

@@ -17,7 +17,7 @@ import (
 
 // TestContext builds the contexts of testdata/context, one case for each sentence of the specification. A case is an
 // archive in the txtar format: the sentence, the session, optionally a leaf ("none" for the place before the first
-// entry) and options, and the context that each dialect makes of it. "go test -update" writes the contexts anew.
+// entry) and options, and the context that each dialect makes of it. "go test -update" rewrites the contexts.
 func TestContext(t *testing.T) {
 	files, err := filepath.Glob("testdata/context/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -56,7 +56,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// checkSeen compares Path.Seen with a context: what gives messages is seen, and what could and does not is hidden.
+// checkSeen compares Path.Seen with a context: entries that give messages are seen, and entries that could but do not are hidden.
 func checkSeen(t *testing.T, tree *session.Tree, leaf session.EntryID, ctx *session.Context) {
 	t.Helper()
 	path, err := tree.Path(leaf)
@@ -186,7 +186,7 @@ func TestStripOneOfSeveralResults(t *testing.T) {
 	}
 }
 
-// TestContextOfMany builds a context of many entries that each say something new. What is quadratic would take minutes.
+// TestContextOfMany builds a context of many entries that each change something. A quadratic algorithm would take minutes.
 func TestContextOfMany(t *testing.T) {
 	const n = 10_000
 	var log bytes.Buffer

@@ -2,33 +2,33 @@ package session
 
 import "slices"
 
-// A result answers the last call with its id before it. Ids alone do not identify a call: some servers count calls anew in
-// each turn, and a session that was merged by hand may have an id twice. A result before its call answers nothing, and a
+// A result belongs to the last call before it that has its id. Ids alone do not identify a call: some servers number calls anew in
+// each turn, and a session that was merged by hand may have an id twice. A result before its call belongs to no call, and a
 // provider refuses it.
 
-// stripping is what a first pass over a context found out for DropFailed and StripDangling.
+// stripping is what a first pass over a context found for DropFailed and StripDangling.
 type stripping struct {
 	dropFailed bool
 	dangling   bool
-	answered   map[callIn]bool // calls that a result answers
+	answered   map[callIn]bool // calls that have a result
 	stray      map[callIn]bool // results to remove
 }
 
-// callIn is the id of a call in one message, which makes the call or answers it. Messages are counted from 0.
+// callIn is the id of a call, and the number of the message that makes the call or has its result. Messages are counted from 0.
 type callIn struct {
 	message int
 	id      string
 }
 
-// findDangling reads all messages once to find the calls that are answered.
+// findDangling reads all messages once to find the calls that have a result.
 func (c *Context) findDangling() error {
 	s := &stripping{
 		dropFailed: c.options.DropFailed, dangling: c.options.StripDangling || c.tree.Rules().StripsCalls,
 		answered: map[callIn]bool{}, stray: map[callIn]bool{},
 	}
 	codec := c.tree.codec.MessageCodec
-	last := map[string]int{}    // the message of the last call with an id
-	failed := map[string]bool{} // whether that message is dropped
+	last := map[string]int{}    // id → the message of the last call with it
+	failed := map[string]bool{} // id → whether that message is dropped
 	n := 0
 	for m, err := range c.read() {
 		if err != nil {
@@ -53,7 +53,7 @@ func (c *Context) findDangling() error {
 	return nil
 }
 
-// apply gives message number n without what is to be removed; nil where nothing is left.
+// apply gives message n without the calls and results to remove; nil where nothing is left.
 func (s *stripping) apply(codec MessageCodec, m []byte, n int) ([]byte, error) {
 	if s.dropFailed && codec.Failed(m) {
 		return nil, nil

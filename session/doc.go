@@ -4,15 +4,15 @@
 // A session is a Header and a Tree of entries. Every Entry names its parent; the leaf says where the conversation is
 // now. BuildContext computes from the path root → leaf what the language model would see there.
 //
-// Read Entry first, then Body and Part (what an entry says), Tree, and Context. A Builder makes a Tree while a log is decoded; Problem is
-// what was wrong with the log and did not stop that.
+// Read Entry first, then Body and Part (what an entry says), Tree, and Context. A Builder makes a Tree while a log is decoded; a
+// Problem is something wrong with the log that did not stop the decoder.
 //
 // # Lazy by construction
 //
 // Reading a session looks only at the envelope of each record: kind, id, parent, role. The tree keeps the Span of the
 // record, about a hundred bytes for an entry of any size. Bytes, Body and Parts of an entry are read on demand, from a
-// Source that holds the opened log and with a Codec of the dialect. So nothing that passes through is decoded and encoded
-// again, and a session of gigabytes opens in the memory of its tree.
+// Source that holds the opened log, with a Codec of the dialect. So an entry that only passes through is never decoded and
+// encoded again, and a session of gigabytes opens in the memory of its tree.
 //
 // The package does no I/O and imports only the standard library and internal/rawjson.
 package session

@@ -44,7 +44,7 @@ func (k Kind) String() string {
 
 // KindNamed gives the kind with that String, KindOpaque for an unknown name.
 func KindNamed(name []byte) Kind {
-	if string(name) == "message" { // nearly all entries
+	if string(name) == "message" { // nearly all entries are messages
 		return KindMessage
 	}
 	return kindsByName[string(name)]
@@ -84,7 +84,7 @@ var roleNames = [...]string{"", "user", "assistant", "tool", "system", "other"}
 // String gives the name of the role, "" for none.
 func (r Role) String() string { return roleNames[r] }
 
-// Span is a piece of a log.
+// Span is a range of bytes in a log.
 type Span struct {
 	Offset int64
 	Length int64
@@ -93,14 +93,14 @@ type Span struct {
 // End is the offset after the span.
 func (s Span) End() int64 { return s.Offset + s.Length }
 
-// Source gives the bytes of spans from an opened log. It fails for a log that was truncated meanwhile. The bytes belong to
+// Source reads the bytes of spans from an opened log. It fails for a log that was truncated meanwhile. The bytes belong to
 // the caller.
 type Source interface {
 	Bytes(s Span) ([]byte, error)
 }
 
-// Codec looks inside the entries and messages that a dialect decoded. The optional interfaces of a codec are asserted on
-// one of its two fields: Skimmer, Navigator, Replayer, Omitter, Spender, Copier, Noter and Echoer on EntryCodec.
+// Codec looks inside the entries and messages that a dialect decoded. The optional interfaces Skimmer, Navigator, Replayer,
+// Omitter, Spender, Copier, Noter and Echoer are asserted on EntryCodec.
 type Codec struct {
 	EntryCodec
 	MessageCodec
@@ -115,7 +115,7 @@ type EntryCodec interface {
 	// Parts gives what is inside the entry in neutral form.
 	Parts(e Entry, raw []byte) ([]Part, error)
 	// Messages gives what an entry contributes to a context, in the agent's own JSON: the exact bytes of its message member
-	// where it has one, otherwise what the agent makes of a summary or a custom message.
+	// if it has one, otherwise the message that the agent makes of a summary or a custom message.
 	Messages(e Entry, raw []byte) ([][]byte, error)
 	// Rules says how contexts of this dialect differ from those of others.
 	Rules() Rules
@@ -127,8 +127,8 @@ type MessageCodec interface {
 	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
 	// message is not sent.
 	LLM(message []byte) ([]byte, error)
-	// ResolveBlobs replaces the references to blobs in a message by their content. It gives the message itself where it has
-	// none. A reference whose blob get does not find stays.
+	// ResolveBlobs replaces the references to blobs in a message by their content. It gives the message itself if it has
+	// none. A reference that get does not find stays.
 	ResolveBlobs(message []byte, get func(ref string) ([]byte, error)) ([]byte, error)
 	// Edit gives the message with its content replaced, for KindContextEdit.
 	Edit(message, content []byte) ([]byte, error)
@@ -139,7 +139,7 @@ type MessageCodec interface {
 	ToolCalls(message []byte) []string
 	ToolResults(message []byte) []string
 	Failed(message []byte) bool
-	// Strip removes the tool calls, or from a message that answers calls the results, whose ids drop accepts, together
+	// Strip removes the tool calls whose ids drop accepts, or from a message of results the results with these ids, together
 	// with what is only valid beside them. It gives nil where nothing is left worth sending.
 	Strip(message []byte, drop func(id string) bool) ([]byte, error)
 }
@@ -169,7 +169,7 @@ type Entry struct {
 // Tree gives the tree that the entry is in, nil where it is in none.
 func (e Entry) Tree() *Tree { return e.tree }
 
-// Durable reports whether the entry is in its log. Otherwise it is lost with the process.
+// Durable reports whether the entry is in its log. Otherwise it is lost when the process ends.
 func (e Entry) Durable() bool {
 	if e.tree == nil {
 		return false
@@ -179,7 +179,7 @@ func (e Entry) Durable() bool {
 }
 
 // Foreign reports whether the record is from another log, such as the one that this log was forked from. Span and Line are
-// those in the other log.
+// then those in the other log.
 func (e Entry) Foreign() bool {
 	if e.tree == nil {
 		return false
@@ -193,7 +193,7 @@ func (e Entry) Foreign() bool {
 func (e Entry) Aside() bool { return e.tree != nil && e.tree.nodes[e.Index].flags&aside != 0 }
 
 // FirstPiece gives the position of the first entry of the message that this entry is a piece of. It is Index where the
-// message has one record, and -1 where the first one stands before the place where reading began (Builder.StartAfter).
+// message has one record, and -1 where its first entry stands before the place where reading began (Builder.StartAfter).
 func (e Entry) FirstPiece() int {
 	if e.tree == nil {
 		return e.Index
@@ -209,8 +209,8 @@ func (e Entry) Raw() ([]byte, error) {
 	return e.tree.raw(e.Index)
 }
 
-// Whole gives the entry's record as it was appended, where the log has a part of it: agents cut very long texts. ok is false
-// for an entry that the log has as it is, and for one that was appended before the session was opened.
+// Whole gives the entry's record as it was appended, where the log has only a part of it: agents cut very long texts. ok is false
+// for an entry that is complete in the log, and for one that was appended before the session was opened.
 func (e Entry) Whole() (record []byte, ok bool) {
 	if e.tree == nil {
 		return nil, false
@@ -219,7 +219,7 @@ func (e Entry) Whole() (record []byte, ok bool) {
 	return record, ok
 }
 
-// seen gives the record that the content is read from.
+// seen gives the record from which the content is read.
 func (e Entry) seen() ([]byte, error) {
 	if e.tree == nil {
 		return e.Raw()
@@ -254,14 +254,14 @@ func (e Entry) Parts() ([]Part, error) {
 	return e.tree.codec.Parts(e, raw)
 }
 
-// IsMessage reports whether the entry counts as a message. In formats of messages alone a compaction is one of them, with a
-// role. A message that is spread over several records is counted with its first.
+// IsMessage reports whether the entry counts as a message. In formats that have only messages, a compaction is one of them, with
+// a role. A message that is spread over several records is counted at its first record.
 func (e Entry) IsMessage() bool {
 	return (e.Kind == KindMessage || e.Kind == KindCompaction && e.Role != RoleNone) && e.FirstPiece() == e.Index
 }
 
-// FirstKept gives the entry that a compaction of version 1 keeps from, which it names by position; ok is false for all other
-// entries.
+// FirstKept gives the first entry that a compaction of version 1 keeps; that version names it by position. ok is false for all
+// other entries.
 func (e Entry) FirstKept() (id EntryID, ok bool) {
 	if e.tree == nil {
 		return "", false

@@ -3,11 +3,11 @@ package session
 // Estimate guesses how many tokens parts of a message are. Tokenizers differ between models and are not part of a session,
 // so this is a rule of thumb:
 //
-//   - four Latin characters, digits or signs are a token, two characters of other alphabets, one of scripts without spaces;
+//   - a token is four Latin characters, digits or signs, two characters of other alphabets, or one of a script without spaces;
 //   - an image is 1,200 tokens;
 //   - signatures and ids count, names of members do not.
 //
-// It does not know the system prompt and the tools, which most agents do not record.
+// It leaves out the system prompt and the tools, which most agents do not record.
 func Estimate(parts []Part) int64 {
 	quarters := int64(0)
 	for _, p := range parts {
@@ -31,7 +31,7 @@ func Estimate(parts []Part) int64 {
 
 const imageTokens = 1200
 
-// quartersOf counts the quarters of tokens in a text by the first bytes of its characters.
+// quartersOf counts the quarters of tokens in a text, from the first byte of each character.
 func quartersOf[T ~string | ~[]byte](text T) (n int64) {
 	for i := range len(text) {
 		switch b := text[i]; {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestEstimate: the guess follows the script of a text and counts everything that is sent.
+// TestEstimate: the guess depends on the script of a text and counts everything that is sent.
 func TestEstimate(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

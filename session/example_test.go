@@ -21,7 +21,7 @@ type text string
 
 func (t text) Bytes(s session.Span) ([]byte, error) { return []byte(t[s.Offset:s.End()]), nil }
 
-// tree decodes a log. Whoever has a store gets it from there, with the dialect found by itself.
+// tree decodes a log. A program that has a store gets the tree from it, and the store detects the dialect.
 func tree(log text) (*session.Tree, error) {
 	b := session.NewBuilder("garden.jsonl", log)
 	err := dialect.DecodeLog(pi.Omp.NewDecoder(b), []byte(log))
@@ -56,7 +56,7 @@ func ExampleBuildContext() {
 	// {"role":"assistant","content":"six of them"}
 }
 
-// What does not fit together is kept and told, with its place in the log.
+// What does not fit together is kept and reported, with its place in the log.
 func ExampleTree_Problems() {
 	t, err := tree(garden + `{"type":"message","id":"lost","parentId":"gone","timestamp":"2026-03-01T08:00:04.000Z","message":{"role":"user","content":"?"}}` + "\n")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// Finish resolves what had to wait for the end of the log, reports what does not fit together and gives the tree. It may be
-// called again after more entries were added, and gives the same tree.
+// Finish resolves what needs the end of the log, reports what does not fit together and returns the tree. It may be called
+// again after more entries were added, and returns the same tree.
 func (b *Builder) Finish() *Tree {
 	b.index()
 	b.resolveLate()
@@ -28,7 +28,7 @@ func (b *Builder) Finish() *Tree {
 	return b.t
 }
 
-// own makes a copy of what contexts may be reading, before it is changed: nodes and links of a tree that was given.
+// own copies nodes and links before they change, if Finish has given out the tree: a context may be reading them.
 func (b *Builder) own() {
 	if b.finished && !b.owned {
 		b.t.nodes, b.t.links = slices.Clone(b.t.nodes), slices.Clone(b.t.links)
@@ -36,7 +36,7 @@ func (b *Builder) own() {
 	}
 }
 
-// misses reports whether the whole log lacks an id that was not found in the part that was read, and notes it.
+// misses reports whether no entry of the whole log has an id that was not found in the part that was read. It notes such an id.
 func (b *Builder) misses(node int32, id EntryID) bool {
 	if b.has != nil && b.has(id) {
 		return false
@@ -52,7 +52,7 @@ func (b *Builder) resolveLate() {
 	}
 	if b.duplicates {
 		t.linked = 0
-		// An id means its last entry, also for children before that entry.
+		// An id means the last entry that has it, even for children before that entry.
 		for i := range t.nodes {
 			l := &t.links[i]
 			if l.parent >= 0 && t.nodes[i].flags&inOrder == 0 {
@@ -141,7 +141,7 @@ func (b *Builder) moveLeaf() {
 }
 
 // leafBefore gives the leaf before the entry at i: the entry before it, or the target of the last good leaf move. The moves
-// before i were replayed.
+// before i have been replayed.
 func (b *Builder) leafBefore(i int32) int32 {
 	t := b.t
 	k := t.lastMover(int(i) - 1)
@@ -159,7 +159,7 @@ func (b *Builder) leafBefore(i int32) int32 {
 	return m.before
 }
 
-// lastMover gives the last entry up to i that moved the leaf, or noParent.
+// lastMover gives the last entry up to i that moves the leaf, or noParent.
 func (t *Tree) lastMover(i int) int32 {
 	for i >= 0 && t.nodes[i].flags&aside != 0 {
 		i--

@@ -31,14 +31,14 @@ type Header struct {
 	// Span and Line say where the record is.
 	Span Span
 	Line int
-	// InEntry is set where the record is also that of the first entry: the log has no header record.
+	// InEntry is set where the header's record is also the record of the first entry: the log has no separate header.
 	InEntry bool
 	// Newer is set where Version is higher than this program knows. Reading such a log is best effort; it is never written.
 	Newer bool
 }
 
 // Time is a moment as a log spells it. The spelling is kept, because rewriting "2026-01-01T00:00:00Z" as
-// "2026-01-01T00:00:00.000Z" would change a file that only passes through.
+// "2026-01-01T00:00:00.000Z" would change a file that should only pass through.
 type Time struct {
 	// Text is the JSON value: a string with its quotes, a number, or "" where the record has none.
 	Text string
@@ -99,7 +99,7 @@ var timeLayouts = []string{
 }
 
 // numericTime reads a number: seconds if it is small, milliseconds if it is large. 1e11 is the year 5138 in seconds and 1973 in
-// milliseconds. A fraction speaks for seconds, so that the limit for such a number is 1e12.
+// milliseconds. A number with a fraction is more likely in seconds, so its limit is 1e12.
 func numericTime(text string) (time.Time, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || f != f || f < 0 || f > 8.64e15 {

@@ -9,13 +9,13 @@ import (
 // map[EntryID]int32 takes 25. A later entry replaces an earlier one with the same id. A slot keeps half of the hash beside
 // the index, so that most other ids are told apart without touching their nodes.
 //
-// Ids that a decoder numbers need no table: they are in order, and bisection finds them.
+// Ids that a decoder numbers need no slot: they are in order, and bisection finds them.
 type idTable struct {
 	slots []idSlot
 	used  int
 	room  int // number of slots to begin with
 	seed  maphash.Seed
-	// ordered: the ids of the first nodes are made up, each greater than the one before it. They are not in slots.
+	// ordered is how many of the first nodes have made-up ids, each greater than the one before it. These ids are not in slots.
 	ordered int
 	touched int32 // see touch
 }
@@ -25,7 +25,7 @@ type idSlot struct {
 	node int32 // index+1; 0 is free
 }
 
-// fewOrdered is how many ids in order are not worth a second search.
+// fewOrdered is the number of ordered ids below which they move into slots: so few are not worth a second search.
 const fewOrdered = 64
 
 // insert makes nodes[i] the entry of its id and gives the index of the one that it replaces, or -1.
@@ -38,7 +38,7 @@ func (t *idTable) insertHashed(nodes []node, i int32, hash uint64) (before int32
 		t.ordered++
 		return -1
 	}
-	// A made up id gives way to one of the log, and is then in no order any more.
+	// A made-up id may have to give way to one of the log, and is then no longer in order.
 	if n := t.ordered; n > 0 && (!made || n < fewOrdered) {
 		t.ordered = 0
 		for k := range n {
@@ -60,7 +60,7 @@ func idLess(a, b EntryID) bool { return len(a) < len(b) || len(a) == len(b) && a
 func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	n := t.ordered
 	k := n
-	if n > 0 && !idLess(nodes[n-1].id, id) { // a new id is mostly greater than all others
+	if n > 0 && !idLess(nodes[n-1].id, id) { // a new id is usually greater than all others
 		k = sort.Search(n, func(k int) bool { return !idLess(nodes[k].id, id) })
 	}
 	if k < n && nodes[k].id == id {
@@ -69,7 +69,7 @@ func (t *idTable) bisect(nodes []node, id EntryID) int32 {
 	return -1
 }
 
-// put puts nodes[i] into the slot of its id and gives the index of the node that was there, or -1. h is the hash of the id, or 0.
+// put puts nodes[i] into the slot of its id and gives the index of the node that was there, or -1. h is the hash of the id, or 0 if unknown.
 func (t *idTable) put(nodes []node, i int32, h uint64) (before int32) {
 	if t.used*2 >= len(t.slots) {
 		t.resize(max(64, t.room, 2*len(t.slots)))
@@ -86,13 +86,13 @@ func (t *idTable) put(nodes []node, i int32, h uint64) (before int32) {
 	return before
 }
 
-// touch brings the slots of ids into the cache before a loop that inserts them, and appends the hashes of the ids. That loop
-// branches on the content of a slot: after a misprediction it would wait for one slot at a time.
+// touch brings the slots of ids into the cache before a loop that inserts them, and appends the hashes of the ids. The inserting
+// loop branches on the content of a slot: after each misprediction it would wait for one slot at a time.
 func (t *idTable) touch(nodes []node, hashes []uint64) []uint64 {
 	if len(t.slots) == 0 || t.ordered > fewOrdered {
 		return hashes
 	}
-	// Two loops: the second is so short that the processor waits for many slots at once.
+	// The second loop is so short that the processor waits for many slots at once.
 	for i := range nodes {
 		hashes = append(hashes, t.hash(nodes[i].id))
 	}
@@ -128,7 +128,7 @@ func (t *idTable) slot(nodes []node, id EntryID, h uint64) *idSlot {
 	}
 }
 
-// expect makes room for n ids, when the first of them needs it.
+// expect makes room for n ids; a table without slots gets them at its first insert.
 func (t *idTable) expect(n int) {
 	t.room = slotsFor(n)
 	if len(t.slots) > 0 && len(t.slots) < t.room {
@@ -145,7 +145,7 @@ func slotsFor(n int) int {
 	return slots
 }
 
-// resize makes room for half as many ids as there are slots, a power of two.
+// resize sets the number of slots, a power of two. The table has room for half as many ids.
 func (t *idTable) resize(slots int) {
 	if t.slots == nil {
 		t.seed = maphash.MakeSeed()

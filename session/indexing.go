@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Expect makes room for the entries of a log of that many bytes.
+// Expect makes room for the entries of a log of the given size.
 func (b *Builder) Expect(bytes int64) {
 	const perEntry = 1500 // average size of a record in the agents' files; a wrong guess only costs a copy
 	b.expected = bytes
 	n := int(min(bytes/perEntry, mostExpected))
-	// Records of agents differ by far: the first part of a long log tells grow how much room the rest needs.
+	// Record sizes of agents vary widely: once the first part of a long log is read, grow knows how much room the rest needs.
 	const many = 4096
 	if n > many {
 		n /= 8
@@ -20,12 +20,12 @@ func (b *Builder) Expect(bytes int64) {
 	b.t.ids.expect(n)
 }
 
-// mostExpected is for how many entries room is made before they are read.
+// mostExpected limits for how many entries room is made before they are read.
 const mostExpected = 1 << 20
 
-// grow makes room for more entries, when those so far take read bytes of the log: for as many as the rest of the log has if
-// it goes on like that, and a sixteenth more, since a long log must not be copied again near its end. append would grow long
-// slices by a quarter, and copy them again and again.
+// grow makes room for more entries. The entries so far took read bytes of the log; it assumes that the rest has entries of the
+// same size, and adds a sixteenth, so that a long log is not copied again near its end. append would grow long slices by a
+// quarter, and copy them again and again.
 func (b *Builder) grow(read int64) {
 	t := b.t
 	n := len(t.nodes)
@@ -40,7 +40,7 @@ func (b *Builder) grow(read int64) {
 	}
 }
 
-// At gives the entry at a position before the end of the log is known: its parent may still turn out to be missing.
+// At gives the entry at a position before the end of the log is known: its parent may still prove to be missing.
 func (b *Builder) At(i int) Entry {
 	b.settleAll()
 	e := b.t.At(i)
@@ -50,7 +50,7 @@ func (b *Builder) At(i int) Entry {
 	return e
 }
 
-// NativeID gives the id that the record of an entry has, and whether an earlier entry has it too: see Envelope.Repeats.
+// NativeID gives the id in the record of an entry, and whether an earlier entry has it too: see Envelope.Repeats.
 func (b *Builder) NativeID(i int) (id EntryID, repeated bool) {
 	b.settleAll()
 	if native, ok := b.t.natives[int32(i)]; ok {
@@ -116,13 +116,13 @@ func (b *Builder) index() {
 	}
 }
 
-// OnRepeat sets what is called for an entry that has the id of an earlier one: see Envelope.Repeats. first is the position of
-// that one, -1 where it stands before the place where reading began. The call comes some entries later, and must not ask the
-// Builder for entries.
+// OnRepeat sets a function that is called for each entry whose id an earlier entry has: see Envelope.Repeats. first is the position
+// of the earlier entry, -1 where it stands before the place where reading began. The call comes some entries later. The function
+// must not ask the Builder for entries.
 func (b *Builder) OnRepeat(f func(at, first int)) { b.repeated = f }
 
-// settle gives entry i another id if an earlier one has its id: the one at before, or one before the place where reading began.
-// It waits for index, because a search for the id of each entry when it is added would wait for memory each time.
+// settle gives entry i another id if an earlier one has its id: the entry at before, or one before the place where reading began.
+// It runs inside index, because looking up the id of each entry when it is added would wait for memory each time.
 func (b *Builder) settle(i, before int32) {
 	t := b.t
 	n := &t.nodes[i]
@@ -151,15 +151,15 @@ func (b *Builder) settle(i, before int32) {
 	}
 }
 
-// settleAll settles the entries that were added, for a caller that needs their ids or messages now.
+// settleAll settles the ids of the entries added so far, for a caller that needs ids or messages now.
 func (b *Builder) settleAll() {
 	if b.unsettled {
 		b.index()
 	}
 }
 
-// follow corrects the parents of entries that were added while entry i had the id that it has now lost: by that id they name
-// the entry at before.
+// follow corrects the parents of entries that were added while entry i still had the id that it has now lost: these entries mean
+// the one at before.
 func (b *Builder) follow(i, before int32, id EntryID) {
 	t := b.t
 	for k := i + 1; int(k) < len(t.nodes); k++ {
@@ -172,7 +172,7 @@ func (b *Builder) follow(i, before int32, id EntryID) {
 	}
 }
 
-// again handles an id that an earlier entry has.
+// again handles an entry whose id an earlier entry has.
 func (b *Builder) again(i, before int32) {
 	t := b.t
 	switch {
@@ -181,7 +181,7 @@ func (b *Builder) again(i, before int32) {
 		t.nodes[i].id = b.derive(i)
 		t.ids.insert(t.nodes, i)
 		return
-	case t.nodes[before].flags&derivedID != 0: // the earlier id was derived: it gives way
+	case t.nodes[before].flags&derivedID != 0: // the earlier id was derived and gives way
 		b.own()
 		t.nodes[before].id = b.derive(before)
 		t.ids.insert(t.nodes, before)
@@ -194,9 +194,9 @@ func (b *Builder) again(i, before int32) {
 		Advice:  "both entries are kept; the id means this one, the last"})
 }
 
-// repeat gives a free id for an entry whose own id is taken: the id with the first number, from 2 on, that is free.
+// repeat gives a free id for an entry whose own id is taken: the id followed by ~ and the first free number from 2 on.
 func (b *Builder) repeat(id EntryID) EntryID {
-	// Numbers below the last one are taken.
+	// Numbers up to the last one are taken.
 	for k := max(2, b.repeats[string(id)]+1); ; k++ {
 		next := EntryID(fmt.Sprintf("%s~%d", id, k))
 		if b.t.ids.find(b.t.nodes, next) < 0 && (b.has == nil || !b.has(next)) {

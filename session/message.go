@@ -2,7 +2,7 @@ package session
 
 import "strconv"
 
-// Raw is a JSON value as the log has it.
+// Raw is a JSON value with the bytes that the log has.
 type Raw []byte
 
 // Body is the content of an entry. The set is closed: anything unknown is Opaque.
@@ -16,7 +16,7 @@ type (
 		Native string
 		// JSON is the dialect's own message.
 		JSON Raw
-		// Meta: the agent inserted it in the name of the user or the model.
+		// Meta: the agent inserted the message in the name of the user or the model.
 		Meta bool
 		// Time is when it was said, if the message has a time.
 		Time Time
@@ -56,7 +56,7 @@ type (
 		FirstKept EntryID
 		// TokensBefore is how many tokens the context had.
 		TokensBefore int
-		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead.
+		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead of TokensBefore.
 		TokensJSON            Raw
 		Details, PreserveData Raw
 		// FromExtension: an extension made the summary; nil where the entry does not say.
@@ -65,7 +65,7 @@ type (
 		ReplacesAll bool
 	}
 
-	// BranchSummary tells a new branch what happened on the branch that was left.
+	// BranchSummary tells the model on a new branch what happened on the branch that was left.
 	BranchSummary struct {
 		From          EntryID
 		Summary       string
@@ -85,7 +85,7 @@ type (
 		Content Raw
 		Display bool
 		Details Raw
-		// Attribution is "user" or "agent", the one that caused it; "" where the agent does not say.
+		// Attribution says who caused the message, "user" or "agent"; "" where the agent does not say.
 		Attribution string
 	}
 
@@ -147,7 +147,7 @@ type (
 	}
 )
 
-// Tokens is the count as it is written.
+// Tokens is the count as it is spelled in the log.
 func (c Compaction) Tokens() Raw {
 	if c.TokensJSON != nil {
 		return c.TokensJSON
@@ -201,7 +201,7 @@ type (
 		// Parts are Text and Image.
 		Parts   []Part
 		IsError bool
-		// Session is that of the sub-agent which the call began; "" where there is none.
+		// Session is the session of the sub-agent that the call started; "" where there is none.
 		Session ID
 	}
 

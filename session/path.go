@@ -10,11 +10,11 @@ import (
 type Path struct {
 	tree  *Tree
 	index []int32
-	// restore is ContextOptions.Restore; nil on a path that is not that of a context.
+	// restore is ContextOptions.Restore; nil on a path that no context made.
 	restore func(Entry, []byte) []byte
 }
 
-// Record gives the record of an entry for a context: with its texts whole, where the context is to have them.
+// Record gives the record of an entry for a context, completed by ContextOptions.Restore if that is set.
 func (p Path) Record(e Entry) ([]byte, error) {
 	record, err := e.Raw()
 	if err != nil || p.restore == nil {
@@ -48,7 +48,7 @@ func (p Path) Entries() iter.Seq2[int, Entry] {
 	}
 }
 
-// visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction comes first;
+// visible gives the entries of a path that are not hidden by a reset or a compaction. The last compaction is first in the list;
 // compacted reports whether there is one.
 func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
 	last, resets := -1, t.Rules().Resets
@@ -77,8 +77,8 @@ func (t *Tree) visible(path []int32) (list []int32, compacted bool, err error) {
 	return append(list, path[last+1:]...), true, nil
 }
 
-// Seen tells for each entry of the tree, by index, whether it is on the path and not hidden from the model at its end by a
-// reset or a compaction. It reads at most one record.
+// Seen reports for each entry of the tree, by index, whether it is on the path and not hidden from the model at the path's end by
+// a reset or a compaction. It reads at most one record.
 func (p Path) Seen() ([]bool, error) {
 	list, _, err := p.tree.visible(p.index)
 	if err != nil {
@@ -91,7 +91,7 @@ func (p Path) Seen() ([]bool, error) {
 	return seen, nil
 }
 
-// kept gives the part before a compaction that the model still sees.
+// kept gives the entries before a compaction that the model still sees.
 func (t *Tree) kept(before []int32, compaction Compaction) []int32 {
 	if compaction.FirstKept == "" || compaction.ReplacesAll {
 		return nil

@@ -9,27 +9,27 @@ import (
 // piece is an entry that continues a message.
 type piece struct {
 	node  int32
-	first int32 // the first entry of the message, or earlier
+	first int32 // the first entry of the message, or the constant earlier
 }
 
-// earlier is the position of an entry before the place where reading began.
+// earlier stands for an entry before the place where reading began.
 const earlier = -1
 
-// recentMessages is how many messages Before keeps. The pieces of a message stand near each other, also where sub-agents
+// recentMessages is how many messages Before keeps. The pieces of a message stand near each other, even where sub-agents
 // write at the same time.
 const recentMessages = 16
 
-// messages are those that have an id, in the order of their first entries. Those of Before come first. A message whose id is
-// that of its first entry is not among them, if the log is read from its beginning: see settle.
+// messages holds the messages that have an id, in the order of their first entries, those of Before first. If the log is read from
+// its beginning, a message whose id is that of its first entry is left out: see settle.
 type messages struct {
-	list    []node // each with its id; the table finds it there
+	list    []node // each with its id, where the table finds it
 	first   []int32
 	table   idTable
 	indexed int // number of messages that are in the table
-	last    int // the message of the last piece
+	last    int // the message of the last piece that was noted
 }
 
-// noteMessage notes the first entry of the message that entry i is a piece of. The other pieces begin no branch.
+// noteMessage notes which message entry i is a piece of. Only the first piece can begin a branch.
 func (b *Builder) noteMessage(i int32, id []byte) {
 	t, m := b.t, &b.messages
 	if m.list == nil {
@@ -40,7 +40,7 @@ func (b *Builder) noteMessage(i int32, id []byte) {
 			}
 		}
 	}
-	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) { // most pieces follow each other
+	if len(m.list) == 0 || string(m.list[m.last].id) != string(id) { // most pieces of a message follow each other
 		if m.last = m.find(EntryID(id)); m.last < 0 {
 			m.add(b.keep(id), i)
 		}
@@ -50,7 +50,7 @@ func (b *Builder) noteMessage(i int32, id []byte) {
 	}
 }
 
-// notePiece notes that entry i goes on with the message that begins with the first.
+// notePiece notes that entry i continues the message that begins with entry first.
 func (b *Builder) notePiece(i, first int32) {
 	b.t.pieces = append(b.t.pieces, piece{i, first})
 	b.t.nodes[i].flags |= joined
@@ -62,7 +62,7 @@ func (m *messages) add(id EntryID, i int32) {
 	m.list, m.first = append(m.list, node{id: id}), append(m.first, i)
 }
 
-// find gives the position of a message, or -1. Where no message is looked for, there is no table.
+// find gives the position of a message, or -1. The table is made at the first call.
 func (m *messages) find(id EntryID) int {
 	for ; m.indexed < len(m.list); m.indexed++ {
 		m.table.insert(m.list, int32(m.indexed))
@@ -93,7 +93,7 @@ func (b *Builder) recent(n int) (ids []string) {
 	return ids
 }
 
-// FirstPiece gives what Entry.FirstPiece gives for the entry at a position.
+// FirstPiece is Entry.FirstPiece for the entry at a position.
 func (b *Builder) FirstPiece(i int) int {
 	b.settleAll()
 	return b.t.firstPiece(i)

@@ -6,7 +6,7 @@ import "fmt"
 type ProblemKind string
 
 const (
-	ProblemNoHeader    ProblemKind = "no-header"     // the log has no readable header: it is not opened
+	ProblemNoHeader    ProblemKind = "no-header"     // the log has no readable header and is not opened
 	ProblemTorn        ProblemKind = "torn"          // the last record was cut off in the middle
 	ProblemMalformed   ProblemKind = "malformed"     // a record is not JSON
 	ProblemNotObject   ProblemKind = "not-object"    // a record is JSON but not an object
@@ -20,32 +20,32 @@ const (
 	ProblemCycle       ProblemKind = "cycle"         // parents form a cycle
 	ProblemLabelTarget ProblemKind = "label-target"  // a label on an entry that does not exist
 	ProblemLeafTarget  ProblemKind = "leaf-target"   // a leaf move to an entry that does not exist
-	ProblemNewer       ProblemKind = "newer-version" // the log is of a version newer than we know
+	ProblemNewer       ProblemKind = "newer-version" // the log is of a newer version than this program knows
 	ProblemBlobMissing ProblemKind = "missing-blob"  // a blob reference without its blob
 	ProblemBlobRef     ProblemKind = "bad-blob-ref"  // an invalid blob reference
-	ProblemCut         ProblemKind = "cut"           // a long text is in the log in part
+	ProblemCut         ProblemKind = "cut"           // the log has only a part of a long text
 	ProblemUnseen      ProblemKind = "unseen"        // the agent's program does not show the model something that the log has
 	ProblemRefused     ProblemKind = "refused"       // the agent's program does not resume the session
 	ProblemField       ProblemKind = "field"         // a member has an unexpected value
 	ProblemUnreadable  ProblemKind = "unreadable"    // the log could not be read to its end
-	ProblemHeld        ProblemKind = "held"          // a program still writes to the file that the log was before a rewrite
+	ProblemHeld        ProblemKind = "held"          // a program still writes to the old file of a log that was rewritten
 )
 
-// Problem is something wrong that did not stop the reader, and where it is. It is also an error, for the few cases that do.
+// Problem is something wrong that did not stop the reader, and its place. It is also an error, for the few cases that do stop it.
 type Problem struct {
 	File    string      `json:"path"`
 	Line    int         `json:"line"`   // from 1; 0 for the whole log
 	Offset  int64       `json:"offset"` // in bytes from the start of the log
 	Kind    ProblemKind `json:"kind"`
 	Message string      `json:"message"`
-	// Advice says what was kept and what can be done.
+	// Advice says what was kept and what the user can do.
 	Advice string `json:"advice"`
 }
 
 // Error implements error.
 func (p *Problem) Error() string { return p.String() }
 
-// String says where, what, and what can be done.
+// String says where the problem is, what it is, and what can be done.
 func (p Problem) String() string {
 	where := p.File
 	if p.Line > 0 {

@@ -13,8 +13,8 @@ type Prompt struct {
 	At time.Time
 }
 
-// Prompts looks at a batch of entries from next on, in the order of the log. after is the index after them, -1 at the end.
-// Messages of the user's role that are not prompts have no text. errs has an error for each.
+// Prompts reads a batch of entries from next on, in the order of the log. after is the index after the batch, -1 at the end.
+// Messages of the user's role that are not prompts have no text. errs holds an error or nil for each item of list.
 func (t *Tree) Prompts(next int) (list []Prompt, errs []error, after int) {
 	const batch = 1000
 	for end := min(next+batch, t.Len()); next < end; next++ {
@@ -57,7 +57,7 @@ func promptOf(e Entry) (p Prompt, err error) {
 	if !ok || m.Meta {
 		return p, nil
 	}
-	// The message may tell the time more exactly than its entry.
+	// The message may have a more exact time than its entry.
 	at, known := m.Time.Time()
 	if !known {
 		t, err := e.Time()

@@ -7,8 +7,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestRepeatsSettleLate: an entry that names the id of a repeated entry hangs on the first one with it, also when it is added
-// before the builder has found out that the id repeats.
+// TestRepeatsSettleLate: an entry whose parent id occurs several times is a child of the first entry with that id, even if it is
+// added before the builder has found that the id repeats.
 func TestRepeatsSettleLate(t *testing.T) {
 	t.Parallel()
 	said := func(id, parent string) *Envelope {
@@ -24,7 +24,7 @@ func TestRepeatsSettleLate(t *testing.T) {
 		b.OnRepeat(func(at, first int) { repeated = append(repeated, [2]int{at, first}) })
 		for _, env := range []*Envelope{said("x", ""), said("y", "x"), said("x", "y"), said("z", "x"), said("x", "z"), said("w", "x~2")} {
 			b.Add(env)
-			if asked { // a decoder that asks gets the same tree
+			if asked { // a decoder that asks for an entry gets the same tree
 				b.NativeID(b.Len() - 1)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// state reads thinking level, models, rules and mode from the path. It walks up from the leaf, so that where only the last
-// value counts only that one is decoded.
+// state reads thinking level, models, rules and mode from the path. It walks up from the leaf: of what only the last value
+// counts, it decodes only that one.
 func (c *Context) state(path []int32) error {
 	t := c.tree
 	s := stateWalk{c: c, rules: t.Rules(), at: map[string]int{}, firstAnswer: -1}
@@ -59,15 +59,15 @@ func (c *Context) state(path []int32) error {
 	return nil
 }
 
-// ModelMark is a place of a tree whose default model is known.
+// ModelMark is a place in a tree whose default model is known.
 type ModelMark struct {
 	tree  *Tree
 	at    int32
 	model ModelRef
 }
 
-// DefaultModel gives the default model at an entry, as the context there does. It reads from the entry up to what names the model,
-// or to the mark, and moves the mark: as a path grows, each part of it is looked at once.
+// DefaultModel gives the default model at an entry, as the context there does. It reads upwards from the entry to the one that names
+// the model, or to the mark, and moves the mark: as a path grows, each part of it is read once.
 func (t *Tree) DefaultModel(at EntryID, mark *ModelMark) (m ModelRef, err error) {
 	to := t.ids.find(t.nodes, at)
 	if to < 0 {
@@ -105,12 +105,12 @@ func (t *Tree) DefaultModel(at EntryID, mark *ModelMark) (m ModelRef, err error)
 	return m, nil
 }
 
-// stateWalk is what the walk from the leaf up has found.
+// stateWalk is what the walk up from the leaf has found so far.
 type stateWalk struct {
 	c                    *Context
 	rules                Rules
 	thinking, mode, tier bool
-	// model: the default model is settled; answers further up do not change it.
+	// model: the default model is known; answers further up do not change it.
 	model       bool
 	roles       []roleModel // latest first
 	at          map[string]int
@@ -178,7 +178,7 @@ func (s *stateWalk) set(m ModelRef, at int) {
 // result lists the models in the order in which their roles occur on the path.
 func (s *stateWalk) result() []ModelRef {
 	if s.answered.JSON != nil {
-		s.set(s.answered, s.firstAnswer) // ExplicitModelWins: it counts only where no change names the default model
+		s.set(s.answered, s.firstAnswer) // with ExplicitModelWins: it counts only where no change names the default model
 	}
 	if i, ok := s.at["default"]; ok && s.firstAnswer >= 0 {
 		s.roles[i].first = min(s.roles[i].first, s.firstAnswer)
@@ -191,7 +191,7 @@ func (s *stateWalk) result() []ModelRef {
 	return models
 }
 
-// unique joins lists, given latest first, in path order and without duplicates.
+// unique joins lists, which are given latest first, in path order and without duplicates.
 func unique(lists [][]string) []string {
 	seen := map[string]bool{}
 	rules := []string{}
@@ -275,7 +275,7 @@ func appendTexts(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// spelled gives the raw value, or else its text quoted; nil where there is neither.
+// spelled gives the raw value, or else the text quoted; nil where there is neither.
 func spelled(value Raw, text string) Raw {
 	if value == nil && text != "" {
 		return rawjson.Quote(text)

@@ -48,7 +48,7 @@ const (
 	aside                            // it does not move the leaf
 	joined                           // it belongs to its parent and begins no branch
 	repeats                          // an earlier entry may have its id; settle decides
-	ownMessage                       // its own id is that of its message
+	ownMessage                       // the entry's own id is also that of its message
 )
 
 // Tree holds the entries of one session. Only the Builder that made it changes it. Goroutines may read it concurrently as
@@ -69,16 +69,16 @@ type Tree struct {
 	// keptByIndex holds, for compactions of version 1, the index of the first entry that they keep, or -1.
 	keptByIndex map[int32]int32
 	pending     map[int32][]byte // records that are not in a log yet
-	foreign     map[int32][]byte // records of other logs
-	others      []other          // entries whose records are in other logs
-	whole       map[int32][]byte // records of which the log has a part
+	foreign     map[int32][]byte // records of other logs, where there is no source to read them from
+	others      []other          // where the records of other logs are read from
+	whole       map[int32][]byte // whole records of which the log has only a part
 	pieces      []piece          // the entries that continue a message, in order
 	before      *Before          // nil where the log was read from its beginning
 
 	source Source
 	codec  Codec
 
-	// The lists of children are made on demand and extended when the tree has grown.
+	// The lists of children are made on demand and extended after the tree has grown.
 	linking               sync.Mutex
 	linked                int
 	firstChild, lastChild []int32
@@ -86,7 +86,7 @@ type Tree struct {
 	firstRoot, lastRoot   int32
 }
 
-// Name is the log's name, for messages.
+// Name is the log's name, for error messages.
 func (t *Tree) Name() string { return t.name }
 
 // Header is the header of the log.
@@ -197,7 +197,7 @@ func (t *Tree) LeafID() EntryID {
 // Label gives the label of an entry, "" where it has none.
 func (t *Tree) Label(id EntryID) string { return t.labels[id] }
 
-// Labels iterates over the labels, in no order. The entry that has one may not exist.
+// Labels iterates over the labels, in no particular order. A label may belong to an id that no entry has.
 func (t *Tree) Labels() iter.Seq2[EntryID, string] { return maps.All(t.labels) }
 
 // Roots gives the entries without a parent in the tree: roots, orphans, and one entry of each cycle.
@@ -254,7 +254,7 @@ func (t *Tree) linkOne(i int32) {
 	*last = i
 }
 
-// Path gives the path from a root to an entry. It begins where a parent is missing; in a cycle it begins at the first
+// Path gives the path from a root to an entry. It begins below a missing parent; in a cycle it begins at the first
 // repeat. The empty id gives the empty path, an unknown id an error.
 func (t *Tree) Path(leaf EntryID) (Path, error) {
 	p := Path{tree: t}
@@ -277,7 +277,7 @@ func (t *Tree) walk(i int32) []int32 {
 	if t.cyclic {
 		seen = make([]bool, len(t.nodes))
 	}
-	// Filled from its end, so that it need not be reversed: a long path takes two thirds of the time.
+	// The slice is filled from its end, so that it need not be reversed: this saves a third of the time for a long path.
 	path := make([]int32, 64)
 	begin := len(path)
 	for ; i >= 0; i = t.links[i].parent {
@@ -319,8 +319,8 @@ func (t *Tree) OnActivePath() []bool {
 	return on
 }
 
-// Tips counts the branch tips: entries with no descendant that says something. Labels and leaf moves are about other entries
-// and do not count, nor do entries beside the conversation and results that belong to their parent.
+// Tips counts the branch tips: entries of a branch with no later entry of a branch below them. Labels, leaf moves, entries beside
+// the conversation and results that belong to their parent do not count.
 func (t *Tree) Tips() int {
 	tips, below := t.tips(len(t.nodes))
 	ends, _ := t.open(len(t.nodes), below)
@@ -332,7 +332,7 @@ func (t *Tree) Tips() int {
 	return tips
 }
 
-// seen gives the record that the content of an entry is read from.
+// seen gives the record from which the content of an entry is read.
 func (t *Tree) seen(i int) ([]byte, error) {
 	if b, ok := t.whole[int32(i)]; ok {
 		return b, nil
@@ -340,13 +340,13 @@ func (t *Tree) seen(i int) ([]byte, error) {
 	return t.raw(i)
 }
 
-// other is a row of entries whose records are in another log.
+// other is a range of consecutive entries whose records are in the same other log.
 type other struct {
 	from, to int32
 	source   Source
 }
 
-// sourceOf gives where the record of an entry is read from; foreign is true for another log.
+// sourceOf gives the source of an entry's record; foreign is true for another log.
 func (t *Tree) sourceOf(i int32) (s Source, foreign bool) {
 	for k := range t.others {
 		if o := &t.others[k]; i >= o.from && i < o.to {

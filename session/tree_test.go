@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// grow builds a tree from lines of words: an id ("-" for none), its parent ("-" for none, "^" for the entry before) and
-// perhaps what else it is: "label TARGET TEXT", "leaf TARGET", "keep INDEX", "repeats", "again" for a message that repeats.
+// grow builds a tree from lines of words: an id ("-" for none), its parent ("-" for none, "^" for the entry before) and optionally
+// a kind or flag: "label TARGET TEXT", "leaf TARGET", "keep INDEX", "repeats", "again" for a message that repeats, "aside", "piece MESSAGE".
 func grow(t *testing.T, lines ...string) *session.Tree {
 	t.Helper()
 	b := session.NewBuilder("log", nil)
@@ -27,7 +27,7 @@ func grow(t *testing.T, lines ...string) *session.Tree {
 	return b.Finish()
 }
 
-// addLines adds the entries of lines, beginning at a position.
+// addLines adds the entries of lines. at is the position of the first.
 func addLines(t *testing.T, b *session.Builder, at int, lines []string) {
 	t.Helper()
 	for i, line := range lines {
@@ -189,7 +189,7 @@ func TestDuplicates(t *testing.T) {
 	same(t, "problems", problems(tree), "3:duplicate-id 5:duplicate-id")
 }
 
-// An entry that names no parent follows the entry before it, also where the id of that one comes again.
+// An entry that names no parent follows the entry before it, even where that entry's id comes again.
 func TestDuplicateAfterItsFollower(t *testing.T) {
 	p, err := grow(t, "a -", "b ^", "a -").Path("b")
 	if err != nil {
@@ -201,7 +201,7 @@ func TestDuplicateAfterItsFollower(t *testing.T) {
 }
 
 func TestDuplicateMakesCycle(t *testing.T) {
-	// To the second a its own child is the parent.
+	// The parent of the second a is its own child.
 	tree := grow(t, "a -", "b a", "a b")
 	same(t, "path", pathTo(t, tree, "a"), "b a")
 	same(t, "problems", problems(tree), "3:duplicate-id 2:cycle")
@@ -212,7 +212,7 @@ func TestCycles(t *testing.T) {
 	for leaf, want := range map[session.EntryID]string{"d": "a b c d", "a": "b c a", "y": "x y", "t": "s t", "r": "r"} {
 		same(t, "path to "+string(leaf), pathTo(t, tree, leaf), want)
 	}
-	// Everybody can be reached from a root, once.
+	// Every entry can be reached from a root, exactly once.
 	var all []string
 	var down func([]session.Entry)
 	down = func(list []session.Entry) {
@@ -229,8 +229,8 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestLarge builds large trees in shapes that are slow where something is not linear. It says nothing of time; what is
-// quadratic would not end.
+// TestLarge builds large trees in shapes that are slow where something is not linear. It measures no time; quadratic code
+// would not end.
 func TestLarge(t *testing.T) {
 	const long, many = 200_000, 20_000
 	id := func(i int) []byte { return strconv.AppendInt(nil, int64(i)+1<<32, 16) }
@@ -299,7 +299,7 @@ func TestDerivedIDs(t *testing.T) {
 			t.Errorf("entry %d is %q, and %q when read again", e.Index, e.ID, now)
 		}
 	}
-	// Entries that are added later do not change what was there.
+	// Entries that are added later do not change earlier ones.
 	longer := grow(t, append(slices.Clone(lines), "- a", "b a")...)
 	for e := range tree.Entries() {
 		if now := longer.At(e.Index).ID; now != e.ID {
@@ -308,7 +308,7 @@ func TestDerivedIDs(t *testing.T) {
 	}
 }
 
-// TestDerivedIDCollides gives an entry the id that was derived for another: the one from the log keeps it.
+// TestDerivedIDCollides gives an entry the id that was derived for another: the entry that has it in the log keeps it.
 func TestDerivedIDCollides(t *testing.T) {
 	made := string(grow(t, "- -").At(0).ID)
 	for name, lines := range map[string][]string{
@@ -332,7 +332,7 @@ func TestDerivedIDCollides(t *testing.T) {
 	}
 }
 
-// TestDetachedContextStays: entries that are added to the tree change nothing in a context that was detached from it, also if an
+// TestDetachedContextStays: entries that are added to the tree do not change a context that was detached from it, even if an
 // entry of the context loses the id that was derived for it.
 func TestDetachedContextStays(t *testing.T) {
 	b := session.NewBuilder("log", nil)
@@ -366,8 +366,8 @@ func TestRepeatedNativeIDs(t *testing.T) {
 	same(t, "problems", problems(tree), "")
 }
 
-// TestRepeatedMessages: a record that is written again is a piece of the first record of its message, with others between
-// them, and not of another entry with the same id.
+// TestRepeatedMessages: a record that is written again is a piece of the first record of its message, even with other records
+// between them, and not of another entry with the same id.
 func TestRepeatedMessages(t *testing.T) {
 	tree := grow(t, "a - again", "b ^ again", "a ^ again", "c ^ again", "b ^ again", "d ^ repeats", "d ^ again", "c ^ again", "d ^ again")
 	var got []string
@@ -412,7 +412,7 @@ func TestLeafEntries(t *testing.T) {
 	}
 }
 
-// A log may have any number of leaf moves to entries that do not exist: each goes back to the leaf before it at once.
+// A log may have any number of leaf moves to entries that do not exist: each goes back to the previous leaf without a search.
 func TestManyBadLeaves(t *testing.T) {
 	lines := []string{"a -", "b a", "c b leaf a"}
 	for i := range 50_000 {
@@ -424,7 +424,7 @@ func TestManyBadLeaves(t *testing.T) {
 	}
 }
 
-// Ids that are made up are no two the same, also where 32 bits are not enough to tell so many apart, and stay the same when
+// Made-up ids are unique, even where 32 bits are not enough to tell so many apart, and stay the same when
 // the log grows.
 func TestMadeUpIDs(t *testing.T) {
 	const entries = 150_000

@@ -1,29 +1,29 @@
 package session
 
-// Usage counts what one answer took, as far as it was recorded.
+// Usage counts what one answer used, as far as it was recorded.
 type Usage struct {
 	Input, Output, CacheRead, CacheWrite, Total int64
 	// Cost is the sum of Costs, in dollars.
 	Cost  float64
 	Costs Costs
-	// Odd names the first member whose number no answer can have. It was read as 0.
+	// Odd names the first member whose number is impossible for an answer. It was read as 0.
 	Odd string
 }
 
 // Costs are the costs of the tokens of one answer.
 type Costs struct{ Input, Output, CacheRead, CacheWrite float64 }
 
-// usageMost bounds each number of a Usage. No sum over the entries of a log, at most 2^31, overflows then.
+// usageMost limits each number of a Usage, so that no sum over the entries of a log, at most 2^31, overflows.
 const usageMost = 1e9
 
-// NewUsage makes a Usage of numbers as a log has them: input, output, cacheRead, cacheWrite and total, in tokens and in
+// NewUsage makes a Usage of the numbers in a log: input, output, cacheRead, cacheWrite and total, in tokens and in
 // dollars. Fractions of tokens are dropped.
 func NewUsage(tokens, costs [5]float64) Usage {
 	var u Usage
 	names := [5]string{"input", "output", "cacheRead", "cacheWrite", "total"}
 	check := func(prefix string, list *[5]float64) {
 		for i, f := range list {
-			if !(f >= 0 && f <= usageMost) { // also if it is not a number
+			if !(f >= 0 && f <= usageMost) { // also true for NaN
 				list[i] = 0
 				if u.Odd == "" {
 					u.Odd = prefix + names[i]
@@ -39,7 +39,7 @@ func NewUsage(tokens, costs [5]float64) Usage {
 	return u
 }
 
-// Problem reports an odd number in the usage of an entry. The name of the log is left out; ok is false if there is none.
+// Problem reports an impossible number in the usage of an entry. The name of the log is left out; ok is false if there is none.
 func (u *Usage) Problem(e Entry) (p Problem, ok bool) {
 	if u == nil || u.Odd == "" {
 		return p, false

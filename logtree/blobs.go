@@ -18,7 +18,7 @@ type Blobs struct {
 	Beside func(ctx context.Context, name string) ([]byte, error)
 }
 
-// Resolve puts the content of blobs in the place of their references. A missing blob is reported, and its reference
+// Resolve replaces the references to blobs by their content. A missing blob is reported, and its reference
 // stays.
 func (b Blobs) Resolve(ctx context.Context, message []byte, report func(session.Problem)) ([]byte, error) {
 	return b.Dialect.Codec().ResolveBlobs(message, func(ref string) ([]byte, error) {
@@ -55,7 +55,7 @@ func (b Blobs) Get(ctx context.Context, ref string) ([]byte, *session.Problem) {
 	return nil, p
 }
 
-// beside is Get for a file of the session's folder.
+// beside is like Get, for a file of the session's folder.
 func (b Blobs) beside(ctx context.Context, name string) ([]byte, *session.Problem) {
 	content, err := b.Beside(ctx, name)
 	if err == nil {
@@ -65,8 +65,8 @@ func (b Blobs) beside(ctx context.Context, name string) ([]byte, *session.Proble
 		Advice: "the beginning of the text was left in its place; copy the file into the session's folder to see it whole"}
 }
 
-// Whole gives the record of an entry with the strings that the agent's format cut restored from where they are whole. Most
-// records have none and come back as they are. What cannot be restored stays cut, and the problems say why.
+// Whole gives the record of an entry with the strings restored that the agent's format cut. Most records have none and come back
+// unchanged. What cannot be restored stays cut, and the problems say why.
 func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	if record, err = e.Raw(); err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (b Blobs) Whole(ctx context.Context, e session.Entry) (record []byte, probl
 	return record, problems, nil
 }
 
-// Restore is Whole for a record that was read.
+// Restore is Whole for a record that has already been read.
 func (b Blobs) Restore(ctx context.Context, e session.Entry, record []byte) (whole []byte, problems []session.Problem) {
 	d, ok := b.Dialect.(dialect.Overflower)
 	if !ok {

@@ -1,7 +1,7 @@
 // Package logtree reads one log with its dialect into a tree, and follows the log as it grows.
 //
-// Everything above it works on what it gives: Open reads a log, Records yields the raw records, Source reads single
-// entries later, and Tail is the only answer to the question whether a log has grown, was cut, or was replaced.
+// Everything above it works on its results: Open reads a log, Records yields the raw records, Source reads single
+// entries later, and only Tail decides whether a log has grown, was cut, or was replaced.
 //
 // The package knows backends and dialects by their interfaces. It knows no store, no folder of an agent and no index.
 package logtree
@@ -19,7 +19,7 @@ import (
 // ErrNotSession is wrapped by the error for a log that no dialect can read.
 var ErrNotSession = errors.New("not a session")
 
-// Retries bounds how often a log is read again because another process rewrote it meanwhile.
+// Retries limits how often a log is read again because another process rewrote it meanwhile.
 const Retries = 100
 
 // Named puts the path of a log before an error. An empty path leaves the error as it is. Damage that a backend found in a

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/logtree"
 )
 
-// A path is told once, whatever the errors below it name.
+// The error names the log once, even if the errors inside it name it, too.
 func TestNamed(t *testing.T) {
 	const path = "/home/me/sessions/pond/a.jsonl"
 	for text, want := range map[string]string{

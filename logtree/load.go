@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Loaded is what reading a log gives. Builder and Decoder are ready for the records that come next.
+// Loaded is the result of reading a log. Builder and Decoder are ready for the next records.
 type Loaded struct {
 	Builder *session.Builder
 	Decoder dialect.Decoder
@@ -26,7 +26,7 @@ type Loaded struct {
 	Loose bool
 }
 
-// Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path is for
+// Load reads a log and builds its tree. Only the envelopes of entries are kept; src reads the rest on demand. path names the log in
 // messages. known holds header fields from elsewhere, for formats whose records lack them.
 func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d dialect.Dialect, path string, src session.Source, known session.Header) (Loaded, error) {
 	l := Loaded{Builder: Seed(d, path, src, known)}
@@ -60,12 +60,12 @@ func (r Reader) Load(ctx context.Context, b backend.Backend, at backend.Log, d d
 	return l, nil
 }
 
-// IsLoose reports whether a line that gave so many entries would be moved aside as torn although it holds entries.
+// IsLoose reports whether an append would move a line aside as torn although it holds entries. entries is the number of entries in it.
 func IsLoose(line []byte, torn bool, entries int) bool {
 	return torn && entries > 0 && !rawjson.Valid(line)
 }
 
-// Seed begins the tree of a log with what its name says and, for the rest, with what is known of the session.
+// Seed begins the tree of a log with what its path says and, for the rest, with what is known of the session.
 func Seed(d dialect.Dialect, path string, src session.Source, known session.Header) *session.Builder {
 	b := session.NewBuilder(path, src)
 	p, ok := d.Layout().(dialect.Placer)
@@ -90,7 +90,7 @@ func Born(n dialect.NewSession) session.Header {
 	return session.Header{ID: n.ID, CWD: n.CWD, Parent: n.Parent, Timestamp: session.TimeOf(n.Time)}
 }
 
-// FromRecords builds the tree of records that are in no log yet: those at some spans of a source, one after the other as in a
+// FromRecords builds the tree of records that are not yet in a log. records are their spans in src, one after the other as in a
 // log.
 func FromRecords(d dialect.Dialect, path string, known session.Header, src session.Source, records []session.Span) (Loaded, error) {
 	l := Loaded{Builder: Seed(d, path, src, known), Lines: len(records)}
@@ -127,7 +127,7 @@ type Log struct {
 	Source  *Source
 
 	tail   Tail // see Renew
-	halved bool // the tree has only a part of what was appended
+	halved bool // Renew has read only some of the appended records
 }
 
 // Close closes the log. Entries that are not in memory can no longer be read.
@@ -139,19 +139,19 @@ type Reader struct {
 	Dialects []dialect.Dialect
 	// Place gives the dialect of the place that a log lies in.
 	Place func(path string) dialect.Dialect
-	// Around gives the folders that a need of the log at path is relative to (see dialect.NeedKind), in the
-	// order in which they are looked at; none where the log lies in no place of its agent. It may be nil.
+	// Around gives the folders to which a need of the log at path is relative (see dialect.NeedKind), in the order in which they
+	// are searched. There are none if the log lies in no place of its agent. Around may be nil.
 	Around func(d dialect.Dialect, path string, kind dialect.NeedKind) ([]Folder, error)
 }
 
-// Folder is where logs are looked for, and what messages call it.
+// Folder is where logs are looked for, and its path for messages.
 type Folder struct {
 	Backend backend.Backend
 	Path    string
 }
 
-// Open reads the log of that name. path is what messages call it; it also decides between the values of a family. d, if
-// not nil, reads the log whatever its content. A log that is rewritten while it is read is read again.
+// Open reads the log of that name. path names it in messages and also decides between the values of a family. If d is not nil, it
+// reads the log whatever its content. A log that is rewritten while it is read is read again.
 //
 // Damage does not fail it: what could be read is in the tree, and its Problems say what could not. It fails with a
 // *session.Problem, wrapped together with ErrNotSession, if the log has no readable header.

@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Title is what a list calls a session, "" if it has no name. Entries and header may both have one; the agent's own way of
-// naming comes first, and the other counts too, since another program may have named the session.
+// Title is the name of a session in a list, "" if it has none. Entries and header may both have a name. The agent's own way of
+// naming comes first; the other is the fallback, since another program may have named the session.
 func Title(d dialect.Dialect, t *session.Tree) (string, error) {
 	if title := t.Header().Title; title != "" && !RenamesByEntry(d) {
 		return title, nil
@@ -18,8 +18,8 @@ func Title(d dialect.Dialect, t *session.Tree) (string, error) {
 	return t.Header().Title, nil
 }
 
-// Name is what the agent's own program calls a session, "" if to the program it has no name: the last name among the
-// entries, or the title in the header, and nothing else.
+// Name is the name of a session in the agent's own program, "" if it has none there: the last name among the entries, or the
+// title in the header, depending on the agent.
 func Name(d dialect.Dialect, t *session.Tree) (string, error) {
 	if !RenamesByEntry(d) {
 		return t.Header().Title, nil
@@ -28,7 +28,7 @@ func Name(d dialect.Dialect, t *session.Tree) (string, error) {
 	return name, err
 }
 
-// lastName gives the last name that an entry gives; named is false if none does. Some agents look at the path only.
+// lastName gives the last name among the entries; named is false if there is none. Some agents look only at the path.
 func lastName(d dialect.Dialect, t *session.Tree) (name string, named bool, err error) {
 	at, n := t.At, t.Len()
 	if w, ok := d.(dialect.Writer); ok && w.Habits().NamesOnPath {

@@ -14,17 +14,17 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// asking is a log whose decoder asks for others.
+// asking resolves the needs of one log's decoder.
 type asking struct {
 	ctx        context.Context
 	r          Reader
 	b          backend.Backend
 	name, path string
 	d          dialect.Dialect
-	src        *Source // of the log; it also closes the others. It may be nil.
+	src        *Source // of the log; it also closes the other logs; may be nil
 }
 
-// file reads what the decoder of a log asks for.
+// file reads a file that the decoder of a log needs.
 func (a *asking) file(n dialect.Need) ([]byte, error) {
 	b, at, err := a.find(n)
 	if err != nil {
@@ -33,7 +33,7 @@ func (a *asking) file(n dialect.Need) ([]byte, error) {
 	return backend.ReadAll(a.ctx, b, at)
 }
 
-// log opens another log that the decoder asks for.
+// log opens another log that the decoder needs.
 func (a *asking) log(n dialect.Need) (dialect.OtherLog, error) {
 	b, at, err := a.find(n)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *asking) log(n dialect.Need) (dialect.OtherLog, error) {
 	return o, nil
 }
 
-// find resolves a need. If the place of the log is not known, the log's own backend serves as the folder of sessions.
+// find resolves a need. If the place of the log is unknown, the log's own backend serves as the folder of sessions.
 func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err error) {
 	around := []Folder{{a.b, cmp.Or(strings.TrimSuffix(strings.TrimSuffix(filepath.ToSlash(a.path), a.name), "/"), ".")}}
 	if n.Kind == dialect.NeedBeside {
@@ -76,18 +76,18 @@ func (a *asking) find(n dialect.Need) (b backend.Backend, at backend.Log, err er
 			break
 		}
 	}
-	// The decoder reports what it asked for, which says more than the pattern.
+	// The decoder reports what it asked for; the folders say more than the pattern.
 	if n.Kind == dialect.NeedLog && errors.Is(err, backend.ErrNotExist) {
 		err = fmt.Errorf("%w in %s", backend.ErrNotExist, strings.Join(looked, " or "))
 	}
 	return nil, backend.Log{}, err
 }
 
-// belongings ends the name of the folder that has the logs of one log alone: b.d beside b.jsonl.
+// belongings is the suffix of a folder whose logs belong to one log: b.d beside b.jsonl.
 const belongings = ".d"
 
-// match gives the log that matches a pattern of path.Match: the one in the folder of the log that asks (b.d for b.jsonl), else
-// the last in name order. What is in the folder of another log is not looked at.
+// match gives the log that matches a pattern of path.Match: the one in the folder of the asking log (b.d for b.jsonl), else
+// the last in name order. Folders that belong to other logs are skipped.
 func match(ctx context.Context, b backend.Backend, pattern, asks string) (found string, err error) {
 	folder, own := path.Dir(asks), strings.TrimSuffix(asks, path.Ext(asks))+belongings
 	err = backend.ErrNotExist
@@ -97,7 +97,7 @@ func match(ctx context.Context, b backend.Backend, pattern, asks string) (found 
 	}
 	for log, failed := range list(ctx, "") {
 		if failed != nil {
-			err = failed // of one folder: the log may be in another
+			err = failed // the error is about one folder; the log may be in another
 			continue
 		}
 		name := log.Name

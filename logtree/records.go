@@ -36,8 +36,8 @@ func leading(records iter.Seq2[dialect.Record, error]) ([]dialect.Record, error)
 	return first, nil
 }
 
-// LeadingIn is Leading for the first bytes of a log. The last record counts only if whole says that data is all of it.
-// The records go into dst and point into data.
+// LeadingIn is Leading for the first bytes of a log. A last record without a newline counts only if whole says that data is the
+// whole log. The records are appended to dst and point into data.
 func LeadingIn(dst []dialect.Record, data []byte, whole bool) []dialect.Record {
 	offset := 0
 	for line := 1; offset < len(data) && len(dst) < EnoughToDetect; line++ {
@@ -58,7 +58,7 @@ func LeadingIn(dst []dialect.Record, data []byte, whole bool) []dialect.Record {
 
 // Detect finds the dialect of a log by its first records. Among the values of one family the log itself decides if it
 // can, else the dialect of the place that the log lies in. ok is false for records that no dialect knows; the dialect is
-// then that of the place. A log without records belongs to the place: agents treat an empty file as a new session.
+// then that of the place. A log without records gets the dialect of the place: agents treat an empty file as a new session.
 func Detect(dialects []dialect.Dialect, place dialect.Dialect, first []dialect.Record) (d dialect.Dialect, ok bool) {
 	if len(first) == 0 {
 		return place, true
@@ -86,7 +86,7 @@ func Records(ctx context.Context, b backend.Backend, at backend.Log) iter.Seq2[d
 	return numbered(b.Read(ctx, at, 0), at.Name, backend.Lines(b, at.Name))
 }
 
-// numbered makes the records of a decoder from those of a backend.
+// numbered turns the records of a backend into numbered records for a decoder.
 func numbered(records iter.Seq2[backend.Record, error], name string, lines bool) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) { number(records, name, lines, yield) }
 }
@@ -140,12 +140,12 @@ func splitLines(data []byte, offset int64) iter.Seq[dialect.Record] {
 	}
 }
 
-// viewMost is how much of a log is shown at a time: what is shown counts as memory of the process. With 64 MB, opening a log of 100 MB takes 4 % less
-// time and three times the memory.
+// viewMost is how much of a log is mapped at a time; mapped pages count as memory of the process. With 64 MB, opening a log of
+// 100 MB takes 4 % less time and three times the memory.
 const viewMost = 4 << 20
 
-// each passes every record of a log to take, by the fastest way that the backend has. r, if not nil, is the log held open.
-// take must not keep the bytes. If each returns an error, what take saw does not count: another process changed the log
+// each passes every record of a log to take, in the fastest way that the backend has. r, if not nil, is the log held open.
+// take must not keep the bytes. If each returns an error, the records that take got do not count: another process changed the log
 // meanwhile.
 func each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Reader, take func(dialect.Record)) error {
 	lines := backend.Lines(b, at.Name)
@@ -167,14 +167,14 @@ func each(ctx context.Context, b backend.Backend, at backend.Log, r backend.Read
 	return nil
 }
 
-// view passes the lines of a log to take as they are shown, a window at a time, up to the offset and the line that it returns.
+// view passes the lines of a log to take, one window at a time. It returns the offset and the number of lines that it reached.
 func view(ctx context.Context, v backend.ViewReader, end, most int64, take func(dialect.Record)) (seen int64, line int, err error) {
 	done := ctx.Done()
 	window := most
 	for seen < end {
 		size, taken, lines := min(window, end-seen), 0, 0
 		err := v.View(seen, size, func(data []byte) error {
-			if seen+size < end { // its last line goes on beyond what is shown
+			if seen+size < end { // the last line of the window goes on beyond it
 				data = data[:bytes.LastIndexByte(data, '\n')+1]
 			}
 			taken = len(data)
@@ -194,7 +194,7 @@ func view(ctx context.Context, v backend.ViewReader, end, most int64, take func(
 			return seen, line, err
 		}
 		if window = most; taken == 0 {
-			window = 2 * size // a long line
+			window = 2 * size // the line is longer than the window
 		}
 		seen, line = seen+int64(taken), line+lines
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Renew reads what was appended to the log since it was read. It gives Same or Grown; after any other change the tree stays
+// Renew reads what was appended to the log since it was read. It returns Same or Grown; after any other change the tree stays
 // as it was, and the log must be opened again. Nothing may read the tree meanwhile.
 func (l *Log) Renew(ctx context.Context) (Change, error) {
 	t := &l.tail
@@ -14,7 +14,7 @@ func (l *Log) Renew(ctx context.Context) (Change, error) {
 	case l.halved:
 		return Replaced, nil
 	case t.Backend == nil:
-		// With the first call, since most logs are read once.
+		// The tail is set up at the first call, since most logs are read only once.
 		head, err := l.Source.Bytes(session.Span{Length: min(l.Tree.Header().Span.End(), HeadMost)})
 		if err != nil {
 			return Replaced, nil //nolint:nilerr // it is another log by now

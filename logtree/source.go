@@ -13,8 +13,8 @@ import (
 
 // Source reads spans of a log that is held open. It implements session.Source.
 //
-// When the log grows, the source is told with Grown and reopens the log at the first read beyond the old end. A log that
-// is replaced gets a new source: trees and contexts made before keep reading the old bytes from the old one, see Retire.
+// When the log grows, Grown tells the source, which then reopens the log at the first read beyond the old end. A log that is
+// replaced gets a new source; older trees and contexts keep reading the old bytes from the old one (see Retire).
 type Source struct {
 	b backend.Backend
 
@@ -24,7 +24,7 @@ type Source struct {
 	size    int64          // how far r reads
 	retired bool           // the log was replaced: it is not opened again
 	closed  bool
-	others  []*Source // logs that this one is read together with
+	others  []*Source // logs that are closed and retired with this one
 
 	ahead readAhead
 }
@@ -35,20 +35,20 @@ func OpenSource(ctx context.Context, b backend.Backend, at backend.Log) (*Source
 	return s, s.open(ctx)
 }
 
-// LazySource opens the log at the first read. The log may be one that does not exist yet; see Grown.
+// LazySource opens the log at the first read. The log may not exist yet; see Grown.
 func LazySource(b backend.Backend, at backend.Log) *Source { return &Source{b: b, at: at} }
 
 // Backend is where the log lives.
 func (s *Source) Backend() backend.Backend { return s.b }
 
-// reader gives the log as it is held open, nil if it is not.
+// reader gives the open reader of the log, nil if the log is not open.
 func (s *Source) reader() backend.Reader {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.r
 }
 
-// open opens the log as it is now. The caller holds mu, or is the only one that has the source.
+// open opens the log as it is now. The caller holds mu, or the source is not shared yet.
 func (s *Source) open(ctx context.Context) error {
 	switch {
 	case s.closed:
@@ -67,14 +67,14 @@ func (s *Source) open(ctx context.Context) error {
 	return nil
 }
 
-// Grown tells that the log is longer now. The open reader stays: its bytes did not change.
+// Grown says that the log is longer now. The open reader stays, because its bytes did not change.
 func (s *Source) Grown(at backend.Log) {
 	s.mu.Lock()
 	s.at = at
 	s.mu.Unlock()
 }
 
-// Cut tells that the end of the log was cut off before it grew.
+// Cut says that the end of the log was cut off before it grew again.
 func (s *Source) Cut(at backend.Log) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *Source) Cut(at backend.Log) {
 	}
 }
 
-// Hold opens the log up to its end before it is replaced. Afterwards the name means another file. If the log cannot be
+// Hold opens the log up to its end before another log takes its name. If the log cannot be
 // opened, later reads fail with backend.ErrChanged.
 func (s *Source) Hold(ctx context.Context) {
 	s.mu.Lock()
@@ -96,7 +96,7 @@ func (s *Source) Hold(ctx context.Context) {
 	}
 }
 
-// Retire ends the use of the source for new trees. Trees are handed out without being counted, so the reader is closed
+// Retire says that no new trees will use the source. Old trees are not counted, so the reader is closed
 // when the garbage collector finds the source unused.
 func (s *Source) Retire() {
 	s.mu.Lock()
@@ -110,7 +110,7 @@ func (s *Source) Retire() {
 	}
 }
 
-// with closes another source together with this one.
+// with makes this source close and retire another one.
 func (s *Source) with(o *Source) {
 	s.mu.Lock()
 	s.others = append(s.others, o)
@@ -174,19 +174,19 @@ func readFull(r io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// readAhead keeps one window of a log. Readers that walk a path ask for one small record after the other; each would
-// cost a read and a look at the file.
+// readAhead keeps one window of a log. A walk along a path asks for one small record after the other, each of which would
+// otherwise cost a read of the file.
 type readAhead struct {
 	mu   sync.Mutex
 	buf  []byte
 	from int64 // where buf begins
 	last int64 // the end of the last span that was asked for
-	row  int   // how many spans in a row came in order
+	row  int   // how many spans in a row were in order
 }
 
 const (
 	aheadWindow = 256 << 10
-	// aheadAfter is how many spans in order make a walk; random access is not read ahead.
+	// aheadAfter is how many spans in order count as a walk. Random access is not read ahead.
 	aheadAfter = 4
 )
 
@@ -196,7 +196,7 @@ func (a *readAhead) drop() {
 	a.mu.Unlock()
 }
 
-// read fills b, from the window if it can. size is the end of the log. Only reading ahead holds the lock.
+// read fills b, from the window if it can. size is the end of the log. Of all reads from the log, only reading ahead holds the lock.
 func (a *readAhead) read(r io.ReaderAt, size int64, b []byte, offset int64) error {
 	a.mu.Lock()
 	end := offset + int64(len(b))

@@ -35,7 +35,7 @@ func (r *opened) Close() error {
 	return r.Reader.Close()
 }
 
-// A source that is closed stays closed: a read does not open the log again, which nothing would close.
+// A source that is closed stays closed: a read does not open the log again, since nothing would close it.
 func TestSourceClosed(t *testing.T) {
 	b := &opening{Backend: memory.New()}
 	at, err := b.Create(t.Context(), "a.jsonl", []byte("hello"))

@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/backend"
 )
 
-// Tail is a log that is followed. It remembers what the log was when it was last read and how far it was read. It says
-// what became of the log, and yields the records that are new. It is the only place that decides whether a log has grown.
+// Tail follows a log. It remembers what the log was when it was last read and how far it was read. It tells
+// what became of the log, and yields the new records. Only Tail decides whether a log has grown.
 //
-// A log has grown if its backend says so: it is the same log, and the bytes before its old end are still there. Programs
+// A log has grown if its backend says so: it is the same log, and the bytes before its old end are still there. Some programs
 // edit the beginning of a log in place, to set a title, so the bytes up to the end of the header are compared as well. An
 // edit in place elsewhere that keeps the length is not noticed.
 //
@@ -23,30 +23,30 @@ type Tail struct {
 	At backend.Log
 	// Head is the beginning of the log, up to the end of its header; nil is not compared. See SetHead.
 	Head []byte
-	// Pos is where the next record begins, Line how many lines were read before it. Unterminated: the last of them has no
-	// newline yet. A caller that appends to the log itself sets them, together with At.
+	// Pos is where the next record begins, Line is how many lines precede it. Unterminated: the last of them has no
+	// newline yet. A caller that appends to the log itself sets these fields, together with At.
 	Pos          int64
 	Line         int
 	Unterminated bool
-	// Wait keeps a torn record back until it is whole. Without Wait it is yielded as it is.
+	// Wait keeps a torn record back until it is whole. Without Wait a torn record is yielded as it is.
 	Wait bool
 
 	torn     bool   // a torn record at Pos is kept back
-	searched int64  // how far that record was searched for its newline
-	marks    []mark // records that were read, for telling a truncated log from another one
+	searched int64  // how far that record was searched for a newline
+	marks    []mark // records that were read, to tell a truncated log from another one
 	held     backend.Renewer
 }
 
 // Change is what became of a log.
 type Change int
 
-// What a Tail tells.
+// What a Tail reports.
 const (
 	// Same: nothing was written.
 	Same Change = iota
-	// Grown: the log is what it was, with more after its old end.
+	// Grown: the log is the same, with more after its old end.
 	Grown
-	// Edited: it is the same log, grown or not, with another header.
+	// Edited: the log is the same, grown or not, but its header changed.
 	Edited
 	// Mended: a torn record that was kept back is gone. All that was read is still there, with or without more after it.
 	Mended
@@ -62,12 +62,12 @@ const (
 // shorter.
 const HeadMost = 4 << 10
 
-// SetHead remembers the beginning of the log. end is where its header ends.
+// SetHead remembers the beginning of the log. end is the offset at which the header ends.
 func (t *Tail) SetHead(ctx context.Context, end int64) {
 	t.Head = nil
 	r, err := backend.OpenLog(ctx, t.Backend, t.At)
 	if err != nil {
-		return // the log changed, and Stands will say so
+		return // the log changed, and Stands will report it
 	}
 	defer r.Close()
 	head := make([]byte, min(end, HeadMost, t.At.Size))
@@ -90,7 +90,7 @@ func (t *Tail) Look(ctx context.Context) (now backend.Log, c Change, err error) 
 }
 
 // Compare says how now, the log as it is, differs from the log as it was read. A log that does not consist of lines is
-// written as a whole: it is Same or Replaced. It fails with backend.ErrChanged if the log changed again since now.
+// written as a whole, so it is Same or Replaced. Compare fails with backend.ErrChanged if the log changed again since now.
 func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 	if !backend.Lines(t.Backend, now.Name) {
 		if now.Same(t.At) {
@@ -98,7 +98,7 @@ func (t *Tail) Compare(ctx context.Context, now backend.Log) (Change, error) {
 		}
 		return Replaced, nil
 	}
-	// An equal now is compared as well: the clock of a file system moves in steps, and an edit may fall into one.
+	// The bytes are compared even if now is equal: the clock of a file system moves in steps, and an edit may fall into the same step.
 	stands, err := t.Stands(ctx)
 	if err != nil {
 		return Replaced, err

@@ -24,7 +24,7 @@ const (
 
 func line(n int) string { return fmt.Sprintf(`{"entry":%d}`+"\n", n) }
 
-// writer changes a log as a program does that knows nothing of backends.
+// writer changes a log like a program that does not use backends.
 type writer struct {
 	*testing.T
 	b    backend.Backend
@@ -91,7 +91,7 @@ func (w writer) tail(wait bool) *logtree.Tail {
 	return t
 }
 
-// read gives the new records: the number of the line and its text, with "…" after it if it is torn.
+// read gives the new records: the line number and the text of each, followed by "…" if it is torn.
 func (w writer) read(t *logtree.Tail, now backend.Log) (list []string) {
 	w.Helper()
 	for r, err := range t.Records(w.Context(), now) {
@@ -105,7 +105,7 @@ func (w writer) read(t *logtree.Tail, now backend.Log) (list []string) {
 	return list
 }
 
-// want compares what became of the log, and reads on if it has grown.
+// want compares what became of the log, and reads the new records if it has grown.
 func (w writer) want(t *logtree.Tail, want logtree.Change, records ...string) {
 	w.Helper()
 	now, got, err := t.Look(w.Context())
@@ -212,7 +212,7 @@ func TestTailUnterminatedLine(t *testing.T) {
 	w.want(tail, logtree.Grown, `3 {"entry":2}`)
 	w.add(strings.TrimSpace(line(3)))
 	w.want(tail, logtree.Grown, `4 {"entry":3}…`)
-	w.add(line(4)) // glued to it
+	w.add(line(4)) // glued to the torn record
 	w.want(tail, logtree.Grown, `4 {"entry":4}`)
 	w.add("\r\n")
 	w.want(tail, logtree.Grown, `5 `)
@@ -221,7 +221,7 @@ func TestTailUnterminatedLine(t *testing.T) {
 func TestTailEditedHeader(t *testing.T) {
 	t.Parallel()
 	w := files(t)
-	w.put(header + strings.Repeat(line(1), 9)) // the header is not part of the end that a generation stands for
+	w.put(header + strings.Repeat(line(1), 9)) // so long that the generation, which covers the end of the log, does not cover the header
 	tail := w.tail(true)
 	info, err := os.Stat(w.path)
 	w.must(err)
@@ -229,7 +229,7 @@ func TestTailEditedHeader(t *testing.T) {
 	w.must(err)
 	_, err = f.WriteAt([]byte(`{"title":"two"}`), 0)
 	w.must(errors.Join(err, f.Close()))
-	// The edit is noticed even if the clock of the file system did not move.
+	// The edit is noticed even if the clock of the file system did not advance.
 	w.must(os.Chtimes(w.path, info.ModTime(), info.ModTime()))
 	w.want(tail, logtree.Edited)
 	w.add(line(2))
@@ -249,7 +249,7 @@ func (c *counting) Read(ctx context.Context, at backend.Log, offset int64) iter.
 	return c.Backend.Read(ctx, at, offset)
 }
 
-// A very long record that comes in many pieces is read when it has ended, not with each of them.
+// A very long record that arrives in many pieces is read once it has ended, not with each piece.
 func TestTailLongLine(t *testing.T) {
 	t.Parallel()
 	w := files(t)
@@ -272,7 +272,7 @@ func TestTailLongLine(t *testing.T) {
 	w.want(tail, logtree.Grown, "2 "+long, `3 {"entry":2}`)
 }
 
-// What was written to a log before it lost its name is read from the log that is held.
+// What was written to a log before it lost its name is read from the held log.
 func TestTailRest(t *testing.T) {
 	t.Parallel()
 	w := files(t)
@@ -359,7 +359,7 @@ func TestTailReportsErrors(t *testing.T) {
 	}
 }
 
-// follow gives the Tail of a log that was read up to its end, with a header up to head.
+// follow gives the Tail of a log that was read up to its end. The first head bytes are its header.
 func follow(ctx context.Context, b backend.Backend, at backend.Log, head int64) logtree.Tail {
 	t := logtree.Tail{Backend: b, At: at, Pos: at.Size}
 	t.SetHead(ctx, head)

@@ -14,15 +14,15 @@ import (
 )
 
 // longLine is the length from which an unterminated line is no longer parsed each time it grows. Only the new bytes are
-// searched for the newline, so that a record of a hundred megabytes that arrives in small pieces is not read a thousand
+// searched for the newline: a record of a hundred megabytes may arrive in a thousand pieces and must not be read a thousand
 // times.
 const longLine = 1 << 20
 
-// Records yields the records of now from Pos on, and moves At, Pos and Line on. Call it after Compare said that the log has
+// Records yields the records of now from Pos on, and advances At, Pos and Line. Call it after Compare said that the log has
 // grown, or after Rewind. After an error, or a break, At stays and the next call continues after the last record.
 //
-// A whole record without newline is yielded with Torn set, since a log may end so. What follows on its line later is a
-// record with the same number. A log that does not consist of lines is yielded from its beginning.
+// A whole record without newline is yielded with Torn set, since a log may end so. What is later appended to its line is a
+// record with the same line number. A log that does not consist of lines is yielded from its beginning.
 func (t *Tail) Records(ctx context.Context, now backend.Log) iter.Seq2[dialect.Record, error] {
 	return func(yield func(dialect.Record, error) bool) { t.records(ctx, now, yield) }
 }
@@ -65,7 +65,7 @@ func (t *Tail) records(ctx context.Context, now backend.Log, yield func(dialect.
 	t.At = now
 }
 
-// next counts a record that was read. ok is false for the end of a line that was yielded before it had its newline.
+// next counts a record that was read. ok is false if the record only ends a line that was already yielded without its newline.
 func (t *Tail) next(r backend.Record) (line dialect.Record, ok bool) {
 	rest := t.Unterminated
 	if !rest {
@@ -110,8 +110,8 @@ func IsWhole(line []byte) bool {
 	return rawjson.IsObject(line) && rawjson.Valid(line)
 }
 
-// Hold keeps the log open whatever becomes of its name; see Rest. It reports false if the backend cannot do that, or if
-// the log is another one by now; what was held before stays held.
+// Hold keeps the log open whatever becomes of its name; see Rest. It returns false if the backend cannot do that, or if
+// another log has the name by now; what was held before stays held.
 func (t *Tail) Hold(ctx context.Context, now backend.Log) bool {
 	o, ok := t.Backend.(backend.Opener)
 	if !ok || !backend.Lines(t.Backend, now.Name) {
@@ -131,7 +131,7 @@ func (t *Tail) Hold(ctx context.Context, now backend.Log) bool {
 	return true
 }
 
-// Close lets go of the log that is held. The log can still be followed by its name.
+// Close releases the log that is held. The log can still be followed by its name.
 func (t *Tail) Close() {
 	if t.held != nil {
 		_ = t.held.Close() // nothing was written through it
@@ -139,7 +139,7 @@ func (t *Tail) Close() {
 	}
 }
 
-// Rest finds out what was written to the held log before another log took its name. After Grown, records
+// Rest returns what was written to the held log before another log took its name. After Grown, records
 // yields what is new. After Replaced, the log must be read from its beginning: call Rewind first. After Removed, nothing
 // is held. A torn record at the end is left out: it will not be completed.
 func (t *Tail) Rest() (c Change, records iter.Seq[dialect.Record]) {
@@ -170,13 +170,13 @@ func (t *Tail) Rest() (c Change, records iter.Seq[dialect.Record]) {
 	}
 }
 
-// mark stands for a record that was read.
+// mark identifies a record that was read.
 type mark struct {
 	offset, length int64
 	sum            uint32
 }
 
-// marksMost bounds the marks of a log. Beyond it every second one is dropped, so that they stay spread over the log.
+// marksMost limits the marks of a log. When it is reached, every second one is dropped, so that they stay spread over the log.
 const marksMost = 128
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

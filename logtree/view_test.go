@@ -11,12 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// shown shows a text, and from an offset on nothing.
+// shown is a backend.ViewReader of a text. Beyond an offset it shows nothing.
 type shown struct {
 	backend.Reader
 	text string
 	most int64
-	size *[]int64 // what was asked for
+	size *[]int64 // the sizes of the windows that were asked for
 }
 
 func (s shown) View(from, size int64, look func([]byte) error) error {
@@ -29,7 +29,7 @@ func (s shown) View(from, size int64, look func([]byte) error) error {
 	return look([]byte(s.text[from : from+size]))
 }
 
-// Whatever is shown at a time, the lines are the same. What is not shown is said.
+// Whatever the window size, the lines are the same. View returns the offset of what it could not show.
 func TestView(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"a\nbb\n\nccc\r\ndddddddddd\ne\n", "a\ntorn", "\n\n"} {
@@ -54,7 +54,7 @@ func TestView(t *testing.T) {
 	}
 }
 
-// More is shown at a time for a long line only, not for those that follow it.
+// The window grows only for a long line, not for the lines that follow it.
 func TestViewOfLongLine(t *testing.T) {
 	t.Parallel()
 	var size []int64

@@ -13,7 +13,7 @@ type FindingKind string
 
 // The kinds of findings.
 const (
-	FindingNoEnd        FindingKind = "no-end"           // the run crashed or is still going on
+	FindingNoEnd        FindingKind = "no-end"           // the run crashed or is still running
 	FindingAfterEnd     FindingKind = "after-end"        // a record after run.end
 	FindingNoStart      FindingKind = "no-start"         // no run.start
 	FindingStray        FindingKind = "other-run"        // a record names another run
@@ -29,15 +29,15 @@ const (
 	FindingLate         FindingKind = "late-snapshot"    // a request contains its own answer
 	FindingOutcome      FindingKind = "outcome-mismatch" // the last status contradicts the end
 	FindingTime         FindingKind = "time-order"       // time goes backwards
-	FindingUsage        FindingKind = "usage"            // a number of tokens that no response can have
+	FindingUsage        FindingKind = "usage"            // a count of tokens that is impossible for a response
 	FindingValue        FindingKind = "unknown-value"    // a status or an outcome that the format does not name
 )
 
-// Finding is something that an audit found, and where.
+// Finding is something that an audit found, and its place.
 type Finding struct {
 	Kind FindingKind
 	Line int // 0: the whole run
-	// Note: worth knowing, but not a fault.
+	// Note: the finding is worth knowing but not a fault.
 	Note    bool
 	Message string
 }
@@ -54,10 +54,10 @@ type Tokens struct {
 	Total         int64
 }
 
-// usageMost bounds each count of a usage, so that no sum over a log overflows.
+// usageMost limits each count of a usage, so that no sum over a log overflows.
 const usageMost = 1e9
 
-// add adds the counts. A count that the provider does not give is nil. One that no response can have is left out, and ok is
+// add adds the counts of a response. A nil count was not reported. An impossible count is left out, and ok is
 // false.
 func (t *Tokens) add(u *Usage) (ok bool) {
 	ok = true
@@ -80,7 +80,7 @@ func (t *Tokens) add(u *Usage) (ok bool) {
 	return ok
 }
 
-// Report is the result of an audit. Its lists are never null. Sums cover what the log has.
+// Report is the result of an audit. Its lists are never nil. Sums cover the records that the log has.
 type Report struct {
 	RunID     string
 	SessionID string

@@ -34,7 +34,7 @@ func TestAuditTotals(t *testing.T) {
 }
 
 func TestAuditFindings(t *testing.T) {
-	line := func(begin string) string { // the whole line that begins so
+	line := func(begin string) string { // the whole line that contains begin
 		for l := range strings.Lines(string(plain(t))) {
 			if strings.Contains(l, begin) {
 				return l
@@ -48,7 +48,7 @@ func TestAuditFindings(t *testing.T) {
 	tests := []struct {
 		name  string
 		edits []string
-		want  string // kinds; a note in brackets
+		want  string // kinds of findings; notes in brackets
 	}{
 		{"crashed", []string{end, ""}, "no-end"},
 		{"a tool that never answered", []string{output, ""}, "no-output"},
@@ -194,7 +194,7 @@ func TestCompareChat(t *testing.T) {
 			t.Errorf("%s: differs at %q instead of %q", test.body, got, test.pointer)
 		}
 	}
-	// A request that holds its own answer is what it was before it did.
+	// A request that was recorded with its own answer equals the request without it.
 	late := edit(t, plain(t), `{"role":"user","content":"How many lines?"}],"tools"`,
 		`{"role":"user","content":"How many lines?"},{"role":"assistant","tool_calls":[{"id":"c-1","type":"function","function":{"name":"count","arguments":"{\"path\":\"a.txt\"}"}}]},{"role":"tool","tool_call_id":"c-1","content":"12\n"}],"tools"`)
 	if d, err := run.CompareChat(decode(t, late).Exchanges()[0], []byte(same)); err != nil || d != nil {
@@ -202,7 +202,7 @@ func TestCompareChat(t *testing.T) {
 	}
 }
 
-// A hostile request, nested as deeply as it is long, is compared in a time that grows with its length.
+// A hostile request, nested as deeply as it is long, is compared in linear time.
 func TestCompareDeep(t *testing.T) {
 	const depth = 500_000
 	deep := func(inside string) []byte {
@@ -237,7 +237,7 @@ func TestAnswerCalls(t *testing.T) {
 	}
 }
 
-// TestAuditImpossibleUsage: numbers that no response can have do not spoil the sums.
+// TestAuditImpossibleUsage: numbers that are impossible for a response do not spoil the sums.
 func TestAuditImpossibleUsage(t *testing.T) {
 	t.Parallel()
 	log := `{"type":"header","schema_version":1,"run_id":"r","started_at":"2026-04-01T10:00:00.000Z"}` + "\n"

@@ -14,9 +14,9 @@ import (
 // form and compares the requests of an agent with the recorded ones.
 
 // CompareChat gives the first difference between a recorded exchange and the body of a chat-completions request; A is the
-// recorded side. Spellings with the same meaning are equal: a content of one text part and that text, null and nothing,
-// tools with and without their wrapper. So is a request that was recorded too late (see Late) and ends with its own answer.
-// Only the first difference is shown, so messages are compared first, then tools, choice and model.
+// recorded side. Spellings with the same meaning are equal: a content of one text part and that text, null and an absent member,
+// tools with and without their wrapper. A request that was recorded too late (see Late) and ends with its own answer is compared
+// without that answer. Only the first difference is reported, so messages are compared first, then tools, choice and model.
 func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	recorded, err := x.Request.Raw()
 	if err != nil {
@@ -28,7 +28,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	}
 	got := chatMessages(slices.Collect(rawjson.Elements(rawjson.Get(body, "messages"))))
 	want := chatMessages(sent)
-	// The recorded request is longer than this one. If the rest is its own answer, it was recorded too late.
+	// The recorded request is longer than this one. If the rest begins with its own answer, it was recorded too late.
 	if n := len(got); n < len(want) && len(received) > 0 {
 		follows := chatMessages(received)
 		if n+len(follows) <= len(want) && (&comparison{}).lists("", follows, want[n:n+len(follows)]) == nil {
@@ -45,7 +45,7 @@ func CompareChat(x Exchange, body []byte) (*Difference, error) {
 	if d := at("/tool_choice", choice(rawjson.Get(input, "tool_choice")), choice(rawjson.Get(body, "tool_choice"))); d != nil {
 		return d, nil
 	}
-	// The model is in the input or beside it. A model that the log does not name cannot differ.
+	// The model is in the input or beside it. If the log names no model, there is no difference.
 	model := rawjson.Get(input, "model")
 	if rawjson.IsNull(model) {
 		model = rawjson.At(recorded, "/model/name")
@@ -77,7 +77,7 @@ func chatMessages(list [][]byte) [][]byte {
 		if role == "reasoning" {
 			continue
 		}
-		if role == "developer" { // the newer name
+		if role == "developer" { // OpenAI's newer name for system
 			role = "system"
 		}
 		w := fmt.Appendf(nil, `{"role":%s`, rawjson.Quote(role))
@@ -185,7 +185,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		case isText:
 			texts = append(texts, s)
 		case !rawjson.IsNull(content) && len(content) > len(`""`):
-			a.content = content // not text: as it is
+			a.content = content // content that is not text is kept as it is
 		}
 		for call := range rawjson.Elements(rawjson.Get(m, "tool_calls")) {
 			if rawjson.IsObject(call) {
@@ -193,7 +193,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 			}
 		}
 	}
-	// Several messages with text become one, because this interface has one.
+	// Several messages with text become one, because this interface allows only one.
 	if a.content == nil && texts != nil {
 		a.content = rawjson.Quote(strings.Join(texts, "\n"))
 	}
@@ -206,7 +206,7 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 		}
 		a.usage = append(a.usage, '}')
 	}
-	// The model of the response counts: a provider may answer with another one than was asked.
+	// The model of the response counts: a provider may answer with another model than the one requested.
 	if a.model == "" {
 		raw, err := x.Request.Raw()
 		if err != nil {
@@ -217,8 +217,8 @@ func NewAnswer(runID string, x Exchange) (*Answer, error) {
 	return a, nil
 }
 
-// finishReason says why the model stopped, in the words of this interface. Except for two words, it depends on whether there
-// are calls, not on the recorded word: agents act on it.
+// finishReason says why the model stopped, in the words of this interface. Except for length and content_filter, the reason
+// depends on whether there are calls, not on the recorded word, because agents act on it.
 func finishReason(stop string, called bool) string {
 	switch stop {
 	case "max_tokens", "length":
@@ -281,7 +281,7 @@ func (a *Answer) Chunks(usage bool) [][]byte {
 	return list
 }
 
-// Failure is the result of a request without a response: the run's error, in the form of a provider's, and its HTTP
+// Failure is the reply to a request without a response: the error of the run in the form of a provider's error, and its HTTP
 // status. The first error after the request counts: a run may continue after an error.
 func Failure(l *Log, x Exchange) (status int, body []byte, err error) {
 	status, name, message := 500, "recorded_failure", fmt.Sprintf("request %d has no recorded response", x.Seq)

@@ -24,7 +24,7 @@ var bodies = map[Type]func() Body{
 	TypeRunEnd:      func() Body { return new(RunEnd) },
 }
 
-// Decode reads a record. A record of an unknown type is Opaque; unexpected members go to Other. The values point into the
+// Decode reads a record. A record of an unknown type becomes Opaque; unexpected members go to Other. The values point into the
 // record. It fails for anything but a JSON object.
 func Decode(record []byte) (Body, error) {
 	// The whole record is validated once; what follows relies on it.

@@ -11,12 +11,12 @@ import (
 	"github.com/treeline-dev/treeline/internal/sorting"
 )
 
-// Step is one thing that both runs did, or one of them. The members are a stable JSON format.
+// Step is one thing that both runs or only one of them did. The members are a stable JSON format.
 type Step struct {
 	// Name is "input", "request 1", "response 1", "tool call 1.1", "tool output 1.1", "tool output 1 without a call", "error" or
 	// "outcome".
 	Name string `json:"step"`
-	// LineA and LineB say where it is in each log. A line is 0 if the run has no such step.
+	// LineA and LineB say where the step is in each log. A line is 0 if the run has no such step.
 	LineA int `json:"lineA"`
 	LineB int `json:"lineB"`
 	// Difference is nil if both did the same.
@@ -38,7 +38,7 @@ func Diff(a, b *Log) ([]Step, error) {
 	// requests.
 	c := comparison{pairs: map[string]string{}, reverse: map[string]string{}, ignore: volatile}
 	var list []Step
-	// Both lists are sorted by place: this is a merge.
+	// Both lists are sorted by place, so they are merged.
 	for len(x) > 0 || len(y) > 0 {
 		order := 0
 		switch {
@@ -85,10 +85,10 @@ func FirstDifference(list []Step) (s Step, ok bool) {
 }
 
 // volatile are the members that differ from run to run without meaning: usage depends on the provider's cache, and the
-// provider's data has ids and times.
+// provider's metadata has ids and times.
 var volatile = []string{"message_ts", "timestamp", "session_key", "provider_meta", "usage", "meta"}
 
-// step is a step of one run. Its value is read when it is compared: together the requests of a run may be far larger than
+// step is a step of one run. Its value is read only when it is compared: together the requests of a run may be far larger than
 // each of them.
 type step struct {
 	name  string
@@ -97,8 +97,8 @@ type step struct {
 	value func() ([]byte, error)
 }
 
-// Kinds of steps in the order in which they happen in an exchange. Because each kind is numbered for itself, a tool call
-// that only one run made does not shift what follows.
+// Kinds of steps in the order in which they happen in an exchange. Each kind is numbered separately, so that a tool call
+// that only one run made does not shift the other steps.
 const (
 	stepRequest = iota
 	stepResponse
@@ -114,7 +114,7 @@ const afterAll = 1 << 28
 // steps lists what a run did.
 func steps(l *Log) ([]step, error) {
 	var list []step
-	// Exchanges are numbered from 1 in each run: seqs continue across the runs of a session, so they differ.
+	// Exchanges are numbered from 1 in each run, because seqs continue across the runs of a session and so differ.
 	turn := 0                // the current exchange
 	turns := map[int64]int{} // by seq
 	calls := map[string][2]int{}

@@ -1,5 +1,5 @@
-// Package run is the other half of the model: what happened in one run of an agent. The tree of a session says what was
-// said; a run log says what was done: each request to the model as it was sent, each response, the whole output of each
+// Package run is the other half of the model: what happened in one run of an agent. The tree of a session records what was
+// said; a run log records what was done: each request to the model as it was sent, each response, the whole output of each
 // tool, the events that the user saw, and how the run ended.
 //
 // # The format

@@ -74,10 +74,10 @@ func (l *Log) At(i int) Record { return l.records[i] }
 // Records iterates over the records in log order.
 func (l *Log) Records() iter.Seq2[int, Record] { return slices.All(l.records) }
 
-// Problems lists what is wrong with the bytes of the log, in the order in which it was found. Audit checks what they say.
+// Problems lists what is wrong with the bytes of the log, in the order in which it was found. Audit checks their content.
 func (l *Log) Problems() []Problem { return l.problems }
 
-// End gives the last run.end; ok is false for a run that crashed or is still going on.
+// End gives the last run.end; ok is false for a run that crashed or is still running.
 func (l *Log) End() (r Record, ok bool) {
 	for _, r := range slices.Backward(l.records) {
 		if r.Type == TypeRunEnd {
@@ -93,12 +93,12 @@ type Decoder struct {
 	log    *Log
 	source Source
 	text   rawjson.Text
-	// started: something other than a byte order mark was seen. header: the first record was one. refused: it was not, and
-	// everything else is ignored.
+	// started: something other than a byte order mark was seen. header: the first record was a header. refused: it was not, and
+	// the rest of the log is ignored.
 	started bool
 	header  bool
 	refused *Problem
-	// types shares one string for each type: there are ten of them in a million records.
+	// types shares one string for each type: a log with a million records has about ten types.
 	types map[string]Type
 }
 
@@ -109,21 +109,21 @@ func NewDecoder(source Source) *Decoder {
 
 var bom = []byte("\xef\xbb\xbf")
 
-// Line takes the next line, without its newline. torn: it is the last line and has no newline. data may be changed
+// Line takes the next line, without its newline. torn says that it is the last line and has no newline. The caller may change data
 // afterwards.
 func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 	if d.refused != nil {
 		return
 	}
 	if !d.started {
-		// Elsewhere these bytes are damage.
+		// A byte order mark anywhere else is damage.
 		if rest, ok := bytes.CutPrefix(data, bom); ok {
 			d.problem(line, offset, ProblemBOM, "byte order mark before the first record")
 			data, offset = rest, offset+int64(len(bom))
 		}
 		d.started = len(data) > 0
 	}
-	// NULs are what a file system leaves in a file that was growing when the power failed. The records around them are often
+	// A file system leaves NULs in a file that was growing when the power failed. The records around them are often
 	// whole.
 	if n := len(data); n > 0 && (data[0] == 0 || data[n-1] == 0) {
 		trimmed := bytes.TrimLeft(data, "\x00")
@@ -141,7 +141,7 @@ func (d *Decoder) Line(data []byte, offset int64, line int, torn bool) {
 			pos, pieces = end, pieces+1
 			continue
 		}
-		// Damage from pos on. A whole record may follow that was appended after a crash.
+		// There is damage from pos on. It may be followed by a whole record that was appended after a crash.
 		next := d.nextRecord(data, pos+1)
 		d.damaged(data, offset, pos, next, line, torn, err)
 		if next < 0 {
@@ -196,7 +196,7 @@ func (d *Decoder) first(record []byte, at int64, line int, s *Scanned) {
 	// The buffer of the line is reused.
 	d.log.HeaderRaw = bytes.Clone(record)
 	h, err := DecodeHeader(d.log.HeaderRaw)
-	if err != nil { // Scan accepted it
+	if err != nil { // unreachable: Scan accepted the header
 		d.refused = &Problem{Line: line, Offset: at, Kind: ProblemNoHeader, Message: err.Error()}
 		return
 	}
@@ -248,10 +248,10 @@ func (d *Decoder) damaged(data []byte, offset int64, pos, next, line int, torn b
 // nextRecord searches after a damaged piece for a record that runs to the end of the line or to another record. The work is
 // limited: a hostile line must not be scanned again for each of its braces.
 func (d *Decoder) nextRecord(data []byte, from int) int {
-	// Far more than one torn record and one after it need.
+	// This is far more than one torn record and the record after it need.
 	budget := 8*len(data) + 4096
 	for budget > 0 {
-		// Recorders write the type first. A looser pattern would accept messages inside a torn record.
+		// Recorders write the type first. A looser pattern would accept messages that are inside a torn record.
 		i := bytes.Index(data[from:], []byte(`{"type":`))
 		if i < 0 {
 			return -1

@@ -46,8 +46,8 @@ func edit(t testing.TB, b []byte, pairs ...string) []byte {
 	return b
 }
 
-// Every record, decoded and encoded again, says the same: all members of the ten types have a place, and what has none
-// goes along.
+// Every record, decoded and encoded again, says the same: all members of the ten types have a field, and unknown members
+// are kept.
 func TestEveryMember(t *testing.T) {
 	l := decode(t, plain(t))
 	if len(l.Problems()) > 0 || l.Newer {
@@ -132,7 +132,7 @@ func TestNotANumber(t *testing.T) {
 	}
 }
 
-// A log that ends at any byte has all its whole records, and says so where the last one is not whole.
+// A log that is cut at any byte still has all its whole records, and reports a last record that is not whole.
 func TestCutAtEveryByte(t *testing.T) {
 	data := plain(t)
 	whole := decode(t, data)
@@ -209,7 +209,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, decoding, auditing and playing a log ends, and every record is a piece of it.
+// Whatever the bytes are, decoding, auditing and replaying a log ends, and every record is valid JSON.
 func FuzzDecode(f *testing.F) {
 	data := plain(f)
 	f.Add(data)

@@ -7,22 +7,22 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// Summary is what the two ends of a run log show.
+// Summary is what the beginning and the end of a run log show.
 type Summary struct {
 	Header Header
-	// Started is zero if the header does not say it.
+	// Started is zero if the header has no valid time.
 	Started time.Time
 	// Prompt is what the run was asked, if it stands directly after the header.
 	Prompt string
-	// Outcome is what run.end says. It is "" for a run that crashed or still goes on.
+	// Outcome is the outcome in run.end. It is "" for a run that crashed or is still running.
 	Outcome string
 }
 
 // CWD is the working directory of the run; see Header.WorkDir.
 func (s *Summary) CWD() string { return s.Header.WorkDir() }
 
-// Peek reads the summary of a log of that size. ends gives the first head bytes of the log and, of the rest, the last
-// tail bytes; Peek asks for more until it sees a whole record at each end, up to 1 MB, and up to 64 MB for the header. It
+// Peek reads the summary of a log of the given size. ends gives the first head bytes of the log and the last tail bytes of the
+// rest. Peek asks for more until it has a whole record at each end, at most 1 MB, or 64 MB for the header. It
 // fails with ErrNotHeader, or with the error of ends.
 func Peek(size int64, ends func(head, tail int64) (first, last []byte, err error)) (s Summary, err error) {
 	const begin, most, headMost, factor = 4 << 10, 1 << 20, 64 << 20, 16
@@ -51,7 +51,7 @@ func Peek(size int64, ends func(head, tail int64) (first, last []byte, err error
 }
 
 // peekHead reads the header and the prompt. It reports whether there is a header, and whether the first record is cut off.
-// A last line that is cut off counts only if head is the whole log.
+// A last line without its newline counts only if head is the whole log.
 func (s *Summary) peekHead(head []byte, whole bool) (found, cut bool) {
 	for line := range bytes.Lines(bytes.TrimPrefix(head, []byte("\ufeff"))) {
 		if !whole && line[len(line)-1] != '\n' {
@@ -61,7 +61,7 @@ func (s *Summary) peekHead(head []byte, whole bool) (found, cut bool) {
 			continue
 		}
 		if !found {
-			h, err := DecodeHeader(bytes.Clone(line)) // the header points into its bytes, and the buffer is used again
+			h, err := DecodeHeader(bytes.Clone(line)) // the header points into its bytes, and the buffer is reused
 			if err != nil {
 				return false, false
 			}

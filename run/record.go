@@ -63,8 +63,8 @@ type Envelope struct {
 
 func (e *Envelope) envelope() *Envelope { return e }
 
-// Header is the first record of a log, written once. Pointers are nil where the header lacks the object. StartedAt is as the
-// log spells it and may not be a time.
+// Header is the first record of a log, written once. A pointer is nil if the header lacks the object. StartedAt is spelled as in
+// the log and may not be a time.
 type Header struct {
 	SchemaVersion               int64
 	RunID, SessionID, StartedAt string
@@ -77,7 +77,7 @@ type Header struct {
 	Other                       []Member
 }
 
-// WorkDir is the working directory of the run, or else the root of its workspace. It is "" if the header names neither.
+// WorkDir is the working directory of the run, or the root of its workspace if the header has no directory. It is "" if it has neither.
 func (h *Header) WorkDir() string {
 	if h.Runtime != nil && h.Runtime.CWD != "" {
 		return h.Runtime.CWD
@@ -85,7 +85,7 @@ func (h *Header) WorkDir() string {
 	return rawjson.Str(rawjson.At(h.Meta, "/runtime_environment/workspace"), "root")
 }
 
-// Other, in all these types, holds the unknown members in the order of the record.
+// In all these types, Other holds the unknown members in the order of the record.
 type (
 	// Program names a program that took part.
 	Program struct {
@@ -114,7 +114,7 @@ type (
 		Other       []Member
 	}
 
-	// Runtime is the machine.
+	// Runtime describes the machine.
 	Runtime struct {
 		CWD, OS, Arch, Version string
 		Other                  []Member
@@ -136,7 +136,7 @@ type (
 		ContextLeftPercent float64
 	}
 
-	// AgentEvent is something that was shown to the user.
+	// AgentEvent is an event that was shown to the user.
 	AgentEvent struct {
 		Envelope
 		Seq   int64
@@ -155,7 +155,7 @@ type (
 	// LLMRequest is a whole request to the model, as it was sent.
 	LLMRequest struct {
 		Envelope
-		Seq   int64 // the number of the request; with 0 the Recorder counts
+		Seq   int64 // the number of the request; if 0, the Recorder assigns the next one
 		Model *Model
 		Input RequestInput
 	}
@@ -163,14 +163,14 @@ type (
 	// LLMResponse is what the model answered.
 	LLMResponse struct {
 		Envelope
-		Seq    int64 // that of the request; 0 means the only open one
+		Seq    int64 // that of the request; if 0, the request is the only open one
 		Output ResponseOutput
 	}
 
 	// RunStatus says that the run's state changed.
 	RunStatus struct {
 		Envelope
-		Status  string // StatusRunning and so on, or an unknown one
+		Status  string // a Status constant or an unknown value
 		Message string
 	}
 
@@ -183,7 +183,7 @@ type (
 	// RunEnd is the last record.
 	RunEnd struct {
 		Envelope
-		Outcome string // OutcomeCompleted and so on, or an unknown one
+		Outcome string // an Outcome constant or an unknown value
 		Final   string // the last message, if any
 	}
 
@@ -230,7 +230,7 @@ type (
 	// RequestInput is what was sent to the model.
 	RequestInput struct {
 		Messages   Raw // an array
-		Tools      Raw // an array, null, or nothing
+		Tools      Raw // an array, null, or absent
 		ToolChoice Raw
 		Model      string
 		SessionKey string

@@ -24,11 +24,11 @@ var (
 	ErrNewer = errors.New("the run log is of another schema_version")
 )
 
-// RecorderOptions are what a Recorder needs. All are required.
+// RecorderOptions is what a Recorder needs. All fields are required.
 type RecorderOptions struct {
-	// Append stores a record after those before it. When it returns, the record is as durable as the function promises. If it
-	// is certain that nothing was written, it fails with an *UnwrittenError. The context is that of Recorder.Append or AppendRaw.
-	// It is called with the recorder's lock held, so that the order of calls is the order of the log: it must not call the recorder.
+	// Append stores a record after the earlier ones. When it returns, the record is as durable as the function promises. If it
+	// is certain that nothing was written, it returns an *UnwrittenError. The context is that of Recorder.Append or AppendRaw. The recorder's lock is held
+	// during the call, so that the order of calls is the order of the log: Append must not call the recorder.
 	Append func(ctx context.Context, record []byte) error
 	// Clock gives the time of records without one.
 	Clock func() time.Time
@@ -44,40 +44,40 @@ func (e *UnwrittenError) Error() string { return e.Err.Error() }
 func (e *UnwrittenError) Unwrap() error { return e.Err }
 
 // Recorder writes the records of one run in the order in which its methods are called, from any goroutine. A record is
-// encoded during the call: later changes to the caller's value do not leak in. A failed write is returned, latched and
-// returned again by every later call, because it is not known what the log ends with; an *UnwrittenError is not latched.
-// ContinueRecorder opens the log again.
+// encoded during the call: later changes to the caller's value have no effect. A failed write is latched: every later call
+// returns its error, because the end of the log is unknown. An *UnwrittenError is not latched. After an error, ContinueRecorder
+// continues with the log as it was read again.
 type Recorder struct {
 	header Header
 	opt    RecorderOptions
 
 	mu    sync.Mutex
 	open  []int64 // requests without a response
-	last  int64   // the last request
-	asked bool    // there was one
+	last  int64   // the seq of the last request
+	asked bool    // there was a request
 	ended bool
 	err   error
 }
 
-// NewRecorder records a run whose header is written.
+// NewRecorder records a run whose header is already written.
 func NewRecorder(h Header, opt RecorderOptions) *Recorder {
 	return &Recorder{header: h, opt: opt}
 }
 
-// ContinueRecorder continues a run after what the log shows.
+// ContinueRecorder continues a run after the last record of the log.
 func ContinueRecorder(l *Log, opt RecorderOptions) (*Recorder, error) {
 	if l.Newer {
 		return nil, fmt.Errorf("%w: %s", ErrNewer, version(l.HeaderRaw))
 	}
 	r := NewRecorder(l.Header, opt)
-	// Only what the log has counts: a request whose response was lost in a crash is still open and may be answered now.
+	// Only what the log has counts: a request whose response was lost in a crash is still open and may still be answered.
 	for _, rec := range l.records {
 		r.note(rec.Type, rec.Seq)
 	}
 	return r, nil
 }
 
-// Header is that of the run.
+// Header is the header of the run.
 func (r *Recorder) Header() Header { return r.header }
 
 // Ended reports whether run.end was written.
@@ -90,7 +90,7 @@ func (r *Recorder) Ended() bool {
 // Written describes a record that was written.
 type Written struct {
 	Type Type
-	// Seq is that of a request, response or event; HasSeq is false for any other record.
+	// Seq is the number of a request, response or event; HasSeq is false for any other record.
 	Seq    int64
 	HasSeq bool
 }
@@ -100,7 +100,7 @@ type Written struct {
 func (r *Recorder) Append(ctx context.Context, b Body) (Written, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	// Encoded now: a queue that encodes later would write what the caller's lists have become by then (see Late).
+	// The body is encoded now: a queue that encodes later would write the caller's lists as they have become by then (see Late).
 	b, err := r.fill(b)
 	if err != nil {
 		return Written{}, err
@@ -155,7 +155,7 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
 
-// fill gives a copy of the body with what was left out.
+// fill gives a copy of the body in which missing values are filled in.
 func (r *Recorder) fill(b Body) (_ Body, err error) {
 	value := reflect.New(reflect.TypeOf(b).Elem())
 	value.Elem().Set(reflect.ValueOf(b).Elem())
@@ -186,7 +186,7 @@ func (r *Recorder) onlyOpen() (int64, error) {
 	return r.open[0], nil
 }
 
-// append checks a record and passes it on. The state changes only when the record was accepted.
+// append checks a record and passes it on. The state changes only after the record was stored.
 func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	if r.err != nil {
 		return Written{}, r.err
@@ -205,7 +205,7 @@ func (r *Recorder) append(ctx context.Context, record []byte) (Written, error) {
 	return w, nil
 }
 
-// note keeps track of requests, responses and the end. Several requests may be open and be answered in any order: agents ask
+// note keeps track of requests, responses and the end. Several requests may be open and be answered in any order: agents call
 // models in parallel.
 func (r *Recorder) note(t Type, seq int64) {
 	switch t {
@@ -221,8 +221,8 @@ func (r *Recorder) note(t Type, seq int64) {
 	}
 }
 
-// check says why a record cannot be written. It checks the record, not the body, so that Append and AppendRaw refuse the
-// same.
+// check gives the reason why a record cannot be written. It checks the record, not the body, so that Append and AppendRaw refuse
+// the same records.
 func (r *Recorder) check(record []byte) (Written, error) {
 	var t rawjson.Text
 	var s Scanned

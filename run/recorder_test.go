@@ -112,8 +112,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Every append after a failed write returns its error, because it is not known what the log ends with, unless it is certain that
-// nothing was written.
+// Every append after a failed write returns that write's error, because the end of the log is unknown, unless it is certain
+// that nothing was written.
 func TestFailureStays(t *testing.T) {
 	var n notebook
 	r := run.NewRecorder(header(), n.options())
@@ -172,7 +172,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// A recorder that goes on with a log knows what was asked and whether it ended.
+// A recorder that continues a log knows which requests are open and whether the run ended.
 func TestContinue(t *testing.T) {
 	var n notebook
 	data := plain(t)

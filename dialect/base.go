@@ -8,11 +8,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Base is what a dialect says of itself. A dialect embeds it, and more of what follows here as its agent needs.
+// Base holds what a dialect says about itself. A dialect embeds it, and those of the types below that suit its agent.
 type Base struct {
-	// Called is the name that people use, and Format that of the family.
+	// Called is the name that users see and type, and Format is the name of the family.
 	Called, Format string
-	// Where says where the sessions are.
+	// Where is the layout of the sessions.
 	Where Layout
 }
 
@@ -25,10 +25,10 @@ func (b *Base) Family() string { return b.Format }
 // Layout implements Dialect.
 func (b *Base) Layout() Layout { return b.Where }
 
-// Encode implements Dialect for a format that has one version: an entry keeps its bytes.
+// Encode implements Dialect for a format with only one version: an entry keeps its bytes.
 func (b *Base) Encode(e session.Entry) ([]byte, error) { return e.Raw() }
 
-// OneModel is for agents whose sessions have one model at a time, which each turn or answer names.
+// OneModel is for agents whose sessions use one model at a time, named in each turn or answer.
 type OneModel struct{}
 
 // Rules implements session.EntryCodec.
@@ -54,7 +54,7 @@ func (*NoBlobs) ResolveBlobs(m []byte, _ func(string) ([]byte, error)) ([]byte, 
 // FileIDs is the part of a Writer that makes and checks ids, for agents that name files after their sessions.
 type FileIDs struct{}
 
-// CheckID says why an id is not valid.
+// CheckID returns an error if an id is not valid.
 func (*FileIDs) CheckID(id session.ID) error { return CheckFileID(id) }
 
 // NewID makes a UUID of version 7.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// PrefixedCallID is CallNamer.CallID for ids that consist of a prefix and letters, digits, "_" and "-". Providers accept 64
-// characters.
+// PrefixedCallID is CallNamer.CallID for ids that consist of a prefix followed by letters, digits, "_" and "-". Providers accept up to
+// 64 characters.
 func PrefixedCallID(prefix, id string) string {
 	const most = 64
 	rest, ok := strings.CutPrefix(id, prefix)

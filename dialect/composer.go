@@ -13,43 +13,43 @@ import (
 )
 
 // Composer is a Writer that makes its own messages from neutral parts: typed appends use it, and sessions of other dialects
-// can be converted to it. It has a place in its records for what it cannot express. A conversion takes the result apart again and compares: a
+// can be converted to it. Its records can carry what it cannot express. A conversion parses the result again and compares: a
 // Composer may lose something but must never invent anything.
 type Composer interface {
-	// Compose gives the message in the dialect's own JSON. There may be several: some agents keep tool results in messages
-	// of their own. It fails where the dialect has no such message or nothing is left to say, and leaves out parts that have
-	// no place in it.
+	// Compose gives the message in the dialect's own JSON. There may be several: some agents keep tool results in separate
+	// messages. It leaves out parts that the message cannot hold, and fails if the dialect has no such message or nothing is
+	// left to say.
 	Compose(m NewMessage) ([][]byte, error)
 	// Content gives the content of a custom message with these texts and images.
 	Content(parts []session.Part) []byte
 	Parter
 	// SetOrigin gives the record with origin, a JSON object, in a member that the agent ignores.
 	SetOrigin(record, origin []byte) []byte
-	// Origin gives what SetOrigin stored, or nil, and the record without it and without what the agent changes with every
-	// save.
+	// Origin gives what SetOrigin stored, or nil. bare is the record without it and without the members that the agent
+	// changes with every save.
 	Origin(record []byte) (origin, bare []byte)
 }
 
-// NewMessage is a message to be composed. Where the source message has no time or model, they are those that the path
-// gives.
+// NewMessage is a message to be composed. If the source message has no time or model, the path provides
+// them.
 type NewMessage struct {
-	// ID is unique to the message, for agents whose messages have ids beside those of their entries.
+	// ID is unique to the message, for agents that give messages ids in addition to those of entries.
 	ID    string
 	Role  session.Role
 	Parts []session.Part
 	Time  time.Time
 	// Meta: the agent inserted it in the user's name.
 	Meta bool
-	// Command is set for a command that the user ran. Parts are what the model sees of it, for agents without such messages.
+	// Command is set for a command that the user ran. Parts then hold what the model sees of it, for agents without such messages.
 	Command *Command
-	// The rest is for answers.
+	// The remaining fields are for answers.
 	Provider, Model string
 	Stop            Stop
 	Error           string
 	Usage           *session.Usage
 }
 
-// Failed reports whether it is an answer that ended in an error or was aborted. Agents keep such answers, even empty ones,
+// Failed reports whether the message is an answer that ended in an error or was aborted. Agents keep such answers, even empty ones,
 // and show the error.
 func (m NewMessage) Failed() bool {
 	return m.Role == session.RoleAssistant && (m.Error != "" && m.Stop == "" || m.Stop == StopError || m.Stop == StopAborted)
@@ -57,7 +57,7 @@ func (m NewMessage) Failed() bool {
 
 // Command is a command that the user ran without the model.
 type Command struct {
-	// Tool is "bash" or "python", Code what it ran.
+	// Tool is "bash" or "python". Code is the command or script that it ran.
 	Tool, Code, Output string
 	// Exit is the exit code, a number; nil where it is unknown.
 	Exit      session.Raw
@@ -69,7 +69,7 @@ type Command struct {
 // Stop says why an answer ended.
 type Stop string
 
-// The reasons that more than one agent knows.
+// The reasons that several agents have in common.
 const (
 	StopEnd     Stop = "stop"
 	StopLength  Stop = "length"
@@ -79,7 +79,7 @@ const (
 	StopFilter  Stop = "filter"
 )
 
-// StopOf reads the words that agents use; "" for an unknown one. Each dialect spells them its own way, and a conversion
+// StopOf maps the words of agents to a Stop; "" for an unknown word. Each dialect spells them its own way, and a conversion
 // must not turn a failed turn into a good one.
 func StopOf(word string) Stop {
 	switch word {
@@ -113,8 +113,8 @@ func Results(parts []session.Part) (others []session.Part, results []session.Too
 	return others, results
 }
 
-// Prose gives parts as text and images only, for messages that can hold nothing else: a tool call becomes its text.
-// Opaque parts have no text that a model could use and are left out; a conversion carries the record along.
+// Prose reduces parts to texts and images, for messages that can hold nothing else: a tool call becomes a text.
+// Opaque parts have no text that a model could use and are left out; a conversion keeps them with the record.
 func Prose(parts []session.Part) []session.Part {
 	var out []session.Part
 	for _, p := range parts {
@@ -122,7 +122,7 @@ func Prose(parts []session.Part) []session.Part {
 		case session.Text, session.Image:
 			out = append(out, p)
 		case session.Thinking:
-			if strings.TrimSpace(p.Text) != "" { // it may be a signature alone
+			if strings.TrimSpace(p.Text) != "" { // a signature may stand alone
 				out = append(out, session.Text{Text: p.Text})
 			}
 		case session.ToolCall:
@@ -134,7 +134,7 @@ func Prose(parts []session.Part) []session.Part {
 	return out
 }
 
-// Unlinked gives parts with the address of a picture as a text, for agents that keep the bytes of pictures alone; also in results.
+// Unlinked turns images that are only an address into texts, also in results, for agents that keep only the bytes of images.
 func Unlinked(parts []session.Part) []session.Part {
 	out := slices.Clone(parts)
 	for i, p := range out {
@@ -151,7 +151,7 @@ func Unlinked(parts []session.Part) []session.Part {
 	return out
 }
 
-// Arguments gives the arguments of a call as an object, for agents that keep nothing else. Any other value is its member "input".
+// Arguments gives the arguments of a call as an object, for agents that accept nothing else. Any other value becomes its member "input".
 func Arguments(value session.Raw) []byte {
 	args := rawjson.Compact(value)
 	if rawjson.IsObject(args) {
@@ -172,10 +172,10 @@ func AnyArguments(value session.Raw) session.Raw {
 	return Arguments(value)
 }
 
-// ErrSilent is returned for a message that says nothing. No provider accepts one.
+// ErrSilent is returned for a message that says nothing. Providers refuse such a message.
 var ErrSilent = errors.New("the message is empty")
 
-// Speaks reports whether there is anything among parts that a provider accepts: a text, a picture, thinking or a call.
+// Speaks reports whether parts hold something that a provider accepts as a message: a text, an image, thinking, a call or a result.
 //
 //go:noinline // its copies took 6.3 KB
 func Speaks(parts []session.Part) bool {
@@ -210,13 +210,13 @@ func Spoken(parts []session.Part) (list []session.Part) {
 	return list
 }
 
-// Lost names a kind of part of which a Composer kept fewer than it was given, "" if there is none.
+// Lost names a kind of part of which a Composer kept fewer than it got, "" if there is none.
 func Lost(given, kept []session.Part) string {
 	before, after := map[string]int{}, map[string]int{}
 	countParts(before, given)
 	countParts(after, kept)
 	for _, kind := range []string{"text", "thinking", "a tool call", "a tool result", "an image", "an unknown part"} {
-		// A format may join texts.
+		// Joined texts are not lost.
 		if after[kind] < before[kind] && (kind != "text" || after[kind] == 0) {
 			return kind
 		}
@@ -261,8 +261,8 @@ func TextOf(parts []session.Part) string {
 	return string(out)
 }
 
-// ComposeEach composes a message with the functions of a dialect: said makes a message of a role from text and images,
-// answer one of the model. The tool results among the parts are left to the caller. name is the dialect's, for errors.
+// ComposeEach composes a message with the functions of a dialect: said makes a message of a role from texts and images,
+// answer makes a message of the model. The caller handles the tool results. name is the name of the dialect, for errors.
 func ComposeEach(m NewMessage, name string, said func(role string, parts []session.Part) []byte, answer func(parts []session.Part) []byte) (list [][]byte, results []session.ToolResult, err error) {
 	parts, results := Results(m.Parts)
 	switch m.Role {
@@ -287,7 +287,7 @@ func ComposeEach(m NewMessage, name string, said func(role string, parts []sessi
 	return list, results, nil
 }
 
-// ComposeTurn is ComposeEach for an agent that keeps no messages of the system: each program makes its own.
+// ComposeTurn is ComposeEach for an agent that keeps no system messages: each program makes its own.
 func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Part) []byte) (list [][]byte, results []session.ToolResult, err error) {
 	if m.Role == session.RoleSystem {
 		return nil, nil, fmt.Errorf("%s has no messages of the role %s", name, m.Role)
@@ -295,7 +295,7 @@ func ComposeTurn(m NewMessage, name string, said, answer func(parts []session.Pa
 	return ComposeEach(m, name, func(_ string, parts []session.Part) []byte { return said(parts) }, answer)
 }
 
-// StopWord gives an agent's word for why an answer ended. Where m does not say it, it follows from the content.
+// StopWord gives an agent's word for why an answer ended. If m does not say why, the word follows from the content.
 func StopWord(m NewMessage, words map[Stop]string) string {
 	if word := words[m.Stop]; word != "" {
 		return word
@@ -311,11 +311,11 @@ func StopWord(m NewMessage, words map[Stop]string) string {
 	return words[StopEnd]
 }
 
-// UsageNames are an agent's names for what an answer took: input, output, cache read, cache write and total. A name ""
+// UsageNames are an agent's names for the usage of an answer: input, output, cache read, cache write and total. The name ""
 // leaves a member out.
 type UsageNames struct{ Tokens, Costs [5]string }
 
-// UsageJSON writes the usage of an answer with all members, because programs add them up. Money spells a cost.
+// UsageJSON encodes the usage of an answer with all members, because programs add them up. money spells a cost.
 func UsageJSON(u *session.Usage, names UsageNames, money func(float64) []byte) []byte {
 	var w, cost Object
 	for i, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Total} {
@@ -344,8 +344,8 @@ func Origin(record []byte) (origin, bare []byte) {
 	return origin, rawjson.Delete(record, OriginMember)
 }
 
-// MemberOrigin is the part of a Composer that keeps an origin in a member of the record, since the program ignores members that it does not
-// know. A dialect embeds it.
+// MemberOrigin is the part of a Composer that keeps an origin in a member of the record, since the program ignores members that it
+// does not know. A dialect embeds it.
 type MemberOrigin struct{}
 
 // SetOrigin adds the member.

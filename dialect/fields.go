@@ -12,22 +12,22 @@ import (
 type Fields struct {
 	Type, ID, Parent, Target, Label, Role []byte
 	KeepIndex                             []byte // firstKeptEntryIndex
-	Timestamp                             []byte // and everything after it
-	HasParent                             bool   // also where it is null
+	Timestamp                             []byte // the timestamp and everything after it
+	HasParent                             bool   // true even where the parent is null
 }
 
 // Names says how a family spells the members of an envelope.
 type Names struct {
-	// Snake: parent_id and target_id, not parentId and targetId.
+	// Snake: the members are parent_id and target_id, not parentId and targetId.
 	Snake bool
-	// ZeroIsID: the number 0 is a valid id. In JavaScript it is false.
+	// ZeroIsID: the number 0 is a valid id. In JavaScript 0 is falsy.
 	ZeroIsID bool
 }
 
-// roleInitial is the initial of all that an envelope needs of a message.
+// roleInitial is the initial of the only member of a message that an envelope needs.
 var roleInitial = rawjson.InitialsOf("role")
 
-// Scan reads the record at pos once and gives the offset of its end. It decodes only what has escapes.
+// Scan reads the record at pos once and gives the offset of its end. It decodes only strings that have escapes.
 func (f *Fields) Scan(t *rawjson.Text, pos int, n Names) (int, error) {
 	members, end, err := t.Outline(pos, roleInitial)
 	if err != nil {
@@ -70,8 +70,8 @@ func (f *Fields) Scan(t *rawjson.Text, pos int, n Names) (int, error) {
 	return end, nil
 }
 
-// Word gives what is between the quotes of a string, a number as it is spelled (an id may be one), and nil for all else.
-// It repeats rawjson.Inside: a second call for each member would cost 3 % of the time that opening a log takes.
+// Word gives the text between the quotes of a string, a number as it is spelled (an id may be one), and nil for any other value.
+// It repeats rawjson.Inside: a second call for each member would take 3 % of the time of opening a log.
 func (n Names) Word(value []byte) []byte {
 	if len(value) < 2 || value[0] != '"' {
 		if IsNumber(value) && (n.ZeroIsID || string(value) != "0") {
@@ -90,7 +90,7 @@ func (n Names) Word(value []byte) []byte {
 // IsNumber reports whether a JSON value is a number.
 func IsNumber(value []byte) bool { return len(value) > 0 && (value[0] == '-' || value[0]-'0' <= 9) }
 
-// RoleOf reads the name of a role. tool is the agent's name for the role of a tool.
+// RoleOf maps the name of a role to a Role. tool is the agent's name for the role of a tool.
 func RoleOf(name []byte, tool string) session.Role {
 	switch string(name) {
 	case "assistant":
@@ -107,8 +107,8 @@ func RoleOf(name []byte, tool string) session.Role {
 	return session.RoleOther
 }
 
-// SetArguments is Editor.SetArguments for records whose message has its blocks in the member content: those of type call
-// are tool calls, with their arguments in the member args.
+// SetArguments is Editor.SetArguments for records whose message has its blocks in the member content. Tool calls are the blocks of
+// type call, with their arguments in the member args.
 func SetArguments(record []byte, callID string, arguments []byte, content, call, args string) ([]byte, bool, error) {
 	if !rawjson.Valid(arguments) {
 		return nil, false, errors.New("the arguments are not JSON")

@@ -7,10 +7,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Headed is what decoders of logs with a header have in common: a log without one is refused. A decoder embeds it.
+// Headed is the common part of decoders of logs with a header: a log without one is refused. A decoder embeds it.
 type Headed struct {
 	Lines Lines
-	// What names the header and Log the log in messages.
+	// What names the header, and Log the log, in messages.
 	What, Log string
 	// Begun: the header was read.
 	Begun   bool
@@ -22,30 +22,30 @@ func (h *Headed) Read(r Record, to Objects) {
 	if h.refused != nil {
 		return
 	}
-	// Half a header cannot be opened; the programs would begin a new session in its place.
+	// A log with half a header cannot be opened; the agents' programs would begin a new session in its place.
 	if cut := h.Lines.Decode(r, to); cut >= 0 && !h.Begun && h.refused == nil {
 		h.Refuse(r, cut, "the only record is cut off")
 	}
 }
 
-// Continued says that the log is read from somewhere after its header.
+// Continued says that the log is read from a place after its header.
 func (h *Headed) Continued() {
 	h.Begun = true
 	h.Lines.Continued()
 }
 
-// Other implements Objects for formats in which a value that is not an object means nothing.
+// Other implements Objects for formats in which a value that is not an object has no meaning.
 func (h *Headed) Other([]byte) {}
 
-// Refuse says that the log has no header; found is what is there instead.
+// Refuse says that the log has no header; found is what was found instead.
 func (h *Headed) Refuse(r Record, offset int64, found string) {
 	h.refused = &session.Problem{Line: r.Line, Offset: offset, Kind: session.ProblemNoHeader,
 		Message: "no " + h.What + ": " + found,
 		Advice:  "the file was not changed; if it is a " + h.Log + ", its header line was damaged or lost"}
 }
 
-// RefuseFirst refuses a log that begins with record, which is of the type typ. missing is what a header lacks that is not
-// accepted, "" where record is not a header.
+// RefuseFirst refuses a log whose first record is record, of the type typ. missing is what a header lacks to be
+// accepted, "" if record is not a header.
 func (h *Headed) RefuseFirst(r Record, span session.Span, record, typ []byte, missing string) {
 	found := Shorten(record)
 	switch {
@@ -65,7 +65,7 @@ func (h *Headed) Again(r Record, span session.Span) {
 	h.Lines.ProblemAt(r, span, session.ProblemHeaderAgain, "a second header", "it stays in the file and is not an entry")
 }
 
-// Newer reports a log of a version that is not known.
+// Newer reports a log of an unknown version.
 func (h *Headed) Newer(r Record, span session.Span, message string) {
 	h.Lines.ProblemAt(r, span, session.ProblemNewer, message, "reading it is best effort; it is never written")
 }
@@ -95,7 +95,7 @@ func FirstObject(first []Record) []byte {
 	return nil
 }
 
-// Unheaded is what decoders of logs without a header have in common: a log without a line of the program is refused. A decoder embeds it.
+// Unheaded is the common part of decoders of logs without a header: a log without a line of the program is refused. A decoder embeds it.
 type Unheaded struct {
 	Lines Lines
 	// What names a line of the program in messages.
@@ -104,13 +104,13 @@ type Unheaded struct {
 	Seen, Unsure bool
 }
 
-// Continued says that the log is read from somewhere after its first line.
+// Continued says that the log is read from a place after its first line.
 func (u *Unheaded) Continued() {
 	u.Seen = true
 	u.Lines.Continued()
 }
 
-// Other implements Objects for formats in which a value that is not an object means nothing.
+// Other implements Objects for formats in which a value that is not an object has no meaning.
 func (u *Unheaded) Other([]byte) {}
 
 // Finish implements Decoder.

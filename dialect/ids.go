@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// UUID gives a member of a record that is a UUID; "" if it is another string, which two sessions may have by chance.
+// UUID gives a member of a record that is a UUID; "" for any other string, which two sessions may have in common by chance.
 func UUID(record []byte, member string) string {
 	const length = 36
 	if id := rawjson.Str(record, member); len(id) == length && id[8] == '-' && id[23] == '-' {
@@ -45,11 +45,11 @@ func isUUID[T ~string | ~[]byte](text T, fold byte) bool {
 	return true
 }
 
-// PlaceID makes an id for a record that has none from its position in the log: eight hex digits. Multiplying with an odd number
-// makes them unique, and 2^32 divided by the golden ratio makes neighbours begin differently.
+// PlaceID makes an id for a record that has none from its position in the log: eight hex digits. Multiplying by an odd number
+// keeps ids unique, and 2^32 divided by the golden ratio gives neighbours different first digits.
 func PlaceID(position int) (id [8]byte) {
 	x := uint64(uint32(position+1) * 2654435769)
-	// A digit a byte, all eight at once: the processor stalls where it copies what it has just written in pieces.
+	// All eight digits are made at once, one per byte: writing them piece by piece and then copying them would stall the processor.
 	x = (x<<16 | x) & 0x0000ffff_0000ffff
 	x = (x<<8 | x) & 0x00ff00ff_00ff00ff
 	x = (x<<4 | x) & 0x0f0f0f0f_0f0f0f0f
@@ -82,8 +82,8 @@ func spellUUID(b [16]byte, version byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// CheckFileID says why an id is not valid in the name of a file. 128 characters leave room for a time stamp and an ending
-// in 255 bytes. No dot or dash is at an end: "." and ".." are paths, and many programs read a name with a leading dash as a flag.
+// CheckFileID returns an error if an id is not valid in a file name. 128 characters leave room for a time stamp and an extension
+// in 255 bytes. An id has no dot or dash at either end: "." and ".." are paths, and many programs read a name with a leading dash as a flag.
 func CheckFileID(id session.ID) error {
 	if !isFileID(string(id)) {
 		return fmt.Errorf("session id %.80q: only letters, digits, '.', '_' and '-', beginning and ending with a letter or digit", id)
@@ -110,7 +110,7 @@ func UUIDv7(t time.Time, random io.Reader) (session.ID, error) {
 	return session.ID(spellUUID(b, 7)), nil
 }
 
-// ShortEntryID makes eight hex digits from 32 random bits, as the programs do. Ids may collide: the store tries again until
+// ShortEntryID makes eight hex digits from 32 random bits, as the agents' programs do. Ids may collide: the store tries again until
 // one is new.
 func ShortEntryID(random io.Reader) (session.EntryID, error) {
 	b := make([]byte, 4, 12) // the random bytes, then their hex digits

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Ids are checked without regular expressions, which would be compiled at every start of a program. Here they say what is meant.
+// The code checks ids without regular expressions, which would be compiled at every start of a program. Here they state the rules.
 func TestIDs(t *testing.T) {
 	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 	anyUUID := regexp.MustCompile(`(?i)` + uuid.String())

@@ -14,12 +14,12 @@ import (
 type Launcher interface {
 	// Program is the name of the program.
 	Program() string
-	// Launch gives the command that continues a session. Where the program would not find the session, or refuses it, the error
+	// Launch gives the command that continues a session. If the program would not find the session, or would refuse it, the error
 	// wraps ErrUnsupported and says why.
 	Launch(s Launched) (Launch, error)
 }
 
-// Agent names the agent of a dialect. Some agents have several: wave, wave-doc and wave-legacy are those of Wave.
+// Agent names the agent of a dialect. An agent may have several dialects: wave, wave-doc and wave-legacy are those of Wave.
 func Agent(d Dialect) string {
 	if l, ok := d.(Launcher); ok {
 		return l.Program()
@@ -31,12 +31,12 @@ func Agent(d Dialect) string {
 // Launched is a session that a program is to continue.
 type Launched struct {
 	ID session.ID
-	// Path is that of the log, absolute.
+	// Path is the path of the log, absolute.
 	Path string
-	// Root is the place of the agent that the log is in; the zero Root where it is in none.
+	// Root is the place of the agent that the log lies in; the zero Root if it lies in none.
 	Root Root
 	Env  Env
-	// Names are the names of the logs in Root, for programs that choose among several of one session. It must not be nil.
+	// Names yields the names of the logs in Root, for programs that choose among several logs of one session. It must not be nil.
 	Names iter.Seq[string]
 }
 
@@ -44,14 +44,14 @@ type Launched struct {
 type Launch struct {
 	// Args are the program and its arguments. The last one names the session.
 	Args []string
-	// Env is what the program needs in its environment besides what is there: NAME=value.
+	// Env is what the program needs in its environment in addition: NAME=value.
 	Env []string
 	// Bound: the program finds the session only if it is started in the session's working directory.
 	Bound bool
 }
 
-// Placed refuses a session outside the places where a program looks for sessions: those of the layout or, if a variable can
-// name others, any place of the agent.
+// Placed refuses a session outside the places where a program looks for sessions: those of the layout or, if an environment
+// variable can name others, any place of the agent.
 func (s Launched) Placed(program string, l Layout, variable bool) error {
 	if s.Root.Sessions != "" && (variable || slices.Contains(l.Roots(s.Env), s.Root)) {
 		return nil
@@ -59,8 +59,8 @@ func (s Launched) Placed(program string, l Layout, variable bool) error {
 	return fmt.Errorf("resuming it in %s is %w: the program looks for sessions in its own folder only", program, ErrUnsupported)
 }
 
-// Variable gives the environment variable that a program needs to find a session whose place is not the one that it would
-// look in here. Its value is the folder that holds the place.
+// Variable gives the environment variable that a program needs to find a session, unless the session lies where the program would
+// look first. Its value is the folder that holds the place.
 func (s Launched) Variable(l Layout, name string) []string {
 	if roots := l.Roots(s.Env); len(roots) > 0 && roots[0] == s.Root {
 		return nil

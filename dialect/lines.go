@@ -11,26 +11,26 @@ import (
 )
 
 // Lines reads the lines of a log in which each record is a JSON object. Damage to such lines (a byte order mark, NUL
-// bytes, several records on a line, a torn record) is the same for every agent and reported here. A Lines with a Builder
+// bytes, several records on a line, a torn record) is the same for every agent and is reported here. A Lines with a Builder
 // and Starts is ready for one log, in one goroutine.
 type Lines struct {
 	Builder *session.Builder
 	// Text is the current line, prepared for scanning.
 	Text rawjson.Text
 	// Starts are the ways in which the agent's records begin. They are searched for after a damaged piece of a line. An
-	// object inside a record must not begin like that, unless IsRecord tells them apart.
+	// object inside a record must not begin like that, unless IsRecord tells it from a record.
 	Starts  []string
 	started bool
 }
 
 // Objects receives what Lines finds.
 type Objects interface {
-	// Object takes the object at data[pos:] and gives the offset of its end, or why it is not JSON. at is the offset of
-	// data in the log.
+	// Object takes the object at data[pos:] and gives the offset of its end, or an error that says why it is not JSON. at is the
+	// offset of data in the log.
 	Object(r Record, data []byte, at int64, pos int) (end int, err error)
-	// Other takes a value that is not an object. Lines has reported it.
+	// Other takes a value that is not an object. Lines has already reported it.
 	Other(value []byte)
-	// IsRecord tells a record from an object inside a torn record.
+	// IsRecord reports whether an object is a record rather than an object inside a torn record.
 	IsRecord(object []byte) bool
 }
 
@@ -39,8 +39,8 @@ var bom = []byte("\xef\xbb\xbf")
 // TrimBOM removes a byte order mark.
 func TrimBOM(data []byte) []byte { return bytes.TrimPrefix(data, bom) }
 
-// DecodeLog gives a decoder all records of a log in memory and returns the error of Finish. A line ends at \n, with one
-// \r before it removed. U+2028 does not end a line: it may occur inside records.
+// DecodeLog passes all records of a log in memory to a decoder and returns the error of Finish. A line ends at \n; one
+// \r before it is removed. U+2028 does not end a line: it may occur inside records.
 func DecodeLog(dec Decoder, log []byte) error {
 	for r := range recordsOf(log) {
 		dec.Decode(r)
@@ -63,10 +63,10 @@ func recordsOf(log []byte) iter.Seq[Record] {
 	}
 }
 
-// Continued says that the lines begin in the middle of a log, where a byte order mark is damage.
+// Continued says that the lines begin in the middle of a log, where a byte order mark counts as damage.
 func (l *Lines) Continued() { l.started = true }
 
-// Started reports whether a line that is not empty was seen.
+// Started reports whether a non-empty line was read.
 func (l *Lines) Started() bool { return l.started }
 
 // Decode takes the next line. It gives the offset of a torn record at the end of the log, or -1. Everything except white
@@ -78,7 +78,7 @@ func (l *Lines) Decode(r Record, to Objects) (cutOff int64) {
 			data, at = data[len(bom):], at+int64(len(bom))
 			l.Problem(r, 0, session.ProblemBOM, "byte order mark before the first record", "it is ignored")
 		}
-		// After an empty first line the mark may still follow.
+		// The mark may also follow an empty first line.
 		l.started = len(data) > 0
 	}
 	if len(data) > 0 && (data[0] == 0 || data[len(data)-1] == 0) {
@@ -132,12 +132,12 @@ func HasBreak(line []byte) bool {
 	return false
 }
 
-// breaks are the first and the last byte of U+2028 and U+2029. The first two bytes are also those of dashes, quotation marks and
-// ellipses, which texts are full of.
+// breaks are the first and the last byte of U+2028 and U+2029. A search for the first two bytes would also find dashes, quotation
+// marks and ellipses, which are frequent in texts.
 var breaks = rawjson.Pair{First: [2]byte{0xe2, 0xe2}, Second: [2]byte{0xa8, 0xa9}, Distance: 2}
 
-// Problem reports something wrong with a line, pos bytes after the beginning of the record. An offset in the data of
-// Object differs from pos where Lines trimmed the line: use at there.
+// Problem reports something wrong with a line, pos bytes after the beginning of the record. Inside Object, an offset in data
+// differs from pos if Lines trimmed the line: compute it from at.
 func (l *Lines) Problem(r Record, pos int, kind session.ProblemKind, message, advice string) {
 	l.Builder.Problem(session.Problem{Line: r.Line, Offset: r.Offset + int64(pos), Kind: kind, Message: message, Advice: advice})
 }
@@ -159,21 +159,21 @@ func (l *Lines) trimNULs(r Record, data []byte, at int64) ([]byte, int64) {
 }
 
 // other takes a value at pos that is not an object and gives the offset of its end. A number or null on a line crashes some
-// programs and is an entry to others; here it is a Problem.
+// agents' programs and is an entry to others; here it is a Problem.
 func (l *Lines) other(r Record, data []byte, at int64, pos int, to Objects) (int, error) {
 	end, err := rawjson.Skip(data, pos)
 	if err != nil {
 		return 0, err
 	}
-	// pos counts in data, which may lack a byte order mark or NULs of the record.
+	// pos counts in data, from which a byte order mark or NULs may have been cut.
 	l.Problem(r, int(at-r.Offset)+pos, session.ProblemNotObject, fmt.Sprintf("the record is %s, not an object", Shorten(data[pos:end])),
 		"it is ignored and stays in the file")
 	to.Other(data[pos:end])
 	return end, nil
 }
 
-// damaged reports a piece of a line that is not JSON. It gives the offset of a whole record after it on the same line,
-// as happens when a program appends to a torn file, or -1. A torn record and garbage are different Problems: a repair can
+// damaged reports a piece of a line that is not JSON. It returns the offset of a whole record after it on the same line,
+// which a program may have appended to a torn one, or -1. A torn record and garbage are different Problems: a repair can
 // move a torn record aside.
 func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to Objects) int {
 	next := l.nextRecord(data, pos+1, to)
@@ -182,7 +182,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 		end = len(data)
 	}
 	var syntax *rawjson.SyntaxError
-	// a JSON text that ends too early, at the end of the log or before
+	// short: the JSON text ends too early, at the end of the log or before it.
 	short := errors.As(err, &syntax) && syntax.Short
 	p := session.Problem{Line: r.Line, Offset: at + int64(pos)}
 	switch {
@@ -203,7 +203,7 @@ func (l *Lines) damaged(r Record, data []byte, at int64, pos int, err error, to 
 // nextRecord searches after a damaged piece for records that run to the end of the line. The work is limited: a hostile
 // line must not be scanned again for each of its braces.
 func (l *Lines) nextRecord(data []byte, from int, to Objects) int {
-	// far more than one damaged piece and a few false starts need
+	// This is far more than one damaged piece and a few false starts need.
 	budget := 8*len(data) + 4096
 	for budget > 0 {
 		if from = l.nextStart(data, from); from < 0 {
@@ -251,7 +251,7 @@ func Shorten(b []byte) string {
 	return string(b)
 }
 
-// Spelled gives the beginning of a value for a message about it; "missing" where there is none.
+// Spelled gives the beginning of a value for a message about it; "missing" if there is none.
 func Spelled(value []byte) string {
 	if value == nil {
 		return "missing"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHasBreak compares the search with two searches for the characters themselves, in texts full of others that begin alike.
+// TestHasBreak compares the search with two plain searches for the characters, in texts full of characters that begin alike.
 func TestHasBreak(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 1))

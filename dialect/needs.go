@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Need is a log or file that a decoder wants to see.
+// Need is a log or file that a decoder asks for.
 type Need struct {
 	Kind NeedKind
 	// Name is a slash path, relative to what Kind says.
@@ -19,28 +19,28 @@ type NeedKind uint8
 
 // The kinds.
 const (
-	// NeedLog is another log of the agent: a pattern of path.Match, relative to Root.Sessions. One without a slash is the name
-	// of a file in any folder. Of several matches the last in name order is meant. A folder b.d beside b.jsonl is for that log
-	// alone, and comes first.
+	// NeedLog is another log of the agent: a pattern of path.Match, relative to Root.Sessions. A pattern without a slash matches
+	// file names in any folder. If several logs match, the last in name order is taken. A folder b.d beside b.jsonl serves only
+	// that log, and is searched first.
 	NeedLog    NeedKind = iota
 	NeedBeside          // a file beside the log: relative to the folder of the log
 	NeedRoot            // a file of the agent, such as a registry: relative to the folder that holds Root.Sessions
 )
 
-// Needer is a Decoder that cannot read a log by itself: it was forked from another log, or files beside it hold a part
-// of it. The decoder names what it needs and the caller supplies it, so that dialects do no I/O.
+// Needer is a Decoder that may need more than the log itself: the log was forked from another one, or files beside it hold a
+// part of it. The decoder names what it needs and the caller supplies it, so that dialects do no I/O.
 type Needer interface {
-	// Needs gives what is missing now. It is asked after each record, after each Supply and before Finish, so it must be
-	// cheap where nothing is missing. What was supplied, also with an error, must not be asked for again.
+	// Needs gives what is missing now. It is called after each record, after each Supply and before Finish, so it must be
+	// cheap when nothing is missing. It must not name again what was supplied, even if that was an error.
 	Needs() []Need
-	// Supply gives the content of a Need, or why there is none: the decoder reports that as a Problem. The content is the
-	// decoder's to keep. It may name further needs: the base of a base. Entries that come from it are Foreign.
+	// Supply gives the content of a Need, or an error that says why there is none; the decoder reports that as a Problem. The
+	// decoder may keep the content. The content may lead to further needs, such as the base of a base. Its entries are Foreign.
 	Supply(n Need, content []byte, err error)
 }
 
-// OtherLog is another log that a decoder asked for. It is read as far as the decoder needs it.
+// OtherLog is another log that a decoder asked for. The decoder reads as much of it as it needs.
 type OtherLog interface {
-	// Source reads spans of it. An Envelope may name it, so that records stay in the log.
+	// An Envelope may name an OtherLog as its Source, so that records stay in that log.
 	session.Source
 	// Size is its length in bytes.
 	Size() int64
@@ -48,9 +48,9 @@ type OtherLog interface {
 	Records() iter.Seq2[Record, error]
 }
 
-// LogNeeder is a Needer that does not want other logs in memory: needs of kind NeedLog are met with SupplyLog.
+// LogNeeder is a Needer that does not want other logs in memory: needs of kind NeedLog are met by SupplyLog.
 type LogNeeder interface {
-	// SupplyLog is Supply for another log. It can be read as long as the log that is decoded is open.
+	// SupplyLog is Supply for another log. It stays readable as long as the decoded log is open.
 	SupplyLog(n Need, log OtherLog, err error)
 }
 
@@ -58,12 +58,12 @@ type LogNeeder interface {
 type Supplies struct {
 	// File gives the content of a Need.
 	File func(Need) ([]byte, error)
-	// Log gives another log. Where it is nil, a LogNeeder gets what File gives.
+	// Log gives another log. If it is nil, a LogNeeder gets the content from File.
 	Log func(Need) (OtherLog, error)
 }
 
-// Meet gives a decoder whose needs are met; dec itself where it has none. Each Need of a log is asked for once. One that the decoder asks for
-// again is answered with an error, so forks that name each other end.
+// Meet gives a decoder whose needs are met, or dec itself if it is not a Needer. Each Need of a log is met once. If the decoder
+// asks for it again, it gets an error, so that forks that name each other end.
 func (s Supplies) Meet(dec Decoder) Decoder {
 	n, ok := dec.(Needer)
 	if !ok {
@@ -103,7 +103,7 @@ func (m *memoryLog) Records() iter.Seq2[Record, error] {
 	}
 }
 
-// supplied is a decoder together with what meets its needs.
+// supplied is a decoder together with the Supplies that meet its needs.
 type supplied struct {
 	Decoder
 	needer Needer
@@ -135,12 +135,12 @@ func (s *supplied) supply() {
 			s.one(n, again)
 		}
 		if !fresh {
-			return // the decoder asks for the same again and again
+			return // the decoder keeps asking for the same
 		}
 	}
 }
 
-// one meets a Need; again is why it is not met.
+// one meets a Need. If again is set, it is the reason not to.
 func (s *supplied) one(n Need, again error) {
 	logs, ok := s.Decoder.(LogNeeder)
 	switch {

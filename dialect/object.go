@@ -33,7 +33,7 @@ func (o *Object) Optional(key, value string) {
 	}
 }
 
-// Copy adds those of the members that the record raw has.
+// Copy adds those of the members keys that the record raw has.
 func (o *Object) Copy(raw []byte, keys ...string) {
 	for _, key := range keys {
 		if value := rawjson.Get(raw, key); value != nil {
@@ -42,7 +42,7 @@ func (o *Object) Copy(raw []byte, keys ...string) {
 	}
 }
 
-// Others adds the members of raw except those of these names, without white space between tokens.
+// Others adds the members of raw, except those with these names, without white space between tokens.
 func (o *Object) Others(raw []byte, names ...string) {
 	for key, value := range rawjson.Fields(raw) {
 		if !slices.Contains(names, key) {
@@ -51,7 +51,7 @@ func (o *Object) Others(raw []byte, names ...string) {
 	}
 }
 
-// Raw adds a value that comes from outside, on one line; nil adds nothing. It fails where the value is not JSON.
+// Raw adds a value that comes from outside, on one line; nil adds nothing. It fails if the value is not JSON.
 func (o *Object) Raw(key string, value []byte) error {
 	if value == nil {
 		return nil
@@ -81,7 +81,7 @@ func Array(items [][]byte) []byte {
 	return append(out, ']')
 }
 
-// SetText sets a member of a record to a text; nil leaves the record as it is, and "" removes the member unless empty is
+// SetText sets a member of a record to a text. nil leaves the record as it is. "" removes the member unless empty is
 // set.
 func SetText(record []byte, key string, text *string, empty bool) []byte {
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Exact is a Dialect that recognises its own logs among those of its family. Such a log is of this value wherever it is.
+// Exact is a Dialect that recognises its own logs among those of its family. Such a log belongs to this value wherever it lies.
 type Exact interface {
 	// Exact gets what Detect gets.
 	Exact(first []Record) bool
@@ -23,55 +23,55 @@ type Parter interface {
 	MessageParts(message []byte) []session.Part
 }
 
-// Caller is a Dialect of an agent that uses one interface of language models, whichever model it asks.
+// Caller is a Dialect of an agent that always uses the same language model API, whichever model it calls.
 type Caller interface {
-	// API names the interface, as package llm does.
+	// API names the API, as package llm does.
 	API() string
 }
 
 // Commander is a Dialect that keeps commands that the user ran without the model.
 type Commander interface {
-	// Command takes a message of a context apart that is nothing but such a command; ok is false for any other.
+	// Command parses a message of a context that is only such a command; ok is false for any other message.
 	Command(message []byte) (c Command, ok bool)
 }
 
-// Overflower is a Dialect whose records may have long strings cut. They are whole in blobs, or in files of the session's
+// Overflower is a Dialect whose records may have long strings cut. The whole strings are in blobs, or in files of the session's
 // folder if the Layout is Foldered.
 type Overflower interface {
-	// Whole gives the record with its strings as they were before they were cut: the record itself where none was. get
-	// gives the bytes of a blob, or of a file that is named relative to the session's folder. A string stays cut where they
-	// are missing or the string was changed since.
+	// Whole gives the record with its strings as they were before they were cut, or the record itself if none was cut. get
+	// gives the bytes of a blob, or of a file that is named relative to the session's folder. A string stays cut if its blob or
+	// file is missing or the string was changed since.
 	Whole(record []byte, get func(ref string) ([]byte, error)) []byte
 	// IsCut reports whether a string of the record is cut.
 	IsCut(record []byte) bool
 }
 
-// Continuer is a Dialect whose logs need not be read from their beginning. Records that name their parents and records
-// that follow each other both fit: the Builder knows what came before.
+// Continuer is a Dialect whose logs need not be read from their beginning. Records may name their parents or follow the record
+// before them, because the Builder knows what came before.
 type Continuer interface {
-	// Continue starts to decode a log at any record after its header. The Builder has the header, as the decoder of
-	// NewDecoder would have set it, and knows what came before (Builder.StartAfter). The decoder gives the same entries and
-	// Problems as one that read everything. ok is false for a log whose records depend on those before them. Where only some
-	// do, Finish gives ErrEarlier after one of these.
+	// Continue starts to decode a log at any record after its header. The Builder has the header that the decoder of NewDecoder
+	// would have set, and knows what came before (Builder.StartAfter). The decoder gives the same entries and
+	// Problems as one that read everything. ok is false for a log whose records depend on earlier records. Where only some
+	// records do, Finish gives ErrEarlier if one of them was read.
 	Continue(b *session.Builder) (dec Decoder, ok bool)
 }
 
-// ErrEarlier says that a log must be read from its beginning: what a record means depends on one that was not read.
+// ErrEarlier says that a log must be read from its beginning: the meaning of a record depends on one that was not read.
 var ErrEarlier = errors.New("a record depends on one before the place where reading began")
 
 // Adder is a Decoder that can add an entry whose record was just made, without reading the record again.
 type Adder interface {
-	// Add does what Decode would do with the record of n, or gives false.
+	// Add does what Decode would do with the record of n, or returns false.
 	Add(n NewEntry, r Record) bool
 }
 
-// Ruler is a Dialect with rules for a session as a whole, beyond those for its records.
+// Ruler is a Dialect with rules for a session as a whole, in addition to those for its records.
 type Ruler interface {
-	// Check gives the rules that a session breaks.
+	// Check lists the violations of these rules in a session.
 	Check(t *session.Tree, log LogInfo) []session.Problem
 }
 
-// LogInfo is what a Ruler may need to know of a log besides its records.
+// LogInfo is what a Ruler may need to know about a log besides its records.
 type LogInfo struct {
 	Name    string // the file's path
 	Size    int64
@@ -83,22 +83,22 @@ type Namer interface {
 	SetID(record []byte, id session.EntryID) ([]byte, error)
 }
 
-// Mender is the session.EntryCodec of a tree whose program loses entries although their records can be read: it does not
-// find the way to them. A repair asks it instead of treating orphans, cycles and repeated ids by itself.
+// Mender is an EntryCodec for a program that loses entries although their records can be read, because it does not
+// find the way to them. A repair asks the Mender instead of handling orphans, cycles and repeated ids itself.
 type Mender interface {
-	// Mends gives what has to change so that the program finds again what it loses; none where nothing is lost. Every
-	// record of t is on a line of its own. It is asked again with the changes made until it gives none, so that what
-	// depends on other changes can wait for them.
+	// Mends gives the changes that make the program find the lost entries again; none if nothing is lost. Every
+	// record of t is on a line of its own. The caller makes the changes and asks again until there are none, so
+	// a change that depends on others can wait for them.
 	Mends(t *session.Tree) []Mend
 }
 
 // Mend is one change that a Mender asks for.
 type Mend struct {
-	// Entry is the position of the entry concerned. Header: it is the header, which Writer.EditHeader completes.
+	// Entry is the position of the entry concerned. Header: the change concerns the header, which Writer.EditHeader completes.
 	Entry  int
 	Header bool
 	Kind   session.ProblemKind
-	// Problem says what is wrong, Action what is done about it.
+	// Problem says what is wrong, Action what the change does about it.
 	Problem, Action string
 	// Edit changes the record of the entry; nil leaves it.
 	Edit func(record []byte) ([]byte, error)
@@ -115,23 +115,23 @@ type Editor interface {
 	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
 }
 
-// Adopter is a Writer that keeps the members of a record that it does not know.
+// Adopter is a Writer that can copy unknown members of a given record into its own.
 type Adopter interface {
-	// Adopt adds to record, which was just made from the body of the record given, the members of given that record
-	// lacks, except those that say where the entry stands in its tree.
+	// Adopt adds to record the members of given that record lacks, except those that say where the entry stands in its tree.
+	// record was just made from the body of given.
 	Adopt(record, given []byte) []byte
 }
 
 // Spreader is a Writer that writes some entries as several records.
 type Spreader interface {
-	// Spread gives the entries that n is written as, in order: n alone where one record is enough. Each is the parent of the
-	// next. The last has the id of n, the others have ids of newID.
+	// Spread gives the entries as which n is written, in order: n alone if one record is enough. Each is the parent of the
+	// next. The last has the id of n, the others have ids from newID.
 	Spread(n NewEntry, newID func() (session.EntryID, error)) ([]NewEntry, error)
 }
 
 // Besider is a Writer with records that stand beside the tree: no entry of the conversation can follow them.
 type Besider interface {
-	// Beside reports whether a record is of that sort. What is appended after it follows the entry before it.
+	// Beside reports whether a record stands beside the tree. What is appended after it follows the entry before it.
 	Beside(record []byte) bool
 }
 
@@ -143,11 +143,11 @@ func IsBeside(d Dialect, record []byte) bool {
 
 // Stamper is a Writer whose records name their session.
 type Stamper interface {
-	// Copy gives the record of an entry for a copy of its session. from is the session that is copied.
+	// Copy gives the record of an entry for a copy of its session. from is the header of the original.
 	Copy(record []byte, from session.Header, to NewSession) []byte
 }
 
-// AdoptMembers is Adopter.Adopt for records whose place in the tree is in the members place.
+// AdoptMembers is Adopter.Adopt for records in which the members place say where the entry stands in the tree.
 func AdoptMembers(record, given []byte, place ...string) []byte {
 	for key, value := range rawjson.Fields(given) {
 		if !slices.Contains(place, key) && rawjson.Get(record, key) == nil {
@@ -157,15 +157,15 @@ func AdoptMembers(record, given []byte, place ...string) []byte {
 	return record
 }
 
-// CallNamer is a Composer whose provider gives tool calls ids of a form of its own. A conversion gives the calls of other
+// CallNamer is a Composer whose provider uses a special form for ids of tool calls. A conversion gives the calls of other
 // agents such ids.
 type CallNamer interface {
-	// CallID gives the id of that form for any other: itself if it has the form, and the same for equal ones.
+	// CallID gives an id of that form for any id: the id itself if it has the form, and equal ids for equal ones.
 	CallID(id string) string
 }
 
 // Slotted is a Writer whose logs may have a title slot: a record of fixed length before the header that is overwritten
-// in place. Writer.EditHeader gets and gives it.
+// in place. Writer.EditHeader takes and returns it.
 type Slotted interface {
 	// IsSlot reports whether a record before the header is the slot.
 	IsSlot(record []byte) bool
@@ -179,7 +179,7 @@ func IsSlot(d Dialect, line []byte) bool {
 	return ok && s.IsSlot(TrimBOM(line))
 }
 
-// Opening gives the records that a new session begins with: a title slot and the header, as far as the format has them.
+// Opening gives the records that a new session begins with: a title slot and the header, if the format has them.
 func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 	if s, ok := w.Dialect.(Slotted); ok {
 		if slot := s.NewSlot(n); slot != nil {
@@ -197,68 +197,68 @@ func Opening(w WritingDialect, n NewSession) (records [][]byte, err error) {
 type Registrar interface {
 	// Registry is the name of the file, relative to the folder that holds Root.Sessions.
 	Registry() string
-	// Register gives the record that names a session, "" to take its name away. It is appended to the file.
+	// Register gives the record that names a session; the name "" removes the name. The record is appended to the file.
 	Register(id session.ID, name string, now time.Time) []byte
-	// Registered gives the names that the file has. What is not a record is skipped.
+	// Registered gives the names in the file. A line that is not a record is skipped.
 	Registered(content []byte) map[session.ID]string
 }
 
-// Captioner is a Dialect whose agent may keep the title of a session in a file of the session's folder. It counts where no
-// record has a title.
+// Captioner is a Dialect whose agent may keep the title of a session in a file of the session's folder. That title counts
+// where no record has one.
 type Captioner interface {
-	// CaptionFile is the name of the file, relative to the folder.
+	// CaptionFile is the name of the file, relative to the session's folder.
 	CaptionFile() string
-	// Caption gives the title in it, "" if there is none.
+	// Caption gives the title in the file's content, "" if there is none.
 	Caption(content []byte) string
 }
 
 // Recaptioner is a Captioner whose agent shows the title in that file: a rename changes it, too.
 type Recaptioner interface {
 	Captioner
-	// SetCaption gives the content of the file with another title, "" to take it away. nil leaves the file as it is.
+	// SetCaption gives the content of the file with another title; "" removes the title. nil leaves the file as it is.
 	SetCaption(content []byte, title string) []byte
 }
 
-// Profiler is a Layout of an agent that keeps the sessions of each of its user's profiles apart.
+// Profiler is a Layout of an agent that keeps the sessions of each user profile apart.
 type Profiler interface {
-	// Profile gives the place of a profile, which need not exist; "" is the profile in use: the one that the environment
-	// names, or else the agent's default. It fails for a name that cannot be that of a folder.
+	// Profile gives the place of a profile, which need not exist. "" is the profile in use: the one that the environment
+	// names, or else the agent's default. It fails for a name that cannot be the name of a folder.
 	Profile(env Env, name string) (Root, error)
 }
 
-// Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of it named.
+// Elsewhere is a Layout of an agent whose sessions may lie in folders that another version of the agent named.
 type Elsewhere interface {
-	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header decides which sessions in
-	// them belong to the directory.
+	// OtherDirs gives these folders for a working directory, relative to Root.Sessions. The header of a session in them decides
+	// whether it belongs to the directory.
 	OtherDirs(env Env, cwd string) []string
 }
 
 // Lister is a Dialect that knows how its agent's own program lists sessions, for clients that expect the program's list.
-// Unlike Peek it looks at whole logs.
+// Unlike Peek it reads whole logs.
 type Lister interface {
-	// Shows reports whether the program lists a log of that name as a session. The name is relative to the one folder that
-	// is listed or, with all set, to the folder of the sessions of all working directories.
+	// Shows reports whether the program lists a log of that name as a session. The name is relative to the folder that
+	// is listed or, if all is set, to the folder of the sessions of all working directories.
 	Shows(name string, all bool) bool
-	// List gives the row of a session whose log was last written at changed. The error is ErrNotShown where the program
-	// leaves it out.
+	// List gives the row of a session whose log was last written at changed. The error is ErrNotShown if the program
+	// leaves the session out.
 	List(t *session.Tree, path string, changed time.Time) (Listing, error)
-	// Recent gives the names under which a log that begins with head is shown among the recent ones; ok is false where
-	// it is not shown. No more than RecentHead bytes of head are used.
+	// Recent gives the names under which a log that begins with head appears among the recent sessions; ok is false if
+	// it does not. At most RecentHead bytes of head are used.
 	Recent(head []byte, path string) (r Recent, ok bool)
 }
 
 // Resumer is a Dialect of an agent that tells the model where a session resumes.
 type Resumer interface {
-	// Resume gives the messages that say so, none where nothing changed. They follow the system messages that begin the
+	// Resume gives the messages that tell the model so; none if nothing changed. They follow the system messages that begin the
 	// conversation.
 	Resume(h session.Header, now Here) []session.Raw
 }
 
-// Here is where a session resumes. The model is not told what is "".
+// Here is where a session resumes. The model is not told values that are "".
 type Here struct {
 	// Root is the project folder, WorkDir the working directory.
 	Root, WorkDir string
-	// Sandbox is the folder that tools may not leave, Approval the agent's mode of asking before it acts.
+	// Sandbox is the folder that tools may not leave. Approval is the mode in which the agent asks before it acts.
 	Sandbox, Approval string
 	// Provider and Model name the language model.
 	Provider, Model string
@@ -272,7 +272,7 @@ const RecentHead = 4096
 
 // Listing is a row of an agent's own list.
 type Listing struct {
-	// JSON is the row in the agent's words. Plain is the row without the member that holds the texts of all messages; nil if
+	// JSON is the row as the agent spells it. Plain is the row without the member that holds the texts of all messages; nil if
 	// there is no such member.
 	JSON, Plain []byte
 	// CWD is the session's working directory.
@@ -281,16 +281,16 @@ type Listing struct {
 	Modified time.Time
 }
 
-// Recent is a session among the recent ones.
+// Recent is the name of a session in a list of recent ones.
 type Recent struct {
-	// Name is FullName, cut where it is too long for a narrow list.
+	// Name is FullName, shortened if it is too long for a narrow list.
 	Name, FullName string
 }
 
 // recentMost is how many characters of a name a narrow list shows.
 const recentMost = 40
 
-// NameRecent names a session by the first line of the first text that has one.
+// NameRecent names a session by the first line of the first text that is not blank.
 func NameRecent(texts ...string) Recent {
 	var r Recent
 	for _, text := range texts {

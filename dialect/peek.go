@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NewSummary gives an empty Summary. Messages are counted where the whole log is at hand.
+// NewSummary gives an empty Summary. Messages are counted only if the whole log is at hand.
 func NewSummary(whole bool) Summary {
 	if whole {
 		return Summary{}
@@ -29,8 +29,8 @@ const (
 	LineCut           // the line goes on after the bytes at hand
 )
 
-// PeekLines gives the lines of one end of a log. Where the bytes do not begin at the start of the log, the first line is
-// left out. The last one is cut, unless it ends with a newline or toEnd is set.
+// PeekLines gives the lines of one end of a log. If the bytes do not begin at the start of the log, the first line is
+// left out. The last line is cut, unless it ends with a newline or toEnd is set.
 func PeekLines(b []byte, fromStart, toEnd bool) iter.Seq2[[]byte, LineEnd] {
 	return func(yield func([]byte, LineEnd) bool) {
 		if !fromStart {
@@ -66,7 +66,7 @@ type Peeker struct {
 	Damaged bool   // a line is not exactly one record
 }
 
-// Lines looks at the lines of one end of the log. take takes a whole line and gives false where it is not exactly one
+// Lines passes on the lines of one end of the log. take takes a whole line and returns false if it is not exactly one
 // record; cut takes the beginning of a line that goes on after the bytes at hand.
 func (p *Peeker) Lines(b []byte, fromStart, toEnd bool, take func(line []byte, last bool) bool, cut func(line []byte)) {
 	for line, end := range PeekLines(b, fromStart, toEnd) {
@@ -81,7 +81,7 @@ func (p *Peeker) Lines(b []byte, fromStart, toEnd bool, take func(line []byte, l
 	}
 }
 
-// Header takes the members of a header. One without a string as id is refused.
+// Header takes the members of a header. A header whose id is not a string is refused.
 func (p *Peeker) Header(id, cwd, parent, at []byte, version int) {
 	if p.Refused = !rawjson.IsString(id); p.Refused {
 		return
@@ -93,15 +93,15 @@ func (p *Peeker) Header(id, cwd, parent, at []byte, version int) {
 
 // Ends is what Peek has found so far in the lines of both ends of a log.
 type Ends struct {
-	Prompt string  // the first one
-	Title  *string // the last one; nil where no line has one
+	Prompt string  // the first prompt
+	Title  *string // the last title; nil if no line has one
 	Active []byte  // the time of the last line that has one
-	// Later: a prompt at the end counts where the beginning has none.
+	// Later: if the beginning has no prompt, a prompt at the end counts.
 	Later bool
 }
 
-// Peek implements Dialect.Peek. take takes a whole line that is a JSON object. begun fills in what the beginning of the log says once its
-// lines were taken, unless the whole log is at hand.
+// Peek implements Dialect.Peek. take takes a whole line that is a JSON object. Unless the whole log is at hand, begun is called
+// after the lines of head and fills in what they say.
 func (p *Ends) Peek(d Dialect, head, tail []byte, whole bool, take func(record []byte), begun func(s *Summary)) Summary {
 	if whole {
 		s := ReadWhole(d, head, func(_ *Summary, _ session.Entry, record []byte) { take(record) })
@@ -136,7 +136,7 @@ func (p *Ends) fill(s *Summary) {
 	}
 }
 
-// takeLines takes the whole lines and passes over damaged ones.
+// takeLines passes whole lines to take and skips damaged ones.
 func takeLines(b []byte, fromStart, toEnd bool, take func(record []byte)) {
 	for line, end := range PeekLines(b, fromStart, toEnd) {
 		if end != LineCut && rawjson.IsObject(line) && rawjson.Valid(line) {
@@ -145,7 +145,7 @@ func takeLines(b []byte, fromStart, toEnd bool, take func(record []byte)) {
 	}
 }
 
-// ReadWhole makes a Summary from a whole log as its decoder reads it. each, if not nil, is called for each entry.
+// ReadWhole makes a Summary of a whole log with its decoder. each, if not nil, is called for each entry.
 func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, record []byte)) Summary {
 	b := session.NewBuilder("", nil)
 	if DecodeLog(d.NewDecoder(b), log) != nil || b.Header().Raw == nil {
@@ -164,8 +164,8 @@ func ReadWhole(d Dialect, log []byte, each func(s *Summary, e session.Entry, rec
 	return s
 }
 
-// Recount counts the messages of a damaged log as its decoder does, which knows what is still readable. Where no header
-// was found before, it takes over that of the decoder.
+// Recount counts the messages of a damaged log with its decoder, which knows what is still readable. If no header
+// was found before, it takes the decoder's.
 func (s *Summary) Recount(d Dialect, log []byte) {
 	w := ReadWhole(d, log, nil)
 	switch {
@@ -177,10 +177,10 @@ func (s *Summary) Recount(d Dialect, log []byte) {
 	}
 }
 
-// PromptMost is how many bytes of the first prompt a list reads.
+// PromptMost limits how many bytes of the first prompt a list reads.
 const PromptMost = 600
 
-// Beginning gives the text of a JSON string that may be cut off: PromptMost bytes of it at the most.
+// Beginning gives the text of a JSON string that may be cut off: at most PromptMost bytes of it.
 func Beginning(s []byte) string {
 	if end, err := rawjson.Skip(s[:min(len(s), PromptMost)], 0); err == nil {
 		s = s[:end-1]
@@ -199,7 +199,7 @@ func Beginning(s []byte) string {
 	return ""
 }
 
-// wholeRunes gives a text without the character that its end may cut in two.
+// wholeRunes gives a text without a last character that is cut in two.
 func wholeRunes(s []byte) string {
 	for k := 1; k <= utf8.UTFMax && k <= len(s); k++ {
 		if utf8.RuneStart(s[len(s)-k]) {
@@ -215,7 +215,7 @@ func wholeRunes(s []byte) string {
 	return strings.ToValidUTF8(string(s), "")
 }
 
-// Unquote is rawjson.Unquote, faster for texts whose only escapes are newlines, tabs, quotes and backslashes: a list has
+// Unquote is like rawjson.Unquote, but faster for texts whose only escapes are newlines, tabs, quotes and backslashes: a list has
 // thousands of them.
 func Unquote(value []byte) (string, bool) {
 	if bytes.IndexByte(value, '\\') < 0 || !utf8.Valid(value) {
@@ -244,13 +244,13 @@ func Unquote(value []byte) (string, bool) {
 	}
 }
 
-// texts are reused: a list looks at thousands of logs.
+// texts are pooled: a list looks at thousands of logs.
 var texts = sync.Pool{New: func() any { return new(rawjson.Text) }}
 
 // GetText gives a Text for a short use; PutText takes it back.
 func GetText() *rawjson.Text { return texts.Get().(*rawjson.Text) }
 
-// PutText takes back a Text of GetText. The Text lets go of its line.
+// PutText takes back a Text of GetText and clears its line.
 func PutText(t *rawjson.Text) {
 	t.Reset(nil)
 	texts.Put(t)

@@ -7,14 +7,14 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// FuzzUnquote: the fast way gives what the slow one gives.
+// FuzzUnquote: the fast path gives the same as the slow one.
 func FuzzUnquote(f *testing.F) {
 	for _, s := range []string{`"plain"`, `"a\nb\t\"c\" \\ \/"`, `"\u00e9 \ud83d\ude00 \ud83d"`, `"cut\"`, `"\x"`, `"日本\n"`, "\"\xff\\n\"", `""`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, value []byte) {
 		if end, err := rawjson.Skip(value, 0); err != nil || end != len(value) || !rawjson.IsString(value) || value[0] != '"' {
-			return // only whole strings get there
+			return // only whole strings reach Unquote
 		}
 		got, ok := dialect.Unquote(value)
 		want, wantOK := rawjson.Unquote(value)

@@ -7,13 +7,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Runner is a Dialect of sessions whose runs are logs of their own. They tell where a session was if it does not say so
-// itself.
+// Runner is a Dialect of sessions whose runs have separate logs. A run log says where a session was if the session itself does
+// not.
 type Runner interface {
-	// LastRun gives the id of the last run that the record of a session's header names; "" where it names none.
+	// LastRun gives the id of the last run that the header of a session names; "" if it names none. header is the header's record.
 	LastRun(header []byte) string
-	// RunDir gives the working directory, the session and the beginning of a run whose log begins with that record. They
-	// are empty where it does not say them.
+	// RunDir gives the working directory, the session and the start of a run, from the first record of its log. A value that the
+	// record lacks is empty.
 	RunDir(header []byte) (cwd string, of session.ID, began session.Time)
 }
 
@@ -24,6 +24,6 @@ type Runs interface {
 	RunName(h run.Header) (string, error)
 	// NewRunID makes the id of a run.
 	NewRunID(random io.Reader) (string, error)
-	// Sessions is the dialect of the agent's sessions, for writing one: a run log is not a session.
+	// Sessions is the dialect of the agent's sessions, which writes them: a run log is not a session.
 	Sessions() Dialect
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The toy format has what Claude Code and Codex have and no other dialect does. A record is an entry with "id", "up" (its
+// The toy format has features that only Claude Code and Codex have. A record is an entry with "id", "up" (its
 // parent) and "text". "side" marks a side conversation, "msg" names the message that the record is a piece of. A record
 // with "base" or "file" names another log, or a file beside this one. "go" names the leaf.
 type toyDecoder struct {
 	b       *session.Builder
 	needs   []dialect.Need
-	records [][]byte // own entries, which follow those of the bases
+	records [][]byte // the log's own entries, which follow those of the bases
 	foreign [][]byte
 }
 
@@ -92,7 +92,7 @@ func (d *toyDecoder) add(r []byte, span session.Span, foreign bool) {
 	d.b.Add(&env)
 }
 
-// toyCodec is a codec without any optional interface: the text of an entry is its message.
+// toyCodec is a codec without optional interfaces: the text of an entry is its message.
 type toyCodec struct{ session.MessageCodec }
 
 func (toyCodec) Body(session.Entry, []byte) (session.Body, error) { return session.Message{}, nil }
@@ -108,7 +108,7 @@ func (toyCodec) Messages(_ session.Entry, raw []byte) ([][]byte, error) {
 }
 func (toyCodec) Rules() session.Rules { return session.Rules{} }
 
-// navigating obeys "go", where "-" is the place before the first entry, and bridges a missing parent to the entry before.
+// navigating follows "go", where "-" is the place before the first entry, and takes the entry before for a missing parent.
 type navigating struct{ toyCodec }
 
 func (navigating) Leaf(t *session.Tree, leaf int) int {
@@ -139,7 +139,7 @@ func (navigating) Path(t *session.Tree, to int) []int {
 	return append(path, -1, t.Len()) // positions that do not exist are left out
 }
 
-// replaying rolls back: the text "undo" removes the message before it. It ends with a message that no entry has.
+// replaying undoes: the text "undo" removes the message before it. It ends with a message that belongs to no entry.
 type replaying struct{ toyCodec }
 
 func (replaying) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
@@ -174,11 +174,11 @@ type memory []byte
 
 func (m memory) Bytes(s session.Span) ([]byte, error) { return bytes.Clone(m[s.Offset:s.End()]), nil }
 
-// toyTree reads a log of the toy format. files are the other logs and files there are.
+// toyTree reads a log of the toy format. files are the other logs and files.
 func toyTree(t *testing.T, codec session.EntryCodec, files map[string]string, lines ...string) *session.Tree {
 	t.Helper()
 	log := strings.Join(lines, "\n")
-	var own []string // what is not an entry has no span
+	var own []string // a line that is not an entry has no span
 	for _, l := range lines {
 		if !strings.Contains(l, `"base"`) && !strings.Contains(l, `"file"`) {
 			own = append(own, l)
@@ -198,7 +198,7 @@ func toyTree(t *testing.T, codec session.EntryCodec, files map[string]string, li
 	return b.Finish()
 }
 
-// seen gives the context at the leaf, and the entries that it comes from.
+// seen gives the messages of the context at the leaf, and the entries that they come from.
 func seen(t *testing.T, tree *session.Tree) (messages, entries string) {
 	t.Helper()
 	c, err := session.BuildContext(tree, tree.LeafID(), session.ContextOptions{})
@@ -267,7 +267,7 @@ func TestToyPieces(t *testing.T) {
 	}
 }
 
-// A leaf that the session moved stays where it is until entries are added.
+// A leaf that was moved with SetLeaf stays where it is until entries are added.
 func TestToyNavigatorAndMovedLeaf(t *testing.T) {
 	b := session.NewBuilder("toy", memory(`{"id":"a"}{"id":"b"}`))
 	b.SetCodec(session.Codec{EntryCodec: navigating{}})
@@ -312,7 +312,7 @@ func TestToyNeeds(t *testing.T) {
 	}
 }
 
-// obstinate asks for the same again and again.
+// obstinate keeps asking for the same.
 type obstinate struct{}
 
 func (*obstinate) Needs() []dialect.Need              { return []dialect.Need{{Name: "x"}} }

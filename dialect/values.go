@@ -16,7 +16,7 @@ import (
 // ISO spells a time in ISO 8601 with milliseconds, in quotes.
 func ISO(t time.Time) []byte { return []byte(session.TimeOf(t).Text) }
 
-// Integer reads a number without its fraction; 0 for anything else, and for numbers that are too large to count anything.
+// Integer reads a number without its fraction; 0 for anything else, and for numbers that are too large for a count.
 func Integer(value []byte) int64 {
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || f != f || math.Abs(f) > 1<<60 {
@@ -25,10 +25,10 @@ func Integer(value []byte) int64 {
 	return int64(f)
 }
 
-// Number reads a JSON number; 0 for any other value. One that is too large is an infinity.
+// Number reads a JSON number; 0 for any other value. A number that is too large becomes an infinity.
 func Number(value []byte) float64 {
 	if len(value) == 1 && value[0] == '0' {
-		return 0 // the usual case
+		return 0 // the most frequent value
 	}
 	f, err := strconv.ParseFloat(string(value), 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
@@ -45,7 +45,7 @@ func TextParts(s string) []session.Part {
 	return []session.Part{session.Text{Text: s}}
 }
 
-// ImageOf takes a data URL apart. A path or another URL stays as it is, with the type that is given.
+// ImageOf parses a data URL. A path or another URL stays as it is, with the given type.
 func ImageOf(url, mime string) session.Image {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		if head, data, ok := strings.Cut(rest, ","); ok && strings.HasSuffix(head, ";base64") {
@@ -63,12 +63,12 @@ func ImageURL(i session.Image) string {
 	return "data:" + i.MIME + ";base64," + i.Data
 }
 
-// ProviderOf gives the provider whose models have names like this one; "" for an unknown name. Some agents record the model
-// alone, and others need both.
+// ProviderOf guesses the provider from the name of a model; "" for an unknown name. Some agents record only the model,
+// and others need both.
 func ProviderOf(model string) string {
 	name := strings.ToLower(model)
 	if provider, _, ok := strings.Cut(name, "/"); ok {
-		return provider // a gateway's name for it
+		return provider // a gateway prefixes the provider
 	}
 	for _, m := range []struct{ begin, provider string }{
 		{"claude", "anthropic"}, {"gpt", "openai"}, {"chatgpt", "openai"}, {"codex", "openai"}, {"o1", "openai"}, {"o3", "openai"},
@@ -82,7 +82,7 @@ func ProviderOf(model string) string {
 	return ""
 }
 
-// BlockIDs gives the ids of the blocks of a type in a member of a message.
+// BlockIDs gives the ids of the blocks of type typ in a member of a message.
 func BlockIDs(m []byte, member, typ string) (ids []string) {
 	for block := range rawjson.Elements(rawjson.Get(m, member)) {
 		if rawjson.Str(block, "type") == typ {
@@ -92,9 +92,9 @@ func BlockIDs(m []byte, member, typ string) (ids []string) {
 	return ids
 }
 
-// Strip is MessageCodec.Strip for messages whose blocks are in a member: calls and results are blocks of these types. The
+// Strip is MessageCodec.Strip for messages whose blocks are in a member: calls and results are the blocks of these types. The
 // signatures of thinking were made for the message with its calls and are rejected without them, so they are removed, too.
-// Thinking alone is not worth sending.
+// A message that has only thinking left is dropped.
 func Strip(m []byte, member, signature string, drop func(id string) bool, types ...string) []byte {
 	useful := false
 	blocks := rawjson.MapElements(rawjson.Get(m, member), func(block []byte) []byte {
@@ -114,7 +114,7 @@ func Strip(m []byte, member, signature string, drop func(id string) bool, types 
 	return rawjson.Set(m, member, blocks)
 }
 
-// Abs makes a path absolute and clean. With home set, "~" at its beginning is the home directory.
+// Abs makes a path absolute and clean. If home is set, a leading "~" is the home directory.
 func (e Env) Abs(p string, home bool) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok && home && (rest == "" || rest[0] == '/') {
 		p = filepath.Join(e.Home, rest)
@@ -125,7 +125,7 @@ func (e Env) Abs(p string, home bool) string {
 	return filepath.Clean(p)
 }
 
-// JSSpace reports whether JavaScript trims a character and matches it with \s. Unlike unicode.IsSpace it includes U+FEFF
+// JSSpace reports whether JavaScript treats a character as white space, in trim and in \s. Unlike unicode.IsSpace it includes U+FEFF
 // and excludes U+0085.
 func JSSpace(r rune) bool {
 	switch r {
@@ -135,8 +135,8 @@ func JSSpace(r rune) bool {
 	return r >= 0x2000 && r <= 0x200a
 }
 
-// NameResults gives the results among the parts of a message the names of their tools. tools are the names by the id of the
-// call; the calls among the parts are added.
+// NameResults sets the names of tools in the results among the parts of a message. tools maps the ids of calls to names; the
+// calls among the parts are added to it.
 //
 //go:noinline // its copies took 5.6 KB
 func NameResults(parts []session.Part, tools map[string]string) {

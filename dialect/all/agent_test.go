@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// Several dialects are of one agent.
+// An agent may have several dialects.
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	var agents []string

@@ -30,7 +30,7 @@ func Dialects() []dialect.Dialect {
 		wave.Wave,
 		wave.Doc,
 		wave.Legacy,
-		codelia.State, // before those whose folder contains theirs
+		codelia.State, // before the dialects whose folder contains that of codelia.State
 		codelia.StateDoc,
 		codelia.Codelia,
 		codelia.CodeliaDoc,

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// headers are first records, by the family that reads them.
+// headers are first records, by family.
 var headers = map[string]string{
 	"pi":            `{"type":"session","version":3,"id":"a","timestamp":"2026-02-16T10:00:00.000Z","cwd":"/x"}`,
 	"operator":      `{"type":"session","version":3,"id":"a","timestamp":1794705154.5,"cwd":"/x"}`,
@@ -19,13 +19,13 @@ var headers = map[string]string{
 	"codelia-state": `{"schema_version":1,"session_id":"a","updated_at":"2026-02-16T10:00:00.000Z"}`,
 }
 
-// TestProblemsBehindNULs: where something was cut off the beginning of a line, what is wrong after it is reported at its own
-// place.
+// TestProblemsBehindNULs: if NULs were cut off the beginning of a line, a later problem on the line is still reported at its own
+// offset.
 func TestProblemsBehindNULs(t *testing.T) {
 	for _, d := range all.Dialects() {
 		header, ok := headers[d.Family()]
 		if !ok {
-			continue // its sessions are no lines
+			continue // its sessions do not consist of lines
 		}
 		t.Run(d.Name(), func(t *testing.T) { problemsBehindNULs(t, d, header) })
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What the index beside an archive answers, so that no list of all logs is made.
+// This file has what an index beside an archive can answer, so that not all logs need to be listed.
 
-// findArchived is FindIn for an archive with an index of its own, which gives the sessions that may be meant. It fails with
-// index.ErrNone if the archive turns out to have no index: the caller then looks at the names of logs, and reads none of them.
+// findArchived is FindIn for an archive with an index of its own, which gives the sessions that ref may mean. It fails with
+// index.ErrNone if the archive proves to have no index: the caller then searches the names of logs, and reads none of the logs.
 func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, err error) {
 	if x, err := s.Index(ctx, true, RefreshOptions{}); err != nil || x == nil {
 		return Row{}, cmp.Or(err, index.ErrNone)
@@ -34,7 +34,7 @@ func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, 
 		}
 		project = func() (string, error) { return dir, nil }
 	} else {
-		// Ids are mostly hex digits, and people type them in either case.
+		// Ids are mostly hex digits, and users type them in either case.
 		rows, err = s.LookUp(ctx, find.Keys{Prefixes: spellings(ref)})
 		if err != nil {
 			return Row{}, err
@@ -44,7 +44,7 @@ func (s *Store) findArchived(ctx context.Context, source, ref string) (row Row, 
 	return s.FindAmong(rows, source, ref, project)
 }
 
-// spellings are how an id that begins with a text may be spelled.
+// spellings are the ways in which an id that begins with ref may be spelled.
 func spellings(ref string) []string { return []string{ref, strings.ToLower(ref), strings.ToUpper(ref)} }
 
 // ProjectHere is place.Machine.Project for the sessions of a source ("" for all) in an archive with an index of its own; see Paged. The
@@ -56,7 +56,7 @@ func (s *Store) ProjectHere(ctx context.Context, source string) (dir string, err
 	})
 }
 
-// RunsProjectHere is ProjectHere as if each run were a session.
+// RunsProjectHere is ProjectHere for runs instead of sessions.
 func (s *Store) RunsProjectHere(ctx context.Context) (string, error) {
 	return s.nearest(func(dir string) (bool, error) {
 		p, err := s.find.Runs(ctx, RunPageOptions{CWD: dir, Limit: 1})
@@ -64,7 +64,7 @@ func (s *Store) RunsProjectHere(ctx context.Context) (string, error) {
 	})
 }
 
-// nearest gives the first directory that may be the project and has what is asked for.
+// nearest gives the first directory that may be the project and for which has returns true.
 func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err error) {
 	none := func(func(string) bool) {}
 	dir = s.ProjectAmong(none, func(dir string) (found bool) {
@@ -76,8 +76,8 @@ func (s *Store) nearest(has func(dir string) (bool, error)) (dir string, err err
 	return dir, err
 }
 
-// newest gives the newest sessions that a filter lets through, up to the one with so many others before it. Sessions of sub-agents are
-// among them and do not count.
+// newest gives the newest sessions that a filter lets through, up to the one that has before others ahead of it. Sessions of
+// sub-agents are included but not counted.
 func (s *Store) newest(ctx context.Context, f Filter, before int) (rows []Row, err error) {
 	opt := PageOptions{Limit: min(before, 100) + 10}
 	for {
@@ -103,16 +103,16 @@ func (s *Store) newest(ctx context.Context, f Filter, before int) (rows []Row, e
 // RunPage is a part of the runs in an archive.
 type RunPage struct {
 	Rows []RunRow
-	// Next is what RunPageOptions.After of the next page is; "" if there is none.
+	// Next is the value for RunPageOptions.After that gives the next page; "" if there is none.
 	Next string
-	// Total is how many runs all pages have, -1 if there are more than TotalMost.
+	// Total is the number of runs on all pages, -1 if there are more than TotalMost.
 	Total int
 }
 
-// RunPageOptions say which runs of an archive are wanted.
+// RunPageOptions say which runs of an archive to give.
 type RunPageOptions = find.RunOptions
 
-// RunPage gives a part of the runs in an archive with an index of its own (see Paged), the newest first. It costs no more than the page.
+// RunPage gives a page of the runs in an archive with an index of its own (see Paged), the newest first. Its cost depends only on the page.
 func (s *Store) RunPage(ctx context.Context, opt RunPageOptions) (page RunPage, err error) {
 	found, err := s.find.Runs(ctx, opt)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Store) sessionsWithRuns(ctx context.Context) (with map[session.ID]bool,
 	return with, err
 }
 
-// pathsIn gives the paths of the sessions in a working directory, as the index knows them; nil if it may not know all.
+// pathsIn gives the paths of the sessions in a working directory, as the index knows them; nil if the index may be incomplete.
 func (s *Store) pathsIn(ctx context.Context, cwd string) (map[string]bool, error) {
 	stale := false
 	opt := find.EachOptions{RefreshOptions: RefreshOptions{Problem: func(error) { stale = true }}}

@@ -63,7 +63,7 @@ func (m member) say(sess *treeline.Session, text string) {
 	}
 }
 
-// shown gives the paths of a list, and fails if one shows how to connect.
+// shown gives the paths of a list, and fails if one shows credentials.
 func (m member) shown(s *treeline.Store) (list []string) {
 	m.t.Helper()
 	rows, err := s.List(m.t.Context(), treeline.ListOptions{})
@@ -80,7 +80,7 @@ func (m member) shown(s *treeline.Store) (list []string) {
 	return list
 }
 
-// Machines share an archive: each writes below its own origin, and all read and append everywhere.
+// Machines share an archive: each writes below its own origin, and all of them can read and append everywhere.
 func TestArchive(t *testing.T) {
 	driver := memory.ArchiveDriver("team")
 	ann, bob := member{t, driver, t.TempDir()}, member{t, driver, t.TempDir()}
@@ -145,7 +145,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// What is wrong with a URL is said without the URL.
+// An error about a URL does not show the URL.
 func TestArchiveRefused(t *testing.T) {
 	m := member{t, memory.ArchiveDriver("team"), t.TempDir()}
 	for _, roots := range [][]string{{"team://ann:sec%zzret@host"}, {"other://ann:secret@host/x"}, {given, "team://bob:secret@host"}} {
@@ -169,7 +169,7 @@ func TestArchiveRefused(t *testing.T) {
 	}
 }
 
-// An archive that cannot be asked is an error everywhere, and not an empty list.
+// An archive that cannot be reached is an error everywhere, never an empty list.
 func TestArchiveUnreachable(t *testing.T) {
 	down := errors.New("the server is down")
 	driver := memory.ArchiveDriver("team")

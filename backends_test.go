@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Without its driver an agent's database is a source that needs it: shown, not read, and never written as a plain folder.
+// Without its driver an agent's database is a source that Needs the driver: shown, not read, and never written as a plain folder.
 func TestBackends(t *testing.T) {
 	home := t.TempDir()
 	open := func(drivers ...backend.Driver) *treeline.Store {

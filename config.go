@@ -19,8 +19,8 @@ import (
 //
 //	[[root]]                        # another place with sessions, besides those of the agents; any number
 //	path = "~/backup/omp"
-//	dialect = "omp"                 # optional: the format of sessions that do not say it themselves. It counts even if
-//	                                # the folder is an agent's own
+//	dialect = "omp"                 # optional: the format of sessions that do not name it themselves; this also applies
+//	                                # to an agent's own folder
 type Config struct {
 	Cache string       `toml:"cache"`
 	Roots []ConfigRoot `toml:"root"`
@@ -50,7 +50,7 @@ func DataDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_DATA_HOME"), home, ".local/share")
 }
 
-// CacheDir is treeline's own folder for what can be derived again, such as the catalogue: $XDG_CACHE_HOME/treeline, or
+// CacheDir is treeline's own folder for derived data, such as the catalogue: $XDG_CACHE_HOME/treeline, or
 // ~/.cache/treeline. A relative path in the variable is ignored.
 func CacheDir(home string, getenv func(string) string) string {
 	return xdg(getenv("XDG_CACHE_HOME"), home, ".cache")
@@ -64,7 +64,7 @@ func xdg(dir, home, usual string) string {
 	return filepath.Join(dir, "treeline")
 }
 
-// ReadConfig reads the file. A missing file is an empty one. An error names the line. Paths that begin with ~ are below
+// ReadConfig reads the file. A missing file counts as empty. An error names the line. Paths that begin with ~ are below
 // home.
 func ReadConfig(path, home string) (Config, error) {
 	var c Config
@@ -97,7 +97,7 @@ func ReadConfig(path, home string) (Config, error) {
 	return c, nil
 }
 
-// configError says where in the file something is wrong.
+// configError names the place in the file where something is wrong.
 func configError(path string, err error) error {
 	var unknown *toml.StrictMissingError
 	if errors.As(err, &unknown) && len(unknown.Errors) > 0 {
@@ -117,7 +117,7 @@ func configError(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// configDir expands ~ and refuses a relative path, which would mean something else in every directory.
+// configDir expands ~ and refuses a relative path, which would mean another folder in every working directory.
 func configDir(dir, home string) (string, error) {
 	if dir == "~" || strings.HasPrefix(dir, "~/") {
 		dir = filepath.Join(home, dir[1:])
@@ -128,7 +128,7 @@ func configDir(dir, home string) (string, error) {
 	return dir, nil
 }
 
-// Extra gives the roots as package place takes them.
+// Extra gives the roots in the form that package place takes.
 func (c Config) Extra() []place.ExtraRoot {
 	var list []place.ExtraRoot
 	for _, r := range c.Roots {

@@ -40,7 +40,7 @@ func ExampleSession_append() {
 	// high plan [no chemicals] anthropic/opus
 }
 
-// An append says what became of it. A second writer does not get lost, and neither do we.
+// An append reports what became of it. A second writer's entry is kept, and so is ours.
 func ExampleAppended() {
 	st, done := home()
 	defer done()
@@ -61,7 +61,7 @@ func ExampleAppended() {
 	// {"role":"user","content":"from this one"}
 }
 
-// A branch goes on from an earlier entry. The entries after it stay.
+// A branch continues from an earlier entry. The entries after it stay.
 func ExampleSession_Branch() {
 	ctx := context.Background()
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
@@ -89,7 +89,7 @@ func ExampleSession_ResetLeaf() {
 	// Output: 2 roots
 }
 
-// The new branch is told what happened on the one that is left.
+// The model on the new branch is told what happened on the one that was left.
 func ExampleSession_BranchWithSummary() {
 	ctx := context.Background()
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
@@ -107,7 +107,7 @@ func ExampleSession_BranchWithSummary() {
 	// branch_summary true
 }
 
-// A path becomes a session of its own.
+// A path becomes a separate session.
 func ExampleSession_BranchedSession() {
 	st, done := home()
 	defer done()
@@ -130,7 +130,7 @@ func ExampleSession_Fork() {
 	defer s.Close()
 	say(s, "assistant", "here we were")
 	id := s.ID()
-	check(s.Fork(ctx)) // s is the copy now
+	check(s.Fork(ctx)) // s now is the copy
 	fmt.Println(s.ID() != id, s.Header().Parent == string(id))
 	// Output: true true
 }
@@ -182,7 +182,7 @@ func ExampleSession_RewriteEntries() {
 	// Output: {"role":"user","content":"this instead"}
 }
 
-// At DurabilityFlush, the default, a flush is what survives a crash of the machine.
+// At DurabilityFlush, the default, what was flushed survives a crash of the machine.
 func ExampleSession_Flush() {
 	st, done := home()
 	defer done()
@@ -207,7 +207,7 @@ func ExampleSession_Delete() {
 	// Output: true
 }
 
-// The context is what the model would see: after a compaction its summary, and what it keeps.
+// The context is what the model would see: after a compaction, its summary and the entries that it keeps.
 func ExampleSession_Context() {
 	ctx := context.Background()
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))
@@ -227,7 +227,7 @@ func ExampleSession_Context() {
 	// message
 }
 
-// An observer is told what happens, before it happens where it matters.
+// An observer is told what happened, and asked before important steps.
 func ExampleObserver() {
 	ctx := context.Background()
 	opt := treeline.CreateOptions{}

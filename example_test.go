@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// home gives a store of a machine of its own, so that the examples leave your sessions alone. Agents use treeline.Create,
+// home gives a store of a separate machine, so that the examples leave your sessions alone. Agents use treeline.Create,
 // treeline.Open and so on, which work on this machine.
 func home() (st *treeline.Store, done func()) {
 	dir, err := os.MkdirTemp("", "treeline-example-")
@@ -81,7 +81,7 @@ func Example() {
 	// Output: {"role":"user","content":"plan the beds"}
 }
 
-// A session gets a file when there is something worth keeping: here, as omp does it, with the first answer.
+// A session gets a file when there is something worth keeping: here, as in omp, with the first answer.
 func ExampleCreate() {
 	st, done := home()
 	defer done()
@@ -160,7 +160,7 @@ func ExampleForkFrom() {
 	// Output: kitchen true 2
 }
 
-// What sessions used comes from the catalogue: no log is read that did not change.
+// What sessions used comes from the catalogue: only logs that changed are read.
 func ExampleStore_Stats() {
 	st, done := home()
 	defer done()
@@ -182,7 +182,7 @@ func ExampleStore_Stats() {
 	// 0.75
 }
 
-// A program that follows a session sees what others write to it, as soon as it is written.
+// A program that follows a session sees what other programs write to it, as soon as it is written.
 func ExampleStore_Watch() {
 	st, done := home()
 	defer done()
@@ -195,7 +195,7 @@ func ExampleStore_Watch() {
 	for c, err := range st.Watch(ctx, treeline.WatchOptions{Path: s.Path()}) {
 		check(err)
 		switch c.Kind {
-		case treeline.ChangeStart: // from here on nothing is missed
+		case treeline.ChangeStart: // nothing is missed from here on
 			say(s, "user", "who are you?")
 		case treeline.ChangeEntry:
 			fmt.Println(c.Entry.Role, string(c.Raw) != "")
@@ -215,7 +215,7 @@ func ExampleNewRequest() {
 	// Output: {"model":"gpt-4","messages":[{"role":"user","content":"plan the beds"}]}
 }
 
-// What the model would see has one shape for every agent.
+// What the model would see has the same form for every agent.
 func ExampleMessages() {
 	ctx := context.Background()
 	s := must(treeline.InMemory(ctx, treeline.CreateOptions{}))

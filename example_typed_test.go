@@ -20,7 +20,7 @@ func ExampleSession_AppendAssistant() {
 		s := must(st.Create(ctx, treeline.CreateOptions{CWD: "garden", Dialect: d}))
 		must(s.AppendUser(ctx, "how many beds?"))
 		model := treeline.Answer{Provider: "acme", Model: "m1", Usage: &session.Usage{Input: 12, Output: 3, Total: 15}}
-		if name == "wave" { // a result is in the message with its call
+		if name == "wave" { // the result is in the same message as its call
 			must(s.AppendAssistant(ctx, []session.Part{call, session.ToolResult{CallID: "call-1", Parts: result}}, model))
 		} else {
 			must(s.AppendAssistant(ctx, []session.Part{call}, model))

@@ -17,7 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The comment of Session lists its methods: an alias shows none in go doc.
+// The comment of Session lists its methods, because go doc shows none for an alias.
 func TestSessionTable(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "types.go", nil, parser.ParseComments)
 	if err != nil {
@@ -31,7 +31,7 @@ func TestSessionTable(t *testing.T) {
 		}
 		for line := range strings.SplitSeq(g.Doc.Text(), "\n") {
 			if row, ok := strings.CutPrefix(line, "\t"); ok {
-				names, _, _ := strings.Cut(row, "  ") // the explanation is set off by spaces
+				names, _, _ := strings.Cut(row, "  ") // two spaces separate the explanation
 				listed = append(listed, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
 			}
 		}
@@ -46,7 +46,7 @@ func TestSessionTable(t *testing.T) {
 	}
 }
 
-// A program that embeds sessions links neither a database nor a command line. .ci/run checks its size.
+// A program that embeds sessions links no database and no command line. .ci/run checks its size.
 func TestLinks(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// Whatever treeline writes, it does not write through a link that another program put in the way. The paths are those of all
-// files that a run of everything leaves, and names that it uses for a moment.
+// Treeline never writes through a link that another program planted. The paths are those of all files that writeEverything leaves,
+// and of temporary files.
 func TestPlantedLinks(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // making a link is a privilege there
+		return // there, making a link needs a privilege
 	}
 	t.Parallel()
 	home := t.TempDir()
@@ -50,7 +50,7 @@ func TestPlantedLinks(t *testing.T) {
 	for i, name := range paths {
 		for kind, plant := range map[string]func(victim, path string) error{"symbolic": os.Symlink, "hard": os.Link} {
 			if kind == "hard" && !strings.HasPrefix(name, "state/") && !strings.HasPrefix(name, "cache/") {
-				continue // logs and blobs are compared, or made whole under another name
+				continue // logs and blobs are compared, or written under another name and renamed
 			}
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
@@ -59,7 +59,7 @@ func TestPlantedLinks(t *testing.T) {
 						continue
 					}
 					if kind == "symbolic" && !every && i%2 != k {
-						continue // the other one with the next path
+						continue // the next path gets the other victim
 					}
 					dir := t.TempDir()
 					home, victim := filepath.Join(dir, "home"), filepath.Join(dir, victim)
@@ -69,7 +69,7 @@ func TestPlantedLinks(t *testing.T) {
 					path := filepath.Join(home, filepath.FromSlash(name))
 					ok(t, os.MkdirAll(filepath.Dir(path), 0o700))
 					ok(t, plant(victim, path))
-					writeEverything(t, home, func(string, error) {}) // it may be refused
+					writeEverything(t, home, func(string, error) {}) // writing may be refused
 					text, err := os.ReadFile(victim)
 					if filepath.Base(victim) == "precious" && string(text) != "precious\n" {
 						t.Errorf("written through the link: %.60q, %v", text, err)
@@ -104,7 +104,7 @@ func files(t *testing.T, root string) (list []string) {
 	return list
 }
 
-// writeEverything writes all that treeline ever writes, under the same names each time.
+// writeEverything writes every kind of file that treeline writes, under the same names each time.
 func writeEverything(t *testing.T, home string, step func(name string, err error)) {
 	ctx := t.Context()
 	now := time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
@@ -116,7 +116,7 @@ func writeEverything(t *testing.T, home string, step func(name string, err error
 	ok(t, err)
 	defer s.Close()
 	sessions := filepath.Join(home, ".omp", "agent", "sessions", "-work")
-	// Both are there before: one of an old version, one that is damaged.
+	// These two logs exist before: one is of an old version, one is damaged.
 	for name, text := range map[string]string{
 		"old.jsonl":     `{"type":"session","id":"old","timestamp":"2026-02-03T04:05:06.000Z","cwd":"/work"}` + "\n",
 		"damaged.jsonl": `{"type":"session","version":3,"id":"damaged","timestamp":"2026-02-03T04:05:06.000Z","cwd":"/work"}` + "\nnonsense\n",
@@ -124,7 +124,7 @@ func writeEverything(t *testing.T, home string, step func(name string, err error
 		ok(t, os.MkdirAll(sessions, 0o700))
 		f, err := os.OpenFile(filepath.Join(sessions, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			continue // the link that is tested
+			continue // the tested link is there
 		}
 		_, err = f.WriteString(text)
 		ok(t, errors.Join(err, f.Close(), os.Chtimes(f.Name(), now.Add(-time.Hour), now.Add(-time.Hour))))

@@ -20,12 +20,12 @@ import (
 )
 
 // Origin is the identity of this machine in archives: the name of the host and eight hex digits, as in "laptop-3f9a2c1b". It
-// is made once and kept in the file "origin" of a folder, which is DataDir. The host may get another name later, the identity
-// stays. Processes that make it at the same time agree on one.
+// is made once and kept in the file "origin" of a folder, which is DataDir. It stays the same even if the host is renamed.
+// Processes that make it at the same time agree on one.
 func Origin(dir string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "" // the digits are enough
+		host = "" // the digits alone make the identity
 	}
 	return makeOrigin(dir, host, rand.Reader)
 }
@@ -77,10 +77,10 @@ func hostName(host string) string {
 	return host
 }
 
-// ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or not the only one that is meant.
+// ErrUnknownOrigin is wrapped by the error for an origin that is not in the archive, or that is ambiguous.
 var ErrUnknownOrigin = errors.New("no such origin")
 
-// findOrigin gives the origin in an archive that a person named: all of it, or the beginning, such as the name of the host.
+// findOrigin gives the origin in an archive that the user named, in full or by its beginning, such as the name of the host.
 func findOrigin(ctx context.Context, drivers []backend.Driver, root, name string) (string, error) {
 	origins, err := place.Origins(ctx, drivers, root)
 	if err != nil || slices.Contains(origins, name) {

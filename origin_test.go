@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The identity is made once, whatever the host is called later, and by however many processes at once.
+// The identity is made once, even if the host is renamed later or several processes make it at once.
 func TestOrigin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "treeline")
 	first, err := makeOrigin(dir, "My.Laptop", strings.NewReader("\x3f\x9a\x2c\x1b"))
@@ -48,7 +48,7 @@ func TestOriginTogether(t *testing.T) {
 	}
 }
 
-// A file that says nothing is not replaced: the archive has sessions under the identity that it had.
+// A damaged file is not replaced: the archive has sessions under the identity that it held.
 func TestOriginDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "origin")

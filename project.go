@@ -11,9 +11,9 @@ import (
 	"github.com/treeline-dev/treeline/run"
 )
 
-// ProjectOf gives the working directory of the session or run at a path, as lists show it, from the ends of its log; "" if the log
-// names none, or is neither. content, if not nil, is the beginning of what is about to be written to the log, and is read instead.
-// A log in the folder of a session belongs to that session.
+// ProjectOf gives the working directory of the session or run at a path, as lists show it, from the ends of its log. It is "" if the
+// log names none, or is neither a session nor a run. content, if not nil, is the beginning of what the caller is about to write to
+// the log, and is read instead of it. A log in the folder of a session belongs to that session.
 func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (string, error) {
 	if !place.IsRuns(s.DialectAt(path)) {
 		return s.ProjectAt(ctx, path, content)
@@ -33,13 +33,13 @@ func (s *Store) ProjectOf(ctx context.Context, path string, content []byte) (str
 	}
 	sum, err := run.Peek(size, ends)
 	if err != nil {
-		return "", nil //nolint:nilerr // it is no run
+		return "", nil //nolint:nilerr // it is not a run
 	}
 	return sum.CWD(), nil
 }
 
-// Here gives the project of the working directory: the directory whose sessions are meant there, or "" if it has none. The catalogue is brought
-// up to date first; in an archive with an index of its own, only the directories are asked for.
+// Here gives the project of the working directory: the directory whose sessions are meant there, or "" if it has no sessions. The
+// catalogue is brought up to date first; in an archive with an index of its own, only the list of working directories is read.
 func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
 	if s.Paged() {
 		dirs, err := s.Projects(ctx)
@@ -61,8 +61,8 @@ func (s *Store) Here(ctx context.Context, opt RefreshOptions) (string, error) {
 	return dir, nil
 }
 
-// ProjectLog gives the path of the log whose content names the project of the log at a path: it is that log, or the session in whose
-// folder it lies.
+// ProjectLog gives the path of the log whose content names the project of the log at a path. That is the log itself or, for a log in
+// the folder of a session, the session's log.
 func (s *Store) ProjectLog(path string) string {
 	at, err := s.Locate(path)
 	if d := s.DialectAt(path); err == nil && !place.IsRuns(d) && !d.Layout().Owns(at.Name) {
@@ -71,7 +71,7 @@ func (s *Store) ProjectLog(path string) string {
 	return path
 }
 
-// OwnerOf gives the path of the session in whose folder the log at a path lies; "" for none.
+// OwnerOf gives the path of the session in whose folder the log at a path lies; "" if it lies in none.
 func (s *Store) OwnerOf(path string) string {
 	at, err := s.Locate(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/backend/memory"
 )
 
-// The project of a log in an archive is what its content says, also of content that is only to be written. A file of a session
+// The project of a log in an archive is what its content says, even for content that is not yet written. A file of a session
 // belongs to that session.
 func TestProjectOf(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestProjectOf(t *testing.T) {
 	}
 }
 
-// The project of the working directory is the nearest one upwards with sessions; without sessions there is none.
+// The project of the working directory is the nearest directory upwards that has sessions; without sessions there is none.
 func TestHere(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

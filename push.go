@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/push"
 )
 
-// pulledDir is the folder for sessions that were pulled from other machines: ORIGIN/SOURCE below it, each laid out as the folder
-// of its agent.
+// pulledDir is the folder for sessions that were pulled from other machines. Below it are folders ORIGIN/SOURCE, each laid out like
+// the folder of its agent.
 func pulledDir(data string) string { return filepath.Join(data, "pulled") }
 
 // pulledRoots gives the places of sessions that were pulled from other machines.
@@ -19,17 +19,17 @@ func pulledRoots(dialects []dialect.Dialect, data string) (list []place.ExtraRoo
 	dir := pulledDir(data)
 	origins, err := file.Folders(dir)
 	if err != nil {
-		return nil // mostly there is none
+		return nil // usually there is no such folder
 	}
 	for _, origin := range origins {
 		sources, err := file.Folders(filepath.Join(dir, origin))
 		if err != nil {
-			continue // a list of it says why
+			continue // the error shows when the source is listed
 		}
 		for _, source := range sources {
 			d, err := place.FindDialect(dialects, push.Agent(source))
 			if err != nil {
-				d = dialects[0] // of a program that knows more
+				d = dialects[0] // pulled by a version of treeline that knows more dialects
 			}
 			root := push.Root(d, filepath.Join(dir, origin, source))
 			list = append(list, place.ExtraRoot{Path: root.Sessions, Dialect: d.Name(), Origin: origin})
@@ -68,8 +68,8 @@ func (s *Store) Push(ctx context.Context, url string, opt PushOptions) (CopyRepo
 	return c.Push(ctx, t, opt)
 }
 
-// PushWatching pushes, and goes on pushing what is written, until ctx ends. told gets the report of each push that did something,
-// or its error.
+// PushWatching pushes, and goes on pushing what is written, until ctx ends. told gets the report, or the error, of each push that
+// did something.
 func (s *Store) PushWatching(ctx context.Context, url string, opt PushOptions, told func(CopyReport, error)) error {
 	c, t, err := s.copier(url)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// sessionWrites and storeWrites are the methods that write, close or prepare to write. All others only read, and TestRace
-// calls them: a new method is called too, or it is named here.
+// sessionWrites and storeWrites name the methods that write, close or prepare to write. All others only read, and TestRace
+// calls them: a new method is called automatically unless it is named here.
 const (
 	sessionWrites = `Append AppendCustom AppendCustomMessage AppendMessage AppendModeChange AppendModelChange AppendRecord
 		AppendSessionInfo AppendSessionInit AppendTTSRInjection AppendText AppendThinkingLevelChange AppendUser AppendAssistant AppendToolResult Branch BranchWithSummary
@@ -144,7 +144,7 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 			}
 		case *session.Context:
 			if v == nil {
-				continue // an error says why
+				continue // the error says why
 			}
 			for _, err := range v.Messages() {
 				r.check(name, err)
@@ -165,14 +165,14 @@ func (r *racer) call(ctx context.Context, name string, method reflect.Value) {
 	}
 }
 
-// check reports errors, except those of methods that look up a run, a blob, a source or an archive: the world has none of these.
+// check reports errors, except those of methods that look up a run, a blob, a source or an archive: the test has none of these.
 func (r *racer) check(name string, err error) {
 	if err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage", "RunsProjectHere"}, name) {
 		r.Errorf(`%s: %v; want not (err != nil && !errors.Is(err, place.ErrNoSession) && !slices.Contains([]string{"Blob", "CheckSource", "FindAmong", "FindIn", "FindRun", "OpenArchive", "OpenRun", "Pull", "Push", "PushWatching", "RunPage", "RunsProjectHere"}, name))`, name, err)
 	}
 }
 
-// argument makes an argument: of the session that is appended to, or the zero value.
+// argument makes an argument: one that suits the session that is appended to, or the zero value.
 func (r *racer) argument(ctx context.Context, name string, t reflect.Type) reflect.Value {
 	path := r.sess.Path()
 	switch t {

@@ -10,17 +10,17 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ErrNoProvider is returned by NewRequest where neither the options nor the session name a provider.
+// ErrNoProvider is returned by NewRequest if neither the options nor the session name a provider.
 var ErrNoProvider = errors.New("the session names no provider")
 
-// RequestOptions say which provider is asked, and what.
+// RequestOptions say which provider a request is for, and what it asks.
 type RequestOptions struct {
 	// Provider is "anthropic", "openai" (chat completions, which other providers offer, too) or "responses" (OpenAI's newer
-	// interface); "" for the one that the agent uses, or else that of the last answer.
+	// API); "" for the one that the agent uses, or else that of the last answer.
 	Provider string
-	// Model is the model that is asked; "" for that of the last answer, if it is the provider's own.
+	// Model is the model to ask; "" for that of the last answer, if it is a model of the provider.
 	Model string
-	// MaxTokens limits the answer; 0 is 8192. It is sent only to a provider that wants a limit.
+	// MaxTokens limits the answer; 0 means 8192. It is sent only to a provider that requires a limit.
 	MaxTokens int
 	// Prompt is what the user says next; "" for nothing.
 	Prompt string
@@ -30,16 +30,16 @@ type RequestOptions struct {
 
 // Request is a request to a language model.
 type Request struct {
-	// Provider is "anthropic", "openai" or "responses". Model is "" where the body lacks one, which it needs before it is sent.
+	// Provider is "anthropic", "openai" or "responses". Model is "" if the body lacks one; it must be added before the body is sent.
 	Provider, Model string
 	// Body is for POST /v1/messages (anthropic), POST /v1/chat/completions (openai) or POST /v1/responses (responses).
 	Body []byte
-	// Answered: the last message is the model's. Some models refuse such a request: say something first, see Prompt.
+	// Answered: the last message is the model's. Some models refuse such a request: add a message of the user with Prompt.
 	Answered bool
 }
 
 // NewRequest gives the request that continues a session at leaf. The provider accepts its body, whichever agent wrote the
-// session: what it would refuse is left out. The session itself is not changed.
+// session: what the provider would refuse is left out. The session itself is not changed.
 func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt RequestOptions) (r Request, err error) {
 	opt.Context.LLM = true
 	seen, err := s.Context(ctx, leaf, opt.Context)
@@ -73,8 +73,8 @@ func NewRequest(ctx context.Context, s *Session, leaf session.EntryID, opt Reque
 // Message is a message of a context in neutral form: a role and parts.
 type Message = llm.Message
 
-// Messages gives what the model would see at leaf in neutral form, as the agent would send it: a program that knows roles and
-// parts can read the sessions of every agent. Messages are read as the loop asks for them; the first error ends it.
+// Messages gives what the model would see at leaf in neutral form, as the agent would send it, so that a program can
+// read the sessions of every agent. Messages are read as the loop asks for them; the first error ends it.
 func Messages(ctx context.Context, s *Session, leaf session.EntryID, opt ContextOptions) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		opt.LLM = true

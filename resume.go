@@ -18,9 +18,9 @@ import (
 type ResumeOptions struct {
 	// In is the dialect of the agent that continues it; nil for its own. A session of another agent is converted first.
 	In dialect.Dialect
-	// Leaf, if set, is the entry to go on from.
+	// Leaf, if set, is the entry to continue from.
 	Leaf *session.EntryID
-	// Ready, if set, is asked before anything is written whether the agent's program can be started.
+	// Ready, if set, checks whether the agent's program can be started, before anything is written.
 	Ready func(program string) error
 	// Write says how the leaf, or the new session, is written.
 	Write WriteOptions
@@ -29,27 +29,28 @@ type ResumeOptions struct {
 // ResumeCommand is the command that continues a session in an agent.
 type ResumeCommand struct {
 	dialect.Launch
-	// Dir is the working directory to start it in; "" where the session names none, or one that does not exist or is a file now: see Gone.
+	// Dir is the working directory to start it in. It is "" if the session names none; a directory that does not exist, or is a file now, is
+	// in Gone instead.
 	Dir, Gone string
-	// ID, Path and Dialect are those of the session that it continues, Leaf the entry that it goes on from.
+	// ID, Path and Dialect are those of the session that the command continues, Leaf is the entry that it continues from.
 	ID      session.ID
 	Path    string
 	Dialect dialect.Dialect
 	Leaf    session.EntryID
-	// From is the path of the session that this one was made of, because the agent is another one or has no other way to go on
-	// from the leaf; "" where it is the session itself.
+	// From is the path of the original session if the command continues a new one, because the agent is another one or cannot
+	// continue from the leaf otherwise; "" if it continues the session itself.
 	From string
-	// Report says what became of everything in a session that was converted; nil where it was not.
+	// Report says what became of everything in a session that was converted; nil if none was.
 	Report *ConvertReport
 	// Holders are the programs that have the session open for writing: one of them may be the agent itself.
 	Holders []string
-	// Problems say what the session's own program does not show the model although the log has it.
+	// Problems say what the log has but the session's own program does not show the model.
 	Problems []session.Problem
 }
 
-// ResumeCommand gives the command that continues a session. Without ResumeOptions.Leaf and In nothing is written. A leaf
-// other than the session's own is made durable in the way that the agent honours; if there is none, the path to it becomes a
-// session of its own. In another agent the session is a new one, which names src as its origin; src is only read then.
+// ResumeCommand gives the command that continues a session. If ResumeOptions.Leaf and In are not set, nothing is written. A leaf
+// other than the session's own is made durable in a way that the agent honours; if there is none, the path to it becomes a
+// new session. In another agent the session is a new one, which names src as its origin; src is then only read.
 //
 // A session that its own program refuses (session.ProblemRefused) is refused here, too, before anything is written.
 func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptions) (c ResumeCommand, err error) {
@@ -57,7 +58,7 @@ func (s *Store) ResumeCommand(ctx context.Context, src *Session, opt ResumeOptio
 	if err != nil {
 		return ResumeCommand{}, err
 	}
-	program := to.(dialect.Launcher) // resumesIn gives no other
+	program := to.(dialect.Launcher) // resumesIn returns only dialects that are Launchers
 	unseen, err := unseenAt(ctx, src, opt.Leaf)
 	if err != nil {
 		return ResumeCommand{}, err
@@ -84,7 +85,7 @@ func (s *Store) resume(ctx context.Context, program dialect.Launcher, to dialect
 	case to != src.Dialect():
 		into := ConvertOptions{To: to, Leaf: opt.Leaf, Write: opt.Write}
 		dst, report, err := s.ConvertSession(ctx, src, into)
-		if errors.Is(err, backend.ErrExist) { // a copy of it is there, or it is itself a copy of a session there
+		if errors.Is(err, backend.ErrExist) { // there is a copy of it already, or it is a copy of a session there
 			into.Fresh = true
 			dst, report, err = s.ConvertSession(ctx, src, into)
 		}
@@ -107,7 +108,7 @@ func (s *Store) resume(ctx context.Context, program dialect.Launcher, to dialect
 	return c, err
 }
 
-// unseenAt says what the program does not show the model at an entry; nil for the leaf.
+// unseenAt says what the program does not show the model at an entry. If at is nil, the entry is the leaf.
 func unseenAt(ctx context.Context, s *Session, at *session.EntryID) ([]session.Problem, error) {
 	leaf := s.Leaf()
 	if at != nil {
@@ -118,7 +119,7 @@ func unseenAt(ctx context.Context, s *Session, at *session.EntryID) ([]session.P
 	return list, err
 }
 
-// isAt reports whether a session goes on from an entry: it is the leaf, or only entries that the model does not see follow it.
+// isAt reports whether a session continues from an entry: it is the leaf, or only entries that the model does not see follow it.
 func isAt(s *Session, leaf session.EntryID) (at bool) {
 	err := s.View(func(t *session.Tree) error {
 		path, err := t.Path(t.LeafID())
@@ -144,8 +145,8 @@ func (s *Store) holders(ctx context.Context, path string) ([]string, error) {
 	return backend.Holders(ctx, at.Backend, at.Name)
 }
 
-// resumesIn gives the dialect of the session that an agent continues: the session's own if the agent's program takes it as it
-// is. in is nil for the session's own agent. Nothing is written, so that a refusal comes first.
+// resumesIn gives the dialect of the session that the agent will continue: the session's own if the agent's program takes the session
+// unchanged. If in is nil, the agent is the session's own. Nothing is written, so that a refusal leaves nothing behind.
 func (s *Store) resumesIn(ctx context.Context, src *Session, in dialect.Dialect) (dialect.Dialect, error) {
 	if src.Path() == "" {
 		return nil, fmt.Errorf("resuming a session in memory is %w", dialect.ErrUnsupported)
@@ -172,7 +173,7 @@ func (s *Store) resumesIn(ctx context.Context, src *Session, in dialect.Dialect)
 	return src.Dialect(), err
 }
 
-// resumeAt makes an entry the leaf first.
+// resumeAt is resume with an entry that it first makes the leaf.
 func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Session, leaf session.EntryID, opt ResumeOptions) (c ResumeCommand, err error) {
 	w, err := s.OpenWrite(ctx, src.Path(), CreateOptions{Dialect: src.Dialect(), Write: opt.Write})
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *Store) resumeAt(ctx context.Context, program dialect.Launcher, src *Ses
 	defer func() { err = errors.Join(err, w.Close()) }()
 	_, err = w.Branch(ctx, leaf, BranchOptions{Durable: true})
 	if errors.Is(err, dialect.ErrUnsupported) {
-		err = w.BranchedSession(ctx, leaf) // w is then the copy
+		err = w.BranchedSession(ctx, leaf) // w then is the copy
 	}
 	if err != nil {
 		return c, err
@@ -241,14 +242,14 @@ func (s *Store) names(ctx context.Context, root dialect.Root) iter.Seq[string] {
 	}
 }
 
-// agentRoot gives the place of an agent that a log is in: one of its own, or one of the settings that is laid out like them; the
-// zero Root for none.
+// agentRoot gives the agent's place that a log lies in: one of the agent's own, or one from the settings with the same layout; the
+// zero Root if there is none.
 func (s *Store) agentRoot(d dialect.Dialect, path string) dialect.Root {
 	if root, ok := s.RootOf(d, path); ok {
 		return root
 	}
 	for _, src := range s.Sources() {
-		for _, dir := range []string{src.Root.Sessions, place.Dir(src.Root.Sessions)} { // the agent's folder, or that of its sessions
+		for _, dir := range []string{src.Root.Sessions, place.Dir(src.Root.Sessions)} { // the folder of the agent, or of its sessions
 			if root := d.Layout().RootAt(dir); place.Within(src.Root.Sessions, path) && place.Within(root.Sessions, path) {
 				return root
 			}

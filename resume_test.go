@@ -13,8 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The command of each agent finds the session again: with the variable that names a place of its own, and never with a name
-// that the program would take for an option. What the program refuses is refused.
+// The command of each agent finds the session again: with the variable that names a special place, and never with a name
+// that the program would take for an option. A session that the program would refuse is refused.
 func TestResumeCommand(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -25,9 +25,9 @@ import (
 	"github.com/treeline-dev/treeline/watch"
 )
 
-// Store is the sessions of a machine, and what can be done with them. Single sessions are opened, created and forked by
-// the embedded store.Store; places and lists are those of the place.Machine in it. The methods here add one capability
-// each. Several goroutines may use it at once.
+// Store is the sessions of a machine, and what can be done with them. The embedded store.Store opens, creates and forks
+// single sessions; the place.Machine in it has places and lists. Each method here adds one
+// capability. Several goroutines may use a Store at once.
 type Store struct {
 	*store.Store
 	index  *index.Index
@@ -37,10 +37,10 @@ type Store struct {
 	trash  *trash.Trash
 	state  string // treeline's own folder
 	clock  func() time.Time
-	rooted bool // Options.Roots were given
+	rooted bool // Options.Roots was set
 }
 
-// assemble puts the capabilities on top of a store.
+// assemble adds the capabilities to a store.
 func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state string, clock func() time.Time) *Store {
 	s := store.New(store.Options{Machine: m, State: state})
 	finder := find.New(m, ix, clock)
@@ -62,18 +62,18 @@ func assemble(m *place.Machine, ix *index.Index, beside index.Shared, state stri
 // Close closes all backends and the index. Sessions must be closed before. A second call does nothing.
 func (s *Store) Close() error { return errors.Join(s.find.Close(), s.Store.Close()) }
 
-// Catalogue gives the sessions of all sources, newest first, with all that is known of them. It brings the catalogue up to
+// Catalogue gives the sessions of all sources, newest first, with everything that is known about them. It brings the catalogue up to
 // date first; List is cheaper and knows less.
 func (s *Store) Catalogue(ctx context.Context, opt RefreshOptions) ([]Row, error) {
 	return s.find.Catalogue(ctx, opt)
 }
 
-// Listing is Catalogue without rows, for lists that may be long; see package listing.
+// Listing is Catalogue without rows in memory, for lists that may be long; see package listing.
 func (s *Store) Listing(ctx context.Context, opt RefreshOptions) (*listing.List, error) {
 	return s.find.Listing(ctx, opt)
 }
 
-// Page gives a part of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
+// Page gives a page of the catalogue: sessions that a filter lets through, sorted. Rows of logs that are not sessions are left out.
 func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, error) {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {
@@ -84,25 +84,25 @@ func (s *Store) Page(ctx context.Context, f Filter, opt PageOptions) (Page, erro
 	return s.find.List(ctx, opt)
 }
 
-// Paged reports whether Page costs no more than the page: the sessions are in an archive with an index of its own.
+// Paged reports whether the cost of Page depends only on the page, because the sessions are in an archive with an index of its own.
 func (s *Store) Paged() bool { return s.find.Paged() }
 
-// Index gives the index beside the sessions of an archive, nil if the archive has none. With fresh set it is brought up to date first.
+// Index gives the index beside the sessions of an archive, nil if the archive has none. If fresh is set, it is brought up to date first.
 // The Store closes it.
 func (s *Store) Index(ctx context.Context, fresh bool, opt RefreshOptions) (index.Shared, error) {
 	return s.find.Beside(ctx, fresh, opt)
 }
 
-// LookUp gives the sessions that any of the keys names. In an archive with an index of its own it costs no more than these.
+// LookUp gives the sessions that any of the keys names. In an archive with an index of its own, its cost depends only on these sessions.
 func (s *Store) LookUp(ctx context.Context, k find.Keys) ([]Row, error) { return s.find.LookUp(ctx, k) }
 
-// Kin gives sessions and those that they depend on; see find.KinOptions.
+// Kin gives the rows and the sessions that they depend on; see find.KinOptions.
 func (s *Store) Kin(ctx context.Context, rows []Row, opt find.KinOptions) ([]Row, error) {
 	return s.find.Kin(ctx, rows, opt)
 }
 
-// Each calls take with the sessions that a filter lets through, newest first, some at a time, and with all on which they depend; see
-// find.Finder.Each. The Filter of the options is set, except for Project.
+// Each calls take with the sessions that a filter lets through, newest first, in batches. all are the rows of the batch and the
+// sessions that they depend on; see find.Finder.Each. Each sets the Filter of the options, except for Project.
 func (s *Store) Each(ctx context.Context, f Filter, opt find.EachOptions, take func(rows, all []Row) error) error {
 	narrow, err := s.narrow(ctx, f)
 	if err != nil {
@@ -116,10 +116,10 @@ func (s *Store) Each(ctx context.Context, f Filter, opt find.EachOptions, take f
 // Projects gives the working directories of the sessions in an archive with an index of its own, in order.
 func (s *Store) Projects(ctx context.Context) ([]string, error) { return s.find.Projects(ctx) }
 
-// Models gives the models that answered in any session, as the catalogue was kept.
+// Models gives the models that answered in any session, according to the stored catalogue.
 func (s *Store) Models() []string { return s.find.Models() }
 
-// Search finds what a query means in all sessions and runs.
+// Search finds the matches of a query in all sessions and runs.
 func (s *Store) Search(ctx context.Context, text string, opt SearchOptions) (*SearchResult, error) {
 	return s.find.Search(ctx, text, opt)
 }
@@ -131,7 +131,7 @@ func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
 		By: opt.By, Since: opt.Filter.Since, Until: opt.Filter.Until, Model: opt.Filter.Model, Zone: opt.Zone,
 	})
 	narrow := opt.Filter
-	narrow.Since, narrow.Until = time.Time{}, time.Time{} // a session may have messages on both sides of them
+	narrow.Since, narrow.Until = time.Time{}, time.Time{} // a session may have messages both within and outside this time
 	each := find.EachOptions{RefreshOptions: opt.Refresh, Kin: find.KinOptions{Repeats: true}, Since: usage.From(opt.Filter.Since)}
 	err := s.Each(ctx, narrow, each, func(rows, all []Row) error {
 		sum.Add(usage.Look(all), rows)
@@ -140,7 +140,7 @@ func (s *Store) Stats(ctx context.Context, opt StatsOptions) (Stats, error) {
 	return sum.Report(), err
 }
 
-// LookAtSources says of each source what is in it.
+// LookAtSources describes the contents of each source.
 func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 	if s.Paged() {
 		if list, err := s.find.Sources(ctx, RefreshOptions{}); !errors.Is(err, index.ErrNone) {
@@ -150,7 +150,7 @@ func (s *Store) LookAtSources(ctx context.Context) ([]place.SourceInfo, error) {
 	return s.Machine.LookAtSources(ctx, s.index.Catalogue())
 }
 
-// Unread gives the agents of this machine whose sessions cannot be read yet. A store of other places has none.
+// Unread gives the agents of this machine whose sessions cannot be read yet. It gives none if Options.Roots is set.
 func (s *Store) Unread() []unread.Agent {
 	if s.rooted {
 		return nil
@@ -176,7 +176,7 @@ func (s *Store) Condition(ctx context.Context, f Filter) (func(*Row) bool, error
 	return s.Machine.Condition(narrow)
 }
 
-// narrow makes the filter that package place understands: runs are looked up.
+// narrow converts a filter to that of package place: it looks up the sessions that have runs.
 func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 	narrow := place.Filter{
 		Source: f.Source, CWD: f.CWD, Since: f.Since, Until: f.Until, Model: f.Model, Title: f.Title, Has: f.Has,
@@ -191,7 +191,7 @@ func (s *Store) narrow(ctx context.Context, f Filter) (place.Filter, error) {
 	return narrow, nil
 }
 
-// Find gives the session that a person named; see place.Machine.Find. If no session matches, a run may: its log is read as
+// Find gives the session that the user named; see place.Machine.Find. If no session matches, a run may: its log is read as
 // a session.
 func (s *Store) Find(ctx context.Context, ref string) (Row, error) {
 	source, ref := s.SplitSource(ref)
@@ -208,14 +208,14 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 		case last || !errors.Is(err, place.ErrNoSession):
 			return row, err
 		}
-		// A name may also be that of a file, or an id in another case.
+		// The reference may also name a file, or be an id in another case.
 	}
 	row, err := s.Machine.FindIn(ctx, source, ref)
 	if !errors.Is(err, place.ErrNoSession) || ref == "" || last {
 		return row, err
 	}
 	if d, unknown := s.Dialect(source); source != "" && (unknown != nil || !place.IsRuns(d)) {
-		return row, err // a source of sessions alone
+		return row, err // the source has only sessions
 	}
 	r, runErr := s.FindRun(ctx, ref)
 	if runErr != nil {
@@ -227,7 +227,7 @@ func (s *Store) FindIn(ctx context.Context, source, ref string) (Row, error) {
 	}, nil
 }
 
-// Watch tells what any program writes to sessions, until ctx is cancelled or the loop over it ends.
+// Watch reports what any program writes to sessions, until ctx is cancelled or the loop over it ends.
 func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
 	if opt.CWD != "" && opt.Path == "" && opt.Here == nil && s.Paged() {
 		opt.Here = func(ctx context.Context) (map[string]bool, error) { return s.pathsIn(ctx, opt.CWD) }
@@ -235,15 +235,15 @@ func (s *Store) Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, e
 	return watch.Watch(ctx, s.Machine, opt)
 }
 
-// Listen hears that sessions changed, and not how. It costs nothing while nothing happens; see watch.Listen.
+// Listen reports that sessions changed, but not how. It costs nothing while nothing happens; see watch.Listen.
 func (s *Store) Listen(ctx context.Context) (*Listener, error) { return watch.Listen(ctx, s.Machine) }
 
-// Convert makes a session of another dialect from the one at a path, which is only read.
+// Convert makes a session of another dialect from the session at a path, which is only read.
 func (s *Store) Convert(ctx context.Context, path string, opt ConvertOptions) (*Session, ConvertReport, error) {
 	return convert.File(ctx, s.Store, path, opt)
 }
 
-// ConvertSession is Convert for a session that is open.
+// ConvertSession is Convert for an open session.
 func (s *Store) ConvertSession(ctx context.Context, src *Session, opt ConvertOptions) (*Session, ConvertReport, error) {
 	return convert.Session(ctx, s.Store, src, opt)
 }
@@ -258,8 +258,8 @@ func (s *Store) Runs(ctx context.Context, opt RunListOptions) ([]RunRow, error) 
 	return s.runs.List(ctx, opt)
 }
 
-// FindRun gives the run that a person named: "@last", "@last~1", an id, or the beginning of one, also after an agent and a
-// colon.
+// FindRun gives the run that the user named: "@last", "@last~1", an id, or the beginning of one, each with or without an agent and a
+// colon before it.
 func (s *Store) FindRun(ctx context.Context, ref string) (RunRow, error) {
 	if s.Paged() {
 		if row, err := s.findArchivedRun(ctx, ref); !errors.Is(err, index.ErrNone) {
@@ -277,7 +277,7 @@ func (s *Store) OpenRun(ctx context.Context, path string) (*Run, error) {
 // HoldsRuns reports whether there is a run log in a folder or below it.
 func (s *Store) HoldsRuns(ctx context.Context, dir string) bool { return s.runs.Holds(ctx, dir) }
 
-// StartRun begins to record a run.
+// StartRun starts to record a run.
 func (s *Store) StartRun(ctx context.Context, opt RunOptions) (*Recording, error) {
 	return s.runs.Start(ctx, opt)
 }
@@ -325,13 +325,13 @@ func (s *Store) Trash(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.Put(ctx, path)
 }
 
-// TrashAs is Trash for a writer, which an archive notes; see WriteOptions.
+// TrashAs is Trash for a writer, whose name an archive notes; see WriteOptions.
 func (s *Store) TrashAs(ctx context.Context, writer backend.Writer, path string) (Trashed, error) {
 	return s.trash.PutAs(ctx, writer, path)
 }
 
-// TrashHeld is Trash even if another program has the log open for writing, or other sessions go on from it. What that program
-// writes later is lost, and the others lose what comes before.
+// TrashHeld is Trash even if another program has the log open for writing, or other sessions continue it. What that program
+// writes later is lost, and the other sessions lose what comes before their own entries.
 func (s *Store) TrashHeld(ctx context.Context, path string) (Trashed, error) {
 	return s.trash.PutHeld(ctx, path)
 }
@@ -344,10 +344,10 @@ func (s *Store) Restore(ctx context.Context, id string) (Trashed, error) {
 	return s.trash.Restore(ctx, id)
 }
 
-// EmptyTrash removes for good what has been in the trash since before that time.
+// EmptyTrash permanently removes what has been in the trash since before that time.
 func (s *Store) EmptyTrash(ctx context.Context, before time.Time) ([]Trashed, error) {
 	return s.trash.Empty(ctx, before)
 }
 
-// GC finds blobs that nothing refers to, and files that crashes left unfinished.
+// GC finds blobs without references, and files that crashes left unfinished.
 func (s *Store) GC(ctx context.Context, opt GCOptions) (GCReport, error) { return s.trash.GC(ctx, opt) }

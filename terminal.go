@@ -12,8 +12,8 @@ import (
 )
 
 // terminal names the terminal that the process runs in, as omp does: by the device of standard input, otherwise by what
-// the terminal program left in the environment; "" if there is none. With piped set, standard input is a pipe to a program
-// that may run in a terminal all the same: then the controlling terminal counts last.
+// the terminal program left in the environment; "" if there is none. If piped is set, standard input is a pipe, but the
+// program may still run in a terminal: then the controlling terminal is tried last.
 func terminal(getenv func(string) string, piped bool) string {
 	if info, err := os.Stdin.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 && runtime.GOOS == "linux" {
 		if device, err := os.Readlink("/proc/self/fd/0"); err == nil && strings.HasPrefix(device, "/dev/") && device != os.DevNull {
@@ -36,7 +36,7 @@ func terminal(getenv func(string) string, piped bool) string {
 	if !piped {
 		return ""
 	}
-	stat, err := os.ReadFile("/proc/self/stat") // Linux; elsewhere a caller names the terminal
+	stat, err := os.ReadFile("/proc/self/stat") // Linux only; elsewhere the caller names the terminal
 	if err != nil {
 		return ""
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The controlling terminal is found whatever the program is called.
+// The controlling terminal is found whatever the name of the program is.
 func TestControllingTerminal(t *testing.T) {
 	uevent := func(major, minor uint32) ([]byte, error) {
 		if major == 4 && minor == 1 {

@@ -21,30 +21,30 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// Options say which machine a Store works on. The zero value is this machine.
+// Options say which machine a Store works on. The zero value means this machine.
 type Options struct {
-	// Home is the user's folder; "" is that of the process. Without one a store only reads, or writes to an archive: see ErrNoHome.
+	// Home is the user's folder; "" is that of the process. Without a home a store can only read, or write to an archive: see ErrNoHome.
 	Home string
 	// WorkDir is the working directory; "" is that of the process.
 	WorkDir string
 	// Getenv looks up environment variables; nil is that of the process.
 	Getenv func(string) string
-	// Backends open places besides plain folders and memory, such as an agent's database; package backend/all lists all
+	// Backends open places other than plain folders and memory, such as an agent's database; package backend/all lists all
 	// drivers. A source whose driver is missing is listed with what it Needs, and not read.
 	Backends []backend.Driver
-	// Indexes open the indexes that lie beside the sessions of an archive; package index/all lists all drivers. Without one, all
+	// Indexes open the indexes that lie beside the sessions of an archive; package index/all lists all drivers. Without an index, all
 	// sessions of the archive are read to list or search them.
 	Indexes []index.Driver
-	// Roots, if set, are looked at instead of the agents' own folders: folders, or URLs that a driver opens. In an archive,
-	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is found
-	// out about folders that are neither an agent's nor in the user's settings is kept only in a Cache that is named here.
+	// Roots, if set, are used instead of the agents' own folders: folders, or URLs that a driver opens. In an archive,
+	// which keeps the sessions of many machines, new sessions go below the Origin of this one. What is derived
+	// from folders that are neither an agent's nor in the user's settings is kept only if Cache is set.
 	Roots []string
 	// From, if set, lists only the sessions of one machine in an archive: its Origin, or the beginning of one.
 	From string
-	// State is treeline's own folder, for the trash and for what garbage collection must know; "" is
-	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A store that only reads Roots has none unless it is set.
+	// State is treeline's own folder, for the trash and for the notes of garbage collection; "" is
+	// $XDG_STATE_HOME/treeline, or ~/.local/state/treeline. A ReadOnly store of Roots has none unless it is set.
 	State string
-	// Cache is treeline's own folder for what can be derived again, such as the catalogue; "" is $XDG_CACHE_HOME/treeline, or
+	// Cache is treeline's own folder for derived data, such as the catalogue; "" is $XDG_CACHE_HOME/treeline, or
 	// ~/.cache/treeline.
 	Cache string
 	// NoConfig ignores the user's settings; see Config.
@@ -55,19 +55,19 @@ type Options struct {
 	// Piped: standard input is not the user's, though the user may sit at a terminal. The terminal of breadcrumbs is then the
 	// controlling one if nothing else names one (on Linux; WriteOptions.Terminal names it everywhere).
 	Piped bool
-	// ReadOnly gives a store that cannot write.
+	// ReadOnly makes a store that cannot write.
 	ReadOnly bool
-	// Notice, if set, is told if a damaged catalogue was made again.
+	// Notice, if set, is called if a damaged catalogue was rebuilt.
 	Notice func(text string)
 	// Clock is the time; nil is that of the machine.
 	Clock func() time.Time
 }
 
-// Dialects gives the formats that there are, the default first.
+// Dialects gives all formats, the default first.
 func Dialects() []dialect.Dialect { return all.Dialects() }
 
-// ErrNoHome is the error for a store that is not ReadOnly if the user's folder is unknown: new sessions, the trash and notes would be written
-// to the root folder.
+// ErrNoHome is the error for a store that is not ReadOnly if the user's folder is unknown: new sessions, the trash and notes would
+// otherwise be written to the root folder.
 var ErrNoHome = errors.New("HOME is not set, so there is no folder for sessions and the trash; nothing was written")
 
 // New gives the Store of a machine: all dialects, logs in files, blobs in folders. Close it when done.
@@ -110,7 +110,7 @@ func New(opt Options) (*Store, error) {
 	if len(opt.Roots) == 0 {
 		o.Extra = append(o.Extra, pulledRoots(o.Dialects, o.Own)...)
 	}
-	if !homeless || filepath.IsAbs(env.Getenv("XDG_CACHE_HOME")) { // otherwise in memory
+	if !homeless || filepath.IsAbs(env.Getenv("XDG_CACHE_HOME")) { // otherwise the catalogue is kept in memory
 		opt.Cache = cmp.Or(opt.Cache, CacheDir(env.Home, env.Getenv))
 	}
 	if opt.State == "" && (len(opt.Roots) == 0 || !opt.ReadOnly) {
@@ -130,7 +130,7 @@ func New(opt Options) (*Store, error) {
 	}
 	m := place.New(o)
 	if len(opt.Roots) > 0 && shared && !m.Familiar() {
-		opt.Cache = "" // in memory; see Options.Roots
+		opt.Cache = "" // the catalogue is kept in memory; see Options.Roots
 	}
 	ix = index.Open(index.Options{Dir: opt.Cache, Notice: opt.Notice})
 	beside, err := m.OpenIndex(opt.Indexes)
@@ -142,7 +142,7 @@ func New(opt Options) (*Store, error) {
 	return s, nil
 }
 
-// findOrigins says which machine this is, and whose sessions are asked for, where the roots are an archive.
+// findOrigins sets the origin of this machine, and the one whose sessions are listed, if the roots are an archive.
 func (o Options) findOrigins(p *place.Options) error {
 	archived, err := place.CheckRoots(p.Drivers, p.Roots)
 	if err != nil || !archived {
@@ -150,7 +150,7 @@ func (o Options) findOrigins(p *place.Options) error {
 	}
 	origin := Origin
 	if o.ReadOnly {
-		origin = readOrigin // a reader does not make one
+		origin = readOrigin // a reader does not make an origin
 	}
 	if p.Origin, err = origin(p.Own); err != nil || o.From == "" {
 		return err
@@ -159,7 +159,8 @@ func (o Options) findOrigins(p *place.Options) error {
 	return err
 }
 
-// housed reports whether nothing is written below the user's folder: sessions go to an archive, and the variables name treeline's own folders.
+// housed reports whether nothing is written below the user's folder: sessions go to an archive, and the variables name treeline's own
+// folders.
 func (o Options) housed(getenv func(string) string) bool {
 	return len(o.Roots) > 0 && backend.Scheme(o.Roots[0]) != "" && filepath.IsAbs(getenv("XDG_DATA_HOME")) &&
 		(o.State != "" || filepath.IsAbs(getenv("XDG_STATE_HOME")))
@@ -198,7 +199,7 @@ func Open(ctx context.Context, path string, opt WriteOptions) (*Session, error) 
 }
 
 // ContinueRecent opens the session that this terminal used last in a working directory, otherwise the newest there, and
-// begins one if there is none.
+// creates one if there is none.
 func ContinueRecent(ctx context.Context, opt CreateOptions) (*Session, error) {
 	return on(func(s *Store) (*Session, error) { return s.ContinueRecent(ctx, opt) })
 }
@@ -213,8 +214,8 @@ func ForkFrom(ctx context.Context, source string, opt CreateOptions) (*Session, 
 	return on(func(s *Store) (*Session, error) { return s.ForkFrom(ctx, source, opt) })
 }
 
-// on opens a session with a Store of its own. The Store holds nothing that outlives the session: the session lets go of
-// its log, and the index is never opened.
+// on opens a session with a Store of its own. The Store holds nothing that outlives the session: the session releases
+// its log when it is closed, and the index is never opened.
 func on(open func(*Store) (*Session, error)) (*Session, error) {
 	s, err := New(Options{})
 	if err != nil {
@@ -223,7 +224,7 @@ func on(open func(*Store) (*Session, error)) (*Session, error) {
 	return open(s)
 }
 
-// Watch tells what is written to the sessions of this machine, by any program. See Store.Watch.
+// Watch reports what any program writes to the sessions of this machine. See Store.Watch.
 func Watch(ctx context.Context, opt WatchOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		s, err := New(Options{ReadOnly: true})

@@ -19,7 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// machine makes this process believe in a home folder of its own.
+// machine gives this process a home folder of its own.
 func machine(t *testing.T) string {
 	t.Helper()
 	home := t.TempDir()
@@ -32,7 +32,7 @@ func machine(t *testing.T) string {
 	return home
 }
 
-// The functions of the package work on this machine, as their names say.
+// The functions of the package work on this machine.
 func TestThisMachine(t *testing.T) {
 	home := machine(t)
 	ctx := t.Context()
@@ -89,7 +89,7 @@ func TestThisMachine(t *testing.T) {
 	}
 }
 
-// What the backend mends is told, in words that people understand.
+// What a backend repairs is reported, in words that users understand.
 func TestRepairsAreTold(t *testing.T) {
 	machine(t)
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestRepairsAreTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := time.Now().Add(-time.Hour)
-		if err := os.Chtimes(path, old, old); err != nil { // it stood still for long
+		if err := os.Chtimes(path, old, old); err != nil { // the log has not changed for a long time
 			t.Fatal(err)
 		}
 		var told []string
@@ -134,7 +134,7 @@ func TestRootsAreKept(t *testing.T) {
 	home, mine := t.TempDir(), t.TempDir()
 	usual := filepath.Join(home, ".cache", "treeline")
 	for _, tt := range []struct {
-		name, root, cache, kept string // kept is where the catalogue is in the end
+		name, root, cache, kept string // kept is where the catalogue ends up
 	}{
 		{"a folder", "backup", "", ""},
 		{"a folder, and a cache of one's own", "backup", mine, mine},
@@ -173,7 +173,7 @@ func TestRootsAreKept(t *testing.T) {
 	}
 }
 
-// A store that only reads does not write, whatever it is asked.
+// A store that only reads does not write, whatever method is called.
 func TestReadOnly(t *testing.T) {
 	home := machine(t)
 	st, err := treeline.New(treeline.Options{ReadOnly: true})
@@ -218,7 +218,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// Every exported name says what it is, in every package.
+// Every exported name has a comment, in every package.
 func TestDocumented(t *testing.T) {
 	t.Parallel()
 	set := token.NewFileSet()

@@ -25,8 +25,8 @@ import (
 //	CWD, Path, Dir, Log, Dialect                     where it is, and how it is read
 //	Leaf, HasLeaves, Tree, View, Read                its entries; View and Read while no append changes them
 //	Context, Resume                                  what the model would see at an entry; when the session resumes
-//	Prompts                                          what people typed
-//	Renew                                            read what others appended
+//	Prompts                                          what the user typed
+//	Renew                                            read what other programs appended
 //	EntryJSON, Whole, MessageParts, Blob             one entry, message or blob
 //
 // Appending; each returns an Appended:
@@ -40,10 +40,10 @@ import (
 //
 // Changing the whole session:
 //
-//	NewSession, Fork, BranchedSession                go on in a new session, a copy, a copy of one path
+//	NewSession, Fork, BranchedSession                continue in a new session, a copy, a copy of one path
 //	Rename, Move, Delete                             its name, its project directory, its end
 //	RewriteEntries, RewriteToolCallArguments         replace the log
-//	Flush, Close                                     make durable what was appended; end the work
+//	Flush, Close                                     make durable what was appended; close the session
 type Session = store.Session
 
 // CreateOptions say what a new session is: its working directory, dialect, id and title.
@@ -52,31 +52,31 @@ type CreateOptions = store.CreateOptions
 // WriteOptions say how a session is written: durability, conflicts, deferred creation.
 type WriteOptions = store.WriteOptions
 
-// Answer says what is known of an answer besides its parts: the model, what it took, why it ended.
+// Answer is what is known about an answer besides its parts: the model, its usage, why it ended.
 type Answer = store.Answer
 
-// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it.
+// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it anyway.
 type RefusedError = store.RefusedError
 
-// BranchOptions say how the leaf moves: whether that survives a restart.
+// BranchOptions say how the leaf moves: whether the move survives a restart.
 type BranchOptions = store.BranchOptions
 
 // OpenOptions change how a session is opened for reading.
 type OpenOptions = store.OpenOptions
 
-// ContextOptions ask for a context other than the agent's own.
+// ContextOptions change what a context holds.
 type ContextOptions = store.ContextOptions
 
-// Appended says what became of an append: the entry's id, whether it is durable, and what others wrote first.
+// Appended is the result of an append: the entry's id, whether it is durable, and what other programs wrote first.
 type Appended = store.Appended
 
-// Event is what an Observer is told.
+// Event is what an Observer gets.
 type Event = store.Event
 
 // VetoError is the error for what an Observer refused.
 type VetoError = store.VetoError
 
-// Observer is told what happens to a session while it is written.
+// Observer is notified of what happens to a session while it is written.
 type Observer = store.Observer
 
 // Durability says what an append survives when it returns.
@@ -92,7 +92,7 @@ const (
 // Policy says what an append does when another process wrote to the log first.
 type Policy = store.Policy
 
-// What an append does about a second writer.
+// What an append does if another process wrote first.
 const (
 	PolicyBranch = store.PolicyBranch
 	PolicyFollow = store.PolicyFollow
@@ -118,41 +118,41 @@ type ListOptions = place.ListOptions
 type Filter struct {
 	// Source is the name of a dialect, or the folder of a source.
 	Source string
-	// CWD is the working directory; rows with an Err pass, since it is not known whose they are.
+	// CWD is the working directory. Rows with an Err pass, since their working directory is unknown.
 	CWD string
 	// Since is the first moment that passes, Until the first that does not.
 	Since, Until time.Time
-	// Model matches a model that answered, Title the session's heading. Both are patterns with * and ?, without regard to
-	// case; a Model without either need only occur in the name.
+	// Model matches a model that answered, Title the session's title in lists. Both are patterns with * and ?, without regard to
+	// case; a Model without either only needs to occur in the model's name.
 	Model, Title string
-	// Has must all occur.
+	// Has lists what a session must all have.
 	Has index.Has
-	// Run keeps sessions that a run belongs to.
+	// Run keeps only sessions that have a run.
 	Run bool
 }
 
-// Needs reports whether the filter asks for what only a catalogue knows.
+// Needs reports whether the filter uses what only a catalogue knows.
 func (f Filter) Needs() bool { return f.Model != "" || f.Has != 0 }
 
 // RefreshOptions are for calls that bring the catalogue up to date.
 type RefreshOptions = find.RefreshOptions
 
-// PageOptions say which page of the catalogue is wanted. Its Filter is set by Store.Page, except for Project.
+// PageOptions say which page of the catalogue to give. Its Filter is set by Store.Page, except for Project.
 type PageOptions = find.ListOptions
 
 // Page is a part of the catalogue.
 type Page = find.Page
 
-// Progress is how far the reading of logs for the catalogue is.
+// Progress says how many logs have been read for the catalogue.
 type Progress = find.Progress
 
 // StatsOptions narrow Store.Stats.
 type StatsOptions struct {
-	// Filter chooses the sessions. Since and Until choose messages, to a quarter of an hour, and Model answers.
+	// Filter chooses the sessions. In addition, Since and Until choose messages, to a quarter of an hour, and Model chooses answers.
 	Filter Filter
-	// By are the keys to group by; nil is all.
+	// By are the keys to group by; nil means all.
 	By []StatsKey
-	// Zone decides which day it is; nil is the local one.
+	// Zone is the time zone of days; nil is the local one.
 	Zone *time.Location
 	// Refresh is for the catalogue, which is brought up to date first.
 	Refresh RefreshOptions
@@ -178,7 +178,7 @@ type SearchOptions = find.Options
 // SearchResult is what a search found.
 type SearchResult = find.Result
 
-// SearchHit is an entry that was found, a session found by its title, or a record of a run.
+// SearchHit is an entry that matched, a session whose title matched, or a record of a run.
 type SearchHit = find.Hit
 
 // WatchOptions say what is watched, and how.
@@ -187,10 +187,10 @@ type WatchOptions = watch.Options
 // Change is what happened to a session that is watched.
 type Change = watch.Change
 
-// ChangeKind is what a Change tells.
+// ChangeKind is the kind of a Change.
 type ChangeKind = watch.Kind
 
-// What a Change tells.
+// The kinds of changes.
 const (
 	ChangeStart     = watch.KindStart
 	ChangeSession   = watch.KindSession
@@ -201,7 +201,7 @@ const (
 	ChangeProblem   = watch.KindProblem
 )
 
-// Listener hears that sessions changed; see Store.Listen.
+// Listener waits until sessions change; see Store.Listen.
 type Listener = watch.Listener
 
 // ConvertOptions say what a session is converted to.
@@ -234,7 +234,7 @@ type RepairPlan = repair.Plan
 // Secret is a key, a token or a password in a log. It does not hold the secret.
 type Secret = repair.Secret
 
-// NeededError is the error for a session that is not removed, since others go on from it.
+// NeededError is the error for a session that is not removed, because other sessions continue it.
 type NeededError = trash.NeededError
 
 // Trashed is a session in the trash.
@@ -249,11 +249,11 @@ type GCReport = trash.GCReport
 // PushOptions say what is copied to an archive, and how.
 type PushOptions = push.PushOptions
 
-// PullOptions say what is copied from an archive, and where to.
+// PullOptions say what is copied from an archive, and where.
 type PullOptions = push.PullOptions
 
 // CopyReport says what was copied to an archive, or from it.
 type CopyReport = push.Report
 
-// CopyEvent tells what became of one log that was copied.
+// CopyEvent says what became of one log that was copied.
 type CopyEvent = push.Event

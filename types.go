@@ -143,7 +143,7 @@ type PageOptions = find.ListOptions
 // Page is a part of the catalogue.
 type Page = find.Page
 
-// Progress says how many logs have been read for the catalogue.
+// Progress says how many logs and bytes have been read for the catalogue.
 type Progress = find.Progress
 
 // StatsOptions narrow Store.Stats.

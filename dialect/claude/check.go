@@ -17,10 +17,10 @@ import (
 
 var _ dialect.Ruler = (*Dialect)(nil)
 
-// nilUUID names no entry: the program writes it to take back an explicit leaf.
+// nilUUID names no entry: the program writes it to revoke an explicit leaf.
 const nilUUID = "00000000-0000-0000-0000-000000000000"
 
-// Check gives the rules of the program that a log breaks on any branch. What the model misses at the leaf, Omits says.
+// Check reports the rules of the program that a log breaks on any branch. Omits reports what the model misses at the leaf.
 func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem {
 	r, ok := t.Codec().EntryCodec.(*reader)
 	if !ok || t.Len() == 0 {
@@ -48,7 +48,7 @@ func (c *checker) add(i int32, kind session.ProblemKind, message, advice string)
 	c.list = append(c.list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: kind, Message: message, Advice: advice})
 }
 
-// name checks that the program finds the session by its file name. Outside of the program's folders any name will do.
+// name checks that the program finds the session by its file name. Outside of the program's folders any name is valid.
 func (c *checker) name(file string) {
 	file = filepath.ToSlash(file)
 	l := files.Layout{}
@@ -101,7 +101,7 @@ func (c *checker) calls() {
 		}
 		raw, err := c.t.At(int(i)).Raw()
 		if err != nil {
-			return // reading the entries reports it
+			return // reading the entries reports the error
 		}
 		message := rawjson.Get(raw, "message")
 		if m.flags&isAssistant != 0 {
@@ -123,7 +123,7 @@ func (c *checker) calls() {
 			c.add(i, session.ProblemUnseen, fmt.Sprintf("no entry has the call %q that this result answers: the program does not send the result", id), adviceKept)
 		}
 	}
-	on := map[int32]bool{} // by the answer, or else the complement of the line: a line or an answer may have very many calls
+	on := map[int32]bool{} // by answer, or by the complement of the line number if there is none: a line or an answer may have very many calls
 	wentOn := func(i int32) bool {
 		of := c.marks[i].message
 		if of < 0 {

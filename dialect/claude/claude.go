@@ -11,12 +11,12 @@
 // A line of type "progress" (old versions) only links two entries. All other lines are metadata beside the tree: titles, modes,
 // queue operations, costs, and "last-prompt", which names the leaf.
 //
-// An answer of the model has one line for each content block; these lines share message.id. Parallel calls form a chain, each
+// An answer of the model has one line for each content block; these lines share message.id. Parallel calls form a chain. Each
 // result is a child of its own call, and the next entry is a child of the last result. So the path from the leaf to the root
 // lacks some calls and results. They are put back in their places.
 //
 // A compaction is a line of type "system" and subtype "compact_boundary" without a parent. The context begins after the last
-// one on the path. The line's metadata may name messages that are kept.
+// compaction on the path. The line's metadata may name messages that are kept.
 //
 // # Leaf, path and messages
 //
@@ -30,7 +30,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is the one value of the family.
+// Dialect is the type of the only value of the family.
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
@@ -58,7 +58,7 @@ type entries struct {
 	dialect.Stamped
 }
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
 // Codec looks inside entries and messages. The codec of a tree also knows leaf and path: see reader.
@@ -74,7 +74,7 @@ const (
 	typeLastPrompt = "last-prompt"
 )
 
-// Subtypes of "system" that matter.
+// The subtypes of "system" that have a meaning here.
 const (
 	subtypeBoundary = "compact_boundary"
 	subtypeCommand  = request.Command

@@ -16,13 +16,13 @@ import (
 
 var _ dialect.Framer = (*Dialect)(nil)
 
-// Frame makes new lines follow from those of the log, as the program would have written them:
+// Frame adapts new lines to those of the log, as the program would have written them:
 //
-//   - They take over the version, the branch of git and the slug of the last entry.
-//   - No line is older than one before it: versions of the program choose the leaf by time.
-//   - A tool result hangs on the line with its call, also where another call or result follows that.
+//   - They have the version, the git branch and the slug of the last entry.
+//   - No line is older than one before it: some versions of the program choose the leaf by time.
+//   - A tool result is a child of the line with its call, even if another call or result follows that line.
 //   - A compaction names the messages that it keeps.
-//   - Where the log has last-prompt lines, one with the new leaf follows. Otherwise the program would go back to the branch
+//   - If the log has last-prompt lines, another one with the new leaf follows. Otherwise the program would go back to the branch
 //     that the last of them names.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
@@ -32,7 +32,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 			return
 		}
 		c := completion{r: r, t: t, marked: r.prompt.set}
-		var last dialect.Framed // it waits for the next: the line after the last one names the leaf
+		var last dialect.Framed // held back, because the line after the last record names the leaf
 		for n := range batch {
 			if last.Record != nil && !yield(last, nil) {
 				return
@@ -57,7 +57,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	}
 }
 
-// forgets reports whether the program does not have an entry, because it stands before the last compaction.
+// forgets reports whether the program does not have an entry because it stands before the last compaction.
 func (r *reader) forgets(t *session.Tree, id session.EntryID) bool {
 	e, ok := t.Lookup(id)
 	if !ok || !r.kept.set || int32(e.Index) >= r.kept.boundary || r.marks[e.Index].flags&isEntry == 0 {
@@ -74,12 +74,12 @@ func (r *reader) forgets(t *session.Tree, id session.EntryID) bool {
 type completion struct {
 	r *reader
 	t *session.Tree
-	// Of the lines before, of the same write: the id of the last prompt, nil if there is none; since then the uuids of the
-	// lines with calls, by the ids of the calls; and without a prompt the entries of the log that the lines hang below.
+	// These describe the earlier lines of the same write. prompt is the id of the last prompt, nil if there is none. calls has the uuids
+	// of the lines with calls since then, by call id. Without a prompt, below has the entry of the log above each line, by uuid.
 	prompt []byte
 	calls  map[string][]byte
 	below  map[string]string
-	marked bool // a last-prompt line counts
+	marked bool // a last-prompt line is in effect
 	leaf   session.EntryID
 	latest int64 // time of the newest line
 	last   []byte
@@ -112,7 +112,7 @@ func (c *completion) line(record []byte) []byte {
 	switch {
 	case rawjson.Str(record, "subtype") == subtypeBoundary:
 		record = c.kept(record)
-		c.marked = false // it voids the lines before it
+		c.marked = false // a compaction voids the last-prompt lines before it
 	case typ == typeUser && hasResult(rawjson.Get(rawjson.Get(record, "message"), "content")):
 		record = c.result(record)
 	}
@@ -120,7 +120,7 @@ func (c *completion) line(record []byte) []byte {
 	return record
 }
 
-// look finds the last entry of the log and the time of the newest.
+// look finds the last entry of the log and the time of the newest entry.
 func (c *completion) look() {
 	if c.looked {
 		return
@@ -133,13 +133,13 @@ func (c *completion) look() {
 	c.latest = r.newestAt
 	for i := len(r.marks) - 1; i >= 0; i-- {
 		if m := r.marks[i]; m.flags&isEntry != 0 && m.flags&isSide == 0 {
-			c.last, _ = c.t.At(i).Raw() // without it the line says less
+			c.last, _ = c.t.At(i).Raw() // on an error the line only has fewer members
 			break
 		}
 	}
 }
 
-// result hangs a tool result on the line with its call.
+// result makes a tool result a child of the line with its call.
 func (c *completion) result(record []byte) []byte {
 	ids := slices.DeleteFunc(Claude.ToolResults(rawjson.Get(record, "message")), func(id string) bool { return id == "" })
 	if len(ids) == 0 {
@@ -156,7 +156,7 @@ func (c *completion) result(record []byte) []byte {
 	return record
 }
 
-// note remembers what later results of the same write need of a line.
+// note keeps what later results of the same write need to know about a line.
 func (c *completion) note(record []byte) {
 	typ := rawjson.Str(record, "type")
 	if !entryType(typ) {
@@ -164,7 +164,7 @@ func (c *completion) note(record []byte) {
 	}
 	message := rawjson.Get(record, "message")
 	if id := rawjson.Get(record, "promptId"); id != nil && !hasResult(rawjson.Get(message, "content")) {
-		c.prompt, c.calls, c.below = bytes.Clone(id), nil, nil // nothing looks further back
+		c.prompt, c.calls, c.below = bytes.Clone(id), nil, nil // results need nothing from before a prompt
 		return
 	}
 	if typ == typeAssistant {
@@ -184,7 +184,7 @@ func (c *completion) note(record []byte) {
 	}
 }
 
-// inLog gives the entry of the log that a line of the same write hangs below. An entry of the log is that entry.
+// inLog gives the entry of the log above a line of the same write, and any other id unchanged.
 func (c *completion) inLog(id string) string {
 	if above, ok := c.below[id]; ok {
 		return above
@@ -193,7 +193,7 @@ func (c *completion) inLog(id string) string {
 }
 
 // call gives the uuid of the line with a call, and the id of the prompt that it belongs to. It looks back from the end of
-// the log to that prompt, and takes only lines of answers on the branch of the entry that is followed.
+// the log to that prompt, and only at lines of answers on the branch of after.
 func (c *completion) call(id, after string) (uuid, prompt []byte) {
 	uuid = c.calls[id]
 	if c.prompt != nil {
@@ -226,13 +226,13 @@ func (c *completion) call(id, after string) (uuid, prompt []byte) {
 		}
 	}
 	if top < len(r.marks) {
-		raw, _ := c.t.At(top).Raw() // without it the line says less
+		raw, _ := c.t.At(top).Raw() // on an error the line only has fewer members
 		prompt = rawjson.Get(raw, "promptId")
 	}
 	return uuid, prompt
 }
 
-// kept names the messages that a compaction keeps. The segment from the first to the last misses results beside the path.
+// kept lists the messages that a compaction keeps. The segment from the first to the last would miss results beside the path.
 func (c *completion) kept(record []byte) []byte {
 	metadata := rawjson.Get(record, "compactMetadata")
 	segment := rawjson.Get(metadata, "preservedSegment")

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestFrameParallel writes the results of parallel calls in one batch: each hangs on its own call, whether prompt and calls
+// TestFrameParallel writes the results of parallel calls in one batch: each is a child of its own call, whether prompt and calls
 // are in the log or in the batch.
 func TestFrameParallel(t *testing.T) {
 	var log bytes.Buffer
@@ -63,7 +63,7 @@ func TestFrameParallel(t *testing.T) {
 	}
 }
 
-// TestRecordStop: an answer keeps why it ended, and the text that ended it.
+// TestRecordStop: an answer keeps its stop reason and its stop sequence.
 func TestRecordStop(t *testing.T) {
 	const message = `{"role":"assistant","content":[{"type":"text","text":"Dug."}],"stop_reason":"stop_sequence","stop_sequence":"END"}`
 	record, err := claude.Claude.Record(dialect.NewEntry{ID: "n1", Body: session.Message{JSON: []byte(message)}})
@@ -100,7 +100,7 @@ func TestFrameLongTurn(t *testing.T) {
 		parent = "r" + id
 	}
 	text := bytes.ReplaceAll(w.Bytes(), []byte(`"uuid":"u0"`), []byte(`"uuid":"u0","promptId":"p0"`))
-	text = bytes.TrimSuffix(text, text[bytes.LastIndex(text[:len(text)-1], []byte("\n"))+1:]) // without the last result
+	text = bytes.TrimSuffix(text, text[bytes.LastIndex(text[:len(text)-1], []byte("\n"))+1:]) // removes the last result
 	log := &counted{log: text}
 	b := session.NewBuilder("log", log)
 	if err := dialect.DecodeLog(claude.Claude.NewDecoder(b), bytes.Clone(text)); err != nil {

@@ -13,7 +13,7 @@ var (
 )
 
 // Compose makes messages from neutral parts: one for each block of an answer, which share an id, and one for each tool
-// result. Members that the program keeps in the line around a message are put in by Record.
+// result. Record moves the members that the program keeps in the line around a message.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	list, results, err := dialect.ComposeTurn(m, d.Name(), func(parts []session.Part) []byte {
 		return said(typeUser, blocks.Content(parts), m.Meta)
@@ -41,13 +41,13 @@ func said(role string, content []byte, meta bool) []byte {
 	return w.End()
 }
 
-// stops are the provider's words for why an answer ended. It has no word for an answer that failed.
+// stops are the provider's words for why an answer ended. There is none for an answer that failed.
 var stops = map[dialect.Stop]string{
 	dialect.StopEnd: "end_turn", dialect.StopLength: "max_tokens", dialect.StopTools: "tool_use", dialect.StopFilter: "refusal",
 }
 
-// answer makes an answer with all its blocks. One that failed before it said anything is the error, which the program shows
-// and does not send.
+// answer makes an answer with all its blocks. An answer that failed before it said anything becomes the error, which the program
+// shows and does not send.
 func answer(m dialect.NewMessage, parts []session.Part) []byte {
 	var w dialect.Object
 	w.Str("id", messageID(m.ID))
@@ -86,5 +86,5 @@ func answer(m dialect.NewMessage, parts []session.Part) []byte {
 // Content gives parts as content blocks.
 func (d *Dialect) Content(parts []session.Part) []byte { return blocks.List(parts) }
 
-// CallID gives an id as Anthropic makes them.
+// CallID gives an id in the form that Anthropic uses.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("toolu_", id) }

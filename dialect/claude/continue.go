@@ -8,10 +8,10 @@ import (
 var _ dialect.Continuer = (*Dialect)(nil)
 
 // Continue implements dialect.Continuer: entries name their parents, and metadata follows the line before it. Only leaf and
-// path need the whole log, so the codec is the one without them.
+// path need the whole log, so the codec here does without them.
 //
-// A log of a sub-agent is excluded: its entries are the conversation only as long as it has no others. Such a log begins with
-// an entry of the sub-agent. If the log begins with metadata, its first entry is not known here, and Finish gives
+// The log of a sub-agent is excluded: its entries are the conversation only if it has no others. Such a log begins with
+// an entry of the sub-agent. If the log begins with metadata, its first entry is unknown here, and Finish gives
 // dialect.ErrEarlier once an entry of a sub-agent was read.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	h := b.Header()

@@ -16,7 +16,7 @@ func TestCorpus(t *testing.T) {
 	}.Run(t, dialecttest.Corpus(t, "claude"))
 }
 
-// losses are the problems of the logs in which the program does not show the model something, or that are damaged.
+// losses are the problems of logs that are damaged, or in which the program does not show the model something.
 var losses = map[string]string{
 	"blank-and-scalars":              "not-object 3, not-object 4, not-object 5, not-object 6",
 	"boundary-mid-of-turn":           "unseen 5",

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// metadata are the types of lines that only this program writes, and the kinds that they become.
+// metadata are the types of metadata lines that only this program writes, and their kinds.
 var metadata = map[string]session.Kind{
 	typeLastPrompt: session.KindLeaf, "custom-title": session.KindSessionInfo, "ai-title": session.KindSessionInfo,
 	"agent-name": session.KindCustom, "permission-mode": session.KindCustom, "pr-link": session.KindCustom,
@@ -19,7 +19,7 @@ var metadata = map[string]session.Kind{
 	typeHeader: session.KindOpaque,
 }
 
-// Detect claims a log that begins with a line of the program. A line of an unknown type may stand before it, if it names a
+// Detect claims a log that begins with a line of the program. Lines of an unknown type may precede it if they name a
 // session.
 func (d *Dialect) Detect(first []dialect.Record) bool {
 	for k := range first {
@@ -38,7 +38,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 	return false
 }
 
-// ofAnother reports whether a line of the same form is that of another agent: its messages have parts, and a system line has a
+// ofAnother reports whether another agent wrote a line of the same form: its messages have parts, and its system lines have a
 // payload.
 func ofAnother(object []byte) bool {
 	if message := rawjson.Get(object, "message"); message != nil {
@@ -55,7 +55,7 @@ func read(object []byte) (f fields, ok bool) {
 	return f, err == nil
 }
 
-// ours reports whether only this program writes such a line. Lines of the common types are recognised by other members.
+// ours reports whether only this program writes such a line. Types that other programs have as well are told apart by other members.
 func (f *fields) ours() bool {
 	if _, ok := metadata[string(f.typ)]; ok {
 		return true
@@ -81,8 +81,8 @@ type decoder struct {
 	env    session.Envelope
 	header bool
 	cwd    bool // a line named the working directory
-	blind  bool // reading began after the first entry, which is not known
-	asked  bool // for a file beside the log
+	blind  bool // reading began after the first entry, so that it is unknown
+	asked  bool // Needs has asked for a file beside the log
 	day    day
 }
 
@@ -96,26 +96,26 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 // Decode takes the next record.
 func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
-// IsRecord tells a record from an object inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool {
 	f, ok := read(object)
 	return ok && f.ours()
 }
 
-// fields are the raw members of an envelope. Those that are strings are without their quotes.
+// fields are the raw members of an envelope. Strings are without their quotes.
 type fields struct {
 	typ, subtype, id, parent         []byte
-	session, cwd, timestamp, title   []byte // values: most are not looked at
+	session, cwd, timestamp, title   []byte // JSON values, because most are not used
 	leaf                             []byte
 	hasParent, side, explicit, agent bool
-	object                           bool // message is an object
+	object                           bool // the message is an object
 	message                          []byte
-	content                          []byte // and everything after it
+	content                          []byte // the content and everything after it
 	compact, fork                    []byte // compactMetadata, forkedFrom
 	second                           bool   // something stands before the record on its line
 }
 
-// inner are the initials of what an envelope needs of a message.
+// inner are the initials of the members of a message that an envelope needs.
 var inner = rawjson.InitialsOf("id", "content")
 
 // scan reads the record at pos once and gives the offset of its end.
@@ -173,7 +173,7 @@ func (f *fields) scan(t *rawjson.Text, pos int) (int, error) {
 	return end, nil
 }
 
-// parentIn reads the id of a parent. null, 0, false and the empty text mean a root. Any other value that is not a text is an id
+// parentIn reads the id of a parent. null, 0, false and "" mean a root. Any other value that is not a string is an id
 // that no entry has.
 func parentIn(value []byte) []byte {
 	if !rawjson.IsString(value) && rawjson.Truthy(value) {
@@ -211,14 +211,14 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			return end, nil
 		}
 	}
-	// Of several records on a line the program reads the first.
+	// If a line has several records, the program reads only the first.
 	f.second = r.Data[0] == 0 || pos > 0 && len(bytes.TrimSpace(data[:pos])) > 0
 	dec.entry(r, record, span, &f)
 	return end, nil
 }
 
-// begin makes the header from the first line, and from the first that names a working directory. The id is in the name
-// of the file; the one in the lines counts where there is no name.
+// begin makes the header from the first line, and from the first line that names a working directory. The id is in the name
+// of the file; without a name, the id in the lines is used.
 func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f *fields) {
 	h := dec.b.Header()
 	if !dec.header {
@@ -237,7 +237,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 	if h.Parent == "" && !(files.Layout{}).Main(string(h.ID)) {
 		h.Parent, h.Task = string(rawjson.Inside(f.session)), true
 	}
-	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the log knows better than the place where it lies
+	if cwd := rawjson.Inside(f.cwd); len(cwd) > 0 { // the working directory in the log is better than that of the folder
 		h.CWD, dec.cwd = string(cwd), true
 	}
 	dec.b.SetHeader(h)
@@ -247,7 +247,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f 
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
 	dec.r.marks = append(dec.r.marks, mark{at: noTime, message: -1})
 	m := &dec.r.marks[len(dec.r.marks)-1]
-	env := &dec.env // setting some members is faster than clearing all of them
+	env := &dec.env // setting the members is faster than clearing all of them
 	env.ID, env.Type, env.Span, env.Line, env.Record = f.id, f.typ, span, r.Line, record
 	env.Parent, env.Message, env.Target, env.Label = nil, nil, nil, nil
 	env.Kind, env.Role, env.Aside, env.InOrder, env.Joined = session.KindOpaque, session.RoleNone, true, false, false
@@ -278,7 +278,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case len(f.parent) > 0:
 		env.Parent = f.parent
 	case f.id == nil:
-		env.InOrder = dec.b.Position() > 0 // shown after the line before it
+		env.InOrder = dec.b.Position() > 0 // shown below the line before it
 	}
 	if f.second {
 		m.flags = m.flags&(isUser|isAssistant) | isSecond
@@ -289,8 +289,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 }
 
-// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line, which
-// is only a link to the program.
+// conversation fills in the envelope of an entry of the tree. A message without a message object is a damaged line; to the program
+// it is only a link.
 func (dec *decoder) conversation(f *fields, m *mark) {
 	env := &dec.env
 	agent := dec.ofAgent(f)
@@ -349,7 +349,7 @@ func (dec *decoder) conversation(f *fields, m *mark) {
 	m.flags |= isEntry
 }
 
-// ofAgent reports whether an entry of a sub-agent is in a log of its own, where it is the conversation. Such a log begins
+// ofAgent reports whether an entry of a sub-agent is in the log of that sub-agent, where it is the conversation. Such a log begins
 // with an entry that names the agent, and has no entry of a main conversation.
 func (dec *decoder) ofAgent(f *fields) bool {
 	r := dec.r
@@ -369,8 +369,8 @@ func (dec *decoder) ofAgent(f *fields) bool {
 	return r.agent
 }
 
-// lastPrompt notes the line that names the leaf. Only the last one counts. One without a name does not count, unless it says
-// explicitly that the conversation begins anew.
+// lastPrompt notes the line that names the leaf. Only the last such line counts. A line that names no entry does not count, unless
+// it says explicitly that the conversation starts afresh.
 func (dec *decoder) lastPrompt(f *fields) {
 	p := prompt{target: session.EntryID(rawjson.Inside(f.leaf)), explicit: f.explicit, at: int32(dec.b.Len()), set: true}
 	p.anew = p.explicit && string(f.leaf) == "null"
@@ -380,7 +380,7 @@ func (dec *decoder) lastPrompt(f *fields) {
 }
 
 // hasResult reports whether one of the blocks is a tool result. content is the value of the member. Results are long, so
-// where the first block begins as the program writes it, the rest is not read.
+// if the first block begins as the program writes a result, the rest is not read.
 func hasResult(content []byte) bool {
 	if !rawjson.IsArray(content) {
 		return false

@@ -43,8 +43,8 @@ func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
 	return rawjson.Set(record, "uuid", rawjson.Quote(string(id))), nil
 }
 
-// Adopt takes over the members of a line that the caller has, except for those that say where the entry stands. Members
-// that every line has are the caller's where it gives them.
+// Adopt adds the members of the caller's line, except those that say where the entry stands. For members
+// that every line has, the caller's value wins.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	for key, value := range rawjson.Fields(given) {
 		switch key {
@@ -60,12 +60,12 @@ func (d *Dialect) Adopt(record, given []byte) []byte {
 		}
 	}
 	if rawjson.Get(given, "isMeta") == nil {
-		record = rawjson.Delete(record, "isMeta") // the summary of a compaction
+		record = rawjson.Delete(record, "isMeta") // given is the summary of a compaction
 	}
 	return record
 }
 
-// adoptMessage gives the message of the caller with what Record added to it; nil where the line has no message.
+// adoptMessage gives the message of the caller with the members that Record added; nil if the line has no message.
 func adoptMessage(record, given []byte) []byte {
 	if record == nil || !rawjson.IsObject(given) {
 		return nil
@@ -73,8 +73,8 @@ func adoptMessage(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given)
 }
 
-// setSource names the session that an entry was copied from, as the program's /branch does. Other lines have no place
-// for it.
+// setSource names the session that an entry was copied from, as the program's /branch does. Lines other than entries have no
+// member for it.
 func setSource(record []byte, parent string) []byte {
 	id, had := rawjson.Get(record, "uuid"), rawjson.Get(record, "forkedFrom")
 	switch {
@@ -86,7 +86,7 @@ func setSource(record []byte, parent string) []byte {
 	return rawjson.Set(record, "forkedFrom", source(parent, id))
 }
 
-// source names a session by its id or its path, and an entry of it; id is nil for none.
+// source names a session by its id or its path, and an entry of it; a nil id names no entry.
 func source(parent string, id []byte) []byte {
 	var w dialect.Object
 	w.Str("sessionId", strings.TrimSuffix(path.Base(parent), ".jsonl"))
@@ -96,8 +96,8 @@ func source(parent string, id []byte) []byte {
 	return w.End()
 }
 
-// Copy gives a line for a copy of its session: the id of the session changes, and the working directory where the copy has
-// another.
+// Copy gives a line for a copy of its session: with the new session id, and with the new working directory if that
+// differs.
 func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession) []byte {
 	if rawjson.Get(record, "sessionId") != nil || rawjson.Get(record, "uuid") != nil {
 		record = rawjson.Set(record, "sessionId", rawjson.Quote(string(to.ID)))

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Beside the log there may be a folder that is named after the session:
+// Beside the log there may be a folder with the name of the session:
 //
 //	custom-title.json              {"customTitle":…}, a title
 //	tool-results/<name>.txt        outputs that are too long for a message
@@ -25,7 +25,7 @@ var (
 
 const (
 	titleFile = "custom-title.json"
-	metaEnd   = ".meta.json" // follows the name of a sub-agent's log
+	metaEnd   = ".meta.json" // the suffix of the file about a sub-agent's log
 )
 
 // CaptionFile is the file with the title.
@@ -34,7 +34,7 @@ func (d *Dialect) CaptionFile() string { return titleFile }
 // Caption reads the file with the title.
 func (d *Dialect) Caption(content []byte) string { return files.Title(content) }
 
-// Needs asks once, when a record was seen: for the title of a session, or for what is known of a sub-agent.
+// Needs asks once, after the first record: for the title of a session, or for what is known about a sub-agent.
 func (dec *decoder) Needs() []dialect.Need {
 	if dec.asked || !dec.header {
 		return nil
@@ -51,7 +51,7 @@ func (dec *decoder) Needs() []dialect.Need {
 	return []dialect.Need{{Kind: dialect.NeedBeside, Name: name}}
 }
 
-// Supply takes what such a file says. Most sessions have none.
+// Supply takes the content of such a file. Most sessions have none.
 func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
 	if err != nil {
 		return
@@ -67,7 +67,7 @@ func (dec *decoder) Supply(n dialect.Need, content []byte, err error) {
 	dec.b.SetHeader(h)
 }
 
-// nameAgent puts the session of a sub-agent into the result of the call that began it.
+// nameAgent sets the session of a sub-agent in the result of the call that started it.
 func nameAgent(parts []session.Part, agent string) {
 	id := session.ID(files.AgentPrefix + agent)
 	if agent == "" || dialect.CheckFileID(id) != nil {

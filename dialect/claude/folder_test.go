@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWholeAsksForPlainNames: the path in the text may be anything. What is asked for is a plain name below tool-results, and
-// an output that does not begin as the message does is another one.
+// TestWholeAsksForPlainNames: the path in the text may be anything. Whole asks only for a plain name below tool-results, and
+// does not use an output whose beginning differs from the one in the message.
 func TestWholeAsksForPlainNames(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -29,7 +29,7 @@ func TestWholeAsksForPlainNames(t *testing.T) {
 		}
 		for _, content := range []string{string(quoted), `[{"type":"text","text":` + string(quoted) + `}]`} {
 			record := `{"type":"user","message":{"role":"user","content":[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t","content":` + content + `}]}}`
-			// The program writes these characters as they are.
+			// The program writes these characters without escapes.
 			record = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(record)
 			asked := ""
 			get := func(output string, err error) string {

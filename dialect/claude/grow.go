@@ -2,13 +2,13 @@ package claude
 
 import "github.com/treeline-dev/treeline/session"
 
-// tip is what Leaf found, to find the next leaf without looking at the whole log again.
+// tip is what Leaf found. With it the next leaf is found without reading the whole log again.
 type tip struct {
-	n        int // entries
+	n        int // number of entries
 	leaf     int32
-	problems int  // of the tree
-	whole    bool // no parent was missing, and the last-prompt line did not choose the leaf
-	large    bool // entries before the last compaction are left out
+	problems int  // number of problems of the tree
+	whole    bool // no parent was missing, the last-prompt line did not choose the leaf, and the session was not refused
+	large    bool // entries before the last compaction were left out
 }
 
 // note keeps what Leaf found.
@@ -22,8 +22,8 @@ func (r *reader) note(s *shape, leaf int32) {
 	}
 }
 
-// grown gives the leaf of a log that has grown at its end in the ordinary way: each new entry of the conversation hangs on
-// the leaf before it, or on another entry that the log has, and nothing names another leaf. Otherwise ok is false.
+// grown gives the leaf of a log that has grown at its end in the ordinary way: the parent of each new entry of the conversation is
+// the leaf before it or another entry of the log, and nothing names another leaf. Otherwise ok is false.
 func (r *reader) grown(t *session.Tree) (leaf int32, ok bool) {
 	e := r.tip
 	n := t.Len()
@@ -44,7 +44,7 @@ func (r *reader) grown(t *session.Tree) (leaf int32, ok bool) {
 		}
 		entry := t.At(i)
 		parent, ok := t.Lookup(entry.Parent)
-		// A note can be the leaf only where a message is above it.
+		// A note can be the leaf only if a message is above it.
 		if !ok || r.marks[parent.Index].flags&isEntry == 0 || e.large && int32(parent.Index) < r.kept.boundary || m&isNote != 0 && int32(parent.Index) != leaf || entry.ID == r.kept.anchor {
 			return 0, false
 		}

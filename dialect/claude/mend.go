@@ -12,11 +12,11 @@ import (
 
 var _ dialect.Mender = (*reader)(nil)
 
-// mostWalks is how many paths to entries beside the path to the leaf are looked at: each takes a look at the whole log.
+// mostWalks limits how many paths of entries beside the path to the leaf are walked: each walk reads the marks of the whole log.
 const mostWalks = 1000
 
-// Mends implements dialect.Mender: lost parents are linked again, and then the leaf is set where the program ends before
-// the newest messages or refuses the session.
+// Mends implements dialect.Mender. First it links lost parents again. When none is lost, it sets the leaf if the program would end
+// before the newest messages or refuse the session.
 func (r *reader) Mends(t *session.Tree) []dialect.Mend {
 	leaf, ok := t.Leaf()
 	if !ok {
@@ -42,14 +42,14 @@ func (r *reader) Mends(t *session.Tree) []dialect.Mend {
 type mender struct {
 	omissions
 	list   []dialect.Mend
-	linked map[int32]int32 // new parents
-	// whole has for each entry another one of the same whole: entries are in one if their parents, with the new ones, lead to the
-	// same root or cycle. looped are the wholes with a cycle. nil until the path to the leaf is linked.
+	linked map[int32]int32 // entry → its new parent
+	// whole is a union-find forest of entries whose parents, with the new ones, lead to the same root or cycle: whole[i] is an entry
+	// of the same set. looped are the sets with a cycle. Both are nil until the path to the leaf is linked.
 	whole  []int32
 	looped map[int32]bool
 }
 
-// group puts the entries into wholes.
+// group joins the entries into sets.
 func (m *mender) group() {
 	m.whole, m.looped = make([]int32, len(m.marks)), map[int32]bool{}
 	for i := range m.whole {
@@ -63,7 +63,7 @@ func (m *mender) group() {
 	}
 }
 
-// above gives the parent of an entry, the new one if it has one.
+// above gives the parent of an entry, or its new parent if it has one.
 func (m *mender) above(i int32) int32 {
 	if to, ok := m.linked[i]; ok {
 		return to
@@ -71,7 +71,7 @@ func (m *mender) above(i int32) int32 {
 	return m.parent[i]
 }
 
-// descends reports whether an entry is another one, or below it. An orphan is the root of its whole.
+// descends reports whether an entry is top or a descendant of it. top is an orphan, so it is the root of its set.
 func (m *mender) descends(i, top int32) bool {
 	if m.whole != nil {
 		at := m.wholeOf(i)
@@ -88,7 +88,7 @@ func (m *mender) descends(i, top int32) bool {
 	return true
 }
 
-// wholeOf names the whole of an entry by one of its entries.
+// wholeOf gives the representative of the set of an entry.
 func (m *mender) wholeOf(i int32) int32 {
 	for m.whole[i] != i {
 		m.whole[i] = m.whole[m.whole[i]]
@@ -106,7 +106,7 @@ func (m *mender) orphans() {
 		if m.at[i] > 0 || !m.live(i) || m.parent[i] != missing {
 			continue
 		}
-		o.at[i] = 1 // the path need not be known to see that all others come before its end
+		o.at[i] = 1 // o.at of all other entries is 0, so each may be the right parent
 		m.link(gap{i, b.nearest(i)}, &o, func(right int32) bool {
 			if walks++; walks > mostWalks {
 				return false
@@ -118,15 +118,15 @@ func (m *mender) orphans() {
 	}
 }
 
-// link gives an entry a parent that the program has: the one that the program bridges to if that loses nothing, else the
-// nearest ancestor, else the entry before it in the log. on tells the entries on the path to it.
+// link gives an entry a parent that the program has: the entry at the end of the bridge if that loses nothing, else the
+// nearest ancestor, else the entry before it in the log. on reports whether an entry is on the path to it.
 func (m *mender) link(g gap, o *omissions, on func(int32) bool) {
 	to := g.to
 	if right, lost := o.right(g.child); right >= 0 && right != to && (to < 0 || lost || !on(right)) {
 		to = right
 	}
 	e := m.t.At(int(g.child))
-	// The program does not load what a large file has before its last compaction, so another parent would not help.
+	// The program does not load the part of a large file before its last compaction, so another parent would not help.
 	if parent, ok := m.t.Lookup(e.Parent); ok && m.skipped && m.marks[parent.Index].flags&isEntry != 0 {
 		return
 	}
@@ -146,7 +146,7 @@ func (m *mender) link(g gap, o *omissions, on func(int32) bool) {
 		Edit:   func(record []byte) ([]byte, error) { return Claude.Rechain(record, parent.ID, "") }})
 }
 
-// lead makes the program end where the newest messages are.
+// lead makes the program end at the newest messages.
 func (m *mender) lead(leaf session.Entry) {
 	mend := dialect.Mend{Entry: len(m.marks) - 1, Kind: session.ProblemLeafTarget}
 	switch {
@@ -184,8 +184,8 @@ func (m *mender) name(mend dialect.Mend, to int32, explicit bool, problem string
 	m.list = append(m.list, mend)
 }
 
-// date gives the last entry a time, without which the program finds no conversation: its own as a string, or that of the
-// newest entry.
+// date sets the time of the last entry, without which the program finds no conversation: the entry's own time as a string, or that of
+// the newest entry.
 func (m *mender) date(leaf session.Entry) {
 	newest := int64(noTime)
 	for _, k := range m.marks {

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// entry is a line of a conversation, so many milliseconds after the first.
+// entry is a line of a conversation with a time ms after that of the first.
 func entry(id, parent, text string, ms int) string {
 	role, content := "user", fmt.Sprintf("%q", text)
 	if id[0] == 'a' {
@@ -44,8 +44,8 @@ func TestRepair(t *testing.T) {
 		name   string
 		log    string
 		before []string
-		kinds  []session.ProblemKind // what check says
-		kept   []string              // lines that must stay as they are
+		kinds  []session.ProblemKind // the problems that check reports
+		kept   []string              // lines that must not change
 	}{
 		{"glued", lines(one, two+three, four), []string{"four"}, []session.ProblemKind{session.ProblemGlued, session.ProblemUnseen, session.ProblemUnseen}, []string{one, two, three, four}},
 		{"torn and glued", lines(one, two, three[:40]+three, four), nil, nil, []string{one, two, three, four}},
@@ -65,7 +65,7 @@ func TestRepair(t *testing.T) {
 			h := newHome(t)
 			path := h.dir + "/log.jsonl"
 			h.must(os.WriteFile(path, []byte(test.log), 0o600))
-			h.must(os.Chtimes(path, h.now, h.now)) // a repair waits for a log that is being written
+			h.must(os.Chtimes(path, h.now, h.now)) // a repair waits until a log is no longer being written
 			if test.before != nil {
 				h.sees(path, test.before...)
 			}
@@ -111,7 +111,7 @@ func TestRepair(t *testing.T) {
 
 func lines(list ...string) string { return strings.Join(list, "\n") + "\n" }
 
-// kinds gives what check says of a log.
+// kinds gives the problems that check reports for a log.
 func (h *home) kinds(path string) (kinds []session.ProblemKind) {
 	h.Helper()
 	s, err := h.Open(h.Context(), path, treeline.OpenOptions{})
@@ -125,7 +125,7 @@ func (h *home) kinds(path string) (kinds []session.ProblemKind) {
 	return kinds
 }
 
-// Rules of the program that a log breaks beside the path to the leaf.
+// TestCheck breaks rules of the program beside the path to the leaf.
 func TestCheck(t *testing.T) {
 	call := `{"parentUuid":"u1","isSidechain":false,"type":"assistant","message":{"id":"m-a1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Dig","input":{}}]},"uuid":"a1","timestamp":"2026-05-01T10:00:01.000Z","sessionId":"s"}`
 	result := `{"parentUuid":"a1","isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"%s","content":"x"}]},"uuid":"r1","timestamp":"2026-05-01T10:00:02.000Z","sessionId":"s"}`
@@ -169,7 +169,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckCorpus: nothing is wrong with the sessions that the program wrote.
+// TestCheckCorpus: check reports nothing about the sessions that the program wrote.
 func TestCheckCorpus(t *testing.T) {
 	dir := dialecttest.Corpus(t, "claude")
 	for _, name := range []string{"real-agent", "real-compact", "real-fork-child", "real-parallel", "real-rewind", "real-tools"} {
@@ -192,7 +192,7 @@ func TestCheckCorpus(t *testing.T) {
 	}
 }
 
-// All entries beside the path to the leaf that have lost their parents are linked in one step, however many they are.
+// All entries beside the path to the leaf that have lost their parents are linked in one step, however many there are.
 func TestMendManyOrphans(t *testing.T) {
 	const n = 20_000
 	list := []string{entry("u1", "null", "one", 0), entry("a1", "u1", "two", 1000)}

@@ -12,12 +12,12 @@ type reader struct {
 	entries
 	marks   []mark // as many as entries
 	begun   bool   // an entry was seen
-	agent   bool   // all entries so far are those of a sub-agent
+	agent   bool   // all entries so far belong to a sub-agent
 	prompt  prompt
 	kept    segment
-	shape   *shape        // of the entries that Leaf saw
+	shape   *shape        // computed for the entries that Leaf saw
 	refused atomic.Uint32 // a refusal: why the program finds no conversation at the leaf
-	// newestAt is the greatest time of the first timed entries.
+	// newestAt is the greatest time among the first timed entries, of which timed is the number.
 	newestAt int64
 	timed    int
 	tip      tip
@@ -32,7 +32,7 @@ const (
 	endsInAgent         // the conversation ends with entries of a sub-agent
 )
 
-// mark is what leaf and path need of an entry.
+// mark is what is needed of an entry to find leaf and path.
 type mark struct {
 	at      int64 // milliseconds since 1970, or noTime
 	message int32 // position of the first line of the answer that the line is a piece of, or -1
@@ -49,7 +49,7 @@ const (
 	isResult                      // a user line with a tool result
 	isSide                        // of a sub-agent
 	isBoundary                    // a compaction
-	isProgress                    // only a link
+	isProgress                    // a progress line
 	isNameless                    // without a uuid, or with an empty one
 	isOdd                         // a message whose content is neither a text nor a list: no bridge leads to it
 	isSecond                      // after another record on its line
@@ -60,22 +60,22 @@ const (
 type prompt struct {
 	target   session.EntryID
 	explicit bool
-	anew     bool  // it names no entry, explicitly: the conversation begins anew
+	anew     bool  // it explicitly names no entry: the conversation starts afresh
 	at       int32 // position of the line
 	set      bool
 }
 
 // segment is what the last compaction keeps of the messages before it.
 type segment struct {
-	boundary   int32 // position of the compaction, where set
+	boundary   int32 // position of the compaction, if set
 	set        bool
 	again      bool // an earlier compaction keeps messages
 	anchor     session.EntryID
-	uuids      []session.EntryID // in order; a list wins over head and tail
+	uuids      []session.EntryID // in order; if present, head and tail are ignored
 	head, tail session.EntryID
 }
 
-// keep notes a compaction at a position, and that it voids the last-prompt lines before it.
+// keep notes a compaction and what it keeps. A compaction voids the last-prompt lines before it.
 func (r *reader) keep(at int32, metadata []byte) {
 	r.prompt = prompt{}
 	before := r.kept
@@ -96,8 +96,8 @@ func (r *reader) keep(at int32, metadata []byte) {
 
 // Leaf implements session.Navigator.
 //
-// It is the newest entry below the last line of the conversation, unless the last last-prompt line names another branch,
-// or names an entry explicitly and no entry follows the line.
+// The leaf is the newest entry below the last line of the conversation, unless the last last-prompt line names another branch,
+// or explicitly names an entry and no entry follows that line.
 func (r *reader) Leaf(t *session.Tree, _ int) int {
 	if leaf, ok := r.grown(t); ok {
 		return int(leaf)
@@ -109,7 +109,7 @@ func (r *reader) Leaf(t *session.Tree, _ int) int {
 	return int(leaf)
 }
 
-// lead finds the leaf; it is -1 if the tree is empty. refused says why the program finds no conversation at the leaf.
+// lead finds the leaf; it is -1 if there is none. refused says why the program finds no conversation at the leaf.
 func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused refusal) {
 	s = newShape(r, t, true)
 	last := s.lastEntry(isSide)
@@ -139,7 +139,7 @@ func (r *reader) lead(t *session.Tree) (s *shape, leaf int32, refused refusal) {
 }
 
 // becameAgents reports whether the last line of the conversation was written again as one of a sub-agent. last is the last
-// line that was not.
+// line that is still the conversation's.
 func (s *shape) becameAgents(last int32) bool {
 	for i := int32(len(s.marks)) - 1; i > last; i-- {
 		if m := s.marks[i].flags; m&isEntry == 0 || m&(isSide|isNameless) != 0 {
@@ -151,7 +151,7 @@ func (s *shape) becameAgents(last int32) bool {
 	return false
 }
 
-// ends reports whether the conversation has a message without a message below it. The program looks for one where a
+// ends reports whether the conversation has a message without a message below it. The program looks for such a message if a
 // compaction keeps messages.
 func (s *shape) ends() bool {
 	for i := range int32(len(s.marks)) {
@@ -169,10 +169,10 @@ func (s *shape) ends() bool {
 	return false
 }
 
-// anew reports whether the last-prompt line lets the conversation begin anew. last is the last entry.
+// anew reports whether the last-prompt line makes the conversation start afresh. last is the last entry.
 func (s *shape) anew(last int32) bool { return s.r.prompt.anew && last < s.r.prompt.at }
 
-// named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the one without it.
+// named gives the entry that the last last-prompt line makes the leaf, or -1. leaf is the leaf without that line.
 func (s *shape) named(leaf int32) int32 {
 	p := s.r.prompt
 	if !p.set {
@@ -191,10 +191,10 @@ func (s *shape) named(leaf int32) int32 {
 			return -1
 		}
 	case !p.explicit && (s.answered(at, path) || len(s.kept) > 0 && s.first[at] >= 0):
-		// Where a compaction keeps messages, only the end of a branch counts.
+		// If a compaction keeps messages, the line only counts if it names the end of a branch.
 		return -1
 	}
-	// It goes on to lines that are not messages.
+	// The leaf moves on to notes below the named entry.
 	for next := at; next >= 0; {
 		at = next
 		next = -1
@@ -207,7 +207,7 @@ func (s *shape) named(leaf int32) int32 {
 	return at
 }
 
-// answered reports whether an entry is another line, or a result, of an answer on the path and hangs on that answer.
+// answered reports whether an entry is a piece or a result of an answer on the path, and a descendant of that answer.
 func (s *shape) answered(at int32, path []bool) bool {
 	answer := s.marks[at].message
 	if s.marks[at].flags&isResult != 0 && s.parent[at] >= 0 {
@@ -216,7 +216,7 @@ func (s *shape) answered(at int32, path []bool) bool {
 	if answer < 0 {
 		return false
 	}
-	for range s.parent { // a cycle of parents
+	for range s.parent { // limits a cycle of parents
 		if at < 0 || path[at] {
 			break
 		}

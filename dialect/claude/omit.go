@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What helps against each kind of loss.
+// Advice for each kind of loss.
 const (
 	adviceKept   = "the log keeps it, and it can be read at its own entry"
 	adviceLeaf   = "the log keeps them; a last-prompt line that names the newest of them, written to the end of the log, brings them back"
@@ -22,11 +22,11 @@ type omissions struct {
 	*shape
 	list []session.Problem
 	path session.Path
-	at   []int32 // entry → its place on the path, from 1; 0 for an entry beside it
+	at   []int32 // entry → its place on the path, from 1; 0 for an entry beside the path
 	// begin is the first place that the model sees, after the last compaction.
 	begin int32
 	leaf  bool // the path leads to the leaf of the log
-	steps int  // steps that right took: a log of lost lines alone must not take quadratic time
+	steps int  // steps that right and unread took; limited, so that a log of many lost lines takes no quadratic time
 }
 
 // Omits implements session.Omitter. A branch that the user left is not a loss.
@@ -56,7 +56,7 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 	o.rehangs()
 	o.seconds(int32(to.Index))
 	o.nameless()
-	_, dropped, _ := r.turns(p) // an error comes with the messages
+	_, dropped, _ := r.turns(p) // reading the messages reports the error
 	for _, d := range dropped {
 		o.dropped(d)
 	}
@@ -64,10 +64,10 @@ func (r *reader) Omits(p session.Path) []session.Problem {
 	return slices.CompactFunc(o.list, func(a, b session.Problem) bool { return a.Offset == b.Offset })
 }
 
-// unled reports a log with entries and no leaf.
+// unled reports a log that has entries but no leaf.
 func (r *reader) unled(t *session.Tree) []session.Problem {
 	if _, ok := t.Leaf(); ok || r.shape == nil || r.prompt.anew {
-		return nil // the place before the first entry was asked for
+		return nil // the path leads to the place before the first entry
 	}
 	o := omissions{shape: r.shape}
 	for i := range int32(len(o.marks)) {
@@ -88,13 +88,13 @@ func (o *omissions) unseen(i int32, message, advice string) {
 	o.add(i, session.ProblemUnseen, message, advice)
 }
 
-// name says which entry is meant.
+// name names an entry for a message.
 func (o *omissions) name(i int32) string {
 	e := o.t.At(int(i))
 	return fmt.Sprintf("entry %q (line %d)", e.ID, e.Line)
 }
 
-// refused says why the program does not resume the session.
+// refused reports why the program does not resume the session.
 func (o *omissions) refused(to session.Entry) {
 	switch why := refusal(o.r.refused.Load()); {
 	case o.leaf && why == endsInAgent:
@@ -141,8 +141,8 @@ func (o *omissions) newer(to session.Entry) {
 	}
 }
 
-// passed reports messages that the program ignores because a parent is missing: with a bridge, the entry that the
-// last-prompt line names is on the way to them.
+// passed reports messages that the program ignores because a parent is missing: only with a bridge is the entry that the
+// last-prompt line names on the way to them.
 func (o *omissions) passed(named int32) bool {
 	if o.written(o.unnamed)[named] {
 		return false
@@ -168,10 +168,10 @@ func plural(n int, word string) string {
 	return word + "s"
 }
 
-// speaks reports whether the program has an entry that is a message.
+// speaks reports whether the program has an entry and it is a message.
 func (s *shape) speaks(i int32) bool { return s.live(i) && s.marks[i].flags&(isUser|isAssistant) != 0 }
 
-// below gives a test for the descendants of an entry.
+// below gives a function that reports whether an entry is a descendant of top.
 func (o *omissions) below(top int32) func(int32) bool {
 	in := make([]bool, len(o.marks))
 	for stack := []int32{top}; len(stack) > 0; {
@@ -187,13 +187,13 @@ func (o *omissions) below(top int32) func(int32) bool {
 	return func(i int32) bool { return in[i] }
 }
 
-// gaps reports what the model does not see where a parent is missing: the program goes on from an entry of nearly the same
+// gaps reports what the model does not see where a parent is missing: the program continues from an entry of nearly the same
 // time, or from none.
 func (o *omissions) gaps(to int32) {
 	_, gaps := o.walk(to)
 	for _, g := range gaps {
 		if o.at[g.child] < o.begin || slices.Contains(o.kept, g.child) {
-			continue // a compaction hides it, or keeps it
+			continue // a compaction hides the entry, or keeps it
 		}
 		right, lost := o.right(g.child)
 		unread := o.unread(g.child)
@@ -211,7 +211,7 @@ func (o *omissions) gaps(to int32) {
 	}
 }
 
-// rehangs reports entries that go on from before a compaction. The program shows the messages that it kept instead.
+// rehangs reports entries whose parent stands before a compaction. The program shows the messages that it kept instead.
 func (o *omissions) rehangs() {
 	for _, i := range o.rehung {
 		if o.at[i] >= max(o.begin, 1) {
@@ -220,7 +220,7 @@ func (o *omissions) rehangs() {
 	}
 }
 
-// unread gives the next ancestor that is a message, though the program does not have it, or -1: it stands before the last
+// unread gives the nearest ancestor that is a message which the program does not have, or -1. Such a message stands before the last
 // compaction of a large file, or after another record on its line.
 func (o *omissions) unread(child int32) int32 {
 	id := o.t.At(int(child)).Parent
@@ -240,8 +240,8 @@ func (o *omissions) unread(child int32) int32 {
 	return -1
 }
 
-// right gives the entry that an entry with a missing parent follows, or -1: the next ancestor that the program has; where
-// the log lacks the parent, too, the entry before it in the log. lost: the log has the parent.
+// right gives the entry that an entry with a missing parent follows, or -1: the nearest ancestor that the program has or, if
+// the log lacks the parent, too, the entry before it in the log. lost reports whether the log has the parent.
 func (o *omissions) right(child int32) (at int32, lost bool) {
 	id := o.t.At(int(child)).Parent
 	most := 100 + 8*o.t.Len()
@@ -301,9 +301,9 @@ func (o *omissions) seconds(to int32) {
 }
 
 // nameless reports messages without a uuid that follow an entry of the path, which no entry can name as its parent, and those
-// that a later one without a uuid replaces.
+// that a later message without a uuid replaces.
 func (o *omissions) nameless() {
-	from := int32(-1) // the compaction
+	from := int32(-1) // the position of the compaction
 	if o.begin > 1 {
 		from = int32(o.path.At(int(o.begin) - 2).Index)
 	}

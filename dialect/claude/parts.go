@@ -43,7 +43,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// usage reads the usage of an answer. The program records no cost of a single one.
+// usage reads the usage of an answer. The program does not record the cost of a single answer.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -62,8 +62,8 @@ func usage(value []byte) *session.Usage {
 // contentParts gives the parts of a content, which is a text or a list of blocks.
 func contentParts(content []byte) []session.Part { return addParts(nil, content, nil, false) }
 
-// addParts adds the parts of a content. Texts are decoded by s. In the content of a result there is no other result: each would be
-// read again for each one around it.
+// addParts adds the parts of a content. s decodes texts. In the content of a result, results are ignored: nested results would be
+// read again at each level.
 func addParts(parts []session.Part, content []byte, s *session.Skim, inResult bool) []session.Part {
 	text := func(value []byte) string {
 		t, _ := s.Text(value)
@@ -100,7 +100,7 @@ func addParts(parts []session.Part, content []byte, s *session.Skim, inResult bo
 	return parts
 }
 
-// image reads a picture, the block b with its source.
+// image reads an image: b is the block, source its member "source".
 func image(b, source []byte) session.Part {
 	switch rawjson.Str(source, "type") {
 	case "base64":

@@ -12,7 +12,7 @@ import (
 )
 
 // Path implements session.Navigator. A missing parent is bridged, and the pieces of answers that stand beside the path are
-// put in.
+// inserted.
 func (r *reader) Path(t *session.Tree, to int) []int {
 	s := r.shapeOf(t, to)
 	if !s.live(int32(to)) {
@@ -27,8 +27,8 @@ func (r *reader) Path(t *session.Tree, to int) []int {
 	return out
 }
 
-// shapeOf gives the tree as the program sees it when it goes on from an entry. One that it does not load because the file
-// is large is seen as in a small file.
+// shapeOf gives the tree as the program sees it when it continues from an entry. If the program does not load the entry, shapeOf gives
+// the tree without anything left out.
 func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 	s := r.shape
 	if s == nil || len(s.marks) != t.Len() || s.t != t {
@@ -40,7 +40,7 @@ func (r *reader) shapeOf(t *session.Tree, to int) *shape {
 	return s
 }
 
-// aside gives the path to a line that is not part of the conversation: the parents as they are written.
+// aside gives the path to a line that is not part of the conversation: its parents as the log has them.
 func aside(t *session.Tree, to int) []int {
 	path, seen := []int{to}, map[int]bool{to: true}
 	for e := t.At(to); e.Parent != ""; {
@@ -56,7 +56,7 @@ func aside(t *session.Tree, to int) []int {
 	return path
 }
 
-// gap is an entry on a path whose parent is missing, and the entry before it on the path, or root.
+// gap is an entry on a path whose parent is missing, and the entry that stands in for the parent, or root.
 type gap struct{ child, to int32 }
 
 // walk gives the path from a root to an entry, with bridges over its gaps.
@@ -77,23 +77,23 @@ func (s *shape) walk(to int32) (path []int32, gaps []gap) {
 	return path, gaps
 }
 
-// bridges finds the entries that stand in for missing parents. Entries of one time form a group; of a group the first in
-// the file that is not on the path is chosen. A cursor for each group and a link over groups that are used up make all
-// bridges of a path together linear.
+// bridges finds the entries that stand in for missing parents. Entries of the same time form a group; in a group, the first one in
+// the file that is not on the path is chosen. Each group has a cursor, and a link past groups that are used up, so that all
+// bridges of a path together take linear time.
 type bridges struct {
 	*shape
 	on     []bool
-	byTime []int32 // main entries that have a time
+	byTime []int32 // entries of the main conversation that have a time
 	groups []group
 }
 
 type group struct {
 	at       int64
 	from, to int // positions in byTime
-	skip     int // group to look at where this one is used up
+	skip     int // the group to try when this one is used up
 }
 
-// most is how much older than its child the other end of a bridge may be, in milliseconds.
+// most is the greatest difference in milliseconds between an entry and an older one that stands in for its parent.
 const most = 5000
 
 // begin gives the time of an entry from which a bridge may lead, and groups the entries by time.
@@ -107,7 +107,7 @@ func (b *bridges) begin(i int32) (at int64, ok bool) {
 	return at, true
 }
 
-// from gives the entry that a bridge from i leads to, or root. None leads from an entry of a sub-agent.
+// from gives the entry to which a bridge from i leads, or root. No bridge leads from an entry of a sub-agent.
 func (b *bridges) from(i int32) int32 {
 	at, ok := b.begin(i)
 	if !ok {
@@ -123,7 +123,7 @@ func (b *bridges) from(i int32) int32 {
 	return root
 }
 
-// nearest gives the entry that a bridge from i leads to, or root, if nothing but i is on the path.
+// nearest gives the entry to which a bridge from i leads, or root, if only i is on the path.
 func (b *bridges) nearest(i int32) int32 {
 	at, ok := b.begin(i)
 	if !ok {
@@ -139,24 +139,24 @@ func (b *bridges) nearest(i int32) int32 {
 	return root
 }
 
-// until gives the last group that is not after a time, or -1.
+// until gives the last group that is not later than a time, or -1.
 func (b *bridges) until(at int64) int {
 	return sort.Search(len(b.groups), func(k int) bool { return b.groups[k].at > at }) - 1
 }
 
-// usable gives the last group up to g that is not used up.
+// usable gives the last group up to g that is not used up, or -1.
 func (b *bridges) usable(g int) int {
 	end := g
 	for end >= 0 && b.groups[end].from == b.groups[end].to {
 		end = b.groups[end].skip
 	}
-	for g > end { // the next search is short
+	for g > end { // path compression
 		g, b.groups[g].skip = b.groups[g].skip, end
 	}
 	return end
 }
 
-// group orders the entries that a bridge may lead to by time and position.
+// group sorts the entries to which a bridge may lead by time and position.
 func (b *bridges) group() {
 	for i := range int32(len(b.marks)) {
 		if m := b.marks[i]; b.live(i) && m.flags&(isSide|isOdd) == 0 && m.at != noTime {
@@ -174,8 +174,8 @@ func (b *bridges) group() {
 	}
 }
 
-// complete puts the pieces of answers into a path that stand beside it. All lines of an answer follow its last line on the
-// path. Where a result of it, or a note below one, is beside the path, all its results and notes follow in file order.
+// complete inserts the pieces of answers that stand beside a path. All lines of an answer follow its last line on the
+// path. If a result of it, or a note below one, is beside the path, all its results and notes follow in file order.
 func (s *shape) complete(path []int32) []int32 {
 	at := map[int32]int32{} // answer → its last line on the path
 	on := make([]bool, len(s.marks))
@@ -190,7 +190,7 @@ func (s *shape) complete(path []int32) []int32 {
 	beside := func(list []int32) []int32 {
 		return slices.DeleteFunc(slices.Clone(list), func(i int32) bool { return on[i] || taken[i] })
 	}
-	put := map[int32][]int32{} // line → what follows it
+	put := map[int32][]int32{} // line → what is inserted after it
 	moved := map[int32]bool{}
 	for answer, last := range at {
 		more := beside(s.pieces.of(answer))
@@ -230,8 +230,8 @@ func (s *shape) complete(path []int32) []int32 {
 	return out
 }
 
-// notes adds what hangs on the lines and the results of an answer and is no message: attachments, system lines and texts that
-// the program put in. Beside the path only that counts below which there is nothing else.
+// notes adds the descendants of an answer's lines and results that are not messages: attachments, system lines and texts that
+// the program inserted. A note beside the path counts only if nothing but such notes is below it.
 func (s *shape) notes(results, pieces []int32, on []bool) []int32 {
 	var found []int32
 	var below func(i int32) bool
@@ -265,7 +265,7 @@ func (s *shape) notes(results, pieces []int32, on []bool) []int32 {
 	return append(results, found...)
 }
 
-// isNote reports whether an entry is an attachment, a system line, or a text that the program put in.
+// isNote reports whether an entry is an attachment, a system line, or a text that the program inserted.
 func (s *shape) isNote(i int32) bool {
 	m := s.marks[i].flags
 	if m&isUser == 0 || m&isResult != 0 {
@@ -275,9 +275,9 @@ func (s *shape) isNote(i int32) bool {
 	return err == nil && rawjson.Truthy(rawjson.Get(raw, "isMeta"))
 }
 
-// strays gives the results beside the path that do not hang on the answer with their call, by the last answer on the path
-// that has it. One that stands before the answer belongs to an earlier call with the same id. taken are those that hang on
-// another answer.
+// strays gives the results beside the path that are not descendants of the answer with their call, by the last answer on the path
+// that has the call. A result before that answer belongs to an earlier call with the same id. taken are the results that are children
+// of another answer.
 func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[int32][]int32, taken map[int32]bool) {
 	var list []int32
 	for i, m := range s.marks {
@@ -316,7 +316,7 @@ func (s *shape) strays(path []int32, at map[int32]int32, on []bool) (strays map[
 	return strays, taken
 }
 
-// ids gives the calls of an entry, and the calls that it answers; none where it cannot be read, which its message tells.
+// ids gives the calls and the results of an entry, by call id; none if it cannot be read, which reading its message reports.
 func (s *shape) ids(i int32) (calls, results []string) {
 	e := s.t.At(int(i))
 	raw, err := e.Raw()

@@ -28,10 +28,10 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	}
 	s.ID, s.CWD, s.Created, s.Version = session.ID(p.id), p.cwd, p.created, version
 	if len(tail) > 0 {
-		p.active = nil // only the tail has the last
+		p.active = nil // only the tail has the last time
 		prompt, command := p.prompt, p.command
 		p.lines(tail, false, true)
-		p.prompt, p.command = prompt, command // the tail shows later ones
+		p.prompt, p.command = prompt, command // those found in the tail are later ones
 	}
 	p.fill(&s)
 	s.TailShort = p.active == nil
@@ -41,15 +41,15 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 // peek is what Peek has found so far.
 type peek struct {
 	text              rawjson.Text
-	seen              bool // a line of the program
+	seen              bool // a line of the program was seen
 	id, cwd           string
 	created           session.Time
 	prompt, command   string
 	active            []byte
-	custom, made, old string // titles: the user's, the program's, and those of old versions
+	custom, made, old string // the titles of the user, of the program, and of old versions
 }
 
-// fill puts what was found into a summary.
+// fill puts the findings into a summary.
 func (p *peek) fill(s *dialect.Summary) {
 	if !s.OK {
 		return
@@ -67,7 +67,7 @@ func (p *peek) fill(s *dialect.Summary) {
 	}
 }
 
-// lines looks at the whole lines and ignores damaged ones.
+// lines takes the whole lines and ignores damaged ones.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)

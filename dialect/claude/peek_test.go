@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPeekPrompt: the first prompt is what the user typed first: no command, no output of one, no remark of the program, and
-// nothing from the end of a long log.
+// TestPeekPrompt: the first prompt is the first text that the user typed. It is no command, no output of one, no remark of the program, and
+// not from the end of a long log.
 func TestPeekPrompt(t *testing.T) {
 	t.Parallel()
 	line := func(id, text, more string) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The names of folders are the program's.
+// TestFolder: the names of folders are those of the program.
 func TestFolder(t *testing.T) {
 	env := dialect.Env{Realpath: func(p string) (string, error) { return p, nil }}
 	long := "/" + strings.Repeat("garden/", 40)
@@ -37,7 +37,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Of a file over 5 MiB the program does not load what stands before the last compaction. A branch from there goes on from
+// The program does not load the part of a file over 5 MiB that stands before the last compaction. A branch from there continues from
 // another entry, and a Problem says so.
 func TestLarge(t *testing.T) {
 	for _, size := range []int{4 << 20, 6 << 20} {
@@ -72,7 +72,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// Parallel calls, their results and lines beside the tree are no branches; an abandoned prompt is one.
+// Parallel calls, their results and lines beside the tree are not branches; an abandoned prompt is one.
 func TestBranches(t *testing.T) {
 	for name, want := range map[string]int{"kinds": 1, "parallel": 1, "attachments": 1, "progress": 1, "sub-agent": 1, "sidechain-inside": 1, "rewind": 2, "result-regenerated": 2} {
 		log, err := os.ReadFile("testdata/claude/" + name + ".jsonl")
@@ -86,7 +86,7 @@ func TestBranches(t *testing.T) {
 	}
 }
 
-// The answer that the program adds to a prompt without one is marked, also where the output of a command follows the prompt.
+// The answer that the program makes up for a prompt without one is marked, even if the output of a command follows the prompt.
 func TestMade(t *testing.T) {
 	var log bytes.Buffer
 	line(&log, "user", "u1", "null", "", 0)
@@ -114,8 +114,8 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// Two answers have a call with the same id, and a result beside the path answers it. The program (tried with 2.1.325) takes it
-// for a result of the last of these answers, and does not send it if it stands before that one.
+// Two answers have a call with the same id, and there is a result for it beside the path. The program (tried with 2.1.325) takes it
+// as a result of the last of these answers, and does not send it if it stands before that answer.
 func TestStrayResult(t *testing.T) {
 	var a bytes.Buffer
 	line(&a, "user", "u0", "null", "", 0)
@@ -137,7 +137,7 @@ func TestStrayResult(t *testing.T) {
 		"the stray comes later":   {strings.Join(append(append(lines[:2:2], lines[3:6]...), lines[2], lines[6], lines[7]), ""), "out"},
 		"the first has no result": {unanswered, "[Tool result missing due to internal error]"},
 	} {
-		for range 20 { // each time the same
+		for range 20 { // the result is the same each time
 			tree, err := dialecttest.Decode(claude.Claude, "log", []byte(test.log))
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 			return
 		}
 		for _, t := range turns {
-			made := t.Entry.ID == "" // the answer to a prompt that has none
+			made := t.Entry.ID == "" // the program makes up an answer for a prompt without one
 			if !yield(session.ContextMessage{Entry: t.Entry, JSON: t.JSON(), Made: made}, nil) {
 				return
 			}
@@ -32,7 +32,7 @@ func (r *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// turns gives the messages that the program sends, and what it drops on the way.
+// turns gives the messages that the program sends, and the blocks that it drops.
 func (r *reader) turns(p session.Path) ([]*request.Turn, []request.Drop, error) {
 	begin := 0
 	for k := p.Len() - 1; k >= 0 && begin == 0; k-- {
@@ -78,7 +78,7 @@ func lastModel(p session.Path, end int) (string, error) {
 }
 
 // refuses reports whether the program finds no conversation to resume: the time of the leaf cannot be read, or the
-// last-prompt line names an entry of a sub-agent. It reads the record and not the marks: entries may be added meanwhile.
+// last-prompt line names an entry of a sub-agent. It reads the record and not the marks, because entries may be added meanwhile.
 func (r *reader) refuses(p session.Path) (bool, error) {
 	to, ok := r.end(p)
 	if !ok {
@@ -99,8 +99,8 @@ func (r *reader) refuses(p session.Path) (bool, error) {
 	return false, nil
 }
 
-// end gives the entry that a path leads to. That is the leaf if it is on the path, otherwise the last entry. Other lines of
-// the leaf's answer may follow the leaf.
+// end gives the entry to which a path was asked for. That is the leaf if it is on the path, otherwise the last entry. Other lines of
+// the leaf's answer may follow the leaf on the path.
 func (r *reader) end(p session.Path) (session.Entry, bool) {
 	n := p.Len()
 	if n == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// line makes an entry that was made ms after the first.
+// line writes an entry with a time ms after that of the first.
 func line(w *bytes.Buffer, kind string, id, parent, message string, ms int) {
 	at := time.UnixMilli(1777629600000 + int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
 	if parent != "null" {
@@ -35,14 +35,14 @@ func line(w *bytes.Buffer, kind string, id, parent, message string, ms int) {
 		parent, kind, message, kind, content, id, at)
 }
 
-// attachment makes an attachment with a text of that length.
+// attachment writes an attachment with a text of that length.
 func attachment(w *bytes.Buffer, id, parent string, length, ms int) {
 	at := time.UnixMilli(1777629600000 + int64(ms)).UTC().Format("2006-01-02T15:04:05.000Z")
 	fmt.Fprintf(w, `{"parentUuid":"%s","isSidechain":false,"type":"attachment","attachment":{"type":"diagnostics"},"rendered":[{"content":"%s"}],"uuid":"%s","timestamp":"%s","sessionId":"5e55"}`+"\n",
 		parent, strings.Repeat("x", length), id, at)
 }
 
-// TestLong reads logs of many entries whose shapes tempt to work in quadratic time.
+// TestLong reads logs of many entries whose shapes would take quadratic time if read naively.
 func TestLong(t *testing.T) {
 	n := soaktest.Part(10_000, 3_000)
 	if os.Getenv("TREELINE_SOAK") != "" {
@@ -88,7 +88,7 @@ func TestLong(t *testing.T) {
 			}
 			line(w, "user", id(i), id(i-1), "", i)
 		}},
-		{"progress before a compaction", func(w *bytes.Buffer, i int) { // short lines: the file must not be large
+		{"progress before a compaction", func(w *bytes.Buffer, i int) { // the lines are short so that the file is not large
 			switch {
 			case i == 0:
 				fmt.Fprint(w, `{"type":"user","uuid":"p0","parentUuid":null,"message":{"role":"user","content":"Dig."}}`+"\n")
@@ -173,7 +173,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// An answer with very many calls is spread over as many lines. In quadratic time this would take minutes.
+// An answer with very many calls is spread over as many lines. Quadratic code would take minutes.
 func TestSpreadMany(t *testing.T) {
 	const n = 50_000
 	call := func(i int) string {
@@ -200,7 +200,7 @@ func TestSpreadMany(t *testing.T) {
 	}
 }
 
-// TestNestedResults: results inside of results are not read level by level. In quadratic time it takes an hour.
+// TestNestedResults: results inside results are not read level by level. Quadratic code would take an hour.
 func TestNestedResults(t *testing.T) {
 	t.Parallel()
 	const n = 500_000
@@ -218,7 +218,7 @@ func TestNestedResults(t *testing.T) {
 	}
 }
 
-// TestManyCalls: the results of very many calls are paired in linear time, also results before their calls. In quadratic time it takes
+// TestManyCalls: the results of very many calls are paired in linear time, including results before their calls. Quadratic code would take
 // minutes.
 func TestManyCalls(t *testing.T) {
 	t.Parallel()
@@ -263,11 +263,11 @@ func TestManyCalls(t *testing.T) {
 	}
 }
 
-// TestOpenCalls: an answer with very many calls without results is looked at once. In quadratic time it takes minutes.
+// TestOpenCalls: an answer with very many calls without results is read once. Quadratic code would take minutes.
 func TestOpenCalls(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(200_000, 50_000)
-	var one, many bytes.Buffer // in a line for each call, and in one line
+	var one, many bytes.Buffer // one call per line, and many calls in one line
 	line(&one, "user", "u0", "null", "", 0)
 	many.Write(one.Bytes())
 	for i := range n {

@@ -10,18 +10,18 @@ import (
 // Parents that are not a position.
 const (
 	root    = -1
-	missing = -2 // a bridge leads to an entry shortly before
+	missing = -2 // the parent does not exist; a bridge stands in for it
 )
 
-// shape is the tree as the program walks it.
+// shape is the tree as the program sees it.
 type shape struct {
 	r     *reader
 	t     *session.Tree
 	marks []mark
-	// dead marks lines that the program does not have: a later line has the same uuid, the file is so large that the program
-	// does not load them, or they stand before a compaction that keeps others.
+	// dead marks lines that the program does not have: a later line has the same uuid, the program does not load them because the
+	// file is large, or they stand before a compaction that keeps other messages.
 	dead []bool
-	// parent is without progress lines and with the kept messages of the last compaction moved behind its summary.
+	// parent skips progress lines, and the kept messages of the last compaction are moved behind its summary.
 	parent      []int32
 	first, next []int32 // children, in file order
 	anchor      int32   // the entry that the kept messages follow, or missing
@@ -29,19 +29,19 @@ type shape struct {
 	pieces      groups          // answer → its lines
 	results     groups          // answer → its results
 	byPrompt    bool            // the last-prompt line chose the leaf
-	unnamed     int32           // the leaf without last-prompt lines
-	past        map[int32]int32 // progress line → the first line above it that is none
-	again       bool            // a uuid is there more than once
+	unnamed     int32           // the leaf if there were no last-prompt lines
+	past        map[int32]int32 // progress line → the first line above it that is not one
+	again       bool            // a uuid occurs more than once
 	blanks      bool            // more than one entry has no uuid
 	skipped     bool            // entries before the last compaction were left out
-	unskipped   func() *shape   // the shape without that, made once: each compaction before the last one has a path of its own
-	rehung      []int32         // entries whose parent was left out: they follow the kept messages
+	unskipped   func() *shape   // the shape with skipped unset, made once: each compaction before the last one has its own path
+	rehung      []int32         // entries whose parent was left out and is now the last kept message
 }
 
-// skipsFrom is the size from which on the program does not load what stands before the last compaction.
+// skipsFrom is the file size from which the program does not load what stands before the last compaction.
 const skipsFrom = 5 << 20
 
-// newShape works out the tree. With skip set it leaves out what the program does not load of a large file.
+// newShape computes the tree. If skip is set, it leaves out what the program forgets, or does not load from a large file.
 func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	n := t.Len()
 	s := &shape{r: r, t: t, marks: r.marks[:n:n], dead: make([]bool, n), parent: make([]int32, n), anchor: -1, past: map[int32]int32{}}
@@ -50,14 +50,14 @@ func newShape(r *reader, t *session.Tree, skip bool) *shape {
 	for i := n - 1; i >= 0; i-- {
 		m := s.marks[i].flags
 		s.dead[i] = m&(isEntry|isProgress) == 0 || s.again && !s.current(i)
-		if m&isEntry != 0 && m&isNameless != 0 { // to the program all of them have one uuid, or the empty one
+		if m&isEntry != 0 && m&isNameless != 0 { // to the program they all have the same uuid, either none or the empty one
 			s.dead[i], unnamed[m&isUnnamed] = unnamed[m&isUnnamed], true
 			s.blanks = s.blanks || s.dead[i]
 		}
 	}
 	s.keep()
-	// Once a compaction has kept messages, the program forgets what stands before the last one, except for what that one
-	// keeps. Of a large file it does not even load it.
+	// After a compaction has kept messages, the program forgets what stands before the last compaction, except for what that one
+	// keeps. From a large file it does not even load that part.
 	stays := make([]bool, n)
 	for _, i := range s.kept {
 		stays[i] = true
@@ -111,7 +111,7 @@ func (s *shape) find(id session.EntryID) int32 {
 	return missing
 }
 
-// above gives the parent of an entry as it is written, past progress lines.
+// above gives the parent of an entry as the log has it, skipping progress lines.
 func (s *shape) above(i int) int32 {
 	at := s.end(i)
 	if at >= 0 && s.dead[at] {
@@ -120,8 +120,8 @@ func (s *shape) above(i int) int32 {
 	return at
 }
 
-// end gives the first line above an entry that is not a progress line, also one that the program does not have. It notes
-// where each progress line leads, so that long chains are walked once.
+// end gives the first line above an entry that is not a progress line, even one that the program does not have. It notes
+// where each progress line leads, so that long chains are walked only once.
 func (s *shape) end(i int) int32 {
 	at, trail := int32(s.t.Above(i)), []int32(nil)
 	for at >= 0 && s.marks[at].flags&isProgress != 0 && !s.dead[at] {
@@ -165,7 +165,7 @@ func (s *shape) keep() {
 	if len(k.uuids) > 0 {
 		for _, id := range k.uuids {
 			at := s.find(id)
-			if at < 0 { // then nothing is kept
+			if at < 0 { // if one is missing, nothing is kept
 				s.kept = nil
 				break
 			}
@@ -199,8 +199,8 @@ func (s *shape) chain(head, tail session.EntryID) []int32 {
 	return nil
 }
 
-// move hangs the kept messages on their anchor, and the other children of the anchor on the last of them. Where the anchor is
-// missing, the first of them has no parent.
+// move makes the kept messages descendants of their anchor, and the other children of the anchor children of the last kept message.
+// If the anchor is missing, the first kept message has no parent.
 func (s *shape) move() {
 	if len(s.kept) == 0 {
 		return
@@ -230,7 +230,7 @@ func (s *shape) link() {
 	}
 }
 
-// sort collects the pieces and the results of answers. written are the parents before kept messages were moved.
+// sort collects the pieces and the results of answers. written holds the parents before kept messages were moved.
 func (s *shape) sort(written []int32) {
 	n := len(s.marks)
 	of := make([]int32, n)
@@ -251,14 +251,14 @@ func (s *shape) sort(written []int32) {
 	s.results = groupBy(of, place)
 }
 
-// places gives for each entry the position of the first line with its uuid: one that is written again keeps its place among
-// the others. nil: no uuid is there twice.
+// places gives for each entry the position of the first line with its uuid: a line that is written again keeps its place.
+// It gives nil if no uuid occurs twice.
 func (s *shape) places() []int32 {
 	if !s.again && !s.blanks {
 		return nil
 	}
 	place := make([]int32, len(s.marks))
-	blank := map[flags]int32{} // the one that counts
+	blank := map[flags]int32{} // the last entry without a uuid, or with an empty one
 	for i := range place {
 		place[i] = int32(i)
 		if m := s.marks[i].flags; s.live(int32(i)) && m&isNameless != 0 {
@@ -280,10 +280,10 @@ func (s *shape) places() []int32 {
 	return place
 }
 
-// groups are positions by answer, in file order. They are in one list: most answers have one line.
+// groups holds positions by answer, in file order. They share one list, because most answers have one line.
 type groups struct{ begin, list []int32 }
 
-// groupBy groups the positions i by of[i]. Those with of[i] = -1 are in no group. A group is in the order of place[i], or of i
+// groupBy groups the positions i by of[i]. A position with of[i] = -1 is in no group. A group is in the order of place[i], or of i
 // if place is nil.
 func groupBy(of, place []int32) (g groups) {
 	if place != nil {
@@ -319,7 +319,7 @@ func groupBy(of, place []int32) (g groups) {
 		g.begin[k+1] += g.begin[k]
 	}
 	g.list = make([]int32, g.begin[most+1])
-	for i := int32(len(of)) - 1; i >= 0; i-- { // from the end: begin of the next group moves down to its own
+	for i := int32(len(of)) - 1; i >= 0; i-- { // from the end, so that begin of the next group moves down to its own
 		if k := of[i]; k >= 0 {
 			g.begin[k+1]--
 			g.list[g.begin[k+1]] = i
@@ -336,7 +336,7 @@ func (g groups) of(answer int32) []int32 {
 	return g.list[g.begin[answer]:g.begin[answer+1]]
 }
 
-// lastEntry gives the last entry that has none of these marks, or -1.
+// lastEntry gives the last entry that has none of these flags, or -1.
 func (s *shape) lastEntry(without flags) int32 {
 	for i := int32(len(s.marks)) - 1; i >= 0; i-- {
 		if s.live(i) && s.marks[i].flags&without == 0 {
@@ -358,11 +358,11 @@ func (s *shape) latest() int32 {
 	return best
 }
 
-// newest gives the entry with the greatest time among an entry and its descendants; of those with the same time, the last
-// descendant in the file. If that is the anchor of kept messages, it gives the last kept message.
+// newest gives the entry with the greatest time among an entry and its descendants. Among those with the same time it is the last
+// descendant in the file. If it is the anchor of kept messages, newest gives the last kept message.
 func (s *shape) newest(from int32) int32 {
 	best := from
-	seen := make([]bool, len(s.marks)) // a cycle of parents
+	seen := make([]bool, len(s.marks)) // guards against a cycle of parents
 	seen[from] = true
 	for stack := []int32{from}; len(stack) > 0; {
 		i := stack[len(stack)-1]
@@ -386,7 +386,7 @@ func (s *shape) newest(from int32) int32 {
 	return best
 }
 
-// written tells which entries are on the path to an entry without bridges.
+// written reports for each entry whether it is on the path to an entry, without bridges.
 func (s *shape) written(to int32) []bool {
 	path := make([]bool, len(s.parent))
 	for i := to; i >= 0 && !path[i]; i = s.parent[i] {
@@ -395,10 +395,10 @@ func (s *shape) written(to int32) []bool {
 	return path
 }
 
-// talks reports whether a message stands on the path to an entry.
+// talks reports whether there is a message on the path to an entry.
 func (s *shape) talks(to int32) bool {
 	i := to
-	for range s.parent { // a cycle of parents
+	for range s.parent { // limits a cycle of parents
 		if i < 0 || s.marks[i].flags&(isUser|isAssistant) != 0 {
 			break
 		}

@@ -12,15 +12,15 @@ var (
 	_ session.Copier  = (*Dialect)(nil)
 )
 
-// CopyID is the uuid: a fork (--fork-session, /branch) has the same ones.
+// CopyID is the uuid, which a fork (--fork-session, /branch) keeps.
 func (d *entries) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
 // typeCosts is a line with the costs of the session so far. They include those of its sub-agents and, in a fork, those of
-// what was copied.
+// the copied part.
 const typeCosts = "cost-state"
 
 // Spent gives the tokens of an answer, which each of its lines repeats, and the costs by model. Old versions wrote interim
-// numbers in early lines of an answer.
+// numbers in the first lines of an answer.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	switch {
 	case e.Kind == session.KindMessage && e.Role == session.RoleAssistant:

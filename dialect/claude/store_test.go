@@ -92,7 +92,7 @@ func (h *home) answer(s *treeline.Session, text string) session.EntryID {
 	return h.done(s.AppendText(h.Context(), session.RoleAssistant, text))
 }
 
-// member is what the tests look at in a line.
+// member holds the members of a line that the tests compare.
 type member struct {
 	Type, Subtype                           string
 	UUID                                    string `json:"uuid"`
@@ -172,7 +172,7 @@ func heard(t *testing.T, tree *session.Tree) (list []string) {
 	return list
 }
 
-// A turn is written as the program writes it: one block a line, results on their calls, and what every line has.
+// A turn is written as the program writes it: one block per line, results as children of their calls, and the members of every line.
 func TestTurn(t *testing.T) {
 	h := newHome(t)
 	ctx := t.Context()
@@ -193,7 +193,7 @@ func TestTurn(t *testing.T) {
 		h.must(err)
 	}
 	h.answer(s, "Dug.")
-	l := h.lines(path)[1:] // after the line that names the directory
+	l := h.lines(path)[1:] // without the line that names the directory
 	if len(l) != 7 {
 		t.Fatalf("%d lines", len(l))
 	}
@@ -217,7 +217,7 @@ func TestTurn(t *testing.T) {
 	h.sees(path, "Dig.", "I dig.", "call t1", "call t2", "result t2", "result t1", "Dug.")
 }
 
-// The log of another program, on which two branches end and the last-prompt line names the first.
+// branches is a log of another program. It has two branches, and the last-prompt line names the first.
 var branches = []string{
 	`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"one"},"uuid":"u1","timestamp":"2026-05-01T10:00:00.000Z","sessionId":"s","cwd":"/p","version":"2.1.300","gitBranch":"main","slug":"a-b-c"}`,
 	`{"parentUuid":"u1","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"first"}]},"uuid":"a1","timestamp":"2026-05-01T10:00:01.000Z","sessionId":"s","cwd":"/p","version":"2.1.300","gitBranch":"main","slug":"a-b-c"}`,
@@ -225,7 +225,7 @@ var branches = []string{
 	`{"type":"last-prompt","lastPrompt":"one","leafUuid":"a1","sessionId":"s"}`,
 }
 
-// After an append to a log with last-prompt lines a fresh one follows. The program would go back to the old branch.
+// After an append to a log with last-prompt lines, a new such line follows. Otherwise the program would go back to the old branch.
 func TestLastPrompt(t *testing.T) {
 	h := newHome(t)
 	s := h.open(branches...)
@@ -236,12 +236,12 @@ func TestLastPrompt(t *testing.T) {
 	if n := len(l); n != 6 || l[4].UUID != string(id) || l[5].Type != "last-prompt" || l[5].LeafUUID != string(id) || l[5].Explicit {
 		t.Fatalf(`%+v; want n == 6, l[4].UUID == %v, l[5].Type == "last-prompt", l[5].LeafUUID == %v, not l[5].Explicit`, l[4:], string(id), string(id))
 	}
-	// It takes over what the last line of the program says. No line is older than one before it.
+	// A new line has the version, branch and slug of the last line of the program. No line is older than one before it.
 	if m := l[4]; *m.ParentUUID != "a2" || m.Version != "2.1.300" || m.GitBranch != "main" || m.Slug != "a-b-c" || m.Timestamp.Before(l[2].Timestamp) {
 		t.Errorf(`%+v; want *m.ParentUUID == "a2", m.Version == "2.1.300", m.GitBranch == "main", m.Slug == "a-b-c", not m.Timestamp.Before(l[2].Timestamp)`, m)
 	}
 	h.sees(s.Path(), "one", "second", "two", "No response requested.")
-	// Without such lines none is added.
+	// A log without such lines gets none.
 	s = h.open(branches[:3]...)
 	h.user(s, "two")
 	if l := h.lines(s.Path()); len(l) != 4 {
@@ -285,7 +285,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A compaction is a boundary and a summary, and names what it keeps.
+// A compaction becomes a boundary and a summary, and names what it keeps.
 func TestCompaction(t *testing.T) {
 	h := newHome(t)
 	ctx := t.Context()
@@ -334,7 +334,7 @@ func TestFork(t *testing.T) {
 		}
 	}
 	h.sees(s.Path(), "one", "first")
-	// A branched session has the path alone.
+	// A branched session has only the path.
 	s = h.open(branches...)
 	h.must(s.BranchedSession(ctx, "a2"))
 	h.sees(s.Path(), "one", "second")
@@ -404,7 +404,7 @@ func TestAppendRecord(t *testing.T) {
 	}
 }
 
-// Random histories: what the session shows is what its log says, after every step.
+// TestHistories makes random histories: after every step, the session shows what its log says.
 func TestHistories(t *testing.T) {
 	const steps = 40
 	c := soaktest.Begin(t)
@@ -456,7 +456,7 @@ func TestHistories(t *testing.T) {
 				path, _ := s.Tree().Path(s.Leaf())
 				_, err = s.Compact(ctx, session.Compaction{Summary: text, FirstKept: path.At(rnd.IntN(path.Len())).ID})
 			}
-			if errors.Is(err, store.ErrUnsupported) { // an entry that the program forgets
+			if errors.Is(err, store.ErrUnsupported) { // the program would forget the entry
 				h.must(s.Close())
 				s, err = h.OpenWrite(ctx, s.Path(), treeline.CreateOptions{Write: h.write()})
 			}

@@ -2,7 +2,7 @@ package claude
 
 import "testing"
 
-// TestDay: times are the same whatever entry stands before them.
+// TestDay: the time of an entry does not depend on the entry before it.
 func TestDay(t *testing.T) {
 	stamps := []string{`"2026-05-01T10:00:01.000Z"`, `"2026-05-01T10:00:01.007Z"`, `"2026-05-01T23:59:59.999Z"`, `"2026-05-02T00:00:00.000Z"`, `"2026-05-01T24:00:00.000Z"`,
 		`"2026-05-01T24:00:00.001Z"`, `"2026-02-31T10:00:00.000Z"`, `"2026-02-31T11:00:00.500Z"`, `"2026-13-01T10:00:00.000Z"`, `"2026-05-01T10:60:00.000Z"`, `"2026-05-01T1x:00:00.000Z"`,

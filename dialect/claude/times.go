@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// millis reads the time of an entry; ok is false where it is not a string that can be read.
+// millis reads the time of an entry; ok is false if it is not a string with a valid time.
 func millis(timestamp []byte) (at int64, ok bool) {
 	if !rawjson.IsString(timestamp) {
 		return 0, false
@@ -24,7 +24,7 @@ func millis(timestamp []byte) (at int64, ok bool) {
 	return looseMillis(text)
 }
 
-// day is the day of the last entry. Most entries are of the day of the one before, and only the time of day is read.
+// day caches the day of the last entry. Most entries have the same day as the one before, so that only the time of day is read.
 type day struct {
 	date  [len(dateForm)]byte
 	begin int64
@@ -32,7 +32,7 @@ type day struct {
 
 const dateForm = `"0000-00-00T`
 
-// millis is millis for the time of the next entry.
+// millis is the function millis for the time of the next entry.
 func (d *day) millis(timestamp []byte) (at int64, ok bool) {
 	n := len(d.date)
 	if len(timestamp) < n {
@@ -49,7 +49,7 @@ func (d *day) millis(timestamp []byte) (at int64, ok bool) {
 	return at, ok
 }
 
-// timeOfDay reads a time in the program's own spelling, 10:00:01.000Z with a quote after it.
+// timeOfDay reads a time in the program's own spelling, 10:00:01.000Z, followed by a quote.
 func timeOfDay(s []byte) (millis int64, ok bool) {
 	const form = `00:00:00.000Z"`
 	if len(s) != len(form) || s[2] != ':' || s[5] != ':' || s[8] != '.' || s[12] != 'Z' {
@@ -71,8 +71,8 @@ func twoDigits(tens, ones byte) int64 {
 	return 10*int64(tens-'0') + int64(ones-'0')
 }
 
-// plainMillis reads a time in the program's own spelling, "2026-05-01T10:00:01.000Z" with its quotes, and does nothing
-// else: every line has one.
+// plainMillis reads a time in the program's own spelling only, "2026-05-01T10:00:01.000Z" with its quotes. It is fast, because
+// every line has a time.
 func plainMillis(s []byte) (int64, bool) {
 	const form = `"0000-00-00T00:00:00.000Z"`
 	if len(s) != len(form) {
@@ -90,7 +90,7 @@ func plainMillis(s []byte) (int64, bool) {
 			return 0, false
 		}
 	}
-	// A day that the month does not have is one of the next month.
+	// A day that is too large for the month counts into the next month.
 	midnight := n[3] == 24 && n[4]+n[5]+n[6] == 0
 	if n[1] < 1 || n[1] > 12 || n[2] < 1 || n[2] > 31 || n[3] > 23 && !midnight || n[4] > 59 || n[5] > 59 {
 		return 0, false
@@ -98,19 +98,19 @@ func plainMillis(s []byte) (int64, bool) {
 	return time.Date(n[0], time.Month(n[1]), n[2], n[3], n[4], n[5], n[6]*1e6, time.UTC).UnixMilli(), true
 }
 
-// noTime is the time of an entry whose timestamp is absent or not a string that can be read.
+// noTime is the time of an entry whose timestamp is absent or not a string with a valid time.
 const noTime = math.MinInt64
 
-// looseLayouts are the other forms in which JavaScript reads a time.
+// looseLayouts are the other formats in which JavaScript reads a time.
 var looseLayouts = []string{
 	time.RFC1123, time.RFC1123Z, "Mon Jan 2 2006 15:04:05 GMT-0700", "Jan 2, 2006 15:04:05", "Jan 2, 2006", "2 Jan 2006 15:04:05", "1/2/2006 15:04:05",
 	"1/2/2006", "2006/1/2 15:04:05", "2006/1/2", time.RFC3339Nano,
 }
 
-// looseMillis reads a time that is not in the form of ISO 8601, but that the program reads. One without a zone is taken for
-// UTC; the program takes it for local time.
+// looseMillis reads a time that is not in ISO 8601 but that the program reads. A time without a zone is taken as
+// UTC; the program takes it as local time.
 func looseMillis(text string) (at int64, ok bool) {
-	text, _, _ = strings.Cut(text, " (") // the name of the zone
+	text, _, _ = strings.Cut(text, " (") // removes the name of the zone
 	if year, signed := strings.CutPrefix(text, "+00"); signed {
 		text = year
 	}
@@ -122,7 +122,7 @@ func looseMillis(text string) (at int64, ok bool) {
 			return t.UnixMilli(), true
 		}
 	}
-	// A day that the month does not have is one of the next month.
+	// A day that is too large for the month counts into the next month.
 	if s := strings.TrimSuffix(text, "Z"); len(s) == len("2006-01-02T15:04:05") {
 		return plainMillis([]byte(`"` + s + `.000Z"`))
 	}

@@ -20,13 +20,13 @@ var (
 	_ dialect.Besider  = (*Dialect)(nil)
 )
 
-// What the records of a new session say where the log does not say it.
+// Values in the records of a new session that the log does not give.
 const (
 	programVersion = "2.1.325" // the version whose format is written
 	noBranch       = "HEAD"    // what the program writes outside of git
 )
 
-// Types of lines that the program does not know and ignores, and members of that sort.
+// Types of lines, and members, that the program does not know and ignores.
 const (
 	typeHeader = "treeline-session"
 	typeLabel  = "treeline-label"
@@ -36,7 +36,7 @@ const (
 // typeSummary is the type of the custom message that is the summary of a compaction.
 const typeSummary = "compact-summary"
 
-// Habits: a tree in which lines beside it name the session and the leaf.
+// Habits describes a tree with lines beside it that name the session and the leaf.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferMessage, Branches: true, Labels: true, RenameByEntry: true, ForkByID: true,
@@ -44,8 +44,8 @@ func (d *Dialect) Habits() dialect.Habits {
 	}
 }
 
-// Header gives a line that the program ignores. The program's own sessions have none; without it a session that has no
-// message yet would not know its working directory.
+// Header gives a line that the program ignores. The program's own sessions have no such line; without it, the working directory of
+// a session that has no message yet would be unknown.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	}), nil
 }
 
-// EditHeader changes the line that stands for the header. Copy changes all other lines of a copy.
+// EditHeader changes the line that serves as the header. The method Copy changes all other lines of a copy.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.ID != nil {
@@ -75,7 +75,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// CheckID says why an id is not valid: the program looks for sessions by UUIDs.
+// CheckID returns an error for an id that is not a UUID, because the program looks for sessions by UUIDs.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !dialect.IsUUID(string(id)) {
 		return fmt.Errorf("session id %.80q: Claude Code resumes only UUIDs in lower case", id)
@@ -83,13 +83,13 @@ func (d *Dialect) CheckID(id session.ID) error {
 	return nil
 }
 
-// made gives 16 bytes that depend on a seed, because there is no random source here.
+// made derives 16 bytes from a seed, because there is no random source here.
 func made(seed string) [16]byte {
 	sum := sha256.Sum256([]byte(seed))
 	return [16]byte(sum[:])
 }
 
-// Beside reports whether nothing can follow a line: it has no uuid, or it is of a sub-agent.
+// Beside reports whether nothing can follow a line: it has no uuid, or it belongs to a sub-agent.
 func (d *Dialect) Beside(record []byte) bool {
 	return !entryType(rawjson.Str(record, "type")) || len(rawjson.Str(record, "uuid")) == 0 ||
 		rawjson.Truthy(rawjson.Get(record, "isSidechain"))
@@ -104,8 +104,8 @@ func entryType(typ string) bool {
 	return false
 }
 
-// Spread gives each block of an answer and each tool result a line of its own, a compaction its summary line, and a name the
-// second line that the program writes.
+// Spread gives each block of an answer and each tool result its own line, a compaction its summary line, and a name the
+// two lines that the program writes for it.
 func (d *Dialect) Spread(n dialect.NewEntry, newID func() (session.EntryID, error)) ([]dialect.NewEntry, error) {
 	var bodies []session.Body
 	switch b := n.Body.(type) {
@@ -143,8 +143,8 @@ func (d *Dialect) Spread(n dialect.NewEntry, newID func() (session.EntryID, erro
 	return list, nil
 }
 
-// split gives a message as one for each block where the program would write it so: all blocks of an answer, and tool
-// results that stand beside nothing else.
+// split gives a message as several, one for each block, where the program does so: for all blocks of an answer, and for tool
+// results with nothing else beside them.
 func split(m []byte, id session.EntryID) [][]byte {
 	content := rawjson.Get(m, "content")
 	var list [][]byte
@@ -160,21 +160,21 @@ func split(m []byte, id session.EntryID) [][]byte {
 	if answer && rawjson.Str(m, "id") == "" {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(string(id))))
 	}
-	around := rawjson.Set(m, "content", []byte("[]")) // not m: with all blocks in it each of them would take as long as all
+	around := rawjson.Set(m, "content", []byte("[]")) // not m: with all the blocks in it, each copy would take as long as all of them
 	for i, b := range list {
 		list[i] = rawjson.Set(around, "content", dialect.Array([][]byte{b}))
 	}
 	return list
 }
 
-// messageID makes the id of an answer. Lines with the same one are one answer.
+// messageID makes the id of an answer. Lines with the same id are one answer.
 func messageID(seed string) string {
 	sum := made("message " + seed)
 	return "msg_" + hex.EncodeToString(sum[:12])
 }
 
 // compactMetadata says what a compaction keeps. The entries from FirstKept to the parent follow the summary, which has the
-// id of n. Metadata of a compaction that was read stays.
+// id of n. Metadata that was read from a log stays.
 func compactMetadata(b session.Compaction, n dialect.NewEntry) []byte {
 	if rawjson.Get(b.Details, "trigger") != nil {
 		return b.Details
@@ -196,7 +196,7 @@ func compactMetadata(b session.Compaction, n dialect.NewEntry) []byte {
 	return w.End()
 }
 
-// Record gives the line of a new entry, members in the order of the program. What the log knows better, Complete changes.
+// Record gives the line of a new entry, members in the order of the program. Frame corrects what depends on the log.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -240,7 +240,7 @@ func metaLine(n dialect.NewEntry, typ string, members func(*dialect.Object)) []b
 	return w.End()
 }
 
-// lastPrompt makes the line that names the leaf. An explicit one holds even where entries of that branch follow the leaf.
+// lastPrompt makes the line that names the leaf. An explicit one holds even if entries of that branch follow the leaf.
 func lastPrompt(h *session.Header, leaf session.EntryID, explicit bool) []byte {
 	return metaLine(dialect.NewEntry{Header: h}, typeLastPrompt, func(w *dialect.Object) {
 		w.Add("leafUuid", parentOf(leaf))
@@ -275,7 +275,7 @@ func entry(n dialect.NewEntry, typ string, members func(*dialect.Object)) []byte
 	return w.End()
 }
 
-// parentOf spells a parent.
+// parentOf encodes a parent.
 func parentOf(id session.EntryID) []byte {
 	if id == "" {
 		return []byte("null")
@@ -330,7 +330,7 @@ func (d *Dialect) message(n dialect.NewEntry, b session.Message) ([]byte, error)
 	}
 }
 
-// completeAnswer gives an answer the members that the program's have. Its content must be a list: an older version of the
+// completeAnswer adds the members that the program's own answers have. The content must be a list: an older version of the
 // program fails on a text. Answers with the same id would be merged.
 func completeAnswer(m []byte, id session.EntryID) []byte {
 	if text := rawjson.Get(m, "content"); rawjson.IsString(text) {
@@ -356,7 +356,7 @@ func completeAnswer(m []byte, id session.EntryID) []byte {
 	return w.End()
 }
 
-// boundary makes the line of a compaction. It has no parent, so that what it replaces is not on the path any more.
+// boundary makes the line of a compaction. It has no parent, so that what it replaces is no longer on the path.
 func (d *Dialect) boundary(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if !rawjson.IsObject(b.Details) {
 		b.Details = compactMetadata(b, n)
@@ -375,8 +375,8 @@ func (d *Dialect) boundary(n dialect.NewEntry, b session.Compaction) ([]byte, er
 	}), nil
 }
 
-// customMessage makes the line of a text that the model sees and the user did not type: the summary of a compaction, an
-// attachment or the output of a command that was read before, or else a message in the user's name.
+// customMessage makes the line of a text that the model sees and the user did not type. A summary of a compaction, an attachment
+// or the output of a command that was read from a log keeps its form; any other text becomes a message in the user's name.
 func (d *Dialect) customMessage(n dialect.NewEntry, b session.CustomMessage) ([]byte, error) {
 	if !rawjson.Valid(b.Content) {
 		return nil, errors.New("the content of the message is not JSON")
@@ -415,8 +415,8 @@ func (d *Dialect) customMessage(n dialect.NewEntry, b session.CustomMessage) ([]
 	return d.message(n, session.Message{Role: session.RoleUser, JSON: m.End()})
 }
 
-// custom makes the line of an extension's state: a system line of its own subtype, which the model does not see and other
-// entries can follow. A line of the program that was read before is written as it was.
+// custom makes the line of an extension's state: a system line with its own subtype, which the model does not see and which other
+// entries can follow. A line of the program that was read from a log is written as it was.
 func (d *Dialect) custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	switch typ := rawjson.Str(b.Data, "type"); {
 	case typ == typeSystem && rawjson.Str(b.Data, "subtype") == b.Type:
@@ -441,5 +441,5 @@ func (d *Dialect) custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	}), nil
 }
 
-// envelope are the members that say where a line stands, and what Record writes itself.
+// envelope lists the members that say where a line stands, and those that Record itself writes.
 var envelope = []string{"parentUuid", "isSidechain", "type", "uuid", "timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"}

@@ -26,7 +26,7 @@ func Text(text string) []byte {
 	return w.End()
 }
 
-// Content gives text and images: a single text as a string.
+// Content gives texts and images as content; a single text becomes a string.
 func Content(parts []session.Part) []byte {
 	if len(parts) == 1 {
 		if t, ok := parts[0].(session.Text); ok {
@@ -61,7 +61,7 @@ func List(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// thinkingOf makes the block of a thought.
+// thinkingOf makes a block of thinking.
 func thinkingOf(t session.Thinking) []byte {
 	var w dialect.Object
 	if t.Redacted {
@@ -109,7 +109,7 @@ func Result(r session.ToolResult) []byte {
 	return w.End()
 }
 
-// Usage spells the usage of an answer. The program records no cost of a single one.
+// Usage encodes the usage of an answer. The program does not record the cost of a single answer.
 func Usage(u *session.Usage) []byte {
 	var w dialect.Object
 	for _, n := range []struct {

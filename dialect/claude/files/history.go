@@ -11,14 +11,14 @@ import (
 
 var _ dialect.Historian = Layout{}
 
-// HistoryFile is the file in which the program keeps what was typed.
+// HistoryFile is the file in which the program keeps the user's prompts.
 func (Layout) HistoryFile() string { return "history.jsonl" }
 
-// ReadTyped takes a line of that file apart:
+// ReadTyped parses a line of that file:
 //
 //	{"display":text,"pastedContents":{"1":{"id":1,"type":"text","content":text}},"timestamp":ms,"project":cwd,"sessionId":id}
 //
-// A long text that was pasted is shown as [Pasted text #1 +12 lines]. It is put back, so that the prompt is the one in the
+// A long text that was pasted is shown as [Pasted text #1 +12 lines]. The text is put back, so that the prompt equals the one in the
 // session.
 func (Layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
 	display := rawjson.Get(line, "display")
@@ -39,7 +39,7 @@ func (Layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
 	return t, true
 }
 
-// putBack replaces the marks of the pasted text of that number.
+// putBack replaces the marks of a pasted text by the text. number is the number in the mark.
 func putBack(text, number, pasted string) string {
 	mark := "[Pasted text #" + number
 	var out strings.Builder
@@ -49,7 +49,7 @@ func putBack(text, number, pasted string) string {
 			return out.String()
 		}
 		end := strings.IndexByte(rest, ']')
-		// Of #1 and #12 only one is meant.
+		// #1 must not match #12.
 		if end < 0 || end > 0 && rest[0] >= '0' && rest[0] <= '9' {
 			out.WriteString(mark)
 			text = rest

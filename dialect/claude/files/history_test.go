@@ -2,7 +2,7 @@ package files
 
 import "testing"
 
-// Pasted texts are put back in any order, and each time that their mark is there.
+// Pasted texts are put back in any order, wherever their mark occurs.
 func TestPasted(t *testing.T) {
 	const line = `{"display":"[Pasted text #12 +2 lines] and [Pasted text #1 +9 lines], [Pasted text #1 +9 lines] [Pasted text #1",` +
 		`"pastedContents":{"1":{"type":"text","content":"one"},"12":{"type":"text","content":"twelve"}}}`

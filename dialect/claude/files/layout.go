@@ -1,4 +1,4 @@
-// Package files knows the files of Claude Code: the logs, the history of prompts, and long outputs in files of their own.
+// Package files knows the files of Claude Code: the logs, the history of prompts, and the files of long outputs.
 package files
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Layout is the program's: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session id>/subagents.
+// Layout is the program's layout: projects/<folder of the working directory>/<session id>.jsonl, and projects/<folder>/<session
+// id>/subagents.
 type Layout struct{}
 
 var (
@@ -44,10 +45,10 @@ func (Layout) Dir(env dialect.Env, cwd string) string {
 	return folder(cwd)
 }
 
-// longest is the length up to which the name of a folder is the whole path.
+// longest is the greatest length at which the name of a folder has the whole path.
 const longest = 200
 
-// folder makes the name of a folder: every UTF-16 unit that is not a letter or digit of ASCII becomes "-". A long one is
+// folder makes the name of a folder: every UTF-16 unit that is not an ASCII letter or digit becomes "-". A long name is
 // cut and gets a hash of the path. Two directories may share a folder.
 func folder(cwd string) string {
 	units := utf16.Encode([]rune(cwd))
@@ -69,7 +70,7 @@ func folder(cwd string) string {
 	return string(name[:longest]) + "-" + strconv.FormatInt(n, 36)
 }
 
-// File is the id.
+// File is the id with the extension.
 func (Layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
 // Owns accepts the logs of sessions and those of their sub-agents.
@@ -87,19 +88,19 @@ func (Layout) Owns(name string) bool {
 	return false
 }
 
-// AgentPrefix begins the names of sub-agents' logs.
+// AgentPrefix is the prefix of the names of sub-agents' logs.
 const AgentPrefix = "agent-"
 
-// Named gives the id: the name of the file.
+// Named gives the id, which is the name of the file.
 func (Layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
 }
 
-// Main tells a session from the log of a sub-agent.
+// Main reports whether a log is not that of a sub-agent.
 func (Layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), AgentPrefix) }
 
-// Kin gives a sub-agent an id of its own below the session that its lines name. Any other log is named after its file: the
-// program finds it by that name, and its lines may be those of another session.
+// Kin gives the log of a sub-agent its own id, and as its parent the session that its lines name. Any other log has the id in its
+// file name: the program finds it by that name, and its lines may be copies from another session.
 func (l Layout) Kin(name string, said session.ID) (session.ID, string) {
 	id, _ := l.Named(name)
 	if l.Main(name) {
@@ -111,7 +112,7 @@ func (l Layout) Kin(name string, said session.ID) (session.ID, string) {
 	return id, string(said)
 }
 
-// Folder is the session's id. The folder "memory" is no session's: the program reads its notes there.
+// Folder is the session's id. The folder "memory" belongs to no session: the program keeps its notes there.
 func (l Layout) Folder(name string) string {
 	name = path.Base(name)
 	id, _ := l.Named(name)
@@ -121,10 +122,10 @@ func (l Layout) Folder(name string) string {
 	return string(id)
 }
 
-// WorkDir: the name of a folder cannot be reversed.
+// WorkDir gives nothing, because the name of a folder cannot be reversed.
 func (Layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
-// DirBeside is Dir: directories may share a folder.
+// DirBeside is Dir, because directories may share a folder.
 func (l Layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
 	return l.Dir(env, cwd)
 }

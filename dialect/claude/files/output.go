@@ -14,7 +14,7 @@ import (
 // resultsName is the folder of the outputs, in that of the session.
 const resultsName = "tool-results"
 
-// The text in the place of a long output: where the output is, and its beginning.
+// A long output is replaced by a text of where the output is, and its beginning.
 const (
 	savedBegin   = "<persisted-output>\n"
 	savedTo      = "Full output saved to: "
@@ -28,7 +28,7 @@ type output struct {
 	Preview string // the beginning of the output
 }
 
-// outputs gives the outputs of a record that are in files, by JSON pointer.
+// outputs gives the outputs of a record that are in files, each with its JSON pointer.
 func outputs(record []byte) iter.Seq2[string, output] {
 	return func(yield func(string, output) bool) {
 		if !bytes.Contains(record, []byte(savedBegin[:len(savedBegin)-1])) {
@@ -58,7 +58,7 @@ func outputs(record []byte) iter.Seq2[string, output] {
 	}
 }
 
-// parseSaved reads the text in the place of an output. The path in it may be anything: only its last element is used, and only
+// parseSaved reads the text that replaces an output. The path in it may be anything: only its last element is used, and only
 // if it is a plain name below a folder of the right name. The file is looked for in the session's own folder.
 func parseSaved(value []byte) (o output, ok bool) {
 	text, _ := rawjson.Unquote(value)
@@ -79,7 +79,7 @@ func parseSaved(value []byte) (o output, ok bool) {
 	return output{resultsName + "/" + elements[len(elements)-1], preview}, true
 }
 
-// Whole puts outputs from their files in the place of their beginnings. An output that begins otherwise is another one.
+// Whole replaces beginnings of outputs by the outputs in files. An output with another beginning is not the right one and is not used.
 func Whole(record []byte, get func(name string) ([]byte, error)) []byte {
 	out := record
 	for pointer, s := range outputs(record) {
@@ -98,7 +98,7 @@ func HasOutputs(record []byte) bool {
 	return false
 }
 
-// Title reads the title that custom-title.json gives; "" for none.
+// Title reads the title in the content of custom-title.json; "" if there is none.
 func Title(content []byte) string {
 	if content = bytes.TrimSpace(content); !rawjson.IsObject(content) || !rawjson.Valid(content) {
 		return ""

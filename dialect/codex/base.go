@@ -8,29 +8,29 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// base is a rollout that this one goes on from: its first bytes come before our own records.
+// base is a rollout that this one continues: its first bytes come before this rollout's own records.
 type base struct {
-	id    string // of the rollout: the last UUID of its file's name
+	id    string // id of the rollout: the last UUID in its file name
 	bytes int64  // how many of its bytes count
-	after int64  // the ordinal that follows them
+	after int64  // the first ordinal after these bytes
 	log   dialect.OtherLog
 }
 
-// bases is the chain of rollouts that a log goes on from, the nearest first. A decoder embeds it.
+// bases is the chain of rollouts that a log continues, the nearest first. A decoder embeds it.
 type bases struct {
 	chain []base
 	needs []dialect.Need
 }
 
-// endings are those of the names of rollouts, in the order in which they are looked for.
+// endings are the suffixes of rollout file names, in the order in which they are looked for.
 var endings = []string{".jsonl", ".jsonl.zst"}
 
-// nameOf is the pattern for the name of a rollout.
+// nameOf is the need for the rollout with an id.
 func nameOf(id, ending string) dialect.Need {
 	return dialect.Need{Kind: dialect.NeedLog, Name: "rollout-*" + id + ending}
 }
 
-// want asks for the base that a header names. It gives why the program refuses the header, or "".
+// want asks for the base that a header names. It returns why the program refuses the header, or "".
 func (b *bases) want(payload []byte) (refused string) {
 	at := rawjson.Get(payload, "history_base")
 	if rawjson.IsNull(at) {
@@ -42,7 +42,7 @@ func (b *bases) want(payload []byte) (refused string) {
 		return "history_base in the header is not valid"
 	}
 	if !isPaginated(payload) {
-		return "" // to the program the member means nothing
+		return "" // in other headers the program ignores the member
 	}
 	for _, known := range b.chain {
 		if known.id == id {
@@ -64,7 +64,7 @@ func (b *bases) Needs() []dialect.Need {
 	return needs
 }
 
-// Supply implements dialect.Needer: the file with the names of sessions. Without it no session has one.
+// Supply implements dialect.Needer. content is the file with the names of sessions; without it the session has no name.
 func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
 	h := dec.b.Header()
 	if name := nameIn(content, h.ID); err == nil && name != "" {
@@ -110,7 +110,7 @@ func (dec *decoder) SupplyLog(n dialect.Need, log dialect.OtherLog, err error) {
 	dec.chain, dec.r.own = nil, dec.b.Len()
 }
 
-// follow reads the header of a base and asks for the base of that. It gives why the program refuses the base, or "".
+// follow reads the header of a base and asks for that base's own base. It returns why the program refuses the base, or "".
 func (dec *decoder) follow(b *base) (refused string) {
 	next, stop := iter.Pull2(b.log.Records())
 	defer stop()
@@ -129,8 +129,8 @@ func (dec *decoder) follow(b *base) (refused string) {
 	return dec.want(payload)
 }
 
-// adopt adds the records of a base. Only the bytes that count are read. The program cuts there, also in the middle of a
-// line; it does not look at ordinals.
+// adopt adds the records of a base. Only the bytes that count are read. The program cuts there, even in the middle of a
+// line, and ignores ordinals.
 func (dec *decoder) adopt(b *base) error {
 	var text rawjson.Text
 	for r, err := range b.log.Records() {
@@ -152,7 +152,7 @@ func (dec *decoder) adopt(b *base) error {
 		var f fields
 		text.Reset(record)
 		end, err := f.scan(&text, begin)
-		// Two records on a line are not read by the program; the base shows them.
+		// The program does not read two records on a line; the tree of the base shows them.
 		if err != nil || rawjson.SkipSpace(record, end) != len(record) || string(f.typ) == typeMeta {
 			continue
 		}

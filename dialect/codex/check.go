@@ -12,7 +12,7 @@ import (
 
 var _ dialect.Ruler = (*Dialect)(nil)
 
-// Check gives the rules of the program that a log breaks as a whole. What the model does not see is told by its context.
+// Check reports the rules of the program that a log breaks as a whole. Omits reports what the model does not see.
 func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) (problems []session.Problem) {
 	h := t.Header()
 	payload := rawjson.Get(h.Raw, "payload")
@@ -38,7 +38,7 @@ func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) (problems []sessio
 	}
 	first, missing := session.Entry{}, 0
 	for e := range t.Entries() {
-		// A made-up id begins with the ordinal where there is one.
+		// A made-up id that begins with "o" holds the line's ordinal.
 		if e.Foreign() || strings.HasPrefix(string(e.ID), "o") {
 			continue
 		}

@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// base finds the newest compaction with a replacement in a turn that was not rolled back, makes it the history, and gives the
-// position after it.
+// base makes the replacement of the newest compaction that has one, in a turn that was not rolled back, the history. It gives the
+// position after that compaction.
 func (r *replay) base(last int) (int, error) {
 	skip := r.extra
 	var turn span
@@ -43,29 +43,29 @@ func (r *replay) base(last int) (int, error) {
 	return begin, nil
 }
 
-// span is what a turn has, collected from its end to its begin. A turn reaches from its task_started to the next one.
+// span describes a turn, collected from its end to its beginning. A turn reaches from its task_started to the next one.
 type span struct {
-	some        bool // it has a line
+	some        bool // the turn has a line
 	id          string
-	prompt      bool // a message of the user
+	prompt      bool // it has a message of the user
 	compacted   session.Entry
-	replacement []byte // nil without a compaction
+	replacement []byte // nil without a compaction that has one
 }
 
-// begins reports whether a task_started is the one of this turn.
+// begins reports whether a task_started event begins this turn.
 func (s *span) begins(event []byte) bool {
 	id := rawjson.Get(event, "turn_id")
 	return s.some && rawjson.IsString(id) && (s.id == "" || s.id == rawjson.Str(event, "turn_id"))
 }
 
-// name notes the turn that a line belongs to. The last line counts.
+// name notes the turn that a line names. The last line of the turn counts.
 func (s *span) name(payload []byte) {
 	if s.some = true; s.id == "" {
 		s.id = rawjson.Str(payload, "turn_id")
 	}
 }
 
-// add takes the line before those that it has.
+// add takes the line before the lines taken so far.
 func (s *span) add(e session.Entry, payload []byte) {
 	switch e.Type {
 	case typeAgents:
@@ -94,8 +94,8 @@ func (s *span) add(e session.Entry, payload []byte) {
 	}
 }
 
-// settle ends a turn on the way back. Turns that were rolled back take their compactions with them, and so do turns without
-// a message of the user between them.
+// settle ends a turn on the way back. A turn that was rolled back takes its compaction with it, and so do the turns
+// without a message of the user between such turns.
 func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
 	switch {
 	case *skip > 0:
@@ -110,7 +110,7 @@ func (r *replay) settle(s span, skip *int) (begin int, ok bool) {
 	return s.compacted.Index + 1, true
 }
 
-// replace makes the items that a compaction leaves the history.
+// replace makes the items of a compaction's replacement the history.
 func (r *replay) replace(e session.Entry, list []byte) {
 	r.set(nil)
 	for part := range rawjson.Elements(list) {
@@ -119,7 +119,7 @@ func (r *replay) replace(e session.Entry, list []byte) {
 		case ok:
 		case it.kind == ghost:
 			continue
-		case it.kind == "message": // of the role system, which lines may not have
+		case it.kind == "message": // of the role system, which is not allowed outside a compaction
 		default:
 			it.json = []byte(`{"type":"other"}`)
 		}
@@ -128,7 +128,7 @@ func (r *replay) replace(e session.Entry, list []byte) {
 	}
 }
 
-// replacementOf gives the history that a compaction leaves; nil where it has none. ok is false for a line that the program
+// replacementOf gives the history in a compaction, nil if it has none. ok is false for a line that the program
 // cannot read.
 func replacementOf(payload []byte) (list []byte, ok bool) {
 	if badCompaction(payload) != "" {
@@ -140,7 +140,7 @@ func replacementOf(payload []byte) (list []byte, ok bool) {
 	return list, true
 }
 
-// badCompaction says why the program does not read a compaction, or "".
+// badCompaction returns why the program does not read a compaction, or "".
 func badCompaction(payload []byte) string {
 	list, meta := rawjson.Get(payload, "replacement_history"), rawjson.Get(payload, "replacement_history_metadata")
 	switch {

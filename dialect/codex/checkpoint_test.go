@@ -22,7 +22,7 @@ func said(role, words string) string {
 	return line("response_item", object{"type": text("message"), "role": text(role), "content": fmt.Appendf(nil, `[{"type":%q,"text":%q}]`, kind, words)}) + "\n"
 }
 
-// compacted is a line with a compaction. replacement "" means none.
+// compacted is a line with a compaction. replacement "" means that it has none.
 func compacted(summary, replacement string) string {
 	payload := object{"message": text(summary)}
 	if replacement != "" {
@@ -31,7 +31,7 @@ func compacted(summary, replacement string) string {
 	return line("compacted", payload) + "\n"
 }
 
-// seenAt gives the messages at an entry.
+// seenAt gives the messages of the context at an entry.
 func seenAt(t *testing.T, tree *session.Tree, at session.EntryID) string {
 	c, err := session.BuildContext(tree, at, session.ContextOptions{})
 	if err != nil {
@@ -47,8 +47,8 @@ func seenAt(t *testing.T, tree *session.Tree, at session.EntryID) string {
 	return b.String()
 }
 
-// TestManyCompactions: the contexts of all compactions, and the models of all entries, together read each line a few times, also if no line says where a
-// turn begins, or only the first one does, and if compactions leave no history.
+// TestManyCompactions: the contexts of all compactions, and the models of all entries, together read each line only a few times. This
+// holds even if no line says where a turn begins, or only the first one does, and if compactions have no replacement.
 func TestManyCompactions(t *testing.T) {
 	const compactions, turns = 100, 10
 	start := line("event_msg", object{"type": text("task_started"), "turn_id": text("t0")}) + "\n"
@@ -90,8 +90,8 @@ func TestManyCompactions(t *testing.T) {
 	}
 }
 
-// TestReplayInAnyOrder: what the model sees at an entry does not depend on the contexts that were built before, nor on lines
-// that follow.
+// TestReplayInAnyOrder: what the model sees at an entry does not depend on the contexts that were built before, nor on later
+// lines.
 func TestReplayInAnyOrder(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -7,14 +7,14 @@
 //	{"timestamp":ISO,"type":"session_meta","payload":{"id":UUID,"timestamp":…,"cwd":…,"originator":…,"cli_version":…,…}}
 //
 // and every other line has the same outer members. Lines of type "response_item" hold items of the Responses API: what the
-// model sees. Lines of type "event_msg" are what the user interface shows; they never make messages. "compacted" replaces the
+// model sees. Lines of type "event_msg" hold what the user interface shows; they never become messages. "compacted" replaces the
 // history, "turn_context" names the model.
 //
 // The log is linear. The event "thread_rolled_back" abandons turns: the next entry follows the entry before them, and they stay
-// as a branch. A fork or a revert is another file. Its header names a base (history_base), whose first bytes come before its
-// own lines, recursively. Files of that kind have an "ordinal" in each line.
+// as a branch. A fork or a revert is a separate file. Its header names a base (history_base), whose first bytes come before its
+// own lines; the base may itself have a base. Files of that kind have an "ordinal" in each line.
 //
-// Entries have no ids. An entry is named after its ordinal, or else after its place: the line number in a log without damage.
+// Entries have no ids. The id of an entry is made from its ordinal, or else from its place: the line number in a log without damage.
 package codex
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is the one value of the family.
+// Dialect is the type of the only value of the family.
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
@@ -58,23 +58,23 @@ func (*entries) Rules() session.Rules { return session.Rules{SingleModel: true, 
 type reader struct {
 	entries
 	outline
-	// refused says why the program does not resume the file; "" where it does.
+	// refused says why the program does not resume the file; "" if it does.
 	refused string
 	// baseless: the header names a base that the program does not read.
 	baseless bool
 	last     lasts
-	own      int // position of the first entry of the file itself, after those of its base
-	from     int // position of the first of these that the program reads: in files with ordinals, after the last header
+	own      int // position of the first entry after those of the base
+	from     int // position of the first own entry that the program reads: in files with ordinals, the one after the last header
 }
 
-// lasts are the last entries of their sorts, as positions from 1; 0 where there is none.
+// lasts are the last entries of certain kinds, as positions from 1; 0 if there is none.
 type lasts struct {
 	prompt int // a message of the user, or of another agent
-	bound  int // an event with which a turn begins or ends
+	bound  int // an event that begins or ends a turn
 	leaf   int // a rollback that moves the leaf
 }
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
 // Types of lines.
@@ -87,17 +87,17 @@ const (
 	typeAgents      = "inter_agent_communication"
 )
 
-// Types of the events with which turns begin and end.
+// Types of the events that begin and end turns.
 const (
 	eventStarted  = "task_started"
 	eventComplete = "task_complete"
 	eventAborted  = "turn_aborted"
 )
 
-// Codec is the dialect itself: it has no state.
+// Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Time gives when an entry was made. Of repeated members the first counts: the program reads no such line.
+// Time gives the time of an entry. Of a repeated member the first counts: the program does not read such a line.
 func (d *entries) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.First(raw, "timestamp"))}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// errorMember is a member of an output that only treeline knows: the tool failed.
+// errorMember is a member of an output that only treeline uses: the tool failed.
 const errorMember = "is_error"
 
 var (
@@ -17,8 +17,8 @@ var (
 	_ dialect.CallNamer = (*Dialect)(nil)
 )
 
-// Compose makes items from neutral parts. A message of the model is one item for each run of texts and one for each call;
-// each result is an item, too. Messages of the system are the developer's: the program drops the role "system".
+// Compose makes items from neutral parts. A message of the model becomes one item for each run of texts and one for each call;
+// each result is an item, too. System messages get the role developer, because the program drops the role "system".
 func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 	parts, results := dialect.Results(m.Parts)
 	switch m.Role {
@@ -52,14 +52,14 @@ func (d *Dialect) Compose(m dialect.NewMessage) (list [][]byte, err error) {
 		w.Str("call_id", r.CallID)
 		w.Add("output", d.output(r.Parts))
 		if r.IsError {
-			w.Add(errorMember, []byte("true")) // the program has no place for it, and ignores the member
+			w.Add(errorMember, []byte("true")) // the program ignores the member and has no other for it
 		}
 		list = append(list, w.End())
 	}
 	return list, nil
 }
 
-// said is a message with that content.
+// said is a message with the given content.
 func said(role string, content []byte) []byte {
 	var w dialect.Object
 	w.Str("type", "message")
@@ -97,7 +97,7 @@ func answer(parts []session.Part) (list [][]byte) {
 	return list
 }
 
-// thought is a reasoning item: a summary and, where the model's provider gave it, the encrypted reasoning.
+// thought is a reasoning item: a summary and, if the provider gave it, the encrypted reasoning.
 func thought(p session.Thinking) []byte {
 	var w dialect.Object
 	w.Str("type", "reasoning")
@@ -114,7 +114,7 @@ func thought(p session.Thinking) []byte {
 	return w.End()
 }
 
-// call is a function call. Its arguments are JSON in a string; what was no JSON when it was written stays as it is.
+// call is a function call. Its arguments are JSON in a string; arguments that were not JSON stay as they are.
 func call(p session.ToolCall) []byte {
 	arguments := string(rawjson.Compact(p.Arguments))
 	if s, ok := rawjson.Unquote(p.Arguments); ok {
@@ -139,7 +139,7 @@ func (d *Dialect) output(parts []session.Part) []byte {
 	return d.Content(parts)
 }
 
-// textPart is a part of a content.
+// textPart is a part with a text.
 func textPart(kind, text string) []byte {
 	var w dialect.Object
 	w.Str("type", kind)
@@ -164,5 +164,5 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// CallID gives an id as OpenAI makes them.
+// CallID gives an id in the form that OpenAI uses.
 func (d *Dialect) CallID(id string) string { return dialect.PrefixedCallID("call_", id) }

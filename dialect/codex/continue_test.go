@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestContinueRollback: a rollback needs the turns that it takes back, and the one before them.
+// TestContinueRollback: to read a rollback, the turns that it rolls back and the one before them must be known.
 func TestContinueRollback(t *testing.T) {
 	const header = `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"0f8fad5b-d9cb-469f-a165-70867728950e"%s}}`
 	prompt := func(text string) string {
@@ -56,7 +56,7 @@ func TestContinueRollback(t *testing.T) {
 	}
 }
 
-// TestIsPrompt: the quick look at a message says what reading all of it says.
+// TestIsPrompt: the fast test of a message agrees with the one that reads the whole message.
 func TestIsPrompt(t *testing.T) {
 	texts := []string{"", "hello", "  hello", "a", "after", "Warn", "<", "<environment_context>x</environment_context>", "<ENVIRONMENT_context>x</environment_context>",
 		`\u003cenvironment_context>x</environment_context>`, `\n <skill>x</skill>`, "\u00a0<skill>x</skill>", "# agents.md instructions x</INSTRUCTIONS>", "# title", `a \"quoted\" word`,

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/dialecttest"
 )
 
-// TestCorpus compares what the model would see with what the program sent. NAME.d has the rollouts that a log goes on from.
+// TestCorpus compares what the model would see with what the program sent. NAME.d has the rollouts that a log continues.
 func TestCorpus(t *testing.T) {
 	dialecttest.Sent{
 		Dialect: codex.Codex, Member: "input", Losses: losses,
@@ -19,7 +19,7 @@ func TestCorpus(t *testing.T) {
 	}.Run(t, dialecttest.Corpus(t, "codex"))
 }
 
-// losses are the Problems of the cases in which the program loses something: the kind and the line. The others have none.
+// losses are the Problems of the cases in which the program loses something: kind and line. The other cases have none.
 var losses = map[string]string{
 	"compacted-metadata-mismatch": "unseen 8",
 	"events-only":                 "unseen 2, unseen 3",

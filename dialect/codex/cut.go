@@ -10,24 +10,24 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// limit is how much of a tool's output the program sends. The middle of a longer one is cut out.
+// limit is how much of a tool's output the program sends. The middle of a longer output is cut out.
 type limit struct {
 	bytes int
-	unit  string // in which the program counts what it cut
-	size  int    // bytes of a unit; 0: it counts characters
+	unit  string // the unit in which the program counts what it cut
+	size  int    // bytes per unit; 0 if it counts characters
 }
 
-// The limits of models that the program knows, and of all others.
+// The limit for models that the program knows, and the one for all others.
 var (
 	knownLimit = limit{48000, "tokens", 4}
 	otherLimit = limit{12000, "chars", 0}
 )
 
-// knownModels begin the names of models that the program knows (0.166).
+// knownModels are prefixes of the names of models that the program (0.166) knows.
 var knownModels = []string{"gpt-5.5", "gpt-5.6", "gpt-6", "gpt-daybreak", "codex-auto-review"}
 
 // limitOf is the limit of the model that the log names last before a position. The program uses the model of its
-// configuration, which is mostly the same.
+// configuration, which is usually the same.
 func limitOf(t *session.Tree, last int) limit {
 	for i := last; i >= 0; i-- {
 		e := t.At(i)
@@ -49,7 +49,7 @@ func limitOf(t *session.Tree, last int) limit {
 	return otherLimit
 }
 
-// cut takes the middle out of a text that is longer than most bytes; parts are what is left and the note in between.
+// cut removes the middle of a text that is longer than most bytes; parts are the beginning, a note, and the end.
 func (l limit) cut(text string, most int) (parts [3]string, cut bool) {
 	if len(text) <= most {
 		return parts, false
@@ -68,7 +68,7 @@ func (l limit) cut(text string, most int) (parts [3]string, cut bool) {
 	return [3]string{text[:head], fmt.Sprintf("…%d %s truncated…", removed, l.unit), text[tail:]}, true
 }
 
-// output cuts an output: a text, or the texts of a list together. It gives nil where nothing is too long.
+// output cuts an output, which is a text or a list whose texts are counted together. It returns nil if nothing is too long.
 func (l limit) output(out []byte) []byte {
 	if !rawjson.IsArray(out) {
 		text, _ := rawjson.Unquote(out)
@@ -105,10 +105,10 @@ func (l limit) output(out []byte) []byte {
 	return dialect.Array(list)
 }
 
-// keptTokens is how much of the user's messages survives a compaction without a replacement.
+// keptTokens is how many tokens of the user's messages survive a compaction without a replacement.
 const keptTokens = 20000
 
-// keepNewest gives what survives a compaction of the user's messages, which are in the order of the log: the texts of the newest
+// keepNewest gives the user's messages that survive a compaction, in the order of the log: the texts of the newest
 // ones whole, then the beginning and end of one more.
 func keepNewest(history []item) []item {
 	left := keptTokens
@@ -144,5 +144,5 @@ func keepNewest(history []item) []item {
 	return history
 }
 
-// inputText is a text of the user as a part of a content.
+// inputText is a part with a text of the user.
 func inputText(text string) []byte { return textPart("input_text", text) }

@@ -29,7 +29,7 @@ type object map[string]json.RawMessage
 
 func text(s string) json.RawMessage { b, _ := json.Marshal(s); return b }
 
-// seen gives the texts of the messages of a log, with runs of one letter as its number, and its Problems.
+// seen gives the texts of the messages of a log, with runs of one letter shortened (see runs), and the number of its Problems.
 func seen(t *testing.T, lines ...string) (texts []string, problems int) {
 	t.Helper()
 	tree, err := dialecttest.Decode(codex.Codex, "log", []byte(header+"\n"+strings.Join(lines, "\n")+"\n"))
@@ -79,7 +79,7 @@ func runs(s string) string {
 	return b.String()
 }
 
-// TestCut: the middle of a long output is not sent. The limit is that of the model, and a Problem says so.
+// TestCut: the middle of a long output is not sent. The limit depends on the model, and a Problem reports the cut.
 func TestCut(t *testing.T) {
 	call := line("response_item", object{"type": text("function_call"), "name": text("sh"), "arguments": text("{}"), "call_id": text("c")})
 	out := func(value json.RawMessage) string {
@@ -125,7 +125,7 @@ func TestCompactedLong(t *testing.T) {
 	}
 }
 
-// TestLongLog: time grows with the length of a log, and a line may be longer than any buffer.
+// TestLongLog: a long log takes linear time, and a line may be longer than any buffer.
 func TestLongLog(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(header + "\n")
@@ -161,8 +161,8 @@ func TestLongLog(t *testing.T) {
 	}
 }
 
-// TestBase: of a base the bytes before the offset count, also half a line that is whole JSON; what the program refuses is
-// refused, and the suffix is shown. A second header hides what stands before it in the file itself, and not the base.
+// TestBase: the bytes of a base before the offset count, even the first half of a line if it is whole JSON. What the program refuses is
+// refused, and the suffix is shown. A second header hides what stands before it in its own file, but not the base.
 func TestBase(t *testing.T) {
 	const a, z = "019a2f00-0000-7000-8000-00000000000a", "019a2f00-0000-7000-8000-00000000000b"
 	head := func(id, extra string) string {
@@ -181,7 +181,7 @@ func TestBase(t *testing.T) {
 		logs   map[string]string
 		header string
 		want   string
-		seen   string // what the model sees of a file that goes on after a second header
+		seen   string // what the model sees if the file has a second header
 	}{
 		"bytes, not ordinals":   {map[string]string{a: root}, on(a, 2, two), "one two own", "one two later"},
 		"before the newline":    {map[string]string{a: root}, on(a, 2, two-1), "one two own", ""},
@@ -230,7 +230,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// TestForkedRollback: a rollback takes the compactions of its turns back, also where the file goes on from another one.
+// TestForkedRollback: a rollback also takes back the compactions of its turns, even in a file that continues another one.
 func TestForkedRollback(t *testing.T) {
 	const a = "019a2f00-0000-7000-8000-00000000000a"
 	n := 0
@@ -274,7 +274,7 @@ func TestForkedRollback(t *testing.T) {
 	}
 }
 
-// contextOf is what the model sees of a log, with the rollouts beside it by their ids.
+// contextOf is what the model sees of a log. beside has the other rollouts, by id.
 func contextOf(t *testing.T, log string, beside map[string]string) (*session.Tree, *session.Context) {
 	b := session.NewBuilder("fork", whole(log))
 	dec := dialect.Supplies{File: func(n dialect.Need) ([]byte, error) {

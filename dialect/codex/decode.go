@@ -24,19 +24,19 @@ type decoder struct {
 	b     *session.Builder
 	r     *reader
 	env   session.Envelope
-	turns []int // positions at which the turns that count begin
-	// parent is the entry that the next one hangs on, where it is not the one before.
+	turns []int // positions of the beginnings of the turns that count
+	// parent is the parent of the next entry, if it is not the entry before.
 	parent  []byte
 	hanging bool
-	open    int                                 // position of the last task_started that no user message followed, or -1
+	open    int                                 // position of the last task_started without a user message after it, or -1
 	lead    int                                 // position of the first of the program's messages that belong to the next turn, or -1
 	known   map[session.EntryID]session.EntryID // results of seen
 	bases
-	// paginated: every line has an ordinal. numbered: the last one has.
+	// paginated: every line has an ordinal. numbered: the last line has one.
 	paginated, numbered bool
 	// continued: reading began after the header. earlier: a record depends on one before that place.
 	continued, earlier bool
-	id                 []byte // of the entry at hand; the builder copies it
+	id                 []byte // of the current entry; the builder copies it
 	number             int    // the position in id; -1 if id is an ordinal
 }
 
@@ -49,8 +49,8 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	}}
 }
 
-// Continue implements dialect.Continuer. A rollout that goes on from another one has the records of that one first, and is
-// excluded. A rollback can be read where all of the turns that it takes back are known, and the one before them.
+// Continue implements dialect.Continuer. A rollout that continues another one is excluded, because the records of that one come first.
+// A rollback can be read if all turns that it rolls back are known, and the one before them.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	payload := rawjson.Get(b.Header().Raw, "payload")
 	if isPaginated(payload) && rawjson.IsObject(rawjson.Get(payload, "history_base")) {
@@ -65,7 +65,7 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 // Decode takes the next record.
 func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// IsRecord tells a record from an object inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "timestamp")) && rawjson.IsObject(rawjson.Get(object, "payload"))
 }
@@ -73,10 +73,10 @@ func (dec *decoder) IsRecord(object []byte) bool {
 // fields are the raw members of an envelope.
 type fields struct {
 	typ, ordinal []byte
-	payload      []byte // and everything after it
+	payload      []byte // the payload and everything after it
 	inner, role  []byte // type and role of the payload
-	// stamped: the timestamp is a string. numbered: the ordinal is a number that the program reads. odd: the metadata is
-	// something that it does not read.
+	// stamped: the timestamp is a string. numbered: the ordinal is a number that the program reads. odd: the program does not read
+	// the metadata.
 	stamped, numbered, odd bool
 }
 
@@ -145,7 +145,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 			dec.r.from = dec.b.Len()
 		}
 	default:
-		// The program reads neither of two records that share a line.
+		// The program reads none of several records that share a line.
 		if !isAlone(data, pos, end) || !isLine(&f) {
 			dec.r.lose(dec.b.Len())
 		}
@@ -210,7 +210,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.r.baseless = rawjson.IsObject(rawjson.Get(payload, "history_base")) && !isPaginated(payload)
 }
 
-// parentOf is the rollout or thread that this one comes from: the one that it goes on from, that it was forked from, or
+// parentOf is the rollout or thread that this one comes from: the one that it continues, that it was forked from, or
 // that started it as a sub-agent.
 func parentOf(payload []byte) string {
 	if id := rawjson.Str(rawjson.Get(payload, "history_base"), "thread_id"); id != "" {
@@ -279,7 +279,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.Add(env)
 }
 
-// name makes an id for an entry from its ordinal, or else from its position. again: it may be the id of an earlier one.
+// name makes an id for an entry from its ordinal, or else from its position. again reports whether an earlier entry may have that id.
 func (dec *decoder) name(f *fields) (id []byte, again bool) {
 	if f.numbered {
 		dec.id, dec.number = append(append(dec.id[:0], 'o'), f.ordinal...), -1
@@ -295,13 +295,13 @@ func (dec *decoder) name(f *fields) (id []byte, again bool) {
 	return dec.id, false
 }
 
-// rollBack abandons the last n turns: the next entry hangs on the one before them, and the leaf moves to the last entry
+// rollBack abandons the last n turns: the parent of the next entry is the one before them, and the leaf moves to the last entry
 // there that the model sees.
 func (dec *decoder) rollBack(n int) {
 	if n <= 0 {
 		return
 	}
-	// The first turn may begin before the place where reading began.
+	// The first of these turns may begin before the place where reading began.
 	if dec.continued && n >= len(dec.turns) {
 		dec.earlier = true
 		return
@@ -325,8 +325,8 @@ func (dec *decoder) rollBack(n int) {
 	dec.r.lead(dec.b.Len(), target)
 }
 
-// seen gives the last entry up to id on its path that the model sees, "" if there is none. It remembers the result: rollbacks
-// that lead to the same place, or one after it, do not walk through the same events again.
+// seen gives the last entry on the path to id that the model sees, "" if there is none. It remembers the result, so that rollbacks
+// that lead to the same place, or to one after it, do not walk over the same events again.
 func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
 	for at := id; ; {
 		e, ok := dec.b.Lookup(at)
@@ -347,7 +347,7 @@ func (dec *decoder) seen(id session.EntryID) (target session.EntryID) {
 	return target
 }
 
-// kindOf says what a line is.
+// kindOf gives the kind and role of a line.
 func kindOf(f *fields) (session.Kind, session.Role) {
 	switch string(f.typ) {
 	case typeItem:

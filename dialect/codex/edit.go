@@ -13,11 +13,11 @@ var (
 	_ dialect.Adopter = (*Dialect)(nil)
 )
 
-// Rechain changes nothing: the order of lines is all there is.
+// Rechain changes nothing: the parents follow from the order of the lines.
 func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
 
-// SetArguments changes the arguments of one tool call, which are JSON in a string. The input of a custom tool is a text: a
-// JSON string gives it.
+// SetArguments changes the arguments of one tool call, which are JSON in a string. The input of a custom tool is a text, given
+// as a JSON string.
 func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) ([]byte, bool, error) {
 	if !rawjson.Valid(arguments) {
 		return nil, false, errors.New("the arguments are not JSON")
@@ -44,11 +44,11 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return rawjson.Set(record, "payload", rawjson.Set(payload, key, value)), true, nil
 }
 
-// Adopt keeps members that another version knows, of the line and of its payload.
+// Adopt keeps unknown members of the line and of its payload.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	was, is := rawjson.Get(given, "payload"), rawjson.Get(record, "payload")
 	if rawjson.Str(given, "type") == typeTurnContext && rawjson.IsObject(was) {
-		record = rawjson.Set(record, "payload", rawjson.Compact(was)) // all settings are given
+		record = rawjson.Set(record, "payload", rawjson.Compact(was)) // the caller gave all settings
 	} else if rawjson.IsObject(was) && rawjson.IsObject(is) && rawjson.Str(given, "type") == rawjson.Str(record, "type") {
 		record = rawjson.Set(record, "payload", dialect.AdoptMembers(is, was))
 	}

@@ -15,8 +15,8 @@ import (
 
 var _ dialect.Framer = (*Dialect)(nil)
 
-// Frame gives what the program writes for entries: turns begin and end with events, messages are told to its lists by
-// events, and in a paginated log each line has the next ordinal. Two writers at once may give the same ordinal; the program
+// Frame gives what the program writes for entries: events begin and end turns and show messages in the program's lists,
+// and in a paginated log each line has the next ordinal. Two writers at once may write the same ordinal; the program
 // reads lines in the order of the file and accepts that.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
@@ -25,7 +25,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 			yield(dialect.Framed{}, err)
 			return
 		}
-		var held []dialect.NewRecord // they wait for the next message, see ends
+		var held []dialect.NewRecord // held back until the next message is known, see ends
 		frame := func(n int) bool {
 			for i := range n {
 				out, err := f.entry(held[i], held[i+1:])
@@ -46,23 +46,23 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	}
 }
 
-// framing is the end of a log to which entries are added.
+// framing is the state of a log to which entries are appended.
 type framing struct {
 	t *session.Tree
 	// next is the next ordinal of a paginated log, -1 for a legacy one.
 	next int64
-	// turn is the id of the turn that is open, "" if none is; prompted: it has a message of the user.
+	// turn is the id of the open turn, "" if there is none. prompted: it has a message of the user.
 	turn     string
 	prompted bool
 	now      time.Time
-	sum      []byte            // what the thread has used; nil if that was not looked up
+	sum      []byte            // what the thread has used; nil if not looked up yet
 	calls    map[string]string // the types of the calls of this write since the last prompt, by id
 }
 
-// pastPrompt is how many lines before the last prompt its turn may begin.
+// pastPrompt is how many lines before the last prompt the turn's first event is looked for.
 const pastPrompt = 64
 
-// newFraming looks at the end of a log.
+// newFraming reads the end of a log.
 func newFraming(t *session.Tree) (*framing, error) {
 	f := &framing{t: t, next: -1}
 	if rawjson.Str(rawjson.Get(t.Header().Raw, "payload"), "history_mode") == "paginated" {
@@ -89,7 +89,7 @@ func newFraming(t *session.Tree) (*framing, error) {
 	return f, nil
 }
 
-// number finds the next ordinal: the one after the last line, which may be the header of a fork.
+// number finds the next ordinal: the one after that of the last line, which may be the header of a fork.
 func (f *framing) number() error {
 	f.next = 0
 	after := func(record []byte) bool {
@@ -128,7 +128,7 @@ func (f *framing) numbered(record []byte) []byte {
 	return w.End()
 }
 
-// entry frames one entry; then are those that are written after it.
+// entry frames one entry; then are the entries that are written after it.
 func (f *framing) entry(n dialect.NewRecord, then []dialect.NewRecord) (out dialect.Framed, err error) {
 	f.now = n.Time
 	record := n.Record
@@ -203,7 +203,7 @@ func (f *framing) message(out *dialect.Framed, n dialect.NewRecord, record, payl
 	}
 }
 
-// finish ends the turn after an answer, if the model says no more.
+// finish ends the turn after an answer, if the model adds nothing more.
 func (f *framing) finish(out *dialect.Framed, payload []byte, then []dialect.NewRecord) {
 	if f.turn == "" || rawjson.Str(payload, "type") != "message" || rawjson.Str(payload, "role") != "assistant" || !ends(then) {
 		return
@@ -216,7 +216,7 @@ func (f *framing) finish(out *dialect.Framed, payload []byte, then []dialect.New
 	f.turn, f.prompted = "", false
 }
 
-// ends reports whether a turn ends before these entries: the model says no more.
+// ends reports whether a turn ends before the entries then, because they have no more messages of the model.
 func ends(then []dialect.NewRecord) bool {
 	for _, n := range then {
 		if m, ok := n.Body.(session.Message); ok {
@@ -316,7 +316,7 @@ func (f *framing) completed(item []byte) []byte {
 	return w.End()
 }
 
-// settings takes the settings of a turn over from the last one that has any, with another model. Settings that the caller
+// settings copies the settings of a turn from the last line that has any, and sets the model. Settings that the caller
 // gave stay.
 func (f *framing) settings(n dialect.NewEntry, b session.ModelChange, payload []byte) ([]byte, error) {
 	if !bytes.Equal(payload, turnContext(n, b)) {
@@ -351,7 +351,7 @@ func (f *framing) settings(n dialect.NewEntry, b session.ModelChange, payload []
 	return payload, nil
 }
 
-// answering gives an output the type that fits its call: the output of a custom tool has another one than that of a function.
+// answering gives an output the type that fits its call: outputs of custom tools and of functions have different types.
 func (f *framing) answering(payload []byte) ([]byte, error) {
 	kind, id := rawjson.Str(payload, "type"), rawjson.Str(payload, "call_id")
 	if kind != "function_call_output" || id == "" {

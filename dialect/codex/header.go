@@ -7,13 +7,13 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// headerNeeds are the optional members of the header that make the program refuse a file where they are of another type.
+// headerNeeds are the optional members of the header whose type matters: if it is wrong, the program refuses the file.
 var headerNeeds = []need{
 	{"model_provider", '?'}, {"thread_source", '?'}, {"memory_mode", '?'}, {"agent_nickname", '?'}, {"agent_role", '?'}, {"agent_path", '?'},
 	{"forked_from_ordinal_exclusive", 'n'}, {"subagent_history_start_ordinal", 'n'},
 }
 
-// headerObjects are the optional members of the header that are objects, with what the program insists on in them.
+// headerObjects are the optional members of the header that are objects, with what the program requires in them.
 var headerObjects = []struct {
 	name  string
 	needs []need
@@ -23,7 +23,7 @@ var headerObjects = []struct {
 	{"context_window", []need{{"window_id", 's'}}},
 }
 
-// badHeader says which member of the header makes the program refuse a file, or "".
+// badHeader returns which member of the header makes the program refuse a file, or "".
 func badHeader(payload []byte) string {
 	mode := rawjson.Get(payload, "history_mode")
 	switch {
@@ -64,7 +64,7 @@ func badHeader(payload []byte) string {
 	return ""
 }
 
-// isSource reports whether the program reads a value as the source of a thread: a word, or what kind of sub-agent it is.
+// isSource reports whether the program reads a value as the source of a thread: a word, or the kind of a sub-agent.
 func isSource(v []byte) bool {
 	if rawjson.IsString(v) || rawjson.IsString(rawjson.Get(v, "custom")) {
 		return true
@@ -78,7 +78,7 @@ func isSource(v []byte) bool {
 	return rawjson.IsString(rawjson.Get(agent, "other")) || isID(rawjson.Get(spawn, "parent_thread_id")) && isOrdinal(rawjson.Get(spawn, "depth"))
 }
 
-// isID reports whether the program reads a value as a UUID. It also takes one without dashes, in braces, or as a URN.
+// isID reports whether the program reads a value as a UUID. The program also accepts one without dashes, in braces, or as a URN.
 func isID(value []byte) bool {
 	id, ok := rawjson.Unquote(value)
 	id = strings.TrimPrefix(id, "urn:uuid:")

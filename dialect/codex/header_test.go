@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Which members of a header make the program refuse a log was tried out with Codex 0.166.
+// The members of a header that make the program refuse a log were determined with Codex 0.166.
 func TestHeader(t *testing.T) {
 	const id = `"019a2f00-0000-7000-8000-000000000001"`
 	for member, resumed := range map[string]bool{

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// outputOf gives the type of the output of a call; "" for what is not a call.
+// outputOf gives the type of the output of a call; "" if the item is not a call.
 func outputOf(kind string) string {
 	switch kind {
 	case "function_call", "local_shell_call":
@@ -27,7 +27,7 @@ func isOutput(kind string) bool {
 	return kind == "function_call_output" || kind == "custom_tool_call_output" || kind == "tool_search_output"
 }
 
-// heal gives calls without an output one, and drops outputs without a call. Calls and outputs without an id stay as they are.
+// heal adds an output to each call without one, and drops outputs without a call. Calls and outputs without an id stay as they are.
 func heal(history []item) []item {
 	type key struct{ kind, id string }
 	calls, outputs := map[key]bool{}, map[key]bool{}
@@ -54,12 +54,12 @@ func heal(history []item) []item {
 	return out
 }
 
-// remote reports whether the provider itself gave an output: it needs no call.
+// remote reports whether the provider itself made an output, which then needs no call.
 func (i *item) remote() bool {
 	return i.kind == "tool_search_output" && rawjson.Str(i.json, "execution") == "server"
 }
 
-// aborted is the output of a call that has none.
+// aborted is the output that the program sends for a call without one.
 func aborted(kind, id string) []byte {
 	var w dialect.Object
 	w.Str("type", kind)
@@ -98,7 +98,7 @@ func agentItem(e session.Entry, payload []byte) item {
 	return i
 }
 
-// isAgent reports whether a value is the path of an agent. No agent but the first is called root.
+// isAgent reports whether a value is the path of an agent. Only the first name in it is root.
 func isAgent(value []byte) bool {
 	name, ok := rawjson.Unquote(value)
 	names := strings.Split(name, "/")
@@ -107,7 +107,7 @@ func isAgent(value []byte) bool {
 	}))
 }
 
-// agentMessage is a message between agents as it is sent. What is encrypted follows a heading of the program, in the place of
+// agentMessage is a message between agents as it is sent. Encrypted content follows a heading of the program, which replaces
 // the text.
 func agentMessage(payload []byte) []byte {
 	text, secret := rawjson.Str(payload, "content"), rawjson.Get(payload, "encrypted_content")

@@ -10,10 +10,10 @@ import (
 
 var _ dialect.Historian = layout{}
 
-// HistoryFile is the file in which the program keeps what was typed.
+// HistoryFile is the file in which the program keeps the user's prompts.
 func (layout) HistoryFile() string { return "history.jsonl" }
 
-// ReadTyped takes a line of that file apart: {"session_id":id,"ts":seconds,"text":text}. The thread knows the directory.
+// ReadTyped parses a line of that file: {"session_id":id,"ts":seconds,"text":text}. It lacks the directory, which is in the thread.
 func (layout) ReadTyped(line []byte) (t dialect.Typed, ok bool) {
 	text := rawjson.Get(line, "text")
 	if !rawjson.IsObject(line) || !rawjson.Valid(line) || !rawjson.IsString(text) {

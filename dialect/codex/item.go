@@ -18,26 +18,26 @@ type item struct {
 	named   bool   // it has a call_id
 	turn    bool   // it begins a turn of the user
 	user    bool   // a message of the user
-	lead    bool   // a message of the program that belongs to the turn after it
-	summary bool   // a text of a message of the user is a summary, and none tells the model about its surroundings
-	// unseen says why the program drops what the entry has; such an item is not sent. swapped: it is sent out of its order.
+	lead    bool   // a message of the program that belongs to the next turn
+	summary bool   // a user message with a text that is a summary, and none that describes the surroundings
+	// unseen says why the program drops the item, which then is not sent. swapped: it is sent out of order.
 	unseen  string
 	swapped bool
-	own     bool // it is a line of the log, and not part of a compaction
+	own     bool // the item is a line of the log, not part of a compaction
 	json    []byte
-	// kept: a compaction has kept it whole, at this number of tokens. The next one need not take it apart again.
+	// kept: a compaction has kept the item whole, with this number of tokens, so the next one need not parse it again.
 	kept   bool
 	tokens int
 }
 
-// need is a member that the program insists on: a string ('s'), a list ('[') or anything ('*'); or one that may also be null or
+// need is a member that the program requires: a string ('s'), a list ('[') or anything ('*'). Other members may also be null or
 // missing: a string ('?'), strings in a list ('l') or in an object ('m'), or a natural number ('n').
 type need struct {
 	name string
 	is   byte
 }
 
-// lacks gives the first member of an object that is not what the program insists on, or "".
+// lacks gives the first member of an object that is not what the program requires, or "".
 func lacks(object []byte, needs []need) string {
 	for _, n := range needs {
 		if !n.fits(rawjson.Get(object, n.name)) {
@@ -80,7 +80,7 @@ func (n need) fits(v []byte) bool {
 	return rawjson.IsString(v)
 }
 
-// itemNeeds are the items that the program knows, with what it insists on.
+// itemNeeds are the types of items that the program knows, with the members that it requires.
 var itemNeeds = map[string][]need{
 	"message":                 {{"role", 's'}, {"content", '['}, {"id", '?'}, {"status", '?'}, {"phase", '?'}},
 	"reasoning":               {{"summary", '['}, {"id", '?'}, {"encrypted_content", '?'}},
@@ -100,7 +100,7 @@ var itemNeeds = map[string][]need{
 	"agent_message":           {{"author", 's'}, {"recipient", 's'}, {"content", '['}},
 }
 
-// actionNeeds are the actions of local_shell_call and web_search_call, with what the program insists on.
+// actionNeeds are the actions of local_shell_call and web_search_call, with the members that the program requires.
 var actionNeeds = map[string][]need{
 	"exec":         {{"command", '['}, {"command", 'l'}, {"timeout_ms", 'n'}, {"working_directory", '?'}, {"env", 'm'}, {"user", '?'}},
 	"search":       {{"query", '?'}, {"queries", 'l'}},
@@ -114,7 +114,7 @@ var messageParts = []string{"input_text", "output_text", "input_image", "input_a
 // ghost is an item that the program leaves out on purpose.
 const ghost = "ghost_snapshot"
 
-// itemOf reads an item; ok is false for one that the program drops, and unseen then says why.
+// itemOf reads an item; ok is false for an item that the program drops, and unseen then says why.
 func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 	i = item{entry: e, kind: rawjson.Str(payload, "type"), json: payload}
 	i.id, i.named = rawjson.Unquote(rawjson.Get(payload, "call_id"))
@@ -138,7 +138,7 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 	case "compaction_summary":
 		i.json = rawjson.Set(payload, "type", []byte(`"compaction"`))
 	case "reasoning":
-		// Texts without the type of their own are not sent.
+		// Texts of the general type "text" are not sent.
 		if content := rawjson.Get(payload, "content"); rawjson.IsArray(content) && badPart(content, "text") == "" {
 			i.json = rawjson.Delete(payload, "content")
 		}
@@ -152,7 +152,7 @@ func itemOf(e session.Entry, payload []byte) (i item, ok bool) {
 	return i, true
 }
 
-// wholeAction adds the members of an action that the program sends also where they are missing.
+// wholeAction adds the members of an action that the program sends even if they are missing.
 func wholeAction(action []byte) []byte {
 	for _, key := range []string{"timeout_ms", "working_directory", "env", "user"} {
 		if rawjson.Get(action, key) == nil {
@@ -162,7 +162,7 @@ func wholeAction(action []byte) []byte {
 	return action
 }
 
-// missing says why the program cannot read an item, or "".
+// missing returns why the program cannot read an item, or "".
 func missing(kind string, payload []byte) string {
 	needs, known := itemNeeds[kind]
 	switch {
@@ -221,7 +221,7 @@ func isPassed(metadata []byte) bool {
 	return rawjson.IsObject(metadata) && nullOr(metadata, "turn_id", rawjson.IsString) && nullOr(metadata, "create_time", dialect.IsNumber)
 }
 
-// halfPair reports whether a text of an object has half of a surrogate pair, which the program does not read.
+// halfPair reports whether a text of an object has only half of a surrogate pair, which the program does not read.
 func halfPair(object []byte) bool {
 	if !bytes.Contains(object, []byte(`\ud`)) && !bytes.Contains(object, []byte(`\uD`)) {
 		return false
@@ -232,7 +232,7 @@ func halfPair(object []byte) bool {
 		}
 		switch high := surrogate(object[i:]); {
 		case high == 0:
-			i++ // another escape
+			i++ // an escape of another kind
 		case high < 'c' && surrogate(object[min(i+6, len(object)):]) >= 'c':
 			i += 11
 		default:
@@ -242,8 +242,8 @@ func halfPair(object []byte) bool {
 	return false
 }
 
-// surrogate gives the digit that tells which half of a surrogate pair an escape is: 8 to b the first, c to f the second. It is 0 for
-// any other text.
+// surrogate gives the digit of an escape that shows the half of a surrogate pair: 8 to b for the first half, c to f for the second. It
+// is 0 for any other text.
 func surrogate(text []byte) byte {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|' ' != 'd' || text[3] < '8' {
 		return 0
@@ -251,13 +251,13 @@ func surrogate(text []byte) byte {
 	return text[3] | ' '
 }
 
-// nullOr reports whether a member is null, missing or fits.
+// nullOr reports whether a member is null, is missing or fits.
 func nullOr(object []byte, key string, fits func([]byte) bool) bool {
 	v := rawjson.Get(object, key)
 	return rawjson.IsNull(v) || fits(v)
 }
 
-// badPart says which part of a content the program cannot read, or "".
+// badPart returns which part of a content the program cannot read, or "".
 func badPart(content []byte, kinds ...string) string {
 	for part := range rawjson.Elements(content) {
 		if kind := rawjson.Str(part, "type"); !slices.Contains(kinds, kind) || !readablePart(part) {
@@ -267,8 +267,8 @@ func badPart(content []byte, kinds ...string) string {
 	return ""
 }
 
-// readablePart reports whether a part of a content has what its type asks for. Types that the program does not know have
-// nothing.
+// readablePart reports whether a part of a content has the members that its type requires. It is false for types that the program
+// does not know.
 func readablePart(part []byte) bool {
 	switch kind := rawjson.Str(part, "type"); kind {
 	case "input_image":
@@ -286,14 +286,14 @@ func readablePart(part []byte) bool {
 	return false
 }
 
-// Texts that the program puts in the place of what a provider would refuse.
+// Texts that the program sends instead of content that a provider would refuse.
 const (
 	noRemoteImage = "image content omitted because remote image URLs are not supported"
 	noImage       = "image content omitted because it could not be processed"
 	noAudio       = "audio content omitted because you do not support audio input"
 )
 
-// replaced gives the text that is sent instead of a part of a content, "" where the part itself is.
+// replaced gives the text that is sent instead of a part of a content, "" if the part itself is sent.
 func replaced(part []byte) string {
 	switch rawjson.Str(part, "type") {
 	case "input_audio":

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// The regular expressions say what the code means.
+// The regular expressions specify what the code does.
 func TestHalfPair(t *testing.T) {
 	escapes := regexp.MustCompile(`(?i)\\\\|\\ud[89ab]..\\ud[c-f]..|(\\ud[89a-f])`)
 	pieces := []string{``, `\\`, `x`, `\n`, `\u00e4`, `\ud83d`, `\uD83D`, `\ude00`, `\uDE00`, `\ud7ff`, `ud83d`}

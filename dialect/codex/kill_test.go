@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
-// childWriter is "home seed path". It opens the session and appends turns, and now and then takes the last one back. It
+// childWriter takes "home seed path". It opens the session, appends turns, and now and then rolls back the last one. It
 // prints each text that the store has acknowledged.
 func childWriter(args string) error {
 	var home, path string
@@ -48,7 +48,7 @@ func childWriter(args string) error {
 		role := []session.Role{session.RoleUser, session.RoleAssistant}[n%2]
 		a, err := s.AppendText(ctx, role, text+strings.Repeat("x", rnd.IntN(50_000)))
 		if errors.Is(err, store.ErrForeign) {
-			continue // another writer was faster, and the branch would have taken its turn back
+			continue // another writer was faster, and the branch would have rolled back its turn
 		}
 		if err != nil {
 			return err
@@ -60,8 +60,8 @@ func childWriter(args string) error {
 	}
 }
 
-// Writers are killed at any moment. What was acknowledged is there once, every line of a paginated log that is whole has its
-// ordinal, and the session can be gone on with.
+// Writers are killed at any moment. What was acknowledged is there once, every whole line of a paginated log has its
+// ordinal, and the session can be continued.
 func TestKill(t *testing.T) {
 	for name, header := range map[string]*written{
 		"legacy": begin(t, "", ""), "paginated": begin(t, `,"history_mode":"paginated"`, `,"ordinal":0`),
@@ -72,7 +72,7 @@ func TestKill(t *testing.T) {
 			home, rnd := t.TempDir(), rand.New(rand.NewPCG(c.Seed(uint64(len(name))), 1))
 			path := filepath.Join(home, "rollout-2026-05-01T10-00-00-"+thread+".jsonl")
 			for round := range c.Rounds(soaktest.Part(6, 2), 2) {
-				if round%6 == 0 { // a new log now and then, or checking it takes longer than writing it
+				if round%6 == 0 { // a new log now and then: checking a long one takes longer than writing it
 					if err := os.WriteFile(path, []byte(header.lines[0]+"\n"), 0o600); err != nil {
 						t.Fatal(err)
 					}
@@ -93,7 +93,7 @@ func checkKilled(t *testing.T, c *soaktest.Counts, home, path string, told map[u
 	c.Unreadable(path, err)
 	defer s.Close()
 	for _, p := range s.Tree().Problems() {
-		if p.Kind != session.ProblemTorn && !strings.Contains(p.Message, "ordinal") { // a torn last line has none
+		if p.Kind != session.ProblemTorn && !strings.Contains(p.Message, "ordinal") { // a torn last line has no ordinal
 			c.Unreadable(path, errors.New(p.String()))
 		}
 	}

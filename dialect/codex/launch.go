@@ -16,7 +16,7 @@ const archive = "archived_sessions"
 // Program is the name of the program.
 func (d *Dialect) Program() string { return "codex" }
 
-// Launch resumes a session by the id in the name of its file, where the program looks for it. The program refuses a session that is archived.
+// Launch resumes a session by the id in its file name, if it lies where the program looks for it. The program refuses an archived session.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if filepath.Base(filepath.Dir(s.Path)) == archive {
 		return dialect.Launch{}, fmt.Errorf("resuming it in %s is %w while it is archived; codex unarchive %s puts it back", d.Program(), dialect.ErrUnsupported, s.ID)
@@ -39,8 +39,8 @@ func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	}, nil
 }
 
-// ids gives the ids of the thread and of the rollout in a name. Both are the same until the thread is reverted, which begins
-// another rollout: the one with the greatest id is current.
+// ids gives the ids of the thread and of the rollout in a name. Both are the same until the thread is reverted. Reverting begins
+// another rollout; the one with the greatest id is current.
 func ids(name string) (thread, rollout session.ID) {
 	name = filepath.ToSlash(name)
 	thread, _ = layout{}.Named(name)

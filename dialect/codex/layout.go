@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout: sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl, the same for every working directory.
+// layout is sessions/YYYY/MM/DD/rollout-<time>-<thread>[_<rollout>].jsonl, the same for every working directory.
 type layout struct{}
 
 var (
@@ -18,8 +18,8 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Roots gives the folders of the program, in CODEX_HOME or in .codex of the home directory: sessions, and those that were
-// archived.
+// Roots gives the folders of the program, in CODEX_HOME or in .codex of the home directory: the one of sessions and the one of
+// archived sessions.
 func (l layout) Roots(env dialect.Env) []dialect.Root {
 	dirs := []string{filepath.Join(env.Home, ".codex")}
 	if dir := env.Getenv("CODEX_HOME"); dir != "" {
@@ -40,7 +40,7 @@ func (layout) RootAt(dir string) dialect.Root {
 // Dir is the same for every working directory; the day is in the name of the file.
 func (layout) Dir(dialect.Env, string) string { return "" }
 
-// File is the day and the name.
+// File is the folders of the day and the file name.
 func (layout) File(t time.Time, id session.ID) string {
 	return t.Format("2006/01/02/") + "rollout-" + t.Format("2006-01-02T15-04-05") + "-" + string(id) + ".jsonl"
 }
@@ -54,7 +54,7 @@ func (layout) Owns(name string) bool {
 // idLength is the length of a UUID.
 const idLength = 36
 
-// Named gives the id of the thread and the time, which is local.
+// Named gives the id of the thread and the time, which is local time.
 func (layout) Named(name string) (session.ID, session.Time) {
 	base, _, _ := strings.Cut(strings.TrimPrefix(path.Base(name), "rollout-"), ".jsonl")
 	if len(base) < len("2006-01-02T15-04-05-")+idLength {
@@ -63,10 +63,10 @@ func (layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(base[20 : 20+idLength]), session.Time{}
 }
 
-// Main: sub-agents are told apart by their headers.
+// Main is always true: only the headers tell sub-agents apart.
 func (layout) Main(string) bool { return true }
 
-// Kin gives a rollout that replaces another one of its thread the second id in its name. Its header names the other one.
+// Kin gives a rollout that replaces another one of its thread the second id in its name. Its header has the other id.
 func (layout) Kin(name string, said session.ID) (session.ID, string) {
 	base, _, _ := strings.Cut(path.Base(name), ".jsonl")
 	if _, id, ok := strings.Cut(base, "_"); ok && len(id) == idLength {
@@ -75,7 +75,7 @@ func (layout) Kin(name string, said session.ID) (session.ID, string) {
 	return said, ""
 }
 
-// WorkDir: folders are days.
+// WorkDir gives nothing, because folders stand for days.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir.

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// numTurns gives how many turns an event rolls back: 0 where the program cannot read the number.
+// numTurns gives how many turns an event rolls back: 0 if the program cannot read the number.
 func numTurns(event []byte) int {
 	n := 0
 	digits := rawjson.Get(event, "num_turns")
@@ -26,14 +26,14 @@ func numTurns(event []byte) int {
 	return n
 }
 
-// marker is how a text begins and ends in which the program tells the model about its surroundings. Case and white space around
-// it do not matter, unless it is exact.
+// marker is the beginning and the end of a text in which the program tells the model about its surroundings. Case and white space
+// around the text are ignored, unless exact is set.
 type marker struct {
 	begin, end string
 	exact      bool
 }
 
-// contextMarkers are those of messages of the user's role.
+// contextMarkers are those in messages of the user's role.
 var contextMarkers = []marker{
 	{begin: "<environment_context>", end: "</environment_context>"}, {begin: "# AGENTS.md instructions", end: "</INSTRUCTIONS>"}, {begin: "<turn_aborted>", end: "</turn_aborted>"},
 	{begin: "<skill>", end: "</skill>"}, {begin: "<user_shell_command>", end: "</user_shell_command>"}, {begin: "<subagent_notification>", end: "</subagent_notification>"},
@@ -42,10 +42,10 @@ var contextMarkers = []marker{
 	{begin: "Warning: The maximum number of unified exec processes"}, {begin: "Warning: apply_patch was requested via exec_command", end: "instead of exec_command."},
 }
 
-// summaryMarkers begin summaries. They are no turns, but stay when the turn after them is rolled back.
+// summaryMarkers begin summaries. A summary is not a turn, but stays when the turn after it is rolled back.
 var summaryMarkers = []marker{{begin: summaryPrefix + "\n", exact: true}}
 
-// promptMarkers are those of messages of the user's role that are no turns.
+// promptMarkers are those of messages of the user's role that are not turns.
 var promptMarkers = slices.Concat(contextMarkers, summaryMarkers)
 
 // developerMarkers begin the texts of the program in messages of the developer's role.
@@ -63,7 +63,7 @@ func (m marker) matches(text string) bool {
 	return len(text) >= n && e >= 0 && strings.EqualFold(text[:n], m.begin) && strings.EqualFold(text[e:], m.end)
 }
 
-// marked reports whether a text of a message is one of the program.
+// marked reports whether a message has a text of the program.
 func marked(message []byte, markers []marker) bool {
 	for part := range rawjson.Elements(rawjson.Get(message, "content")) {
 		if rawjson.Str(part, "type") != "input_text" {

@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// mends makes the changes that the dialect asks for, and gives how many there are.
+// mends makes the changes that the dialect asks for, and returns their number.
 func (w *written) mends() int {
 	w.Helper()
 	t := w.tree()
@@ -37,11 +37,11 @@ func (w *written) mends() int {
 	return len(mends)
 }
 
-// What the program drops or refuses is there after a repair, and a second one has nothing to do.
+// After a repair the model sees what the program dropped or refused, and a second repair has nothing to do.
 func TestMends(t *testing.T) {
 	const item = `{"timestamp":"2026-05-01T12:00:00.000Z","type":"response_item","payload":`
 	for name, test := range map[string]struct {
-		header string // replaces that of begin
+		header string // replaces the header that begin makes
 		lines  []string
 		want   string
 	}{
@@ -79,7 +79,7 @@ func TestMends(t *testing.T) {
 	}
 }
 
-// Check is silent about a log that the program reads, and names what it does not find.
+// Check reports nothing about a log that the program reads, and names what the program does not find.
 func TestCheck(t *testing.T) {
 	const name = "/h/.codex/sessions/2026/05/01/rollout-2026-05-01T10-00-00-"
 	for what, test := range map[string]struct {

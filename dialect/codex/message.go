@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque.
 func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	payload := rawjson.Get(raw, "payload")
 	switch e.Kind {
@@ -32,18 +32,18 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 		}
 		return session.Custom{Type: e.Type, Data: payload}, nil
 	case session.KindLeaf:
-		// The record has only a number of turns.
+		// The record has only the number of turns.
 		return session.Leaf{Target: leafOf(e)}, nil
 	}
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// IsNote: events, states and counts, and the model, which every turn repeats.
+// IsNote reports whether an entry is an event, a state or a count, or names the model, which every turn repeats.
 func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom || e.Kind == session.KindModelChange
 }
 
-// Echoes: events that show a message or reasoning of the model's view.
+// Echoes reports whether an entry is an event that shows a message or reasoning that an item holds.
 func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	if e.Type != typeEvent {
 		return false
@@ -60,7 +60,7 @@ func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	return false
 }
 
-// API is the interface that the program uses.
+// API is the language model API that the program uses.
 func (d *Dialect) API() string { return "responses" }
 
 // Messages gives the item of an entry; see Replay for what is sent.
@@ -78,7 +78,7 @@ func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// LLM gives an item in the form that goes to the provider, which it has already.
+// LLM gives the item itself, which already has the form that goes to the provider.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the content of a message.
@@ -111,7 +111,7 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	return nil
 }
 
-// Failed: an item does not say that its turn failed.
+// Failed is always false: an item does not say that its turn failed.
 func (d *Dialect) Failed([]byte) bool { return false }
 
 // Strip removes a call or an output as a whole.

@@ -37,7 +37,7 @@ func (d *Dialect) Registered(content []byte) map[session.ID]string {
 	return names
 }
 
-// naming takes a line of the file apart; ok is false where it names no session.
+// naming parses a line of the file; ok is false if it names no session.
 func naming(line []byte) (id session.ID, name string, ok bool) {
 	line = bytes.TrimSpace(line)
 	if !rawjson.IsObject(line) || !rawjson.Valid(line) || !rawjson.IsString(rawjson.Get(line, "thread_name")) {
@@ -46,8 +46,8 @@ func naming(line []byte) (id session.ID, name string, ok bool) {
 	return session.ID(rawjson.Str(line, "id")), rawjson.Str(line, "thread_name"), true
 }
 
-// nameIn is Registered for one session. It takes only the lines apart that have the id: the file has the names of all
-// sessions, and each session that is opened needs one.
+// nameIn is Registered for one session. It parses only lines that have the id: the file has the names of all
+// sessions, and each session that is opened needs only one.
 func nameIn(content []byte, of session.ID) (last string) {
 	for of != "" {
 		at := bytes.Index(content, []byte(of))

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestNameIn: the name of one session is the one that reading all of the file gives. Lines of others are not taken apart.
+// TestNameIn: nameIn gives the same name as reading the whole file. It does not parse lines of other sessions.
 func TestNameIn(t *testing.T) {
 	file := []byte(strings.Join([]string{
 		`{"id":"a1","thread_name":"first"}`, `{"id":"b2","thread_name":"of a1"}`, `{"id":"a1","thread_name":"second","updated_at":"x"} `, `{"id":"c3","thread_name":"a1"}`,

@@ -44,14 +44,14 @@ func isRead(f *fields, record []byte) bool {
 	return slices.Contains(lineTypes, string(f.typ))
 }
 
-// lineTypes are the other types of lines that the program knows, and events the types of events.
+// lineTypes are further types of lines that the program knows; events are the types of events that it knows.
 var (
 	lineTypes = []string{typeMeta, typeTurnContext, "world_state", "token_usage_record", "security_risk_score"}
 	events    = []string{eventStarted, eventComplete, eventAborted, "token_count", typeLeaf, "thread_settings_applied", "user_message",
 		"agent_message", "agent_reasoning", "agent_reasoning_raw_content", "item_completed", "context_compacted", "entered_review_mode", "exited_review_mode", "error"}
 )
 
-// skipped says why the program skips a line.
+// skipped returns why the program skips a line.
 func skipped(record []byte) string {
 	var f fields
 	var text rawjson.Text
@@ -68,10 +68,10 @@ func skipped(record []byte) string {
 	return "its ordinal, metadata or payload is not valid"
 }
 
-// deepest is how deep the values of a line may be nested.
+// deepest is the depth up to which the values of a line may be nested.
 const deepest = 127
 
-// deep reports whether the program does not read a line because its values are nested too deep.
+// deep reports whether the program does not read a line because its values are nested too deeply.
 func deep(record []byte) bool {
 	if bytes.Count(record, []byte("{"))+bytes.Count(record, []byte("[")) <= deepest {
 		return false
@@ -95,7 +95,7 @@ func deep(record []byte) bool {
 	return false
 }
 
-// send makes of an item what the program sends: long outputs are cut, and what a provider would refuse becomes a text.
+// send turns an item into what the program sends: long outputs are cut, and a text replaces what a provider would refuse.
 func (i *item) send(most limit) {
 	if i.own && isOutput(i.kind) {
 		if out := most.output(rawjson.Get(i.json, "output")); out != nil {
@@ -129,7 +129,7 @@ func (d *reader) Omits(p session.Path) []session.Problem {
 	}
 	history, err := d.replay(p)
 	if err != nil {
-		return nil // the context itself has the error
+		return nil // building the context returns the error
 	}
 	var list []session.Problem
 	if d.baseless {
@@ -145,7 +145,7 @@ func (d *reader) Omits(p session.Path) []session.Problem {
 	return append(list, told(p.Tree())...)
 }
 
-// omitted says what the model does not see of an item, or "".
+// omitted returns what the model does not see of an item, or "".
 func (i *item) omitted() (message, advice string) {
 	const kept = "its entry is in the log and in the tree"
 	switch {
@@ -185,7 +185,7 @@ func (i *item) omitted() (message, advice string) {
 	return "", ""
 }
 
-// told gives the texts of a log without items. The program shows events to people and not to the model.
+// told reports the texts of a log without items. The program shows events to the user but not to the model.
 func told(t *session.Tree) (list []session.Problem) {
 	for n := range t.Len() {
 		e := t.At(n)
@@ -207,7 +207,7 @@ func told(t *session.Tree) (list []session.Problem) {
 	return list
 }
 
-// unseen is a Problem at an entry. Line and Offset of an entry of the base are those of the header, which names the base.
+// unseen is a Problem at an entry. For an entry of the base, Line and Offset are those of the header that names the base.
 func unseen(e session.Entry, message, advice string) session.Problem {
 	p := session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen, Message: message, Advice: advice}
 	if e.Foreign() {

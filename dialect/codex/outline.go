@@ -7,28 +7,28 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// outline is what replays need to know of all lines without reading them. The decoder adds to it while contexts of the lines
-// before are replayed.
+// outline is what replays need to know about all lines without reading them. The decoder may add to it while contexts of earlier
+// lines are replayed.
 type outline struct {
 	mu   sync.Mutex
 	lost map[int]bool // positions of entries that the program skips
-	// leaves are the entries that the leaf moves to, by the positions of the rollbacks that move it.
+	// leaves are the entries that the leaf moves to, by the positions of the rollbacks.
 	leaves map[int]session.EntryID
 	bounds bounds
 	newest checkpoint
 }
 
-// bounds are the positions of lines that decide where a replay begins, in order: events with which a turn begins,
+// bounds are the positions of lines that decide where a replay begins, in order: events that begin a turn,
 // rollbacks, and compactions with a replacement.
 type bounds struct{ starts, rollbacks, replacements []int32 }
 
 // checkpoint is the state of a replay after a compaction without a replacement, which leaves a short history. Replays that
-// begin at the same place go on from it, so that the contexts of many compactions do not each read the log from its begin.
+// begin at the same place continue from it, so that the contexts of many compactions do not each read the log from its beginning.
 type checkpoint struct {
-	begin, own, from int // what the replay depends on
-	next             int // the position after the compaction; 0: there is no checkpoint
+	begin, own, from int // these must be the same in the replay
+	next             int // the position after the compaction; 0 if there is no checkpoint
 	ordinal          int64
-	history          []item // whose entries are positions alone
+	history          []item // its entries have only their positions
 }
 
 func (o *outline) isLost(at int) bool {
@@ -54,7 +54,7 @@ func (o *outline) leafAt(at int) session.EntryID {
 	return o.leaves[at]
 }
 
-// lead notes where the leaf moves to at the rollback at a position.
+// lead notes the entry that the leaf moves to at a rollback. at is the position of the rollback.
 func (o *outline) lead(at int, to session.EntryID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -71,15 +71,15 @@ func (o *outline) note(list *[]int32, at int) {
 	*list = append(*list, int32(at))
 }
 
-// known gives the bounds so far.
+// known gives the bounds found so far.
 func (o *outline) known() bounds {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bounds
 }
 
-// next gives the position up to i of the next line that base has to read with what it has found, or -1: no line can change
-// the result any more.
+// next gives the position, up to i, of the next line that base must read. turn and skip are what base has found. It gives -1 if no
+// line can change the result any more.
 func (b *bounds) next(i int, turn *span, skip int) int {
 	start, rollback, replacement := lastOf(&b.starts, i), lastOf(&b.rollbacks, i), lastOf(&b.replacements, i)
 	found := turn.replacement != nil
@@ -94,7 +94,7 @@ func (b *bounds) next(i int, turn *span, skip int) int {
 	return i
 }
 
-// lastOf cuts a sorted list after i and gives its last position, or -1 if it is empty.
+// lastOf removes positions after i from a sorted list and gives its last position, or -1 if it is empty.
 func lastOf(list *[]int32, i int) int {
 	n := len(*list)
 	for n > 0 && int((*list)[n-1]) > i {
@@ -117,7 +117,7 @@ func (o *outline) keep(r *replay, next int) {
 	o.newest = c
 }
 
-// resume goes on from the checkpoint if it is on the way to a position, and gives the position of the next line.
+// resume continues from the checkpoint if it lies before last, and gives the position of the next line.
 func (r *replay) resume(last int) int {
 	r.d.mu.Lock()
 	c := r.d.newest

@@ -22,7 +22,7 @@ func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
-// Skim implements session.Skimmer. An item does not say what it used; see Spent.
+// Skim implements session.Skimmer. An item has no usage; see Spent.
 func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	return nil
@@ -35,13 +35,13 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return itemParts(nil, m, &v, nil)
 }
 
-// entryParts adds the parts of an entry. Texts are decoded by s.
+// entryParts adds the parts of an entry. s decodes texts.
 func entryParts(parts []session.Part, e session.Entry, raw []byte, s *session.Skim) []session.Part {
 	switch e.Kind {
 	case session.KindMessage:
 		var v [11][]byte
 		payload := rawjson.PickIn(raw, "payload", itemKeys, v[:])
-		if e.Type == typeAgents { // what the program says before it is not in the record
+		if e.Type == typeAgents { // the heading of the program is not in the record
 			return addText(parts, v[1], s)
 		}
 		return itemParts(parts, payload, &v, s)
@@ -64,11 +64,11 @@ func addText(parts []session.Part, value []byte, s *session.Skim) []session.Part
 	return parts
 }
 
-// eventOf gives the type of an event, which stands at its beginning. Of repeated members the first counts: the program reads
-// no such line.
+// eventOf gives the type of an event, which stands at its beginning. Of a repeated member the first counts: the program does not
+// read such a line.
 func eventOf(raw []byte) string { return string(rawjson.Inside(rawjson.First(raw, "payload", "type"))) }
 
-// repeats reports whether an event shows people what an item says: it has no parts of its own.
+// repeats reports whether an event only shows the user what an item says, so that it has no parts of its own.
 func repeats(event string) bool {
 	switch event {
 	case "user_message", "agent_message", "agent_reasoning", "item_completed", eventComplete:
@@ -77,7 +77,7 @@ func repeats(event string) bool {
 	return false
 }
 
-// itemParts adds the parts of an item, whose members v are those of itemKeys. Texts are decoded by s.
+// itemParts adds the parts of an item. v are the values of its members itemKeys. s decodes texts.
 func itemParts(parts []session.Part, m []byte, v *[11][]byte, s *session.Skim) []session.Part {
 	text := func(value []byte) string {
 		t, _ := s.Text(value)
@@ -107,7 +107,7 @@ func itemParts(parts []session.Part, m []byte, v *[11][]byte, s *session.Skim) [
 	}
 }
 
-// arguments gives the arguments of a call, which are JSON in a string. What is not stays as it is.
+// arguments gives the arguments of a call, which are JSON in a string. Any other value stays as it is.
 func arguments(value []byte, s *session.Skim) []byte {
 	if inside, ok := s.Inside(value); ok && rawjson.Valid(inside) {
 		return inside
@@ -120,7 +120,7 @@ func reasoning(m []byte) string {
 	return thinking(rawjson.Get(m, "content"), rawjson.Get(m, "summary"), nil)
 }
 
-// thinking is the text of a content or, where that is encrypted, of a summary.
+// thinking is the text of the content or, if that is encrypted, of the summary.
 func thinking(content, summary []byte, s *session.Skim) string {
 	var b strings.Builder
 	for _, list := range [][]byte{content, summary} {

@@ -26,9 +26,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 // peek is what Peek has found so far.
 type peek struct {
 	dialect.Ends
-	header []byte // the payload
-	shown  string // the prompt as an event shows it, which the program lists
-	begun  bool   // the beginning was read; only it shows the first prompt
+	header []byte // the payload of the header
+	shown  string // the prompt in an event, which the program lists
+	begun  bool   // the beginning was read; only there is the first prompt
 }
 
 // line takes one record.

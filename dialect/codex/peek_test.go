@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/codex"
 )
 
-// TestPeekShown: a log without an item of the user is listed with the prompt that an event shows, as Codex does.
+// TestPeekShown: a log without an item of the user is listed with the prompt in an event, as Codex does.
 func TestPeekShown(t *testing.T) {
 	const header = `{"timestamp":"2026-05-01T10:00:00.000Z","type":"session_meta","payload":{"id":"0f8fad5b-d9cb-469f-a165-70867728950e"}}` + "\n"
 	line := func(typ, payload string) string {

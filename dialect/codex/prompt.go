@@ -27,14 +27,14 @@ func isPrompt(f *fields) bool {
 	return ok && i.turn
 }
 
-// promptMembers are those that decide whether the program reads a message, apart from its type and role.
+// promptMembers are the members, apart from type and role, that decide whether the program reads a message.
 var promptMembers = []string{"content", "id", "phase", "status", "internal_chat_message_metadata_passthrough"}
 
 // plainPrompt is how the simplest prompt begins.
 const plainPrompt = `{"type":"message","role":"user","content":[{"type":"input_text","text":"`
 
 // isPlainPrompt reports whether a message of the user is one text and nothing unusual, as almost all are. It reads the
-// message once, where itemOf reads it for each of its members. false says nothing.
+// message once, where itemOf reads it for each of its members. A result of false proves nothing.
 func isPlainPrompt(message []byte) bool {
 	if text, ok := bytes.CutPrefix(message, []byte(plainPrompt)); ok {
 		end := stringEnd(text)
@@ -52,8 +52,8 @@ func isPlainPrompt(message []byte) bool {
 	return !mayMark(text) && string(text[stringEnd(text):]) == `"}]`
 }
 
-// mayMark reports whether a text, as it stands in JSON, may begin with one of promptMarkers. White space before these
-// does not count. Escapes and letters that are not ASCII are not looked into.
+// mayMark reports whether a text, in its JSON encoding, may begin with one of promptMarkers. White space before the marker
+// is skipped. Escapes and letters outside ASCII count as a possible marker.
 func mayMark(text []byte) bool {
 	text = bytes.TrimLeft(text, " ")
 	const enough = 4 // no marker is shorter
@@ -73,7 +73,7 @@ func mayMark(text []byte) bool {
 	return false
 }
 
-// stringEnd gives the offset of the quote that ends a string, or the length of the text without one.
+// stringEnd gives the offset of the quote that ends a string, or the length of the text if there is none.
 func stringEnd(text []byte) int {
 	for at := 0; ; at++ {
 		n := bytes.IndexByte(text[at:], '"')

@@ -13,13 +13,13 @@ import (
 
 var _ dialect.Reacher = (*Dialect)(nil)
 
-// Reach says why the conversation cannot go on after an entry: the program goes back by whole turns only.
+// Reach returns an error if the conversation cannot continue after an entry, because the program goes back by whole turns only.
 func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
 	_, err := turnsAfter(t, id)
 	return err
 }
 
-// turnsAfter counts the turns that must be rolled back so that the model sees what it saw at an entry. The count is tried with
+// turnsAfter counts the turns that must be rolled back so that the model sees what it saw at an entry. It tries counts with
 // the program's own rules, which count compactions in several ways. It fails if no count leads to the entry.
 func turnsAfter(t *session.Tree, id session.EntryID) (int, error) {
 	tip := tipOf(t)
@@ -59,7 +59,7 @@ func turnsAfter(t *session.Tree, id session.EntryID) (int, error) {
 		place, dialect.ErrUnsupported)
 }
 
-// tipOf is the entry that the next one follows, whatever the leaf is now; "" if that is the first.
+// tipOf is the parent of the next entry, whatever the leaf is now; "" if the next entry is the first.
 func tipOf(t *session.Tree) session.EntryID {
 	end := lastMover(t)
 	if end < 0 {
@@ -92,12 +92,12 @@ func lastMover(t *session.Tree) int {
 	return -1
 }
 
-// isAside reports whether entries do not move the leaf: the model sees nothing of them.
+// isAside reports whether an entry does not move the leaf, because the model sees nothing of it.
 func isAside(kind session.Kind, typ string) bool {
 	return kind == session.KindCustom && typ != typeCustom
 }
 
-// historyAt replays a log up to a position, and then takes turns out of it.
+// historyAt replays a log up to a position, and then rolls back turns.
 func historyAt(t *session.Tree, last, turns int) ([]item, error) {
 	d, ok := t.Codec().EntryCodec.(*reader)
 	if !ok {

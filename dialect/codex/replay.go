@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// summaryPrefix begins the summaries of the program, which are no turns of the user.
+// summaryPrefix begins the summaries of the program, which are not turns of the user.
 const summaryPrefix = "Another language model started to solve this problem and produced a summary of its thinking process. " +
 	"You also have access to the state of the tools that were used by that language model. " +
 	"Use this to build on the work that has already been done and avoid duplicating work. " +
@@ -38,14 +38,14 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// replay gives what the program makes of the lines up to the end of the path, with what it leaves out.
+// replay gives the items that the program makes of the lines up to the end of the path, including those that it drops.
 func (d *reader) replay(p session.Path) ([]item, error) {
 	t, last := p.Tree(), -1
 	var end session.EntryID
 	if p.Len() > 0 {
 		last, end = p.At(p.Len()-1).Index, p.At(p.Len()-1).ID
 	}
-	// Where a rollback is the last that moved the leaf, the program reads it, too.
+	// If the last line that moved the leaf is a rollback to this path, the program reads it, too.
 	if k := lastMover(t); k > last && t.At(k).Kind == session.KindLeaf && d.leafAt(k) == end {
 		last = k
 	}
@@ -68,14 +68,14 @@ type replay struct {
 	t       *session.Tree
 	d       *reader
 	history []item
-	turns   []turn // those of the history
-	lead    int    // the first message of the program that would belong to a turn that begins now, or -1
-	own     int    // the first position of the file itself
-	from    int    // the first of these that the program reads
+	turns   []turn // the turns in history
+	lead    int    // the first message of the program that would belong to a turn that begins next, or -1
+	own     int    // the first position after the base file's entries
+	from    int    // the first own position that the program reads
 	extra   int    // turns to roll back at the end
-	begin   int    // the position after the base
+	begin   int    // the position after the compaction whose replacement is the base
 
-	ordinal int64 // the greatest so far
+	ordinal int64 // the greatest ordinal so far
 }
 
 func newReplay(t *session.Tree, d *reader) replay {
@@ -101,7 +101,7 @@ func (r *replay) read(last int) error {
 	return nil
 }
 
-// passed reports whether the program does not read a line because a later one is a header, too.
+// passed reports whether the program does not read a line because a later line is a header, too.
 func (r *replay) passed(i int) bool { return r.own <= i && i < r.from }
 
 // line replays one line.
@@ -160,7 +160,7 @@ func (r *replay) line(e session.Entry) error {
 // compact leaves the newest messages of the user and a summary.
 func (r *replay) compact(e session.Entry, summary string) {
 	r.history = slices.DeleteFunc(r.history, func(i item) bool {
-		// A summary is one where the message begins with it.
+		// A message with a summary in another place than at its beginning stays.
 		other := !i.turn && !(i.summary && !strings.HasPrefix(contentText(i.json), summaryPrefix+"\n"))
 		return other || !i.user || i.unseen != ""
 	})
@@ -172,7 +172,7 @@ func (r *replay) compact(e session.Entry, summary string) {
 	r.d.keep(r, e.Index+1)
 }
 
-// turn is where a turn of the user begins in the history, and the first of the messages of the program right before it, or -1.
+// turn is the index in the history where a turn of the user begins, and that of the first of the program's messages right before it, or -1.
 type turn struct{ at, lead int }
 
 // add appends an item to the history.
@@ -198,7 +198,7 @@ func (r *replay) set(list []item) {
 	}
 }
 
-// rollBack cuts the history before its n-th last turn, with the messages of the program right before it. What stands before
+// rollBack cuts the history before its n-th last turn and the messages of the program right before that turn. What stands before
 // the first turn stays.
 func (r *replay) rollBack(n int) {
 	k := max(len(r.turns)-n, 0)

@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestManyRollbacks: rollbacks after many events do not walk through all of these each time. In quadratic time this test
-// would take a quarter of an hour.
+// TestManyRollbacks: rollbacks after many events do not each walk over all of these. Quadratic code would take
+// a quarter of an hour.
 func TestManyRollbacks(t *testing.T) {
 	n := soaktest.Part(40_000, 10_000)
 	const (
@@ -31,7 +31,7 @@ func TestManyRollbacks(t *testing.T) {
 	if leaf, want := tree.LeafID(), tree.At(0).ID; leaf != want {
 		t.Errorf("the leaf is %s, not %s", leaf, want)
 	}
-	// What stands before the first turn stays, and is not looked at by each rollback either.
+	// What stands before the first turn stays, and rollbacks do not each walk over it.
 	tree, err = dialecttest.Decode(codex.Codex, "log", []byte(header+"\n"+strings.Repeat(said("assistant", "ho"), n)+strings.Repeat(prompt+back, n)))
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestManyRollbacks(t *testing.T) {
 	}
 }
 
-// TestFrameCustom: the output of a custom tool gets the type that fits its call, also if both are written at once.
+// TestFrameCustom: the output of a custom tool gets the type that fits its call, even if both are written at once.
 func TestFrameCustom(t *testing.T) {
 	tree, err := dialecttest.Decode(codex.Codex, "log", []byte(header+"\n"+line("response_item", object{
 		"type": text("custom_tool_call"), "name": text("patch"), "input": text("x"), "call_id": text("c0")})+"\n"))
@@ -87,7 +87,7 @@ func (c *counted) Bytes(s session.Span) ([]byte, error) {
 	return c.log[s.Offset:s.End()], nil
 }
 
-// TestFrameLongTurn: an append to a long turn does not read the turn again, and still knows it.
+// TestFrameLongTurn: an append to a long turn does not read the turn again, and still belongs to it.
 func TestFrameLongTurn(t *testing.T) {
 	message := func(role, kind string) string {
 		return line("response_item", object{"type": text("message"), "role": text(role), "content": []byte(`[{"type":"` + kind + `","text":"hi"}]`)}) + "\n"
@@ -134,7 +134,7 @@ func TestFrameLongTurn(t *testing.T) {
 	}
 }
 
-// TestManyThoughts: a reasoning of very many parts is read in linear time. In quadratic time it takes minutes.
+// TestManyThoughts: reasoning with very many parts is read in linear time. Quadratic code would take minutes.
 func TestManyThoughts(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(1_000_000, 500_000)

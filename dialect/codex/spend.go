@@ -10,7 +10,7 @@ import (
 
 var _ session.Spender = (*Dialect)(nil)
 
-// typeUsage is a line with what a response used; the event eventTokens tells the same, and repeats it.
+// typeUsage is a line with the usage of a response; the event eventTokens has the same usage, and may be repeated.
 const (
 	typeUsage   = "token_usage_record"
 	eventTokens = "token_count"
@@ -24,9 +24,9 @@ var (
 	usageKeys = []string{"input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens"}
 )
 
-// Spent gives what a response used. Both lines that tell it have the sum of the thread after the response, which names it:
-// a repetition has the same sum. After a compaction the event tells the size of the context instead, without input and
-// output, which is less than the response used.
+// Spent gives the usage of a response. Both kinds of lines have the sum of the thread after the response, which serves as its name:
+// a repetition has the same sum. After a compaction the event gives the size of the context instead, without input and
+// output; that is less than the usage of the response.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	told := e.Type == typeEvent && eventOf(raw) == eventTokens
 	if !told && e.Type != typeUsage {
@@ -56,7 +56,7 @@ func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)
 	take(session.Spending{Of: name, Usage: usage(used)})
 }
 
-// usage reads what a response used. The input includes what was read from the cache and written to it, the output
+// usage reads the usage of a response. Input includes what was read from the cache and written to it, output
 // includes reasoning.
 func usage(value []byte) session.Usage {
 	var v [4][]byte

@@ -8,14 +8,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// usedMember is a member of a composed item that is never written: what the answer took. The log has it in an event of its
-// own, which Frame makes.
+// usedMember is a member of a composed item that is never written: the usage of the answer. The log has the usage in an event
+// that Frame makes.
 const usedMember = "treelineUsed"
 
-// tokens are the members of a usage, as the program writes them. reasoning_output_tokens is not known.
+// tokens are the members of a usage, as the program writes them. The value of reasoning_output_tokens is unknown.
 var tokens = [...]string{"input_tokens", "cached_input_tokens", "cache_write_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens"}
 
-// used spells what an answer took: the input includes what was read from the cache and written to it.
+// used encodes the usage of an answer: the input includes what was read from the cache and written to it.
 func used(u *session.Usage) []byte {
 	input := u.Input + u.CacheRead + u.CacheWrite
 	return spell([len(tokens)]int64{input, u.CacheRead, u.CacheWrite, u.Output, 0, input + u.Output})
@@ -29,7 +29,7 @@ func spell(numbers [len(tokens)]int64) []byte {
 	return w.End()
 }
 
-// sumUp adds what an answer took to what the thread has used.
+// sumUp adds the usage of an answer to that of the thread.
 func (f *framing) sumUp(usage []byte) []byte {
 	var numbers [len(tokens)]int64
 	for i, key := range tokens {
@@ -38,10 +38,10 @@ func (f *framing) sumUp(usage []byte) []byte {
 	return spell(numbers)
 }
 
-// most is how many lines are searched for what the thread has used so far.
+// most is how many lines are searched for the usage of the thread.
 const most = 1000
 
-// spent is the event that tells what an answer took, and the thread up to now.
+// spent is the event with the usage of an answer, and that of the thread up to now.
 func (f *framing) spent(usage []byte) ([]byte, error) {
 	for i := f.t.Len() - 1; i >= max(f.t.Len()-most, 0) && f.sum == nil; i-- {
 		e := f.t.At(i)

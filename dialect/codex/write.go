@@ -14,29 +14,29 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// What the header of a new session says of its writer. The program requires a version: it is the one whose format is written.
+// Members of a new session's header that name its writer. The program requires a version: it is the one whose format is written.
 const (
 	originator = "treeline"
 	cliVersion = "0.166.0"
 )
 
-// typeCustom is the type of lines that hold an entry of an extension. It is not the program's, which skips lines of a type
-// that it does not know.
+// typeCustom is the type of lines that hold an entry of an extension. The program does not know the type and skips such
+// lines.
 const typeCustom = "treeline_custom"
 
-// typeLeaf is the event that takes turns out of the conversation.
+// typeLeaf is the event that rolls back turns.
 const typeLeaf = "thread_rolled_back"
 
-// providerMember is a member of a turn's settings that only treeline knows: the provider of the model. The program has one
+// providerMember is a member of a turn's settings that only treeline uses: the provider of the model. The program has one
 // provider for a session, and ignores the member.
 const providerMember = "model_provider"
 
-// Habits: a linear log without labels. A name is kept elsewhere, see Register.
+// Habits describes a linear log without labels. Names are kept in another file, see Register.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, KeepsByRepeating: true}
 }
 
-// CheckID says why an id is not valid: the program looks for a UUID in the name of the file.
+// CheckID returns an error if an id is not a UUID: the program looks for a UUID in the file name.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !dialect.IsUUID(string(id)) {
 		return fmt.Errorf("session id %.80q: Codex knows sessions by a UUID in lower case", id)
@@ -44,8 +44,8 @@ func (d *Dialect) CheckID(id session.ID) error {
 	return nil
 }
 
-// NewID makes a UUID of version 7, as the program does. That of an entry is not written, except as the id of the turn that it
-// begins: the log gives the entry its id.
+// NewID makes a UUID of version 7, as the program does. The id of an entry is only written as the id of the turn that the entry
+// begins; otherwise the log determines the entry's id.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	return dialect.UUIDv7(t, random)
 }
@@ -59,7 +59,7 @@ func line(t time.Time, typ string, payload []byte) []byte {
 	return w.End()
 }
 
-// Header gives the first line. It has no model_provider: the program refuses a session of another one than its own.
+// Header gives the first line. It has no model_provider: the program refuses a session of a provider other than its own.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("session_id", string(n.ID))
@@ -84,8 +84,8 @@ func threadOf(parent string) string {
 	return ""
 }
 
-// EditHeader changes the header, and adds what the program requires. A name has no place in it. A copy is a session of its own: it does not belong to the
-// agent that started the original one.
+// EditHeader changes the header, and adds members that the program requires. The header has no name. A copy is a separate session: it
+// does not belong to the agent that started the original one.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := completed(h.Raw)
 	payload := rawjson.Get(raw, "payload")
@@ -113,7 +113,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return rawjson.Set(raw, "payload", payload), nil, nil
 }
 
-// Record gives the line of a new entry. Frame adds what only the log knows.
+// Record gives the line of a new entry. Frame adds what depends on the log.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	switch b := n.Body.(type) {
 	case session.Message:
@@ -143,7 +143,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return nil, dialect.CannotHold("codex", n.Body)
 }
 
-// checkItem says why the program would not read an item back.
+// checkItem returns an error if the program would not read an item back.
 func checkItem(m []byte) error {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return errors.New("the message must be a JSON object")
@@ -162,8 +162,8 @@ func checkItem(m []byte) error {
 	return fmt.Errorf("an item of the type %q would be dropped by Codex in this form", kind)
 }
 
-// turnContext gives the settings of a turn: the model, and what else the program requires. Frame takes the other settings
-// over from the turn before; the ones here allow nothing without asking.
+// turnContext gives the settings of a turn: the model, and the other members that the program requires. Frame copies the other settings
+// from the turn before; the ones here allow nothing without approval.
 func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	model := b.ModelID
 	if model == "" {
@@ -185,7 +185,7 @@ func turnContext(n dialect.NewEntry, b session.ModelChange) []byte {
 	return w.End()
 }
 
-// compaction gives the line of a compaction. Its replacement is the summary alone, or what the details name.
+// compaction gives the line of a compaction. Its replacement is the summary alone, or the one in the details.
 func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if b.FirstKept != "" {
 		return nil, errors.New("a compaction of codex names nothing that it keeps; append the messages to be kept again after it")
@@ -193,7 +193,7 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	var w dialect.Object
 	w.Str("message", b.Summary)
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.Str(b.Details, "message") == b.Summary {
-		w.Others(b.Details, "message") // it was read from a log of codex
+		w.Others(b.Details, "message") // the details come from a log of codex
 		return line(n.Time, typeCompacted, w.End()), nil
 	}
 	var history [][]byte
@@ -209,12 +209,12 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	return line(n.Time, typeCompacted, w.End()), nil
 }
 
-// rolledBack is the event that takes the last n turns out of the conversation.
+// rolledBack is the event that rolls back the last n turns.
 func rolledBack(n int) []byte {
 	return fmt.Appendf(nil, `{"type":"thread_rolled_back","num_turns":%d}`, n)
 }
 
-// custom gives the line of an event of the program, or of an entry that only an extension knows.
+// custom gives the line of an event of the program, or of an entry of an extension.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return nil, errors.New("data is not JSON")

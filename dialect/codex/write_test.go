@@ -20,14 +20,14 @@ const thread = "01986976-a029-7065-8f7d-d5a64c4a61ff"
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// written is a log that entries are appended to.
+// written is a log to which entries are appended.
 type written struct {
 	*testing.T
 	lines []string
 	n     int
 }
 
-// begin gives a log with a header; members are added to its payload and, with an ordinal, to its line.
+// begin gives a log with a header. members are added to the header's payload, and ordinal, if any, to its line.
 func begin(t *testing.T, members, ordinal string) *written {
 	return &written{T: t, lines: []string{fmt.Sprintf(`{"timestamp":"2026-05-01T10:00:00.000Z"%s,"type":"session_meta","payload":{"id":%q,"timestamp":"2026-05-01T10:00:00.000Z","cwd":"/w","originator":"o","cli_version":"1"%s}}`,
 		ordinal, thread, members)}}
@@ -154,7 +154,7 @@ func (w *written) wants(what string, want, got []string) {
 	}
 }
 
-// A turn is written as the program does: it begins and ends with events, and its messages are shown by events.
+// A turn is written as the program writes it: it begins and ends with events, and its messages are shown by events.
 func TestTurns(t *testing.T) {
 	w := begin(t, "", "")
 	w.turn("one", "two")
@@ -171,7 +171,7 @@ func TestTurns(t *testing.T) {
 	if a, b := rawjson.Get(rawjson.Get([]byte(w.lines[7]), "payload"), "turn_id"), rawjson.Get(rawjson.Get([]byte(w.lines[len(w.lines)-1]), "payload"), "turn_id"); len(a) == 0 || !bytes.Equal(a, b) {
 		t.Errorf("turn %s ends as %s", a, b)
 	}
-	// A turn that was begun without a message gets it.
+	// A prompt after an open turn without a message joins that turn.
 	w.lines = append(w.lines, `{"timestamp":"2026-05-01T12:00:00.000Z","type":"event_msg","payload":{"type":"task_started","turn_id":"begun"}}`)
 	from = len(w.lines)
 	w.turn("five", "six")
@@ -181,7 +181,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// Every line of a paginated log gets the next ordinal, also after a header that goes on from another rollout.
+// Every line of a paginated log gets the next ordinal, even after a header that continues another rollout.
 func TestOrdinals(t *testing.T) {
 	for name, test := range map[string]struct{ members, ordinal, first string }{
 		"new":  {`,"history_mode":"paginated"`, `,"ordinal":0`, "1"},
@@ -211,7 +211,7 @@ func TestOrdinals(t *testing.T) {
 	}
 }
 
-// What an answer took is an event with the sum of the thread, before the turn ends.
+// The usage of an answer is an event with the sum of the thread, before the turn ends.
 func TestUsed(t *testing.T) {
 	w := begin(t, "", "")
 	for i, want := range []string{
@@ -261,7 +261,7 @@ func TestRollback(t *testing.T) {
 	if err := codex.Codex.Reach(w.tree(), gone); !errors.Is(err, dialect.ErrUnsupported) {
 		t.Errorf("going on after what was rolled back: %v", err)
 	}
-	// A move without a message. The tree says where it leads.
+	// A move of the leaf without a message: the tree shows where it leads.
 	target := w.entry("two")
 	w.add(session.Leaf{Target: target})
 	tree := w.tree()
@@ -286,7 +286,7 @@ func TestRollback(t *testing.T) {
 	w.wants("nothing is left", nil, w.heard())
 }
 
-// A compaction counts for a rollback as the program counts it: a count that does not lead to the entry is not written.
+// A rollback counts a compaction as the program does: a count that does not lead to the entry is not written.
 func TestRollbackOverCompaction(t *testing.T) {
 	w := begin(t, "", "")
 	w.turn("one", "two")
@@ -300,7 +300,7 @@ func TestRollbackOverCompaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wants("after the compaction", []string{"sum", "five", "six", "nine"}, w.heard())
-	// Lines between turns belong to the turn before: the compaction cannot be rolled back without that turn.
+	// Lines between turns belong to the turn before them, so the compaction cannot be rolled back without that turn.
 	four, two := w.entry("four"), w.entry("two")
 	if err := codex.Codex.Reach(w.tree(), four); !errors.Is(err, dialect.ErrUnsupported) {
 		t.Errorf("going on right before the compaction: %v", err)
@@ -311,7 +311,7 @@ func TestRollbackOverCompaction(t *testing.T) {
 	w.wants("before the compaction", []string{"one", "two", "ten"}, w.heard())
 }
 
-// What the format cannot hold is refused; what the program would drop is, too.
+// What the format cannot hold is refused, and so is what the program would drop.
 func TestRefused(t *testing.T) {
 	for name, body := range map[string]session.Body{
 		"label": session.Label{Target: "1", Label: "x"}, "summary": session.BranchSummary{Summary: "x"}, "name": session.SessionInfo{Name: "x"},
@@ -334,7 +334,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Entries of extensions, models of other providers and outputs of custom tools come back as they were given.
+// Entries of extensions, models of other providers and outputs of custom tools come back unchanged.
 func TestCarried(t *testing.T) {
 	w := begin(t, "", "")
 	w.turn("one", "two")

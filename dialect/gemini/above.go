@@ -2,11 +2,11 @@ package gemini
 
 import "github.com/treeline-dev/treeline/session"
 
-// talk are the messages of the conversation. Their positions are found by their ids.
+// talk holds the messages of the conversation and finds their positions by id.
 type talk struct {
 	list []live
-	// last has the last position of each id among the first len(before) messages, and before the one before it, -1 for none:
-	// those positions count again when the conversation is cut.
+	// last has the last position of each id among the first len(before) messages. before[k] is the position of the same id before
+	// message k, -1 for none: it counts again when the conversation is cut.
 	last   map[string]int
 	before []int
 }
@@ -14,7 +14,7 @@ type talk struct {
 // add appends a message.
 func (t *talk) add(m live) { t.list = append(t.list, m) }
 
-// find gives the last position of an id in the conversation, or -1. Nearly always it is one of the last.
+// find gives the last position of an id in the conversation, or -1. Nearly always it is one of the last messages.
 func (t *talk) find(id string) int {
 	for k := len(t.list) - 1; k >= max(len(t.list)-near, 0); k-- {
 		if t.list[k].id == id {
@@ -38,7 +38,7 @@ func (t *talk) find(id string) int {
 	return -1
 }
 
-// cut takes the message at a position and all after it out of the conversation.
+// cut removes the message at a position and all after it from the conversation.
 func (t *talk) cut(at int) {
 	for k := len(t.before) - 1; k >= at; k-- {
 		if id := t.list[k].id; t.before[k] >= 0 {
@@ -51,11 +51,11 @@ func (t *talk) cut(at int) {
 	t.list = t.list[:at]
 }
 
-// step is what is known of the path from an entry to the root. Entries are positions in the log; -1 means none.
+// step describes the path from an entry to the root. Entries are positions in the log; -1 means none.
 type step struct {
 	parent, depth int32
-	jump          int32 // an entry far above: over jumps, any entry above is reached in O(log n) steps
-	counts        int32 // the next entry above at which follows looks
+	jump          int32 // an entry far above: with jumps, any entry above is reached in O(log n) steps
+	counts        int32 // the nearest entry above for which dec.counts is true
 }
 
 // climb gives the steps of all entries so far.
@@ -82,7 +82,7 @@ func (dec *decoder) climb() []step {
 	return dec.steps
 }
 
-// isAbove reports whether entry a stands above entry i.
+// isAbove reports whether entry a is an ancestor of entry i.
 func isAbove(steps []step, a, i int32) bool {
 	if steps[a].depth >= steps[i].depth {
 		return false
@@ -97,13 +97,13 @@ func isAbove(steps []step, a, i int32) bool {
 	return i == a
 }
 
-// counts reports whether an entry above the messages of a $set is one of them or is a compaction.
+// counts reports whether follows must look at an entry: a message that a $set must repeat, or a compaction.
 func (dec *decoder) counts(e session.Entry) bool {
 	return e.Kind == session.KindCompaction || e.Kind == session.KindMessage && e.FirstPiece() == e.Index && !dec.apart(e)
 }
 
-// spoken gives the first entry, from one up to its root, that is part of the conversation. It remembers the result: rewinds that
-// lead to the same place do not walk through the same entries again.
+// spoken gives the nearest entry that is part of the conversation, from an entry up to its root. It remembers the result, so that rewinds
+// that lead to the same place do not walk over the same entries again.
 func (dec *decoder) spoken(id session.EntryID) (session.EntryID, bool) {
 	e, ok := dec.b.Lookup(id)
 	if !ok {

@@ -13,9 +13,9 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes messages from neutral parts. The calls of an answer are parts of its content, and its results are parts of a
-// message of the user. In toolCalls the program would send the results twice from the second time on that it resumes the
-// session.
+// Compose makes messages from neutral parts. The calls of an answer are parts of its content, and their results are parts of a
+// message of the user. If they were in toolCalls, the program would send the results twice from the second resume
+// on.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	list, results, err := contents.Compose(m, "gemini", prompt, func(parts [][]byte) []byte { return d.answer(m, parts) })
 	if err != nil || len(results) == 0 {
@@ -50,8 +50,8 @@ func saying(typ string, parts [][]byte) dialect.Object {
 	return w
 }
 
-// prompt is a message of the user. The program takes a text that begins with / or ? for a command, and does not send it. A
-// thought before it changes that, and is not sent.
+// prompt is a message of the user. The program takes a text that begins with / or ? as a command and does not send it. A
+// thought before the text prevents that, and is itself not sent.
 func prompt(parts [][]byte) []byte {
 	if !ignored(textOf(dialect.Array(parts))) {
 		return saying(typeUser, parts).End()
@@ -82,7 +82,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return contents.Said(parts)
 }
 
-// SetOrigin adds a member to the line. The program ignores members that it does not know.
+// SetOrigin adds a member to the line. The program ignores unknown members.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }
@@ -92,7 +92,7 @@ var (
 	_ dialect.Adopter = (*Dialect)(nil)
 )
 
-// Rechain changes nothing: the order of lines is all there is.
+// Rechain changes nothing: the parents follow from the order of the lines.
 func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
 
 // SetArguments changes the arguments of one call, in the content and beside it.
@@ -130,7 +130,7 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return record, found, nil
 }
 
-// Adopt keeps members that another version knows.
+// Adopt keeps unknown members.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "id", "timestamp")
 }

@@ -16,7 +16,7 @@ func TestCorpus(t *testing.T) {
 	}.Run(t, dialecttest.Corpus(t, "gemini"))
 }
 
-// losses are the Problems of the cases in which the program loses something: the kind and the line. The others have none.
+// losses are the Problems of the cases in which the program loses something: kind and line. The other cases have none.
 var losses = map[string]string{
 	"kinds":         "unseen 8",
 	"subagent-kind": "refused 1",

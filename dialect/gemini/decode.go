@@ -15,7 +15,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 	return isHeader(object)
 }
 
-// isHeader reports whether an object is a header. Old documents need not name the project.
+// isHeader reports whether an object is a header. The header of an old document may lack the project.
 func isHeader(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "sessionId")) &&
 		(rawjson.IsString(rawjson.Get(object, "projectHash")) || rawjson.IsArray(rawjson.Get(object, "messages")) && rawjson.IsString(rawjson.Get(object, "startTime")))
@@ -27,22 +27,22 @@ type decoder struct {
 	b    *session.Builder
 	r    *reader
 	env  session.Envelope
-	id   [8]byte // of an update
+	id   [8]byte // the id of an update
 	live talk
-	said []int32 // the entries of more of them; see listen
-	// parent is the entry that the next one hangs on, where it is not the one before.
+	said []int32 // entries of messages that are not yet in live; see listen
+	// parent is the parent of the next entry, if it is not the entry before.
 	parent  []byte
 	hanging bool
 	answer  answer
-	// startup are the messages of the user that are not sent, by position.
+	// startup has the positions of the user's messages that are not sent.
 	startup map[int]bool
-	// sets are messages that only a $set has: its position by their ids. compacted has the messages that a compaction began
-	// with.
+	// sets has the messages that occur only in a $set, by id, with the position of the $set. compacted has the messages that a compaction
+	// begins with.
 	sets      map[string]int
 	compacted map[int][]live
 	steps     []step      // see climb
 	speaks    map[int]int // results of spoken
-	nested    bool        // the damaged piece at hand may have messages in it
+	nested    bool        // the current damaged piece may contain messages
 	// continued: reading began after the header. earlier: a record depends on one before that place.
 	continued, earlier bool
 }
@@ -50,10 +50,10 @@ type decoder struct {
 // live is a message of the conversation.
 type live struct {
 	id string
-	at int // the position of the entry that put it there
+	at int // the position of the entry that added it
 }
 
-// answer is the last record of an answer, which the next ones may repeat.
+// answer is the last record of an answer. The next records may repeat it.
 type answer struct {
 	at     int
 	id     []byte
@@ -70,10 +70,10 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	}}
 }
 
-// Continue implements dialect.Continuer. A record that names messages before the place where reading begins needs those.
+// Continue implements dialect.Continuer. Finish gives dialect.ErrEarlier if a record names messages from before the place where reading began.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	if b.Header().Span.Length != int64(len(b.Header().Raw)) {
-		return nil, false // there are messages in it
+		return nil, false // the header has messages in it
 	}
 	dec := d.NewDecoder(b).(*decoder)
 	dec.Continued()
@@ -90,7 +90,7 @@ func (dec *decoder) Decode(r dialect.Record) {
 	dec.Read(r, dec)
 }
 
-// IsRecord tells a record from an object inside a torn one: a message in a $set, or a call in a message.
+// IsRecord reports whether an object is a record rather than an object inside a torn one: a message in a $set, or a call in a message.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return !dec.nested && rawjson.IsString(rawjson.Get(object, "timestamp")) && rawjson.IsString(rawjson.Get(object, "type")) && rawjson.IsString(rawjson.Get(object, "id")) ||
 		rawjson.IsObject(rawjson.Get(object, typeSet)) || rawjson.IsString(rawjson.Get(object, typeRewind)) || isHeader(object) || rawjson.Get(object, typeCustom) != nil
@@ -100,9 +100,9 @@ func (dec *decoder) IsRecord(object []byte) bool {
 type fields struct {
 	id, typ, rewind      []byte // without their quotes
 	set, session, custom bool
-	content              []byte // and everything after it
+	content              []byte // the content and everything after it
 	messages, calls      bool
-	summary, kind        []byte // of a $set
+	summary, kind        []byte // members of a $set
 }
 
 // inner are the initials of the members of a $set that are needed.
@@ -164,7 +164,7 @@ func (f *fields) inner(t *rawjson.Text, m *rawjson.Member, key []byte) {
 	}
 }
 
-// stringIn gives what is in a string, which may be empty, and nil for any other value.
+// stringIn gives the text between the quotes of a string, which may be empty, and nil for any other value.
 func stringIn(value []byte) []byte {
 	if !rawjson.IsString(value) {
 		return nil
@@ -203,8 +203,8 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// isUpdate reports whether a line is the $set that follows each message, a time alone. Half of the lines are such: recognized
-// by their spelling, they need not be decoded, and a scan takes a fifth less time.
+// isUpdate reports whether a line is the $set with only a time that follows each message. Half of the lines are updates: recognizing
+// them by their spelling, without decoding them, makes a scan a fifth faster.
 func isUpdate(line []byte) bool {
 	const begin, end = `{"$set":{"lastUpdated":"`, `"}}`
 	const longest = len(begin) + 40 + len(end)
@@ -213,7 +213,7 @@ func isUpdate(line []byte) bool {
 		return false
 	}
 	for _, c := range line[len(begin):n] {
-		if c < '+' || c > 'Z' { // the digits are between them, and no character that JSON escapes
+		if c < '+' || c > 'Z' { // the characters of a time are between these two, and none of them needs an escape
 			return false
 		}
 	}
@@ -221,9 +221,9 @@ func isUpdate(line []byte) bool {
 }
 
 // readable reports whether the program reads a record: it is alone on its line, and has no character that the program takes
-// for the end of one.
+// as the end of a line.
 func (dec *decoder) readable(r dialect.Record, data []byte, pos, end int) bool {
-	if len(r.Data) != len(data) { // a byte order mark or NULs stand before or after it
+	if len(r.Data) != len(data) { // a byte order mark or NULs were cut off
 		return false
 	}
 	if end-pos != len(data) && (len(bytes.TrimSpace(data[:pos])) > 0 || len(bytes.TrimSpace(data[end:])) > 0) {
@@ -254,7 +254,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	dec.r.kind = string(rawjson.Inside(f.kind))
 	header := bytes.Clone(record)
 	if f.messages {
-		header = rawjson.Compact(rawjson.Delete(header, "messages")) // they are entries
+		header = rawjson.Compact(rawjson.Delete(header, "messages")) // its messages become entries
 	}
 	dec.b.SetHeader(session.Header{
 		ID: session.ID(rawjson.Str(record, "sessionId")), Version: version, CWD: cwdOf(record), Title: rawjson.Str(record, "summary"),
@@ -264,7 +264,7 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	if !f.messages {
 		return
 	}
-	// The messages of an old document are entries of their own.
+	// The messages of an old document become entries.
 	at, line := 0, r.Line
 	for m := range rawjson.Elements(rawjson.Get(record, "messages")) {
 		// Each begins where the one before ends.
@@ -283,12 +283,12 @@ func (dec *decoder) header(r dialect.Record, record []byte, span session.Span, f
 	}
 }
 
-// types are the names of kinds: a conversion for each entry would be an allocation.
+// types holds type names as bytes: converting them for each entry would allocate.
 var types = struct{ rewind, set, header, custom, unknown, message []byte }{
 	[]byte(typeRewind), []byte(typeSet), []byte(typeHeader), []byte(typeCustom), []byte("unknown"), []byte("message"),
 }
 
-// begin begins the envelope of a record.
+// begin prepares the envelope of a record.
 func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span) *session.Envelope {
 	// Setting some members is faster than clearing all of them.
 	env := &dec.env
@@ -301,7 +301,7 @@ func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span) *s
 	return env
 }
 
-// update passes the envelope of an update to the builder. Its id is made from its place: to derive one from its bytes takes a
+// update passes the envelope of an update to the builder. Its id is made from its place: deriving one from its bytes would take a
 // quarter of the time of such a line.
 func (dec *decoder) update(r dialect.Record) {
 	env := dec.begin(r, r.Data, session.Span{Offset: r.Offset, Length: int64(len(r.Data))})
@@ -376,14 +376,14 @@ func (dec *decoder) message(f *fields) {
 	}
 }
 
-// setKind takes the kind of the session, which the last line counts for.
+// setKind sets the kind of the session; the last line that has one counts.
 func (dec *decoder) setKind(f *fields, lost bool) {
 	if !lost && f.kind != nil {
 		dec.r.kind = string(rawjson.Inside(f.kind))
 	}
 }
 
-// put sets an entry of a map that is made with its first entry: most logs need none.
+// put sets an entry of a map and makes the map if it is nil: most logs need none.
 func put[V any](m *map[int]V, key int, value V) {
 	if *m == nil {
 		*m = map[int]V{}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestUpdate: only a line that is a time and nothing else is told by its spelling.
+// TestUpdate: only a line that has a time and nothing else is recognized by its spelling.
 func TestUpdate(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{

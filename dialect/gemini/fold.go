@@ -15,7 +15,7 @@ type message struct {
 	json  []byte
 }
 
-// fold is what the program makes of lines.
+// fold computes the conversation from lines as the program does.
 type fold struct {
 	lost  map[int]bool
 	list  []message
@@ -67,7 +67,7 @@ func (f *fold) add(e session.Entry, list []byte) {
 	}
 }
 
-// upsert puts a message in the place of the one with its id, or at the end.
+// upsert replaces the message with the same id, or appends the message.
 func (f *fold) upsert(m message) {
 	if at, ok := f.index[m.id]; ok {
 		f.list[at] = m
@@ -77,9 +77,9 @@ func (f *fold) upsert(m message) {
 	f.list = append(f.list, m)
 }
 
-// rewind takes away a message and all that follow it. If no message has the id, it takes away all.
+// rewind removes a message and all that follow it. If no message has the id, it removes all.
 func (f *fold) rewind(id string) {
-	at := f.index[id] // 0 for an unknown one
+	at := f.index[id] // 0 for an unknown id
 	for _, m := range f.list[at:] {
 		delete(f.index, m.id)
 	}
@@ -87,8 +87,8 @@ func (f *fold) rewind(id string) {
 	f.list = f.list[:at]
 }
 
-// end is the position up to which the program has read at the end of a path. Where a rewind is the last line that moved the
-// leaf, the program has read it, too.
+// end is the position up to which the program has read the log at the end of a path. If the last line that moved the leaf is a
+// rewind to this path, the program has read it, too.
 func (d *reader) end(p session.Path) int {
 	t, last := p.Tree(), -1
 	var leaf session.EntryID
@@ -130,7 +130,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// refusal says why the program does not resume the session, or "". A sub-agent in the folder of its session is not meant to be
+// refusal returns why the program does not resume the session, or "". A sub-agent in the folder of its session is not meant to be
 // resumed: what it saw is shown.
 func (d *reader) refusal(t *session.Tree) string {
 	switch {

@@ -16,8 +16,8 @@ var (
 	_ dialect.Reacher = (*Dialect)(nil)
 )
 
-// Frame gives what the program writes for entries: after a message it notes the time, and a $rewindTo takes back what
-// follows the entry that a branch begins at.
+// Frame gives what the program writes for entries: after a message it notes the time, and a $rewindTo removes what
+// follows the entry where a branch begins.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
 		for n := range batch {
@@ -52,7 +52,7 @@ func frame(t *session.Tree, n dialect.NewRecord) (out dialect.Framed, err error)
 	return out, nil
 }
 
-// rewound is the line that takes a message and all after it back.
+// rewound is the line that removes a message and all after it.
 func rewound(id string) []byte {
 	var w dialect.Object
 	w.Str(typeRewind, id)
@@ -66,14 +66,14 @@ func updated(at time.Time) []byte {
 	return set(w.End())
 }
 
-// Reach says why the conversation cannot go on after an entry.
+// Reach returns an error if the conversation cannot continue after an entry.
 func (d *Dialect) Reach(t *session.Tree, id session.EntryID) error {
 	_, _, err := after(t, id)
 	return err
 }
 
-// after gives the id of the message that comes after an entry in the conversation at the end of the log; ok is false where
-// there is none. It fails if the messages up to the entry are not the first of that conversation.
+// after gives the id of the message that follows an entry in the conversation at the end of the log; ok is false if
+// there is none. It fails if the messages up to the entry are not the first ones of that conversation.
 func after(t *session.Tree, id session.EntryID) (next string, ok bool, err error) {
 	r, _ := t.Codec().EntryCodec.(*reader)
 	if r == nil {
@@ -114,7 +114,7 @@ func after(t *session.Tree, id session.EntryID) (next string, ok bool, err error
 	return now[len(then)].id, true, nil
 }
 
-// sameMessages reports whether two conversations are the same. An answer may have been written again with its calls.
+// sameMessages reports whether two conversations are the same, even if an answer was written again with its calls.
 func sameMessages(a, b []message) bool {
 	for k := range a {
 		if a[k].id != b[k].id || a[k].entry.FirstPiece() != b[k].entry.FirstPiece() && !bytes.Equal(rawjson.Get(a[k].json, "content"), rawjson.Get(b[k].json, "content")) {

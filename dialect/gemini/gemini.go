@@ -9,22 +9,22 @@
 // and every other line changes what came before it:
 //
 //	{"id":…,"timestamp":ISO,"type":"user"|"gemini"|"info"|"error"|"warning","content":…}
-//	                          a message; it takes the place of an earlier one with the same id
-//	{"$rewindTo":id}          takes the message and all after it away; an unknown id takes all
+//	                          a message; it replaces an earlier one with the same id
+//	{"$rewindTo":id}          removes the message and all after it; an unknown id removes all
 //	{"$set":{"messages":[…]}} replaces all messages
 //	{"$set":{…}}              sets other members of the header; so does a second header
 //
 // An answer (type "gemini") has its texts in "content", and beside it thoughts, tokens, model and toolCalls, each call with its
-// result. The next message of the user repeats the results. Old files are one document, ".json": a header with the messages in
-// it.
+// result. The next message of the user repeats the results. Old files are one document, ".json": a header that contains the
+// messages.
 //
 // # The tree
 //
-// Each line is an entry, a child of the line before. After a $rewindTo the next entry follows what is left, and the turns that
-// were taken away stay as a branch. When the program resumes a session, it repeats the whole history in a $set of messages. A
-// $set of messages that are known is a child of the last of them. Any other $set of messages is a compaction.
+// Each line is an entry, a child of the line before. After a $rewindTo the next entry follows what is left, and the removed turns
+// stay as a branch. When the program resumes a session, it repeats the whole history in a $set of messages. A
+// $set of known messages is a child of the last of them. Any other $set of messages is a compaction.
 //
-// The rules by which the program makes a context of the lines up to an entry are in fold.go and sent.go.
+// The program's rules for making a context of the lines up to an entry are in fold.go and sent.go.
 package gemini
 
 import (
@@ -34,14 +34,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is the one value of the family.
+// Dialect is the type of the only value of the family.
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
 	entries
 	contents.Wire
 	dialect.MemberOrigin
-	dialect.RandomIDs // names of files have the first eight digits, which must differ in sessions of one minute
+	dialect.RandomIDs // file names have only the first eight digits, which must differ between sessions of one minute
 }
 
 // Gemini is the format of Gemini CLI.
@@ -66,9 +66,9 @@ type reader struct {
 	lost map[int]bool // positions of entries that the program does not read
 	// leaves are the entries that the leaf moves to, by the positions of the lines that move it.
 	leaves map[int]session.EntryID
-	// echoes are entries that repeat what an earlier one says.
+	// echoes says which entries repeat an earlier one, and what they repeat.
 	echoes map[int]echo
-	// kind is that of the session, and refused why the program does not resume it; "" where it does.
+	// kind is the kind of the session. refused says why the program does not resume it; "" if it does.
 	kind, refused string
 }
 
@@ -78,13 +78,13 @@ type echo uint8
 const (
 	echoTexts   echo = 1 << iota // texts and thoughts of the same answer
 	echoCalls                    // calls without their results
-	echoResults                  // results that stand with their calls
+	echoResults                  // results that the answer has beside its calls
 )
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
-// Types of entries. A message has the one that its record names.
+// Types of entries. A message has the type that its record names.
 const (
 	typeUser   = "user"
 	typeAnswer = "gemini"
@@ -100,7 +100,7 @@ const kindTask = "subagent"
 // Codec looks inside entries and messages. The codec of a tree also knows what the program skips: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Time gives when an entry was made. Most other lines say when the session was last changed.
+// Time gives the time of an entry. Most other lines have the time when the session was last changed.
 func (d *entries) Time(raw []byte) session.Time {
 	at := rawjson.Get(raw, "timestamp")
 	if at == nil {

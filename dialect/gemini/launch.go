@@ -12,7 +12,7 @@ var _ dialect.Launcher = (*Dialect)(nil)
 // Program is the name of the program.
 func (d *Dialect) Program() string { return "gemini" }
 
-// Launch resumes a session by its id. The program looks in the folder of the working directory, and nowhere else.
+// Launch resumes a session by its id. The program looks only in the folder of the working directory.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if !(layout{}).Main(filepath.ToSlash(s.Path)) {
 		return dialect.Launch{}, fmt.Errorf("resuming the session of a sub-agent is %w; resume the session that started it", dialect.ErrUnsupported)

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout: tmp/<project>/chats/session-<minute>-<beginning of the id>.jsonl, and tmp/<project>/chats/<session>/<id>.jsonl for
+// layout is tmp/<project>/chats/session-<minute>-<beginning of the id>.jsonl, and tmp/<project>/chats/<session>/<id>.jsonl for
 // sub-agents.
 type layout struct{}
 
@@ -47,7 +47,7 @@ func (layout) RootAt(dir string) dialect.Root {
 // Dir is the folder for the sessions of a working directory.
 func (layout) Dir(_ dialect.Env, cwd string) string { return slug(cwd) + "/" + chats }
 
-// slug is the name of a project's folder: that of the directory, in lower case, with hyphens for all but letters and digits.
+// slug is the name of a project's folder: the name of the directory, in lower case, with hyphens for all but letters and digits.
 func slug(cwd string) string {
 	base := path.Base(filepath.ToSlash(cwd))
 	var b strings.Builder
@@ -99,13 +99,13 @@ func (layout) Named(name string) (session.ID, session.Time) {
 	return "", session.TimeOf(at)
 }
 
-// Main tells a session from the log of a sub-agent, which lies in a folder of its session.
+// Main reports whether a log is not that of a sub-agent, which lies in a folder of its session.
 func (layout) Main(name string) bool {
 	dir := path.Dir(name)
 	return strings.HasPrefix(path.Base(name), "session-") || path.Base(path.Dir(dir)) != chats
 }
 
-// Kin gives a sub-agent the session in whose folder it lies.
+// Kin gives a sub-agent's log the session in whose folder it lies.
 func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	if l.Main(name) {
 		return said, ""
@@ -113,10 +113,10 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	return said, path.Base(path.Dir(name))
 }
 
-// WorkDir: the name of a folder cannot be reversed.
+// WorkDir gives nothing, because the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
-// DirBeside is the folder that the program has for the directory, or Dir with the first number that no other directory has.
+// DirBeside is the folder that the program has for the directory, or Dir with the first number that no other directory uses.
 func (l layout) DirBeside(env dialect.Env, cwd string, owners func(string) []string) string {
 	name, free := slug(cwd), ""
 	for n := range numbers {
@@ -135,7 +135,7 @@ func (l layout) DirBeside(env dialect.Env, cwd string, owners func(string) []str
 	return cmp.Or(free, l.Dir(env, cwd))
 }
 
-// numbers is how many folders of one name are looked at.
+// numbers is how many folders with the same name are looked at.
 const numbers = 32
 
 // Mark is the file in a project's folder that names the working directory.
@@ -148,14 +148,14 @@ func (layout) Mark(log string) string {
 	return ""
 }
 
-// Doubles: when the program resumes a session, it leaves a file that has nothing but its header and context, and it copies the
+// Doubles is always true: when the program resumes a session, it leaves a file that has only a header and context, and it copies
 // sessions of old versions to new files.
 func (layout) Doubles() bool { return true }
 
-// parentMember is a member of the header that only treeline knows: the session that this one was forked from.
+// parentMember is a member of the header that only treeline uses: the session that this one was forked from.
 const parentMember = "treelineParent"
 
-// cwdOf gives the working directory that a header names: the one of its directories that has the hash of the project.
+// cwdOf gives the working directory in a header: the one of its directories whose hash is that of the project.
 func cwdOf(header []byte) string {
 	hash := rawjson.Str(header, "projectHash")
 	for dir := range rawjson.Elements(rawjson.Get(header, "directories")) {

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// note puts the message that was just added into the conversation, and finds out what it repeats.
+// note adds the message that was just read to the conversation, and finds out what it repeats.
 func (dec *decoder) note(at int, f *fields) {
 	dec.said = append(dec.said, int32(at))
 	switch typ, role := string(f.typ), dec.env.Role; {
@@ -26,8 +26,8 @@ func (dec *decoder) note(at int, f *fields) {
 	}
 }
 
-// listen puts the messages that were said since it was last called into the conversation. Few logs need it, and the builder
-// knows at once only at a cost whether an id is a new one.
+// listen adds the messages since its last call to the conversation. Few logs need it, and asking the builder
+// at once whether an id is new would be expensive.
 func (dec *decoder) listen() {
 	for _, at := range dec.said {
 		id, again := dec.b.NativeID(int(at))
@@ -66,7 +66,7 @@ func callIDs(record []byte) (ids []string) {
 	return ids
 }
 
-// answered reports whether all results of a message stand with the calls of the last answer, too.
+// answered reports whether the last answer has all results of a message beside its calls.
 func (dec *decoder) answered(content []byte) bool {
 	var known []string
 	for call := range rawjson.Elements(rawjson.Get(dec.answer.record, "toolCalls")) {
@@ -78,8 +78,8 @@ func (dec *decoder) answered(content []byte) bool {
 	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(known, id) })
 }
 
-// rewind takes a message and all after it out of the conversation. The next entry hangs on what stood before it, and the leaf
-// moves to the last entry there that is part of the conversation.
+// rewind removes a message and all after it from the conversation. The parent of the next entry is the entry before that message, and
+// the leaf moves to the last entry there that is part of the conversation.
 func (dec *decoder) rewind(at int, id string) {
 	dec.listen()
 	k := dec.live.find(id)
@@ -94,7 +94,7 @@ func (dec *decoder) rewind(at int, id string) {
 		first := dec.b.At(dec.live.list[k].at)
 		dec.live.cut(k)
 		switch {
-		case k > 0 && first.Type == typeSet: // what is left of the messages of a $set
+		case k > 0 && first.Type == typeSet: // what is left are messages of a $set
 			dec.parent = []byte(first.ID)
 		case first.Parent != "":
 			dec.parent = []byte(first.Parent)
@@ -108,15 +108,15 @@ func (dec *decoder) rewind(at int, id string) {
 	put(&dec.r.leaves, at, session.EntryID(env.Target))
 }
 
-// replace takes the messages of a $set as the conversation. The entry hangs on the last of them that is known, if they are
-// those that the model saw there. Otherwise it is a compaction, which hangs on what came before it.
+// replace makes the messages of a $set the conversation. If they are those that the model saw at the last known of them, that
+// message is the parent of the entry. Otherwise the entry is a compaction, whose parent is the entry before it.
 func (dec *decoder) replace(at int, messages []byte) {
 	env := &dec.env
-	if dec.continued { // its texts are read all the same
+	if dec.continued { // its texts are read nevertheless
 		dec.earlier, env.Kind = true, session.KindCompaction
 		return
 	}
-	var known, begun []live // that are sent
+	var known, begun []live // messages that are sent
 	changed, seen := false, map[string]bool{}
 	dec.live, dec.said, dec.answer.at = talk{}, dec.said[:0], -1
 	for m := range rawjson.Elements(messages) {
@@ -182,7 +182,7 @@ func (dec *decoder) latest(m live) int {
 	return last
 }
 
-// near is how many lines after the first record of a message another one is looked for.
+// near is how many lines after the first record of a message another record of it is looked for.
 const near = 16
 
 // follows reports whether messages are those of the conversation at the last of them.
@@ -202,7 +202,7 @@ func (dec *decoder) follows(known []live) bool {
 		}
 		next := steps[i].counts
 		if k >= 0 {
-			// A message that need not be repeated, and is all the same, stands before it.
+			// The next known message may be one that need not be repeated. It then stands before the next one that counts.
 			if m := int32(known[k].at); isAbove(steps, m, i) && (next < 0 || steps[m].depth > steps[next].depth) {
 				next = m
 			}
@@ -212,13 +212,13 @@ func (dec *decoder) follows(known []live) bool {
 	return k < 0
 }
 
-// apart reports whether a message need not be repeated: what the program says at its start, and results that stand with their
-// calls.
+// apart reports whether a $set need not repeat a message: what the program says at its start, and results that the answer has beside
+// its calls.
 func (dec *decoder) apart(e session.Entry) bool {
 	return dec.r.echoes[e.Index]&echoResults != 0 || dec.startup[e.Index]
 }
 
-// isResponse reports whether an id is that of the results of a known answer, which the program makes a message of.
+// isResponse reports whether an id is that of the message which the program makes of the results of a known answer.
 func (dec *decoder) isResponse(id string) bool {
 	of, ok := strings.CutSuffix(id, "_response")
 	if ok {
@@ -236,7 +236,7 @@ func value(text []byte) []byte {
 	return text[:end]
 }
 
-// mayIgnore reports whether a content may be one that is ignored. Nearly all texts are told by their first letter.
+// mayIgnore reports whether ignored may be true for a content. The first letter rules that out for nearly all texts.
 func mayIgnore(content []byte) bool {
 	text, ok := bytes.CutPrefix(content, []byte(`[{"text":"`))
 	if !ok || len(text) == 0 {
@@ -250,7 +250,7 @@ func mayIgnore(content []byte) bool {
 	}
 }
 
-// isStartup reports whether a message of the user is left out of what is sent.
+// isStartup reports whether a message of the user is not sent.
 func isStartup(m []byte) bool {
 	content := rawjson.Get(m, "content")
 	return rawjson.Str(m, "type") == typeUser && mayIgnore(content) && ignored(textOf(content))
@@ -262,7 +262,7 @@ func ignored(text string) bool {
 	return text == "" || text[0] == '/' || text[0] == '?' || isContext(text)
 }
 
-// isContext reports whether a text is one of the program.
+// isContext reports whether the program wrote a text.
 func isContext(text string) bool {
 	return strings.HasPrefix(text, "<session_context>") || strings.HasPrefix(text, "<hook_context>")
 }

@@ -8,7 +8,7 @@ import (
 
 var _ dialect.Mender = (*reader)(nil)
 
-// Mends brings a conversation back that the program took out of the log and did not put back: when it resumes a session in the
+// Mends restores a conversation that the program removed from the log and did not write again: when the program resumes a session in the
 // minute in which it began, it clears the log first, and may be killed before it writes the messages again.
 func (d *reader) Mends(t *session.Tree) []dialect.Mend {
 	last := lastMover(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A conversation that the program cleared and did not write again is there after a repair, and a second one has nothing to do.
+// A conversation that the program cleared and did not write again is back after a repair, and a second repair has nothing to do.
 func TestMends(t *testing.T) {
 	log, err := os.ReadFile("testdata/gemini/killed-while-resuming.jsonl")
 	if err != nil {

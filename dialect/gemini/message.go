@@ -15,7 +15,7 @@ var (
 	_ dialect.Parter  = (*Dialect)(nil)
 )
 
-// parts gives the parts of a content that is a list or one part.
+// parts gives the parts of a content that is a list or a single part.
 func parts(content []byte) iter.Seq[[]byte] {
 	if rawjson.IsArray(content) {
 		return rawjson.Elements(content)
@@ -27,7 +27,7 @@ func parts(content []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque.
 func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -49,7 +49,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	case session.KindSessionInfo:
 		return session.SessionInfo{Name: rawjson.Str(rawjson.Get(raw, typeSet), "summary")}, nil
 	case session.KindLeaf:
-		// The record names the first message that goes.
+		// The record names the first message that is removed.
 		return session.Leaf{Target: leafOf(e)}, nil
 	case session.KindCustom:
 		if e.Type == typeCustom {
@@ -61,7 +61,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// bare is a message without what says where it stands.
+// bare is a message without the members that say where it stands.
 func bare(raw []byte) []byte {
 	return rawjson.Delete(rawjson.Delete(raw, "id"), "timestamp")
 }
@@ -104,7 +104,7 @@ func readerOf(e session.Entry) *reader {
 	return nil
 }
 
-// echoOf says what an entry repeats.
+// echoOf gives what an entry repeats.
 func echoOf(e session.Entry) echo {
 	if r := readerOf(e); r != nil {
 		return r.echoes[e.Index]
@@ -112,7 +112,7 @@ func echoOf(e session.Entry) echo {
 	return 0
 }
 
-// Echoes reports whether an entry says nothing that an earlier one does not say.
+// Echoes reports whether an entry only repeats an earlier one.
 func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	switch at := echoOf(e); {
 	case at&echoResults != 0:
@@ -123,7 +123,7 @@ func (d *entries) Echoes(e session.Entry, raw []byte) bool {
 	return false
 }
 
-// IsNote: counts and states of the program, and what it tells people.
+// IsNote reports whether an entry holds counts and states of the program, or what the program tells the user.
 func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && (e.Type == typeSet || e.Type == typeHeader || e.Type == typeRewind)
 }
@@ -136,7 +136,7 @@ func (d *entries) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return entryParts(nil, e, raw, nil), nil
 }
 
-// Skim implements session.Skimmer. Usage is told by Spent.
+// Skim implements session.Skimmer. Spent gives the usage.
 func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	s.Parts = entryParts(s.Parts, e, raw, s)
 	if e.Kind == session.KindMessage && e.Role == session.RoleAssistant {
@@ -157,7 +157,7 @@ func (d *Dialect) MessageParts(m []byte) []session.Part {
 	return messageParts(nil, &v, 0, nil)
 }
 
-// entryParts adds the parts of an entry. Texts are decoded by s.
+// entryParts adds the parts of an entry. s decodes texts.
 func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Skim) []session.Part {
 	switch e.Kind {
 	case session.KindMessage:
@@ -183,7 +183,7 @@ func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Ski
 	return list
 }
 
-// messageParts adds the parts of a message, whose members v are those of messageKeys: thoughts, texts, calls and their results.
+// messageParts adds the parts of a message: thoughts, texts, calls and their results. v are the values of its members messageKeys.
 func messageParts(list []session.Part, v *[8][]byte, repeats echo, s *session.Skim) []session.Part {
 	if repeats&echoTexts == 0 {
 		begin := len(list)
@@ -225,7 +225,7 @@ func hasThinking(list []session.Part) bool {
 	return false
 }
 
-// callsIn gives the ids of the calls among parts; nil for none.
+// callsIn gives the ids of the calls among parts; nil if there are none.
 func callsIn(list []session.Part) (ids map[string]bool) {
 	for _, p := range list {
 		if c, ok := p.(session.ToolCall); ok {
@@ -238,7 +238,7 @@ func callsIn(list []session.Part) (ids map[string]bool) {
 	return ids
 }
 
-// resultIn gives the result that stands with a call, as one. The session of a sub-agent is named beside it.
+// resultIn gives the result beside a call, as one part. The session of a sub-agent is named beside it.
 func resultIn(call []byte, s *session.Skim) (r session.ToolResult, ok bool) {
 	value := rawjson.Get(call, "result")
 	if !rawjson.Truthy(value) {
@@ -264,7 +264,7 @@ func resultIn(call []byte, s *session.Skim) (r session.ToolResult, ok bool) {
 	return r, true
 }
 
-// Messages gives what a message alone would be sent as; see Replay for what is sent.
+// Messages gives a message as it would be sent alone; see Replay for what is sent.
 func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	if e.Kind != session.KindMessage {
 		return nil, nil

@@ -27,7 +27,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	}
 	messages, err := d.upTo(t, end, p.Record)
 	if err != nil {
-		return nil // the context itself has the error
+		return nil // building the context returns the error
 	}
 	for k, m := range messages {
 		if rawjson.Str(m.json, "type") != typeUser || k+1 == len(messages) || rawjson.Str(messages[k+1].json, "type") != typeAnswer {
@@ -46,7 +46,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 			}
 		}
 	}
-	kept := map[string]bool{} // answers by their ids
+	kept := map[string]bool{} // ids of the answers that are sent
 	for _, t := range valid(history) {
 		if t.role == contents.Model {
 			kept[t.id] = true

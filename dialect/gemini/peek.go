@@ -13,7 +13,7 @@ import (
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{Ends: dialect.Ends{Later: true}}
 	if first, _, _ := bytes.Cut(head, []byte{'\n'}); whole && !rawjson.Valid(first) && rawjson.Valid(head) {
-		head = rawjson.Compact(head) // an old document on several lines; one that is longer than the head is read whole
+		head = rawjson.Compact(head) // for an old document on several lines; a longer one is read whole
 	}
 	return p.Ends.Peek(d, head, tail, whole, p.line, func(s *dialect.Summary) {
 		s.OK = p.header != nil

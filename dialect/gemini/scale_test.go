@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A long session that was resumed, and its Problems, take time in proportion to its length. In quadratic time they would take minutes.
+// A long session that was resumed, and its Problems, are read in linear time. Quadratic code would take minutes.
 func TestLong(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(40_000, 10_000)
@@ -26,7 +26,7 @@ func TestLong(t *testing.T) {
 		log.WriteString(m + "\n")
 		again.WriteString("," + m)
 	}
-	for range 3 { // resumes
+	for range 3 { // the session is resumed
 		log.WriteString(`{"$set":{"messages":[` + again.String()[1:] + `]}}` + "\n")
 	}
 	tree, err := dialecttest.Decode(gemini.Gemini, "session-log.jsonl", []byte(log.String()))
@@ -49,7 +49,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// Rewinds, repeated ids and lists of messages take time in proportion to the length of the log, too.
+// Rewinds, repeated ids and lists of messages are read in linear time, too.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(100_000, 40_000)

@@ -20,16 +20,16 @@ type turn struct {
 	entry session.Entry
 	role  string
 	parts [][]byte
-	made  bool // when the program goes on
+	made  bool // the program adds it when it resumes the session
 }
 
-// json spells a turn on one line.
+// json encodes a turn on one line.
 func (t *turn) json() []byte { return rawjson.Compact(contents.Make(t.role, t.parts)) }
 
-// interrupted is what the program lets the model say after results that it did not answer.
+// interrupted is the answer that the program inserts after results without one.
 const interrupted = "[The previous response was interrupted before it completed.]"
 
-// send makes of the messages of the conversation what the program sends.
+// send turns the messages of the conversation into what the program sends.
 func send(list []message) []turn {
 	history := turns(list)
 	name(history)
@@ -39,7 +39,7 @@ func send(list []message) []turn {
 	return spelled(withoutThoughts(valid(history)))
 }
 
-// turns makes turns of messages. Those that are for people only have none.
+// turns turns messages into turns. Messages that are only for the user give none.
 func turns(list []message) (history []turn) {
 	for _, m := range list {
 		content := rawjson.Get(m.json, "content")
@@ -62,7 +62,7 @@ func turns(list []message) (history []turn) {
 	return history
 }
 
-// said gives the parts of an answer: its content if that has calls or thoughts, or else thoughts, content and calls.
+// said gives the parts of an answer: only its content if that has calls or thoughts, otherwise thoughts, content and calls.
 func said(answer []byte) [][]byte {
 	var content [][]byte
 	if v := rawjson.Get(answer, "content"); rawjson.Truthy(v) {
@@ -102,7 +102,7 @@ func thoughtText(thought []byte) string {
 	return text
 }
 
-// resultsOf gives the results that stand with the calls of an answer.
+// resultsOf gives the results beside the calls of an answer.
 func resultsOf(answer []byte) (parts [][]byte) {
 	for call := range rawjson.Elements(rawjson.Get(answer, "toolCalls")) {
 		result := rawjson.Get(call, "result")
@@ -132,7 +132,7 @@ type named struct {
 	name       string
 }
 
-// name gives calls and results without an id one, as the program does. The number of a turn counts the context of the start.
+// name gives ids to calls and results without one, as the program does. The number of a turn counts the startup context as a turn.
 func name(history []turn) {
 	for i := range history {
 		for k := range history[i].parts {
@@ -160,7 +160,7 @@ func name(history []turn) {
 func idOf(part []byte, member string) string   { return rawjson.Str(rawjson.Get(part, member), "id") }
 func nameOf(part []byte, member string) string { return rawjson.Str(rawjson.Get(part, member), "name") }
 
-// nameless finds a call or result without an id in a turn, -1 if there is none.
+// nameless finds a call or result of a tool without an id in a turn, -1 if there is none.
 func nameless(history []turn, i int, role, member, name string) int {
 	if i < 0 || i >= len(history) || history[i].role != role {
 		return -1
@@ -183,7 +183,7 @@ func stable(id string, turn, part int) string {
 	return hex.EncodeToString(sum[:])[:32]
 }
 
-// valid drops answers in a row of which one has an empty part: the program takes them for broken.
+// valid drops consecutive answers if one of them has an empty part: the program considers them broken.
 func valid(history []turn) (list []turn) {
 	for i := 0; i < len(history); {
 		end := i
@@ -213,7 +213,7 @@ func isBroken(part []byte) bool {
 	return string(bytes.TrimSpace(part)) == "{}" || !others && !isThought(part) && rawjson.IsString(text) && rawjson.Str(part, "text") == ""
 }
 
-// withoutThoughts drops thoughts, and turns of nothing else.
+// withoutThoughts drops turns that have only thoughts.
 func withoutThoughts(history []turn) []turn {
 	return slices.DeleteFunc(history, func(t turn) bool {
 		if !slices.ContainsFunc(t.parts, isThought) {
@@ -224,7 +224,7 @@ func withoutThoughts(history []turn) []turn {
 }
 
 // spelled gives parts the form in which they are sent. The program also joins neighbours of one role; here each message stays
-// one, so that it is known which entry it comes from.
+// separate, so that its entry is known.
 func spelled(history []turn) []turn {
 	for i := range history {
 		var parts [][]byte
@@ -238,17 +238,17 @@ func spelled(history []turn) []turn {
 	return history
 }
 
-// sentMembers are the members of a part that are sent, without those of calls and results.
+// sentMembers are the members of a part that are sent, except for those of calls and results.
 var sentMembers = []string{"text", "inlineData", "fileData", "executableCode", "codeExecutionResult"}
 
-// isUnknown reports whether the program sends nothing of a part: it has none of the members that are sent.
+// isUnknown reports whether the program sends nothing of a part, because it has none of the members that are sent.
 func isUnknown(part []byte) bool {
 	return !isCall(part) && !isResult(part) && !isThought(part) && string(bytes.TrimSpace(part)) != "{}" &&
 		!slices.ContainsFunc(sentMembers, func(member string) bool { return rawjson.Get(part, member) != nil })
 }
 
-// sentPart gives a part as it is sent, nil where it is not: the program puts the name of the tool before the ids of calls in
-// its files, and sends no pictures inside results.
+// sentPart gives a part as it is sent, nil if it is not sent. In its files the program puts the name of the tool before the ids of
+// calls, and it sends no images inside results.
 func sentPart(part []byte) []byte {
 	if isThought(part) || isUnknown(part) {
 		return nil
@@ -281,11 +281,11 @@ func sentPart(part []byte) []byte {
 	return nil
 }
 
-// partMembers are those that make a part something else than a text.
+// partMembers are the members that make a part something other than a text.
 var partMembers = []string{"videoMetadata", "thought", "codeExecutionResult", "executableCode", "fileData", contents.Call, contents.Result, "inlineData"}
 
-// textOf gives the text of a content as the program sees it when it decides whether to send it. What is not a text counts, and
-// is shown in brackets.
+// textOf gives the text of a content as the program sees it when it decides whether to send the content. A part that is not a text
+// appears as its type in brackets.
 func textOf(content []byte) string {
 	if text, ok := rawjson.Unquote(content); ok {
 		return text

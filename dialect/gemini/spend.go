@@ -16,10 +16,10 @@ var (
 	tokenKeys  = []string{"input", "output", "cached", "thoughts", "tool"}
 )
 
-// providerMember is a member of an answer that only treeline knows: the provider of the model, where it is not Google.
+// providerMember is a member of an answer that only treeline uses: the provider of the model if it is not Google.
 const providerMember = "treelineProvider"
 
-// answered gives the model of an answer and what it used.
+// answered gives the model of an answer and its usage.
 func answered(raw []byte, s *session.Skim) (provider, model string, u *session.Usage) {
 	var v [3][]byte
 	rawjson.Pick(raw, answerKeys, v[:])
@@ -33,8 +33,8 @@ func answered(raw []byte, s *session.Skim) (provider, model string, u *session.U
 	return provider, model, &used
 }
 
-// usage reads the tokens of an answer. The input includes what was read from the cache. What the model thought is part of its
-// output, what tools put into the prompt of its input.
+// usage reads the tokens of an answer. The program counts what was read from the cache as input, too. Thinking becomes output, and
+// what tools added to the prompt becomes input.
 func usage(tokens []byte) session.Usage {
 	if !rawjson.IsObject(tokens) {
 		return session.Usage{}
@@ -47,7 +47,7 @@ func usage(tokens []byte) session.Usage {
 	return u
 }
 
-// tokensOf spells what an answer used.
+// tokensOf encodes the usage of an answer.
 func tokensOf(u *session.Usage) []byte {
 	input := u.Input + u.CacheRead + u.CacheWrite
 	var w dialect.Object
@@ -60,13 +60,13 @@ func tokensOf(u *session.Usage) []byte {
 	return w.End()
 }
 
-// Spent gives what an answer used. The records of one answer repeat it.
+// Spent gives the usage of an answer. The records of one answer repeat it.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	switch {
 	case e.Type == typeAnswer && e.Kind == session.KindMessage:
 		spent(raw, take)
 	case e.Type == typeSet && e.Kind == session.KindCompaction && e.Tree() != nil:
-		// Answers that have no record of their own.
+		// These answers have no record of their own.
 		for m := range rawjson.Elements(rawjson.Get(rawjson.Get(raw, typeSet), "messages")) {
 			if first, known := e.Tree().Lookup(session.EntryID(rawjson.Str(m, "id"))); !known || first.Index > e.Index {
 				spent(m, take)

@@ -14,16 +14,16 @@ var (
 	_ dialect.Stamper = (*Dialect)(nil)
 )
 
-// Habits: a linear log without labels.
+// Habits describes a linear log without labels.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, RenameByEntry: true, KeepsByRepeating: true, ForgetsThinking: true}
 }
 
-// CheckID says why an id is not valid in the name of a file.
+// CheckID returns an error if an id is not valid in a file name.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
-// Header gives the first line. The program names directories in that of a sub-agent only, and adds those that it finds to its
-// workspace; here they say what the working directory is.
+// Header gives the first line. The program writes directories only for a sub-agent, and adds those that it finds in a header to its
+// workspace; here they hold the working directory.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	var w dialect.Object
 	w.Str("sessionId", string(n.ID))
@@ -39,7 +39,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return w.End(), nil
 }
 
-// EditHeader changes the header. A copy is a session of its own: it is not that of a sub-agent.
+// EditHeader changes the header. A copy is a separate session, not that of a sub-agent.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.ID != nil {
@@ -63,7 +63,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Copy gives a record the id of the copy, if it names its session.
+// Copy replaces the session id in a record that names its session.
 func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession) []byte {
 	id := rawjson.Quote(string(to.ID))
 	if rawjson.Str(record, "sessionId") == string(from.ID) && rawjson.Get(record, "id") == nil {
@@ -75,7 +75,7 @@ func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession
 	return record
 }
 
-// Record gives the line of a new entry. Frame adds what only the log knows. The program takes U+2028 and U+2029 for ends of
+// Record gives the line of a new entry. Frame adds what depends on the log. The program takes U+2028 and U+2029 as ends of
 // lines, so they are escaped.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	record, err := recordOf(n)
@@ -95,7 +95,7 @@ func recordOf(n dialect.NewEntry) ([]byte, error) {
 		return compacted(n, b)
 	case session.Leaf:
 		var w dialect.Object
-		w.Str(typeRewind, "") // Frame names the message
+		w.Str(typeRewind, "") // Frame sets the message
 		return w.End(), nil
 	case session.Custom:
 		return custom(n, b)
@@ -112,7 +112,7 @@ func set(members []byte) []byte {
 	return w.End()
 }
 
-// messageRecord gives the line of a message, which is one of the program without id and time, or a content.
+// messageRecord gives the line of a message, which is either one of the program without id and time, or a content.
 func messageRecord(n dialect.NewEntry, m []byte) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
@@ -144,7 +144,7 @@ func messageRecord(n dialect.NewEntry, m []byte) ([]byte, error) {
 // compacted gives the line that replaces the conversation by a summary.
 func compacted(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.IsArray(rawjson.Get(rawjson.Get(b.Details, typeSet), "messages")) {
-		return rawjson.Compact(b.Details), nil // it was read from a log of the program
+		return rawjson.Compact(b.Details), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
 		return nil, errors.New("a compaction of gemini names nothing that it keeps; append the messages to be kept again after it")
@@ -159,8 +159,8 @@ func compacted(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	return set(w.End()), nil
 }
 
-// custom gives the line of a note of the program, or of an entry that only an extension knows. The program skips a line that
-// it does not know.
+// custom gives the line of a note of the program, or of an entry of an extension. The program skips unknown
+// lines.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return nil, errors.New("data is not JSON")

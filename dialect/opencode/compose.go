@@ -12,7 +12,7 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes a message from neutral parts. A result becomes a part of its call.
+// Compose makes a message from neutral parts. A result becomes part of its call.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser:
@@ -47,7 +47,7 @@ func message(info []byte, parts [][]byte) []byte {
 	return w.End()
 }
 
-// userInfo is the data of a prompt. Without a model the program takes the one of its settings.
+// userInfo is the data of a prompt. Without a model the program uses the one in its settings.
 func userInfo(m dialect.NewMessage) []byte {
 	var w, times dialect.Object
 	w.Str("role", "user")
@@ -69,7 +69,7 @@ var stops = map[dialect.Stop]string{
 	dialect.StopError: "error", dialect.StopAborted: "error",
 }
 
-// answerInfo is the data of an answer. Frame adds what only the log knows.
+// answerInfo is the data of an answer. Frame adds what depends on the log.
 func answerInfo(m dialect.NewMessage) []byte {
 	var w, times, tokens, cache dialect.Object
 	at := millis(m.Time.UnixMilli())
@@ -109,7 +109,7 @@ func answerInfo(m dialect.NewMessage) []byte {
 	return w.End()
 }
 
-// saidParts gives texts and pictures as parts.
+// saidParts gives texts and images as parts.
 func saidParts(parts []session.Part) (list [][]byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -184,7 +184,7 @@ func thought(p session.Thinking, span []byte) []byte {
 	return w.End()
 }
 
-// toolPart is a call with its result. A call without one is pending: the program says that it was interrupted.
+// toolPart is a call with its result. A call without one is pending; the program tells the model that it was interrupted.
 func toolPart(c session.ToolCall, r session.ToolResult, done bool, span []byte) []byte {
 	var w, state dialect.Object
 	input := []byte(rawjson.Compact(c.Arguments))
@@ -225,13 +225,13 @@ func toolPart(c session.ToolCall, r session.ToolResult, done bool, span []byte) 
 	return w.End()
 }
 
-// Content gives texts and pictures as parts. The format has no custom messages.
+// Content gives texts and images as parts. The format has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(saidParts(dialect.Prose(parts)))
 }
 
-// SetOrigin adds a member to the data of a message, or to the metadata of a session, both of which are kept by the program and not
-// sent.
+// SetOrigin adds a member to the data of a message, or to the metadata of a session. The program keeps both and does not
+// send them.
 func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 	if row := rowOf(raw); row != nil {
 		metadata := rawjson.Get(row, "metadata")
@@ -246,8 +246,8 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "parent_id", "directory", "version", "time_created"}
 
-// Origin removes it again, with what the program changes later: the times and sums of a session, the times of a message and
-// the summary that it adds to a prompt.
+// Origin gives the member, and the rest without it and without what the program changes later: the times and sums of a session, the
+// times of a message, and the summary that it adds to a prompt.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := rowOf(raw); row != nil {
 		if origin = rawjson.Get(rawjson.Get(row, "metadata"), dialect.OriginMember); origin == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The parts of a message are ordered by their ids, also in a copy of the session.
+// The parts of a message are ordered by their ids, even in a copy of the session.
 func TestCopyKeepsOrder(t *testing.T) {
 	var parts []string
 	for k := range 8 {

@@ -12,10 +12,10 @@ import (
 
 var _ dialect.Framer = (*Dialect)(nil)
 
-// Frame gives each message its place: messages are ordered by time and id, so that each is later than the one before, and its
-// id is greater. The number in the id goes on from the last one and not from the clock: the program compares the ids of old
+// Frame gives each message its place. Messages are ordered by time and id, so each new one gets a later time and a greater id than
+// the one before. The number in the id continues from the last message and not from the clock: the program compares the ids of old
 // messages with those that it makes from the time, and does not answer if the old ones are greater. An answer names the
-// prompt before it; a compaction is asked for by a message of its own.
+// prompt before it; a compaction is requested by a separate message.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
 		f := framing{ids: map[session.EntryID]string{}}
@@ -32,15 +32,15 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	}
 }
 
-// framing is the end of a log to which messages are added.
+// framing is the state of a log to which messages are appended.
 type framing struct {
-	time   int64 // of the last message, in milliseconds
+	time   int64 // time of the last message, in milliseconds
 	number uint64
 	prompt string // the id of the last prompt
 	ids    map[session.EntryID]string
 }
 
-// begin looks at the log.
+// begin reads the log.
 func (f *framing) begin(t *session.Tree) error {
 	if at := rawjson.Str(rawjson.Get(rowOf(t.Header().Raw), "revert"), "messageID"); at != "" && t.Has(session.EntryID(at)) {
 		return fmt.Errorf("going on with a session whose last messages were reverted is %w: OpenCode deletes them first; let the program go on, or fork the session",

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
-// layout: all sessions in one database, which is a folder of logs here, or in a folder of files.
+// layout is the layout of all sessions in one database, which appears here as a folder of logs, or in a folder of files.
 type layout struct {
 	rowlog.Names
 	files bool
@@ -44,7 +44,7 @@ func (l layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
 }
 
-// Place: sessions are in a database. In a folder of the caller they are placed as with XDG_DATA_HOME.
+// Place gives the path of a database, or of a folder of files, in dir, with the names that the program uses below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	base := filepath.Base(dir)
 	switch {
@@ -56,5 +56,5 @@ func (l layout) Place(dir string) string {
 	return l.RootAt(filepath.Join(dir, "opencode")).Sessions
 }
 
-// Shares: both places are in the folder of the program.
+// Shares is always true, because both places are in the folder of the program.
 func (layout) Shares() bool { return true }

@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Omits implements session.Omitter: answers that failed, outputs that the program cleared, and parts of a kind that it does not
-// know.
+// Omits implements session.Omitter. It reports answers that failed, outputs that the program cleared, and parts of an unknown
+// kind.
 func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	if r.broken > 0 {
 		return []session.Problem{{Line: r.broken, Kind: session.ProblemRefused, Message: "OpenCode cannot read the session: a row holds no JSON",
@@ -14,7 +14,7 @@ func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	}
 	list, err := r.read(p)
 	if err != nil {
-		return nil // Replay reports it
+		return nil // Replay returns the error
 	}
 	for _, m := range compacted(list) {
 		unseen := func(what string) {
@@ -42,7 +42,7 @@ func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	return problems
 }
 
-// speaks reports whether there is anything among parts that the model would see.
+// speaks reports whether parts have anything that the model would see.
 func speaks(parts [][]byte) bool {
 	for _, p := range parts {
 		switch rawjson.Str(p, "type") {

@@ -12,10 +12,10 @@
 // message of the model is one call of its API.
 //
 // The log is linear, ordered by the times of the messages. A revert is a column of the session: it hides a message and all after
-// it, which are then an abandoned branch. The program deletes them with its next prompt. A compaction is a message of the user
-// with a part that says so, and an answer that is the summary.
+// it, which become an abandoned branch. The program deletes them at its next prompt. A compaction is a message of the user
+// with a compaction part, followed by an answer that is the summary.
 //
-// An older version kept a file for each row (storage/). Package backend/rows/opencode shows these in the same form.
+// An older version kept a file for each row (storage/). Package backend/rows/opencode shows these files in the same form.
 package opencode
 
 import (
@@ -30,14 +30,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Format reads sessions. A value differs from another in where they are.
+// Format reads sessions. Its values differ in where the sessions are.
 type Format struct {
 	chat.Wire
 	dialect.Base
 	dialect.NoBlobs
 }
 
-// Dialect is a Format that is written, too.
+// Dialect is a Format that can also write.
 type Dialect struct{ Format }
 
 // The values: the database, and the files of older versions, which are only read.
@@ -56,12 +56,12 @@ var (
 	_ session.Omitter      = (*reader)(nil)
 )
 
-// Codec is that of a session without a revert.
+// Codec is the codec of a session without a revert.
 func (d *Format) Codec() session.Codec {
 	return session.Codec{EntryCodec: &reader{}, MessageCodec: d}
 }
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
 // entries looks inside entries.
@@ -70,13 +70,13 @@ type entries struct{ dialect.OneModel }
 // reader is the codec of one log.
 type reader struct {
 	entries
-	// revert is the message at which the conversation ends; part, if not "", is the first part of it that is hidden.
+	// revert is the message at which the conversation ends. part, if not "", is the first part of that message that is hidden.
 	revert, part string
 	// broken is the first line that the program cannot read; 0 if there is none.
 	broken int
 }
 
-// form describes the row of a session. Messages have parts, which package rowlog does not know.
+// form describes the row of a session. Messages have parts, which package rowlog does not handle.
 var form = &rowlog.Form{
 	Session: "session", Needed: []string{"directory", "time_created"},
 	Columns: []string{
@@ -87,7 +87,7 @@ var form = &rowlog.Form{
 	Header: headerOf,
 }
 
-// rowOf gives the row of a session in a record that is the header; nil for any other record.
+// rowOf gives the row of a session in a header record; nil for any other record.
 func rowOf(record []byte) []byte { return form.Row(record) }
 
 // Detect claims a log whose first object is the row of a session.
@@ -112,7 +112,7 @@ func headerOf(record, row []byte) session.Header {
 	return h
 }
 
-// ownMember of the metadata of a session holds what the format has no place for.
+// ownMember is the member of a session's metadata that holds what the format itself cannot.
 const ownMember = "treeline"
 
 // decoder is the state of reading one log.
@@ -132,7 +132,7 @@ func (d *Format) NewDecoder(b *session.Builder) dialect.Decoder {
 	}}
 }
 
-// Continue implements dialect.Continuer: a message is read by itself.
+// Continue implements dialect.Continuer: each message can be read alone.
 func (d *Format) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.reader.reverted(b.Header().Raw)
@@ -140,7 +140,7 @@ func (d *Format) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	return dec, true
 }
 
-// reverted takes over the revert of a header.
+// reverted takes the revert from a header.
 func (r *reader) reverted(header []byte) {
 	at := rawjson.Get(rowOf(header), "revert")
 	r.revert, r.part = rawjson.Str(at, "messageID"), rawjson.Str(at, "partID")
@@ -156,7 +156,7 @@ func (dec *decoder) Decode(r dialect.Record) {
 	}
 }
 
-// IsRecord tells a record from the objects inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return rowOf(object) != nil || rawjson.IsObject(rawjson.Get(object, "message"))
 }
@@ -197,7 +197,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// infoKeys are the members of a message that decide what kind of entry it is.
+// infoKeys are the members of a message that determine the kind of its entry.
 var infoKeys = []string{"role", "summary", "finish", "error"}
 
 // message passes an envelope to the builder.
@@ -235,14 +235,14 @@ func completes(summary, finish, failed []byte) bool {
 	return string(summary) == "true" && rawjson.Truthy(finish) && !rawjson.Truthy(failed)
 }
 
-// Leaf implements session.Navigator: a revert ends the conversation before its message, or in it.
+// Leaf implements session.Navigator: a revert ends the conversation before its message, or inside it.
 func (r *reader) Leaf(t *session.Tree, leaf int) int {
 	if r.revert == "" {
 		return leaf
 	}
 	e, err := t.Get(session.EntryID(r.revert))
 	switch {
-	case err != nil: // the program ignores it
+	case err != nil: // the program ignores the revert
 		return leaf
 	case r.part != "":
 		return e.Index
@@ -250,7 +250,7 @@ func (r *reader) Leaf(t *session.Tree, leaf int) int {
 	return e.Index - 1
 }
 
-// Path implements session.Navigator: the messages before an entry.
+// Path implements session.Navigator: the messages up to an entry.
 func (r *reader) Path(_ *session.Tree, to int) []int {
 	list := make([]int, to+1)
 	for i := range list {

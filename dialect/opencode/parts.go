@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The texts that the program makes.
+// Texts that the program inserts.
 const (
 	compactionText  = "What did we do so far?"
 	subtaskText     = "The following tool was executed by the user"
@@ -63,7 +63,7 @@ func ownParts(parts iter.Seq[[]byte]) (list []session.Part) {
 		case "subtask": // the model sees another text, which is not in the record
 			list = append(list, dialect.TextParts(rawjson.Str(p, "prompt"))...)
 		case "step-start", "step-finish", "snapshot", "patch", "retry", "agent":
-			// what the program notes for itself
+			// These are notes for the program's own use.
 		default:
 			list = append(list, session.OpaquePart{Type: kind, JSON: p})
 		}
@@ -71,7 +71,7 @@ func ownParts(parts iter.Seq[[]byte]) (list []session.Part) {
 	return list
 }
 
-// thinking is a part with reasoning. The signature of the model's provider is in the metadata.
+// thinking is a part with reasoning. The provider's signature is in the metadata.
 func thinking(p []byte) session.Thinking {
 	t := session.Thinking{Text: rawjson.Str(p, "text")}
 	for _, of := range rawjson.Fields(rawjson.Get(p, "metadata")) {
@@ -106,7 +106,7 @@ func toolParts(p []byte) []session.Part {
 	return []session.Part{c, r}
 }
 
-// file is a picture, or another file as it is.
+// file is an image, or another file unchanged.
 func file(p []byte) session.Part {
 	mime := rawjson.Str(p, "mime")
 	if strings.HasPrefix(mime, "image/") {
@@ -163,7 +163,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 // aborted is the name of the error of an answer that the user stopped.
 const aborted = "MessageAbortedError"
 
-// isMeta reports whether the program said all of a message in the user's name.
+// isMeta reports whether the program wrote all of a message in the user's name.
 func isMeta(record []byte) bool {
 	any := false
 	for _, p := range partsOf(record) {
@@ -182,7 +182,7 @@ func isMeta(record []byte) bool {
 	return any
 }
 
-// usage reads what an answer used. Reasoning is not part of the output there.
+// usage reads the usage of an answer. The program does not count reasoning as output.
 func usage(info []byte) session.Usage {
 	t := rawjson.Get(info, "tokens")
 	cache := rawjson.Get(t, "cache")

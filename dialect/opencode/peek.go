@@ -5,8 +5,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
-// alone: to read messages it would have to load whole sessions.
+// Peek makes a list row from the row of the session, and from the messages if all of them are at hand. A list only has the row,
+// because reading messages would mean loading whole sessions.
 func (d *Format) Peek(head, _ []byte, whole bool) dialect.Summary {
 	if whole {
 		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {

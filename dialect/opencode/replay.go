@@ -19,7 +19,7 @@ type said struct {
 	user  bool
 }
 
-// messageOf reads a message, up to a part that is hidden; "" for the whole one.
+// messageOf reads a message up to the part hidden, or all of it if hidden is "".
 func messageOf(e session.Entry, raw []byte, hidden string) said {
 	m := said{entry: e, info: rawjson.Get(rawjson.Get(raw, "message"), "data"), user: e.Role == session.RoleUser}
 	for id, data := range partsOf(raw) {
@@ -51,7 +51,7 @@ func (r *reader) read(p session.Path) ([]said, error) {
 	return list, nil
 }
 
-// compaction gives the part of a message that asks for a compaction, nil if it has none.
+// compaction gives the part of a message that requests a compaction, nil if it has none.
 func (m *said) compaction() []byte {
 	if i := slices.IndexFunc(m.parts, func(p []byte) bool { return rawjson.Str(p, "type") == "compaction" }); i >= 0 && m.user {
 		return m.parts[i]
@@ -59,10 +59,10 @@ func (m *said) compaction() []byte {
 	return nil
 }
 
-// compacted gives the messages that are left after the last compaction that was completed. With a tail, the messages from its
-// beginning on follow the summary.
+// compacted gives the messages that are left by the last completed compaction. If the compaction names a tail, the messages from
+// its beginning follow the summary.
 func compacted(list []said) []said {
-	done := map[string]int{} // the summary by the id of the message that asked for it
+	done := map[string]int{} // id of the requesting message → position of the summary
 	for i := len(list) - 1; i >= 0; i-- {
 		m := &list[i]
 		if m.entry.Kind == session.KindCompaction {
@@ -79,7 +79,7 @@ func compacted(list []said) []said {
 		}
 		from := slices.IndexFunc(list[:i], func(m said) bool { return string(m.entry.ID) == tail })
 		if from < 0 {
-			return list // the log lacks the tail: all messages stay, in their order
+			return list // the log lacks the beginning of the tail: all messages stay, in their order
 		}
 		return slices.Concat(list[i:i+1], list[summary:summary+1], list[from:i], list[i+1:summary], list[summary+1:])
 	}
@@ -117,7 +117,7 @@ func (r *reader) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return m.send(""), nil
 }
 
-// lastModel is the model that the user last asked, which is asked again on resume; "" if that is not known.
+// lastModel is the model of the last prompt, which is used again on resume; "" if it is unknown.
 func lastModel(list []said) string {
 	for i := len(list) - 1; i >= 0; i-- {
 		if m := rawjson.Get(list[i].info, "model"); list[i].user && rawjson.IsObject(m) {
@@ -127,8 +127,8 @@ func lastModel(list []said) string {
 	return ""
 }
 
-// failed reports whether the program leaves an answer out: it ended in an error, unless the user stopped it after it said
-// something.
+// failed reports whether the program leaves out an answer because it ended in an error. An answer that the user stopped stays if
+// it said something before.
 func (m *said) failed() bool {
 	failed := rawjson.Get(m.info, "error")
 	if !rawjson.Truthy(failed) {
@@ -141,8 +141,8 @@ func (m *said) failed() bool {
 	return rawjson.Str(failed, "name") != aborted || !spoke
 }
 
-// send gives the messages that the program sends for one, in the form of chat completions. model is the one that they are
-// sent to, "" if it is the one that answered.
+// send gives the messages that the program sends for one message, in the form of chat completions. model is the model that they are
+// sent to, "" for the one that answered.
 func (m *said) send(model string) [][]byte {
 	if m.user {
 		return m.prompt()
@@ -211,7 +211,7 @@ type answer struct {
 	list, results [][]byte
 	media         [][]byte
 	any           bool
-	inside        bool // pictures stay in results
+	inside        bool // images stay in results
 }
 
 // flush ends a step.
@@ -248,7 +248,7 @@ func (a *answer) tool(p []byte) {
 		}
 	case "error":
 		content = rawjson.Quote(rawjson.Str(state, "error"))
-		// What a tool said before it was interrupted counts.
+		// What a tool printed before it was interrupted counts.
 		if m := rawjson.Get(state, "metadata"); rawjson.Truthy(rawjson.Get(m, "interrupted")) && rawjson.IsString(rawjson.Get(m, "output")) {
 			content = rawjson.Get(m, "output")
 		}
@@ -257,14 +257,14 @@ func (a *answer) tool(p []byte) {
 		Session: rawjson.Str(rawjson.Get(state, "metadata"), "sessionId")}.Message())
 }
 
-// isMedia reports whether a file is a picture or a PDF.
+// isMedia reports whether a file is an image or a PDF.
 func isMedia(file []byte) bool {
 	mime := rawjson.Str(file, "mime")
 	return strings.HasPrefix(mime, "image/") || mime == "application/pdf"
 }
 
-// mediaInside reports whether the results of tools may hold pictures for the provider of a model. For the others the program
-// sends them in a message of the user.
+// mediaInside reports whether the results of tools may contain images for the provider of a model. For other providers the program
+// sends images in a message of the user.
 func mediaInside(model string, info []byte) bool {
 	provider, _, _ := strings.Cut(model, "/")
 	if model == "" {

@@ -7,7 +7,7 @@ import (
 
 var _ session.Spender = (*reader)(nil)
 
-// Spent gives what an answer used, also that of a summary, which is no message here.
+// Spent gives the usage of an answer, including that of a summary, which is not a message here.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Role != session.RoleAssistant {
 		return

@@ -19,13 +19,13 @@ var (
 	_ dialect.Stamper = (*Dialect)(nil)
 )
 
-// programVersion is what a new session says of its writer: the version whose format is written.
+// programVersion is the version in a new session: the one whose format is written.
 const programVersion = "1.18.33"
 
 // defaultTitle begins the title of a session that the program has not named yet.
 const defaultTitle = "New session - "
 
-// Habits: a linear log. A result is kept with its call, so that it can only be written together with it.
+// Habits describes a linear log. A result is kept with its call, so both can only be written together.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ResultsInCalls: true, ContinuesListed: true,
 		SumsInOwnWords: true}
@@ -56,8 +56,8 @@ func titleOf(title string, t time.Time) string {
 	return defaultTitle + strings.Trim(session.TimeOf(t).Text, `"`)
 }
 
-// setParent gives metadata with our own member for the session that this one comes from: parent_id is for sub-agents. It is
-// nil where nothing is left.
+// setParent sets our own member of metadata to the session that this one comes from, because parent_id is for sub-agents. It returns
+// nil if nothing is left in the metadata.
 func setParent(metadata []byte, parent string) []byte {
 	if !rawjson.IsObject(metadata) {
 		metadata = []byte("{}")
@@ -71,7 +71,7 @@ func setParent(metadata []byte, parent string) []byte {
 	return metadata
 }
 
-// EditHeader changes columns of the row. A copy is a session of its own: it is not shared, and no sub-agent.
+// EditHeader changes columns of the row. A copy is a separate session: it is neither shared nor that of a sub-agent.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (record, slot []byte, err error) {
 	row := rowOf(h.Raw)
 	if edit.Copy {
@@ -104,7 +104,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return header(row), nil, nil
 }
 
-// CheckID says why an id is not valid: the program wants its prefix.
+// CheckID returns an error if an id lacks the program's prefix.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !strings.HasPrefix(string(id), "ses_") || len(id) < 5 {
 		return fmt.Errorf("session id %.80q: OpenCode's begin with ses_", id)
@@ -112,7 +112,7 @@ func (d *Dialect) CheckID(id session.ID) error {
 	return dialect.CheckFileID(id)
 }
 
-// digits are those of the random part of ids.
+// digits are the digits of the random part of ids.
 const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // suffixLength is the length of the random part.
@@ -133,13 +133,13 @@ func randomSuffix(random io.Reader) (string, error) {
 	return suffix(b[:]), err
 }
 
-// NewID makes an id that sorts the newest session first, as the program's do.
+// NewID makes an id that sorts the newest session first, like the program's ids.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	s, err := randomSuffix(random)
 	return session.ID(fmt.Sprintf("ses_%012x%s", ^(uint64(t.UnixMilli())<<12|1)&(1<<48-1), s)), err
 }
 
-// NewEntryID makes an id without its place: Frame gives each message the number after the one before it.
+// NewEntryID makes an id without its number: Frame gives each message the number after that of the message before.
 func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	s, err := randomSuffix(random)
 	return session.EntryID(fmt.Sprintf("msg_%012x%s", 0, s)), err
@@ -180,7 +180,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 // keptMember carries the first entry that a compaction keeps from Record to Frame.
 const keptMember = "treelineKept"
 
-// bare gives an object in one line without some members: they are columns.
+// bare gives an object on one line without some members, because they are columns.
 func bare(object []byte, without ...string) []byte {
 	for _, name := range without {
 		object = rawjson.Delete(object, name)
@@ -231,7 +231,7 @@ func partID(message string, k int) string {
 	return fmt.Sprintf("prt_%s%05d%s", rest[:12], k, rest[17:])
 }
 
-// Copy gives a record for a copy of its session: ids are unique in the database.
+// Copy gives a record for a copy of its session with new ids, because ids are unique in the database.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
 	row := rawjson.Get(raw, "message")
 	if row == nil {
@@ -246,7 +246,7 @@ func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []by
 	return rawjson.Set(raw, "part", rawjson.MapElements(rawjson.Get(raw, "part"), fix))
 }
 
-// renamed gives an object with other ids in some members, the same ones for each copy.
+// renamed replaces the ids in some members of an object; equal ids get equal new ids.
 func renamed(object []byte, session string, keys ...string) []byte {
 	for _, key := range keys {
 		if id := rawjson.Str(object, key); len(id) > 4 {
@@ -256,8 +256,8 @@ func renamed(object []byte, session string, keys ...string) []byte {
 	return object
 }
 
-// copyID is the id of a copy: its random part is made from the old one and the session. That of a part begins with the number of the
-// part, by which they are ordered; see partID.
+// copyID is the id of a copy: its random part is made from the old id and the session. The id of a part begins with the number of the
+// part, by which parts are ordered; see partID.
 func copyID(id, session string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + id))
 	random := suffixLength

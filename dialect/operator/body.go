@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -50,7 +50,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// value gives a member, nil where it is null: the program leaves out what has no value, but its own forks write null.
+// value gives a member, nil if it is null: the program leaves out a member without a value, but its own forks write null.
 func value(raw []byte, key string) session.Raw {
 	v := rawjson.Get(raw, key)
 	if rawjson.IsNull(v) {
@@ -116,7 +116,7 @@ func modelChange(raw []byte) session.ModelChange {
 	return m
 }
 
-// fromHook reads whether an extension made a summary. The program always writes the member, so false says nothing.
+// fromHook reads whether an extension made a summary. The program always writes the member, so false carries no information.
 func fromHook(raw []byte) *bool {
 	if !rawjson.Truthy(rawjson.Get(raw, "from_hook")) {
 		return nil

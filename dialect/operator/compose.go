@@ -17,13 +17,13 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 		return compose(m, role, d.Content(parts), nil)
 	}, func(parts []session.Part) []byte { return compose(m, "assistant", d.Content(parts), answer(m)) })
 	if len(results) > 0 {
-		m.ID += "/results" // the second message needs an id of its own
+		m.ID += "/results" // the second message needs its own id
 		list = append(list, compose(m, "tool", resultBlocks(results), nil))
 	}
 	return list, err
 }
 
-// compose writes a message. The order of members is the program's.
+// compose encodes a message. The order of members is the program's.
 func compose(m dialect.NewMessage, role string, contents, more []byte) []byte {
 	w := dialect.Object(`{"contents":`)
 	w = append(w, contents...)
@@ -56,7 +56,7 @@ var usageNames = dialect.UsageNames{
 	Costs:  [5]string{"input", "output", "cache_read", "cache_write", "total"},
 }
 
-// money spells a cost as Python does: whole numbers end with ".0".
+// money spells a cost like Python: whole numbers end with ".0".
 func money(f float64) []byte {
 	if f == float64(int64(f)) && f < 1e15 {
 		return append(strconv.AppendInt(nil, int64(f), 10), ".0"...)
@@ -64,7 +64,7 @@ func money(f float64) []byte {
 	return strconv.AppendFloat(nil, f, 'g', -1, 64)
 }
 
-// stops are the program's words.
+// stops are the program's words for why an answer ended.
 var stops = map[dialect.Stop]string{
 	dialect.StopEnd: "stop", dialect.StopLength: "length", dialect.StopTools: "tool_calls",
 	dialect.StopAborted: "abort", dialect.StopError: "error", dialect.StopFilter: "content_filter",
@@ -100,7 +100,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// args gives the arguments of a call. The program drops an entry in which they are not an object.
+// args gives the arguments of a call. The program drops an entry whose arguments are not an object.
 func args(arguments []byte) []byte {
 	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
 		return []byte("{}")

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// short gives of each message of a context its role and its first text.
+// short gives the role and the first text of each message of a context.
 func short(t *testing.T, tree *session.Tree, leaf session.EntryID, opt session.ContextOptions) string {
 	t.Helper()
 	var out []string
@@ -46,7 +46,7 @@ func TestContexts(t *testing.T) {
 		{"operator/leaf-null", "", "user: A new root."},
 		{"operator/leaf-to-leaf", "", q + " | " + a + " | " + w + " | assistant: Below a leaf."},
 		{"operator/leaf-last-to-leaf", "", q + " | " + a + " | " + w},
-		// An earlier summary does not come back, even where it is the first entry that is kept.
+		// An earlier summary does not come back, even if it is the first entry that is kept.
 		{"operator/two-compactions", "", "compaction_summary: Two. | user: On. | user: And on."},
 		{"operator/compaction-keeps-nothing", "", "compaction_summary: All. | user: post"},
 		{"operator/kinds", "", "compaction_summary: They measured the pond. | assistant: Two metres. | custom: a heron came by | " + w + " | assistant: Dry."},
@@ -109,7 +109,7 @@ func TestState(t *testing.T) {
 	}
 }
 
-// TestSeveralResults: a message with the results of several calls keeps those whose calls are there.
+// TestSeveralResults: a message with the results of several calls keeps the results whose calls are there.
 func TestSeveralResults(t *testing.T) {
 	tree := decode(t, operator.Operator, fixture(t, "operator/dangling-calls"))
 	got := messages(t, tree, tree.LeafID(), session.ContextOptions{DropFailed: true, StripDangling: true})
@@ -166,7 +166,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestExact: a log says which of the values it is of.
+// TestExact: a log shows which of the values wrote it.
 func TestExact(t *testing.T) {
 	for name, want := range map[string][2]bool{
 		"operator/kinds": {true, false}, "operator-doc/sample": {false, true}, "refused/only-cwd": {false, false},

@@ -14,7 +14,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// asProgram gives a log as the program sees it: it loses the lines with a line break of Unicode in them.
+// asProgram gives a log as the program sees it, without the lines that contain a Unicode line break, which it loses.
 func asProgram(log []byte) []byte {
 	var seen []byte
 	for line := range bytes.SplitAfterSeq(log, []byte{'\n'}) {
@@ -57,7 +57,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// answer is what the program says of a session.
+// answer is what the program reports about a session.
 type answer struct {
 	SessionID  string            `json:"session_id"`
 	Leaf       string            `json:"leaf_id"`
@@ -157,7 +157,7 @@ func compareNodes(t *testing.T, tree *session.Tree, got []session.Entry, want []
 	}
 }
 
-// plain takes out what only the dump of the program has, and members without a value.
+// plain removes what only the program's dump has, and members without a value.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -208,7 +208,7 @@ func fixture(t *testing.T, name string) []byte {
 	return readFile(t, filepath.Join("testdata", filepath.FromSlash(name)+".jsonl"))
 }
 
-// messages gives the messages of a context, one on a line.
+// messages gives the messages of a context, one per line.
 func messages(t *testing.T, tree *session.Tree, leaf session.EntryID, opt session.ContextOptions) string {
 	t.Helper()
 	c, err := session.BuildContext(tree, leaf, opt)

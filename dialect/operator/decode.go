@@ -19,8 +19,8 @@ func (d *Dialect) Detect(first []dialect.Record) bool { return headerType(first)
 // Exact reports whether the log's header is the one that this value writes.
 func (d *Dialect) Exact(first []dialect.Record) bool { return headerType(first) == d.header }
 
-// headerType gives the type of the header that a log begins with, "" where it is not one of the family. For a header
-// without a string as id the program makes up another id at each load, so it names no session.
+// headerType gives the type of the header that a log begins with, "" if it is not a header of the family. A header whose id is not a
+// string names no session, because the program makes up another id at each load.
 func headerType(first []dialect.Record) string {
 	var typ, id, at []byte
 	for key, value := range rawjson.Fields(dialect.FirstObject(first)) {
@@ -41,7 +41,7 @@ func headerType(first []dialect.Record) string {
 	return ""
 }
 
-// names is how the family spells an envelope.
+// names is how the family spells the members of an envelope.
 var names = dialect.Names{Snake: true, ZeroIsID: true}
 
 // text reads a type, an id or a role. The program drops an entry whose id is a number; here it keeps that id.
@@ -53,7 +53,7 @@ type decoder struct {
 	d   *Dialect
 	b   *session.Builder
 	env session.Envelope // reused: the builder copies what it keeps
-	old bool             // entries are not as this value writes them
+	old bool             // the entries are not in the form that this value writes
 }
 
 // NewDecoder starts to decode a log. Records of the program begin with the id, those of the document with the type.
@@ -64,8 +64,8 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	}}
 }
 
-// Continue implements dialect.Continuer: every entry names its parent. The type of the header decides how entries are
-// encoded, and nothing else is carried over.
+// Continue implements dialect.Continuer: every entry names its parent. Only the type of the header is needed: it decides how entries
+// are encoded.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.begin(rawjson.Str(b.Header().Raw, "type"))
@@ -103,7 +103,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 
 func isHeader(typ []byte) bool { return string(typ) == typeHeader || string(typ) == typeDocHeader }
 
-// first takes the record that must be the header. Its time is not tested, unlike in Detect: the caller chose the dialect.
+// first takes the record that must be the header. Unlike Detect it does not test the time, because the caller chose the dialect.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
 	if !isHeader(f.Type) {
 		dec.RefuseFirst(r, span, record, f.Type, "")
@@ -127,8 +127,8 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.SetHeader(h)
 }
 
-// versionOf reads the version of a header. The document's has none, which counts as 0; the program reads its own header
-// without one as today's. Versions above a million become a million: the number only says "newer" and must fit an int.
+// versionOf reads the version of a header. The document's header has none, which counts as 0; the program reads its own header
+// without one as today's version. Versions above a million become a million: the number only says "newer" and must fit an int.
 func versionOf(typ, value []byte) int {
 	v, err := strconv.ParseFloat(string(value), 64)
 	switch {
@@ -142,7 +142,7 @@ func versionOf(typ, value []byte) int {
 	return version
 }
 
-// entry passes an envelope to the builder. The program makes up a new id for an entry without one at each load. Here it is
+// entry passes an envelope to the builder. The program makes up a new id at each load for an entry without one. Here the id is
 // derived from the position in the log, so that it stays the same.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
 	env := &dec.env
@@ -161,7 +161,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	switch env.Kind {
 	case session.KindMessage:
 		if f.Role != nil {
-			break // it is an object
+			break // the message is an object
 		}
 		if m := rawjson.Get(record, "message"); !rawjson.IsObject(m) {
 			dec.Lines.ProblemAt(r, span, session.ProblemField, "the message is "+dialect.Spelled(m)+", not an object", "it is kept as it is, and is not in the context")
@@ -169,7 +169,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case session.KindLabel:
 		env.Target, env.Label = f.Target, f.Label
 	case session.KindLeaf:
-		// Without a target the leaf is before the first entry.
+		// Without a target the leaf is the place before the first entry.
 		if len(f.Target) > 0 {
 			env.Target = f.Target
 		}
@@ -177,8 +177,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.Add(env)
 }
 
-// IsRecord tells a record from the other objects inside a torn record: content blocks have types and some have ids, but
-// neither time nor parent.
+// IsRecord reports whether an object is a record rather than another object inside a torn record: content blocks have types and some
+// have ids, but neither time nor parent.
 func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)

@@ -12,7 +12,7 @@ var (
 )
 
 // Encode gives the record of an entry that was read: its own bytes, unless its log is the document's and the program is
-// to read it (then Migrated is set, see decoder.begin). In that case the type gets the program's name, a compaction gets
+// to read it (then Migrated is set, see decoder.begin). In that case the type becomes the program's name, a compaction gets
 // the token count that the program requires, and all other members stay as they are.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	raw, err := e.Raw()
@@ -32,7 +32,7 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	if e.NativeID != e.ID {
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
 	}
-	// The record is rewritten anyway, and unescaped the program would lose it.
+	// The record is rewritten anyway. With unescaped line breaks, the program would lose it.
 	return rawjson.EscapeBreaks(raw), nil
 }
 
@@ -58,7 +58,7 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return edited, changed, err
 }
 
-// Adopt keeps members that another version knows.
+// Adopt keeps unknown members.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "parent_id")
 }

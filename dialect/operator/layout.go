@@ -13,11 +13,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout is flat: the sessions of all working directories are in one folder, and each profile has one.
+// layout is flat: the sessions of all working directories are in one folder, and each profile has such a folder.
 type layout struct {
-	// profile is the one that new sessions go to; "" is the folder beside the profiles.
+	// profile is the profile of new sessions; "" is the folder beside the profiles.
 	profile string
-	// order is that of lists: the program uses the last message, the document the last change of the file.
+	// order is the order of lists: the program uses the time of the last message, the document the last change of the file.
 	order dialect.Order
 }
 
@@ -39,7 +39,7 @@ func (l layout) Roots(env dialect.Env) []dialect.Root {
 			roots = append(roots, r)
 		}
 	}
-	if r, err := l.Profile(env, ""); err == nil { // otherwise what begins or continues a session says what is wrong
+	if r, err := l.Profile(env, ""); err == nil { // otherwise creating or continuing a session reports what is wrong
 		add(r)
 	}
 	if l.profile != "" {
@@ -70,7 +70,7 @@ func (l layout) Profile(env dialect.Env, name string) (dialect.Root, error) {
 	if name = cmp.Or(name, l.profile); name == "" {
 		return l.RootAt(dir), nil
 	}
-	// The name becomes a folder.
+	// The name becomes the name of a folder.
 	if strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\:\x00") || len(name) > 128 {
 		return dialect.Root{}, fmt.Errorf("%s%.80q is %w: it cannot begin with a dot or have '/', '\\' or ':'", from, name, dialect.ErrProfile)
 	}
@@ -90,7 +90,7 @@ func (l layout) File(t time.Time, id session.ID) string {
 	return strings.Replace(t.Format("2006-01-02T15-04-05.000000"), ".", "-", 1) + "_" + string(id) + ".jsonl"
 }
 
-// Owns accepts the text logs in the folder itself.
+// Owns accepts the logs directly in the folder.
 func (l layout) Owns(name string) bool {
 	return path.Ext(name) == ".jsonl" && !strings.Contains(name, "/")
 }

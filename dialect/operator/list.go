@@ -13,11 +13,11 @@ import (
 
 var _ dialect.Lister = (*Dialect)(nil)
 
-// Shows accepts every log of a folder.
+// Shows accepts every log directly in the folder, and all of them if all is set.
 func (d *Dialect) Shows(name string, all bool) bool { return all || !strings.Contains(name, "/") }
 
-// List gives a session's row in the program's words. The time of last use is that of the last message, or of the header; for
-// the document it is that of the file. The program never fills in the name; here an entry may give one.
+// List gives a session's row with the program's members. The time of last use is that of the last message, or else of the header; for
+// the document it is that of the file. The program never fills in the name; here an entry may provide it.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	p := peek{Peeker: dialect.Peeker{Text: new(rawjson.Text)}}
 	for e := range t.Entries() {
@@ -35,7 +35,7 @@ func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect
 	}
 	h := t.Header()
 	l := dialect.Listing{CWD: h.CWD, Modified: changed}
-	// The program's list uses the last message, even where the file was touched later.
+	// The program's list uses the last message, even if the file was changed later.
 	if d.Where.(layout).order == dialect.OrderActive {
 		used := session.Time{Text: string(p.used)}
 		if p.used == nil {

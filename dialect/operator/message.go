@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, like the program. Messages of the log keep unknown members.
+// Messages gives what an entry contributes to a context, as the program does. Messages of the log keep unknown members.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	var w dialect.Object
 	switch e.Kind {
@@ -42,7 +42,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return [][]byte{w.End()}, nil
 }
 
-// copyValues adds those of the members that raw has. The program leaves out what has no value.
+// copyValues adds those of the members that raw has. Like the program, it leaves out members without a value.
 func copyValues(w *dialect.Object, raw []byte, keys ...string) {
 	for _, key := range keys {
 		if v := value(raw, key); v != nil {
@@ -54,7 +54,7 @@ func copyValues(w *dialect.Object, raw []byte, keys ...string) {
 // noTokens is the token count of a compaction that has none.
 var noTokens = session.Raw("0")
 
-// blocks gives the content of a custom message like the program: a text becomes a block.
+// blocks gives the content of a custom message as the program does: a text becomes a block.
 func blocks(content []byte) []byte {
 	switch {
 	case rawjson.IsArray(content):
@@ -65,7 +65,7 @@ func blocks(content []byte) []byte {
 	return []byte("[]")
 }
 
-// block is the content of one text.
+// block is a content that consists of one text.
 func block(quoted []byte) []byte {
 	return append(append([]byte(`[{"type":"text","content":`), quoted...), "}]"...)
 }
@@ -77,8 +77,8 @@ const (
 	summaryEnd     = "\n</summary>"
 )
 
-// LLM gives a message in the form that goes to a provider; nil where it is not sent. Operator has no words of its own for
-// summaries: they are wrapped like those of the pi family. A provider would refuse unknown roles.
+// LLM gives a message in the form that goes to a provider; nil if it is not sent. Operator has no texts of its own for
+// summaries, so they are wrapped like those of the pi family. A provider would refuse unknown roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch rawjson.Str(m, "role") {
 	case "user", "assistant", "tool", "system":
@@ -93,7 +93,7 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// asUser is a message of the program in the user's name.
+// asUser is a message in the user's name that the program makes.
 func asUser(m, contents []byte) []byte {
 	w := dialect.Object(`{"contents":`)
 	w = append(w, contents...)
@@ -121,7 +121,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return dialect.BlockIDs(m, "contents", "tool_call")
 }
 
-// ToolResults gives the ids of all calls that the message answers: one message has the results of a whole turn.
+// ToolResults gives the ids of all calls whose results the message has: one message has the results of a whole turn.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") == "assistant" {
 		return nil
@@ -196,7 +196,7 @@ func contentParts(contents []byte) []session.Part {
 	return parts
 }
 
-// images gives the pictures of one block. Their first bytes say what they are; the log does not.
+// images gives the images of one block. Only their first bytes show the format.
 func images(block []byte) []session.Part {
 	var parts []session.Part
 	for picture := range rawjson.Elements(rawjson.Get(block, "images")) {
@@ -213,7 +213,7 @@ func images(block []byte) []session.Part {
 	return parts
 }
 
-// mimeOf recognises a picture by the first bytes of its base64, like the program, which assumes PNG for all others; "" for an
+// mimeOf recognises an image by the first characters of its base64, like the program, which assumes PNG for all others; "" for an
 // address.
 func mimeOf(data string) string {
 	if strings.Contains(data[:min(len(data), 12)], ":") {

@@ -10,18 +10,18 @@
 //
 //	{"id":8 characters,"timestamp":…,"parent_id"?:id,"type":KIND,…}
 //
-// A member without a value is left out; forks of the program have null instead. A message has its blocks under "contents", and
+// A member without a value is left out; forks of the program write null instead. A message has its blocks under "contents", and
 // each block has its text under "content".
 //
 // The leaf is the last entry, unless that is of type "leaf". Such an entry is a child of the old leaf and makes its target the
 // new leaf, so that going back survives a restart.
 //
-// The program splits its files at every line break of Unicode and loses entries with one in a text. Therefore U+0085, U+2028 and
+// The program splits its files at every Unicode line break and loses entries that contain one in a text. Therefore U+0085, U+2028 and
 // U+2029 are written as escapes.
 //
 // # The values
 //
-// Operator writes what today's program reads, OperatorDoc what the format's document says; both read both. In the document the
+// Operator writes what today's program reads, OperatorDoc what the format's document describes; both read both. In the document the
 // header is called "session_header" and has no version, the parent of a root is null, two kinds are called "branch" and
 // "custom_info", and compactions have neither time nor token count.
 package operator
@@ -53,7 +53,7 @@ type Dialect struct {
 	// typeFirst: records begin with their type, and a root has the parent null. Otherwise the type comes last, and a root
 	// has no parent.
 	typeFirst bool
-	// strict: what the program would ignore when it loads the log is not written.
+	// strict: values that the program would ignore when it loads the log are refused.
 	strict bool
 	wait   dialect.Defer
 }
@@ -78,15 +78,15 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 )
 
-// Codec is the dialect itself: it has no state.
+// Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Rules: the program has one model, which only its own entries set, and keeps system messages after a compaction.
+// Rules: the program has one model, which only model changes set, and keeps system messages after a compaction.
 func (d *Dialect) Rules() session.Rules {
 	return session.Rules{SingleModel: true, ModelByEntry: true, KeepSystem: true}
 }
 
-// kindOf reads a type of the program or the document.
+// kindOf maps a type of the program or the document to a kind.
 func kindOf(name []byte) session.Kind {
 	switch k := session.KindNamed(name); k {
 	case session.KindOpaque:
@@ -99,7 +99,7 @@ func kindOf(name []byte) session.Kind {
 		return k
 	case session.KindTTSRInjection, session.KindSessionInit, session.KindModeChange, session.KindContextEdit,
 		session.KindTierChange, session.KindToolSelection, session.KindReset:
-		return session.KindOpaque // not types of this family
+		return session.KindOpaque // types that this family does not have
 	default:
 		return k
 	}

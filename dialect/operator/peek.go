@@ -21,7 +21,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 		p.Lines(tail, false, true, p.line, p.cut)
 		inTail = p.used != nil
 	}
-	// Glued and torn records are counted wrongly by lines.
+	// Counting lines gives a wrong result for glued and torn records.
 	if whole && p.Damaged {
 		p.Recount(d, head)
 	}
@@ -45,10 +45,10 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 // peek is the state of one Peek.
 type peek struct {
 	dialect.Peeker
-	used []byte // the last message's time
+	used []byte // the time of the last message
 }
 
-// line takes a whole line and gives false where it is not exactly one record.
+// line takes a whole line and returns false if it is not exactly one record.
 func (p *peek) line(line []byte, _ bool) bool {
 	var m members
 	switch {
@@ -65,10 +65,10 @@ func (p *peek) line(line []byte, _ bool) bool {
 // members are the raw members of a record that a list needs.
 type members struct {
 	typ, timestamp, name, id, cwd, parent, version []byte
-	role, contents, said                           []byte // of the message
+	role, contents, said                           []byte // members of the message
 }
 
-// scan reads a record once. It gives false for a line that is not one whole object.
+// scan reads a record once. It returns false for a line that is not one whole object.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	if !rawjson.IsObject(line) {
 		return false
@@ -138,8 +138,8 @@ func (p *peek) entry(m *members) {
 	}
 }
 
-// message takes a message. A message of the user or the model with a text or a picture counts as use of the session; to
-// the program tool calls alone do not.
+// message takes a message. A message of the user or the model with a text or an image counts as use of the session; tool calls
+// alone do not, as in the program.
 func (p *peek) message(m *members) {
 	role := string(text(m.role))
 	if role != "user" && role != "assistant" {
@@ -170,7 +170,7 @@ func (p *peek) message(m *members) {
 	if !dialect.IsNumber(at) {
 		at = m.timestamp
 	}
-	// Times may go back: as in the program, the latest counts.
+	// Times may go backwards. As in the program, the latest counts.
 	if dialect.IsNumber(at) && !later(p.used, at) {
 		p.used = at
 	}
@@ -187,7 +187,7 @@ func later(a, b []byte) bool {
 }
 
 // cut takes a line that goes on after the bytes at hand: the beginning of a long first prompt is enough for a list. The
-// program writes the role after the contents, so it is not known here; the first message of a session is the user's.
+// program writes the role after the contents, so the role is unknown here; the first message of a session is the user's.
 func (p *peek) cut(line []byte) {
 	if !bytes.Contains(line, []byte(`"type":"message"`)) {
 		return

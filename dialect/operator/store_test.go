@@ -18,7 +18,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// home is a store with a home of its own.
+// home is a store with its own home folder.
 func home(t *testing.T) (*treeline.Store, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -53,7 +53,7 @@ func talk(t *testing.T, s *treeline.Store, opt treeline.CreateOptions) (sess *tr
 	sess = must[*treeline.Session](t)(s.Create(ctx, opt))
 	t.Cleanup(func() { sess.Close() })
 	q := must[treeline.Appended](t)(sess.AppendMessage(ctx, said("user", "How deep?")))
-	// The document waits for the answer.
+	// With the document's value, the log is created with the answer.
 	if _, err := os.Stat(sess.Path()); q.Durable == (opt.Dialect == operator.OperatorDoc) || q.Durable != (err == nil) {
 		t.Errorf("after the question: durable %v, %v", q.Durable, err)
 	}
@@ -134,7 +134,7 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// TestBranchBeforeTheLog: a branch that waits for the log moves the leaf all the same.
+// TestBranchBeforeTheLog: a branch made before the log exists moves the leaf nevertheless.
 func TestBranchBeforeTheLog(t *testing.T) {
 	ctx := t.Context()
 	s, _ := home(t)
@@ -220,8 +220,8 @@ func TestRenameAndMove(t *testing.T) {
 	}
 }
 
-// TestLists: all profiles are found; the program's sessions stand in the order of what was last said, the document's in
-// that of the last change.
+// TestLists: all profiles are found; the program's sessions are ordered by their last message, the document's by their
+// last change.
 func TestLists(t *testing.T) {
 	s, dir := home(t)
 	long := `{"id":"tttt0001","timestamp":1755000900.5,"type":"message","message":{"contents":[{"type":"tool_result","id":"c","content":"` +
@@ -264,7 +264,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestDocument: the document's sessions are written as the document has them, and as the program's where one asks for it.
+// TestDocument: the document's sessions are written in the document's form, and in the program's form if the caller asks for that.
 func TestDocument(t *testing.T) {
 	ctx := t.Context()
 	s, dir := home(t)
@@ -336,7 +336,7 @@ func TestBranchAmidAppends(t *testing.T) {
 	}
 }
 
-// TestProfiles: new sessions go to the profile that is asked for, or that the environment names; continuing stays in it, and
+// TestProfiles: new sessions go to the requested profile, or to the one that the environment names; continuing stays in it, and
 // so do copies.
 func TestProfiles(t *testing.T) {
 	ctx := t.Context()

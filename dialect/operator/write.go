@@ -16,7 +16,7 @@ import (
 
 var _ dialect.Writer = (*Dialect)(nil)
 
-// Habits says how the program behaves, except that a prompt is written before it is answered: see dialect.Habits.
+// Habits describes the program, except that a prompt is written before it is answered: see dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: d.wait, FromTarget: true, RenameByEntry: true, NamesOnPath: true, RelabelKeepsTime: true,
@@ -24,7 +24,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	}
 }
 
-// seconds spells a time like the program: to the microsecond, always with a fraction, as Python writes floats.
+// seconds spells a time as Python writes floats: to the microsecond, always with a fraction.
 func seconds(t time.Time) []byte {
 	us := t.Round(time.Microsecond).UnixMicro()
 	out := strconv.AppendFloat(nil, float64(us)/1e6, 'f', -1, 64)
@@ -50,15 +50,15 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return rawjson.EscapeBreaks(w.End()), nil
 }
 
-// EditHeader changes a header. The document's header becomes the program's where the program is to read it; the program's
-// becomes the document's only for a new session. The title is an entry of its own.
+// EditHeader changes a header. The document's header becomes the program's if the program is to read it; the program's
+// becomes the document's only for a new session. The title is a separate entry.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if rawjson.Str(raw, "type") != d.header && (d.header == typeHeader || edit.ID != nil) {
 		raw = rawjson.Set(raw, "type", rawjson.Quote(d.header))
 		if d.header == typeHeader {
 			raw = rawjson.Set(raw, "version", strconv.AppendInt(nil, version, 10))
-			// The program reads a file whose header has no time, and none whose time is not a number.
+			// The program reads a file whose header has no time, but not one whose time is not a number.
 			if v := rawjson.Get(raw, "timestamp"); v != nil && !dialect.IsNumber(v) {
 				if at, ok := h.Timestamp.Time(); ok {
 					raw = rawjson.Set(raw, "timestamp", seconds(at))
@@ -90,7 +90,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Record gives the record of a new entry, members in the order of the program, or of the document's sample.
+// Record gives the record of a new entry, members in the order of the program or of the document's example.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := d.typeOf(n.Body)
 	if !ok {
@@ -107,7 +107,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return rawjson.EscapeBreaks(w.End()), nil
 }
 
-// envelope begins a record with what every entry has.
+// envelope begins a record with the members that every entry has.
 func (d *Dialect) envelope(n dialect.NewEntry, kind string) (w dialect.Object) {
 	if d.typeFirst {
 		w.Str("type", kind)
@@ -123,7 +123,7 @@ func (d *Dialect) envelope(n dialect.NewEntry, kind string) (w dialect.Object) {
 	return w
 }
 
-// parent spells a parent; null for that of a root, nil where a root has none.
+// parent encodes a parent. For a root it gives null, or nil if a root has no such member.
 func (d *Dialect) parent(id session.EntryID) []byte {
 	switch {
 	case id != "":
@@ -134,8 +134,8 @@ func (d *Dialect) parent(id session.EntryID) []byte {
 	return nil
 }
 
-// complete adds the id and the time that each of the program's messages has: otherwise the program would make up new ones at
-// each load. The id is made from what makes the message unique in its session, because there is no random source here.
+// complete adds the id and the time that the program's messages have: otherwise the program would make up new ones at
+// each load. The id is derived from what is unique to the message in its session, because there is no random source here.
 func complete(m []byte, n dialect.NewEntry) []byte {
 	if rawjson.IsNull(rawjson.Get(m, "id")) {
 		m = rawjson.Set(m, "id", rawjson.Quote(messageID(fmt.Sprintf("%d %s %s", n.Time.UnixNano(), n.ID, m))))
@@ -146,7 +146,7 @@ func complete(m []byte, n dialect.NewEntry) []byte {
 	return m
 }
 
-// typeOf gives the type of a body; ok is false where the value has none. An Opaque body must not become a header.
+// typeOf gives the type of a body; ok is false if the format has none. An Opaque body must not become a header.
 func (d *Dialect) typeOf(b session.Body) (typ string, ok bool) {
 	switch k := session.KindOf(b); k {
 	case session.KindBranchSummary:
@@ -223,10 +223,10 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	return errors.Join(errs...)
 }
 
-// levels are those that the program accepts.
+// levels are the thinking levels that the program accepts.
 var levels = []string{"off", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-// checkMessage says why the program would not read a message back: it drops unknown roles and reads a message without
+// checkMessage returns an error if the program would not read a message back: it drops unknown roles and reads a message without
 // "contents" as empty.
 func (d *Dialect) checkMessage(m []byte) error {
 	if !rawjson.IsObject(m) {

@@ -39,7 +39,7 @@ func TestRecord(t *testing.T) {
 	bare := session.Message{Role: session.RoleUser, JSON: session.Raw(`{"contents":[],"role":"user"}`)}
 	for _, c := range []struct {
 		body session.Body
-		want string // after the time
+		want string // the record after the time
 	}{
 		{user, `"type":"message","message":{"contents":[],"id":"m","timestamp":5,"role":"user","n":1.0}`},
 		{bare, `"type":"message","message":{"contents":[],"role":"user","id":"c062771e-1bce-4110-9f1c-5da1a0cd9cf7","timestamp":1794705154.293834}`},
@@ -67,7 +67,7 @@ func TestRecord(t *testing.T) {
 	if want := `{"type":"branch","id":"2","parent_id":"1","timestamp":5.0,"from_id":"1","summary":"","from_hook":false}`; string(got) != want {
 		t.Errorf("%s, not %s", got, want)
 	}
-	// The document's roots have a parent, which is null.
+	// Roots in the document's form have a parent, which is null.
 	got, _ = operator.OperatorDoc.Record(dialect.NewEntry{ID: "2", Time: time.Unix(5, 0), Body: session.Label{Target: "t"}})
 	root := `{"type":"label","id":"2","parent_id":null,"timestamp":5.0,"target_id":"t"}`
 	if string(got) != root {
@@ -119,7 +119,7 @@ func TestEdit(t *testing.T) {
 	}
 }
 
-// TestDocumentToProgram: the program is given the document's log in its own words, all else as it was.
+// TestDocumentToProgram: the document's log gets the program's names, and everything else stays as it was.
 func TestDocumentToProgram(t *testing.T) {
 	tree := decode(t, operator.Operator, fixture(t, "operator/document-header"))
 	header, _, err := operator.Operator.EditHeader(tree.Header(), nil, dialect.HeaderEdit{})
@@ -141,7 +141,7 @@ func TestDocumentToProgram(t *testing.T) {
 	if got := strings.Join(types, " "); got != "message message compaction message leaf branch_summary custom" {
 		t.Error(got)
 	}
-	// The other way the log stays what it is, unless it becomes a session of its own.
+	// In the other direction a log stays as it is, unless it becomes a new session.
 	tree = decode(t, operator.OperatorDoc, fixture(t, "operator-doc/program-header"))
 	if header, _, err = operator.OperatorDoc.EditHeader(tree.Header(), nil, dialect.HeaderEdit{}); err != nil || !bytes.Equal(header, tree.Header().Raw) {
 		t.Errorf("%s, %v; want no error, bytes.Equal(header, tree.Header().Raw)", header, err)
@@ -153,7 +153,7 @@ func TestDocumentToProgram(t *testing.T) {
 	}
 }
 
-// A header of the document without a time that can be read gets none: the program reads a file whose header has no time.
+// A document's header without a valid time gets none: the program reads a file whose header has no time.
 func TestDocumentWithoutTime(t *testing.T) {
 	for was, want := range map[string]string{
 		``:                                    ``,

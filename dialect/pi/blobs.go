@@ -9,8 +9,8 @@ import (
 
 var blobPrefix = []byte(`"blob:sha256:`)
 
-// ResolveBlobs puts the pictures that omp stores in blobs back into a message: the data of image blocks in base64, data URLs
-// whole. A reference whose blob is missing stays, as in the programs; get knows which were missing.
+// ResolveBlobs puts the images that omp stores in blobs back into a message: the data of image blocks in base64, data URLs
+// whole. A reference whose blob is missing stays, as in the programs; get can report which were missing.
 func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) ([]byte, error) {
 	if !bytes.Contains(m, blobPrefix) {
 		return m, nil
@@ -19,7 +19,7 @@ func (d *Dialect) ResolveBlobs(m []byte, get func(ref string) ([]byte, error)) (
 }
 
 // resolve walks down a value; inContent is set for the elements of an array under the key "content". Most values have no
-// reference: one search through the bytes decides for everything inside.
+// reference, which one search through the bytes shows.
 func resolve(value []byte, get func(string) ([]byte, error), inContent bool, depth int) []byte {
 	if depth > deepest || !bytes.Contains(value, blobPrefix) {
 		return value
@@ -35,7 +35,7 @@ func resolve(value []byte, get func(string) ([]byte, error), inContent bool, dep
 			case !isString:
 				return resolve(member, get, key == "content", depth+1)
 			case !bytes.HasPrefix(member, blobPrefix):
-			// omp makes blobs only of pictures in a content; elsewhere a member of that name is something else
+			// omp makes blobs only of images in a content; elsewhere a member with that name is something else
 			case key == "data" && image:
 				if data, err := get(ref); err == nil {
 					return rawjson.Quote(base64.StdEncoding.EncodeToString(data))

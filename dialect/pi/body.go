@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque. Every value reads the members of both
-// programs, because both may have written the file.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque. Every value reads the members of
+// both programs, because both may have written the file.
 func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	switch e.Kind {
 	case session.KindMessage:
@@ -76,7 +76,7 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	body := session.Message{
 		Role: e.Role, Native: str(native), JSON: m, Provider: str(provider), Model: str(model), Stop: str(v[3]), Error: str(v[5]),
 		Usage: usage(v[6]),
-		// The attribution names what caused the message: a person or the agent.
+		// The attribution names what caused the message: the user or the agent.
 		Meta: rawjson.Truthy(v[7]) || e.Role == session.RoleUser && str(v[8]) == "agent",
 	}
 	if v[4] != nil {
@@ -88,7 +88,7 @@ func (d *Dialect) message(e session.Entry, raw []byte) session.Body {
 	return body
 }
 
-// answered gives the model of a context after an answer. omp writes "undefined" for what is missing; here an answer without
+// answered gives the model of a context after an answer. omp writes "undefined" for a missing part; here an answer without
 // a model changes nothing.
 func (d *Dialect) answered(provider, model []byte) session.Raw {
 	if !d.omp {
@@ -124,7 +124,7 @@ func usage(value []byte) *session.Usage {
 
 // usageOf reads a usage that is an object.
 func usageOf(value []byte) session.Usage {
-	// One pass: every answer has a usage, and a catalogue reads them all.
+	// The members are read in one pass: every answer has a usage, and a catalogue reads them all.
 	var v [6][]byte
 	rawjson.Pick(value, usageKeys, v[:])
 	var tokens, costs [5]float64
@@ -140,7 +140,7 @@ func usageOf(value []byte) session.Usage {
 	return session.NewUsage(tokens, costs)
 }
 
-// thinkingLevelChange: to omp null means "off".
+// thinkingLevelChange reads a thinking level. To omp null means "off".
 func (d *Dialect) thinkingLevelChange(raw []byte) session.ThinkingLevelChange {
 	level := rawjson.Get(raw, "thinkingLevel")
 	if d.omp && rawjson.IsNull(level) {
@@ -187,7 +187,7 @@ var (
 	}
 )
 
-// tierByProvider is the tier of omp 18: an object with a word for each provider. Anything else is dropped.
+// tierByProvider is the tier of omp 18: an object with a word for each provider. Any other value is dropped.
 func tierByProvider(value []byte) session.Raw {
 	if !rawjson.IsObject(value) {
 		if old, ok := oldTiers[str(value)]; ok {
@@ -207,8 +207,8 @@ func tierByProvider(value []byte) session.Raw {
 	return session.Raw(w.End())
 }
 
-// modelChange reads both spellings, "provider/id" in one member or two members, for display. In contexts each program reads
-// only its own spelling. The document's reader reads both. Before version 3 omp wrote two members, so those count there.
+// modelChange reads both spellings, "provider/id" in one member or in two members, for display. In contexts each program reads
+// only its own spelling, and the document's value reads both. Before version 3 omp wrote two members, so these count there.
 func (d *Dialect) modelChange(e session.Entry, raw []byte) session.ModelChange {
 	m := session.ModelChange{Role: "default"}
 	if role := rawjson.Get(raw, "role"); !rawjson.IsNull(role) {
@@ -256,7 +256,7 @@ func (d *Dialect) compaction(e session.Entry, raw []byte) session.Compaction {
 	return c
 }
 
-// remoteHistory gives what omp passes on where the provider itself compacted the conversation.
+// remoteHistory gives what omp passes on if the provider itself compacted the conversation.
 func remoteHistory(preserveData []byte) []byte {
 	remote := rawjson.Get(preserveData, "openaiRemoteCompaction")
 	provider, items := rawjson.Get(remote, "provider"), rawjson.Get(remote, "replacementHistory")
@@ -281,7 +281,7 @@ func contextEdit(raw []byte) session.Body {
 	return edit
 }
 
-// fromExtension reads the spellings of both programs; nil where neither is there.
+// fromExtension reads the members of both programs; nil if neither is there.
 func fromExtension(raw []byte) *bool {
 	extension, hook := rawjson.Get(raw, "fromExtension"), rawjson.Get(raw, "fromHook")
 	if rawjson.IsNull(extension) && rawjson.IsNull(hook) {
@@ -300,7 +300,7 @@ func stringList(value []byte) []string {
 	return list
 }
 
-// oneLine cleans the name of a session like pi.
+// oneLine cleans the name of a session as pi does.
 func oneLine(name string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(name))
 }
@@ -318,7 +318,7 @@ func str(value []byte) string {
 	return s
 }
 
-// Time finds when an entry was made.
+// Time gives the time of an entry.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The parts of an entry are those of its message: the one takes a record, the other a message that may stand in none.
+// The parts of an entry are those of its message: Parts takes a record, MessageParts a message that need not be in a record.
 func TestPartsOfRecordAndMessage(t *testing.T) {
 	log := gen.Session(gen.Options{Seed: 3, Bytes: 200_000, Branches: 4})
 	tree, err := dialecttest.Decode(pi.Omp, "gen", bytes.Clone(log))

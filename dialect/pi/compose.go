@@ -15,7 +15,7 @@ var (
 	_ dialect.Commander = (*Dialect)(nil)
 )
 
-// Compose makes messages from neutral parts. Each tool result is a message of its own, and keeps its pictures.
+// Compose makes messages from neutral parts. Each tool result is a separate message, and keeps its images.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	if c := m.Command; c != nil && (c.Tool == "bash" || d.omp) {
 		return [][]byte{executed(m)}, nil
@@ -37,7 +37,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 }
 
 // answer is a message of the model with all members that the programs expect. They add up usage and cost without checking
-// that they are there, so these are always written.
+// for the members, so these are always written.
 func (d *Dialect) answer(m dialect.NewMessage, parts []session.Part) []byte {
 	w := object(`"role":"assistant"`)
 	w.Add("content", d.Content(parts))
@@ -80,7 +80,7 @@ func executed(m dialect.NewMessage) []byte {
 	return stamped(w, m.Time)
 }
 
-// Command takes the message of a command apart.
+// Command parses the message of a command.
 func (d *Dialect) Command(m []byte) (c dialect.Command, ok bool) {
 	var code string
 	switch rawjson.Str(m, "role") {
@@ -100,7 +100,7 @@ func (d *Dialect) Command(m []byte) (c dialect.Command, ok bool) {
 	return c, true
 }
 
-// stops are the family's words. It has none for an answer that a filter stopped; an error comes nearest.
+// stops are the family's words for why an answer ended. For an answer that a filter stopped, an error comes nearest.
 var stops = map[dialect.Stop]string{
 	dialect.StopEnd: "stop", dialect.StopLength: "length", dialect.StopTools: "toolUse",
 	dialect.StopAborted: "aborted", dialect.StopError: "error", dialect.StopFilter: "error",
@@ -139,7 +139,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 			w = object(`"type":"toolCall"`)
 			w.Str("id", p.ID)
 			w.Str("name", p.Name)
-			// The programs expect an object; arguments of an answer that was cut off may not be JSON.
+			// The programs expect an object; the arguments of an answer that was cut off may not be JSON.
 			arguments := p.Arguments
 			if !rawjson.Valid(arguments) {
 				arguments = session.Raw("{}")

@@ -15,8 +15,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// corpus has sessions NAME.jsonl and what a program made of them, NAME.context.PROGRAM.json, in this folder and in others
-// beside it.
+// corpus is the pattern of the folders with sessions NAME.jsonl and what a program made of them,
+// NAME.context.PROGRAM.json.
 func corpus(t *testing.T) string { return dialecttest.Corpus(t, "pi") + "*" }
 
 // TestCorpusContexts compares contexts with those that the programs built.
@@ -38,7 +38,7 @@ func TestCorpusContexts(t *testing.T) {
 		for _, file := range answers {
 			name := strings.TrimSuffix(file, ".context."+p.program+".json")
 			answer := read(t, file)
-			// We do better where records are glued (both are kept), and where the program failed.
+			// Our context is better where records are glued (both are kept), and where the program failed.
 			if filepath.Base(name) == "22-two-values-one-line" || len(bytes.TrimSpace(answer)) == 0 {
 				continue
 			}
@@ -95,8 +95,8 @@ func contextJSON(t *testing.T, c *session.Context) []byte {
 	return append(c.AppendState(append(b, "],"...)), '}')
 }
 
-// TestCorpusBytes reads and writes every entry of every session: what was not changed is written as it was. A record of
-// an old version keeps all members but those that the migration changes.
+// TestCorpusBytes reads and writes every entry of every session: an unchanged entry keeps its bytes. A record of
+// an old version keeps all members except those that the migration changes.
 func TestCorpusBytes(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(corpus(t), "*.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -121,7 +121,7 @@ func TestCorpusBytes(t *testing.T) {
 				}
 				for key, value := range rawjson.Fields(want) {
 					if e.Migrated && e.Kind == session.KindModelChange && rawjson.Get(record, "model") != nil {
-						continue // omp has one member for a model since version 3
+						continue // omp has had one member for a model since version 3
 					}
 					switch key {
 					case "id", "parentId", "firstKeptEntryIndex", "firstKeptEntryId", "message":

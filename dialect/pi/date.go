@@ -9,7 +9,7 @@ import (
 )
 
 // jsMillis reads a timestamp like JavaScript's Date, in milliseconds since 1970; ok is false for an invalid date. The programs
-// use it for the times of summaries. A time without a zone is UTC: the file does not say in which zone it was written.
+// use it for the times of summaries. A time without a zone is taken as UTC, because the file does not say in which zone it was written.
 func jsMillis(value []byte) (ms int64, ok bool) {
 	switch {
 	case value == nil:
@@ -111,7 +111,7 @@ func (p *dateParser) year() int {
 	return p.digits(4)
 }
 
-// fraction reads the digits after the point and, like JavaScript, cuts them to milliseconds.
+// fraction reads the digits after the point and truncates them to milliseconds, like JavaScript.
 func (p *dateParser) fraction() int {
 	ms, n := 0, 0
 	for ; p.s != "" && p.s[0]-'0' <= 9; n++ {

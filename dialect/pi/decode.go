@@ -13,7 +13,8 @@ import (
 var _ dialect.Continuer = (*Dialect)(nil)
 
 // Detect claims a log whose first object is a header of the family, or a title slot before one. Operator's header has the
-// same type, but its time is a number. Of a header of megabytes only a few members are read, with a Text that is reused.
+// same type, but its time is a number. Only three members of the object are looked at, with a Text that is reused: a header may have
+// megabytes.
 func (d *Dialect) Detect(first []dialect.Record) bool {
 	t := dialect.GetText()
 	defer dialect.PutText(t)
@@ -48,7 +49,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 	return false
 }
 
-// names is how the family spells an envelope.
+// names is how the family spells the members of an envelope.
 var names = dialect.Names{}
 
 // text reads a type, an id or a role.
@@ -59,12 +60,12 @@ type decoder struct {
 	dialect.Headed
 	b   *session.Builder
 	env session.Envelope // reused: the builder copies what it keeps
-	// slot is the title in a title slot. It counts over that of the header, also when it is empty.
+	// slot is the title in a title slot. It takes precedence over that of the header, even if it is empty.
 	slot    string
 	hasSlot bool
 	// ordinals has, for version 1 only, the entry index of each record, -1 for headers.
 	ordinals []int
-	// v is the header's version, which decides how entries are read; before the header it is today's.
+	// v is the header's version, which decides how entries are read. Before the header it is today's.
 	v int
 }
 
@@ -77,7 +78,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 }
 
 // Continue implements dialect.Continuer. Logs of version 1 are excluded, because their entries have neither ids nor parents
-// and count those before them; old versions are rewritten by the first program that appends to them anyway.
+// and name others by position. All old versions are excluded, because the first program that appends to them rewrites them anyway.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	if b.Header().Version != version {
 		return nil, false
@@ -90,7 +91,7 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 // Decode takes the next record: usually one entry.
 func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// Add implements dialect.Adder for messages, which nearly all entries are: the envelope is where Record put it.
+// Add implements dialect.Adder for messages, which nearly all entries are: it takes the envelope from where Record put it.
 // Parsing the record again would double the cost of an append. A record in any other form is decoded as usual.
 func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	m, ok := n.Body.(session.Message)
@@ -113,7 +114,7 @@ func (dec *decoder) Add(n dialect.NewEntry, r dialect.Record) bool {
 	return true
 }
 
-// Other notes arrays: in version 1 the program counts every line that parses to something of typeof "object".
+// Other counts arrays: in version 1 the program counts every line that parses to something of typeof "object".
 func (dec *decoder) Other(value []byte) {
 	if dec.v < 2 && value[0] == '[' {
 		dec.ordinals = append(dec.ordinals, dec.b.Len())
@@ -143,7 +144,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 }
 
 // first takes the record that must be the header, or the title slot before it. A damaged file may have several slots: the
-// last one before the header counts. The programs, too, refuse a header whose id is not a string.
+// last one before the header counts. Like the programs, it refuses a header whose id is not a string.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *dialect.Fields) {
 	switch header := string(f.Type) == "session"; {
 	case string(f.Type) == "title":
@@ -176,8 +177,8 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.SetHeader(h)
 }
 
-// versionOf reads the version of a header: 1 where it is absent. The programs compare it as JavaScript does, which turns
-// strings and booleans into numbers. What is not a number compares as false with everything, so it is not an old version.
+// versionOf reads the version of a header: 1 if it is absent. The programs compare it as JavaScript does, which turns
+// strings and booleans into numbers. Any comparison with NaN is false, so such a version is not an old one.
 func versionOf(value []byte) int {
 	if rawjson.IsNull(value) {
 		return 1
@@ -203,8 +204,8 @@ func versionOf(value []byte) int {
 	return int(v)
 }
 
-// begin clears the envelope and sets where the record is. It is set in place: the processor stalls where it copies what it has
-// just written.
+// begin clears the envelope and sets the place of the record. The fields are set in place: copying a value that was just written
+// would stall the processor.
 func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span) *session.Envelope {
 	env := &dec.env
 	*env = session.Envelope{}
@@ -227,7 +228,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.Target, env.Label = f.Target, f.Label
 	}
 	if dec.v < 2 {
-		// the migration ignores ids in a file of version 1; every entry follows the one before
+		// the migration ignores ids in a file of version 1: every entry follows the one before
 		env.ID, env.InOrder = nil, true
 		if env.Kind == session.KindCompaction && f.KeepIndex != nil {
 			env.HasKeepIndex, env.KeepIndex = dec.keepIndex(f.KeepIndex)
@@ -239,8 +240,8 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.Add(env)
 }
 
-// keepIndex finds the entry that a compaction of version 1 keeps from. A number that is not the position of an earlier
-// entry keeps nothing; what is not a number is left alone. ordinals has an element for each line that the program counts.
+// keepIndex finds the first entry that a compaction of version 1 keeps. A number that is not the position of an earlier
+// entry keeps nothing; any other value is left alone. ordinals has an element for each line that the program counts.
 func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	k, err := strconv.ParseFloat(string(value), 64)
 	if err != nil {
@@ -255,8 +256,8 @@ func (dec *decoder) keepIndex(value []byte) (isNumber bool, index int) {
 	return true, -1
 }
 
-// IsRecord tells a record from the other typed objects inside a torn record: content blocks, and items of a provider's
-// history. These have no parent. Records of version 1 have no parent either: there a known kind and a time must do.
+// IsRecord reports whether an object is a record rather than another typed object inside a torn record: content blocks, and items of a
+// provider's history. These have no parent. Records of version 1 have no parent either: there a known kind and a time must suffice.
 func (dec *decoder) IsRecord(object []byte) bool {
 	var t rawjson.Text
 	t.Reset(object)

@@ -19,8 +19,7 @@ func (d *Dialect) SetID(record []byte, id session.EntryID) ([]byte, error) {
 	return rawjson.Set(record, "id", rawjson.Quote(string(id))), nil
 }
 
-// Rechain changes the parent of a record, and what a compaction keeps. The parent of a root is null, as the programs write
-// it.
+// Rechain changes the parent of a record, and what a compaction keeps. The parent of a root is null, as in the programs.
 func (d *Dialect) Rechain(record []byte, parent, keep session.EntryID) ([]byte, error) {
 	value := []byte("null")
 	if parent != "" {
@@ -38,30 +37,30 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return dialect.SetArguments(record, callID, arguments, "content", "toolCall", "arguments")
 }
 
-// Adopt keeps members that another version knows.
+// Adopt keeps unknown members.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "parentId")
 }
 
-// IsSlot recognises the title slot of omp 18.
+// IsSlot reports whether a record is the title slot of omp 18.
 func (d *Dialect) IsSlot(record []byte) bool {
 	return rawjson.IsObject(record) && rawjson.Str(record, "type") == "title"
 }
 
-// Exact recognises the logs of omp 18 by their title slot.
+// Exact reports whether a log is one of omp 18, which has a title slot.
 func (d *Dialect) Exact(first []dialect.Record) bool {
 	return d.newer.slot && len(first) > 0 && d.IsSlot(dialect.TrimBOM(first[0].Data))
 }
 
 // Encode gives the record of an entry that was read: its own bytes, unless its log is of an old version. Then the members
-// that the migration changes are changed and all others stay. Reading an old log changes nothing on disk; it is rewritten
+// that the migration changes are changed and all others stay. Reading an old log changes nothing on disk; the log is rewritten
 // when the session is opened for writing.
 func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 	raw, err := e.Raw()
 	if err != nil || !e.Migrated {
 		return raw, err
 	}
-	// version 1: derived ids, and parents by position
+	// in version 1: derived ids, and parents by position
 	if e.NativeID != e.ID {
 		raw = rawjson.Set(raw, "id", rawjson.Quote(string(e.ID)))
 		parent := []byte("null")
@@ -76,13 +75,13 @@ func (d *Dialect) Encode(e session.Entry) ([]byte, error) {
 			raw = rawjson.Set(raw, "firstKeptEntryId", rawjson.Quote(string(kept)))
 		}
 	}
-	// omp spelled models in two members before version 3 and has read one since.
+	// omp named a model in two members before version 3, and has named it in one since.
 	if c := d.modelChange(e, raw); e.Kind == session.KindModelChange && d.omp && c.Split {
 		raw = rawjson.Delete(rawjson.Delete(raw, "provider"), "modelId")
 		raw = rawjson.Set(raw, "model", rawjson.Quote(c.Model))
 	}
 	if m := rawjson.Get(raw, "message"); m != nil {
-		// hookMessage and custom differ in length, so this sees every change
+		// hookMessage and custom differ in length, so comparing lengths finds every change
 		if now := d.migrated(e, m); len(now) != len(m) {
 			raw = rawjson.Set(raw, "message", now)
 		}

@@ -15,7 +15,7 @@ import (
 // jsString converts a value like JavaScript; nil is undefined.
 func jsString(value []byte) string { return jsText(value, 0) }
 
-// jsText is jsString at a depth. Elements of arrays are joined with commas, objects are "[object Object]".
+// jsText is jsString at a depth of nesting. Elements of arrays are joined with commas, objects are "[object Object]".
 func jsText(value []byte, depth int) string {
 	if s, ok := rawjson.Unquote(value); ok {
 		return s

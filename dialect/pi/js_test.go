@@ -25,7 +25,7 @@ func TestJSString(t *testing.T) {
 	}
 }
 
-// TestDates has the moments that both programs' engines find in these spellings, in a machine that runs on UTC.
+// TestDates has the times that both programs' engines find in these spellings, on a machine that runs on UTC.
 func TestDates(t *testing.T) {
 	const invalid = -1 << 60
 	for value, want := range map[string]int64{

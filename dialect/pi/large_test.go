@@ -80,7 +80,7 @@ func TestDeep(t *testing.T) {
 	}
 }
 
-// TestHostileLine searches for records after damage in lines that are made to take long.
+// TestHostileLine searches for records after damage in lines that are made to be slow.
 func TestHostileLine(t *testing.T) {
 	const n = 1 << 18
 	for name, line := range map[string]string{

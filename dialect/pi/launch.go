@@ -12,7 +12,7 @@ func (d *Dialect) Program() string {
 	return "pi"
 }
 
-// Launch opens a session by its path, which works wherever it is.
+// Launch opens a session by its path, which works wherever the file lies.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	flag := "--session"
 	if d.omp {

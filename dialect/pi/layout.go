@@ -15,7 +15,7 @@ type layout struct {
 	base   string // folder in the home directory
 	env    string // variable that names another folder
 	rule   func(env dialect.Env, cwd string) string
-	also   []func(env dialect.Env, cwd string) string // rules of other values in the same place
+	also   []func(env dialect.Env, cwd string) string // rules of other values for the same folder
 	blobs  bool
 	crumbs bool
 }
@@ -52,16 +52,16 @@ func (l *layout) OtherDirs(env dialect.Env, cwd string) (dirs []string) {
 	return dirs
 }
 
-// File is the time, with two characters replaced that a file name cannot hold, and the id.
+// File is the time, in which two characters that a file name cannot hold are replaced, and the id.
 func (l *layout) File(t time.Time, id session.ID) string {
 	stamp := strings.NewReplacer(":", "-", ".", "-").Replace(t.UTC().Format("2006-01-02T15:04:05.000Z"))
 	return stamp + "_" + string(id) + ".jsonl"
 }
 
-// Owns accepts every text log below the folder of sessions: logs of subagents are in folders of their own.
+// Owns accepts every log below the folder of sessions, because logs of subagents are in folders below it.
 func (l *layout) Owns(name string) bool { return path.Ext(name) == ".jsonl" }
 
-// The rules of the program and of the document, which the other looks for besides its own.
+// The rules of the program and of the document. Each of the two looks for the other's folders besides its own.
 var (
 	ompRules = []func(dialect.Env, string) string{dirOmp, dirDocReal}
 	docRules = []func(dialect.Env, string) string{dirDoc, dirDocReal}

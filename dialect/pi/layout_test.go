@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/pi"
 )
 
-// machine is a computer that does not exist.
+// machine is an imaginary machine.
 func machine(vars, links map[string]string) dialect.Env {
 	return dialect.Env{
 		Home: "/home/me", TempDir: "/tmp", WorkDir: "/work/here", Zone: time.UTC,

@@ -17,18 +17,18 @@ import (
 
 var _ dialect.Lister = (*Dialect)(nil)
 
-// listing is what one pass over the entries gives; the two programs use different parts of it.
+// listing is what one pass over the entries finds. The two programs use different parts of it.
 type listing struct {
 	messages int
 	first    string   // the first prompt
 	texts    []string // the texts of messages
 	name     string   // the last session_info
-	short    []byte   // the last compaction's short summary
+	short    []byte   // the short summary of the last compaction
 	active   float64  // time of the last message, in milliseconds
 }
 
-// Shows: pi lists what is directly in the folder of a working directory. omp lists everything below the folder of sessions,
-// including subagents, except hidden files.
+// Shows reports whether the program lists a log. pi lists what is directly in the folder of a working directory. omp lists everything
+// below the folder of sessions, including subagents, except hidden files.
 func (d *Dialect) Shows(name string, all bool) bool {
 	if d.omp {
 		return (all || !strings.Contains(name, "/")) && name[0] != '.' && !strings.Contains(name, "/.")
@@ -37,7 +37,7 @@ func (d *Dialect) Shows(name string, all bool) bool {
 }
 
 // List gives a session's row like the programs' listSessions, with their members in their order. omp names a session by its
-// title and orders it by the time of the file; pi uses its given name and the time of the last message.
+// title and orders it by the time of the file; pi uses the name that the user gave and the time of the last message.
 func (d *Dialect) List(t *session.Tree, path string, changed time.Time) (dialect.Listing, error) {
 	var l listing
 	for e := range t.Entries() {
@@ -95,7 +95,7 @@ func isoOrNull(t time.Time, ok bool) []byte {
 	return dialect.ISO(t)
 }
 
-// take reads one entry. To pi a message without text counts as a message, too; omp leaves out sessions without messages.
+// take reads one entry. pi also counts a message without text; omp leaves out sessions without messages.
 func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 	switch kind {
 	case session.KindSessionInfo:
@@ -131,7 +131,7 @@ func (l *listing) take(d *Dialect, kind session.Kind, raw []byte) {
 	}
 }
 
-// blockTexts joins the text blocks of a content with blanks, including empty ones, like the programs' search text. Other
+// blockTexts joins the text blocks of a content with spaces, including empty ones, like the programs' search text. Other
 // blocks are ignored.
 func blockTexts(content []byte) string {
 	if s, ok := rawjson.Unquote(content); ok {
@@ -162,8 +162,8 @@ func (l *listing) title(h session.Header) []byte {
 	return title
 }
 
-// modified is when pi considers a session last used: the latest time, not the last, because entries of an older branch may
-// follow.
+// modified is the time at which pi considers a session last used. It is the latest time, not the last one, because entries of an
+// older branch may follow.
 func (l *listing) modified(h session.Header, changed time.Time) (time.Time, bool) {
 	if l.active > 0 {
 		if math.IsInf(l.active, 0) || l.active > 8.64e15 {
@@ -201,7 +201,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 			if !slot {
 				title = rawjson.Str(line, "title")
 			}
-		// only while it is needed: parsing messages is what costs
+		// only while a prompt is needed, because parsing messages is expensive
 		case kind == "message" && !prompted && title == "":
 			prompt, prompted = firstText(rawjson.Get(line, "message"))
 		}
@@ -217,7 +217,7 @@ func (d *Dialect) Recent(head []byte, path string) (dialect.Recent, bool) {
 		}
 	}
 	r := dialect.Recent{Name: name, FullName: name}
-	// JavaScript cuts at 39 units, even through a pair; Decode turns a half into U+FFFD.
+	// JavaScript cuts at 39 units, even inside a surrogate pair; Decode turns a half into U+FFFD.
 	if units := utf16.Encode([]rune(name)); len(units) > 40 {
 		r.Name = string(utf16.Decode(units[:39])) + "…"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestList: rows have the words, the order and the times of the programs' own lists.
+// TestList: rows have the members, the order and the times of the programs' own lists.
 func TestList(t *testing.T) {
 	changed := time.Date(2026, 3, 1, 12, 0, 0, 999_600_000, time.UTC)
 	const (

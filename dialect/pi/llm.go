@@ -18,7 +18,7 @@ const (
 	branchText = "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n"
 )
 
-// texts are the openings of the texts around a compaction's summary and around that of a branch.
+// texts are the openings of the texts around the summary of a compaction and of a branch.
 type texts struct{ compaction, branch string }
 
 var (
@@ -27,7 +27,7 @@ var (
 	omp18Texts = texts{omp18CompactionText, omp18BranchText}
 )
 
-// LLM gives a message in the form that goes to a provider; nil where it is not sent. The programs do not send other roles.
+// LLM gives a message in the form that goes to a provider; nil if it is not sent. The programs do not send other roles.
 func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	switch role := rawjson.Str(m, "role"); role {
 	case "assistant":
@@ -70,7 +70,7 @@ func (d *Dialect) LLM(m []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// said passes on what a person or a tool said. omp notes the attribution, and has the role developer, which it attributes to
+// said passes on what the user or a tool said. omp adds the attribution. It also has the role developer, which it attributes to
 // the agent.
 func (d *Dialect) said(m []byte, role string) []byte {
 	if !d.omp {
@@ -86,7 +86,7 @@ func (d *Dialect) said(m []byte, role string) []byte {
 		}
 		m = rawjson.Set(m, "attribution", []byte(by))
 	}
-	// omp cuts old outputs and notes when; the blocks are then sent as one text.
+	// omp cuts old outputs and notes the time; the blocks are then sent as one text.
 	if role == "toolResult" && rawjson.Get(m, "prunedAt") != nil {
 		var all strings.Builder
 		for b := range rawjson.Elements(rawjson.Get(m, "content")) {
@@ -103,12 +103,12 @@ func (d *Dialect) said(m []byte, role string) []byte {
 	return m
 }
 
-// block is the content of one text.
+// block is a content that consists of one text.
 func block(quoted []byte) []byte {
 	return append(append([]byte(`[{"type":"text","text":`), quoted...), "}]"...)
 }
 
-// asUser is a message of the program in the user's name. more names members that omp passes on as well.
+// asUser is a message in the user's name that the program makes. more names further members that omp passes on.
 func (d *Dialect) asUser(m []byte, text, attribution string, more ...string) []byte {
 	w := object(`"role":"user"`)
 	w.Add("content", block(rawjson.Quote(text)))
@@ -168,7 +168,7 @@ func (d *Dialect) ran(m []byte, role string) []byte {
 	return d.asUser(m, text, "user")
 }
 
-// files describes files that the user mentioned, which only omp has: one text, followed by the pictures as blocks.
+// files describes files that the user mentioned, which only omp has: one text, followed by the images as blocks.
 func (d *Dialect) files(m []byte) []byte {
 	var texts []string
 	images := []byte{}

@@ -66,7 +66,7 @@ func (d *Dialect) members(w *dialect.Object, body session.Body) error {
 	return nil
 }
 
-// compactionMembers leaves out what only omp has for pi.
+// compactionMembers adds the members of a compaction. For pi it leaves out what only omp has.
 func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) error {
 	w.Str("summary", b.Summary)
 	if d.omp {
@@ -81,7 +81,7 @@ func (d *Dialect) compactionMembers(w *dialect.Object, b session.Compaction) err
 	return err
 }
 
-// customMembers adds the default attribution only for the program, not for the document's value.
+// customMembers adds the members of a custom message. Only the program's value writes a default attribution, not the document's.
 func (d *Dialect) customMembers(w *dialect.Object, b session.CustomMessage) error {
 	w.Str("customType", b.Type)
 	if err := w.Raw("content", b.Content); err != nil {
@@ -98,7 +98,7 @@ func (d *Dialect) customMembers(w *dialect.Object, b session.CustomMessage) erro
 	return nil
 }
 
-// editMembers: null hides the target, a content replaces its content.
+// editMembers adds the members of a context edit: null hides the target, a content replaces the target's content.
 func editMembers(w *dialect.Object, b session.ContextEdit) error {
 	w.Str("targetId", string(b.Target))
 	if b.Content == nil {
@@ -112,7 +112,7 @@ func editMembers(w *dialect.Object, b session.ContextEdit) error {
 	return nil
 }
 
-// modelMembers spells a model like the program: omp in one member with a role, pi in two.
+// modelMembers spells a model like the program: omp in one member, with a role, pi in two.
 func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	if d.omp && (m.Model != "" || !m.Split) {
 		w.Str("model", m.Model)
@@ -123,7 +123,7 @@ func (d *Dialect) modelMembers(w *dialect.Object, m session.ModelChange) {
 	w.Str("modelId", m.ModelID)
 }
 
-// extension notes, in the program's own word, whether an extension made the summary; nothing where that was not said.
+// extension adds, in the program's own word, whether an extension made the summary; nothing if that is unknown.
 func (d *Dialect) extension(w *dialect.Object, from *bool) {
 	key := "fromHook"
 	if d.omp {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/pi"
 )
 
-// TestManyMembers has records of some megabytes with very many members to change. In quadratic time they take an hour.
+// TestManyMembers has records of some megabytes with very many members to change. Quadratic code would take an hour.
 func TestManyMembers(t *testing.T) {
 	t.Parallel()
 	const n = 100_000

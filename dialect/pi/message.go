@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Messages gives what an entry contributes to a context, like the program. Messages of the log are the bytes of the file if
+// Messages gives what an entry contributes to a context, as the program does. Messages of the log are the bytes of the file if
 // nothing has to change; others have the members of the program's objects in their order.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch e.Kind {
@@ -41,7 +41,7 @@ func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// migrated gives the message of an old version as in today's version.
+// migrated gives a message of an old version in today's form.
 func (d *Dialect) migrated(e session.Entry, m []byte) []byte {
 	if e.Migrated && rawjson.Str(m, "role") == "hookMessage" {
 		return rawjson.Set(m, "role", []byte(`"custom"`))
@@ -74,9 +74,9 @@ func (d *Dialect) normal(role session.Role, m []byte) []byte {
 // after a reload.
 func withoutHistory(m []byte) []byte {
 	const history = "openaiResponsesHistory"
-	// \u: the word may be spelled with escapes, which the search would miss
+	// \u is searched for because the word may be spelled with escapes
 	if !bytes.Contains(m, []byte(history)) && !bytes.Contains(m, []byte(`\u`)) {
-		return m // nearly every message: one search, no parsing
+		return m // for nearly every message: one search, no parsing
 	}
 	if rawjson.Str(rawjson.Get(m, "providerPayload"), "type") != history {
 		return m
@@ -167,7 +167,7 @@ func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 
 // Role says who speaks in a message.
 func (d *Dialect) Role(m []byte) session.Role {
-	// The programs write it first, and once: the usual case needs no walk through the message.
+	// The programs write the role first, and once, so the usual case needs no walk through the message.
 	if rest, ok := bytes.CutPrefix(m, roleFirst); ok {
 		if end := bytes.IndexByte(rest, '"'); end > 0 && !bytes.Contains(rest, []byte(`"role"`)) && bytes.IndexByte(rest[:end], '\\') < 0 {
 			return roleOf(rest[:end])
@@ -186,7 +186,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return dialect.BlockIDs(m, "content", "toolCall")
 }
 
-// ToolResults gives the id of the call that the message answers.
+// ToolResults gives the id of the call whose result the message is.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") != "toolResult" {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestMigration writes logs of old versions anew, as a session that is opened for writing does, and reads them again:
+// TestMigration rewrites logs of old versions, as opening a session for writing does, and reads them again:
 // they are of today's version, and neither the tree nor any context has changed.
 func TestMigration(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/version-[12]*.jsonl")
@@ -91,7 +91,7 @@ func contextText(t *testing.T, c *session.Context) string {
 	return b.String()
 }
 
-// TestMigratedRecord has records before and after: new members follow the others, nothing else moves.
+// TestMigratedRecord compares records before and after: new members follow the others, nothing else moves.
 func TestMigratedRecord(t *testing.T) {
 	tree := decode(t, pi.Pi, `{"type":"session","id":"5e55"}`+"\n"+
 		`{"type":"message","timestamp":"x","message":{ "role" : "hookMessage" , "n":1.0}}`+"\n"+
@@ -108,7 +108,7 @@ func TestMigratedRecord(t *testing.T) {
 	}
 }
 
-// TestVersions: the version decides as JavaScript compares it.
+// TestVersions: versions are compared as in JavaScript.
 func TestVersions(t *testing.T) {
 	for version, migrated := range map[string]bool{
 		``: true, `"version":null,`: true, `"version":0,`: true, `"version":-1,`: true, `"version":true,`: true, `"version":1.9,`: true,

@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// outputNotice is what omp adds to the output of a command that was cut: how much is shown, and how to see the rest. As in
+// outputNotice is what omp adds to an output of a command that was cut: how much is shown, and how to see the rest. As in
 // the program, missing members read "undefined".
 func outputNotice(meta []byte) string {
 	var parts []string
@@ -60,7 +60,7 @@ func truncationNotice(t []byte) string {
 	return notice
 }
 
-// byteSize spells a number of bytes; halves are rounded up, like JavaScript's toFixed.
+// byteSize spells a number of bytes; halves are rounded up, like in JavaScript's toFixed.
 func byteSize(n float64) string {
 	if n < 1024 {
 		return jsNumber(n) + "B"

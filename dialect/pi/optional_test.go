@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What Persist cuts off comes back, unless its blob is gone or the text was changed since.
+// What Persist cut off is restored, unless its blob is gone or the text was changed since.
 func TestWhole(t *testing.T) {
 	long := strings.Repeat("é", maxUnits) + " the end"
 	record := []byte(`{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":"short"},{"type":"text","text":` +
@@ -73,7 +73,7 @@ func TestPersistRefusesWhatOnlyLooksLikeAReference(t *testing.T) {
 	}
 }
 
-// A message of plain text has all members that the programs expect: they add up the usage of each answer without checking
+// A message of plain text has all members that the programs expect, because they add up the usage of each answer without checking
 // that it has one.
 func TestComposeText(t *testing.T) {
 	compose := func(d *Dialect, m dialect.NewMessage) []byte {

@@ -9,7 +9,7 @@ import (
 var (
 	messageKeys = []string{"role", "content", "errorMessage", "toolCallId", "toolName", "isError"}
 	blockKeys   = []string{"type", "text", "thinking", "thinkingSignature", "id", "name", "arguments", "mimeType", "data", "redacted"}
-	// skimKeys are those of messages, and those that describe an answer.
+	// skimKeys are the members of messages, and those that describe an answer.
 	skimKeys = append(messageKeys[:len(messageKeys):len(messageKeys)], "provider", "model", "usage")
 )
 
@@ -34,7 +34,7 @@ func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 
 // Skim implements session.Skimmer.
 func (d *Dialect) Skim(e session.Entry, raw []byte, s *session.Skim) error {
-	if e.Kind != session.KindMessage { // few are not
+	if e.Kind != session.KindMessage { // few entries are not
 		parts, err := d.Parts(e, raw)
 		s.Parts = append(s.Parts, parts...)
 		return err
@@ -68,7 +68,7 @@ func textPart(parts []session.Part, s string) []session.Part {
 	return append(parts, session.Text{Text: s})
 }
 
-// partsOf adds the parts of a message; values are those of messageKeys. Texts are decoded by s.
+// partsOf adds the parts of a message; v are the values of its members messageKeys. s decodes texts.
 func partsOf(parts []session.Part, m []byte, v [][]byte, s *session.Skim) []session.Part {
 	text := func(value []byte) string {
 		t, _ := s.Text(value)
@@ -114,7 +114,7 @@ func execution(tool, member string, m []byte) []session.Part {
 	}
 }
 
-// contentParts adds the parts of a content: a string or a list of blocks. Texts are decoded by s.
+// contentParts adds the parts of a content: a string or a list of blocks. s decodes texts.
 func contentParts(parts []session.Part, content []byte, s *session.Skim) []session.Part {
 	if t, ok := s.Text(content); ok {
 		return textPart(parts, t)

@@ -15,7 +15,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	defer dialect.PutText(p.Text)
 	p.Lines(dialect.TrimBOM(head), true, whole, p.line, p.cut)
 	if p.OK && len(tail) > 0 {
-		p.Last = nil // only the tail has the last
+		p.Last = nil // only the tail has the last time
 		p.Lines(tail, false, true, p.line, p.cut)
 	}
 	if whole && p.Damaged {
@@ -38,10 +38,10 @@ type peek struct {
 	slot     bool
 	untitled bool   // the title slot says that there is no title
 	name     string // the last session_info
-	short    string // the last compaction's short summary
+	short    string // the short summary of the last compaction
 }
 
-// line takes a whole line and gives false where it is not exactly one record.
+// line takes a whole line and returns false if it is not exactly one record.
 func (p *peek) line(line []byte, last bool) bool {
 	if p.glance(line, last) {
 		return true
@@ -58,7 +58,7 @@ func (p *peek) line(line []byte, last bool) bool {
 	return true
 }
 
-// How the programs write a message, up to its text.
+// The beginning of a message as the programs write it, up to its text.
 var (
 	messageStart = []byte(`{"type":"message",`)
 	timeStart    = []byte(`"timestamp":"`)
@@ -67,14 +67,14 @@ var (
 	textStart    = []byte(`[{"type":"text","text":`)
 )
 
-// glance looks only at the beginning of a line and gives false where that is not enough. It is enough for messages as the
+// glance looks only at the beginning of a line and returns false if that is not enough. It is enough for messages as the
 // programs write them, which are most bytes of most logs, unless messages are counted.
 func (p *peek) glance(line []byte, last bool) bool {
 	if !p.OK || p.Messages >= 0 || !bytes.HasPrefix(line, messageStart) {
 		return false
 	}
 	if !last && p.Prompt != "" {
-		return true // only the last time matters
+		return true // only the time of the last line matters
 	}
 	const front = 256
 	begin := line[:min(len(line), front)]
@@ -100,7 +100,7 @@ func (p *peek) glance(line []byte, last bool) bool {
 	return true
 }
 
-// leadingText gives the text that content begins with, if it is the whole content or a long text.
+// leadingText gives the text at the beginning of content, if it is the whole content or a long text.
 func leadingText(content []byte) (string, bool) {
 	first, isBlock := bytes.CutPrefix(content, textStart)
 	if len(first) == 0 || first[0] != '"' {
@@ -119,15 +119,15 @@ func leadingText(content []byte) (string, bool) {
 // members are the raw members of a record that a list needs.
 type members struct {
 	typ, timestamp, title, name, short []byte
-	id, cwd, parent, version           []byte // of the header
+	id, cwd, parent, version           []byte // members of the header
 	role                               []byte // of the message
-	content                            []byte // and everything after it
+	content                            []byte // the content and everything after it
 }
 
 // promptInitials are the initials of the members that are read from a message.
 var promptInitials = rawjson.InitialsOf("role", "content")
 
-// scan reads a record once. It gives false for a line that is not one whole object.
+// scan reads a record once. It returns false for a line that is not one whole object.
 func (m *members) scan(t *rawjson.Text, line []byte) bool {
 	if !rawjson.IsObject(line) {
 		return false

@@ -34,7 +34,7 @@ func TestPeekTitle(t *testing.T) {
 	}
 }
 
-// TestPeekLongPrompt: a prompt that goes on after the bytes at hand is shown as far as they go.
+// TestPeekLongPrompt: a prompt that goes on after the bytes at hand is shown as far as they reach.
 func TestPeekLongPrompt(t *testing.T) {
 	const head = `{"type":"session","version":3,"id":"5e55","cwd":"/garden"}` + "\n" +
 		`{"type":"message","id":"a","parentId":null,"timestamp":"2026-02-16T10:21:00.000Z","message":{"role":"user","content":[{"type":"text","text":"Where do the tul`

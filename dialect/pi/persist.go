@@ -20,7 +20,7 @@ const (
 	notice = "\n\n[Session persistence truncated large content]"
 	// minImage is the length in base64 from which an image goes to a blob.
 	minImage = 1024
-	// deepest is how far down Persist looks: a message is not that deep.
+	// deepest is the depth down to which Persist looks; messages are never that deep.
 	deepest = 200
 	// overflowMember names the blobs that hold the strings that were cut, by JSON pointer.
 	overflowMember = "treelineOverflow"
@@ -38,7 +38,7 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 		return nil, p.err
 	}
 	if len(p.overflow) > 0 {
-		whole := rawjson.Get(record, overflowMember) // of strings that were cut before the record was changed
+		whole := rawjson.Get(record, overflowMember) // for strings that were cut before the record was changed
 		if !rawjson.IsObject(whole) {
 			whole = []byte("{}")
 		}
@@ -50,8 +50,8 @@ func (d *Dialect) Persist(record []byte, opt dialect.PersistOptions) ([]byte, er
 	return out, nil
 }
 
-// mayNeedWork decides for most records with a search. It may be wrong only in one direction: whatever Persist changes has one
-// of these words in it, or is long.
+// mayNeedWork reports whether Persist may have to change a record. It is a fast search and may only err on the safe side: whatever
+// Persist changes has one of these words in it, or is long.
 func mayNeedWork(record []byte) bool {
 	return len(record) > maxUnits ||
 		has(record, "partialJson", 'J') || has(record, "jsonlEvents", 'E') ||
@@ -59,7 +59,7 @@ func mayNeedWork(record []byte) bool {
 			(len(record) > minImage || bytes.Contains(record, []byte("image_url")) || bytes.Contains(record, blobPrefix))
 }
 
-// has is bytes.Contains for a word with a rare letter, which it searches for: the first letter may be in every text.
+// has is bytes.Contains for a word with a rare letter. It searches for that letter, because the first letter may be frequent.
 func has(text []byte, word string, rare byte) bool {
 	before := strings.IndexByte(word, rare)
 	for i := before; i < len(text); i++ {
@@ -83,10 +83,10 @@ type persister struct {
 
 type overflow struct{ pointer, ref string }
 
-// place is where a value is in the record. Strings that are cut are named by it.
+// place is where a value is in the record. It names a string that is cut.
 type place struct {
 	pointer string
-	key     string // of the member, or of the member that is the array
+	key     string // key of the member, or of the member that is the array
 	element bool
 	depth   int
 }
@@ -101,7 +101,7 @@ func (at place) index(i int) place {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// value gives what is kept of a value.
+// value gives what Persist keeps of a value.
 func (p *persister) value(v []byte, at place) []byte {
 	switch {
 	case p.err != nil || at.depth > deepest:
@@ -116,7 +116,7 @@ func (p *persister) value(v []byte, at place) []byte {
 	return v
 }
 
-// array gives what is kept of an array. One that needs no change is not taken apart.
+// array gives what Persist keeps of an array. An array that needs no change is not parsed.
 func (p *persister) array(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -128,7 +128,7 @@ func (p *persister) array(v []byte, at place) []byte {
 	})
 }
 
-// object gives what is kept of an object. Image data comes before strings: a picture must not be cut.
+// object gives what Persist keeps of an object. Image data is handled before strings, because an image must not be cut.
 func (p *persister) object(v []byte, at place) []byte {
 	if !mayNeedWork(v) {
 		return v
@@ -147,28 +147,28 @@ func (p *persister) object(v []byte, at place) []byte {
 	if len(out) == len(v) && bytes.Equal(out, v) {
 		return v
 	}
-	// omp counts the lines of a file's content again, because the cut changed them
+	// like omp, count the lines of a file's content again, because the cut changed them
 	if content, ok := rawjson.Unquote(rawjson.Get(out, "content")); ok && rawjson.Get(out, "lineCount") != nil {
 		out = rawjson.Set(out, "lineCount", strconv.AppendInt(nil, int64(strings.Count(content, "\n")+1), 10))
 	}
 	return out
 }
 
-// image puts an image into a blob. Base64 that is not in canonical form stays: it would come back different.
+// image puts an image into a blob. Base64 that is not in canonical form stays, because it could not be restored exactly.
 func (p *persister) image(member []byte) []byte {
 	data, ok := new(rawjson.Room).Unquote(member)
 	if !ok || p.isRef(data) || len(data) < minImage || p.opt.Put == nil {
 		return member
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(data)
-	if err != nil || strings.ContainsAny(data, "\r\n") { // which a decoder ignores
+	if err != nil || strings.ContainsAny(data, "\r\n") { // a decoder ignores line breaks
 		return member
 	}
 	return p.put(b, member)
 }
 
-// isRef reports whether a picture is a reference already. What only looks like a reference is refused, because it could
-// reach a path join.
+// isRef reports whether an image already is a reference. A malformed reference is refused, because it could become
+// part of a path.
 func (p *persister) isRef(data string) bool {
 	digits, ok := strings.CutPrefix(data, "blob:sha256:")
 	if ok && (len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "") && p.err == nil {
@@ -177,7 +177,7 @@ func (p *persister) isRef(data string) bool {
 	return ok
 }
 
-// put gives the reference of a blob, quoted; the member itself where there is no blob store.
+// put stores a blob and gives its reference, quoted; the member itself if there is no blob store.
 func (p *persister) put(b, member []byte) []byte {
 	if p.opt.Put == nil {
 		return member
@@ -190,8 +190,8 @@ func (p *persister) put(b, member []byte) []byte {
 	return rawjson.Quote(ref)
 }
 
-// str cuts a string that is too long and, if asked to, puts the whole into a blob. The length in bytes is an upper bound for
-// that in units, so most strings are not decoded.
+// str cuts a string that is too long and, if asked to, puts the whole string into a blob. A string has at least as many bytes as
+// UTF-16 units, so most strings are not decoded.
 func (p *persister) str(v []byte, at place) []byte {
 	if at.key == "image_url" && !at.element {
 		url, ok := rawjson.Unquote(v)
@@ -205,7 +205,7 @@ func (p *persister) str(v []byte, at place) []byte {
 	if len(v) <= maxUnits {
 		return v
 	}
-	var room rawjson.Room // no copy of a text without escapes
+	var room rawjson.Room // a text without escapes is not copied
 	text, ok := room.Inside(v)
 	if !ok {
 		return v
@@ -228,7 +228,7 @@ func (p *persister) str(v []byte, at place) []byte {
 	return rawjson.Quote(kept + notice)
 }
 
-// cutUnits cuts a text that is longer than most UTF-16 units, so that the notice still fits. It cuts no character in half.
+// cutUnits cuts a text that is longer than most UTF-16 units, so that the notice still fits. It does not cut a character in two.
 func cutUnits(text string, most int) (string, bool) {
 	units := 0
 	for _, r := range text {
@@ -248,7 +248,7 @@ func cutUnits(text string, most int) (string, bool) {
 
 var _ dialect.Overflower = (*Dialect)(nil)
 
-// Whole restores what Persist cut off. A string that no longer has the same beginning was changed since and stays.
+// Whole restores what Persist cut off. A string whose beginning has changed was edited since and stays.
 func (d *Dialect) Whole(record []byte, get func(ref string) ([]byte, error)) []byte {
 	out := record
 	for pointer, ref := range cuts(record) {
@@ -271,12 +271,12 @@ func (d *Dialect) IsCut(record []byte) bool {
 // cuts gives the strings of a record that are cut, by JSON pointer, with the references of the blobs that hold them whole.
 func cuts(record []byte) iter.Seq2[string, string] {
 	return func(yield func(pointer, ref string) bool) {
-		// A string that was cut is nearly as long as it may be: most records need not be searched.
+		// A string that was cut is nearly as long as the limit, so most records need not be searched.
 		if len(record) < maxUnits || !bytes.Contains(record, []byte(`"`+overflowMember+`"`)) {
 			return
 		}
-		// Each pointer is looked for in the whole record. There cannot be many: a string that was cut is half a megabyte long. Some
-		// may name strings that were changed since.
+		// Each pointer is looked up in the whole record. There cannot be many: a string that was cut is half a megabyte long. A few
+		// more are allowed, since some may name strings that were changed since.
 		left := 16 + len(record)/maxUnits
 		for pointer, value := range rawjson.Fields(rawjson.Get(record, overflowMember)) {
 			if left--; left < 0 {

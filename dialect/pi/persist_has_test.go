@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A word is found at any place, and nowhere else.
+// A word is found at any place, and only where it is.
 func TestHas(t *testing.T) {
 	for _, w := range []struct {
 		word string

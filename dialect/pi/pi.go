@@ -19,7 +19,7 @@
 // # The values
 //
 // Pi, Omp and Omp18 read and write like pi 1.5, omp 13 and omp 18, OmpDoc like the format's document. They share the code and
-// differ by data. The title slot tells a log of omp 18 from the others.
+// differ in data. The title slot tells a log of omp 18 from the others.
 package pi
 
 import (
@@ -30,22 +30,22 @@ import (
 // version is the version that the programs write today.
 const version = 3
 
-// Dialect is one value of the family. What differs is data; the code asks for omp only where words or members differ.
+// Dialect is one value of the family. Differences are data; the code tests omp only where texts or members differ.
 type Dialect struct {
 	dialect.Base
 	dialect.MemberOrigin
 	dialect.FileIDs
 	rules session.Rules
-	// omp: summaries have shortSummary, custom messages attribution; texts for the provider are those of omp.
+	// omp: summaries have shortSummary, and custom messages attribution; the texts for the provider are those of omp.
 	omp bool
-	// bothSpellings: a model change may name provider and model in one member or in two. Logs of old versions have both in
-	// any value.
+	// bothSpellings: a model change may name provider and model in one member or in two. In logs of old versions, every value
+	// accepts both.
 	bothSpellings bool
-	// attributes: a custom message without an attribution is written with that of the agent.
+	// attributes: a custom message without an attribution is attributed to the agent.
 	attributes bool
 	// snowflakes: ids of sessions are 64 bits in 16 digits; otherwise they are UUIDs.
 	snowflakes bool
-	// tier gives the service tier as contexts name it; nil where they name none.
+	// tier gives the service tier as contexts spell it; nil if they have none.
 	tier func(value []byte) session.Raw
 	// texts are put around summaries before they go to a provider.
 	texts texts
@@ -53,7 +53,7 @@ type Dialect struct {
 	wait  dialect.Defer
 }
 
-// newer is what omp 18 added. The zero value is what the others do.
+// newer is what omp 18 added. The zero value stands for the other programs.
 type newer struct {
 	// slot: new logs begin with a title slot.
 	slot bool
@@ -62,9 +62,9 @@ type newer struct {
 	// noRetried: answers that were retried are not sent again. hidden are the types of custom messages that are not sent.
 	noRetried bool
 	hidden    []string
-	// keepsThinking: an answer without its calls is sent if it has any block; otherwise thinking alone is not sent.
+	// keepsThinking: an answer without its calls is sent if it has any block left; otherwise thinking alone is not sent.
 	keepsThinking bool
-	// summary are the members that a summary has besides those of older versions; details those after the provider's.
+	// summary are the members that only newer summaries have. details are those that follow the provider's.
 	summary, details []string
 }
 
@@ -108,13 +108,13 @@ var (
 	_ session.MessageCodec = (*Dialect)(nil)
 )
 
-// Codec is the dialect itself: it has no state.
+// Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules says how contexts of the value differ from those of others.
 func (d *Dialect) Rules() session.Rules { return d.rules }
 
-// kindOf reads a type. A "leaf" means nothing to these programs: they walk through it as through every unknown type.
+// kindOf maps a type to a kind. A "leaf" has no meaning to these programs: they walk through it as through every unknown type.
 func kindOf(name []byte) session.Kind {
 	if k := session.KindNamed(name); k != session.KindLeaf {
 		return k

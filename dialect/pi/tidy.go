@@ -7,9 +7,9 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// tidy formats a text as omp formats every prompt that it renders, summaries included, because the model sees the result: it
-// trims line ends, narrows tables and removes blank lines around tags and lists. Text between code fences is only trimmed
-// at line ends.
+// tidy formats a text as omp formats every prompt that it renders, including summaries, because the model sees the result: it
+// trims line ends, narrows tables and removes blank lines around tags and lists. Between code fences it only trims
+// line ends.
 func tidy(text string) string {
 	lines := strings.Split(text, "\n")
 	out := make([]string, 0, len(lines))
@@ -33,7 +33,7 @@ func tidy(text string) string {
 		switch {
 		case code:
 		case isTag(inner, "</"):
-			// a closing tag removes the blank lines before it
+			// blank lines before a closing tag are removed
 			for len(out) > 0 && jsTrim(out[len(out)-1]) == "" {
 				out = out[:len(out)-1]
 			}
@@ -85,14 +85,14 @@ func isListItem(line string) bool {
 	return dialect.JSSpace(space)
 }
 
-// isTableRow reports whether the line begins and ends with a bar, like the program's pattern: in JavaScript U+2028 and U+2029
+// isTableRow reports whether the line begins and ends with a bar. As in the program's pattern, U+2028 and U+2029
 // end a line, too, except in a separator.
 func isTableRow(line string) bool {
 	return len(line) > 1 && line[0] == '|' && line[len(line)-1] == '|' &&
 		(isSeparator(line) || !strings.ContainsAny(line, "\r\u2028\u2029"))
 }
 
-// isSeparator reports whether the line consists of bars, dashes and colons, like the one below the head of a table.
+// isSeparator reports whether the line consists of bars, dashes and colons, like the line below the head of a table.
 func isSeparator(line string) bool {
 	return len(line) > 2 && strings.IndexFunc(line, func(r rune) bool {
 		return r != '|' && r != '-' && r != ':' && !dialect.JSSpace(r)

@@ -20,7 +20,7 @@ var _ dialect.Writer = (*Dialect)(nil)
 // the programs of the family resume at the last entry of the file.
 const leafType = "treeline.leaf"
 
-// Habits says how the program behaves, as observed, except that a prompt is written before it is answered: see
+// Habits describes the program, as observed, except that a prompt is written before it is answered: see
 // dialect.Habits.
 func (d *Dialect) Habits() dialect.Habits {
 	h := dialect.Habits{Branches: true, Labels: true, LeafType: leafType, Defer: d.wait,
@@ -69,8 +69,8 @@ func (d *Dialect) EditHeader(h session.Header, slot []byte, edit dialect.HeaderE
 	return d.editTitle(h, raw, slot, edit)
 }
 
-// editTitle changes the title in a header and in its slot. A slot takes precedence over the header, also for what gave the
-// session its title: a person or the program.
+// editTitle changes the title in a header and in its slot. A slot takes precedence over the header, also for the source of the
+// title: the user or the program.
 func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.HeaderEdit) (header, newSlot []byte, err error) {
 	title, source := h.Title, rawjson.Str(raw, "titleSource")
 	if slot != nil {
@@ -80,7 +80,7 @@ func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.Hea
 		title, source = *edit.Title, "user"
 	}
 	if title == "" {
-		source = "" // the program may find a title
+		source = "" // the program may then choose a title
 	}
 	// A copy may have no slot, so the title goes into the header.
 	if edit.Title != nil || slot != nil && edit.Copy {
@@ -103,7 +103,7 @@ func (d *Dialect) editTitle(h session.Header, raw, slot []byte, edit dialect.Hea
 // slotSize is the length of a title slot without its newline: omp overwrites it in place.
 const slotSize = 255
 
-// NewSlot gives the title slot of a new log; nil where the value writes none.
+// NewSlot gives the title slot of a new log; nil if the value writes none.
 func (d *Dialect) NewSlot(n dialect.NewSession) []byte {
 	if !d.newer.slot {
 		return nil
@@ -116,7 +116,7 @@ func (d *Dialect) NewSlot(n dialect.NewSession) []byte {
 }
 
 // fitSlot puts a title into a slot, with its source and the time of the change, in the program's order of members. A title
-// that does not fit is cut at a character, so that the record keeps its length.
+// that does not fit is cut between characters, so that the record keeps its length.
 func fitSlot(slot []byte, title, source string, at time.Time) []byte {
 	slot = rawjson.Delete(rawjson.Delete(slot, "updatedAt"), "pad")
 	slot = rawjson.Set(slot, "title", []byte(`""`))
@@ -136,14 +136,14 @@ func fitSlot(slot []byte, title, source string, at time.Time) []byte {
 }
 
 // Record gives the record of a new entry, members in the order in which the programs write them. Messages, which nearly all
-// entries are, do not go through members.
+// entries are, do not use the method members.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	kind, ok := typeOf(n.Body)
 	if !ok {
 		return nil, dialect.CannotHold(d.Called, n.Body)
 	}
 	message, isMessage := n.Body.(session.Message)
-	const envelope = 160 // bytes with ids of the usual length: one allocation
+	const envelope = 160 // bytes with ids of the usual length, for a single allocation
 	w := slices.Grow(dialect.Object(n.Room[:0]), envelope+len(message.JSON))
 	w = rawjson.AppendString(append(w, `{"type":`...), kind)
 	w = rawjson.AppendString(append(w, `,"id":`...), string(n.ID))
@@ -154,7 +154,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	}
 	w = session.AppendTime(append(w, `,"timestamp":`...), n.Time)
 	if isMessage {
-		// A message comes from outside: it is validated before it can damage a log.
+		// A message comes from outside, so it is validated: an invalid one would damage the log.
 		ok, tight := valid(message.JSON)
 		if !ok || !rawjson.IsObject(message.JSON) {
 			return nil, errNotObject
@@ -172,7 +172,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return w.End(), nil
 }
 
-// typeOf gives the type of a body; ok is false where the family has none.
+// typeOf gives the type of a body; ok is false if the family has none.
 func typeOf(b session.Body) (typ string, ok bool) {
 	switch k := session.KindOf(b); k {
 	case session.KindOpaque:
@@ -185,7 +185,7 @@ func typeOf(b session.Body) (typ string, ok bool) {
 	}
 }
 
-// valid is rawjson.Valid, faster. tight: there is certainly nothing to compact.
+// valid is a faster rawjson.Valid. tight reports that there is certainly nothing to compact.
 func valid(b []byte) (ok, tight bool) {
 	t := dialect.GetText()
 	defer dialect.PutText(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/run"
 )
 
-// BenchmarkDecode reads logs of one size whose messages say the same: those of runs, as sessions and as runs, and, for
+// BenchmarkDecode reads logs of the same size with the same messages: run logs, read as sessions and as runs, and, for
 // comparison, one of omp.
 func BenchmarkDecode(b *testing.B) {
 	const entries = 4000

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Time gives when a record was made.
+// Time gives the time of a record.
 func (d *Dialect) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "ts"))}
 }
@@ -30,7 +30,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 		return response(b), nil
 	case *run.ToolOutput:
 		return session.Message{Role: session.RoleTool, Native: "tool", JSON: toolMessage(b)}, nil
-	// A request is shown, but not as a message: it repeats other entries.
+	// A request is shown, but not as a message, because it repeats other entries.
 	case *run.LLMRequest:
 		return session.CustomMessage{Type: e.Type, Content: session.Raw(b.Input.Messages)}, nil
 	case *run.RunError:
@@ -48,7 +48,7 @@ func (d *Dialect) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Custom{Type: e.Type, Data: data}, nil
 }
 
-// response is an answer of the model; of several messages the last one. Model and usage are beside it in the record.
+// response is an answer of the model; if there are several messages, the last one. Model and usage are beside it in the record.
 func response(b *run.LLMResponse) session.Body {
 	m := session.Message{Role: session.RoleAssistant, Native: "assistant", Stop: stop(b.Output.StopReason)}
 	for message := range rawjson.Elements(b.Output.Messages) {
@@ -73,7 +73,7 @@ func response(b *run.LLMResponse) session.Body {
 	return m
 }
 
-// stop gives the common names for the usual ways to end.
+// stop maps the usual stop reasons to the common names.
 func stop(reason string) string {
 	switch reason {
 	case "end_turn":
@@ -106,8 +106,8 @@ func errorText(b *run.RunError) string {
 	return b.Error.Name + ": " + b.Error.Message
 }
 
-// Replay gives the messages of the last request, which holds all that was sent, and those of the response to it. Before
-// the first request there is only what the user said.
+// Replay gives the messages of the last request, which holds everything that was sent, and those of its response. Before
+// the first request, the context is only what the user said.
 func (d *Dialect) Replay(p session.Path) iter.Seq2[session.ContextMessage, error] {
 	return func(yield func(session.ContextMessage, error) bool) {
 		last := p.Len() - 1
@@ -140,7 +140,7 @@ func (d *Dialect) Replay(p session.Path) iter.Seq2[session.ContextMessage, error
 	}
 }
 
-// follows reports whether entry is the response to request, the one with the same seq, and request does not hold it yet.
+// follows reports whether entry is the response to request (it has the same seq) and request does not already contain it.
 // The program often records a request so late that it does.
 func follows(request, entry []byte) bool {
 	if rawjson.Str(entry, "type") != string(run.TypeLLMResponse) ||
@@ -152,8 +152,8 @@ func follows(request, entry []byte) bool {
 	return run.Late(sent, received) == len(sent)
 }
 
-// Messages gives what an entry contributes to a context: a request all that was sent, a response what came back, the start of
-// a run what the user said.
+// Messages gives what an entry contributes to a context: for a request everything that was sent, for a response what came back, for the
+// start of a run what the user said.
 func (d *Dialect) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch run.Type(e.Type) {
 	case run.TypeLLMRequest:
@@ -179,7 +179,7 @@ func messages(list []byte) [][]byte {
 	return out
 }
 
-// Parts gives what is inside an entry in neutral form. Requests are not taken apart: their messages are in other entries,
+// Parts gives what is inside an entry in neutral form. Requests have no parts: their messages are in other entries,
 // and search would find each of them many times.
 func (d *Dialect) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	switch run.Type(e.Type) {

@@ -7,8 +7,8 @@
 // are messages; everything else (status, events, the end) is shown as it is. A request to the model holds the whole context that
 // was sent. So the context of a run is its last request and the response to it.
 //
-// Codelia and CodeliaDoc read and write the same run logs in different places: the program has a second place
-// (CODELIA_LAYOUT=xdg), the document has not.
+// Codelia and CodeliaDoc read and write the same run logs in different places: only the program has a second place
+// (CODELIA_LAYOUT=xdg).
 //
 // # The format of states
 //
@@ -41,13 +41,13 @@ var (
 	_ session.Replayer     = (*Dialect)(nil)
 )
 
-// Codec is the dialect itself: it has no state.
+// Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
 // Rules are the default: Replay makes the context of a run.
 func (d *Dialect) Rules() session.Rules { return session.Rules{} }
 
-// Sessions are states, kept by the program or as the document says.
+// Sessions gives the dialect of states, as the program keeps them or as the document describes them.
 func (d *Dialect) Sessions() dialect.Dialect {
 	if d == Codelia {
 		return State

@@ -27,7 +27,7 @@ func TestDialect(t *testing.T) {
 
 func FuzzDecode(f *testing.F) { dialecttest.Fuzz(f, "testdata", codelia.Codelia) }
 
-// Both readers of run logs, that of sessions and that of runs, find the same records.
+// The readers of run logs as sessions and as runs find the same records.
 func TestSameAsRun(t *testing.T) {
 	files, err := filepath.Glob("testdata/codelia*/*.jsonl")
 	if err != nil || len(files) == 0 {
@@ -172,7 +172,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// The program's own files load whole and without a word, and are written as they are.
+// The program's own files load whole and without Problems, and are written unchanged.
 func TestCorpus(t *testing.T) {
 	root := filepath.Join(dialecttest.Corpus(t, "codelia"), "sessions")
 	files := 0
@@ -217,7 +217,7 @@ func TestCorpus(t *testing.T) {
 		if err != nil || report.Faults() > 0 {
 			t.Errorf("%s: %+v, %v; want no error, report.Faults() <= 0", name, report, err)
 		}
-		for _, r := range log.Records() { // every member has its place
+		for _, r := range log.Records() { // no record has unknown members
 			raw, err := r.Raw()
 			if err != nil {
 				return err

@@ -13,9 +13,9 @@ import (
 
 var _ dialect.Composer = (*StateDialect)(nil)
 
-// Compose makes messages from neutral parts. Thinking and each tool result are messages of their own. Pictures in a tool
-// result, and everything that is neither text nor picture, become prose or are lost; the conversion compares and carries
-// along what is missing.
+// Compose makes messages from neutral parts. Thinking and each tool result become separate messages. Images in a tool
+// result, and everything that is neither text nor image, become prose or are lost; the conversion compares and keeps
+// what is missing.
 func (d *StateDialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	switch m.Role {
 	case session.RoleUser, session.RoleSystem:
@@ -44,14 +44,14 @@ func message(role string, content []byte) []byte {
 }
 
 // answer puts thinking before the rest, because a tool result must directly follow the message with the call. A message
-// that consists of thinking is legal.
+// that consists only of thinking is valid.
 func answer(parts []session.Part) ([][]byte, error) {
 	var list, calls [][]byte
 	var said []session.Part
 	for _, p := range parts {
 		switch p := p.(type) {
 		case session.Thinking:
-			if strings.TrimSpace(p.Text) != "" { // it may be a signature alone
+			if strings.TrimSpace(p.Text) != "" { // a signature may stand alone
 				list = append(list, message("reasoning", rawjson.Quote(p.Text)))
 			}
 		case session.Text, session.Image:
@@ -69,7 +69,7 @@ func answer(parts []session.Part) ([][]byte, error) {
 		}
 		return list, nil
 	}
-	// null: nothing was said
+	// null means that nothing was said
 	m := message("assistant", []byte("null"))
 	if said != nil {
 		m = message("assistant", content(said))
@@ -133,7 +133,7 @@ func content(parts []session.Part) []byte {
 	return dialect.Array(list)
 }
 
-// mediaTypes are those that the program names beside the URL. Others are only in the data URL.
+// mediaTypes are the types that the program names beside the URL. Other types are only in the data URL.
 var mediaTypes = []string{"image/png", "image/jpeg", "image/webp", "image/gif"}
 
 func picture(i session.Image) []byte {
@@ -144,11 +144,11 @@ func picture(i session.Image) []byte {
 	return rawjson.Set([]byte(`{"type":"image_url"}`), "image_url", o)
 }
 
-// Content gives text and images as the content of a message. The format has no custom messages.
+// Content gives texts and images as the content of a message. The format has no custom messages.
 func (d *StateDialect) Content(parts []session.Part) []byte { return content(dialect.Prose(parts)) }
 
-// SetOrigin adds a member to a message: the program keeps unknown members and does not send them. For a state it goes into
-// the meta, which is written with every save and never sent to a model.
+// SetOrigin adds a member to a message: the program keeps unknown members and does not send them. For a state the member goes into
+// meta, which is written with every save and never sent to a model.
 func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	if !isState(record) {
 		return rawjson.EscapeBreaks(dialect.SetOrigin(record, origin))
@@ -156,8 +156,8 @@ func (d *StateDialect) SetOrigin(record, origin []byte) []byte {
 	return rawjson.Set(record, "meta", rawjson.EscapeBreaks(dialect.SetOrigin(metaOf(record), origin)))
 }
 
-// Origin removes it again. Of a state only what is the same in every save is left, so that a state that was continued is
-// still recognised as the one that was converted.
+// Origin gives the member, and the record without it. Of a state only members that stay the same in every save are left, so that a
+// state that was continued is still recognised as the converted one.
 func (d *StateDialect) Origin(record []byte) (origin, bare []byte) {
 	if !isState(record) {
 		return dialect.Origin(record)

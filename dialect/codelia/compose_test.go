@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What neutral parts become in codelia's own words.
+// TestCompose: what neutral parts become in codelia's form.
 func TestCompose(t *testing.T) {
 	text := func(s string) session.Part { return session.Text{Text: s} }
 	call := session.ToolCall{ID: "c1", Name: "bash", Arguments: session.Raw(`{"a":1}`)}

@@ -92,7 +92,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 	dec.Begun = true
 	header := headerOf(h, raw)
 	header.Span, header.Line = span, r.Line
-	// A lower version is not known either: there never was one.
+	// A lower version is unknown as well, because there never was one.
 	if h.SchemaVersion != run.SchemaVersion {
 		header.Newer = true
 		dec.Newer(r, span, fmt.Sprintf("the log is of schema_version %s; %d is the one we know", schema(raw), run.SchemaVersion))
@@ -100,7 +100,7 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, s 
 	dec.b.SetHeader(header)
 }
 
-// headerOf gives the header of a run as that of a session, with the id of the run: lists show runs like sessions.
+// headerOf gives the header of a run as the header of a session, with the id of the run: lists show runs like sessions.
 func headerOf(h run.Header, raw []byte) session.Header {
 	return session.Header{
 		ID: session.ID(h.RunID), Version: int(min(max(h.SchemaVersion, 0), math.MaxInt32)), CWD: h.WorkDir(),
@@ -125,7 +125,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, s 
 	dec.b.Add(&dec.env)
 }
 
-// IsRecord tells a record from the other objects inside a torn record.
+// IsRecord reports whether an object is a record rather than another object inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool {
 	s, err := scanned(object)
 	return err == nil && s.IsRecord()

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout has a folder for each day, for all working directories.
+// layout is a folder for each day, for all working directories.
 type layout struct {
 	// xdg: the program uses the user's state folder if CODELIA_LAYOUT says so.
 	xdg bool
@@ -40,7 +40,7 @@ func (l layout) RootAt(dir string) dialect.Root {
 // Dir is the same for every working directory.
 func (l layout) Dir(dialect.Env, string) string { return "" }
 
-// File is the folder of the day and the id.
+// File is the folders of the day and the file name.
 func (l layout) File(t time.Time, id session.ID) string {
 	return t.UTC().Format("2006/01/02/") + string(id) + ".jsonl"
 }
@@ -51,7 +51,7 @@ func (l layout) Owns(name string) bool {
 	return owned
 }
 
-// RunName is the day in UTC on which the run began, and its id.
+// RunName is made of the day in UTC on which the run began, and its id.
 func (d *Dialect) RunName(h run.Header) (string, error) {
 	// The id becomes a file name.
 	if !isUUIDv4(h.RunID) {

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// A message of codelia is one of the chat-completions interface, flat:
+// A message of codelia is a flat message of the chat-completions API:
 //
 //	{"role":"system"|"user"|"assistant"|"tool"|"reasoning","content":text|parts|null,
 //	 "tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}],"tool_call_id"?,"tool_name"?}
@@ -15,13 +15,13 @@ import (
 func (d *Dialect) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
 func roleOf(name []byte) session.Role {
-	if string(name) == "reasoning" { // thinking is a message of its own
+	if string(name) == "reasoning" { // thinking is a separate message
 		return session.RoleAssistant
 	}
 	return dialect.RoleOf(name, "tool")
 }
 
-// LLM gives the message as it is, which is what was sent.
+// LLM gives the message itself, which is what was sent.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the content of a message; without content the member is removed.
@@ -44,7 +44,7 @@ func (d *Dialect) ToolCalls(m []byte) []string {
 	return list
 }
 
-// ToolResults gives the id of the call that the message answers.
+// ToolResults gives the id of the call whose result the message is.
 func (d *Dialect) ToolResults(m []byte) []string {
 	if rawjson.Str(m, "role") != "tool" {
 		return nil
@@ -55,10 +55,10 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	return nil
 }
 
-// Failed: a response that failed was not recorded.
+// Failed is always false, because a response that failed was not recorded.
 func (d *Dialect) Failed([]byte) bool { return false }
 
-// Strip removes tool calls. Providers refuse a message without calls and text, so it becomes nil.
+// Strip removes tool calls. It returns nil for a message that then has neither calls nor text, because providers refuse it.
 func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	left := false
 	calls := rawjson.MapElements(rawjson.Get(m, "tool_calls"), func(call []byte) []byte {
@@ -105,7 +105,7 @@ func MessageParts(m []byte) []session.Part {
 	return parts
 }
 
-// arguments reads JSON in a string. If the model was cut off it is not JSON and stays a string.
+// arguments reads JSON in a string. If the model was cut off, the text is not JSON and stays a string.
 func arguments(value []byte) session.Raw {
 	if s, ok := rawjson.Unquote(value); ok && rawjson.Valid([]byte(s)) {
 		return session.Raw(s)
@@ -116,7 +116,8 @@ func arguments(value []byte) session.Raw {
 	return value
 }
 
-// contentParts gives the parts of a content. The program does not write one that is neither a text nor a list. It is kept and shown as it is.
+// contentParts gives the parts of a content. A content that is neither a text nor a list, which the program does not write, becomes an
+// opaque part.
 func contentParts(content []byte) []session.Part {
 	if s, ok := rawjson.Unquote(content); ok {
 		return dialect.TextParts(s)
@@ -141,7 +142,7 @@ func contentParts(content []byte) []session.Part {
 	return parts
 }
 
-// image takes a picture out of a data URL.
+// image makes an image of a part with a data URL.
 func image(part []byte) session.Part {
 	url := rawjson.Str(rawjson.Get(part, "image_url"), "url")
 	if url == "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Peek makes a list row from the two ends of a log. A whole log is counted as a decoder counts it.
+// Peek makes a list row from the two ends of a log. The messages of a whole log are counted as a decoder counts them.
 func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	if whole {
 		return dialect.ReadWhole(d, head, func(s *dialect.Summary, e session.Entry, record []byte) {
@@ -17,7 +17,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p := peek{s: dialect.Summary{Messages: -1}}
 	p.lines(dialect.TrimBOM(head), true, false)
 	if p.s.OK && len(tail) > 0 {
-		p.s.Active = session.Time{} // only the tail has the last
+		p.s.Active = session.Time{} // only the tail has the last time
 		p.lines(tail, false, true)
 	}
 	p.s.TailShort = p.s.Active.Text == "" // a longer tail shows the last record
@@ -30,7 +30,7 @@ type peek struct {
 	refused bool
 }
 
-// lines looks at the whole lines. A line that is cut at the end of head does not count.
+// lines takes the whole lines. A line that is cut at the end of head does not count.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 	for line, cut := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
@@ -43,7 +43,7 @@ func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 		if err != nil {
 			continue
 		}
-		record := line[start:end] // the line may have another one
+		record := line[start:end] // the line may have further records
 		if p.s.OK {
 			take(&p.s, record, run.Type(s.Type))
 			continue

@@ -20,11 +20,11 @@ func (d *StateDialect) Resume(h session.Header, now dialect.Here) []session.Raw 
 	return []session.Raw{message("system", rawjson.Quote(text))}
 }
 
-// resumed begins the message that says where a session resumed. It is made again each time.
+// resumed begins the message that says where a session resumes. The message is made again at each resume.
 const resumed = `<system-reminder type="session.resume.diff">`
 
-// Reminder is what the program tells the model about where a session resumes, word for word; changed reports whether that
-// is another root or working directory than before. The program tells it in any case.
+// Reminder is what the program tells the model about where a session resumes, word for word. changed reports whether the
+// root or working directory differs from the earlier one. The program sends the text in any case.
 func Reminder(h session.Header, now dialect.Here) (text string, changed bool) {
 	was := rawjson.At(h.Raw, "/meta/codelia_resume_context")
 	before := dialect.Here{
@@ -37,13 +37,13 @@ func Reminder(h session.Header, now dialect.Here) (text string, changed bool) {
 	}
 	switch {
 	case before.WorkDir != "":
-	// Those of the document have neither. The header then has the working directory of the last run.
+	// States of the document have neither. The header then has the working directory of the last run.
 	case before.Root == "":
 		if before.WorkDir = h.CWD; now.WorkDir == "" && !below(now.Root, h.CWD) {
 			before.Root = h.CWD
 		}
 	case !below(before.Root, now.WorkDir):
-		before.WorkDir = before.Root // it is not known, but it was another one
+		before.WorkDir = before.Root // the directory is unknown, but it was another one
 	}
 	// As in the program, all lines about the present come before those about differences.
 	var b, diff strings.Builder
@@ -69,7 +69,7 @@ func Reminder(h session.Header, now dialect.Here) (text string, changed bool) {
 	return b.String(), root || dir
 }
 
-// below reports whether a directory is a folder or lies in it.
+// below reports whether a directory is folder or lies in it.
 func below(folder, dir string) bool {
 	rel, err := filepath.Rel(folder, dir)
 	return err == nil && filepath.IsLocal(rel)

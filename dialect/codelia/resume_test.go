@@ -81,7 +81,7 @@ func TestHealed(t *testing.T) {
 	}
 }
 
-// Some servers number the calls of each turn from zero: each result belongs to the last call with its id before it.
+// Some servers number the calls of each turn from zero: a result belongs to the last call before it that has its id.
 func TestHealedRepeatedIDs(t *testing.T) {
 	const turns = `
 		{"role":"assistant","content":null,"tool_calls":[{"id":"call_0"}]}
@@ -95,7 +95,7 @@ func TestHealedRepeatedIDs(t *testing.T) {
 	}
 }
 
-// What is said on resuming follows the system messages at the beginning, in any conversation.
+// The resume message follows the system messages at the beginning, in any conversation.
 func TestResumeFollowsPrompt(t *testing.T) {
 	const notice, system, user = `{"role":"system","content":"resumed"}`, `{"role":"system","content":"You are."}`, `{"role":"user","content":"go"}`
 	for said, want := range map[string]string{
@@ -110,7 +110,7 @@ func TestResumeFollowsPrompt(t *testing.T) {
 	}
 }
 
-// The model is told if a session resumes elsewhere, in the program's words, and only then.
+// Only if a session resumes elsewhere is the model told, in the program's words.
 func TestResume(t *testing.T) {
 	header := session.Header{CWD: "/p", Raw: session.Raw(`{"schema_version":1,"session_id":"one","updated_at":"2026","workspace_root":"/p","meta":{"codelia_resume_context":` +
 		`{"schema_version":1,"workspace_root":"/p","working_dir":"/p","sandbox_root":"/p","approval_mode":"trusted","model_provider":"a","model_name":"m"}}}`)}
@@ -133,7 +133,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What a state says of where it was, and what the model is told of the change.
+// The cases are what a state says about its place, and what the model is told about the change.
 func TestResumeFrom(t *testing.T) {
 	const root, document = `{"workspace_root":"/p"}`, `{"schema_version":1}`
 	for _, test := range []struct {
@@ -144,7 +144,7 @@ func TestResumeFrom(t *testing.T) {
 		{root, "/p", dialect.Here{Root: "/r"}, "Workspace root changed: /p -> /r"},
 		{root, "/p", dialect.Here{Root: "/p", WorkDir: "/p/src"}, ""},
 		{`{"meta":{"codelia_workspace_root":"/p"}}`, "/p", dialect.Here{Root: "/r", WorkDir: "/r"}, "Working directory changed: /p -> /r"},
-		// A state of the document: the directory is that of the last run.
+		// In a state of the document, the directory is that of the last run.
 		{document, "/p/src", dialect.Here{Root: "/p", WorkDir: "/p/src"}, ""},
 		{document, "/p/src", dialect.Here{Root: "/p", WorkDir: "/p"}, "Working directory changed: /p/src -> /p"},
 		{document, "/p/src", dialect.Here{Root: "/p"}, ""},

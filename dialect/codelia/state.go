@@ -13,13 +13,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// StateDialect reads and writes the states from which codelia's sessions are resumed, as a log: the state without its
+// StateDialect reads and writes the states from which codelia's sessions are resumed, as logs. The state without its
 // messages is the header,
 //
 //	{"schema_version":1,"session_id":…,"updated_at":ISO,"run_id"?,"invoke_seq"?,"workspace_root"?,"meta"?}
 //
-// then each message is a line. The agent has no such file: the backend puts a database row and its messages, or the members
-// of one document, together. Messages have neither ids nor times; each is below the one before. The two values differ
+// and each message is a line. The agent has no such file: the backend joins a database row and its messages, or the members
+// of one document. Messages have neither ids nor times; each is a child of the one before. The two values differ
 // in where states are stored.
 type StateDialect struct {
 	dialect.Base
@@ -70,8 +70,8 @@ func (l stateLayout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(l.layout.RootAt(dir).Sessions, l.folder), Driver: driver}
 }
 
-// Place: states are in a folder of codelia, with the database beside it. In any other folder they are placed as with
-// CODELIA_LAYOUT=xdg: the program finds them if XDG_STATE_HOME is that folder.
+// Place gives the folder for states in dir, with the database beside it. If dir is not a folder of codelia, the place is the one
+// that the program uses if CODELIA_LAYOUT is xdg and XDG_STATE_HOME is dir.
 func (l stateLayout) Place(dir string) string {
 	base, above := filepath.Base(dir), filepath.Base(filepath.Dir(dir))
 	owned := func(name string) bool { return name == ".codelia" || name == "codelia" }
@@ -86,10 +86,10 @@ func (l stateLayout) Place(dir string) string {
 	return filepath.Join(dir, "codelia", "sessions", l.folder)
 }
 
-// File is the id.
+// File is the id with the extension.
 func (l stateLayout) File(_ time.Time, id session.ID) string { return string(id) + l.ext }
 
-// Owns accepts files with the right ending that are not hidden.
+// Owns accepts files with the right extension that are not hidden.
 func (l stateLayout) Owns(name string) bool {
 	return strings.HasSuffix(name, l.ext) && !strings.ContainsAny(name, "/") && !strings.HasPrefix(name, ".")
 }
@@ -106,13 +106,13 @@ func (d *StateDialect) RunDir(header []byte) (cwd string, of session.ID, began s
 	return h.WorkDir(), session.ID(h.SessionID), session.Time{Text: string(rawjson.Get(header, "started_at"))}
 }
 
-// Shares: the folder is inside that of the run logs.
+// Shares is always true, because the folder is inside that of the run logs.
 func (l stateLayout) Shares() bool { return true }
 
-// Order: lists use the time of the last save.
+// Order says that lists use the time of the last save.
 func (l stateLayout) Order() dialect.Order { return dialect.OrderActive }
 
-// stateCodec looks inside entries. Messages are like those of run logs, but the context is not.
+// stateCodec looks inside entries. Messages are like those of run logs, but contexts are not.
 type stateCodec struct{}
 
 var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
@@ -120,7 +120,7 @@ var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
 // Rules: the program repairs a conversation before it continues.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
-// Time: a state has the time of its last save. Messages have a time only in the document's example.
+// Time gives the time of the last save for a state. Messages have a time only in the document's example.
 func (stateCodec) Time(raw []byte) session.Time {
 	if isState(raw) {
 		return session.Time{Text: string(rawjson.Get(raw, "updated_at"))}
@@ -144,7 +144,7 @@ func (stateCodec) Parts(e session.Entry, raw []byte) ([]session.Part, error) {
 	return MessageParts(raw), nil
 }
 
-// Messages gives the message, unless it announces an earlier resume, which is out of date, or is a result that names no call,
+// Messages gives the message. It leaves out messages about an earlier resume, which are out of date, and results that name no call,
 // which providers refuse.
 func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	switch {
@@ -153,11 +153,11 @@ func (stateCodec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 		e.Role == session.RoleTool && rawjson.Str(raw, "tool_call_id") == "":
 		return nil, nil
 	}
-	_, bare := dialect.Origin(raw) // the origin was not said
+	_, bare := dialect.Origin(raw) // the origin was not part of what was said
 	return [][]byte{bare}, nil
 }
 
-// isState tells a header from any other object: it has an id and a time of saving, and neither "type" nor "messages".
+// isState reports whether an object is a header: it has an id and a time of saving, and neither "type" nor "messages".
 func isState(object []byte) bool {
 	t := dialect.GetText()
 	defer dialect.PutText(t)
@@ -190,7 +190,7 @@ func (d *StateDialect) NewDecoder(b *session.Builder) dialect.Decoder {
 // Decode takes the next record.
 func (dec *stateDecoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// IsRecord tells a record from the objects inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *stateDecoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "role")) || isState(object)
 }
@@ -223,7 +223,7 @@ func (dec *stateDecoder) Object(r dialect.Record, data []byte, at int64, pos int
 	return end, nil
 }
 
-// stateFields are the raw members that tell records apart. "messages" and "type" exclude a whole document and an entry of
+// stateFields are the raw members that tell records apart. An object with "messages" is a whole document, one with "type" an entry of
 // another family.
 type stateFields struct {
 	role, id, updated []byte
@@ -255,7 +255,7 @@ func (f *stateFields) scan(t *rawjson.Text, pos int) (int, error) {
 	return end, nil
 }
 
-// isState tells a header from any other object.
+// isState reports whether the members are those of a header.
 func (f *stateFields) isState() bool {
 	return !f.other && rawjson.IsString(f.id) && rawjson.IsString(f.updated)
 }
@@ -275,7 +275,7 @@ func rootOf(header []byte) string {
 	return cmp.Or(rawjson.Str(header, "workspace_root"), rawjson.Str(rawjson.Get(header, "meta"), "codelia_workspace_root"))
 }
 
-// ownMember of the meta holds what the format has no place for.
+// ownMember is the member of meta that holds what the format itself cannot.
 const ownMember = "treeline"
 
 // message passes an envelope to the builder. Messages have no ids: the builder derives them.
@@ -326,7 +326,7 @@ func (d *StateDialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	if whole && s.OK {
 		s.Messages = count
 	}
-	// Several messages on a line are counted wrongly by lines.
+	// Counting lines gives a wrong result if a line has several messages.
 	if whole && damaged {
 		s.Recount(d, head)
 	}

@@ -13,7 +13,7 @@ import (
 
 var _ dialect.Writer = (*StateDialect)(nil)
 
-// Habits: a linear session without branches, labels and names, created with its first message. The program replaces a state
+// Habits describes a linear session without branches, labels and names, created with its first message. The program replaces a state
 // with every save (SavedWhole).
 func (d *StateDialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, Nameless: true, ForkByID: true, ListsByCWD: true, SavedWhole: true}
@@ -30,7 +30,7 @@ func (d *StateDialect) Header(n dialect.NewSession) ([]byte, error) {
 	return setParent(h, n.Parent), nil
 }
 
-// metaOf gives the meta of a header, empty where it has none.
+// metaOf gives the meta of a header, an empty object if it has none.
 func metaOf(h []byte) []byte {
 	if meta := rawjson.Get(h, "meta"); rawjson.IsObject(meta) {
 		return meta
@@ -78,8 +78,8 @@ func (d *StateDialect) EditHeader(h session.Header, _ []byte, edit dialect.Heade
 	return raw, nil, nil
 }
 
-// Record gives the line of a message: the message. A message that would be read back as an entry of another family or as a
-// header is refused.
+// Record gives the line of a message, which is the message itself. A message that would be read back as an entry of another family or as
+// a header is refused.
 func (d *StateDialect) Record(n dialect.NewEntry) ([]byte, error) {
 	b, ok := n.Body.(session.Message)
 	if !ok {

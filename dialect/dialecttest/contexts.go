@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// encode: an unchanged entry is written byte for byte as it was read, and one of an old version as a record with the same
-// meaning. The span gives the same bytes.
+// encode: an unchanged entry is encoded byte for byte as it was read, and one of an old version as a record with the same
+// meaning. The entry's span has the bytes that were read.
 func (f *fixture) encode(t *testing.T) {
 	tree, _ := Decode(f.d, f.name, f.data)
 	for e := range tree.Entries() {
@@ -25,7 +25,7 @@ func (f *fixture) encode(t *testing.T) {
 		switch {
 		case err != nil:
 			t.Fatalf("entry %s: %v", e.ID, err)
-		// A record with a newline would be two lines in the log.
+		// A record with a newline would become two lines of the log.
 		case bytes.IndexByte(record, '\n') >= 0 || !rawjson.Valid(record):
 			t.Fatalf("entry %s is written as %q, which is no record", e.ID, record)
 		case !e.Migrated && !bytes.Equal(record, want):
@@ -76,7 +76,7 @@ func checkSkim(d dialect.Dialect, e session.Entry) error {
 		want.Usage = new(session.Usage)
 	}
 	var s session.Skim
-	for range 2 { // the second time in used memory
+	for range 2 { // the second time with reused memory
 		s.Reset()
 		if err := skimmer.Skim(e, raw, &s); err != nil {
 			return fmt.Errorf("skim of %s: %w", e.ID, err)
@@ -92,13 +92,13 @@ func checkSkim(d dialect.Dialect, e session.Entry) error {
 	return nil
 }
 
-// contextOptions are those that drop and rewrite messages, where something is most likely to go wrong.
+// contextOptions are the options that drop and rewrite messages, where errors are most likely.
 var contextOptions = []session.ContextOptions{
 	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
 }
 
-// checkPath: a path has the entry that it leads to, and none twice. Only a Navigator puts more after the entry: the other
-// records of an answer.
+// checkPath: a path contains the entry that it leads to, and no entry twice. Only a Navigator puts further entries after that entry: the
+// other records of an answer.
 func checkPath(tree *session.Tree, path session.Path, to session.Entry) error {
 	seen := make([]bool, tree.Len())
 	for _, e := range path.Entries() {
@@ -107,14 +107,14 @@ func checkPath(tree *session.Tree, path session.Path, to session.Entry) error {
 		}
 		seen[e.Index] = true
 	}
-	// Of entries with the same id the last is meant.
+	// An id means the last entry that has it.
 	if last, _ := tree.Lookup(to.ID); !seen[last.Index] {
 		return fmt.Errorf("the path to %s has %d entries of %d and not this one", to.ID, path.Len(), tree.Len())
 	}
 	return nil
 }
 
-// checkLeaf is called by Fuzz, too: for any bytes a path must end and a context be well formed.
+// checkLeaf is also called by Fuzz: for any bytes, a path must end and a context must be well formed.
 func checkLeaf(tree *session.Tree, e session.Entry) error {
 	path, err := tree.Path(e.ID)
 	if err != nil {
@@ -150,15 +150,15 @@ func checkLeaf(tree *session.Tree, e session.Entry) error {
 	return err
 }
 
-// Fuzz decodes any bytes, beginning with the fixtures of a folder. Nothing panics, every entry is a piece of the log and
-// JSON, every path and context ends, and a second reading gives the same.
+// Fuzz decodes arbitrary bytes, starting with the fixtures of a folder. Nothing panics, every entry is a piece of the log and valid
+// JSON, every path and context ends, and a second reading gives the same result.
 func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
 	for _, fix := range load(f, dir) {
 		f.Add(fix.data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) > 64<<10 {
-			return // the work below is quadratic; long records have a test of their own
+			return // the work below is quadratic; long records have their own test
 		}
 		tree, err := Decode(d, "fuzz", data)
 		again, errAgain := Decode(d, "fuzz", data)
@@ -173,7 +173,7 @@ func Fuzz(f *testing.F, dir string, d dialect.Dialect) {
 		if err != nil {
 			return
 		}
-		// Contexts of all entries would be quadratic; the last ones have the longest paths.
+		// Contexts of all entries would take quadratic time; the last entries have the longest paths.
 		from := max(0, tree.Len()-20)
 		for e := range tree.Entries() {
 			raw, err := e.Raw()

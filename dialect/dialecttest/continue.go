@@ -11,7 +11,7 @@ import (
 )
 
 // continues reads from each record after the header. Entries, Problems and numbers of branches must be those of a reader that
-// begins at the start, unless an id occurs on both sides: its second entry changes what the first one is.
+// begins at the start, unless an id occurs on both sides: its second entry changes the meaning of the first.
 func (f *fixture) continues(t *testing.T) {
 	d, ok := f.d.(dialect.Continuer)
 	if !ok {
@@ -33,7 +33,7 @@ func (f *fixture) continues(t *testing.T) {
 		if r.Line <= h.Line || h.Raw == nil {
 			continue
 		}
-		// before is what an index keeps of the entries up to there.
+		// before is what an index keeps about the entries before that place.
 		before, ok := whole.Before(r.Offset)
 		if !ok {
 			continue
@@ -85,7 +85,7 @@ func twice(t *session.Tree, n int) bool {
 	return false
 }
 
-// since describes the entries from the nth on and the whole log.
+// since describes the entries from the nth on, and the counts of the whole log.
 func since(t *session.Tree, n, problems int, labelled bool) []string {
 	list := []string{fmt.Sprintf("%d problems, %d branches, labels: %v", problems, t.Tips(), labelled)}
 	for i := n; i < t.Len(); i++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// shape is what damage elsewhere in the log must not change about an entry. Golden files have the texts of problems.
+// shape is what damage elsewhere in the log must not change about an entry. The texts of problems are in golden files.
 type shape struct {
 	id, parent, native session.EntryID
 	kind               session.Kind
@@ -28,8 +28,9 @@ func shapes(tree *session.Tree) []shape {
 	return list
 }
 
-// cut: of a log that ends at any byte, all whole entries are read, and what is not whole is reported. .ci/run and the soak cut at every byte.
-// Otherwise it is every 31st one, others for each fixture, and all around the ends of lines: each cut decodes the log anew.
+// cut: of a log that is cut at any byte, all whole entries are read, and a cut record is reported. .ci/run and the soak cut at every
+// byte. Otherwise only every 31st byte is tried, with another start for each fixture, and all bytes around the ends of lines, because
+// each cut decodes the log again.
 func (f *fixture) cut(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	entries := shapes(whole)
@@ -40,11 +41,11 @@ func (f *fixture) cut(t *testing.T) {
 		}
 		data := f.data[:n]
 		tree, err := Decode(f.d, f.name, data)
-		// A log that is refused now must have lost its header.
+		// A log that is now refused must have lost its header.
 		if err == nil {
 			cutEntries(t, n, shapes(tree), entries)
 		}
-		// The line on which the log now ends is blank, a whole record, or reported.
+		// The line at which the log now ends is blank, a whole record, or reported.
 		tail := data[bytes.LastIndexByte(data, '\n')+1:]
 		if len(bytes.TrimSpace(tail)) == 0 || rawjson.Valid(tail) || err != nil {
 			continue
@@ -85,13 +86,13 @@ func reported(tree *session.Tree, line int) bool {
 	return false
 }
 
-// garbage: a line of garbage between two lines is one more Problem and changes nothing else.
+// garbage: a line of garbage between two lines adds one Problem and changes nothing else.
 func (f *fixture) garbage(t *testing.T) {
 	whole, _ := Decode(f.d, f.name, f.data)
 	line := 0
 	for at := 0; at < len(f.data); at += bytes.IndexByte(f.data[at:], '\n') + 1 {
 		if at == 0 && bytes.HasPrefix(f.data, []byte("\xef\xbb\xbf")) {
-			line++ // a byte order mark counts only at the start of the file
+			line++ // elsewhere a byte order mark is damage
 			continue
 		}
 		// text, half a record, NULs, values that are not objects, and brackets that do not match
@@ -106,7 +107,7 @@ func (f *fixture) garbage(t *testing.T) {
 	}
 }
 
-// oneMore compares a log with what it was before a line of junk was inserted at an offset, after that many lines. Offsets and
+// oneMore compares a log with what it was before a line of junk was inserted at an offset, after the given number of lines. Offsets and
 // lines after the junk move by its length; nothing else may change.
 func (f *fixture) oneMore(t *testing.T, whole *session.Tree, data []byte, at int64, lines int, junk string) {
 	t.Helper()
@@ -158,7 +159,7 @@ func (f *fixture) unknownMembers(t *testing.T) {
 	// spellings that decoding and encoding would change
 	const key, value = "treeline test", `{"spelled":[1.0,1e3,-0,"\u00e4",{"a":1,"a":2}],"": null}`
 	tree, _ := Decode(f.d, f.name, f.data)
-	// From the back, so that earlier spans stay valid.
+	// From the end backwards, so that earlier spans stay valid.
 	data := bytes.Clone(f.data)
 	for i := tree.Len() - 1; i >= 0; i-- {
 		span := tree.At(i).Span
@@ -183,7 +184,7 @@ func (f *fixture) unknownMembers(t *testing.T) {
 		if want.native == "" { // the id was derived from the record
 			want.id = got[i].id
 		}
-		// Derived parents follow derived ids: only those are taken over.
+		// Derived parents follow derived ids, so only these are copied.
 		want.span, want.parent = got[i].span, got[i].parent
 		if got[i] != want {
 			t.Fatalf("with a member more, entry %+v is %+v", want, got[i])

@@ -1,5 +1,5 @@
-// Package dialecttest tests that a dialect keeps the contract of package dialect, on logs of the dialect's author. The test of a
-// new dialect is a call of Run and one of Fuzz; see the tests of package pi.
+// Package dialecttest tests that a dialect keeps the contract of package dialect, on logs that the dialect's author provides. The test of
+// a new dialect is a call of Run and one of Fuzz; see the tests of package pi.
 //
 // # Fixtures
 //
@@ -31,7 +31,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Updating reports whether golden files are to be written, for tests that have some of their own.
+// Updating reports whether golden files are to be written, for tests that have golden files of their own.
 func Updating() bool { return *update }
 
 // refused is the folder of logs that no dialect reads.
@@ -66,7 +66,7 @@ func Run(t *testing.T, dir string, values ...dialect.Dialect) {
 	}
 }
 
-// find gives the value of that name; the first value reads refused logs.
+// find gives the value with the given name; the first value reads refused logs.
 func find(values []dialect.Dialect, name string) dialect.Dialect {
 	if name == refused {
 		return values[0]
@@ -126,7 +126,7 @@ func (f *fixture) run() {
 }
 
 // Decode reads a log from bytes. The error is that of the decoder. It overwrites each record after use, to find decoders that
-// keep what they must copy.
+// keep bytes that they must copy.
 func Decode(d dialect.Dialect, name string, data []byte) (*session.Tree, error) {
 	b := session.NewBuilder(name, source(data))
 	dec := d.NewDecoder(b)
@@ -153,7 +153,7 @@ type collector []dialect.Record
 func (c *collector) Decode(r dialect.Record) { *c = append(*c, r) }
 func (c *collector) Finish() error           { return nil }
 
-// source gives the spans of a log in memory.
+// source reads the spans of a log in memory.
 type source []byte
 
 var errSpan = errors.New("the span lies outside of the log")
@@ -193,8 +193,8 @@ func (f *fixture) peek(t *testing.T) {
 	if want := err == nil && len(tree.Header().Raw) > 0; s.OK != want {
 		t.Fatalf("OK is %v", s.OK)
 	}
-	// The split is moved over every byte, so the tail begins in the middle of records, escapes and characters. Of a log with a
-	// header only a panic fails, and every seventh split is tried in CI, and every 31st otherwise; the soak tries all.
+	// The split is moved over the log, so that the tail begins in the middle of records, escapes and characters. For a log with a
+	// header the test only looks for panics: it tries every seventh split in CI and every 31st otherwise; the soak tries all.
 	step := 1
 	if s.OK && os.Getenv("TREELINE_SOAK") == "" {
 		step = soaktest.Part(7, 31)
@@ -222,7 +222,7 @@ func (f *fixture) peek(t *testing.T) {
 }
 
 // Corpus gives a folder of real sessions and of what their programs make of them, below the folder that TREELINE_CORPUS
-// names. It is in no repository: without it the test is skipped. .ci/run allows no other skips and recognises these tests
+// names. That folder is in no repository: without it the test is skipped. .ci/run allows no other skips and recognises these tests
 // by the word Corpus in their names.
 func Corpus(t *testing.T, agent string) string {
 	t.Helper()
@@ -241,7 +241,7 @@ func Corpus(t *testing.T, agent string) string {
 	return dir
 }
 
-// BenchmarkDecode measures how long a log in memory takes to become a tree of that many entries.
+// BenchmarkDecode measures how long it takes to decode a log in memory into a tree of the given number of entries.
 func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 	b.SetBytes(int64(len(log)))
 	b.ReportAllocs()
@@ -259,8 +259,8 @@ func BenchmarkDecode(b *testing.B, d dialect.Dialect, log []byte, entries int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*entries), "ns/entry")
 }
 
-// BenchmarkGenerated is BenchmarkDecode of a session of internal/gen, which convert puts into the format of the dialect. All
-// its lines but the headers are entries.
+// BenchmarkGenerated is BenchmarkDecode for a session of internal/gen, which convert puts into the format of the dialect. All
+// its lines except the headers are entries.
 func BenchmarkGenerated(b *testing.B, d dialect.Dialect, convert func(session []byte) []byte, headers int) {
 	log := convert(gen.Session(gen.Options{Seed: 1, Bytes: 20_000_000, Branches: 4}))
 	BenchmarkDecode(b, d, log, bytes.Count(log, []byte("\n"))-headers)

@@ -14,20 +14,20 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Sent is a folder of logs NAME.jsonl with what their program sent when it resumed them, NAME.sent.json. NAME.d has the other
+// Sent tests a folder of logs NAME.jsonl with what their program sent when it resumed them, NAME.sent.json. NAME.d has the other
 // logs that a log needs. A log NAME.json is one record.
 type Sent struct {
-	// Dialect is a dialect.Parter, too.
+	// Dialect must also be a dialect.Parter.
 	Dialect dialect.Dialect
-	// Member of NAME.sent.json is the list of messages, null where the program refused to resume the log.
+	// Member is the member of NAME.sent.json with the list of messages; its value is null if the program refused to resume the log.
 	Member string
 	// Losses are the problems of the logs that have any, each with its kind and line: "torn 3, unseen 4".
 	Losses map[string]string
-	// Unknown are the logs that are not compared, with the reason.
+	// Unknown are the logs that are not compared, each with the reason.
 	Unknown map[string]string
-	// Content turns a message that was sent into one of the dialect; nil where it is one.
+	// Content turns a message that was sent into one of the dialect; nil if it already is one.
 	Content func(message []byte) []byte
-	// Joins: the program joins messages of one role, and a result is a part like any other. Where a message ends does not count.
+	// Joins: the program joins messages of one role, and a result is a part like any other. The ends of messages are ignored.
 	Joins bool
 	// Made reports whether the program made a text together with the new prompt.
 	Made func(text string) bool
@@ -159,7 +159,7 @@ func (s Sent) say(w *bytes.Buffer, p session.Part) {
 	case session.ToolResult:
 		fmt.Fprintf(w, "\nresult %s error=%t", p.CallID, p.IsError)
 		for _, inside := range p.Parts {
-			if text, ok := inside.(session.Text); ok { // with a reminder behind it
+			if text, ok := inside.(session.Text); ok { // a reminder may follow the text
 				said, _, _ := strings.Cut(text.Text, "\n\n<system-reminder>")
 				inside = session.Text{Text: said}
 			}

@@ -12,7 +12,7 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes contents from neutral parts. Each result is a content of its own, as the program writes them.
+// Compose makes contents from neutral parts. Each result becomes a separate content, as in the program.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	said := func(parts [][]byte) []byte { return contents.Make(contents.User, parts) }
 	list, results, err := contents.Compose(m, "qwen", said, func(parts [][]byte) []byte {
@@ -24,7 +24,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return list, err
 }
 
-// described adds to an answer its model and what it used, which Record puts beside it.
+// described adds an answer's model and usage to it. Record moves them beside the message.
 func described(m dialect.NewMessage, content []byte) []byte {
 	if m.Model != "" {
 		content = rawjson.Set(content, "model", rawjson.Quote(m.Model))
@@ -52,7 +52,7 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return contents.Said(parts)
 }
 
-// SetOrigin adds a member to the line. The program ignores members that it does not know.
+// SetOrigin adds a member to the line. The program ignores unknown members.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return dialect.SetOrigin(record, rawjson.EscapeBreaks(origin))
 }

@@ -19,14 +19,14 @@ func TestCorpus(t *testing.T) {
 	}.Run(t, dialecttest.Corpus(t, "qwen"))
 }
 
-// losses are the Problems of the cases in which the program loses something: the kind and the line. The others have none.
+// losses are the Problems of the cases in which the program loses something: kind and line. The other cases have none.
 var losses = map[string]string{
 	"glued":              "glued 2",
 	"torn-tail":          "torn 7",
 	"torn-then-appended": "malformed 3, unseen 3",
 }
 
-// content makes a content of a message of OpenAI's API for chats, which the program spoke.
+// content makes a content from a message of OpenAI's chat API, which the program used.
 func content(message []byte) []byte {
 	type text struct {
 		Text string `json:"text"`
@@ -65,7 +65,7 @@ func content(message []byte) []byte {
 	if json.Unmarshal(m.Content, &whole) == nil {
 		texts = []text{{whole}}
 	} else {
-		_ = json.Unmarshal(m.Content, &texts) // null has none
+		_ = json.Unmarshal(m.Content, &texts) // null has no texts
 	}
 	out := struct {
 		Role  string `json:"role"`

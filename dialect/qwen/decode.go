@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Detect claims a log whose first object is a line of the program: other agents do not have both a session and a content.
+// Detect claims a log whose first object is a line of the program: no other agent's lines have both a sessionId and a content.
 func (d *Dialect) Detect(first []dialect.Record) bool { return isOurs(dialect.FirstObject(first)) }
 
 // isOurs reports whether only this program writes such a line.
@@ -20,7 +20,7 @@ func isOurs(object []byte) bool {
 	if message != nil {
 		return rawjson.Get(message, "content") == nil && (rawjson.IsArray(rawjson.Get(message, "parts")) || rawjson.Str(message, "role") == "model")
 	}
-	// Lines of Claude Code have no provenance and say whether they are of a side chain.
+	// Lines of Claude Code have no provenance, and have the member isSidechain.
 	return rawjson.Str(object, "type") == typeSystem && rawjson.Get(object, "isSidechain") == nil &&
 		(rawjson.Get(object, "systemPayload") != nil || rawjson.IsString(rawjson.Get(object, "provenance")))
 }
@@ -53,7 +53,7 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	return dec
 }
 
-// Continue implements dialect.Continuer. Lines name their parents; only a line that continues the record of an earlier one needs that one.
+// Continue implements dialect.Continuer. Lines name their parents. Only a line that continues the record of an earlier line needs that line.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.Continued()
@@ -65,16 +65,16 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 // Decode takes the next record.
 func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
-// IsRecord tells a record from an object inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "uuid")) && rawjson.IsString(rawjson.Get(object, "sessionId")) && isType(rawjson.Str(object, "type"))
 }
 
 // fields are the raw members of a line.
 type fields struct {
-	id, parent, typ, subtype, session, cwd, timestamp, fork, agent []byte // values
-	message                                                        bool   // it is an object
-	payload                                                        []byte // and everything after it
+	id, parent, typ, subtype, session, cwd, timestamp, fork, agent []byte // JSON values
+	message                                                        bool   // the message is an object
+	payload                                                        []byte // the payload and everything after it
 }
 
 // none: no members of inner objects are needed.
@@ -141,7 +141,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// skipped says why the program does not read a line, or "".
+// skipped returns why the program does not read a line, or "".
 func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, end int) string {
 	alone := end-pos == len(data)
 	switch {
@@ -157,20 +157,20 @@ func (dec *decoder) skipped(f *fields, typ string, data []byte, at int64, pos, e
 	return ""
 }
 
-// glued follows the program through a line that is not one object alone. It keeps its place, so that a line of many records is
-// read once.
+// glued follows the program through a line that is not a single object. It remembers how far it has read, so that a line of many
+// records is read only once.
 type glued struct {
 	at     int64 // the offset of the line
 	begun  bool
-	next   int // all before it was read
+	next   int // everything before it was read
 	depth  int
-	start  int // of the object at hand, -1 for none
+	start  int // where the current object begins, or -1
 	quoted bool
 	breaks bool // see dialect.HasBreak
 }
 
-// recovered reports whether the program finds the object at a place of the line. It counts brackets outside of strings from the
-// beginning of the line, so that a torn record hides what follows it.
+// recovered reports whether the program finds the object at data[pos:end]. The program counts brackets outside of strings from the
+// beginning of the line, so a torn record hides what follows it.
 func (g *glued) recovered(line []byte, at int64, pos, end int) (found bool) {
 	if !g.begun || g.at != at {
 		*g = glued{at: at, begun: true, start: -1, breaks: dialect.HasBreak(line)}
@@ -201,8 +201,8 @@ func (g *glued) recovered(line []byte, at int64, pos, end int) (found bool) {
 	return found
 }
 
-// begin makes the header from the first line, and from the first that names a working directory. The id is in the name of the
-// file; the one in the lines counts where there is no name.
+// begin makes the header from the first line, and from the first line that names a working directory. The id is in the name of the
+// file; without a name, the id in the lines is used.
 func (dec *decoder) begin(r dialect.Record, record []byte, span session.Span, f *fields) {
 	h := dec.b.Header()
 	if !dec.header {
@@ -241,7 +241,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	case len(parent) > 0:
 		env.Parent = parent
 	case f.parent == nil:
-		env.InOrder = dec.b.Position() > 0 // shown after the line before it
+		env.InOrder = dec.b.Position() > 0 // shown below the line before it
 	}
 	switch string(env.Type) {
 	case typeUser:
@@ -262,7 +262,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 		env.Type = []byte("unknown")
 	}
 	if !f.message && env.Kind == session.KindMessage {
-		env.Kind, env.Role = session.KindCustom, session.RoleNone // a line that is only a link
+		env.Kind, env.Role = session.KindCustom, session.RoleNone // such a line is only a link
 	}
 	at := dec.b.Len()
 	if lost != "" {
@@ -279,7 +279,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 }
 
-// system fills in the envelope of a line of the program for itself.
+// system fills in the envelope of a line of type "system".
 func (dec *decoder) system(f *fields) {
 	env, sub := &dec.env, rawjson.Inside(f.subtype)
 	if len(sub) > 0 {
@@ -291,7 +291,7 @@ func (dec *decoder) system(f *fields) {
 			env.Kind = session.KindCompaction
 		}
 	case subTitle:
-		// What follows hangs on the line before it: it is no branch.
+		// The next entry's parent is the line before the title, so the title must not look like a branch.
 		env.Kind = session.KindSessionInfo
 		env.Aside = env.Aside || bytes.Equal(env.Parent, dec.last)
 		dec.Unsure = dec.Unsure || dec.continued && dec.last == nil
@@ -301,7 +301,7 @@ func (dec *decoder) system(f *fields) {
 	}
 }
 
-// join notes a line that goes on with the record of an earlier one, which has the same id.
+// join notes a line that continues the record of an earlier line with the same id.
 func (dec *decoder) join(at, first int) {
 	if _, lost := dec.r.lost[at]; lost || first < 0 {
 		return

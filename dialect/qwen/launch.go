@@ -13,7 +13,7 @@ var _ dialect.Launcher = (*Dialect)(nil)
 func (d *Dialect) Program() string { return "qwen" }
 
 // Launch resumes a session by its id. The program looks in the folder of the working directory, and refuses a session whose
-// first line names another one.
+// first line names another directory.
 func (d *Dialect) Launch(s dialect.Launched) (dialect.Launch, error) {
 	if !(layout{}).Main(filepath.ToSlash(s.Path)) {
 		return dialect.Launch{}, fmt.Errorf("resuming the session of a sub-agent is %w; resume the session that started it", dialect.ErrUnsupported)

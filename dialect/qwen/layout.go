@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout: projects/<folder of the working directory>/chats/<session id>.jsonl, chats/archive for those that were archived, and
+// layout is projects/<folder of the working directory>/chats/<session id>.jsonl, chats/archive for archived sessions, and
 // projects/<folder>/subagents/<session id>/agent-<agent id>.jsonl.
 type layout struct{}
 
@@ -20,14 +20,14 @@ var (
 	_ dialect.Kin    = layout{}
 )
 
-// Folders of a project.
+// The folders of a project.
 const (
 	chats   = "chats"
 	archive = "archive"
 	agents  = "subagents"
 )
 
-// agentPrefix begins the names of sub-agents' logs.
+// agentPrefix is the prefix of the names of sub-agents' logs.
 const agentPrefix = "agent-"
 
 // Roots gives the folders of the program: QWEN_RUNTIME_DIR, QWEN_HOME, and .qwen in the home directory.
@@ -48,7 +48,7 @@ func (layout) RootAt(dir string) dialect.Root {
 // Dir is the folder for the sessions of a working directory.
 func (layout) Dir(_ dialect.Env, cwd string) string { return folder(cwd) + "/" + chats }
 
-// folder makes the name of a folder: every UTF-16 unit that is not a letter or digit of ASCII becomes "-". Two directories may
+// folder makes the name of a folder: every UTF-16 unit that is not an ASCII letter or digit becomes "-". Two directories may
 // share a folder.
 func folder(cwd string) string {
 	units := utf16.Encode([]rune(cwd))
@@ -62,7 +62,7 @@ func folder(cwd string) string {
 	return string(name)
 }
 
-// File is the id.
+// File is the id with the extension.
 func (layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
 // Owns accepts the logs of sessions and those of their sub-agents.
@@ -80,16 +80,16 @@ func (layout) Owns(name string) bool {
 	return false
 }
 
-// Named gives the id: the name of the file.
+// Named gives the id, which is the name of the file.
 func (layout) Named(name string) (session.ID, session.Time) {
 	return session.ID(strings.TrimSuffix(path.Base(name), ".jsonl")), session.Time{}
 }
 
-// Main tells a session from the log of a sub-agent.
+// Main reports whether a log is not that of a sub-agent.
 func (layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), agentPrefix) }
 
-// Kin gives a sub-agent an id of its own below the session in whose folder it lies. Any other log is named after its file: the
-// program finds it by that name.
+// Kin gives the log of a sub-agent its own id, and as its parent the session in whose folder it lies. Any other log has the id in its
+// file name: the program finds it by that name.
 func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	id, _ := l.Named(name)
 	if l.Main(name) {
@@ -101,10 +101,10 @@ func (l layout) Kin(name string, said session.ID) (session.ID, string) {
 	return id, string(said)
 }
 
-// WorkDir: the name of a folder cannot be reversed.
+// WorkDir gives nothing, because the name of a folder cannot be reversed.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
-// DirBeside is Dir: directories may share a folder.
+// DirBeside is Dir, because directories may share a folder.
 func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) string {
 	return l.Dir(env, cwd)
 }

@@ -16,10 +16,10 @@ var (
 	_ dialect.Parter  = (*Dialect)(nil)
 )
 
-// CopyID is the uuid: a fork copies lines with theirs.
+// CopyID is the uuid, which a fork copies with the line.
 func (d *entries) CopyID(_ session.Entry, raw []byte) string { return dialect.UUID(raw, "uuid") }
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque.
 func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	payload := rawjson.Get(raw, "systemPayload")
 	switch e.Kind {
@@ -60,7 +60,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// answer is a message of the model with what the line says of it besides.
+// answer is a message of the model, with the members that the line has beside it.
 func answer(raw, message []byte) []byte {
 	var w dialect.Object
 	w.Others(message)
@@ -68,7 +68,7 @@ func answer(raw, message []byte) []byte {
 	return w.End()
 }
 
-// isMeta reports whether the program said something in the user's name: a notification, a task of its clock, a goal.
+// isMeta reports whether the program wrote a message in the user's name: a notification, a scheduled task, a goal.
 func isMeta(raw []byte) bool {
 	switch rawjson.Str(raw, "subtype") {
 	case "notification", "cron", "goal_runtime", "agent_bootstrap", "agent_retry":
@@ -87,7 +87,7 @@ func summaryOf(payload []byte) string {
 	return ""
 }
 
-// IsNote: most lines of the program for itself.
+// IsNote reports whether an entry is a line that the program writes for its own use, as most are.
 func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && e.Type != subCustom
 }
@@ -99,10 +99,10 @@ var (
 	partsKeys  = []string{"parts"}
 )
 
-// providerMember is a member of an answer that only treeline knows: the provider of the model, where its name does not tell it.
+// providerMember is a member of an answer that only treeline uses: the provider of the model, if the model's name does not show it.
 const providerMember = "treelineProvider"
 
-// usedBy gives the model of an answer and what it used.
+// usedBy gives the model of an answer and its usage.
 func usedBy(raw []byte, s *session.Skim) (provider, model string, u session.Usage) {
 	var v [3][]byte
 	rawjson.Pick(raw, answerKeys, v[:])
@@ -117,8 +117,8 @@ func usedBy(raw []byte, s *session.Skim) (provider, model string, u session.Usag
 	return provider, model, usage(v[1])
 }
 
-// usage reads what an answer used. The input includes what was read from the cache. Whether the output includes what the model
-// thought, the sum tells.
+// usage reads the usage of an answer. The input includes what was read from the cache. The sum shows whether the output includes
+// thinking.
 func usage(value []byte) session.Usage {
 	if !rawjson.IsObject(value) {
 		return session.Usage{}
@@ -138,7 +138,7 @@ func usage(value []byte) session.Usage {
 	return u
 }
 
-// Spent gives what an answer used. The lines of one record repeat it.
+// Spent gives the usage of an answer. The lines of one record repeat it.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	if e.Kind != session.KindMessage || e.Role != session.RoleAssistant {
 		return
@@ -162,7 +162,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// entryParts adds the parts of an entry. Texts are decoded by s.
+// entryParts adds the parts of an entry. s decodes texts.
 func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Skim) []session.Part {
 	switch e.Kind {
 	case session.KindMessage, session.KindBranchSummary, session.KindCustomMessage:

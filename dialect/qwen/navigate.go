@@ -6,11 +6,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// joining is the codec of a log in which a record has several lines. Parents are those of the first one, and all of them are on
-// the path.
+// joining is the codec of a log in which a record has several lines. The record's parent is that of its first line, and all its lines
+// are on the path.
 type joining struct{ *reader }
 
-// Leaf is the record of the last line.
+// Leaf is the first line of the last line's record.
 func (j *joining) Leaf(t *session.Tree, leaf int) int {
 	if leaf < 0 {
 		return leaf
@@ -18,7 +18,7 @@ func (j *joining) Leaf(t *session.Tree, leaf int) int {
 	return j.firstOf(t, leaf)
 }
 
-// Path walks from record to record and puts the other lines of each behind its first.
+// Path walks from record to record and puts the other lines of each after its first.
 func (j *joining) Path(t *session.Tree, to int) (path []int) {
 	seen := map[int]bool{}
 	end := j.firstOf(t, to)

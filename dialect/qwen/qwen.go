@@ -11,7 +11,7 @@
 // are contents of Google's API.
 //
 // The model does not see lines of type "system". Two of them change the context: the last "chat_compression" on the path replaces
-// what came before it, and a "rewind" stands below the entry that the conversation goes back to.
+// what came before it, and a "rewind" is a child of the entry that the conversation goes back to.
 //
 // The rules of the program, version 0.24.4, are in replay.go (from a path to messages) and sent.go (from messages to a request).
 package qwen
@@ -22,7 +22,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is the one value of the family.
+// Dialect is the type of the only value of the family.
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
@@ -56,13 +56,13 @@ type entries struct {
 type reader struct {
 	entries
 	lost map[int]string // positions of entries that the program does not read, and why
-	// pieces are the other lines of a record that has several, by the position of the first.
+	// pieces are the further lines of records that have several, by the position of the first line.
 	pieces map[int][]int
-	// refused says why the program does not resume the log; "" where it does.
+	// refused says why the program does not resume the log; "" if it does.
 	refused string
 }
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
 // Types of lines.
@@ -73,14 +73,14 @@ const (
 	typeSystem    = "system"
 )
 
-// Subtypes that matter.
+// The subtypes that have a meaning here.
 const (
 	subCompression = "chat_compression"
 	subTitle       = "custom_title"
 	subCommand     = "slash_command"
 	subRealtime    = "realtime_message"
 	subRewind      = "rewind"
-	// Ours: the program knows nothing of them.
+	// Subtypes of our own, which the program ignores.
 	subHeader  = "treeline_session"
 	subCustom  = "treeline_custom"
 	subBranch  = "treeline_branch_summary"

@@ -35,7 +35,7 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// begin gives the position on the path at which the program's history begins: behind the last line that it does not read.
+// begin gives the position on the path at which the program's history begins: after the last line that the program does not read.
 func (d *reader) begin(p session.Path) int {
 	for k := p.Len() - 1; k >= 0; k-- {
 		if d.lost[p.At(k).Index] != "" {
@@ -45,9 +45,9 @@ func (d *reader) begin(p session.Path) int {
 	return 0
 }
 
-// history gives what the program makes of a path.
+// history gives the contents that the program makes of a path.
 func (d *reader) history(p session.Path) (history []turn, err error) {
-	var prompt *turn // the last message, if it is a prompt that nothing followed
+	var prompt *turn // the last message, if it is a prompt and nothing followed it
 	var first session.Entry
 	for k := d.begin(p); k < p.Len(); k++ {
 		e := p.At(k)
@@ -122,7 +122,7 @@ func (d *reader) isSystem(p session.Path, first session.Entry) bool {
 	return err == nil && (rawjson.Str(raw, "type") == typeSystem || rawjson.Str(raw, "subtype") == subRealtime)
 }
 
-// isPiece reports whether an entry goes on with the record of another one.
+// isPiece reports whether an entry continues the record of another one.
 func (d *reader) isPiece(t *session.Tree, e, first session.Entry) bool {
 	_, found := slices.BinarySearch(d.pieces[first.Index], e.Index)
 	return found && first.Tree() == t
@@ -138,7 +138,7 @@ func turnOf(e session.Entry, message []byte) turn {
 	return t
 }
 
-// answersCommand reports whether the program takes a prompt back: it was a command, and was answered without the model.
+// answersCommand reports whether the program removes a prompt because it was a command that was answered without the model.
 func answersCommand(prompt *turn, payload []byte) bool {
 	items := 0
 	for item := range rawjson.Elements(rawjson.Get(payload, "outputHistoryItems")) {
@@ -182,7 +182,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	}
 	history, err := d.history(p)
 	if err != nil {
-		return nil // the context itself has the error
+		return nil // building the context returns the error
 	}
 	var first session.Entry
 	for k := d.begin(p); k < p.Len(); k++ {

@@ -25,7 +25,7 @@ func contextOf(t *testing.T, log string) *session.Context {
 	return c
 }
 
-// TestLong reads logs of many records whose shapes tempt to work in quadratic time, which would take minutes.
+// TestLong reads logs of many records whose shapes would take quadratic time, and so minutes, if read naively.
 func TestLong(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(20_000, 5_000)
@@ -89,7 +89,7 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// TestManyParts: an answer of very many parts is read in linear time. In quadratic time it takes minutes.
+// TestManyParts: an answer of very many parts is read in linear time. Quadratic code would take minutes.
 func TestManyParts(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(600_000, 100_000)
@@ -103,7 +103,7 @@ func TestManyParts(t *testing.T) {
 	}
 }
 
-// TestManyCalls: an answer of very many calls, of which half have results, takes linear time. In quadratic time it takes minutes.
+// TestManyCalls: an answer of very many calls, half of which have results, takes linear time. Quadratic code would take minutes.
 func TestManyCalls(t *testing.T) {
 	t.Parallel()
 	n := soaktest.Part(100_000, 50_000)

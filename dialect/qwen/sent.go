@@ -14,21 +14,21 @@ import (
 // unrecorded is the result that the program gives a call without one.
 const unrecorded = "Tool execution result was not recorded — likely interrupted by network failure, abort, or process exit. Treat as failure and retry if needed."
 
-// timedOut is an answer of some services that the program drops.
+// timedOut is an answer that some services send after a timeout. The program drops it.
 const timedOut = "(request timeout)"
 
-// said is a message that is sent: of the model, of the user, or the result of a call.
+// said is a message to be sent: of the model, of the user, or the result of a call.
 type said struct {
 	entry    session.Entry
 	role     session.Role
 	thoughts string
-	text     string   // of the model
-	parts    [][]byte // of the user; the calls of the model
-	ids      []string // of the calls; of the result
+	text     string   // of a message of the model
+	parts    [][]byte // parts of a message of the user, or calls of the model
+	ids      []string // ids of the calls, or of the result
 	also     []int    // the entries of answers that were joined to this one
 }
 
-// json spells it as a content.
+// json encodes the message as a content.
 func (m *said) json() []byte {
 	role, parts := contents.User, m.parts
 	if m.role == session.RoleAssistant {
@@ -47,9 +47,9 @@ func (m *said) json() []byte {
 	return rawjson.Compact(contents.Make(role, parts))
 }
 
-// send makes of the history what the program sends: calls have results, broken answers are left out, answers in a row are one,
-// and calls and results that do not belong together are dropped. Messages of the user in a row are one, too; here each stays
-// one, so that it is known which entry it comes from.
+// send turns the history into what the program sends. Calls get results, broken answers are left out, consecutive answers are joined,
+// and calls and results that do not belong together are dropped. The program also joins consecutive messages of the user; here each
+// stays separate, so that its entry is known.
 func send(history []turn) []said {
 	var list []said
 	for _, t := range valid(answered(history)) {
@@ -58,10 +58,10 @@ func send(history []turn) []said {
 	return together(paired(together(list)))
 }
 
-// answered gives every call a result. A result that does not stand in the first message after its call moves there, and second
-// ones are dropped.
+// answered gives every call a result. A result that is not in the first message after its call moves there, and further results of
+// the call are dropped.
 func answered(history []turn) []turn {
-	made := map[int]turn{} // turns of results alone, by the position of the turn that each stands before
+	made := map[int]turn{} // turns that consist of results, by the position before which they are inserted
 	for i := range history {
 		if history[i].role != contents.Model {
 			continue
@@ -129,7 +129,7 @@ func answered(history []turn) []turn {
 	return list
 }
 
-// namesOf gives the names of the tools that are called, by the ids of the calls. Of calls with one id the first counts.
+// namesOf gives the names of the called tools, by call id. Of calls with the same id the first counts.
 func namesOf(t turn) map[string]string {
 	names := map[string]string{}
 	for _, part := range t.parts {
@@ -145,7 +145,7 @@ func namesOf(t turn) map[string]string {
 	return names
 }
 
-// noResult is the result of a call that has none.
+// noResult is the result that the program makes for a call without one.
 func noResult(id, name string) []byte {
 	var response, r, w dialect.Object
 	response.Str("error", unrecorded)
@@ -170,7 +170,7 @@ func isTimeout(t turn) bool {
 	return len(t.parts) > 0 && strings.TrimFunc(text.String(), dialect.JSSpace) == timedOut
 }
 
-// valid drops answers in a row of which one has no parts or an empty one.
+// valid drops consecutive answers if one of them has no parts or an empty part.
 func valid(history []turn) (list []turn) {
 	for i := 0; i < len(history); {
 		end := i
@@ -202,7 +202,7 @@ func isBroken(part []byte) bool {
 		!contents.Has(part, "thoughtSignature") && rawjson.Get(part, contents.Call) == nil
 }
 
-// said takes a turn apart: results come before what the user says with them.
+// said splits a turn into messages: results come before what the user says with them.
 func (t turn) said() (list []said) {
 	m := said{entry: t.entry, role: session.RoleUser}
 	if t.role == contents.Model {
@@ -258,7 +258,7 @@ func callPart(call []byte, id string) []byte {
 	return w.End()
 }
 
-// resultPart is a result as it is sent: it does not say whether the tool failed.
+// resultPart is a result as it is sent, which does not say whether the tool failed.
 func resultPart(result []byte) []byte {
 	response := rawjson.Get(result, "response")
 	if failed := rawjson.Get(response, "error"); rawjson.IsString(failed) && !rawjson.IsString(rawjson.Get(response, "output")) {
@@ -271,7 +271,7 @@ func resultPart(result []byte) []byte {
 	return w.End()
 }
 
-// together joins answers in a row.
+// together joins consecutive answers.
 func together(list []said) (out []said) {
 	for i := 0; i < len(list); {
 		m, end := list[i], i+1

@@ -25,14 +25,14 @@ var (
 // programVersion is the version whose format is written.
 const programVersion = "0.24.4"
 
-// Habits: a tree in which a system line names the session, and another one the leaf.
+// Habits describes a tree in which system lines name the session and the leaf.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferMessage, Branches: true, RenameByEntry: true, ForkByID: true, ListsByCWD: true, KeepsByRepeating: true, PlainResults: true, LeafType: subRewind,
 	}
 }
 
-// CheckID says why an id is not valid: the program looks for files whose names are 32 to 36 hex digits and dashes.
+// CheckID returns an error if an id is not valid: the program looks for files whose names are 32 to 36 hex digits and dashes.
 func (d *Dialect) CheckID(id session.ID) error {
 	valid := len(id) >= 32 && len(id) <= 36
 	for _, c := range []byte(id) {
@@ -65,8 +65,8 @@ func line(id, parent string, h *session.Header, at time.Time, typ, provenance st
 	return w
 }
 
-// Header gives a system line that says nothing to the program. Its own sessions have none; without it a session that has no
-// message yet would not know its working directory.
+// Header gives a system line that has no meaning to the program. Its own sessions have no such line; without it, the working directory of
+// a session that has no message yet would be unknown.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return w.End(), nil
 }
 
-// source says where a session was forked from.
+// source names the session and the entry that something was copied from.
 func source(parent, uuid string) []byte {
 	var w dialect.Object
 	w.Str("sessionId", parent)
@@ -87,7 +87,7 @@ func source(parent, uuid string) []byte {
 	return w.End()
 }
 
-// EditHeader changes the line that stands for the header. Copy changes all other lines of a copy.
+// EditHeader changes the line that serves as the header. The method Copy changes all other lines of a copy.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.ID != nil {
@@ -107,7 +107,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// Copy gives a line the session and the working directory of the copy, and says where it comes from.
+// Copy gives a line the session and the working directory of the copy, and names its source.
 func (d *Dialect) Copy(record []byte, from session.Header, to dialect.NewSession) []byte {
 	if rawjson.Get(record, "sessionId") == nil {
 		return record
@@ -168,12 +168,12 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return rawjson.Set(record, "message", rawjson.Set(message, "parts", parts)), true, nil
 }
 
-// Adopt keeps members that another version knows.
+// Adopt keeps unknown members.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "uuid", "parentUuid", "sessionId", "timestamp", "cwd", "version", "forkedFrom")
 }
 
-// Record gives the line of a new entry. The program takes U+2028 and U+2029 for ends of lines, so they are escaped.
+// Record gives the line of a new entry. The program takes U+2028 and U+2029 as ends of lines, so they are escaped.
 func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	record, err := recordOf(n)
 	return rawjson.EscapeBreaks(record), err
@@ -219,7 +219,7 @@ func recordOf(n dialect.NewEntry) ([]byte, error) {
 	return nil, dialect.CannotHold("qwen", n.Body)
 }
 
-// system is a line of the program for itself.
+// system is a line of type "system".
 func system(n dialect.NewEntry, subtype string, payload []byte) []byte {
 	w := line(string(n.ID), string(n.Parent), n.Header, n.Time, typeSystem, typeSystem)
 	w.Str("subtype", subtype)
@@ -229,7 +229,7 @@ func system(n dialect.NewEntry, subtype string, payload []byte) []byte {
 	return w.End()
 }
 
-// inserted is a line of the user's that an extension wrote. The program sends it, whatever its subtype is.
+// inserted is a line in the user's name that an extension wrote. The program sends it, whatever its subtype is.
 func inserted(n dialect.NewEntry, subtype string, content, payload []byte) ([]byte, error) {
 	if !rawjson.Valid(content) {
 		return nil, errors.New("the content is not JSON")
@@ -241,7 +241,7 @@ func inserted(n dialect.NewEntry, subtype string, content, payload []byte) ([]by
 	return w.End(), nil
 }
 
-// messageRecord gives the line of a content. What an answer used and its model stand beside it.
+// messageRecord gives the line of a content. The usage and the model of an answer are beside the content.
 func messageRecord(n dialect.NewEntry, b session.Message) ([]byte, error) {
 	if !rawjson.IsObject(b.JSON) || !rawjson.Valid(b.JSON) {
 		return nil, errors.New("the message must be a JSON object")
@@ -271,7 +271,7 @@ func messageRecord(n dialect.NewEntry, b session.Message) ([]byte, error) {
 // compaction gives the line that replaces what came before it by a summary.
 func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.IsArray(rawjson.Get(b.Details, "compressedHistory")) {
-		return system(n, subCompression, rawjson.Compact(b.Details)), nil // it was read from a log of the program
+		return system(n, subCompression, rawjson.Compact(b.Details)), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
 		return nil, errors.New("a compaction of qwen names nothing that it keeps; append the messages to be kept again after it")
@@ -287,7 +287,7 @@ func compaction(n dialect.NewEntry, b session.Compaction) ([]byte, error) {
 	return system(n, subCompression, payload.End()), nil
 }
 
-// custom gives a system line: one of the program, or one that only an extension knows.
+// custom gives a system line: one of the program, or one of an extension.
 func custom(n dialect.NewEntry, b session.Custom) ([]byte, error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return nil, errors.New("data is not JSON")

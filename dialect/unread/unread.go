@@ -1,7 +1,7 @@
-// Package unread recognises agents without a dialect by the folders that they leave on a machine. So treeline can say that it
-// found sessions that it cannot read.
+// Package unread recognises agents without a dialect by the folders that they leave on a machine, so that treeline can report
+// sessions that it cannot read.
 //
-// The folders are those that the programs and their users name in public. An agent is listed only if its folder belongs to it
+// The folders are those that are publicly documented by the programs or their users. A folder is listed only if it belongs to one agent
 // alone and holds its conversations.
 package unread
 
@@ -15,21 +15,21 @@ import (
 // Agent is an agent that was found.
 type Agent struct {
 	Name string
-	Path string // the folder that shows it
+	Path string // the folder by which it was found
 }
 
-// base is a folder of the machine that others are in.
+// base is a folder of the machine that contains agents' folders.
 type base int
 
 const (
 	home   base = iota // the user's
 	config             // settings of programs
 	data               // data of programs
-	editor             // what an extension of an editor keeps: in each editor that is built like VS Code
+	editor             // data of editor extensions, in each editor that is based on VS Code
 	work               // the working directory
 )
 
-// agents are folders, or files, by which an agent is known. Those of one agent stand together.
+// agents are folders, or files, by which an agent is recognised. Entries of the same agent are consecutive.
 var agents = []struct {
 	name string
 	in   base
@@ -61,7 +61,7 @@ var agents = []struct {
 	{"Zed", data, "Zed/threads"}, // on macOS and Windows
 }
 
-// editors are the folders of VS Code and of editors that are built like it.
+// editors are the folders of VS Code and of editors that are based on it.
 var editors = []string{"Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf", "Kiro"}
 
 // Find gives the agents of a machine, one for each folder that exists. goos is its operating system, as runtime.GOOS names it.
@@ -73,7 +73,7 @@ func Find(env dialect.Env, goos string) (list []Agent) {
 		for _, dir := range dirs(a.in, env, goos) {
 			found := Agent{a.name, filepath.Join(dir, filepath.FromSlash(a.path))}
 			exists, _, _ := env.Access(found.Path)
-			// Names differ in case alone where the file system does not tell them apart.
+			// A file system that ignores case finds the same folder under names that differ only in case.
 			if exists && !slices.ContainsFunc(list, func(o Agent) bool { return o.Name == found.Name && a.in == data }) {
 				list = append(list, found)
 			}
@@ -84,7 +84,7 @@ func Find(env dialect.Env, goos string) (list []Agent) {
 
 // dirs gives the folders that a base stands for.
 func dirs(in base, env dialect.Env, goos string) (list []string) {
-	// variable gives a folder that the environment names, or else one below the user's.
+	// variable gives a folder that the environment names, or else one below the user's home.
 	variable := func(name, otherwise string) string {
 		if env.Getenv != nil {
 			if dir := env.Getenv(name); filepath.IsAbs(dir) {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/difftest"
 )
 
-// TestFind: agents are found in the folders of each operating system, and where the environment puts those.
+// TestFind: agents are found in the folders of each operating system, and in those that the environment names.
 func TestFind(t *testing.T) {
 	for _, c := range []struct {
 		name, goos string

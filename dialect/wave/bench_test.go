@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// BenchmarkDecode reads logs of one size whose messages say the same, as Wave and, for comparison, as omp.
+// BenchmarkDecode reads logs of the same size with the same messages, as Wave and, for comparison, as omp.
 func BenchmarkDecode(b *testing.B) {
 	const entries = 4000
 	said := strings.Repeat(`What \"grows\" here, and why?\n`, 30)

@@ -9,11 +9,11 @@ import (
 )
 
 // Block is a piece of a message. The set is closed: anything unknown is an OpaqueBlock. The types have all members of the
-// format, including those that nothing here reads.
+// format, including those that are not used here.
 type Block interface{ block() }
 
 type (
-	// TextBlock is prose of a person, the model or a hook.
+	// TextBlock is a text of the user, the model or a hook.
 	TextBlock struct {
 		Content, CustomCommandContent string
 		Source                        string // "user", "hook" or ""
@@ -23,14 +23,14 @@ type (
 	// ErrorBlock is an error.
 	ErrorBlock struct{ Content string }
 
-	// ToolBlock is a tool call and, once it is there, its result.
+	// ToolBlock is a tool call and, once the tool has answered, its result.
 	ToolBlock struct {
 		ID, Name, Parameters string
 		// Stage is "start", "streaming", "running" or "end".
 		Stage                      string
 		Result, ShortResult, Error string
-		Success                    *bool // nil where the block does not say
-		// HasResult tells an empty result from no result.
+		Success                    *bool // nil if the block does not say
+		// HasResult distinguishes an empty result from none.
 		HasResult                       bool
 		CompactParams, BackgroundTaskID string
 		ParametersChunk                 string
@@ -39,7 +39,7 @@ type (
 		Timestamp                       session.Raw
 	}
 
-	// ImageBlock is pictures: data URLs, other URLs or paths.
+	// ImageBlock holds images: data URLs, other URLs or paths.
 	ImageBlock struct{ URLs []string }
 
 	// BangBlock is a command that the user ran.
@@ -57,10 +57,10 @@ type (
 		StartTime, EndTime int64
 	}
 
-	// FileHistoryBlock names files as they were before the model changed them.
+	// FileHistoryBlock lists files as they were before the model changed them.
 	FileHistoryBlock struct{ Snapshots []Snapshot }
 
-	// TaskNotificationBlock tells how a background task ended.
+	// TaskNotificationBlock reports how a background task ended.
 	TaskNotificationBlock struct {
 		TaskID, TaskType, Status, Summary, OutputFile, Result string
 	}
@@ -72,7 +72,7 @@ type (
 	}
 )
 
-// Snapshot is a file as it was.
+// Snapshot is an earlier state of a file.
 type Snapshot struct {
 	MessageID, FilePath, SnapshotPath, Operation string
 	Timestamp                                    int64 // milliseconds since 1970
@@ -89,7 +89,7 @@ func (FileHistoryBlock) block()      {}
 func (TaskNotificationBlock) block() {}
 func (OpaqueBlock) block()           {}
 
-// Blocks decodes the blocks of a message. A decoder of logs only looks for their types.
+// Blocks decodes the blocks of a message. The decoder of logs only looks for their types.
 func Blocks(blocks []byte) []Block {
 	var list []Block
 	for b := range rawjson.Elements(blocks) {
@@ -98,7 +98,7 @@ func Blocks(blocks []byte) []Block {
 	return list
 }
 
-// decodeBlock decodes one block. What is not an object, or of an unknown type, is kept whole.
+// decodeBlock decodes one block. A value that is not an object, or that has an unknown type, is kept whole.
 func decodeBlock(b []byte) Block {
 	if !rawjson.IsObject(b) {
 		return OpaqueBlock{JSON: b}
@@ -185,7 +185,7 @@ func messageParts(m []byte) []session.Part {
 	return parts
 }
 
-// blockParts gives a block in neutral form. raw is the block itself, for what has no such form.
+// blockParts gives a block in neutral form. raw is the block itself, for blocks that have no such form.
 func blockParts(block Block, raw []byte) []session.Part {
 	switch b := block.(type) {
 	case TextBlock:
@@ -220,7 +220,7 @@ func blockParts(block Block, raw []byte) []session.Part {
 	return []session.Part{session.OpaquePart{Type: rawjson.Str(raw, "type"), JSON: raw}}
 }
 
-// arguments gives the arguments of a call: JSON, or a string where they are not JSON because the model was cut off.
+// arguments gives the arguments of a call: JSON, or a string if they are not JSON because the model was cut off.
 func arguments(parameters string) session.Raw {
 	if raw := []byte(parameters); rawjson.Valid(raw) {
 		return bytes.TrimSpace(rawjson.Compact(raw))
@@ -228,7 +228,7 @@ func arguments(parameters string) session.Raw {
 	return rawjson.Quote(parameters)
 }
 
-// result gives the result of a call as a part. The error often repeats the result.
+// result gives the result of a call as parts. The error often repeats the result.
 func (t ToolBlock) result() []session.Part {
 	parts := dialect.TextParts(t.Result)
 	if t.Error != "" && t.Error != t.Result {

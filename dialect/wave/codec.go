@@ -14,7 +14,7 @@ type codec struct{ dialect.NoBlobs }
 // Rules are the default.
 func (*codec) Rules() session.Rules { return session.Rules{} }
 
-// Time gives when a message was made.
+// Time gives the time of a message.
 func (*codec) Time(raw []byte) session.Time {
 	return session.Time{Text: string(rawjson.Get(raw, "timestamp"))}
 }
@@ -37,10 +37,10 @@ func (*codec) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// message reads a message. It is the agent's own if it says so (isMeta) or if hooks inserted all its texts.
+// message reads a message. Meta is set if the message has isMeta or if hooks inserted all its texts.
 func message(role session.Role, raw []byte) session.Message {
 	m := session.Message{Role: role, JSON: raw}
-	said, hooked := 0, 0 // texts, and those inserted by a hook
+	said, hooked := 0, 0 // number of texts, and of those inserted by a hook
 	for key, value := range rawjson.Fields(raw) {
 		switch key {
 		case "role":
@@ -73,7 +73,7 @@ func message(role session.Role, raw []byte) session.Message {
 	return m
 }
 
-// usage reads the names of the program and those of the document, whichever is there.
+// usage reads the members of the program or of the document, whichever are there.
 func usage(value []byte) *session.Usage {
 	if !rawjson.IsObject(value) {
 		return nil
@@ -90,7 +90,7 @@ func usage(value []byte) *session.Usage {
 		number("prompt_tokens", "inputTokens"), number("completion_tokens", "outputTokens"),
 		number("cache_read_input_tokens"), number("cache_creation_input_tokens"), number("total_tokens", "totalTokens"),
 	}, [5]float64{})
-	// The document's form has no total.
+	// The document's usage has no total.
 	if u.Total == 0 {
 		u.Total = u.Input + u.Output
 	}
@@ -115,7 +115,7 @@ func (*codec) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 	return nil, nil
 }
 
-// Edit fails: Wave has no context edits.
+// Edit returns an error, because Wave has no context edits.
 func (*codec) Edit(m, _ []byte) ([]byte, error) {
 	return nil, errors.New("a context of wave cannot be edited")
 }
@@ -123,7 +123,7 @@ func (*codec) Edit(m, _ []byte) ([]byte, error) {
 // Role says who speaks in a message.
 func (*codec) Role(m []byte) session.Role { return roleOf([]byte(rawjson.Str(m, "role"))) }
 
-// ToolCalls gives the calls without a result: call and result are one block.
+// ToolCalls gives the calls without a result. The other calls are in one block with their result.
 func (*codec) ToolCalls(m []byte) []string {
 	var ids []string
 	for _, b := range Blocks(rawjson.Get(m, "blocks")) {
@@ -134,7 +134,7 @@ func (*codec) ToolCalls(m []byte) []string {
 	return ids
 }
 
-// ToolResults gives nothing: a result is in the block of its call.
+// ToolResults gives nothing, because a result is in the block of its call.
 func (*codec) ToolResults([]byte) []string { return nil }
 
 // Failed reports whether the message is an answer that ended in an error.
@@ -150,7 +150,7 @@ func (*codec) Failed(m []byte) bool {
 	return false
 }
 
-// Strip removes calls without a result. Reasoning alone is not worth sending.
+// Strip removes calls without a result. A message that has only reasoning left is not worth sending.
 func (*codec) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	blocks := rawjson.MapElements(rawjson.Get(m, "blocks"), func(b []byte) []byte {

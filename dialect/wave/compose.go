@@ -45,10 +45,10 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return [][]byte{o.End()}, nil
 }
 
-// blocks makes the blocks of a message. Parts without a block are left out.
+// blocks makes the blocks of a message. Parts that have no block are left out.
 func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 	parts, results := dialect.Results(m.Parts)
-	// A message of the user cannot hold calls: they become text.
+	// A message of the user cannot hold calls, so they become texts.
 	if m.Role == session.RoleUser {
 		parts, results = dialect.Prose(m.Parts), nil
 	}
@@ -69,7 +69,7 @@ func (d *Dialect) blocks(m dialect.NewMessage) [][]byte {
 			b.Add("imageUrls", dialect.Array([][]byte{rawjson.Quote(dialect.ImageURL(p))}))
 		case session.ToolCall:
 			var result *session.ToolResult
-			// of several results of one call the last counts
+			// if a call has several results, the last counts
 			for i := range results {
 				if results[i].CallID == p.ID {
 					result = &results[i]
@@ -119,7 +119,7 @@ func call(c session.ToolCall, r *session.ToolResult) dialect.Object {
 	return b
 }
 
-// usageJSON writes a usage. The cache is named only if it was used.
+// usageJSON encodes a usage. The cache is only named if it was used.
 func usageJSON(u *session.Usage, model string) []byte {
 	var o dialect.Object
 	count := func(key string, n int64) { o.Add(key, strconv.AppendInt(nil, n, 10)) }
@@ -136,12 +136,12 @@ func usageJSON(u *session.Usage, model string) []byte {
 	return o.End()
 }
 
-// Content gives text and images as blocks. Wave has no custom messages.
+// Content gives texts and images as blocks. Wave has no custom messages.
 func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(d.blocks(dialect.NewMessage{Role: session.RoleUser, Parts: parts}))
 }
 
-// SetOrigin adds a member to the metadata line or, in a message, to the member "metadata", which the document leaves open.
+// SetOrigin adds a member to the metadata line or, in a message, to the member "metadata", whose content the document leaves open.
 func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	origin = rawjson.EscapeBreaks(origin)
 	if rawjson.Str(record, "type") == "metadata" {
@@ -154,7 +154,7 @@ func (d *Dialect) SetOrigin(record, origin []byte) []byte {
 	return rawjson.Set(record, "metadata", dialect.SetOrigin(metadata, origin))
 }
 
-// Origin removes it again, and with it a "metadata" that is then empty.
+// Origin gives the member, and the record without it and without a "metadata" that is then empty.
 func (d *Dialect) Origin(record []byte) (origin, bare []byte) {
 	if rawjson.Str(record, "type") == "metadata" {
 		return dialect.Origin(record)

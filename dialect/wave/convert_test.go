@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// TestConvertedPassesCheck: whatever is wrong with a session of any agent, its copy in Wave's format breaks no rule.
+// TestConvertedPassesCheck: whatever is wrong with a session of another agent, its copy in Wave's format breaks no rule.
 func TestConvertedPassesCheck(t *testing.T) {
 	t.Parallel()
 	paths, err := filepath.Glob("../*/testdata*/*/*.jsonl")
@@ -32,15 +32,15 @@ func TestConvertedPassesCheck(t *testing.T) {
 		}
 		for k, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
 			if !every && i%2 != k {
-				continue // the other one with the next fixture
+				continue // the next fixture gets the other value
 			}
 			kind := filepath.Base(filepath.Dir(path))
 			if d == wave.Wave && (kind == "wave" || kind == "wave-doc") {
-				continue // outside of Wave's folder it is read as that already
+				continue // outside of Wave's folder it is already read as that value
 			}
 			s, _, err := b.Convert(t.Context(), path, treeline.ConvertOptions{To: d, Dir: filepath.Join(b.home, "out", d.Name(), kind, filepath.Base(path))})
 			if errors.Is(err, dialect.ErrUnsupported) || errors.Is(err, store.ErrNotSession) {
-				continue // there is nothing in it
+				continue // the session is empty
 			}
 			if err != nil {
 				t.Errorf("%s to %s: %v", path, d.Name(), err)
@@ -75,7 +75,7 @@ func TestForkPassesCheck(t *testing.T) {
 	}
 }
 
-// TestBeganLater: an id with a time after all that is known of the session is reported.
+// TestBeganLater: an id whose time is later than everything in the session is reported.
 func TestBeganLater(t *testing.T) {
 	b := newBench(t)
 	folder := "projects/" + wave.Doc.Layout().Dir(dialectEnv(b), b.garden) + "/"

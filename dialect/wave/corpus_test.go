@@ -12,8 +12,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// TestCorpus reads files that the program wrote: every line is an entry or the header, nothing is wrong with any, and what
-// would be written is what was read.
+// TestCorpus reads files that the program wrote: every line is an entry or the header, there are no Problems, and what
+// would be written equals what was read.
 func TestCorpus(t *testing.T) {
 	corpus := dialecttest.Corpus(t, "wave")
 	files, err := filepath.Glob(filepath.Join(corpus, "projects", "*", "*.jsonl"))

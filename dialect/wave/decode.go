@@ -14,7 +14,7 @@ var _ dialect.Continuer = (*Dialect)(nil)
 // Detect claims a log whose first object is a metadata line or a message with blocks. No other family writes either.
 func (d *Dialect) Detect(first []dialect.Record) bool { return isRecord(dialect.FirstObject(first)) }
 
-// isRecord tells a record of the family from every other object. Of the two members of a metadata line one is enough.
+// isRecord reports whether an object is a record of the family. Of the two members of a metadata line one is enough.
 func isRecord(object []byte) bool {
 	var f fields
 	var t rawjson.Text
@@ -33,7 +33,7 @@ var starts = []string{`{"timestamp":`, `{"role":`, `{"type":"metadata"`}
 
 // decoder is the state of reading one log.
 type decoder struct {
-	// Seen: there is a header, the metadata line or the first message in its place.
+	// Seen: there is a header, which is the metadata line or the first message in its place.
 	dialect.Unheaded
 	b   *session.Builder
 	env session.Envelope
@@ -55,21 +55,21 @@ func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 // Decode takes the next record: usually one message.
 func (dec *decoder) Decode(r dialect.Record) { dec.Lines.Decode(r, dec) }
 
-// IsRecord tells a record from the blocks and parameters inside a torn one.
+// IsRecord reports whether an object is a record rather than a block or parameters inside a torn record.
 func (dec *decoder) IsRecord(object []byte) bool { return isRecord(object) }
 
 // fields are the raw members of an envelope.
 type fields struct {
-	typ, id, role []byte // what is between the quotes
-	// A list has everything after it, too: its end is not worth finding, and its beginning shows whether it is empty.
+	typ, id, role []byte // without their quotes
+	// blocks has everything after the list, too: finding its end is not worth the time, and its beginning shows whether it is empty.
 	blocks             []byte
 	timestamp          []byte
-	workdir, createdAt []byte // of the metadata line
+	workdir, createdAt []byte // members of the metadata line
 	// compact: one of the blocks may be a compaction. An object inside a block could have that type, too: see hasCompact.
 	compact bool
 }
 
-// typeInitial is the initial of all that an envelope needs of a block.
+// typeInitial is the initial of the only member of a block that an envelope needs.
 var typeInitial = rawjson.InitialsOf("type")
 
 // scan reads the record at pos once. OutlineLists gives members inside blocks, too, if they begin like "type".
@@ -131,7 +131,7 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// metadata takes the line that today's program writes first. The id is not in it: it comes from the name of the log. A
+// metadata takes the line that today's program writes first. The line lacks the id, which comes from the name of the log. A
 // second metadata line does not count.
 func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span, f *fields) {
 	if dec.Seen {
@@ -141,7 +141,7 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	dec.Seen = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line = version, bytes.Clone(record), span, r.Line
-	// The name of the folder is only a guess.
+	// The working directory from the name of the folder is only a guess.
 	h.CWD = string(rawjson.Inside(f.workdir))
 	h.Timestamp = session.Time{Text: string(f.createdAt)}
 	h.Parent = rawjson.Str(rawjson.Get(record, ours), "parent")
@@ -154,12 +154,12 @@ func (dec *decoder) metadata(r dialect.Record, record []byte, span session.Span,
 	}
 }
 
-// first makes a header from the first message of a log that has none. InEntry says that the header is an entry as well.
+// first makes a header from the first message of a log that has none. InEntry says that the header's record is an entry, too.
 func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f *fields) {
 	dec.Seen = true
 	h := dec.b.Header()
 	h.Version, h.Raw, h.Span, h.Line, h.InEntry = version, bytes.Clone(record), span, r.Line, true
-	if h.Timestamp.Text == "" { // the name of the log has none
+	if h.Timestamp.Text == "" { // the name of the log has no time
 		h.Timestamp = session.Time{Text: string(f.timestamp)}
 	}
 	own := rawjson.Get(rawjson.Get(record, "metadata"), ours)
@@ -172,22 +172,22 @@ func (dec *decoder) first(r dialect.Record, record []byte, span session.Span, f 
 	dec.b.SetHeader(h)
 }
 
-// ours is the member of the metadata line, or of the first message's metadata, for what the format has no place for.
+// ours is the member, in the metadata line or in the first message's metadata, that holds what the format itself cannot.
 const ours = "treeline"
 
-// version is our number for the format, which has none.
+// version is our number for the format, which itself has none.
 const version = 1
 
 // entry passes an envelope to the builder.
 func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f *fields) {
-	// Either is enough: a message without blocks, or without a role, is damaged but still a message.
+	// Either member is enough: a message without blocks, or without a role, is damaged but still a message.
 	isMessage := f.role != nil || f.blocks != nil
 	if !dec.Seen && isMessage {
 		dec.first(r, record, span, f)
 	}
 	env := &dec.env
 	*env = session.Envelope{
-		// Repeats: after a compaction the program writes messages again, with their ids.
+		// Repeats: after a compaction the program writes messages again, with the same ids.
 		ID: f.id, InOrder: true, Repeats: true, Kind: session.KindMessage, Role: roleOf(f.role), Type: messageType,
 		Span: span, Line: r.Line, Record: record,
 	}

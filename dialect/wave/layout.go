@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout says where the sessions of one value are. Both values have the same root and name folders in it differently.
+// layout says where the sessions of one value are. Both values have the same root and name its folders differently.
 type layout struct {
 	// rule makes the name of a project's folder from a resolved path.
 	rule func(resolved string) string
@@ -39,8 +39,8 @@ func (l layout) RootAt(dir string) dialect.Root {
 // Dir is the folder for the sessions of a working directory. Links are resolved first, as in the program.
 func (l layout) Dir(env dialect.Env, cwd string) string { return l.rule(resolve(env, cwd)) }
 
-// DirBeside is Dir for a folder that may be taken. By the document's rule a directory whose name is taken by another one gets
-// its hash after the name. In the program they share a folder.
+// DirBeside is Dir, unless another directory has that folder. By the document's rule the second directory then gets its hash after the
+// name. In the program they share a folder.
 func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) []string) string {
 	resolved := resolve(env, cwd)
 	plain := l.rule(resolved)
@@ -54,14 +54,14 @@ func (l layout) DirBeside(env dialect.Env, cwd string, owners func(dir string) [
 	return hashed(plain, resolved)
 }
 
-// File is the id, which is not in the log: a log that is renamed is another session.
+// File is the id with the extension. The id is not in the log: a log that is renamed becomes another session.
 func (l layout) File(_ time.Time, id session.ID) string { return string(id) + ".jsonl" }
 
-// Shares: the folders of both rules are side by side.
+// Shares is always true, because the folders of both rules are side by side.
 func (l layout) Shares() bool { return true }
 
-// Owns tells them apart. A folder with a leading hyphen is the document's, unless the id of the file in it is not valid
-// there: by the program's rule "/-x" has such a name.
+// Owns tells the folders of the two rules apart. A folder with a leading hyphen is the document's, unless the document does not allow the
+// id of the file in it: by the program's rule "/-x" has such a name.
 func (l layout) Owns(name string) bool {
 	if path.Ext(name) != ".jsonl" {
 		return false
@@ -77,7 +77,7 @@ func fileID(name string) session.ID {
 	return session.ID(strings.TrimPrefix(base, subagent))
 }
 
-// subagent begins the names of subagents' logs.
+// subagent is the prefix of the names of subagents' logs.
 const subagent = "subagent-"
 
 // Named gives the id and, if it is of version 6, when the session began.
@@ -94,10 +94,10 @@ func (l layout) Named(name string) (id session.ID, created session.Time) {
 // Order says how lists are ordered.
 func (l layout) Order() dialect.Order { return l.order }
 
-// Main: the name of a subagent's log says so.
+// Main reports whether the name of a log is not that of a subagent's.
 func (l layout) Main(name string) bool { return !strings.HasPrefix(path.Base(name), subagent) }
 
-// WorkDir gives the only existing directory that a folder can stand for, "" where there is not exactly one. It never
+// WorkDir gives the only existing directory that a folder can stand for, "" if there is not exactly one. It never
 // guesses.
 func (l layout) WorkDir(env dialect.Env, dir string) (cwd string, several bool) {
 	if strings.Contains(dir, "/") {

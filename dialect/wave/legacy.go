@@ -19,13 +19,13 @@ import (
 //
 //	{"id":…,"version":…,"messages":[…],"metadata":{"workdir":…,"startedAt":…,"lastActiveAt":…,"latestTotalTokens":…}}
 //
-// in ~/.wave/sessions. They are never written. Messages are the same objects as today's lines, so the codec is shared.
+// in ~/.wave/sessions. They are only read. Their messages are the same objects as today's lines, so the codec is shared.
 type LegacyDialect struct {
 	dialect.Base
 	codec
 }
 
-// Legacy is the only value. Its family is its own: these files do not consist of lines.
+// Legacy is the only value. It is a separate family, because these files do not consist of lines.
 var Legacy = &LegacyDialect{Base: dialect.Base{Called: "wave-legacy", Format: "wave-legacy", Where: legacyLayout{}}}
 
 var (
@@ -61,7 +61,7 @@ func (legacyLayout) Owns(name string) bool {
 	return path.Ext(name) == ".json" && !strings.Contains(name, "/")
 }
 
-// Shares: the folder is Wave's, where the new sessions are, too.
+// Shares is always true: the folder is Wave's, which also has the new sessions.
 func (legacyLayout) Shares() bool { return true }
 
 // document is the content of an old file. The slices point into it.
@@ -103,11 +103,11 @@ func (d *LegacyDialect) Detect(first []dialect.Record) bool {
 			return doc.parse(data)
 		}
 	}
-	all, _ := joined(first) // it may be on several lines
+	all, _ := joined(first) // the document may be on several lines
 	return doc.parse(all)
 }
 
-// joined puts records together as in the log, and gives the offset at which they begin. Gaps between them are filled, because
+// joined concatenates records as in the log, and gives the offset at which they begin. Gaps between them are filled, because
 // spans are offsets in the log.
 func joined(records []dialect.Record) (all []byte, start int64) {
 	if len(records) == 0 {
@@ -116,7 +116,7 @@ func joined(records []dialect.Record) (all []byte, start int64) {
 	start = records[0].Offset
 	for _, r := range records {
 		for gap := r.Offset - start - int64(len(all)); gap > 0; gap-- {
-			// the last byte of a gap is the newline, the others are blanks
+			// the last byte of a gap is a newline, the others are spaces
 			all = append(all, " \n"[max(0, 2-gap)])
 		}
 		all = append(all, r.Data...)
@@ -146,7 +146,7 @@ func (dec *legacyDecoder) Decode(r dialect.Record) {
 	dec.records = append(dec.records, r)
 }
 
-// Finish reads the document, which may be among other lines.
+// Finish reads the document, which may stand among other lines.
 func (dec *legacyDecoder) Finish() error {
 	for i, r := range dec.records {
 		var doc document
@@ -181,7 +181,7 @@ func (dec *legacyDecoder) other(records []dialect.Record) {
 	}
 }
 
-// take makes entries from the messages. data begins at the offset at; it is the decoder's own. Each entry keeps its span.
+// take makes entries from the messages. data, which begins at the offset at, belongs to the decoder. Each entry keeps its span.
 func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *document) {
 	started := rawjson.Get(doc.metadata, "startedAt")
 	h := session.Header{
@@ -190,8 +190,8 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 		Span: session.Span{Offset: at, Length: int64(len(data))},
 	}
 	dec.b.SetHeader(h)
-	// Counting from the beginning for each problem would be quadratic.
-	line, counted := r.Line, 0 // lines are counted from one place to the next
+	// Counting lines from the beginning for each problem would be quadratic.
+	line, counted := r.Line, 0 // lines are counted from one position to the next
 	report := func(offset int64, message string) {
 		line += bytes.Count(data[counted:offset-at], []byte{'\n'})
 		counted = int(offset - at)
@@ -203,7 +203,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 	if h.CWD == "" {
 		report(at, "the metadata name no workdir")
 	}
-	// Between two messages there is only a comma and white space: each begins where the one before ends.
+	// Between two messages there is only a comma and white space, so each is searched for after the one before.
 	rest := 1
 	for m := range rawjson.Elements(doc.messages) {
 		rest += bytes.Index(doc.messages[rest:], m)
@@ -215,7 +215,7 @@ func (dec *legacyDecoder) take(r dialect.Record, data []byte, at int64, doc *doc
 	}
 }
 
-// message adds an entry. What is not an object is reported.
+// message adds an entry. A value that is not an object is reported.
 func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report func(int64, string)) {
 	if !rawjson.IsObject(m) {
 		report(span.Offset, fmt.Sprintf("the message is %s, not an object", dialect.Shorten(m)))
@@ -232,16 +232,16 @@ func (dec *legacyDecoder) message(m []byte, span session.Span, line int, report 
 	if hasCompact(m) {
 		env.Kind = session.KindCompaction
 	}
-	for _, wrong := range violations(role, blocks, timeless) { // messages had no times
+	for _, wrong := range violations(role, blocks, timeless) { // the messages have no times
 		report(span.Offset, wrong)
 	}
 	dec.b.Add(env)
 }
 
-// timeless is a valid time, for violations: messages of this format have none.
+// timeless is a valid time for violations, because messages of this format have none.
 var timeless = []byte(`"2026-01-01T00:00:00.000Z"`)
 
-// checkTimes says what is wrong with the times of a session: both must be valid and in order.
+// checkTimes returns what is wrong with the times of a session: both must be valid and in order.
 func checkTimes(started, active []byte) error {
 	if !isISO(started) || !isISO(active) {
 		return errors.New("startedAt and lastActiveAt must be times in ISO 8601")
@@ -254,7 +254,7 @@ func checkTimes(started, active []byte) error {
 	return nil
 }
 
-// Peek reads a whole document. Of a longer one the id is in the head and the metadata, which follows the messages, in the
+// Peek reads a whole document. If a document is longer, the id is in the head and the metadata, which follows the messages, in the
 // tail.
 func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	s := dialect.Summary{Messages: -1}
@@ -292,7 +292,7 @@ func (d *LegacyDialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	return s
 }
 
-// member finds the value of a member in a piece of a document, nil where it is not whole. The key may also occur in a text:
+// member finds the value of a member in a piece of a document, nil if it is not whole. The key may also occur in a text:
 // then no colon follows, or the caller rejects the value; at worst a list lacks a row.
 func member(piece []byte, key string, find func(s, sep []byte) int) []byte {
 	i := find(piece, []byte(`"`+key+`"`))

@@ -35,7 +35,7 @@ func metadata(dir string) string {
 	return fmt.Sprintf(`{"type":"metadata","workdir":%q,"createdAt":"2026-01-01T00:00:00.000Z"}`+"\n", dir)
 }
 
-// id makes the id of version 6 of a moment.
+// id makes an id of version 6 for a time.
 func id(t *testing.T, at time.Time) string {
 	t.Helper()
 	var g wave.Generator
@@ -46,7 +46,7 @@ func id(t *testing.T, at time.Time) string {
 	return u.String()
 }
 
-// TestDocumentList: sessions by the time in their names, newest first, and no file is opened; nor for the latest.
+// TestDocumentList: sessions are ordered by the time in their names, newest first, and no file is opened, not even for the latest.
 func TestDocumentList(t *testing.T) {
 	b := newBench(t)
 	folder := "projects/" + wave.Doc.Layout().Dir(dialectEnv(b), b.garden) + "/"
@@ -122,8 +122,8 @@ func dialectEnv(b *bench) dialect.Env {
 	return dialect.Env{Home: b.home, WorkDir: b.garden, Realpath: filepath.EvalSymlinks}
 }
 
-// TestProgramList: by the last message, which may be long; a session without metadata line gets its working directory from
-// the others of its folder.
+// TestProgramList: sessions are ordered by their last message, which may be long; a session without a metadata line gets the working
+// directory of the others in its folder.
 func TestProgramList(t *testing.T) {
 	b := newBench(t)
 	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), b.garden) + "/"
@@ -154,8 +154,8 @@ func TestProgramList(t *testing.T) {
 	b.must(s.Close())
 }
 
-// TestSharedFolder: in a folder that two directories share each session is of the one that it names; one that names none is
-// of nobody.
+// TestSharedFolder: in a folder that two directories share, each session belongs to the directory that it names; one that names none
+// belongs to none.
 func TestSharedFolder(t *testing.T) {
 	b := newBench(t)
 	one, two := filepath.Join(b.home, "x", "y"), filepath.Join(b.home, "x-y")
@@ -180,7 +180,7 @@ func TestSharedFolder(t *testing.T) {
 	b.must(s.Close())
 }
 
-// TestDocumentCollision: the second of two directories whose names are alike gets a folder of its own, and finds it again.
+// TestDocumentCollision: the second of two directories with the same name gets a separate folder, and finds it again.
 func TestDocumentCollision(t *testing.T) {
 	b := newBench(t)
 	one, two := filepath.Join(b.home, "x", "y"), filepath.Join(b.home, "x-y")
@@ -230,7 +230,7 @@ func TestRootDirectory(t *testing.T) {
 	}
 }
 
-// TestLegacyListed: the old documents, on one line or on many, are listed and shown, and never written.
+// TestLegacyListed: the old documents, on one line or on several, are listed and shown, and never written.
 func TestLegacyListed(t *testing.T) {
 	b := newBench(t)
 	pretty := "{\n  \"id\": \"pretty\",\n  \"version\": \"1.0.0\",\n  \"messages\": [\n    {\n      \"role\": \"user\",\n      \"blocks\": [\n        { \"type\": \"text\", \"content\": \"plant\" }\n      ]\n    },\n" +
@@ -268,14 +268,14 @@ func TestLegacyListed(t *testing.T) {
 	}
 }
 
-// TestDamaged: the good messages load, the damage is reported, and an append never glues.
+// TestDamaged: the good messages load, the damage is reported, and an append is never glued to it.
 func TestDamaged(t *testing.T) {
 	b := newBench(t)
 	folder := "projects/" + wave.Wave.Layout().Dir(dialectEnv(b), b.garden) + "/"
 	path := b.put(folder+"aaaaaaaa-840b-489d-a501-9e9ff8cc3499.jsonl",
 		metadata(b.garden)+said("2026-01-01T00:00:01.000Z", "one")+`{"timestamp":"2026-01-01T00:00:02.000Z","role":"assi`)
 	hour := time.Now().Add(-time.Hour)
-	b.must(os.Chtimes(path, hour, hour)) // no writer is slow
+	b.must(os.Chtimes(path, hour, hour)) // no slow writer is at work
 	s, err := b.OpenWrite(t.Context(), path, store.CreateOptions{})
 	b.must(err)
 	if p := s.Tree().Problems(); s.Tree().Len() != 1 || len(p) != 1 || p[0].Kind != session.ProblemTorn {
@@ -288,7 +288,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestResolved: a session names its working directory without links, however it is given.
+// TestResolved: a session names its working directory without links, whichever path was given.
 func TestResolved(t *testing.T) {
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
 		b := newBench(t)
@@ -319,7 +319,7 @@ func TestResolved(t *testing.T) {
 	}
 }
 
-// TestMove: the log goes to the other directory's folder, and says so.
+// TestMove: the log goes to the other directory's folder, and names that directory.
 func TestMove(t *testing.T) {
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
 		b := newBench(t)
@@ -339,7 +339,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// TestPromptIsTheFirst: the end of a long log does not have its first prompt.
+// TestPromptIsTheFirst: a prompt at the end of a long log does not count as its first prompt.
 func TestPromptIsTheFirst(t *testing.T) {
 	const head = `{"type":"metadata","workdir":"/home/ada/pond","createdAt":"2026-05-01T09:00:00.000Z"}
 {"timestamp":"2026-05-01T09:00:01.000Z","role":"user","blocks":[{"type":"text","content":"A long prompt that`

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The entities of the format's document, with all fields and rules. Validate says which rules are broken.
+// The entities of the format's document, with all fields and rules. Validate returns the rules that are broken.
 
 // broken are the rules that an entity breaks.
 type broken []error
@@ -25,7 +25,7 @@ func (b *broken) rule(holds bool, format string, args ...any) {
 	}
 }
 
-// Permissions say what may be done with a folder.
+// Permissions say what the program may do with a folder.
 type Permissions string
 
 // The permissions of the document.
@@ -62,7 +62,7 @@ func Directory(env dialect.Env) SessionDirectory {
 	return d
 }
 
-// Validate says why no session can be created here, with all reasons. A missing folder is not one: it is created with the
+// Validate returns all reasons why no session can be created here. A missing folder is not a reason: it is created with the
 // first session.
 func (d SessionDirectory) Validate() error {
 	var errs broken
@@ -78,13 +78,13 @@ type ProjectDirectory struct {
 	OriginalPath string
 	EncodedName  string
 	EncodedPath  string
-	// PathHash is set where it is part of the name, because the name would be too long or is taken by another directory.
+	// PathHash is set if it is part of the name, because the name would be too long or another directory has it.
 	PathHash       string
 	IsSymbolicLink bool
 }
 
 // Project gives the folder for the sessions of a working directory. owners, if not nil, gives the working directories that
-// the sessions in a folder name: a directory whose name is taken gets a hash.
+// the sessions in a folder name: if another directory has the name, it gets a hash.
 func (d *Dialect) Project(env dialect.Env, cwd string, owners func(dir string) []string) ProjectDirectory {
 	if owners == nil {
 		owners = func(string) []string { return nil }
@@ -114,7 +114,7 @@ func isLink(env dialect.Env, p string) bool {
 	return err == nil && real != filepath.Join(parent, filepath.Base(p))
 }
 
-// Validate checks the document's rules. A name of another length than the plain one was cut and needs the hash.
+// Validate checks the document's rules. A name whose length differs from that of the plain one was cut and needs the hash.
 func (p ProjectDirectory) Validate() error {
 	var errs broken
 	errs.rule(filepath.IsAbs(p.OriginalPath) && filepath.Clean(p.OriginalPath) == p.OriginalPath,
@@ -233,7 +233,7 @@ func isISO(value []byte) bool {
 	return ok
 }
 
-// isUsual recognises the form in which nearly all times are written. It leaves days after the 28th to time.Parse.
+// isUsual reports whether a time has the form that nearly all times have. It returns false for days after the 28th, which time.Parse checks.
 func isUsual(s []byte) bool {
 	const form = "0000-00-00T00:00:00.000"
 	for i, c := range s {
@@ -274,7 +274,7 @@ func (m SessionMetadata) Validate() error {
 
 var _ dialect.Ruler = (*Dialect)(nil)
 
-// File describes a session's log as the document does. CreatedAt is zero where the id has no time.
+// File describes a session's log in the document's terms. CreatedAt is zero if the id has no time.
 func File(t *session.Tree, log dialect.LogInfo) SessionFile {
 	h := t.Header()
 	f := SessionFile{
@@ -305,11 +305,11 @@ func lastActive(t *session.Tree, changed time.Time) time.Time {
 	return changed
 }
 
-// clockStep is the coarsest resolution of file times, two seconds: a file may seem that much older than the clock says.
+// clockStep is the coarsest resolution of file times, two seconds: a file may seem older than the clock by that much.
 const clockStep = 2 * time.Second
 
-// Check checks the document's rules for a session as a whole; those for messages are checked while they are decoded. The
-// program accepts other ids: for it they only need to be file names that it finds.
+// Check reports broken rules of the document about a session as a whole; those about messages are reported while they are decoded. The
+// program accepts other ids: they only need to be file names that it finds.
 func (d *Dialect) Check(t *session.Tree, log dialect.LogInfo) []session.Problem {
 	var problems []session.Problem
 	report := func(err error) {

@@ -13,7 +13,7 @@ import (
 
 const v6 = "1efaa2d6-8a23-6b9a-8e0d-9e9ff8cc3499"
 
-// TestRules: each rule of the document, kept and broken. The word is part of what is said.
+// TestRules: each rule of the document, kept and broken. The word is part of the error.
 func TestRules(t *testing.T) {
 	type valid interface{ Validate() error }
 	started := time.Date(2024, 11, 24, 6, 23, 16, 633_456_700, time.UTC)
@@ -29,7 +29,7 @@ func TestRules(t *testing.T) {
 		says string
 	}{
 		{wave.SessionDirectory{BasePath: "/home/u/.wave/projects", Exists: true, Permissions: wave.PermissionReadWrite}, ""},
-		{wave.SessionDirectory{BasePath: "/home/u/.wave/projects", Permissions: wave.PermissionNone}, ""}, // it is created
+		{wave.SessionDirectory{BasePath: "/home/u/.wave/projects", Permissions: wave.PermissionNone}, ""}, // the folder is created
 		{wave.SessionDirectory{BasePath: "~/.wave/projects", Exists: true, Permissions: wave.PermissionReadWrite}, "absolute"},
 		{wave.SessionDirectory{BasePath: "/p", Exists: true, Permissions: wave.PermissionRead}, "writable"},
 		{wave.SessionDirectory{BasePath: "/p", Exists: true, Permissions: wave.PermissionNone}, "writable"},
@@ -73,7 +73,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestWriteRules: what breaks a rule is not written.
+// TestWriteRules: a message that breaks a rule is not written.
 func TestWriteRules(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for message, says := range map[string]string{
@@ -107,7 +107,7 @@ func TestWriteRules(t *testing.T) {
 	}
 }
 
-// TestRecords: the lines, to the byte.
+// TestRecords compares the lines byte by byte.
 func TestRecords(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
 	m := session.Message{JSON: session.Raw(`{ "id":"theirs", "usage":{"total_tokens":1.0}, "blocks":[{"type":"text","content":"a` + "\u2028" + `b"}], "role":"user", "metadata":{"k":1} }`)}
@@ -121,7 +121,7 @@ func TestRecords(t *testing.T) {
 		{wave.Wave, "", m, `{"timestamp":"2026-01-02T03:04:05.006Z","id":"msg-1","role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"usage":{"total_tokens":1.0},"metadata":{"k":1}}`},
 		{wave.Doc, "x", m, `{"role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"timestamp":"2026-01-02T03:04:05.006Z","usage":{"total_tokens":1.0},"metadata":{"k":1}}`},
 		{wave.Doc, "", m, `{"role":"user","blocks":[{"type":"text","content":"a\u2028b"}],"timestamp":"2026-01-02T03:04:05.006Z","usage":{"total_tokens":1.0},"metadata":{"k":1,"treeline":{"workdir":"/garden","parent":"/old.jsonl"}}}`},
-		// A given time is kept as it is spelled.
+		// A given time keeps its spelling.
 		{wave.Wave, "x", session.Message{JSON: session.Raw(`{"role":"user","blocks":[1],"timestamp":"2024-11-24T06:23:16+01:00"}`)}, `{"timestamp":"2024-11-24T06:23:16+01:00","id":"msg-1","role":"user","blocks":[1]}`},
 		{wave.Doc, "x", session.Message{JSON: session.Raw(`{"timestamp":"2024-11-24T06:23:16.633Z","role":"user","blocks":[1]}`)}, `{"role":"user","blocks":[1],"timestamp":"2024-11-24T06:23:16.633Z"}`},
 		{wave.Wave, "x", session.Compaction{Summary: "s"}, `{"timestamp":"2026-01-02T03:04:05.006Z","id":"msg-1","role":"assistant","blocks":[{"type":"compact","content":"s"}]}`},

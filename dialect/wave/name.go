@@ -15,7 +15,7 @@ import (
 // "/a-b" have the same name.
 
 const (
-	maxName  = 200 // characters; for the program UTF-16 units
+	maxName  = 200 // in characters; in the program UTF-16 units
 	maxBytes = 255 // the limit of file systems
 	hashSize = 8   // hex digits of the hash after a name that was cut
 )
@@ -44,8 +44,8 @@ func withoutDrive(p string) string {
 }
 
 // programName is the rule of today's program for a resolved path: one leading separator is removed, the others become
-// hyphens, runs of white space an underscore. A name of more than 200 UTF-16 units is cut after 191 and gets a hash. The
-// root has the empty name: its sessions are in projects itself.
+// hyphens, and runs of white space an underscore. A name of more than 200 UTF-16 units is cut after 191 and gets a hash. The
+// root has the empty name: its sessions are directly in projects.
 //
 // The program counts units, not bytes, so some of its names are too long for a file system and it cannot create the
 // folder. These are cut as well: no program looks for them.
@@ -81,7 +81,7 @@ func programName(resolved string) string {
 	return plain
 }
 
-// cutBytes cuts a text at a character so that it has at most n bytes.
+// cutBytes cuts a text between characters so that it has at most n bytes.
 func cutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -129,11 +129,11 @@ func (l layout) encodes(resolved, name string) bool {
 	return plain == name || l.document && hashed(plain, resolved) == name
 }
 
-// lookups is how many folders the search for a working directory may read. If they do not suffice, the answer is
+// lookups limits how many folders the search for a working directory may read. If they do not suffice, the answer is
 // "several".
 const lookups = 2000
 
-// existing gives the only directory on this machine whose sessions would be in the folder of that name; "" where there is
+// existing gives the only directory on this machine whose sessions would be in the folder of that name; "" if there is
 // none or more than one. It searches from the root down, only where the name agrees with the path so far: usually a handful
 // of folders.
 func (l layout) existing(env dialect.Env, name string) (dir string, several bool) {
@@ -142,7 +142,7 @@ func (l layout) existing(env dialect.Env, name string) (dir string, several bool
 	}
 	f := finder{layout: l, env: env, name: name, left: lookups}
 	if cut := len(name) - hashSize - 1; cut > 0 && name[cut] == '-' && isHex(name[cut+1:]) && cut >= maxName-hashSize-1 {
-		f.lead = strings.TrimRight(name[:cut], "\ufffd") // half a character may be left at the cut
+		f.lead = strings.TrimRight(name[:cut], "\ufffd") // the cut may leave half a character
 	}
 	f.walk(string(filepath.Separator))
 	if len(f.found) != 1 || f.left < 0 {
@@ -156,13 +156,13 @@ type finder struct {
 	layout
 	env  dialect.Env
 	name string
-	// lead is the beginning of a name that was cut, "" for others. What follows the cut does not help the search.
+	// lead is the beginning of a name that was cut, "" for other names. What follows the cut does not help the search.
 	lead  string
 	found []string
-	left  int // folders that may still be read
+	left  int // how many more folders may be read
 }
 
-// walk searches below a directory. Two results are enough to know that none is certain.
+// walk searches below a directory. Two results are enough to know that the name is ambiguous.
 func (f *finder) walk(dir string) {
 	if f.encodes(dir, f.name) {
 		f.found = append(f.found, dir)
@@ -179,13 +179,13 @@ func (f *finder) walk(dir string) {
 		if !f.leads(next) {
 			continue
 		}
-		if real, err := f.env.Realpath(next); err == nil && real == next { // not through links: their target has a path of its own
+		if real, err := f.env.Realpath(next); err == nil && real == next { // not through links: their target has its own path
 			f.walk(next)
 		}
 	}
 }
 
-// leads reports whether a directory, or one below it, may have the name. A name that was cut can be compared only up to the
+// leads reports whether a directory, or one below it, may have the name. A name that was cut can only be compared up to the
 // cut.
 func (f *finder) leads(dir string) bool {
 	plain := f.rule(dir)

@@ -11,7 +11,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// machine is one on which no path leads elsewhere and folders are these.
+// machine has no links and only these folders.
 func machine(folders ...string) dialect.Env {
 	return dialect.Env{
 		Home: "/home/user", WorkDir: "/work", Getenv: func(string) string { return "" },
@@ -42,7 +42,7 @@ func TestProgramNames(t *testing.T) {
 		"/Ärger/日本":                    "Ärger-日本",
 		`C:\Users\x`:                   "work-C:-Users-x",
 		"/" + strings.Repeat("x", 200): strings.Repeat("x", 200),
-		// Seen in the program: a pair of surrogates that is cut in half.
+		// The program really does this: it cuts a surrogate pair in half.
 		"/" + a + "🎉" + b: a + "\ufffd-1bc318c9",
 	} {
 		if got := wave.Wave.Layout().Dir(machine(), path); got != want {
@@ -68,7 +68,7 @@ func TestDocumentNames(t *testing.T) {
 	}
 }
 
-// TestNamesFit: whatever the path, a file system takes the name, and different long paths have different names.
+// TestNamesFit: whatever the path, a file system accepts the name, and different long paths have different names.
 func TestNamesFit(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
@@ -78,7 +78,7 @@ func TestNamesFit(t *testing.T) {
 			"/" + strings.Repeat("x", 1000), "/" + strings.Repeat("x", 999) + "y",
 		} {
 			name := d.Layout().Dir(machine(), path)
-			if d == wave.Doc { // there two may be alike, and the second gets a hash
+			if d == wave.Doc { // in the document's form two names may be equal, and the second gets a hash
 				name = d.Project(machine(), path, func(dir string) []string {
 					if seen[dir] {
 						return []string{"/another"}
@@ -97,7 +97,7 @@ func TestNamesFit(t *testing.T) {
 	}
 }
 
-// TestCollision: a name that is taken by another directory gets the hash, and a directory finds its own again.
+// TestCollision: a name that another directory has gets the hash, and a directory finds its own folder again.
 func TestCollision(t *testing.T) {
 	owners := func(dir string) []string {
 		if dir == "-a-b" {
@@ -117,7 +117,7 @@ func TestCollision(t *testing.T) {
 	}
 }
 
-// TestWorkDir: a name is mapped back only where one directory alone can be meant.
+// TestWorkDir: a name is mapped back only if exactly one directory matches.
 func TestWorkDir(t *testing.T) {
 	second := wave.Doc.Project(machine(), "/x/a-b", func(string) []string { return []string{"/x/a/b"} }).EncodedName
 	long := "/x/" + strings.Repeat("y", 150) + "/" + strings.Repeat("z", 150)
@@ -147,7 +147,7 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
-// TestLinks: links are followed, and it is said whether the path was one.
+// TestLinks: links are resolved, and IsSymbolicLink reports whether the path was one.
 func TestLinks(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -17,9 +17,9 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	p.lines(dialect.TrimBOM(head), true, false)
 	if p.s.OK && len(tail) > 0 {
 		first := p.s.Prompt
-		p.active = nil // only the tail has the last
+		p.active = nil // only the tail has the last time
 		p.lines(tail, false, true)
-		p.s.Prompt = first // what the tail has is not the first
+		p.s.Prompt = first // a prompt in the tail is not the first
 	}
 	if p.active != nil {
 		p.s.Active = session.Time{Text: string(p.active)}
@@ -28,7 +28,7 @@ func (d *Dialect) Peek(head, tail []byte, whole bool) dialect.Summary {
 	return p.s
 }
 
-// count reads a whole log as a decoder does. The last time counts.
+// count reads a whole log like a decoder. The last time counts.
 func (d *Dialect) count(log []byte) dialect.Summary {
 	return dialect.ReadWhole(d, log, func(s *dialect.Summary, e session.Entry, record []byte) {
 		if e.Kind != session.KindMessage && e.Kind != session.KindCompaction {
@@ -49,7 +49,7 @@ type peek struct {
 	active []byte
 }
 
-// lines looks at the whole lines and ignores damaged ones.
+// lines takes the whole lines and ignores damaged ones.
 func (p *peek) lines(b []byte, fromStart, toEnd bool) {
 	for line, end := range dialect.PeekLines(b, fromStart, toEnd) {
 		start := rawjson.SkipSpace(line, 0)
@@ -91,7 +91,7 @@ func (p *peek) record(line []byte, f *fields) {
 	}
 }
 
-// prompt is what the program shows of a session: the text of a message that is not its own, or the command or summary in it.
+// prompt is what the program shows of a session: the text of a message that is not the agent's own, or the command or summary in it.
 func prompt(message []byte) string {
 	if rawjson.Truthy(rawjson.Get(message, "isMeta")) {
 		return ""

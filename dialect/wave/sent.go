@@ -9,9 +9,9 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// LLM gives a message as the program sends it, in Wave's own blocks; nil where nothing of it is sent. A summary goes out in
-// the user's name and alone. Commands that the user ran, errors, snapshots of files and calls that have not ended stay at
-// home. A message that is sent as it stands keeps its bytes.
+// LLM gives a message as the program sends it, in Wave's own blocks; nil if nothing of it is sent. A summary is sent alone, in
+// the user's name. Commands that the user ran, errors, snapshots of files and calls that have not ended are not
+// sent. A message that needs no change keeps its bytes.
 func (*codec) LLM(m []byte) ([]byte, error) {
 	list := rawjson.Get(m, "blocks")
 	role := roleOf([]byte(rawjson.Str(m, "role")))
@@ -45,7 +45,7 @@ func (*codec) LLM(m []byte) ([]byte, error) {
 	return m, nil
 }
 
-// sentBlock gives what is sent of a block: the block itself, a text in its place, or nothing.
+// sentBlock gives what is sent of a block: the block itself, a text instead, or nothing.
 func sentBlock(role session.Role, block Block, raw []byte) [][]byte {
 	user := role == session.RoleUser
 	itself := [][]byte{raw}
@@ -109,10 +109,10 @@ func (b TaskNotificationBlock) text() string {
 	return t.String()
 }
 
-// Command takes a message apart that is one command of the user's.
+// Command parses a message that consists of one command of the user.
 func (d *Dialect) Command(m []byte) (dialect.Command, bool) { return new(codec).Command(m) }
 
-// Command takes a message apart that is one command of the user's. Wave never sends it to the model.
+// Command parses a message that consists of one command of the user. Wave never sends it to the model.
 func (*codec) Command(m []byte) (c dialect.Command, ok bool) {
 	blocks := Blocks(rawjson.Get(m, "blocks"))
 	if len(blocks) != 1 || rawjson.Str(m, "role") != "user" {

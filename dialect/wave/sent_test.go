@@ -6,10 +6,10 @@ import (
 	"github.com/treeline-dev/treeline/dialect"
 )
 
-// What the program sends of a message, block by block.
+// TestSent: what the program sends of a message, block by block.
 func TestSent(t *testing.T) {
 	for _, c := range []struct{ message, want string }{
-		// as it stands
+		// unchanged
 		{`{"role":"user","blocks":[{"type":"text","content":"a"},{"type":"image","imageUrls":["x"]}],"isMeta":true}`, "same"},
 		{`{"role":"assistant","blocks":[{"type":"reasoning","content":"hm"},{"type":"tool","id":"c","stage":"end","result":""}]}`, "same"},
 		// nothing
@@ -17,7 +17,7 @@ func TestSent(t *testing.T) {
 		{`{"role":"user","blocks":[{"type":"text","content":" \n"},{"type":"file_history","snapshots":[]}]}`, ""},
 		{`{"role":"assistant","blocks":[{"type":"error","content":"broken"},{"type":"reasoning","content":"hm"}]}`, ""},
 		{`{"role":"assistant","blocks":[{"type":"tool","id":"c","stage":"running"},{"type":"tool","stage":"end","result":"x"}]}`, ""},
-		// in other words
+		// with another text
 		{`{"role":"user","blocks":[{"type":"text","content":"/fix","customCommandContent":"Fix it."}]}`, `{"role":"user","blocks":[{"type":"text","content":"Fix it."}]}`},
 		{`{"role":"user","blocks":[{"type":"tool","stage":"end","result":"out"}]}`, `{"role":"user","blocks":[{"type":"text","content":"<local-command-stdout>\nout\n</local-command-stdout>"}]}`},
 		{`{"role":"assistant","blocks":[{"type":"text","content":"kept"},{"type":"compact","content":"sum"}]}`, `{"role":"user","blocks":[{"type":"text","content":"sum"}]}`},
@@ -34,7 +34,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// A command of the user's is taken apart and put together.
+// A command of the user is parsed and composed again.
 func TestCommand(t *testing.T) {
 	const block = `{"type":"bang","command":"ls","output":"a","stage":"end","exitCode":2}`
 	c, ok := Wave.Command([]byte(`{"role":"user","blocks":[` + block + `]}`))

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// bench is a machine with a home directory and a store, and a count of the logs that were opened.
+// bench is a machine with a home directory and a store. It counts the logs that are opened.
 type bench struct {
 	*testing.T
 	*treeline.Store
@@ -102,7 +102,7 @@ func (b *bench) say(s *store.Session, role, text, more string) store.Appended {
 	return a
 }
 
-// program reads a file as today's Wave does; what it could not read it would call "not found".
+// program reads a file as today's Wave does. Wave reports a file that it cannot read as "not found".
 func (b *bench) program(path string) (messages []map[string]any, metadata map[string]any) {
 	b.Helper()
 	if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl$`).MatchString(filepath.Base(path)) {
@@ -141,7 +141,7 @@ func (b *bench) program(path string) (messages []map[string]any, metadata map[st
 
 func text(m map[string]any) any { return m["blocks"].([]any)[0].(map[string]any)["content"] }
 
-// TestProgramSession: created with the first real message, in the program's folder and form.
+// TestProgramSession: a session is created with the first real message, in the program's folder and form.
 func TestProgramSession(t *testing.T) {
 	b := newBench(t)
 	s := b.create(wave.Wave)
@@ -191,7 +191,8 @@ func TestProgramSession(t *testing.T) {
 	b.must(s.Close())
 }
 
-// TestDocumentSession: created at once and empty, no metadata line, no ids, the working directory in the first message.
+// TestDocumentSession: a session is created at once and empty, without a metadata line or ids; the working directory is in the first
+// message.
 func TestDocumentSession(t *testing.T) {
 	b := newBench(t)
 	s := b.create(wave.Doc)
@@ -231,7 +232,7 @@ func TestDocumentSession(t *testing.T) {
 	b.must(s.Close())
 }
 
-// TestForkAndDelete, for both values: a fork keeps all messages and says where it comes from; the folder goes with its
+// TestForkAndDelete, for both values: a fork keeps all messages and names its source; the folder is removed with its
 // last file.
 func TestForkAndDelete(t *testing.T) {
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
@@ -277,7 +278,7 @@ func TestForkAndDelete(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the format cannot express is refused, with the way out if there is one.
+// TestRefusals: what the format cannot express is refused, and the error names an alternative if there is one.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
 	s := b.create(wave.Wave)
@@ -306,7 +307,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestSecondWriter: another process's message is followed, and neither is lost.
+// TestSecondWriter: an append follows another process's message, and neither is lost.
 func TestSecondWriter(t *testing.T) {
 	for _, d := range []*wave.Dialect{wave.Wave, wave.Doc} {
 		b := newBench(t)
@@ -340,7 +341,7 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestTrash: a session in the trash is one that is gone, for its folder too; restored it is back.
+// TestTrash: a session in the trash is gone, for its folder, too; after a restore it is back.
 func TestTrash(t *testing.T) {
 	b := newBench(t)
 	s := b.create(wave.Doc)
@@ -361,7 +362,7 @@ func TestTrash(t *testing.T) {
 	}
 }
 
-// TestNoFolder: where the folder cannot be made the error says which, and nothing is lost silently.
+// TestNoFolder: if the folder cannot be created, the error names it, and nothing is lost silently.
 func TestNoFolder(t *testing.T) {
 	b := newBench(t)
 	b.must(os.MkdirAll(filepath.Join(b.home, ".wave"), 0o700))

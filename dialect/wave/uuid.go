@@ -13,7 +13,7 @@ import (
 // UUID is the 16 bytes of an id.
 type UUID [16]byte
 
-// String gives the usual spelling in lower case: the program accepts no other as a file name.
+// String gives the usual spelling in lower case, the only one that the program accepts as a file name.
 func (u UUID) String() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
@@ -41,7 +41,7 @@ func ParseUUID(s string) (UUID, error) {
 	return u, nil
 }
 
-// gregorian is 1970 in the ticks of a UUID: units of 100 ns since 15 October 1582.
+// gregorian is the year 1970 in the ticks of a UUID: units of 100 ns since 15 October 1582.
 const gregorian = 0x01b21dd213814000
 
 const ticksPerSecond = 10_000_000
@@ -58,11 +58,11 @@ func (u UUID) Time() (t time.Time, ok bool) {
 	return time.Unix(seconds, rest*100).UTC(), true
 }
 
-// Generator makes UUIDs of version 6. Their order, also as text, is that of their creation. It may be used by several
-// goroutines.
+// Generator makes UUIDs of version 6. Their order, also as text, is the order of their creation. Several
+// goroutines may use it.
 //
 // Each UUID is later than all before it, even if the clock stands still or was set back a little: then its time is ahead of
-// the clock by a tick of 100 ns for each. A clock that was set back by more than maxAhead is followed, because otherwise
+// the clock, by one more tick of 100 ns for each UUID. A clock that was set back by more than maxAhead is followed, because otherwise
 // ids would claim a time far in the future.
 type Generator struct {
 	mu   sync.Mutex
@@ -72,10 +72,10 @@ type Generator struct {
 // maxAhead is how far, in ticks, ids may be ahead of the clock.
 const maxAhead = 60 * ticksPerSecond
 
-// New makes the UUID of a moment, with 62 random bits beside the time.
+// New makes the UUID for a time, with 62 random bits.
 func (g *Generator) New(now time.Time, random io.Reader) (UUID, error) {
 	g.mu.Lock()
-	defer g.mu.Unlock() // also for the reader, which need not be safe for concurrent use
+	defer g.mu.Unlock() // the lock also protects the reader, which need not be safe for concurrent use
 	var u UUID
 	if _, err := io.ReadFull(random, u[8:]); err != nil {
 		return UUID{}, err
@@ -87,7 +87,7 @@ func (g *Generator) New(now time.Time, random io.Reader) (UUID, error) {
 	g.last = ticks
 	binary.BigEndian.PutUint64(u[:8], ticks>>12<<16|6<<12|ticks&0xfff)
 	u[8] = u[8]&0x3f | 0x80
-	u[10] |= 1 // multicast bit: the node is random and not the address of a machine
+	u[10] |= 1 // multicast bit: the node is random, not the address of a machine
 	return u, nil
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/wave"
 )
 
-// TestUUIDStandard: a standard library reads what we make, and we what the standard shows.
+// TestUUIDStandard: an independent library reads our UUIDs, and we read the example of the standard.
 func TestUUIDStandard(t *testing.T) {
 	var g wave.Generator
 	for _, at := range []time.Time{
@@ -52,7 +52,7 @@ func TestUUIDStandard(t *testing.T) {
 	}
 }
 
-// TestUUIDMany: many across eight goroutines, none twice, each goroutine's in order.
+// TestUUIDMany: eight goroutines make many ids; none occurs twice, and those of each goroutine are in order.
 func TestUUIDMany(t *testing.T) {
 	const each = 20_000
 	stopped := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -88,7 +88,7 @@ func TestUUIDMany(t *testing.T) {
 	}
 }
 
-// TestUUIDClockBack: a clock that was set back a little changes nothing; one that was set back by much is believed.
+// TestUUIDClockBack: a clock that was set back a little has no effect; one that was set back a lot is followed.
 func TestUUIDClockBack(t *testing.T) {
 	var g wave.Generator
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

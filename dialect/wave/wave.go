@@ -2,7 +2,7 @@
 //
 // # The format
 //
-// A log is JSON Lines, a message a line, each below the one before:
+// A log is JSON Lines, one message per line, each a child of the one before:
 //
 //	{"timestamp":ISO,"id":"msg-…","role":"user"|"assistant","blocks":[…],"usage"?,"additionalFields"?,"isMeta"?}
 //
@@ -11,17 +11,17 @@
 //	{"type":"metadata","workdir":…,"createdAt":ISO,"gitBranch"?}
 //
 // The context begins at the last message with a "compact" block. After it the program repeats the messages that it keeps, with
-// their ids.
+// the same ids.
 //
 // Logs are in projects/<name>/<id>.jsonl; those of subagents are named subagent-<id>.jsonl. The session's id is only in the name
 // of the file. The name of the folder is made from the working directory and cannot be reversed; see Project.
 //
 // # The values
 //
-// Wave writes like today's program. Doc writes as the format's document says: no metadata line, no ids of messages, session ids
+// Wave writes like today's program. Doc writes as the format's document says: no metadata line, no message ids, session ids
 // that are UUIDs of version 6 with the time at which the session began, folders with a leading hyphen, the file created at once,
-// lists from names alone. The member metadata.treeline of Doc's first message has what the metadata line would say; the document
-// leaves room for it there. Legacy reads the older sessions, one JSON document each, and writes none.
+// lists from names alone. The member metadata.treeline of Doc's first message holds what the metadata line would hold; the document
+// allows that. Legacy reads the older sessions, one JSON document each, and writes none.
 package wave
 
 import (
@@ -33,7 +33,7 @@ import (
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
-	// metadata: a log begins with a metadata line. Otherwise the first message has its content.
+	// metadata: a log begins with a metadata line. Otherwise the first message holds its content.
 	metadata bool
 	// ids: messages have ids.
 	ids  bool

@@ -17,20 +17,20 @@ var (
 	_ dialect.Editor = (*Dialect)(nil)
 )
 
-// Habits: a linear session without branches, labels and names. Headerless: the first message has the working directory.
+// Habits describes a linear session without branches, labels and names. Headerless: the first message has the working directory.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: d.wait, Headerless: !d.metadata, Nameless: true, DropsEmptyFolders: true, ResolvesCWD: true,
 		ContinuesListed: true, ResultsInCalls: true, KeepsByRepeating: true}
 }
 
-// Header gives the metadata line; nil where the first message replaces it.
+// Header gives the metadata line; nil if the first message replaces it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if !d.metadata {
 		return nil, nil
 	}
 	var o dialect.Object
 	o.Add("type", []byte(`"metadata"`))
-	o.Optional("workdir", n.CWD) // a converted session may not know it
+	o.Optional("workdir", n.CWD) // a converted session may not have one
 	o.Add("createdAt", dialect.ISO(n.Time))
 	if n.Parent != "" {
 		o.Add(ours, own("", n.Parent))
@@ -38,7 +38,7 @@ func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	return rawjson.EscapeBreaks(o.End()), nil
 }
 
-// own gives the member for what the format has no place for, without empty values.
+// own gives the member that holds what the format itself cannot, without empty values.
 func own(workdir, parent string) []byte {
 	var o dialect.Object
 	o.Optional("workdir", workdir)
@@ -47,7 +47,7 @@ func own(workdir, parent string) []byte {
 }
 
 // EditHeader changes the metadata line, or the first message in its place. The id is the name of the file, and there are no
-// titles. Without a metadata line the time is in the name or the first message, which stay.
+// titles. Without a metadata line the time is in the file name or the first message, and does not change.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (header, slot []byte, err error) {
 	raw := h.Raw
 	if edit.Title != nil && *edit.Title != "" {
@@ -56,9 +56,9 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	if h.InEntry {
 		metadata := rawjson.Get(raw, "metadata")
 		if !rawjson.IsObject(metadata) {
-			// Metadata that is not an object is not ours and stays.
+			// A metadata member that is not an object is not ours and stays.
 			if metadata != nil || edit.CWD == nil && edit.Parent == nil {
-				return raw, nil, nil // there is no room
+				return raw, nil, nil // there is no place for the values
 			}
 			metadata = []byte("{}")
 		}
@@ -82,7 +82,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 	return raw, nil, nil
 }
 
-// editOwn changes our own member; nil where nothing changes. An empty text removes a value.
+// editOwn changes our own member; nil if nothing changes. An empty text removes a value.
 func editOwn(value []byte, workdir, parent *string) []byte {
 	if workdir == nil && parent == nil {
 		return nil
@@ -101,7 +101,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	case session.Message:
 		m = b.JSON
 	case session.Compaction:
-		// The program repeats what it keeps after the compaction; it cannot be named.
+		// The program repeats kept messages after the compaction, which cannot name them.
 		if b.FirstKept != "" {
 			return nil, errors.New("a compaction of wave keeps nothing before it; append the messages to be kept again after it")
 		}
@@ -112,12 +112,12 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	if !rawjson.IsObject(m) || !rawjson.Valid(m) {
 		return nil, errors.New("the message must be a JSON object")
 	}
-	// A message may say when it was made, in any spelling of ISO 8601.
+	// A message may have a time, in any spelling of ISO 8601.
 	at := rawjson.Get(m, "timestamp")
 	if at == nil {
 		at = dialect.ISO(n.Time)
 	}
-	// The program does not find a session with one bad line, so such a message is refused.
+	// The program does not find a session that has a bad line, so such a message is refused.
 	if wrong := violations(rawjson.Inside(rawjson.Get(m, "role")), rawjson.Get(m, "blocks"), at); wrong != nil {
 		return nil, fmt.Errorf("the message breaks a rule of wave's: %s", wrong[0])
 	}
@@ -127,7 +127,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 	return d.line(n, rawjson.Compact(m), at)
 }
 
-// line writes a message with its envelope.
+// line encodes a message with its envelope.
 func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 	var o dialect.Object
 	if d.ids { // the program writes the time first
@@ -139,7 +139,7 @@ func (d *Dialect) line(n dialect.NewEntry, m, at []byte) ([]byte, error) {
 		o.Add("timestamp", at)
 	}
 	metadata := rawjson.Get(m, "metadata")
-	// In the document's form the first message has the content of the metadata line.
+	// In the document's form the first message holds the content of the metadata line.
 	if !d.metadata && n.Parent == "" && n.Header != nil && (n.Header.CWD != "" || n.Header.Parent != "") {
 		if metadata == nil {
 			metadata = []byte("{}")
@@ -162,7 +162,7 @@ func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	return session.ID(u.String()), err
 }
 
-// CheckID says why an id is not valid: the program accepts any UUID in lower case, the document one of version 6.
+// CheckID returns an error if an id is not valid: the program accepts any UUID in lower case, the document only one of version 6.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !d.metadata {
 		return checkV6(string(id))
@@ -178,12 +178,12 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 		return "", err
 	}
 	if !d.ids {
-		return session.EntryID(hex.EncodeToString(u[:4])), nil // not written: the log gives the entry its id
+		return session.EntryID(hex.EncodeToString(u[:4])), nil // this id is not written: the log determines the entry's id
 	}
 	return session.EntryID("msg-" + dialect.UUIDv4(u)), nil
 }
 
-// Rechain changes nothing: the order of records is all there is.
+// Rechain changes nothing: the parents follow from the order of the records.
 func (d *Dialect) Rechain(record []byte, _, _ session.EntryID) ([]byte, error) { return record, nil }
 
 // SetArguments changes the parameters of one tool call, which are JSON in a string.
@@ -215,7 +215,7 @@ func oneBlock(role session.Role, typ, content string) []byte {
 	return o.End()
 }
 
-// Adopt keeps the members that a compaction does not have. A record without an id is the whole message.
+// Adopt keeps members that a compaction does not have. A record without an id is the whole message.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	if !d.ids {
 		return record

@@ -9,11 +9,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What the Messages API asks for, beyond what all providers do: the first message is the user's; sides take turns; results
-// come first in the message after their calls; the last text of a final answer does not end in white space; a request that
-// mentions tools defines them; a system prompt is no message.
+// Beyond what all providers require, the Messages API requires that the first message is the user's; that sides take turns; that
+// results come first in the message after their calls; that the last text of a final answer does not end in white space; and that a
+// request that mentions tools defines them. A system prompt is not a message.
 
-// anthropicBody spells a request.
+// anthropicBody encodes a request.
 func anthropicBody(model string, maxTokens int, turns []turn) []byte {
 	var system, tools []string
 	var list []message
@@ -149,7 +149,7 @@ func toolResult(c call) []byte {
 	return o.End()
 }
 
-// definitions defines tools by their names alone: sessions do not record what else a tool is.
+// definitions defines tools only by their names, because sessions do not record more about them.
 func definitions(tools []string) []byte {
 	var list [][]byte
 	for _, name := range tools {

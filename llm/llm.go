@@ -1,8 +1,8 @@
 // Package llm makes the bodies of requests to language models from the messages of a session.
 //
-// A Conversation is neutral: roles and parts. An API knows how one provider spells a request, and what it refuses. All
-// get the same turns: empty texts are left out, each result follows the message with its call, calls without a result and
-// results without a call are left out. A provider that refuses something else, such as an id or a picture, says so in its own
+// A Conversation is neutral: roles and parts. An API knows how one provider encodes a request, and what it refuses. All
+// get the same turns: empty texts are left out, each result follows the message with its call, and calls without a result and
+// results without a call are left out. What only one provider refuses, such as an id or an image, is handled in that provider's
 // file.
 package llm
 
@@ -19,29 +19,29 @@ import (
 
 // Message is one message of a conversation.
 type Message struct {
-	// Role is that of the user, the model, a tool or the system. Any other speaks in the user's name.
+	// Role is that of the user, the model, a tool or the system. Any other role counts as the user's.
 	Role  session.Role
 	Parts []session.Part
-	// Provider and Model are those of an answer, "" where they are unknown. A provider accepts only thinking that it signed.
+	// Provider and Model are those of an answer, "" if they are unknown. A provider accepts only thinking that it signed itself.
 	Provider, Model string
-	// Failed: the answer was cut off. What it thought has no valid signature.
+	// Failed: the answer was cut off. Its thinking has no valid signature.
 	Failed bool
 }
 
 // Conversation is what the model sees.
 type Conversation struct {
 	Messages []Message
-	// Provider and Model are those of the last answer or, without one, those that are chosen for the next; "" for none.
+	// Provider and Model are those of the last answer or, without one, those chosen for the next answer; "" if there are none.
 	Provider, Model string
-	// API names the interface that the agent uses for every model; "" where it depends on the model.
+	// API names the API that the agent uses for every model; "" if it depends on the model.
 	API string
 }
 
 // Options complete a request.
 type Options struct {
-	// Model is the model that is asked. A body without one needs it before it is sent.
+	// Model is the model to ask. A body without one must get it before it is sent.
 	Model string
-	// MaxTokens limits the answer, for providers that want a limit; 0 is 8192.
+	// MaxTokens limits the answer, for providers that require a limit; 0 means 8192.
 	MaxTokens int
 }
 
@@ -50,23 +50,23 @@ const defaultMaxTokens = 8192
 // ErrEmpty is returned for a conversation without a message that can be sent.
 var ErrEmpty = errors.New("there is no message to send")
 
-// API is the interface of one provider.
+// API is the API of one provider.
 type API struct {
 	name string
 	body func(model string, maxTokens int, turns []turn) []byte
 	// own reports whether the provider made an answer, by the names that agents record.
 	own func(provider, model string) bool
 	ids rule
-	// thinks: it takes back the thinking that it signed. nativeThinks: only from an agent that uses the interface itself; others
-	// record the signature in forms of their own.
+	// thinks: the provider takes back the thinking that it signed. nativeThinks: it does so only from an agent that uses this API
+	// itself; other agents record the signature in their own forms.
 	thinks, nativeThinks bool
-	// joins: what the model says at once is several items. Agents that use the interface record them as several messages.
+	// joins: one answer of the model is several items. Agents that use this API record them as several messages.
 	joins bool
-	// opaque are the types of opaque parts that it takes back from an agent that uses it.
+	// opaque are the types of opaque parts that the provider takes back from an agent that uses this API.
 	opaque []string
 }
 
-// The interfaces. OpenAI's is the one of chat completions, which most other providers offer, too; Responses is its newer one.
+// The APIs. OpenAI's is that of chat completions, which most other providers offer, too; Responses is its newer one.
 var (
 	Anthropic = &API{name: "anthropic", body: anthropicBody, own: ofAnthropic, ids: rule{most: 64}, thinks: true}
 	OpenAI    = &API{name: "openai", body: openaiBody, own: ofOthers, ids: rule{most: 40}}
@@ -76,10 +76,10 @@ var (
 	}
 )
 
-// apis are the interfaces in the order in which they are offered.
+// apis are the APIs in the order in which they are tried.
 func apis() []*API { return []*API{Anthropic, OpenAI, Responses} }
 
-// Names are the names of the interfaces.
+// Names are the names of the APIs.
 func Names() (names []string) {
 	for _, a := range apis() {
 		names = append(names, a.name)
@@ -87,10 +87,10 @@ func Names() (names []string) {
 	return names
 }
 
-// Name is the name that people use.
+// Name is the name that users type.
 func (a *API) Name() string { return a.name }
 
-// Named gives the interface of a name.
+// Named gives the API with the given name.
 func Named(name string) (*API, error) {
 	for _, a := range apis() {
 		if a.name == name {
@@ -100,7 +100,7 @@ func Named(name string) (*API, error) {
 	return nil, fmt.Errorf("unknown provider %q: use %s", name, strings.Join(Names(), ", "))
 }
 
-// For gives the interface for a conversation: the one that its agent uses, or else the one for its model; nil where it names
+// For gives the API for a conversation: the one that its agent uses, or else the one for its model; nil if it names
 // neither.
 func For(c Conversation) *API {
 	for _, a := range apis() {
@@ -111,7 +111,7 @@ func For(c Conversation) *API {
 	return nil
 }
 
-// ofAnthropic recognises Anthropic's models, also where another company runs them.
+// ofAnthropic reports whether a model is one of Anthropic's, even if another company runs it.
 func ofAnthropic(provider, model string) bool {
 	if provider == "" {
 		provider = dialect.ProviderOf(model)
@@ -125,12 +125,12 @@ func ofAnthropic(provider, model string) bool {
 	return false
 }
 
-// ofOthers recognises all other models.
+// ofOthers reports whether a model is known and not one of Anthropic's.
 func ofOthers(provider, model string) bool {
 	return provider+model != "" && !ofAnthropic(provider, model)
 }
 
-// ofOpenAI recognises OpenAI's own models.
+// ofOpenAI reports whether a model is one of OpenAI's.
 func ofOpenAI(provider, model string) bool {
 	if provider == "" {
 		provider = dialect.ProviderOf(model)
@@ -138,7 +138,7 @@ func ofOpenAI(provider, model string) bool {
 	return strings.Contains(strings.ToLower(provider), "openai")
 }
 
-// Model gives the model to ask: the one that is wanted, or that of the last answer if it is the provider's own; "" for none.
+// Model gives the model to ask: wanted, or that of the last answer if it is one of the provider's; "" if there is none.
 func (a *API) Model(c Conversation, wanted string) string {
 	if wanted == "" && a.own(c.Provider, c.Model) {
 		return c.Model
@@ -146,8 +146,8 @@ func (a *API) Model(c Conversation, wanted string) string {
 	return wanted
 }
 
-// Body gives the body of the request that continues the conversation. It holds what the provider's documentation asks for
-// and nothing else: no times, no usage, no members of an agent. answered: the last message is the model's, which some
+// Body gives the body of the request that continues the conversation. It holds what the provider's documentation requires
+// and nothing else: no times, no usage, no members of an agent. answered reports whether the last message is the model's, which some
 // models refuse.
 func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err error) {
 	turns := a.turns(c)
@@ -163,9 +163,9 @@ func (a *API) Body(c Conversation, opt Options) (body []byte, answered bool, err
 	return a.body(opt.Model, most, turns), end.role == session.RoleAssistant && len(end.calls) == 0, nil
 }
 
-// Messages takes the messages of a context apart, one after the other. The context must be the one that the agent sends
-// (session.ContextOptions.LLM): then roles and parts mean the same for every agent. A result names the tool of its call, also
-// where the agent's format does not. A message without a role that all agents know is the user's.
+// Messages parses the messages of a context, one after the other. The context must be the one that the agent sends
+// (session.ContextOptions.LLM): then roles and parts mean the same for every agent. A result names the tool of its call, even
+// if the agent's format does not. A message whose role not all agents know counts as the user's.
 func Messages(c *session.Context, d dialect.Dialect) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) { messages(c, d, yield) }
 }
@@ -203,7 +203,7 @@ func messages(c *session.Context, d dialect.Dialect, yield func(Message, error) 
 	}
 }
 
-// Collect takes all messages of a context apart; see Messages.
+// Collect gathers all messages of a context; see Messages.
 func Collect(c *session.Context, d dialect.Dialect) (Conversation, error) {
 	var out Conversation
 	if caller, ok := d.(dialect.Caller); ok {

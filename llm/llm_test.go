@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(soaktest.Main(m)) }
 
-// bodies makes the bodies for all providers from a session and checks them. It gives how many there were.
+// bodies makes the bodies for all providers from a session and checks them. It returns how many there were.
 func bodies(w *world.World, path string, d dialect.Dialect, opt store.ContextOptions) (count int) {
 	w.Helper()
 	s, err := w.Open(w.Context(), path, store.OpenOptions{Dialect: d})
@@ -172,7 +172,7 @@ func answer(parts ...session.Part) llm.Message {
 
 func words(s string) session.Part { return session.Text{Text: s} }
 
-// What each provider is sent, case by case.
+// TestBody: what each provider is sent, case by case.
 func TestBody(t *testing.T) {
 	t.Parallel()
 	calls := answer(session.Thinking{Text: "hm", Signature: "c2ln"}, words("Look."), session.ToolCall{ID: "a|b", Name: "my tool", Arguments: session.Raw(`{ "x": 1 }`)},
@@ -282,7 +282,7 @@ func TestResponsesItems(t *testing.T) {
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
 	}
-	// From another agent the same parts are worth nothing to the provider.
+	// From another agent the same parts are useless to the provider.
 	c.API = ""
 	body, _, err = llm.Responses.Body(c, llm.Options{Model: "m"})
 	if err != nil || bytes.Contains(body, []byte("encrypted_content")) {
@@ -290,7 +290,7 @@ func TestResponsesItems(t *testing.T) {
 	}
 }
 
-// The interface follows from the model that answered.
+// The API follows from the model that answered.
 func TestFor(t *testing.T) {
 	t.Parallel()
 	for names, want := range map[[2]string]*llm.API{
@@ -307,8 +307,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// TestManyAnswers: very many answers in a row are joined in linear time, and the caller keeps its own parts. In quadratic time it
-// takes minutes.
+// TestManyAnswers: very many consecutive answers are joined in linear time, and the caller keeps its own parts. Quadratic code would take
+// minutes.
 func TestManyAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 50_000

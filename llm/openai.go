@@ -6,10 +6,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What chat completions ask for, beyond what all providers do: arguments are JSON in a string, a result is text alone, and
+// Beyond what all providers require, chat completions have these rules: arguments are JSON in a string, a result has only text, and
 // thinking is not sent back.
 
-// openaiBody spells a request.
+// openaiBody encodes a request.
 func openaiBody(model string, _ int, turns []turn) []byte {
 	var list [][]byte
 	for _, t := range turns {
@@ -35,7 +35,7 @@ func spoken(role string, content []byte) []byte {
 	return o.End()
 }
 
-// openaiAnswer gives an answer and the results of its calls. Pictures among the results follow in a message of the user's.
+// openaiAnswer gives an answer and the results of its calls. Images in the results follow in a message of the user.
 func openaiAnswer(t turn) (list [][]byte) {
 	words := dialect.TextOf(t.parts)
 	if len(t.calls) == 0 {

@@ -6,11 +6,11 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// What the Responses API asks for, beyond what all providers do: the input is a list of items, and a call, its output and each
-// piece of reasoning are items of their own. Reasoning is followed by what it led to. Arguments are JSON in a string; a tool
+// Beyond what all providers require, the Responses API has these rules: the input is a list of items, and a call, its output and each
+// piece of reasoning are separate items. Reasoning is followed by what it led to. Arguments are JSON in a string; a tool
 // that takes a text is called by another kind of item.
 
-// responsesBody spells a request.
+// responsesBody encodes a request.
 func responsesBody(model string, _ int, turns []turn) []byte {
 	var list [][]byte
 	for _, t := range turns {
@@ -46,7 +46,7 @@ func content(kind, key, value string) []byte {
 	return o.End()
 }
 
-// inputContent gives what the model is told.
+// inputContent encodes parts that the model gets as input.
 func inputContent(parts []session.Part) (list [][]byte) {
 	for _, part := range parts {
 		switch p := part.(type) {
@@ -98,7 +98,7 @@ func responsesAnswer(t turn) (list [][]byte) {
 	return append(list, outputs...)
 }
 
-// output gives texts as a string, and pictures in a list with them.
+// output encodes the output of a call: texts as a string, or a list if there are images.
 func output(parts []session.Part) []byte {
 	for _, p := range parts {
 		if _, ok := p.(session.Image); ok {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// The rules of the providers, as their documentation and their error messages state them. A checker gives the first rule
+// The rules of the providers, as stated by their documentation and their error messages. A checker returns the first rule
 // that a body breaks.
 
 var (
@@ -28,7 +28,7 @@ func strict(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
-// checkJSON checks what every server's parser asks for.
+// checkJSON checks what every server's parser requires.
 func checkJSON(body []byte) error {
 	if !json.Valid(body) || !utf8.Valid(body) {
 		return fmt.Errorf("it is not JSON in UTF-8")
@@ -100,13 +100,13 @@ func checkAnthropic(body []byte) error {
 		return fmt.Errorf("max_tokens %d, %d messages", r.MaxTokens, len(r.Messages))
 	}
 	used := map[string]bool{}
-	var open []string // the calls that the next message must answer
+	var open []string // the calls whose results the next message must have
 	for i, m := range r.Messages {
 		if want := []string{"user", "assistant"}[i%2]; m.Role != want {
 			return fmt.Errorf("message %d is the %s's", i, m.Role)
 		}
 		var calls []string
-		results := true // results come first
+		results := true // so far the message has only results
 		last := block{}
 		for k, raw := range m.Content {
 			b, err := checkBlock(raw, m.Role)
@@ -179,7 +179,7 @@ func checkBlock(raw []byte, role string) (b block, err error) {
 	return b, err
 }
 
-// checkPicture checks that the data is what the type says.
+// checkPicture checks that the data has the format that the type names.
 func checkPicture(mime, data string) bool {
 	raw, err := base64.StdEncoding.Strict().DecodeString(data)
 	begin := map[string]string{"image/png": "\x89PNG", "image/jpeg": "\xff\xd8\xff", "image/gif": "GIF8", "image/webp": "RIFF"}[mime]
@@ -302,7 +302,7 @@ type responsesItem struct {
 	Action    json.RawMessage   `json:"action"`
 }
 
-// searched and compacted are the items that the API made itself and takes back as they were: a web search, and a history that
+// searched and compacted check items that the API made itself and takes back unchanged: a web search, and a history that
 // only the provider can read.
 func (i *responsesItem) searched() bool {
 	return i.Type == "web_search_call" && i.Encrypted == "" && (i.Action == nil || json.Unmarshal(i.Action, new(struct{ Type string })) == nil)

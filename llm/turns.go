@@ -9,16 +9,16 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// turn is what one side says at once, ready to be spelled.
+// turn is what one side says at once, ready to be encoded.
 type turn struct {
 	role session.Role // user, assistant or system
-	// parts are texts, pictures (user), thinking (assistant) and opaque parts that the provider takes back.
+	// parts are texts, images (user), thinking (assistant) and opaque parts that the provider takes back.
 	parts []session.Part
-	// calls are those of an assistant, each with its result.
+	// calls are those of an answer, each with its result.
 	calls []call
 }
 
-// call is a call and its result. Providers want all calls of an answer answered at once.
+// call is a call and its result. Providers require the results of all calls of an answer together.
 type call struct {
 	id, name  string
 	arguments []byte // a JSON object
@@ -29,7 +29,7 @@ type call struct {
 	answered bool
 }
 
-// turns makes turns of messages. Nothing is left in them that any provider refuses.
+// turns turns messages into turns. It leaves out what every provider refuses.
 func (a *API) turns(c Conversation) []turn {
 	var list []turn
 	messages, native := c.Messages, c.API == a.name
@@ -75,7 +75,7 @@ func (a *API) turns(c Conversation) []turn {
 	return finished(list, &names{rule: a.ids, used: map[string]bool{}, last: map[string]int{}})
 }
 
-// joined makes one message of answers that follow each other.
+// joined joins consecutive answers into one message.
 func joined(messages []Message) (out []Message) {
 	for _, m := range messages {
 		if n := len(out); n > 0 && m.Role == session.RoleAssistant && out[n-1].Role == m.Role &&
@@ -83,13 +83,13 @@ func joined(messages []Message) (out []Message) {
 			out[n-1].Parts = append(out[n-1].Parts, m.Parts...)
 			continue
 		}
-		m.Parts = slices.Clip(m.Parts) // the parts of the caller are copied before any are added
+		m.Parts = slices.Clip(m.Parts) // so that appending copies the caller's parts
 		out = append(out, m)
 	}
 	return out
 }
 
-// newCall gives a call without its result. Arguments that are a text are those of a tool that takes nothing else.
+// newCall makes a call without its result. Arguments that are a text are those of a tool that takes nothing else.
 func newCall(p session.ToolCall) call {
 	c := call{id: p.ID, name: toolNames.clean(p.Name, "tool"), arguments: object(p.Arguments)}
 	if s, ok := rawjson.Unquote(p.Arguments); ok {
@@ -103,7 +103,7 @@ func newCall(p session.ToolCall) call {
 // place is where a call stands.
 type place struct{ turn, call int }
 
-// add adds a part that the turn's side may say.
+// add adds a part that the turn's side may send.
 func (t *turn) add(part session.Part, signed bool) {
 	switch p := part.(type) {
 	case session.Text:
@@ -137,8 +137,8 @@ func (c *call) answer(r session.ToolResult) {
 	}
 }
 
-// finished leaves out calls without a result and turns that are then empty, and names the other calls. Without one of its
-// calls the signatures of an answer do not fit any more; nor may an answer end with thinking.
+// finished leaves out calls without a result and turns that are then empty, and gives the other calls valid ids. If an answer loses a
+// call, its signatures are no longer valid. An answer must not end with thinking either.
 func finished(list []turn, ids *names) (out []turn) {
 	for _, t := range list {
 		var calls []call
@@ -147,7 +147,7 @@ func finished(list []turn, ids *names) (out []turn) {
 				continue
 			}
 			if len(c.result) == 0 {
-				c.result = []session.Part{session.Text{Text: "(no output)"}} // an error without a text is refused
+				c.result = []session.Part{session.Text{Text: "(no output)"}} // providers refuse an error without a text
 			}
 			c.id = ids.unique(c.id)
 			calls = append(calls, c)

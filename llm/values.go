@@ -12,13 +12,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// rule says which names a provider accepts: letters, digits, "_" and "-", at most so many.
+// rule says which names a provider accepts: letters, digits, "_" and "-", with a greatest length.
 type rule struct{ most int }
 
 // toolNames is the rule for the names of tools, the stricter one of both providers.
 var toolNames = rule{most: 64}
 
-// clean makes a valid name of any other. otherwise is the name of what has none.
+// clean makes a name valid. otherwise is used if nothing is left of the name.
 func (r rule) clean(name, otherwise string) string {
 	name = strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
@@ -36,12 +36,12 @@ func (r rule) clean(name, otherwise string) string {
 type names struct {
 	rule
 	used map[string]bool
-	last map[string]int // the last number that was added to a name
+	last map[string]int // name → the last number that was added to it
 }
 
-// unique gives the name itself if it is valid and new.
+// unique gives the name itself if it is valid and unused, otherwise another one.
 func (n *names) unique(name string) string {
-	// Some agents join the ids of two interfaces with a bar; the first is that of the call.
+	// Some agents join the ids of two APIs with a bar; the first is that of the call.
 	first, _, _ := strings.Cut(name, "|")
 	name = n.clean(first, "call")
 	free := name
@@ -54,7 +54,7 @@ func (n *names) unique(name string) string {
 	return free
 }
 
-// object gives the arguments of a call as an object: those of an answer that was cut off may be anything.
+// object gives the arguments of a call as an object: those of an answer that was cut off may be any text.
 func object(arguments []byte) []byte {
 	if !rawjson.IsObject(arguments) || !rawjson.Valid(arguments) {
 		return []byte("{}")
@@ -84,10 +84,10 @@ func wholePairs(value []byte) []byte {
 	return out
 }
 
-// omitted stands for a picture that a provider would refuse.
+// omitted replaces an image that a provider would refuse.
 const omitted = "(image omitted)"
 
-// usable gives a picture that providers accept: a web address, or the bytes of a usual format with its true name. Anything
+// usable gives an image that providers accept: a web address, or the bytes of a common format with its true name. Anything
 // else, such as a path on the user's machine, becomes a text.
 func usable(i session.Image) session.Part {
 	if isAddress(i.Data) {
@@ -102,11 +102,11 @@ func usable(i session.Image) session.Part {
 	if mime == "" {
 		return session.Text{Text: omitted}
 	}
-	// The data is spelled anew: line breaks in it are refused.
+	// The data is encoded again, because line breaks in it are refused.
 	return session.Image{MIME: mime, Data: base64.StdEncoding.EncodeToString(data)}
 }
 
-// format recognises the formats that providers accept, by their first bytes: agents often record another one.
+// format gives the format of an image, from its first bytes, if providers accept it. Agents often record a wrong format.
 func format(data []byte) string {
 	begins := func(begin string) bool { return bytes.HasPrefix(data, []byte(begin)) }
 	switch {
@@ -122,12 +122,12 @@ func format(data []byte) string {
 	return ""
 }
 
-// isAddress tells a web address from a path and from data.
+// isAddress reports whether an image is a web address rather than a path or data.
 func isAddress(data string) bool {
 	return strings.HasPrefix(data, "https://") || strings.HasPrefix(data, "http://")
 }
 
-// text is a text block, which both providers spell the same way.
+// text is a text block, which both providers encode in the same way.
 func text(t string) []byte {
 	var o dialect.Object
 	o.Add("type", []byte(`"text"`))

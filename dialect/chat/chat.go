@@ -4,7 +4,7 @@
 //	{"role":"assistant","content":text,"reasoning_content"?,"tool_calls"?:[{"id":…,"type":"function","function":{"name":…,"arguments":JSON as text}}]}
 //	{"role":"tool","tool_call_id":…,"name":…,"content":text|parts,"is_error"?,"session"?}
 //
-// Dialects of agents with a session format of their own use these messages for contexts, whatever API the agent's program uses.
+// Dialects of agents with their own session format use these messages for contexts, whatever API the agent's program uses.
 // The members is_error and session (the id of a sub-agent's session) are not sent.
 package chat
 
@@ -89,7 +89,7 @@ type Result struct {
 	CallID, Name string
 	Content      []byte
 	Failed       bool
-	// Session is that of a sub-agent, "" for none.
+	// Session is the session of a sub-agent, "" if there is none.
 	Session string
 }
 
@@ -115,7 +115,7 @@ func (*Wire) Role(m []byte) session.Role {
 	return dialect.RoleOf([]byte(rawjson.Str(m, "role")), "tool")
 }
 
-// LLM gives the message without what is not sent.
+// LLM gives the message without the members that are not sent.
 func (*Wire) LLM(m []byte) ([]byte, error) {
 	return rawjson.Delete(rawjson.Delete(m, "is_error"), "session"), nil
 }
@@ -144,7 +144,7 @@ func (*Wire) ToolResults(m []byte) []string {
 	return nil
 }
 
-// Failed: an answer that failed is in a context only if its program sends it.
+// Failed is always false: a failed answer is in a context only if its program sends it.
 func (*Wire) Failed([]byte) bool { return false }
 
 // Strip removes calls or a result. An answer without text and calls is not worth sending.

@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// FromParts makes parts. Those that the API has no form for are left out, and so are blank texts of the model's side where
-// spoken is set.
+// FromParts makes parts of the API. Parts for which the API has no form are left out. If spoken is set, the parts are the model's, and blank
+// texts are left out as well.
 func FromParts(parts []session.Part, spoken bool) (list [][]byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -58,7 +58,7 @@ func thought(p session.Thinking) []byte {
 	return w.End()
 }
 
-// call makes a call. The API wants an object as arguments; anything else becomes its only member.
+// call makes a call. The API requires an object as arguments; any other value becomes its only member.
 func call(p session.ToolCall) []byte {
 	var c, w dialect.Object
 	c.Optional("id", p.ID)
@@ -68,7 +68,7 @@ func call(p session.ToolCall) []byte {
 	return w.End()
 }
 
-// result makes a result. Pictures have a list of their own.
+// result makes a result. Its images are in a separate list.
 func result(p session.ToolResult) []byte {
 	member := "output"
 	if p.IsError {

@@ -23,7 +23,7 @@ const (
 const (
 	Call   = "functionCall"
 	Result = "functionResponse"
-	Inside = "parts" // of a result: its pictures
+	Inside = "parts" // member of a result: its images
 )
 
 // partKeys are the members of a part, found in one pass.
@@ -60,7 +60,7 @@ func List(value []byte) (list [][]byte) {
 	return list
 }
 
-// Has reports whether a part has a member that counts: JavaScript takes null, false, 0 and "" for none.
+// Has reports whether a part has a member that is true in JavaScript: null, false, 0 and "" count as absent.
 func Has(part []byte, member string) bool { return rawjson.Truthy(rawjson.Get(part, member)) }
 
 // HasResult reports whether a value, as in List, has a result.
@@ -133,7 +133,7 @@ func appendPart(parts []session.Part, part []byte, s *session.Skim) []session.Pa
 
 var callKeys = []string{"id", "name", "args"}
 
-// callOf takes a functionCall apart.
+// callOf parses a functionCall.
 func callOf(value []byte, s *session.Skim) session.ToolCall {
 	var v [3][]byte
 	rawjson.Pick(value, callKeys, v[:])
@@ -148,7 +148,7 @@ func callOf(value []byte, s *session.Skim) session.ToolCall {
 
 var resultKeys = []string{"id", "name", "response", Inside}
 
-// resultOf takes a functionResponse apart. What a tool said is in "output", or in "error" if it failed; any other response is
+// resultOf parses a functionResponse. The text of a tool is in "output", or in "error" if it failed; any other response is
 // shown as JSON.
 func resultOf(value []byte, s *session.Skim) session.ToolResult {
 	var v [4][]byte
@@ -178,7 +178,7 @@ func resultOf(value []byte, s *session.Skim) session.ToolResult {
 	return r
 }
 
-// imageOf takes bytes, or the address of a file, apart.
+// imageOf parses an inlineData with bytes, or a fileData with the address of a file.
 func imageOf(inline, file []byte) (session.Image, bool) {
 	switch {
 	case rawjson.IsObject(inline):
@@ -189,7 +189,7 @@ func imageOf(inline, file []byte) (session.Image, bool) {
 	return session.Image{}, false
 }
 
-// Role says who speaks in a content: a tool, if there is nothing in it but results.
+// Role says who speaks in a content: a tool, if the content has only results.
 func Role(content []byte) session.Role {
 	switch rawjson.Str(content, "role") {
 	case Model:

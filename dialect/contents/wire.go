@@ -9,10 +9,10 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Wire is the part of a session.MessageCodec that agents share whose contexts are contents. A dialect embeds it.
+// Wire is the common part of the session.MessageCodec of agents whose contexts are contents. A dialect embeds it.
 type Wire struct{}
 
-// LLM gives a content in the form that goes to the provider, which it has already.
+// LLM gives the content itself, which already has the form that goes to the provider.
 func (*Wire) LLM(m []byte) ([]byte, error) { return m, nil }
 
 // Edit replaces the parts of a content.
@@ -29,10 +29,10 @@ func (*Wire) ToolCalls(m []byte) []string { return IDs(rawjson.Get(m, "parts"), 
 // ToolResults gives the ids of the calls that a content answers.
 func (*Wire) ToolResults(m []byte) []string { return IDs(rawjson.Get(m, "parts"), Result) }
 
-// Failed: a content does not say that its turn failed.
+// Failed is always false, because a content does not say that its turn failed.
 func (*Wire) Failed([]byte) bool { return false }
 
-// Strip removes calls and results. Thoughts alone are not worth sending.
+// Strip removes calls and results. A content that has only thoughts left is not worth sending.
 func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	useful := false
 	parts := rawjson.MapElements(rawjson.Get(m, "parts"), func(part []byte) []byte {
@@ -50,8 +50,8 @@ func (*Wire) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 	return rawjson.Set(m, "parts", parts), nil
 }
 
-// Compose composes a message with the functions of a dialect: prompt makes one of the user from parts, answer one of the
-// model. The tool results among the parts are left to the caller. name is the dialect's, for errors.
+// Compose composes a message with the functions of a dialect: prompt makes a message of the user from parts, answer one of the
+// model. The caller handles the tool results among the parts. name is the name of the dialect, for errors.
 func Compose(m dialect.NewMessage, name string, prompt, answer func(parts [][]byte) []byte) (list [][]byte, results []session.ToolResult, err error) {
 	parts, results := dialect.Results(m.Parts)
 	switch m.Role {

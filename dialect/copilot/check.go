@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The program reads events into types. It refuses a session if one event lacks a member that its type must have, unless the type
-// is unknown.
+// The program parses events into types. It refuses a session if an event lacks a member that its type requires. Events of unknown types
+// may lack any.
 
 // required are members of the data of some types, with the first characters of the JSON values that the program accepts: a
 // string, a number, an object or a boolean.
@@ -37,7 +37,7 @@ var required = []struct{ typ, member, begins string }{
 // number are the first characters of a number.
 const number = "-0123456789"
 
-// violation says what the data of an event lacks, or "".
+// violation returns what the data of an event lacks, or "".
 func violation(typ string, data []byte) string {
 	if !rawjson.IsObject(data) {
 		return "the data of an event is not an object"
@@ -53,7 +53,7 @@ func violation(typ string, data []byte) string {
 	return ""
 }
 
-// misplaced says what is wrong with the members of an event that every type has, or "".
+// misplaced returns what is wrong with the members that every event has, or "".
 func misplaced(f *fields) string {
 	at, _ := rawjson.Unquote(f.timestamp)
 	_, err := time.Parse(time.RFC3339, at)
@@ -80,7 +80,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 		}
 		raw, err := p.Record(e)
 		if err != nil {
-			return list // the context itself has the error
+			return list // building the context returns the error
 		}
 		unseen := func(why, advice string) {
 			list = append(list, session.Problem{Line: e.Line, Offset: e.Span.Offset, Kind: session.ProblemUnseen,

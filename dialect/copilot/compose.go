@@ -14,8 +14,8 @@ import (
 
 var _ dialect.Composer = (*Dialect)(nil)
 
-// Compose makes messages from neutral parts. Each result is one of its own. A prompt shows its pictures after its text, so a text
-// that follows a picture begins another prompt.
+// Compose makes messages from neutral parts. Each result is a separate message. A prompt shows its images after its text, so a text
+// that follows an image begins another prompt.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	parts, results := dialect.Results(dialect.Unlinked(m.Parts))
 	var list [][]byte
@@ -33,7 +33,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 			list = append(list, message(typeUser, data))
 		}
 	case session.RoleAssistant:
-		// What the model thought is not sent, and an answer holds no pictures: with nothing else it would be empty.
+		// Thinking is not sent, and an answer cannot hold images: with nothing else it would be empty.
 		spoken := dialect.Speaks(slices.DeleteFunc(slices.Clone(parts), isUnsaid))
 		if !spoken && len(results) == 0 {
 			return nil, dialect.ErrSilent
@@ -54,7 +54,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	return list, nil
 }
 
-// isUnsaid reports whether an answer says nothing with a part.
+// isUnsaid reports whether a part adds nothing to an answer that is sent.
 func isUnsaid(p session.Part) bool {
 	switch p.(type) {
 	case session.Text, session.ToolCall:
@@ -63,7 +63,7 @@ func isUnsaid(p session.Part) bool {
 	return true
 }
 
-// prompts cuts parts before each text that follows a picture.
+// prompts splits parts before each text that follows an image.
 func prompts(parts []session.Part) (list [][]session.Part) {
 	begin := 0
 	for i := 1; i < len(parts); i++ {
@@ -122,7 +122,7 @@ func call(p session.ToolCall) []byte {
 	return w.End()
 }
 
-// resultData is the data of a result. The program sends the error of a call that failed, and nothing else of it.
+// resultData is the data of a result. Of a call that failed the program sends only the error.
 func resultData(r session.ToolResult) []byte {
 	var w, said dialect.Object
 	w.Str("toolCallId", r.CallID)

@@ -2,7 +2,7 @@
 //
 // # The format
 //
-// A session is a folder, session-state/<id>. Its log is events.jsonl, an event a line:
+// A session is a folder, session-state/<id>. Its log is events.jsonl, one event per line:
 //
 //	{"type":…,"data":{…},"id":uuid,"timestamp":ISO,"parentId":uuid|null,"agentId"?:…}
 //
@@ -11,7 +11,7 @@
 // sub-agent are a side branch, which begins at the event before the first of them.
 //
 // A message of this dialect is an event without id, time and parent: {"type":…,"data":…}. The rules by which the program,
-// version 1.0.102, makes messages of a log are in replay.go.
+// version 1.0.102, makes messages from a log are in replay.go.
 package copilot
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Dialect is the one value of the family.
+// Dialect is the type of the only value of the family.
 type Dialect struct {
 	dialect.Base
 	dialect.NoBlobs
@@ -50,16 +50,16 @@ type entries struct {
 // reader is the codec of one log.
 type reader struct {
 	entries
-	// refused says why the program does not resume the session; nil where it does.
+	// refused says why the program does not resume the session; nil if it does.
 	refused *session.Problem
 	// lost are the positions of entries that the program removes, in order.
 	lost []int
 }
 
-// newest is the highest version of a log that is written to. The program writes version 1 and resumes version 3 as well.
+// newest is the highest version of a log that is written to. The program writes version 1 and also resumes version 3.
 const newest = 2
 
-// Types of events that matter.
+// The types of events that have a meaning here.
 const (
 	typeStart        = "session.start"
 	typeUser         = "user.message"
@@ -71,22 +71,22 @@ const (
 	typeUsage        = "session.usage_record"
 	typeModel        = "session.model_change"
 	typeTitle        = "session.title_changed"
-	// Ours: the program passes over events of types that it does not know.
+	// Our own type. The program skips events of unknown types.
 	typeCustom = "treeline.custom"
 )
 
-// Members that only treeline knows.
+// Members that only treeline uses.
 const (
-	insertedMember = "treelineInserted" // of a user.message: what an extension or a summary of a branch is
+	insertedMember = "treelineInserted" // of a user.message: the kind of a message of an extension or of a branch summary
 	parentMember   = "treelineParent"   // of session.start: the session that this one was forked from
-	providerMember = "treelineProvider" // of an answer: the provider of the model, where its name does not tell it
-	usageMember    = "treelineUsage"    // of an answer: what it used, as in a session.usage_record
+	providerMember = "treelineProvider" // of an answer: the provider of the model, if the model's name does not show it
+	usageMember    = "treelineUsage"    // of an answer: its usage, as in a session.usage_record
 )
 
 // Codec looks inside entries and messages. The codec of a tree also knows whether the program reads the log: see reader.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// IsNote: events of the program for itself.
+// IsNote reports whether an entry is an event for the program's own use.
 func (d *entries) IsNote(e session.Entry) bool {
 	return e.Kind == session.KindCustom && e.Type != typeCustom
 }

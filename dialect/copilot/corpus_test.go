@@ -17,13 +17,13 @@ func TestCorpus(t *testing.T) {
 	}.Run(t, dialecttest.Corpus(t, "copilot"))
 }
 
-// losses are the Problems of the cases in which the program loses something: the kind and the line. The others have none.
+// losses are the Problems of the cases in which the program loses something: kind and line. The other cases have none.
 var losses = map[string]string{"torn-tail": "torn 29"}
 
-// unknown are files that are no sessions.
+// unknown are files that are not sessions.
 var unknown = map[string]string{"import-interchange": "input of copilot sessions import"}
 
-// content makes an event of a message of OpenAI's API for chats, which the program spoke.
+// content makes an event from a message of OpenAI's chat API, which the program used.
 func content(message []byte) []byte {
 	type request struct {
 		ID   string          `json:"toolCallId"`

@@ -23,9 +23,9 @@ type decoder struct {
 	b   *session.Builder
 	r   *reader
 	env session.Envelope
-	// asked: the file with the name was asked for.
+	// asked: Needs has asked for the file with the name.
 	asked bool
-	// main is the position of the last event of the conversation, -1 before the first; agents are those of the sub-agents.
+	// main is the position of the last event of the conversation, -1 before the first. agents has the last events of sub-agents.
 	main   int
 	agents map[string]int
 	// continued: reading began after the header. earlier: an event of a sub-agent may follow one before that place.
@@ -43,7 +43,8 @@ func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder {
 	}}
 }
 
-// Continue implements dialect.Continuer. The first event of the conversation follows the last one before it. Where a sub-agent went on is not known.
+// Continue implements dialect.Continuer. The first event of the conversation follows the last one before it. For events of sub-agents the
+// last one is unknown.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.NewDecoder(b).(*decoder)
 	dec.Continued()
@@ -62,16 +63,16 @@ func (dec *decoder) Finish() error {
 // Decode takes the next record.
 func (dec *decoder) Decode(r dialect.Record) { dec.Read(r, dec) }
 
-// IsRecord tells an event from an object inside a torn one.
+// IsRecord reports whether an object is an event rather than an object inside a torn one.
 func (dec *decoder) IsRecord(object []byte) bool {
 	return rawjson.IsString(rawjson.Get(object, "type")) && rawjson.IsObject(rawjson.Get(object, "data")) && rawjson.IsString(rawjson.Get(object, "id"))
 }
 
 // fields are the raw members of an event.
 type fields struct {
-	typ, id, timestamp, parent, agent []byte // values
-	data                              []byte // and everything after it
-	ephemeral                         bool   // the program does not read it
+	typ, id, timestamp, parent, agent []byte // JSON values
+	data                              []byte // the data and everything after it
+	ephemeral                         bool   // the program does not read the event
 }
 
 // none: no members of inner objects are needed.
@@ -117,8 +118,8 @@ func (dec *decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	}
 	record := data[pos:end]
 	span := session.Span{Offset: at + int64(pos), Length: int64(end - pos)}
-	// When the program resumes a session it removes lines that are not JSON as a whole, with all records on them. NUL bytes
-	// beside a record, which are not in data, make a line invalid too.
+	// When the program resumes a session, it removes lines that are not one JSON value, with all records on them. NUL bytes
+	// beside a record, which data lacks, also make a line invalid.
 	lost := len(bytes.TrimSpace(dialect.TrimBOM(r.Data))) != len(record)
 	if dec.r.refused == nil && !lost {
 		dec.refuse(r, span, &f)
@@ -213,7 +214,7 @@ func (dec *decoder) entry(r dialect.Record, record []byte, span session.Span, f 
 	}
 }
 
-// kind fills in what an event is.
+// kind determines the kind and role of an event.
 func (dec *decoder) kind(f *fields) {
 	env := &dec.env
 	if len(f.data) == 0 || f.data[0] != '{' {
@@ -237,7 +238,7 @@ func (dec *decoder) kind(f *fields) {
 	case typeResult:
 		env.Kind, env.Role = session.KindMessage, session.RoleTool
 	case typeCompaction:
-		// A summary without words has no effect.
+		// A summary without a text has no effect.
 		if data := f.value(); string(rawjson.Get(data, "success")) == "true" && rawjson.Str(data, "summaryContent") != "" {
 			env.Kind = session.KindCompaction
 		}
@@ -261,7 +262,7 @@ func (f *fields) value() []byte {
 	return f.data[:end]
 }
 
-// isKnown reports whether the program writes events of a type. They are told by what stands before the dot.
+// isKnown reports whether the program writes events of a type. The part before the dot decides.
 func isKnown(typ []byte) bool {
 	group, _, _ := bytes.Cut(typ, []byte{'.'})
 	switch string(group) {

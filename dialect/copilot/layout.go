@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// layout: session-state/<session id>/events.jsonl, the same for every working directory.
+// layout is session-state/<session id>/events.jsonl, the same for every working directory.
 type layout struct{}
 
 var (
@@ -35,7 +35,7 @@ func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, "session-state")}
 }
 
-// Dir is the same for every working directory; the folder of a session is in the name of its log.
+// Dir is the same for every working directory; the name of a log includes the folder of its session.
 func (layout) Dir(dialect.Env, string) string { return "" }
 
 // File is the folder of the session and the name that every log has.
@@ -46,7 +46,7 @@ func (layout) Owns(name string) bool {
 	return path.Base(name) == logName && strings.Contains(name, "/")
 }
 
-// Named gives the id: the name of the folder.
+// Named gives the id, which is the name of the folder.
 func (layout) Named(name string) (session.ID, session.Time) {
 	if dir := path.Base(path.Dir(name)); dir != "." && dir != "/" {
 		return session.ID(dir), session.Time{}
@@ -54,10 +54,10 @@ func (layout) Named(name string) (session.ID, session.Time) {
 	return "", session.Time{}
 }
 
-// Main: the events of sub-agents are in the log of their session.
+// Main is always true, because the events of sub-agents are in the log of their session.
 func (layout) Main(string) bool { return true }
 
-// WorkDir: folders are sessions.
+// WorkDir gives nothing, because folders stand for sessions.
 func (layout) WorkDir(dialect.Env, string) (string, bool) { return "", false }
 
 // DirBeside is Dir.
@@ -65,7 +65,7 @@ func (l layout) DirBeside(env dialect.Env, cwd string, _ func(string) []string) 
 	return l.Dir(env, cwd)
 }
 
-// Folder is the one that the log is in: it is named after the session.
+// Folder is the folder that the log is in, which has the name of the session.
 func (layout) Folder(name string) string {
 	if path.Base(name) == logName && dialect.IsAnyUUID(path.Base(path.Dir(name))) {
 		return "."

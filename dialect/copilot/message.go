@@ -22,7 +22,7 @@ func message(typ string, data []byte) []byte {
 	return w.End()
 }
 
-// Body decodes the content of an entry. What does not fit its kind is Opaque.
+// Body decodes the content of an entry. Content that does not fit the entry's kind becomes Opaque.
 func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	data := rawjson.Get(raw, "data")
 	switch e.Kind {
@@ -68,20 +68,20 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return session.Opaque{Type: e.Type, JSON: raw}, nil
 }
 
-// said is what a message of the user holds: its members that the model sees.
+// said is the content of a user's message: the members that the model sees.
 func said(data []byte) []byte {
 	var w dialect.Object
 	w.Copy(data, "content", "attachments")
 	return w.End()
 }
 
-// isMeta reports whether the program said something in the user's name: a notification, a skill, a task for a sub-agent.
+// isMeta reports whether the program wrote a message in the user's name: a notification, a skill, a task for a sub-agent.
 func isMeta(typ string, data []byte) bool {
 	source := rawjson.Get(data, "source")
 	return typ == typeNotification || rawjson.IsString(source) && string(rawjson.Inside(source)) != "user"
 }
 
-// providerOf gives the provider of a model. The program asks all of them through GitHub.
+// providerOf gives the provider of a model. The program reaches all providers through GitHub.
 func providerOf(model string) string {
 	if model == "" {
 		return ""
@@ -103,7 +103,7 @@ func (d *entries) Skim(e session.Entry, raw []byte, s *session.Skim) error {
 	return nil
 }
 
-// entryParts adds the parts of an entry. Texts are decoded by s.
+// entryParts adds the parts of an entry. s decodes texts.
 func entryParts(list []session.Part, e session.Entry, raw []byte, s *session.Skim) []session.Part {
 	data := rawjson.Get(raw, "data")
 	switch e.Kind {
@@ -134,7 +134,7 @@ var (
 	contentKeys = []string{"content", "binaryResultsForLlm"}
 )
 
-// appendParts adds what an event says.
+// appendParts adds the parts of an event.
 func appendParts(list []session.Part, typ string, data []byte, s *session.Skim) []session.Part {
 	switch typ {
 	case typeUser, typeNotification:
@@ -171,7 +171,7 @@ func arguments(call []byte) []byte {
 	return []byte("{}")
 }
 
-// resultParts are the texts and pictures that a tool gave, or its error.
+// resultParts are the texts and images in a tool's result, or its error.
 func resultParts(result, failure []byte, s *session.Skim) (list []session.Part) {
 	var v [2][]byte
 	if rawjson.IsObject(result) {
@@ -188,7 +188,7 @@ func resultParts(result, failure []byte, s *session.Skim) (list []session.Part) 
 	return list
 }
 
-// attachment is what the user added to a prompt: a picture, or a reference to a file.
+// attachment is what the user added to a prompt: an image, or a reference to a file.
 func attachment(a []byte) session.Part {
 	if mime := rawjson.Str(a, "mimeType"); strings.HasPrefix(mime, "image/") && rawjson.IsString(rawjson.Get(a, "data")) {
 		return session.Image{MIME: mime, Data: rawjson.Str(a, "data")}
@@ -212,7 +212,7 @@ func (d *entries) Messages(e session.Entry, raw []byte) ([][]byte, error) {
 // LLM gives the message itself: the form that goes to a provider depends on the provider.
 func (d *Dialect) LLM(m []byte) ([]byte, error) { return m, nil }
 
-// Edit replaces what a message holds.
+// Edit replaces the content of a message.
 func (d *Dialect) Edit(m, content []byte) ([]byte, error) {
 	data := rawjson.Get(m, "data")
 	for key, value := range rawjson.Fields(content) {
@@ -253,7 +253,7 @@ func (d *Dialect) ToolResults(m []byte) []string {
 	return []string{rawjson.Str(rawjson.Get(m, "data"), "toolCallId")}
 }
 
-// Failed: an answer does not say that its turn failed.
+// Failed is always false: an answer does not say that its turn failed.
 func (d *Dialect) Failed([]byte) bool { return false }
 
 // Strip removes calls and results. An answer without calls and text is not worth sending.
@@ -276,7 +276,7 @@ func (d *Dialect) Strip(m []byte, drop func(id string) bool) ([]byte, error) {
 		if left == 0 && strings.TrimSpace(rawjson.Str(data, "content")) == "" {
 			return nil, nil
 		}
-		// What the model thought was signed together with its calls.
+		// Thinking was signed together with the calls.
 		data = rawjson.Delete(rawjson.Delete(data, "reasoningOpaque"), "encryptedContent")
 		return rawjson.Set(m, "data", rawjson.Set(data, "toolRequests", calls)), nil
 	}

@@ -16,7 +16,8 @@ const (
 		"You were originally given instructions from a user over one or more turns. Here were the user messages:\n"
 	userBegin, userEnd       = "<user_message>\n", "\n</user_message>\n"
 	summaryBegin, summaryEnd = "\nHere is a summary of the prior context:\n<summary>\n", "\n</summary>\n"
-	// interrupted is the result of a call without one. unrecorded is that of a call in the last message: the program writes it when
+	// interrupted is the result of a call without one. unrecorded is the result of such a call in the last message: the program writes it
+	// when
 	// it resumes the session.
 	interrupted = "The execution of this tool, or a previous tool was interrupted."
 	unrecorded  = "Tool execution was interrupted before a result was recorded. Its effects may be absent, partial, or already complete, and other tools may have completed successfully. Check the current state before retrying; do not assume success or replay this operation blindly."
@@ -24,14 +25,14 @@ const (
 	failed = "Tool execution failed"
 )
 
-// sent is a message that is sent.
+// sent is a message to be sent.
 type sent struct {
 	entry session.Entry
 	typ   string
 	data  []byte
-	calls []string // of an answer
-	call  string   // of a result
-	// prompts are those that a compaction repeats; its data is the summary.
+	calls []string // ids of the calls of an answer
+	call  string   // id of the call of a result
+	// prompts are the prompts that a compaction repeats; the compaction's data is the summary.
 	prompts []string
 }
 
@@ -54,9 +55,9 @@ func (d *reader) Replay(p session.Path) iter.Seq2[session.ContextMessage, error]
 	}
 }
 
-// history gives what the events on a path say, with compactions carried out.
+// history gives the messages of the events on a path, with compactions applied.
 func (d *reader) history(p session.Path) (list []sent, err error) {
-	var prompts []string // of the whole session, since it was cleared, for compactions
+	var prompts []string // the prompts since the session began or was cleared, for compactions
 	agent := ""
 	for k := range p.Len() {
 		e := p.At(k)
@@ -77,7 +78,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 		}
 		data := rawjson.Get(raw, "data")
 		if of := rawjson.Str(raw, "agentId"); of != agent {
-			list, prompts, agent = nil, nil, of // a sub-agent begins with nothing
+			list, prompts, agent = nil, nil, of // the context of a sub-agent begins empty
 		}
 		switch {
 		case e.Kind == session.KindCompaction:
@@ -96,7 +97,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 			list = append(list, sent{entry: e, typ: typeUser, data: prompt(data)})
 		}
 	}
-	// Only the last one counts: each has all prompts before it.
+	// Only the last compaction counts, because it repeats all prompts before it.
 	if len(list) > 0 && list[0].typ == typeCompaction {
 		first := &list[0]
 		first.typ, first.data = typeUser, text(summary(first.prompts, rawjson.Str(first.data, "summaryContent")))
@@ -104,7 +105,7 @@ func (d *reader) history(p session.Path) (list []sent, err error) {
 	return list, nil
 }
 
-// isTold reports whether the model is told a notification: its kind is one that the program knows.
+// isTold reports whether the model is told about a notification: the program must know its kind.
 func isTold(data []byte) bool {
 	switch rawjson.Str(rawjson.Get(data, "kind"), "type") {
 	case "agent_completed", "agent_idle", "shell_completed", "shell_detached_completed", "new_inbox_message", "instruction_discovered":
@@ -120,7 +121,7 @@ func text(s string) []byte {
 	return w.End()
 }
 
-// summary is the message that stands for what came before a compaction.
+// summary is the message that replaces what came before a compaction.
 func summary(prompts []string, said string) string {
 	var b strings.Builder
 	b.WriteString(summarized)
@@ -154,7 +155,7 @@ func prompt(data []byte) []byte {
 	return rawjson.Compact(w.End())
 }
 
-// answer is a message of the model as it is sent: without what the model thought.
+// answer is a message of the model as it is sent: without thinking.
 func answer(data []byte) sent {
 	m := sent{typ: typeAnswer}
 	var w dialect.Object
@@ -180,7 +181,7 @@ func answer(data []byte) sent {
 	return m
 }
 
-// spelled gives arguments that are a text as they are sent: those of a tool without a schema are its input, and others are the
+// spelled gives arguments that are a text as they are sent. For a tool without a schema they are its input; for others the
 // text itself, which may be JSON.
 func spelled(call, args []byte) []byte {
 	if rawjson.Str(call, "type") != "custom" {
@@ -226,7 +227,7 @@ func given(call, r []byte) []byte {
 	return w.End()
 }
 
-// paired puts results behind their calls, in the order of the calls. The first result after a call counts, or else one before
+// paired puts results after their calls, in the order of the calls. The first result after a call counts, or else one before
 // it. A result without a call is dropped. A call without a result gets one.
 func paired(list []sent) (out []sent) {
 	results := map[string][]int{} // by call, in order
@@ -244,7 +245,7 @@ func paired(list []sent) (out []sent) {
 		}
 		out = append(out, m)
 		for _, id := range m.calls {
-			// The first after the call, or else one before it.
+			// This is the first result after the call, or else one before it.
 			found := results[id]
 			k := slices.IndexFunc(found, func(at int) bool { return at > i })
 			if k = max(k, 0); k < len(found) {

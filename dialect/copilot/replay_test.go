@@ -11,8 +11,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// TestManyCompactions: each compaction repeats all prompts before it. The text of the last one alone is made: those of
-// all of them would be gigabytes here.
+// TestManyCompactions: each compaction repeats all prompts before it. Only the text of the last one is made: those of
+// all of them would take gigabytes here.
 func TestManyCompactions(t *testing.T) {
 	const n = 20_000
 	var log strings.Builder

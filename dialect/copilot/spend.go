@@ -16,7 +16,7 @@ var (
 	usageKeys = []string{"inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens"}
 )
 
-// usedBy gives the model of an answer, and what it used if the answer itself says so.
+// usedBy gives the model of an answer, and the usage if the answer itself has it.
 func usedBy(data []byte, s *session.Skim) (provider, model string, u session.Usage) {
 	var v [3][]byte
 	rawjson.Pick(data, modelKeys, v[:])
@@ -25,8 +25,8 @@ func usedBy(data []byte, s *session.Skim) (provider, model string, u session.Usa
 	return cmp.Or(provider, providerOf(model)), model, usage(v[2])
 }
 
-// usage reads what a call of the model used. The input includes what was read from the cache and written to it, the output
-// what the model thought. The member "cost" is no money: it counts premium requests.
+// usage reads the usage of a call of the model. The input includes what was read from the cache and written to it, the output
+// includes thinking. The member "cost" is not money: it counts premium requests.
 func usage(value []byte) session.Usage {
 	if !rawjson.IsObject(value) {
 		return session.Usage{}
@@ -39,7 +39,7 @@ func usage(value []byte) session.Usage {
 	return u
 }
 
-// usageOf spells what an answer used.
+// usageOf encodes the usage of an answer.
 func usageOf(u *session.Usage) []byte {
 	var w dialect.Object
 	for i, n := range [...]int64{u.Input + u.CacheRead + u.CacheWrite, u.Output, u.CacheRead, u.CacheWrite} {
@@ -48,8 +48,8 @@ func usageOf(u *session.Usage) []byte {
 	return w.End()
 }
 
-// Spent gives what a call of the model used: it has an event of its own, also for the calls of sub-agents. A compaction tells of
-// its own call. An answer of the program names its model alone.
+// Spent gives the usage of a call of the model, which is in a separate event, also for calls by sub-agents. A compaction has the usage of
+// its own call. An answer that the program wrote only names its model.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	var used []byte
 	s := session.Spending{Of: string(e.ID)}

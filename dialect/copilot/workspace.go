@@ -9,7 +9,7 @@ import (
 )
 
 // Beside the log is workspace.yaml, in which the program keeps the name of the session, a line "name: …". It is the first prompt until
-// the session gets another name. Lists of the program show it.
+// the session gets another name. The program's lists show it.
 
 var (
 	_ dialect.Recaptioner = (*Dialect)(nil)
@@ -31,7 +31,7 @@ func (d *Dialect) Caption(content []byte) string {
 	return ""
 }
 
-// SetCaption changes the name, and says that the user gave it. A name is not taken away: the program always has one.
+// SetCaption changes the name, and records that the user gave it. A name cannot be removed: the program always has one.
 func (d *Dialect) SetCaption(content []byte, title string) []byte {
 	if title == "" {
 		return nil
@@ -40,7 +40,7 @@ func (d *Dialect) SetCaption(content []byte, title string) []byte {
 	name, inName := false, false
 	for line := range strings.Lines(string(content)) {
 		key, _, _ := strings.Cut(line, ":")
-		// Lines of a text that goes on are indented, or empty.
+		// The further lines of a multi-line text are indented, or empty.
 		if inName = inName && (strings.HasPrefix(line, " ") || strings.TrimSpace(line) == ""); inName {
 			continue
 		}
@@ -67,7 +67,7 @@ func scalar(value string) string {
 	case value[0] == '"':
 		var text string
 		if json.Unmarshal([]byte(value), &text) != nil {
-			return "" // escapes that JSON does not have are not known to occur
+			return "" // an escape that JSON does not have; none has been seen
 		}
 		return text
 	case value[0] == '\'':
@@ -79,7 +79,7 @@ func scalar(value string) string {
 	return value
 }
 
-// Needs asks for the file once, when the header was seen.
+// Needs asks for the file once, after the header was read.
 func (dec *decoder) Needs() []dialect.Need {
 	if dec.asked || !dec.Begun {
 		return nil
@@ -88,7 +88,7 @@ func (dec *decoder) Needs() []dialect.Need {
 	return []dialect.Need{{Kind: dialect.NeedBeside, Name: workspaceFile}}
 }
 
-// Supply takes the name. A session without the file resumes all the same.
+// Supply takes the name. A session without the file can still be resumed.
 func (dec *decoder) Supply(_ dialect.Need, content []byte, err error) {
 	if err != nil {
 		return

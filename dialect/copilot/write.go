@@ -21,7 +21,7 @@ var (
 // programVersion is the version whose format is written.
 const programVersion = "1.0.102"
 
-// Habits: a linear log in a folder of its own.
+// Habits describes a linear log in a folder of its own.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{
 		Defer: dialect.DeferMessage, RenameByEntry: true, ForkByID: true, ListsByCWD: true, DropsEmptyFolders: true,
@@ -29,7 +29,7 @@ func (d *Dialect) Habits() dialect.Habits {
 	}
 }
 
-// CheckID says why an id is not valid: it is the name of a folder, and the program resumes UUIDs.
+// CheckID returns an error if an id is not valid: it is the name of a folder, and the program resumes only UUIDs.
 func (d *Dialect) CheckID(id session.ID) error {
 	if !dialect.IsAnyUUID(id) {
 		return fmt.Errorf("session id %.80q: Copilot CLI resumes only UUIDs", id)
@@ -47,7 +47,7 @@ func event(typ string, data []byte, id, parent string, at time.Time) []byte {
 	return w.End()
 }
 
-// parentOf spells a parent. The program wants a UUID or null, and ignores it.
+// parentOf encodes a parent. The program requires a UUID or null, and ignores it.
 func parentOf(parent string) []byte {
 	if !dialect.IsAnyUUID(parent) {
 		return []byte("null")
@@ -55,7 +55,7 @@ func parentOf(parent string) []byte {
 	return rawjson.Quote(parent)
 }
 
-// Header gives the event that begins a session. Its id is that of the session: nothing refers to it but the next event.
+// Header gives the event that begins a session. Its id is that of the session: only the next event refers to it.
 func (d *Dialect) Header(n dialect.NewSession) ([]byte, error) {
 	if err := d.CheckID(n.ID); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (d *Dialect) SetArguments(record []byte, callID string, arguments []byte) (
 	return rawjson.Set(record, "data", rawjson.Set(data, "toolRequests", calls)), true, nil
 }
 
-// Adopt keeps members that another version knows.
+// Adopt keeps unknown members.
 func (d *Dialect) Adopt(record, given []byte) []byte {
 	return dialect.AdoptMembers(record, given, "id", "parentId", "timestamp", "agentId")
 }
@@ -184,7 +184,7 @@ func content(n dialect.NewEntry) (typ string, data []byte, err error) {
 	return "", nil, dialect.CannotHold("copilot", n.Body)
 }
 
-// messageContent checks a message: with one that lacks a member the program refuses the whole session.
+// messageContent checks a message: if it lacks a required member, the program refuses the whole session.
 func messageContent(n dialect.NewEntry, b session.Message) (typ string, data []byte, err error) {
 	if !rawjson.IsObject(b.JSON) || !rawjson.Valid(b.JSON) {
 		return "", nil, errors.New("the message must be a JSON object")
@@ -207,7 +207,7 @@ func messageContent(n dialect.NewEntry, b session.Message) (typ string, data []b
 // compaction gives the event that replaces what came before it by a summary.
 func compaction(b session.Compaction) (typ string, data []byte, err error) {
 	if rawjson.IsObject(b.Details) && rawjson.Valid(b.Details) && rawjson.Str(b.Details, "summaryContent") == b.Summary && string(rawjson.Get(b.Details, "success")) == "true" {
-		return typeCompaction, rawjson.Compact(b.Details), nil // it was read from a log of the program
+		return typeCompaction, rawjson.Compact(b.Details), nil // the details come from a log of the program
 	}
 	if b.FirstKept != "" {
 		return "", nil, errors.New("a compaction of copilot names nothing that it keeps; append the messages to be kept again after it")
@@ -224,7 +224,7 @@ func compaction(b session.Compaction) (typ string, data []byte, err error) {
 	return typeCompaction, w.End(), nil
 }
 
-// custom gives an event that only an extension knows, or one of the program as it was read.
+// custom gives an event of an extension, or one of the program as it was read.
 func custom(b session.Custom) (typ string, data []byte, err error) {
 	if b.Data != nil && !rawjson.Valid(b.Data) {
 		return "", nil, errors.New("data is not JSON")

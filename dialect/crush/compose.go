@@ -17,8 +17,8 @@ var stops = map[dialect.Stop]string{
 	dialect.StopError: "error", dialect.StopAborted: canceled,
 }
 
-// Compose makes a message from neutral parts. The program sends one text of a message, so that texts are joined, and no picture at an
-// address.
+// Compose makes a message from neutral parts. The program sends only one text of a message, so texts are joined. It sends no image that is
+// only an address.
 func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	m.Parts = dialect.Unlinked(m.Parts)
 	at := rowlog.Integer(m.Time.Unix())
@@ -63,7 +63,7 @@ func finish(reason, message string, at []byte) []byte {
 	return part("finish", w)
 }
 
-// saidParts gives thinking, then one text, then pictures and calls.
+// saidParts gives thinking, then one text, then images and calls.
 func saidParts(parts []session.Part) (list [][]byte) {
 	var rest [][]byte
 	for _, p := range parts {
@@ -100,7 +100,7 @@ func picture(p session.Image) []byte {
 	return part("binary", w)
 }
 
-// resultPart is a result: a text, and at most one picture.
+// resultPart is a result: a text, and at most one image.
 func resultPart(r session.ToolResult) []byte {
 	var w dialect.Object
 	data, mime := "", ""
@@ -124,8 +124,8 @@ func (d *Dialect) Content(parts []session.Part) []byte {
 	return dialect.Array(saidParts(dialect.Prose(parts)))
 }
 
-// SetOrigin adds a member to the data of the last part of a message, why it ended, or to what the row of a session has for us. The
-// program reads the members that it knows.
+// SetOrigin adds a member to the data of the last part of a message, which is the reason why it ended, or to our own object in the row of a
+// session. The program ignores unknown members.
 func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 	origin = rawjson.EscapeBreaks(origin)
 	if row := form.Row(raw); row != nil {
@@ -143,7 +143,7 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "created_at"}
 
-// Origin removes it again, with what the program changes later: all but a few columns of a session.
+// Origin gives the member, and the rest without it and without what the program changes later: all but a few columns of a session.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := form.Row(raw); row != nil {
 		if origin = rawjson.Get(ownOf(row), dialect.OriginMember); origin == nil {

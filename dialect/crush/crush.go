@@ -8,7 +8,7 @@
 //	{"sessions":{"id":…,"parent_session_id"?:…,"title":…,"prompt_tokens"?:…,"completion_tokens"?:…,"cost"?:…,"created_at":seconds,"summary_message_id"?:…},"project":"/work/pond"}
 //	{"messages":{"id":…,"session_id":…,"role":"user"|"assistant"|"tool","parts":[{"type":…,"data":{…}}],"model"?:…,"created_at":seconds,…}}
 //
-// A part is a text, reasoning, a call, a result, a picture or another file, a command of the user, or the reason why the message
+// A part is a text, reasoning, a call, a result, an image or another file, a command of the user, or the reason why the message
 // ended.
 //
 // The log is linear. Messages are ordered by time; those of one second are in the order of insertion. A compaction is a column
@@ -54,7 +54,7 @@ func codecOf(dec *rowlog.Decoder) session.Codec {
 // version is our number for the format, which has none.
 const version = 1
 
-// projectMember of the first record is the directory of the project.
+// projectMember is the member of the first record with the directory of the project.
 const projectMember = "project"
 
 // form describes the rows.
@@ -80,8 +80,8 @@ func headerOf(record, row []byte) session.Header {
 	return h
 }
 
-// ownPrefix begins a value of summary_message_id that names no message. The program passes over such a value. It holds what the format
-// has no place for, as a JSON object.
+// ownPrefix begins a value of summary_message_id that names no message. The program ignores such a value. After it comes a JSON object
+// with what the format itself cannot hold.
 const ownPrefix = "treeline:"
 
 // ownOf returns the object after ownPrefix, nil if the row has none.
@@ -92,7 +92,7 @@ func ownOf(row []byte) []byte {
 	return nil
 }
 
-// entryOf says what a message is.
+// entryOf determines the kind and role of a message.
 func entryOf(row []byte, env *session.Envelope) {
 	if id := rawjson.Get(row, "id"); rawjson.IsString(id) {
 		env.ID = rawjson.Inside(id)
@@ -105,7 +105,7 @@ func entryOf(row []byte, env *session.Envelope) {
 		env.Role = session.RoleAssistant
 	case "tool":
 		env.Role = session.RoleTool
-	default: // the program passes over it
+	default: // the program skips the message
 		env.Kind = session.KindOpaque
 	}
 }

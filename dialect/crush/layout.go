@@ -8,7 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
-// layout: the sessions of all projects that the registry of the program names. It is a folder here, with a folder for each project.
+// layout is the layout of the sessions of all projects in the program's registry. It appears here as a folder, with a folder for each
+// project.
 type layout struct{ rowlog.Names }
 
 const (
@@ -33,7 +34,7 @@ func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Clean(dir), Driver: driver}
 }
 
-// Place: in a folder of the caller the registry is placed as with XDG_DATA_HOME.
+// Place gives the path of the registry in dir, as the program places it below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	switch base := filepath.Base(dir); {
 	case filepath.Ext(base) == ".db" || base == "crush":
@@ -44,11 +45,11 @@ func (l layout) Place(dir string) string {
 	return filepath.Join(dir, "crush")
 }
 
-// oneName spells the path of a directory so that it is one name. The driver reads it.
+// oneName escapes the path of a directory so that it is a single name. The driver undoes that.
 var oneName = strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C", ":", "%3A")
 
 // Dir is the project that a working directory belongs to: the nearest one with a folder of the program, or the directory itself.
-// Its path is spelled so that it is one name.
+// Its path is escaped so that it is a single name.
 func (layout) Dir(env dialect.Env, cwd string) string {
 	for dir := cwd; env.Access != nil; dir = filepath.Dir(dir) {
 		if exists, _, _ := env.Access(filepath.Join(dir, dataFolder, database)); exists {
@@ -61,7 +62,7 @@ func (layout) Dir(env dialect.Env, cwd string) string {
 	return oneName.Replace(cwd)
 }
 
-// Owns accepts every session of a project, and those of a database that was named.
+// Owns accepts every session of a project, and those of a database that was named directly.
 func (layout) Owns(name string) bool {
 	return strings.HasSuffix(name, ".jsonl") && strings.Count(name, "/") <= 1 && !strings.HasPrefix(name, ".")
 }

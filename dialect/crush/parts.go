@@ -60,7 +60,7 @@ func partsOf(parts []byte) (list []session.Part) {
 		case "shell_command": // the model sees another text, which is not in the record
 			list = append(list, dialect.TextParts(rawjson.Str(data, "command"))...)
 			list = append(list, dialect.TextParts(rawjson.Str(data, "output"))...)
-		case "finish": // it is part of the body
+		case "finish": // the reason is in the body
 		default:
 			list = append(list, session.OpaquePart{Type: kind, JSON: p})
 		}
@@ -76,7 +76,7 @@ func thinkingOf(data []byte) session.Thinking {
 	return t
 }
 
-// callOf reads a call. Its input is JSON as text.
+// callOf reads a call. Its input is JSON in a string.
 func callOf(data []byte) session.ToolCall {
 	c := session.ToolCall{ID: rawjson.Str(data, "id"), Name: rawjson.Str(data, "name"), Arguments: session.Raw("{}")}
 	if input := rawjson.Str(data, "input"); rawjson.Valid([]byte(input)) {
@@ -96,7 +96,7 @@ func resultOf(data []byte) session.ToolResult {
 	return r
 }
 
-// fileOf reads a file, which is a picture or another one.
+// fileOf reads a file, which may be an image.
 func fileOf(p, data []byte) session.Part {
 	if mime := rawjson.Str(data, "MIMEType"); strings.HasPrefix(mime, "image/") {
 		return session.Image{MIME: mime, Data: rawjson.Str(data, "Data")}
@@ -104,7 +104,7 @@ func fileOf(p, data []byte) session.Part {
 	return session.OpaquePart{Type: "binary", JSON: p}
 }
 
-// attached is the text that the model sees of a file with text.
+// attached is the text that the model sees of a text file.
 func attached(data []byte) string {
 	text, err := base64.StdEncoding.DecodeString(rawjson.Str(data, "Data"))
 	if err != nil {
@@ -128,11 +128,11 @@ func withoutEscapes(text string) string {
 		}
 		end := 1
 		switch rest[0] {
-		case '[': // until a letter or the like
+		case '[': // up to a final letter or similar character
 			if end = 1 + strings.IndexFunc(rest[1:], func(r rune) bool { return r >= '@' && r <= '~' }) + 1; end == 1 {
 				end = len(rest)
 			}
-		case ']', 'P', 'X', '^', '_': // a text, until it is ended
+		case ']', 'P', 'X', '^', '_': // a text, up to its terminator
 			if end = strings.IndexAny(rest, "\a\x1b"); end < 0 {
 				end = len(rest)
 			} else if rest[end] == '\a' || strings.HasPrefix(rest[end:], "\x1b\\") {

@@ -24,7 +24,7 @@ func env(vars map[string]string, databases ...string) dialect.Env {
 	}}
 }
 
-// The registry is where the program's variables say; a folder below a project belongs to the project.
+// The registry is where the program's variables place it; a folder below a project belongs to the project.
 func TestLayout(t *testing.T) {
 	l := crush.Crush.Layout()
 	for _, c := range []struct {
@@ -64,7 +64,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// The row of the session tells what it used, whatever answer is asked.
+// The row of the session has its usage, whichever answer is asked about.
 func TestSpent(t *testing.T) {
 	const log = `{"sessions":{"id":"s","title":"t","prompt_tokens":126,"completion_tokens":7,"cost":0.5,"created_at":1772352000},"project":"/w"}
 {"messages":{"id":"m1","session_id":"s","role":"user","created_at":1772352000,"updated_at":1772352000}}

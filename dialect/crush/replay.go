@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The texts that the program makes.
+// Texts that the program inserts.
 const (
 	interruptedText = "tool call was interrupted and did not produce a result, you may retry this call if the result is still needed"
 	unloadedText    = "[Image data could not be loaded]"
@@ -41,7 +41,7 @@ type said struct {
 	entry session.Entry
 	role  string
 	parts []byte
-	// inside: the results of its calls may hold pictures.
+	// inside: the results of its calls may contain images.
 	inside bool
 }
 
@@ -56,7 +56,7 @@ func (m *said) all(kind string) iter.Seq[[]byte] {
 	}
 }
 
-// first gives a member of the first part of a type.
+// first gives a member of the data of the first part of a type.
 func (m *said) first(kind, member string) string {
 	for data := range m.all(kind) {
 		return rawjson.Str(data, member)
@@ -258,7 +258,7 @@ func result(data []byte, child string, inside bool) []byte {
 	return out.Message()
 }
 
-// mediaOf gives the picture of a result.
+// mediaOf gives the image in a result.
 func mediaOf(data []byte) (session.Image, bool) {
 	i := session.Image{MIME: rawjson.Str(data, "mime_type"), Data: rawjson.Str(data, "data")}
 	_, err := base64.StdEncoding.DecodeString(i.Data)

@@ -23,7 +23,7 @@ var (
 // untitled is the title of a session that the program has not named yet.
 const untitled = "Untitled Session"
 
-// Habits: a linear log. A compaction is a column of the session.
+// Habits describes a linear log. A compaction is a column of the session.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ContinuesListed: true, CompactsInPlace: true}
 }
@@ -52,7 +52,7 @@ func withProject(record []byte, cwd string) []byte {
 	return rawjson.Set(record, projectMember, rawjson.Quote(cwd))
 }
 
-// setOwn sets a member of the object that the format has no place for; nil removes it. A session with a summary has no room for it:
+// setOwn sets a member of our own object; nil removes it. In a session with a summary the column is in use:
 // then nothing changes.
 func setOwn(row []byte, name string, value []byte) []byte {
 	own := ownOf(row)
@@ -117,7 +117,7 @@ func (d *Dialect) NewEntryID(random io.Reader) (session.EntryID, error) {
 	return session.EntryID(id), err
 }
 
-// copyID is the id of the copy of a message, the same one for each copy.
+// copyID is the id of the copy of a message; it is the same for each copy of the same message.
 func copyID(id, session string) string {
 	sum := sha256.Sum256([]byte(session + "\x00" + id))
 	return dialect.UUIDv4([16]byte(sum[:16]))
@@ -168,7 +168,7 @@ func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter
 	return form.Frame(t, "created_at", batch, "updated_at")
 }
 
-// Copy gives a record for a copy of its session: ids are unique in the database.
+// Copy gives a record for a copy of its session with new ids, because ids are unique in the database.
 func (d *Dialect) Copy(raw []byte, _ session.Header, to dialect.NewSession) []byte {
 	row := form.Said(raw)
 	if row == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// The program reads contents into types. It ends with an error if a type is unknown, or if a content lacks a member that its type
-// must have.
+// The program parses contents into types. It stops with an error if a type is unknown, or if a content lacks a member that its type
+// requires.
 
 // required are the members of each type of content, with the first characters of the JSON values that the program accepts.
 var required = []struct {
@@ -30,16 +30,16 @@ var required = []struct {
 	{"error", []string{"kind", "message"}, `"`},
 }
 
-// blocks are the types of what a tool gives.
+// blocks are the types of content in a tool's result.
 var blocks = []string{"text", "image", "audio", "resource", "resource_link"}
 
 // notices are the types of notifications.
 var notices = []string{"thinkingMessage", "progressMessage", "inlineMessage", "creditsExhausted"}
 
-// actions are the types of what the user is asked.
+// actions are the types of questions to the user, and of the answers.
 var actions = []string{"toolConfirmation", "toolConfirmationResponse", "elicitation", "elicitationResponse"}
 
-// unreadableRow says what of a row the program cannot read; "" if it can.
+// unreadableRow returns what the program cannot read of a row; "" if it can read the row.
 func unreadableRow(row []byte) string {
 	content := rawjson.Get(row, "content_json")
 	if !rawjson.IsArray(content) {
@@ -53,7 +53,7 @@ func unreadableRow(row []byte) string {
 	return ""
 }
 
-// violation says what the program cannot read of a content; "" if it can.
+// violation returns what the program cannot read of a content; "" if it can read the content.
 func violation(c []byte) string {
 	kind := typeOf(c)
 	known := false
@@ -99,7 +99,7 @@ func isOutcome(outcome []byte, valid func(value []byte) bool) bool {
 	return false
 }
 
-// isGiven reports whether a value is what a tool gave.
+// isGiven reports whether a value is a valid result of a tool.
 func isGiven(value []byte) bool {
 	list := blocksOf(value)
 	if !rawjson.IsArray(list) {

@@ -18,7 +18,7 @@ func (d *Dialect) Compose(m dialect.NewMessage) ([][]byte, error) {
 	list, results, err := dialect.ComposeTurn(m, "Goose", func(parts []session.Part) []byte {
 		return message("user", contents(parts), flags(!m.Meta, true))
 	}, func(parts []session.Part) []byte {
-		// People see an answer that failed, the model does not.
+		// The user sees an answer that failed, the model does not.
 		return message("assistant", contents(parts), answerMetadata(m))
 	})
 	if err != nil || len(results) == 0 {
@@ -46,7 +46,7 @@ func flags(user, agent bool) []byte {
 	return w.End()
 }
 
-// answerMetadata is that of an answer.
+// answerMetadata is the metadata of an answer.
 func answerMetadata(m dialect.NewMessage) []byte {
 	w := flags(true, !m.Failed())
 	if m.Model != "" || m.Provider != "" {
@@ -77,7 +77,7 @@ func answerMetadata(m dialect.NewMessage) []byte {
 	return w
 }
 
-// contents gives texts, pictures, thinking and calls.
+// contents encodes texts, images, thinking and calls.
 func contents(parts []session.Part) (list [][]byte) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -170,7 +170,8 @@ func (d *Dialect) SetOrigin(raw, origin []byte) []byte {
 // lasting are the columns of a session that the program does not change.
 var lasting = []string{"id", "working_dir", "created_at", "parent_session_id"}
 
-// Origin removes it again, with what the program changes later: all but a few columns of a session, and the flags of a message.
+// Origin gives the member, and the rest without it and without what the program changes later: all but a few columns of a session, and the
+// flags of a message.
 func (d *Dialect) Origin(raw []byte) (origin, rest []byte) {
 	if row := form.Row(raw); row != nil {
 		if origin = rawjson.Get(rawjson.Get(row, "extension_data"), dialect.OriginMember); origin == nil {

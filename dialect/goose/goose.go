@@ -7,12 +7,12 @@
 //	{"sessions":{"id":"20260301_1","name"?:…,"working_dir":…,"created_at":"2026-03-01 08:00:00","extension_data"?:{…},"accumulated_cost"?:…,…}}
 //	{"messages":{"message_id":…,"session_id":…,"role":"user"|"assistant","content_json":[…],"created_timestamp":seconds,"metadata_json"?:{…}}}
 //
-// A content is a text, a picture, thinking, a call (toolRequest) or a result (toolResponse). Results are in messages of the user.
-// The metadata has two flags: userVisible, for people, and agentVisible, for the model. If one is missing, neither counts: people
+// A content is a text, an image, thinking, a call (toolRequest) or a result (toolResponse). Results are in messages of the user.
+// The metadata has two flags: userVisible, for the user, and agentVisible, for the model. If one is missing, neither counts: both the user
 // and the model see the message. The ids of messages are those of the provider, and may repeat.
 //
 // The log is linear, ordered by the times of the messages. A compaction hides all messages from the model, and adds a summary and
-// a note that people do not see. So the history is all rows, and the context those that the model sees.
+// a note that the user does not see. So the history is all rows, and the context is the rows that the model sees.
 package goose
 
 import (
@@ -46,7 +46,7 @@ func codecOf(dec *rowlog.Decoder) session.Codec {
 	return session.Codec{EntryCodec: &reader{dec: dec}, MessageCodec: &messages{}}
 }
 
-// version is our number for the format: that of the program's schema.
+// version is our number for the format: the version of the program's schema.
 const version = 16
 
 // form describes the rows.
@@ -59,8 +59,8 @@ var form = &rowlog.Form{
 	Header: headerOf, Entry: entryOf, Prompt: promptOf,
 }
 
-// ownMember of the extension data of a session holds what the format has no place for. The program keeps members that it does
-// not know.
+// ownMember is the member of a session's extension data that holds what the format itself cannot. The program keeps unknown
+// members.
 const ownMember = "treeline"
 
 // headerOf reads the header.
@@ -68,7 +68,7 @@ func headerOf(_, row []byte) session.Header {
 	h := session.Header{ID: session.ID(rawjson.Str(row, "id")), Version: version, CWD: rawjson.Str(row, "working_dir"),
 		Title: rawjson.Str(row, "name"), Timestamp: timeOf(rawjson.Str(row, "created_at"))}
 	if h.Title == "" {
-		h.Title = rawjson.Str(row, "description") // of older versions
+		h.Title = rawjson.Str(row, "description") // written by older versions
 	}
 	if h.Parent = rawjson.Str(row, "parent_session_id"); h.Parent != "" || rawjson.Str(row, "session_type") == "sub_agent" {
 		h.Task = true
@@ -90,7 +90,7 @@ func timeOf(text string) session.Time {
 	return session.Time{}
 }
 
-// entryOf says what a message is. One that only holds results is that of a tool.
+// entryOf determines the kind and role of a message. A message that only holds results is that of a tool.
 func entryOf(row []byte, env *session.Envelope) {
 	env.Repeats = true
 	if id := rawjson.Get(row, "message_id"); rawjson.IsString(id) {
@@ -106,12 +106,12 @@ func entryOf(row []byte, env *session.Envelope) {
 		}
 	case "assistant":
 		env.Role = session.RoleAssistant
-	default: // the program passes over it
+	default: // the program skips the message
 		env.Kind = session.KindOpaque
 	}
 }
 
-// onlyResults reports whether a content is nothing but results of tools.
+// onlyResults reports whether a content has only results of tools.
 func onlyResults(content []byte) bool {
 	any := false
 	for c := range rawjson.Elements(content) {
@@ -138,7 +138,7 @@ type messages struct {
 	chat.Wire
 }
 
-// promptOf gives the text of a message that people see.
+// promptOf gives the text of a message that the user sees.
 func promptOf(row []byte) string {
 	if !flag(row, "userVisible") {
 		return ""
@@ -146,7 +146,7 @@ func promptOf(row []byte) string {
 	return dialect.TextOf(contentParts(rawjson.Get(row, "content_json")))
 }
 
-// flag reads a flag of a message: userVisible or agentVisible. All are true if one of them is missing.
+// flag gives a flag of a message: userVisible or agentVisible. Both are true if one of them is missing.
 func flag(row []byte, name string) bool {
 	metadata := rawjson.Get(row, "metadata_json")
 	for _, other := range [...]string{"userVisible", "agentVisible"} {

@@ -7,7 +7,7 @@ import (
 	"github.com/treeline-dev/treeline/dialect/rowlog"
 )
 
-// layout: all sessions in one database, which is a folder of logs here.
+// layout is the layout of all sessions in one database, which appears here as a folder of logs.
 type layout struct{ rowlog.Names }
 
 // driver is the name of the backend.Driver that shows sessions as logs.
@@ -34,7 +34,7 @@ func (layout) RootAt(dir string) dialect.Root {
 	return dialect.Root{Sessions: filepath.Join(dir, database), Driver: driver}
 }
 
-// Place: sessions are in a database. In a folder of the caller they are placed as with XDG_DATA_HOME.
+// Place gives the path of the database in dir, as the program places it below XDG_DATA_HOME.
 func (l layout) Place(dir string) string {
 	switch base := filepath.Base(dir); {
 	case filepath.Ext(base) == ".db":

@@ -27,7 +27,7 @@ func own(row []byte) []byte {
 	return w.End()
 }
 
-// isOwn tells a message of an entry from one of a context.
+// isOwn reports whether a message is one of an entry rather than one of a context.
 func isOwn(m []byte) bool {
 	if rawjson.Get(m, "metadata") != nil {
 		return true
@@ -75,7 +75,7 @@ func contentParts(content []byte) (list []session.Part) {
 		case "toolResponse":
 			list = append(list, resultOf(c))
 		case "systemNotification", "toolConfirmationRequest", "actionRequired", "error":
-			// what the program shows to people
+			// the default case is content that the program shows to the user
 		default:
 			list = append(list, session.OpaquePart{Type: kind, JSON: c})
 		}
@@ -87,7 +87,7 @@ func picture(c []byte) session.Image {
 	return session.Image{MIME: rawjson.Str(c, "mimeType"), Data: rawjson.Str(c, "data")}
 }
 
-// callOf reads a call. One that the program could not read has no name.
+// callOf reads a call. A call that the program could not read has no name.
 func callOf(c []byte) session.ToolCall {
 	call := rawjson.Get(c, "toolCall")
 	value := rawjson.Get(call, "value")
@@ -125,7 +125,7 @@ func resultOf(c []byte) session.ToolResult {
 			r.Parts = append(r.Parts, picture(inside))
 		case "resource":
 			resource := rawjson.Get(inside, "resource")
-			if rawjson.IsString(rawjson.Get(resource, "blob")) { // what the model sees of it is not in the record
+			if rawjson.IsString(rawjson.Get(resource, "blob")) { // the text that the model sees of it is not in the record
 				r.Parts = append(r.Parts, session.OpaquePart{Type: kind, JSON: inside})
 				continue
 			}
@@ -154,7 +154,7 @@ func resourceText(resource []byte) string {
 	return fmt.Sprintf("[Binary content (%s) - %d bytes]", cmp.Or(rawjson.Str(resource, "mimeType"), "application/octet-stream"), len(data))
 }
 
-// blocksOf gives the list of what a tool gave. Older versions kept the list without its object.
+// blocksOf gives the list of contents in a tool's result. Older versions kept the list without an object around it.
 func blocksOf(value []byte) []byte {
 	if rawjson.IsArray(value) {
 		return value
@@ -191,7 +191,7 @@ func (d *entries) Body(e session.Entry, raw []byte) (session.Body, error) {
 	return m, nil
 }
 
-// failedMember of the metadata says how an answer of another agent failed: {"stop":…,"error":…}.
+// failedMember is a member of the metadata: how an answer of another agent failed, {"stop":…,"error":…}.
 const failedMember = "treelineFailed"
 
 // modelOf gives the provider and the model of an answer.
@@ -200,7 +200,7 @@ func modelOf(metadata []byte) (provider, model string) {
 	return rawjson.Str(i, "provider"), rawjson.Str(i, "requestedModel")
 }
 
-// usageOf reads what an answer used. The input counts what was in the cache there.
+// usageOf reads the usage of an answer. The program counts what was in the cache as input, too.
 func usageOf(metadata []byte) (session.Usage, bool) {
 	u := rawjson.Get(metadata, "usage")
 	if !rawjson.IsObject(u) {
@@ -215,10 +215,10 @@ func usageOf(metadata []byte) (session.Usage, bool) {
 	return session.NewUsage([5]float64{max(n("inputTokens")-read-write, 0), n("outputTokens"), read, write, total}, [5]float64{}), true
 }
 
-// sees are the beginnings of the names of models that see pictures, as far as the program knows.
+// sees are prefixes of the names of models that, as far as the program knows, accept images.
 var sees = []string{"claude-", "gpt-4o", "gpt-4.1", "gpt-5", "o1", "o3", "o4", "gemini-", "gemma-3", "grok-4", "llama-4", "pixtral", "qwen-vl", "qwen2.5-vl", "qwen3-vl"}
 
-// seesPictures reports whether the program sends pictures to a model. It does so for those that it knows to see them.
+// seesPictures reports whether the program sends images to a model. It does so for models that it knows to accept them.
 func seesPictures(model string) bool {
 	model = strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for _, name := range sees {

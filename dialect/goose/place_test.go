@@ -14,7 +14,7 @@ func env(vars map[string]string) dialect.Env {
 	return dialect.Env{Home: "/home/u", Getenv: func(name string) string { return vars[name] }}
 }
 
-// The database is where the program's variables say, and the program finds it there again.
+// The database is where the program's variables place it, and the program finds it there again.
 func TestLaunch(t *testing.T) {
 	l := goose.Goose.Layout()
 	args := []string{"goose", "session", "--resume", "--session-id", "20260301_1"}

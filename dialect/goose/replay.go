@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// The texts that the program makes.
+// Texts that the program inserts.
 const (
 	blindText       = "[image omitted: model does not support vision]"
 	blindResult     = "This tool result included an image that was omitted as the model does not support vision."
@@ -21,12 +21,12 @@ const (
 	emptyResultText = "(empty result)"
 	failedText      = "The tool call returned the following error:\n"
 	unreadable      = "unparseable_tool_call" // the name of a call that the program could not read
-	internalError   = "-32603: "              // the code that the program gives to errors of tools
+	internalError   = "-32603: "              // the code that the program puts before errors of tools
 	documentBegin   = "[document ("
 	documentEnd     = ") not sent: documents can only be sent in user messages]"
 )
 
-// said is a message that the model sees. Contents are those of a row, without what is not for the model.
+// said is a message that the model sees. contents are those of a row, without those that are not for the model.
 type said struct {
 	entry    session.Entry
 	role     string // "tool" for a message of the user with results
@@ -47,7 +47,7 @@ func shown(c []byte) bool {
 	return false
 }
 
-// read gives the messages on a path that the model sees, and the model that is asked. refused says why the program does not read the session.
+// read gives the messages on a path that the model sees, and the model that is used. refused says why the program does not read the session.
 func (r *reader) read(p session.Path) (list []said, model string, refused *session.Problem, err error) {
 	if r.dec.Broken > 0 {
 		problem := form.Refusal(r.dec.Broken, 0, "a row holds no JSON")
@@ -84,8 +84,8 @@ func (r *reader) read(p session.Path) (list []said, model string, refused *sessi
 
 func typeOf(c []byte) string { return rawjson.Str(c, "type") }
 
-// tidy does to the messages what the program does before it sends them: calls and results without each other, and empty messages, are
-// left out, neighbours of one role become one message, and the first message is the user's. dropped, if not nil, is told what is lost.
+// tidy changes the messages as the program does before it sends them: calls and results without each other, and empty messages, are
+// left out, neighbours of one role are joined, and the first message is made the user's. dropped, if not nil, is called for each loss.
 func tidy(list []said, dropped func(m said, what string)) []said {
 	if dropped == nil {
 		dropped = func(said, string) {}
@@ -107,7 +107,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		}
 		if len(out) > 0 && out[len(out)-1].role == m.role {
 			last := &out[len(out)-1]
-			last.contents = append(last.contents, m.contents...) // pairs made the list
+			last.contents = append(last.contents, m.contents...) // pairs made the slice, so it may grow
 			continue
 		}
 		out = append(out, m)
@@ -126,7 +126,7 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 		out = out[1:]
 	}
 	if len(out) > 0 && out[0].role == "tool" {
-		out = tidy(out, dropped) // without the results of calls that were left out, which no provider accepts alone
+		out = tidy(out, dropped) // removes the results of the calls that were left out: no provider accepts them alone
 	}
 	return out
 }
@@ -134,12 +134,12 @@ func tidy(list []said, dropped func(m said, what string)) []said {
 // missingCall says that a result is lost.
 const missingCall = "Goose does not send a result whose call is missing"
 
-// onlyResults reports whether a message is nothing but results of tools.
+// onlyResults reports whether a message has only results of tools.
 func (m *said) onlyResults() bool {
 	return !slices.ContainsFunc(m.contents, func(c []byte) bool { return typeOf(c) != "toolResponse" })
 }
 
-// pairs leaves out calls without a result, results without a call, and what the wrong side says.
+// pairs leaves out calls without a result, results without a call, and contents that the message's role must not have.
 func pairs(list []said, dropped func(m said, what string)) []said {
 	open := map[string]bool{}
 	keep := func(m said, f func(c []byte) bool) said {
@@ -264,7 +264,7 @@ func (m *said) send(names map[string]string, sees bool) [][]byte {
 	return results
 }
 
-// joined gives parts as a content. Texts alone become one text.
+// joined makes a content of parts. If all parts are texts, they become one text.
 func joined(list [][]byte) []byte {
 	var texts []string
 	for _, p := range list {
@@ -279,7 +279,7 @@ func joined(list [][]byte) []byte {
 // answer gives the message of the model, if it says anything besides thinking.
 func (m *said) answer(names map[string]string) [][]byte {
 	var a chat.Answer
-	before := "" // the type of the content before
+	before := "" // the type of the previous content
 	for _, c := range m.contents {
 		kind, text := typeOf(c), ""
 		switch kind {
@@ -313,7 +313,7 @@ func (m *said) answer(names map[string]string) [][]byte {
 	return [][]byte{a.End()}
 }
 
-// document is a file as the API for chats wants it.
+// document is a file in the form of the chat API.
 func document(c []byte) []byte {
 	var f, w dialect.Object
 	f.Str("filename", "document.pdf")
@@ -333,7 +333,7 @@ func plainName(name string) string {
 	}, name)
 }
 
-// argumentsOf are the arguments of a call: an object, which may hold anything else.
+// argumentsOf gives the arguments of a call as an object; any other value becomes a member of one.
 func argumentsOf(call session.ToolCall) []byte {
 	if rawjson.IsObject(call.Arguments) {
 		return call.Arguments
@@ -389,11 +389,11 @@ func result(c []byte, names map[string]string, sees bool) []byte {
 	return out.Message()
 }
 
-// Omits implements session.Omitter: calls and results without each other, pictures for a model that does not see them.
+// Omits implements session.Omitter. It reports calls and results without each other, and images for a model that does not accept them.
 func (r *reader) Omits(p session.Path) (problems []session.Problem) {
 	list, model, refused, err := r.read(p)
 	if err != nil {
-		return nil // Replay reports it
+		return nil // Replay returns the error
 	}
 	if refused != nil {
 		return []session.Problem{*refused}

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// An answer of many texts is sent as one text without white space at its end. In quadratic time it would take minutes.
+// An answer of many texts is sent as one text without white space at its end. Quadratic code would take minutes.
 func TestManyTexts(t *testing.T) {
 	t.Parallel()
 	const n, text = 50_000, "The wet corner drains badly, so we dig a trench and put gravel into it. "

@@ -11,8 +11,8 @@ var (
 	_ session.Copier  = (*reader)(nil)
 )
 
-// CopyID is the id of a message and its time: a fork of the program copies both, and does not name the session. Ids of answers are those
-// of the provider, so that they alone would not do.
+// CopyID is the id of a message with its time: a fork of the program copies both, and does not name its source. Ids of answers come from
+// the provider, so an id alone would not suffice.
 func (d *entries) CopyID(_ session.Entry, raw []byte) string {
 	row := form.Said(raw)
 	if id := rawjson.Str(row, "message_id"); id != "" {
@@ -21,7 +21,7 @@ func (d *entries) CopyID(_ session.Entry, raw []byte) string {
 	return ""
 }
 
-// Spent gives what an answer used. The summary of a compaction is a message of the user there, and has what it used, too. The cost is a
+// Spent gives the usage of an answer. The summary of a compaction is a message of the user there, and has its usage, too. The cost is a
 // sum of the session.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	metadata := rawjson.Get(form.Said(raw), "metadata_json")

@@ -20,7 +20,7 @@ var (
 	_ dialect.Framer  = (*Dialect)(nil)
 )
 
-// Habits: a linear log. A compaction hides messages that are there.
+// Habits describes a linear log. A compaction hides existing messages.
 func (d *Dialect) Habits() dialect.Habits {
 	return dialect.Habits{Defer: dialect.DeferMessage, ForkByID: true, ListsByCWD: true, ContinuesListed: true, CompactsInPlace: true}
 }
@@ -59,7 +59,7 @@ func setExtension(row []byte, name string, value []byte) []byte {
 	return form.SetColumn(row, "extension_data", data)
 }
 
-// setParent names the session that this one comes from: the program's column is for sub-agents.
+// setParent names the session that this one comes from, in our own member, because the program's column is for sub-agents.
 func setParent(row []byte, parent string) []byte {
 	if parent == "" {
 		return setExtension(row, ownMember, nil)
@@ -67,7 +67,7 @@ func setParent(row []byte, parent string) []byte {
 	return setExtension(row, ownMember, rawjson.Set([]byte("{}"), "parent", rawjson.Quote(parent)))
 }
 
-// EditHeader changes columns of the row. A copy is a session of its own and no sub-agent, and has cost nothing yet.
+// EditHeader changes columns of the row. A copy is a separate session, not that of a sub-agent, and has cost nothing yet.
 func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit) (record, slot []byte, err error) {
 	row := form.Row(h.Raw)
 	if edit.Copy {
@@ -103,7 +103,8 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 // CheckID says why an id is not valid.
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
-// NewID makes an id of the day. The program counts the sessions of a day and goes on from the greatest number: what begins with a
+// NewID makes an id of the day. The program numbers the sessions of a day and continues from the greatest number; a suffix that begins with
+// a
 // letter does not count.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	s, err := randomHex(random, 5)
@@ -160,7 +161,7 @@ func (d *Dialect) Record(n dialect.NewEntry) ([]byte, error) {
 // line gives JSON in one line.
 func line(json []byte) []byte { return rawjson.EscapeBreaks(rawjson.Compact(json)) }
 
-// Frame gives messages times that do not run backwards: they are ordered by them.
+// Frame gives messages times that do not run backwards, because messages are ordered by time.
 func (d *Dialect) Frame(t *session.Tree, batch iter.Seq[dialect.NewRecord]) iter.Seq2[dialect.Framed, error] {
 	return form.Frame(t, "created_timestamp", batch)
 }

@@ -3,7 +3,7 @@
 //	{"SESSION":{"column":value,…}}
 //	{"MESSAGE":{"column":value,…}}
 //
-// The first record is the row of the session, every other one that of a message. The log is linear.
+// The first record is the row of the session, every other one is the row of a message. The log is linear.
 //
 // A dialect embeds a Dialect, which reads, and uses its Form to write.
 package rowlog
@@ -26,9 +26,9 @@ type Form struct {
 	Agent string
 	// Session and Message are the names of the tables.
 	Session, Message string
-	// Columns are those of a session, in the order of the table. The row of a session has each of Needed, and none of Without.
+	// Columns are the columns of a session, in the order of the table. The row of a session has all of Needed, and none of Without.
 	Columns, Needed, Without []string
-	// Header reads the record of a session and the row in it, without its place.
+	// Header makes the header from the record of a session and the row in it, without Span and Line.
 	Header func(record, row []byte) session.Header
 	// Entry sets the id, the kind, the role and the type of a message. Where ids may repeat, they may also be missing.
 	Entry func(row []byte, env *session.Envelope)
@@ -47,7 +47,7 @@ type Dialect struct {
 
 var _ dialect.Continuer = (*Dialect)(nil)
 
-// Codec is that of a session without damage.
+// Codec is the codec of a session without damage.
 func (d *Dialect) Codec() session.Codec { return d.CodecOf(&Decoder{}) }
 
 // Detect claims a log whose first object is the row of a session.
@@ -58,7 +58,7 @@ func (d *Dialect) Detect(first []dialect.Record) bool {
 // NewDecoder starts to decode a log.
 func (d *Dialect) NewDecoder(b *session.Builder) dialect.Decoder { return d.newDecoder(b) }
 
-// Continue implements dialect.Continuer: a message is read by itself.
+// Continue implements dialect.Continuer: each message can be read alone.
 func (d *Dialect) Continue(b *session.Builder) (dialect.Decoder, bool) {
 	dec := d.newDecoder(b)
 	dec.Continued()
@@ -110,7 +110,7 @@ func (f *Form) WithRow(header, row []byte) []byte {
 	return rawjson.Set(header, f.Session, row)
 }
 
-// SetColumn sets a column of the row of a session in its place; nil removes it.
+// SetColumn sets a column of the row of a session, at its place in the order of Columns; nil removes it.
 func (f *Form) SetColumn(row []byte, name string, value []byte) []byte {
 	if value == nil {
 		return rawjson.Delete(row, name)
@@ -140,7 +140,7 @@ type Decoder struct {
 	form *Form
 	b    *session.Builder
 	env  session.Envelope
-	// Broken is the first line that is not a row, 0 if there is none: a program that does not read one row does not read the session.
+	// Broken is the first line that is not a row, 0 if there is none: a program that cannot read one row does not read the session.
 	Broken int
 }
 
@@ -153,7 +153,7 @@ func (dec *Decoder) Decode(r dialect.Record) {
 	}
 }
 
-// IsRecord tells a record from the objects inside a torn one.
+// IsRecord reports whether an object is a record rather than an object inside a torn record.
 func (dec *Decoder) IsRecord(object []byte) bool {
 	return dec.form.Row(object) != nil || rawjson.IsObject(dec.form.Said(object))
 }
@@ -198,8 +198,8 @@ func (dec *Decoder) Object(r dialect.Record, data []byte, at int64, pos int) (in
 	return end, nil
 }
 
-// Peek makes a list row from the row of the session, and from the messages where all of them are at hand. A list has the row
-// alone: to read messages it would have to load whole sessions.
+// Peek makes a list row from the row of the session, and from the messages if all of them are at hand. A list only has the row,
+// because reading messages would mean loading whole sessions.
 func (d *Dialect) Peek(head, _ []byte, whole bool) dialect.Summary {
 	f := d.Form
 	if whole {
@@ -238,7 +238,7 @@ func (f *Form) Refusal(line int, offset int64, why string) session.Problem {
 		Advice: "nothing is sent until the row is repaired or deleted"}
 }
 
-// mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today notes.
+// mostSeconds is greater than any time in seconds, and less than any in milliseconds, that a program of today writes.
 const mostSeconds = 1e11
 
 // Time reads a column with seconds since 1970. Some programs wrote milliseconds.
@@ -253,11 +253,11 @@ func Time(column []byte) session.Time {
 	return session.Time{Text: strconv.FormatInt(n, 10)}
 }
 
-// Integer spells a number.
+// Integer encodes a number.
 func Integer(n int64) []byte { return strconv.AppendInt(nil, n, 10) }
 
-// Frame is dialect.Framer.Frame for an agent that orders messages by a column with seconds and then as they were inserted: no time
-// is before the one of the last message.
+// Frame is dialect.Framer.Frame for an agent that orders messages by a column with seconds and then by insertion: no new message
+// gets a time before that of the last message.
 func (f *Form) Frame(t *session.Tree, column string, batch iter.Seq[dialect.NewRecord], also ...string) iter.Seq2[dialect.Framed, error] {
 	return func(yield func(dialect.Framed, error) bool) {
 		last := int64(0)

@@ -27,7 +27,7 @@ const (
 	Server                     // a call of a tool of the provider that has no result
 )
 
-// drops collects what is dropped. Blocks of one entry that follow each other count once.
+// drops collects the dropped blocks. Consecutive blocks of one entry count once.
 type drops struct{ list []Drop }
 
 func (d *drops) add(b block, why Reason) {
@@ -36,8 +36,8 @@ func (d *drops) add(b block, why Reason) {
 	}
 }
 
-// dropOpen drops lines that have calls, none of which has a result. Lines of the last answer stay. So do those after the last
-// prompt if the turn ends with a result.
+// dropOpen drops lines that have calls, none of which has a result. Lines of the last answer stay. Lines after the last
+// prompt stay, too, if the turn ends with a result.
 func (d *drops) dropOpen(turns []*Turn) []*Turn {
 	answered := map[string]bool{}
 	prompt := -1
@@ -132,7 +132,7 @@ func rank(b block) int {
 	return 0
 }
 
-// dropThoughts drops answers of thinking alone.
+// dropThoughts drops answers that have only thinking.
 func (d *drops) dropThoughts(turns []*Turn) []*Turn {
 	thinks := func(t *Turn) bool { return t.only(blockThinking, blockRedacted) }
 	said := map[string]bool{} // answers with more than thinking

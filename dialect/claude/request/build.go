@@ -2,9 +2,9 @@ package request
 
 import "slices"
 
-// Build gives the messages that the program sends where a user goes on from the end of a path, without the new prompt, and
-// what it drops on the way. turns are those of the entries after the last compaction. model is that of the last answer before
-// them, "" if there is no such answer. Each rule has a function of its own.
+// Build gives the messages that the program sends when a user continues from the end of a path, without the new prompt, and
+// the blocks that it drops. turns are those of the entries after the last compaction. model is that of the last answer before
+// them, "" if there is no such answer. Each rule is a separate function.
 func Build(turns []*Turn, model string) ([]*Turn, []Drop) {
 	var d drops
 	turns = dropBlank(turns)
@@ -45,7 +45,7 @@ func withoutNext(turns []*Turn) []*Turn {
 	})
 }
 
-// chooseRoles: the texts of attachments that were sent as system messages are texts of the user where the model takes none.
+// chooseRoles turns attachments that were sent as system messages into texts of the user if the model takes no system messages.
 func chooseRoles(turns []*Turn, model string) {
 	for _, t := range turns {
 		if t.note && t.system && !takesSystem(model) {
@@ -54,8 +54,8 @@ func chooseRoles(turns []*Turn, model string) {
 	}
 }
 
-// finish ends a conversation that waits for an answer. The program writes results for the calls of the last answer that
-// have none, and an answer. What follows the last message, the output of commands, follows that answer.
+// finish ends a conversation that waits for an answer. The program adds results for the calls of the last answer that
+// have none, and an answer. The output of commands after the last message then follows that answer.
 func finish(turns []*Turn) []*Turn {
 	n := len(turns)
 	for n > 0 && turns[n-1].command {
@@ -82,7 +82,7 @@ func finish(turns []*Turn) []*Turn {
 	return slices.Insert(slices.Clip(turns), n, sentinel())
 }
 
-// sentinel is the answer that the program puts behind a message that has none.
+// sentinel is the answer that the program adds after a message without one.
 func sentinel() *Turn { return &Turn{blocks: []block{textBlock(noResponse)}} }
 
 // lastSaid gives the place of the last message that is no output of a command, no attachment and no error of the provider
@@ -96,7 +96,7 @@ func lastSaid(turns []*Turn) int {
 	return -1
 }
 
-// openCalls gives results for the calls of the last answer up to a place that have none, and nil where all have one.
+// openCalls gives results for those calls of the last answer up to a place that have none, or nil if all have one.
 func openCalls(turns []*Turn, said int) *Turn {
 	k := said
 	for k >= 0 && !turns[k].assistant() {

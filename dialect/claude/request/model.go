@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// family is a model that the program (2.1.325) goes on with.
+// family is a family of models with which the program (2.1.325) continues.
 type family struct {
 	name   string
-	system bool // it takes system messages between the others
+	system bool // it takes system messages between other messages
 }
 
-// families are the models that the program knows. The first is the one for a session whose model it does not know.
+// families are the models that the program knows. The first is used for a session whose model it does not know.
 var families = []family{
 	{"claude-opus-5-5", true}, {"claude-opus-5", true}, {"claude-opus-4-8", true}, {"claude-opus-4-7", false}, {"claude-opus-4-6", false},
 	{"claude-opus-4-5", false}, {"claude-sonnet-5-5", true}, {"claude-sonnet-5", true}, {"claude-sonnet-4-6", false},
@@ -29,7 +29,7 @@ func familyOf(model string) (family, bool) {
 	return families[0], false
 }
 
-// goesOnWith reports whether what follows a name is more of a version: a digit, or a number of one or two digits.
+// goesOnWith reports whether after continues the version in a name: with a digit, or with a number of one or two digits.
 func goesOnWith(after string) bool {
 	digits := func(s string) (n int) {
 		for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -45,8 +45,8 @@ func goesOnWith(after string) bool {
 	return dashed && n > 0 && n <= 2
 }
 
-// goesOn gives the name of the family of models that the program goes on with: that of the last answer. before is the model
-// of the last one before the turns.
+// goesOn gives the name of the family with which the program continues: that of the last answer. before is the model
+// of the last answer before turns.
 func goesOn(turns []*Turn, before string) string {
 	for _, t := range slices.Backward(turns) {
 		if t.assistant() && t.model != Synthetic && t.model != "" {
@@ -64,8 +64,8 @@ func takesSystem(name string) bool {
 	return f.system
 }
 
-// markThinking marks the thinking of other models than the one that goes on. A provider accepts only what the model itself
-// has thought.
+// markThinking marks the thinking of models other than the one with which the program continues. A provider accepts only the model's
+// own thinking.
 func markThinking(turns []*Turn, name string) {
 	for _, t := range turns {
 		f, known := familyOf(t.model)

@@ -8,8 +8,8 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// attachment reads the texts of an attachment. Where they are not written down, or not as the program writes them, it makes
-// them anew; what the user typed meanwhile and images are made here, too.
+// attachment reads the texts of an attachment. If they are not recorded, or not in the program's form, it makes
+// them again, including images and prompts that the user typed meanwhile.
 func (t *Turn) attachment(raw []byte) {
 	t.note = true
 	t.system = rawjson.Str(raw, "renderedRole") == "system"
@@ -29,8 +29,8 @@ func (t *Turn) attachment(raw []byte) {
 	t.user = !t.system
 }
 
-// rendered gives the texts that were sent with an attachment: objects with a content and nothing else, which is a text or a
-// list of texts. ok is false where one is something else.
+// rendered gives the texts that were sent with an attachment. list has objects whose only member is a content, which is a text or a
+// list of texts. ok is false if it has anything else.
 func rendered(list []byte) (items [][]block, ok bool) {
 	if !rawjson.IsArray(list) {
 		return nil, false
@@ -60,7 +60,7 @@ func rendered(list []byte) (items [][]block, ok bool) {
 	return items, len(items) > 0
 }
 
-// members counts those of an object.
+// members counts the members of an object.
 func members(object []byte) (n int) {
 	for range rawjson.Members(object) {
 		n++
@@ -68,8 +68,8 @@ func members(object []byte) (n int) {
 	return n
 }
 
-// remade gives the texts and images of an attachment that has none written down. Of all kinds that the program knows, these
-// hold something of the user's that the model would miss.
+// remade gives the texts and images of an attachment without recorded texts. It handles those kinds that hold something of the
+// user's that the model would otherwise miss.
 func remade(a []byte) (items [][]block) {
 	switch rawjson.Str(a, "type") {
 	case "queued_command":
@@ -131,8 +131,8 @@ func raise(turns []*Turn) []*Turn {
 	return out
 }
 
-// add adds the blocks of an attachment to a message: its texts to the result that the message ends with, everything else
-// behind it.
+// add adds the blocks of an attachment to a message: texts to the result that the message ends with, everything else
+// after the last block.
 func (t *Turn) add(note []block) {
 	t.quoted = nil
 	k := len(t.blocks) - 1
@@ -169,7 +169,7 @@ func appendText(result []byte, notes []block) []byte {
 	for item := range rawjson.Elements(content) {
 		items = append(items, item)
 	}
-	if rawjson.Truthy(rawjson.Get(result, "is_error")) { // it has one text
+	if rawjson.Truthy(rawjson.Get(result, "is_error")) { // an error has a single text
 		var texts []string
 		for _, item := range items {
 			texts = append(texts, rawjson.Str(item, "text"))

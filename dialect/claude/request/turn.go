@@ -32,14 +32,14 @@ const (
 		"Check whether it took effect before relying on it or running it again.]"
 	callDropped = "[Tool use interrupted]"
 	noResponse  = "No response requested."
-	// In place of a first message that has only results without a call.
+	// This replaces a first message that only has results without a call.
 	orphansRemoved = "[Orphaned tool result removed due to conversation resume]"
 	referencesGone = "[Tool references removed - tools no longer available]"
 )
 
 // Turn is a message on its way to the provider.
 type Turn struct {
-	// Entry is the one that the message comes from, the first of them where it comes from several.
+	// Entry is the entry that the message comes from, or the first of several.
 	Entry  session.Entry
 	user   bool
 	system bool // sent as a system message
@@ -47,17 +47,17 @@ type Turn struct {
 	model  string
 	blocks []block
 	rest   []block // blocks that follow the results; see joinUsers
-	owned  bool    // no other message shares blocks
-	// quoted is the content where it is one string that nothing has changed.
+	owned  bool    // no other message shares the slice blocks
+	// quoted is the content if it is a single string that nothing has changed.
 	quoted []byte
-	// notes are the texts of an attachment, each a message of its own. note is set even if the list is empty.
+	// notes are the texts of an attachment, each a separate message. note is set even if the list is empty.
 	notes [][]block
 	note  bool
-	// alone: it is not joined to the message before it.
+	// alone: the message is not joined to the message before it.
 	alone   bool
 	hollow  bool // all results of it were dropped
 	command bool // the output of a command
-	failed  bool // an error of the provider that was written down as an answer
+	failed  bool // an error of the provider that was recorded as an answer
 	caveat  bool // the note that the program puts before a command that the user ran
 	settled bool // a summary, or a note that the user interrupted the program: no answer to it is missing
 	apart   bool // the answer has several lines
@@ -66,17 +66,17 @@ type Turn struct {
 // block is a content block.
 type block struct {
 	kind string
-	id   string // of a call, or of the call that a result answers
+	id   string // of a call, or of the call that a result belongs to
 	json []byte
-	at   int // position of its entry, -1 where the program made it up
+	at   int // position of its entry, -1 if the program made it up
 	// notes are texts of attachments that joinUsers adds to a result, all at once: there may be thousands.
 	notes []block
-	// foreign: the thinking of another model than the one that goes on.
+	// foreign: thinking of a model other than the one with which the program continues.
 	foreign bool
-	next    bool // it stands for the next prompt, or for what the program tells the model with it
+	next    bool // it stands for the next prompt, or for a note that the program sends with it
 }
 
-// The kinds of blocks that have rules.
+// The kinds of blocks for which there are rules.
 const (
 	blockText     = blocks.TypeText
 	blockThinking = blocks.TypeThinking
@@ -87,7 +87,7 @@ const (
 	blockMCP      = "mcp_tool_use"
 )
 
-// Read gives the message of an entry; nil where it has none. An attachment without a text has an empty one.
+// Read gives the message of an entry; nil if it has none. An attachment without a text gives an empty message.
 func Read(e session.Entry, raw []byte) *Turn {
 	t := &Turn{Entry: e, user: true}
 	switch e.Type {
@@ -110,7 +110,7 @@ func Read(e session.Entry, raw []byte) *Turn {
 	return t
 }
 
-// message reads a line with a message. ok is false where its content is neither a text nor a list.
+// message reads a line with a message. ok is false if its content is neither a text nor a list.
 func (t *Turn) message(raw []byte) (ok bool) {
 	m := rawjson.Get(raw, "message")
 	content := rawjson.Get(m, "content")
@@ -140,7 +140,7 @@ func (t *Turn) message(raw []byte) (ok bool) {
 	return true
 }
 
-// IDs gives the ids of the calls in a message, and of the calls that its results answer.
+// IDs gives the ids of the calls in a message, and of the calls that its results belong to.
 func (t *Turn) IDs() (calls, results []string) {
 	for _, b := range t.blocks {
 		switch b.kind {
@@ -194,7 +194,7 @@ func (t *Turn) begins(tag string) bool {
 	return len(t.blocks) > 0 && t.blocks[0].kind == blockText && strings.HasPrefix(rawjson.Str(t.blocks[0].json, "text"), tag)
 }
 
-// only reports whether there are blocks and all are of these kinds.
+// only reports whether there are blocks and all of them are of these kinds.
 func (t *Turn) only(kinds ...string) bool {
 	return len(t.blocks) > 0 && !slices.ContainsFunc(t.blocks, func(b block) bool { return !slices.Contains(kinds, b.kind) })
 }
@@ -202,7 +202,7 @@ func (t *Turn) only(kinds ...string) bool {
 // assistant reports whether the message is an answer.
 func (t *Turn) assistant() bool { return !t.user && !t.system }
 
-// blank reports whether there are blocks and all are texts without a visible character.
+// blank reports whether there are blocks and all of them are texts without a visible character.
 func (t *Turn) blank() bool {
 	return t.only(blockText) && !slices.ContainsFunc(t.blocks, func(b block) bool { return !blank(b) })
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/treeline-dev/treeline/internal/rawjson"
 )
 
-// spread makes messages of the texts of attachments.
+// spread turns the texts of attachments into messages.
 func spread(turns []*Turn) (out []*Turn) {
 	for _, t := range turns {
 		if !t.note {
@@ -19,9 +19,9 @@ func spread(turns []*Turn) (out []*Turn) {
 	return out
 }
 
-// joinUsers makes one message of those of the user in a row: results first, and a newline after a text before another. The
+// joinUsers joins consecutive messages of the user: results come first, and a text before another one gets a newline. The
 // text of an attachment follows without a newline, or becomes part of the result before it. Several texts of an attachment
-// behind an answer stay messages of their own.
+// after an answer stay separate messages.
 func joinUsers(turns []*Turn) []*Turn {
 	var out []*Turn
 	var last *Turn // the last message that is not a system message
@@ -41,7 +41,7 @@ func joinUsers(turns []*Turn) []*Turn {
 		if last.rest == nil { // the first one that follows it
 			blocks := slices.Clone(last.blocks)
 			if follows {
-				breakLine(blocks) // not one that a result follows
+				breakLine(blocks) // not the blocks that a result follows
 			}
 			last.quoted, last.blocks, last.rest, last.owned = nil, nil, []block{}, true
 			last.join(blocks)
@@ -64,7 +64,7 @@ func joinUsers(turns []*Turn) []*Turn {
 	return out
 }
 
-// breakLine ends the last text, where another one follows. It changes the blocks.
+// breakLine adds a newline to the last text, because another text follows. It changes blocks.
 func breakLine(blocks []block) {
 	if k := len(blocks) - 1; k >= 0 && blocks[k].kind == blockText {
 		text := rawjson.Str(blocks[k].json, "text")
@@ -72,7 +72,7 @@ func breakLine(blocks []block) {
 	}
 }
 
-// fill drops texts of the user without a visible character, unless they are all of a line, and puts a note where nothing is
+// fill drops texts of the user without a visible character, unless they are all that a line has, and puts a note where nothing is
 // left.
 func fill(turns []*Turn) {
 	for k, t := range turns {
@@ -96,7 +96,7 @@ func fill(turns []*Turn) {
 	}
 }
 
-// join adds blocks to a message that others are joined to.
+// join adds blocks to a message to which others are joined.
 func (t *Turn) join(blocks []block) {
 	for _, b := range blocks {
 		if b.kind == blockResult {

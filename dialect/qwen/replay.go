@@ -182,7 +182,7 @@ func (d *reader) Omits(p session.Path) (list []session.Problem) {
 	}
 	history, err := d.history(p)
 	if err != nil {
-		return nil // building the context returns the error
+		return nil // the context itself has the error
 	}
 	var first session.Entry
 	for k := d.begin(p); k < p.Len(); k++ {

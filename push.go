@@ -68,7 +68,7 @@ func (s *Store) Push(ctx context.Context, url string, opt PushOptions) (CopyRepo
 	return c.Push(ctx, t, opt)
 }
 
-// PushWatching pushes, and goes on pushing what is written, until ctx ends. told gets the report, or the error, of each push that
+// PushWatching pushes, and then pushes whatever is written until ctx ends. told gets the report, or the error, of each push that
 // did something.
 func (s *Store) PushWatching(ctx context.Context, url string, opt PushOptions, told func(CopyReport, error)) error {
 	c, t, err := s.copier(url)

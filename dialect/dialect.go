@@ -18,7 +18,7 @@
 //	Runner             Dialect     runs record where a session was                         lists, resuming
 //	Resumer            Dialect     the agent tells the model that a session resumes        contexts
 //	Launcher           Dialect     the program can be started with a session               resuming
-//	Parter             Dialect     it can take messages apart                              convert, faces
+//	Parter             Dialect     it can split messages into parts                        convert, faces
 //	Caller             Dialect     the agent uses one interface of language models         requests
 //	Commander          Dialect     commands of the user are messages                       convert
 //	Exact              Dialect     a log shows which value of the family wrote it          detection

@@ -17,7 +17,7 @@ type Exact interface {
 	Exact(first []Record) bool
 }
 
-// Parter is a Dialect that takes the messages of a context apart.
+// Parter is a Dialect that splits the messages of a context into parts.
 type Parter interface {
 	// MessageParts gives what is inside a message in neutral form.
 	MessageParts(message []byte) []session.Part

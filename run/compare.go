@@ -13,7 +13,7 @@ import (
 )
 
 // Difference is the first place in which two values differ: a JSON pointer (RFC 6901) and both values. An absent value is "".
-// The members are a stable JSON format. The values are shortened for people to read.
+// The members are a stable JSON format. The values are shortened for display.
 type Difference struct {
 	Pointer string `json:"pointer"`
 	A       string `json:"a"`
@@ -47,7 +47,7 @@ type comparison struct {
 	depth  int
 }
 
-// deepest is how many objects and arrays inside each other are taken apart. Each level is scanned again for what is inside
+// deepest limits how many nested objects and arrays are parsed. Each level is scanned again for what is inside
 // it, so a hostile value would take time and memory that grow with the square of its length.
 const deepest = 100
 

@@ -184,7 +184,7 @@ func steps(l *Log) ([]step, error) {
 	return list, nil
 }
 
-// known is the value of a step that is at hand.
+// known wraps a value of a step that need not be read.
 func known(value []byte) func() ([]byte, error) {
 	return func() ([]byte, error) { return value, nil }
 }

@@ -32,5 +32,6 @@ func (s *Scanned) IsHeader() bool {
 	return string(s.Type) == string(TypeHeader) && rawjson.IsString(s.RunID)
 }
 
-// IsRecord tells a record from the other objects inside a torn record: messages and events have types, but no run.
+// IsRecord reports whether an object is a record rather than another object inside a torn record: messages and events have types, but
+// no run.
 func (s *Scanned) IsRecord() bool { return s.Type != nil && rawjson.IsString(s.RunID) }

@@ -79,7 +79,7 @@ type (
 		Data Raw
 	}
 
-	// CustomMessage is a message of an extension. The model sees it; people see it only where Display is set.
+	// CustomMessage is a message of an extension. The model sees it; the user sees it only if Display is set.
 	CustomMessage struct {
 		Type    string
 		Content Raw

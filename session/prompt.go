@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Prompt is what a person typed.
+// Prompt is what the user typed.
 type Prompt struct {
 	Entry EntryID
 	Text  string

@@ -117,7 +117,7 @@ type stateCodec struct{}
 
 var ofStates = session.Codec{EntryCodec: stateCodec{}, MessageCodec: Codelia}
 
-// Rules: the program repairs a conversation before it continues.
+// Rules describes a program that repairs a conversation before it continues it.
 func (stateCodec) Rules() session.Rules { return session.Rules{Heals: true} }
 
 // Time gives the time of the last save for a state. Messages have a time only in the document's example.

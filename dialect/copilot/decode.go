@@ -75,7 +75,7 @@ type fields struct {
 	ephemeral                         bool   // the program does not read the event
 }
 
-// none: no members of inner objects are needed.
+// none says that no members of inner objects are needed.
 var none rawjson.Initials
 
 // scan reads the record at pos once and gives the offset of its end.

@@ -50,7 +50,7 @@ func (f *fixture) contexts(t *testing.T) {
 	}
 }
 
-// checkSkim: Skim gives the same as Parts and Body.
+// checkSkim checks that Skim gives the same as Parts and Body.
 func checkSkim(d dialect.Dialect, e session.Entry) error {
 	skimmer, ok := d.Codec().EntryCodec.(session.Skimmer)
 	if !ok {
@@ -97,8 +97,8 @@ var contextOptions = []session.ContextOptions{
 	{}, {LLM: true}, {DropFailed: true, StripDangling: true}, {DropFailed: true, StripDangling: true, LLM: true},
 }
 
-// checkPath: a path contains the entry that it leads to, and no entry twice. Only a Navigator puts further entries after that entry: the
-// other records of an answer.
+// checkPath checks that a path contains the entry that it leads to, and no entry twice. Only a Navigator puts further entries after
+// that entry: the other records of an answer.
 func checkPath(tree *session.Tree, path session.Path, to session.Entry) error {
 	seen := make([]bool, tree.Len())
 	for _, e := range path.Entries() {

@@ -81,7 +81,7 @@ var (
 // Codec is the dialect itself, which has no state.
 func (d *Dialect) Codec() session.Codec { return session.Codec{EntryCodec: d, MessageCodec: d} }
 
-// Rules: the program has one model, which only model changes set, and keeps system messages after a compaction.
+// Rules describes a program that has one model, which only model changes set, and that keeps system messages after a compaction.
 func (d *Dialect) Rules() session.Rules {
 	return session.Rules{SingleModel: true, ModelByEntry: true, KeepSystem: true}
 }

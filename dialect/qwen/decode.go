@@ -77,7 +77,7 @@ type fields struct {
 	payload                                                        []byte // the payload and everything after it
 }
 
-// none: no members of inner objects are needed.
+// none says that no members of inner objects are needed.
 var none rawjson.Initials
 
 // scan reads the record at pos once and gives the offset of its end.

@@ -123,7 +123,7 @@ func (c *checker) calls() {
 			c.add(i, session.ProblemUnseen, fmt.Sprintf("no entry has the call %q that this result answers: the program does not send the result", id), adviceKept)
 		}
 	}
-	on := map[int32]bool{} // by answer, or by the complement of the line number if there is none: a line or an answer may have very many calls
+	on := map[int32]bool{} // by answer, or by the complement of the line's position if it has none: a line or an answer may have very many calls
 	wentOn := func(i int32) bool {
 		of := c.marks[i].message
 		if of < 0 {

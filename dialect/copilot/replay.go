@@ -17,8 +17,7 @@ const (
 	userBegin, userEnd       = "<user_message>\n", "\n</user_message>\n"
 	summaryBegin, summaryEnd = "\nHere is a summary of the prior context:\n<summary>\n", "\n</summary>\n"
 	// interrupted is the result of a call without one. unrecorded is the result of such a call in the last message: the program writes it
-	// when
-	// it resumes the session.
+	// when it resumes the session.
 	interrupted = "The execution of this tool, or a previous tool was interrupted."
 	unrecorded  = "Tool execution was interrupted before a result was recorded. Its effects may be absent, partial, or already complete, and other tools may have completed successfully. Check the current state before retrying; do not assume success or replay this operation blindly."
 	// failed is the result of a call that failed without an error.

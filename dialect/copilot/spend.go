@@ -49,7 +49,7 @@ func usageOf(u *session.Usage) []byte {
 }
 
 // Spent gives the usage of a call of the model, which is in a separate event, also for calls by sub-agents. A compaction has the usage of
-// its own call. An answer that the program wrote only names its model.
+// its own call. An answer of the program has only its model.
 func (d *entries) Spent(e session.Entry, raw []byte, take func(session.Spending)) {
 	var used []byte
 	s := session.Spending{Of: string(e.ID)}

@@ -104,8 +104,7 @@ func (d *Dialect) EditHeader(h session.Header, _ []byte, edit dialect.HeaderEdit
 func (d *Dialect) CheckID(id session.ID) error { return dialect.CheckFileID(id) }
 
 // NewID makes an id of the day. The program numbers the sessions of a day and continues from the greatest number; a suffix that begins with
-// a
-// letter does not count.
+// a letter does not count.
 func (d *Dialect) NewID(t time.Time, random io.Reader) (session.ID, error) {
 	s, err := randomHex(random, 5)
 	return session.ID(t.UTC().Format("20060102") + "_t" + s), err

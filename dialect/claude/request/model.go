@@ -29,7 +29,7 @@ func familyOf(model string) (family, bool) {
 	return families[0], false
 }
 
-// goesOnWith reports whether after continues the version in a name: with a digit, or with a number of one or two digits.
+// goesOnWith reports whether after continues the version in a name: with a digit, or with a dash and a number of one or two digits.
 func goesOnWith(after string) bool {
 	digits := func(s string) (n int) {
 		for n < len(s) && s[n] >= '0' && s[n] <= '9' {

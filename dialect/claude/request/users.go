@@ -72,7 +72,7 @@ func breakLine(blocks []block) {
 	}
 }
 
-// fill drops texts of the user without a visible character, unless they are all that a line has, and puts a note where nothing is
+// fill drops texts of the user without a visible character, unless they are the whole content of a line, and puts a note where nothing is
 // left.
 func fill(turns []*Turn) {
 	for k, t := range turns {

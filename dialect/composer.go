@@ -59,7 +59,7 @@ func (m NewMessage) Failed() bool {
 type Command struct {
 	// Tool is "bash" or "python". Code is the command or script that it ran.
 	Tool, Code, Output string
-	// Exit is the exit code, a number; nil where it is unknown.
+	// Exit is the exit code, a number; nil if it is unknown.
 	Exit      session.Raw
 	Cancelled bool
 	// Hidden: the agent never sends it to the model.
@@ -360,7 +360,7 @@ type ComposingDialect struct {
 	Composer
 }
 
-// AsComposer gives d as a ComposingDialect; ok is false where no session can be converted to it.
+// AsComposer gives d as a ComposingDialect; ok is false if no session can be converted to it.
 func AsComposer(d Dialect) (c ComposingDialect, ok bool) {
 	if c.WritingDialect, ok = AsWriter(d); ok {
 		c.Composer, ok = d.(Composer)

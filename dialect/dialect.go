@@ -182,7 +182,7 @@ type Summary struct {
 	// Task: another agent began the session to have a task done.
 	Task    bool
 	Version int
-	// OK is false where no header could be read from head.
+	// OK is false if no header could be read from head.
 	OK bool
 }
 

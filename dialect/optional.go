@@ -111,7 +111,7 @@ type Editor interface {
 	// Rechain gives a record another parent; "" makes it a root. keep, if not "", becomes the first entry that a
 	// compaction keeps.
 	Rechain(record []byte, parent, keep session.EntryID) ([]byte, error)
-	// SetArguments changes the arguments of the tool call with that id; changed is false where the record has no such call.
+	// SetArguments changes the arguments of the tool call with that id; changed is false if the record has no such call.
 	SetArguments(record []byte, callID string, arguments []byte) (edited []byte, changed bool, err error)
 }
 
@@ -169,7 +169,7 @@ type CallNamer interface {
 type Slotted interface {
 	// IsSlot reports whether a record before the header is the slot.
 	IsSlot(record []byte) bool
-	// NewSlot gives the slot of a new session; nil where new sessions of the value have none.
+	// NewSlot gives the slot of a new session; nil if new sessions of the value have none.
 	NewSlot(n NewSession) []byte
 }
 

@@ -37,7 +37,7 @@ func Number(value []byte) float64 {
 	return f
 }
 
-// TextParts gives a text as parts: none where it is empty.
+// TextParts gives a text as parts: none if it is empty.
 func TextParts(s string) []session.Part {
 	if s == "" {
 		return nil

@@ -37,7 +37,7 @@ type Envelope struct {
 	Aside bool
 	// Joined: the entry belongs to its parent and begins no branch, such as the result of one of several parallel calls.
 	Joined bool
-	// Message is the id of the message that the record is a piece of; nil where the record holds a whole message. Entries with the
+	// Message is the id of the message that the record is a piece of; nil if the record holds a whole message. Entries with the
 	// same id form one message, even with other records between them: see Entry.FirstPiece. If Repeats is set, Message is ID or nil.
 	Message []byte
 	// Foreign: the record is from another log, which the decoder asked for. Span and Line are those in the other log, and Source

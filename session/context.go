@@ -69,11 +69,11 @@ type Context struct {
 	ModeData  Raw
 	// ServiceTier is the tier as the agent's context names it; nil for none.
 	ServiceTier Raw
-	// SelectedTools are the tools of the last selection; ToolsSelected is false where the path has none.
+	// SelectedTools are the tools of the last selection; ToolsSelected is false if the path has none.
 	SelectedTools []string
 	ToolsSelected bool
 
-	thinking, mode Raw // raw values, whatever their type; nil where the change has none
+	thinking, mode Raw // raw values, whatever their type; nil if the change has none
 	configured     Raw // see ThinkingLevelChange.Configured
 
 	tree    *Tree
@@ -92,7 +92,7 @@ type ContextMessage struct {
 	Made bool
 }
 
-// DefaultModel gives the model of the role "default"; ok is false where the path names none.
+// DefaultModel gives the model of the role "default"; ok is false if the path names none.
 func (c *Context) DefaultModel() (ModelRef, bool) {
 	for _, m := range c.Models {
 		if m.Role == "default" {
@@ -153,7 +153,7 @@ func (c *Context) Entries() iter.Seq[Entry] {
 //
 // The state (thinking level, models, mode, injected rules) comes from the whole path, including the part that a compaction
 // hides. Where the path has a compaction, the messages are the summary of the last one, the entries that it keeps (from its
-// first kept entry on; none where that is not on the path), and what follows it.
+// first kept entry on; none if that is not on the path), and what follows it.
 func BuildContext(t *Tree, leaf EntryID, opt ContextOptions) (*Context, error) {
 	c := &Context{
 		ThinkingLevel: "off", thinking: Raw(`"off"`), Mode: "none", mode: Raw(`"none"`), TTSRRules: []string{},
@@ -220,7 +220,7 @@ func (c *Context) choose(path []int32) error {
 	return nil
 }
 
-// replayer gives the tree's Replayer, nil where it has none.
+// replayer gives the tree's Replayer, nil if it has none.
 func (c *Context) replayer() Replayer {
 	r, _ := c.tree.codec.EntryCodec.(Replayer)
 	return r

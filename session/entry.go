@@ -124,7 +124,7 @@ type EntryCodec interface {
 // MessageCodec looks inside the messages of a context, as EntryCodec.Messages gives them. Two formats of one agent may
 // share it: the same messages in other entries.
 type MessageCodec interface {
-	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil where the
+	// LLM gives the message in the form that goes to a provider, with the agent's wrapper texts; nil if the
 	// message is not sent.
 	LLM(message []byte) ([]byte, error)
 	// ResolveBlobs replaces the references to blobs in a message by their content. It gives the message itself if it has
@@ -140,7 +140,7 @@ type MessageCodec interface {
 	ToolResults(message []byte) []string
 	Failed(message []byte) bool
 	// Strip removes the tool calls whose ids drop accepts, or from a message of results the results with these ids, together
-	// with what is only valid beside them. It gives nil where nothing is left worth sending.
+	// with what is only valid beside them. It gives nil if nothing is left worth sending.
 	Strip(message []byte, drop func(id string) bool) ([]byte, error)
 }
 
@@ -166,7 +166,7 @@ type Entry struct {
 	tree *Tree
 }
 
-// Tree gives the tree that the entry is in, nil where it is in none.
+// Tree gives the tree that the entry is in, nil if it is in none.
 func (e Entry) Tree() *Tree { return e.tree }
 
 // Durable reports whether the entry is in its log. Otherwise it is lost when the process ends.

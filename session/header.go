@@ -59,7 +59,7 @@ func AppendTime(dst []byte, t time.Time) []byte {
 	return append(dst[:len(dst)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
-// Time gives the moment; ok is false where the text is absent or not a time.
+// Time gives the moment; ok is false if the text is absent or not a time.
 func (t Time) Time() (at time.Time, ok bool) {
 	text := t.Text
 	if text == "" || text == "null" {

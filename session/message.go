@@ -22,7 +22,7 @@ type (
 		Time Time
 		// Provider and Model name the model that answered, Stop why the answer ended, Error what went wrong. Answers only.
 		Provider, Model string
-		// ModelJSON is the model as the agent's context names it after this answer; nil where the answer does not change it.
+		// ModelJSON is the model as the agent's context names it after this answer; nil if the answer does not change it.
 		ModelJSON   Raw
 		Stop, Error string
 		Usage       *Usage
@@ -31,9 +31,9 @@ type (
 	// ThinkingLevelChange sets how hard the model thinks from here on.
 	ThinkingLevelChange struct {
 		Level string
-		// JSON is the raw level, whatever its type; nil where there is none.
+		// JSON is the raw level, whatever its type; nil if there is none.
 		JSON Raw
-		// Configured is what the user asked for, such as "auto", as the agent's context names it; nil where it does not.
+		// Configured is what the user asked for, such as "auto", as the agent's context names it; nil if it does not.
 		Configured Raw
 	}
 
@@ -45,7 +45,7 @@ type (
 		Provider, ModelID, Model string
 		// Split: provider and model id are separate members.
 		Split bool
-		// JSON is the model as the agent's context names it; nil where the agent ignores the change.
+		// JSON is the model as the agent's context names it; nil if the agent ignores the change.
 		JSON Raw
 	}
 
@@ -56,10 +56,10 @@ type (
 		FirstKept EntryID
 		// TokensBefore is how many tokens the context had.
 		TokensBefore int
-		// TokensJSON is the raw count, whatever its type; nil where there is none. If it is set, it is written instead of TokensBefore.
+		// TokensJSON is the raw count, whatever its type; nil if there is none. If it is set, it is written instead of TokensBefore.
 		TokensJSON            Raw
 		Details, PreserveData Raw
-		// FromExtension: an extension made the summary; nil where the entry does not say.
+		// FromExtension: an extension made the summary; nil if the entry does not say.
 		FromExtension *bool
 		// ReplacesAll: the provider keeps the history itself; nothing before the compaction is seen.
 		ReplacesAll bool
@@ -108,7 +108,7 @@ type (
 	// ModeChange switches the agent's mode.
 	ModeChange struct {
 		Mode string
-		// JSON is the raw mode, whatever its type; nil where there is none.
+		// JSON is the raw mode, whatever its type; nil if there is none.
 		JSON Raw
 		Data Raw
 	}
@@ -130,7 +130,7 @@ type (
 	TierChange struct {
 		// Tier is the tier as the entry has it: a word, a word for each provider, or null for none.
 		Tier Raw
-		// JSON is the tier as the agent's context names it; nil where it names none.
+		// JSON is the tier as the agent's context names it; nil if it names none.
 		JSON Raw
 	}
 

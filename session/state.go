@@ -275,7 +275,7 @@ func appendTexts(dst []byte, texts []string) []byte {
 	return append(dst, ']')
 }
 
-// spelled gives the raw value, or else the text quoted; nil where there is neither.
+// spelled gives the raw value, or else the text quoted; nil if there is neither.
 func spelled(value Raw, text string) Raw {
 	if value == nil && text != "" {
 		return rawjson.Quote(text)

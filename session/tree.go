@@ -73,7 +73,7 @@ type Tree struct {
 	others      []other          // where the records of other logs are read from
 	whole       map[int32][]byte // whole records of which the log has only a part
 	pieces      []piece          // the entries that continue a message, in order
-	before      *Before          // nil where the log was read from its beginning
+	before      *Before          // nil if the log was read from its beginning
 
 	source Source
 	codec  Codec

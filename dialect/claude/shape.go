@@ -179,7 +179,7 @@ func (s *shape) keep() {
 	}
 }
 
-// chain gives the entries from head to tail, nil where tail is not below head.
+// chain gives the entries from head to tail, nil if tail is not below head.
 func (s *shape) chain(head, tail session.EntryID) []int32 {
 	var list []int32
 	at := s.find(tail)

@@ -10,10 +10,10 @@ import (
 // Append adds an entry after the leaf and moves the leaf to it. The entry is encoded now: later changes to the body do
 // not matter. Several goroutines may append at once: each entry follows the one before, and they share a write.
 //
-// Memory never runs ahead of the log: the tree has the entry only when it is written, as durable as the backend was asked
-// to make it. While the creation of a new session's log is deferred, entries are in the tree and say that they are not
-// durable. A failed write is returned by this and every later append until the session is opened again. One that did not
-// begin, because another process held the log's lock for too long (backend.ErrLocked), may be tried again.
+// The tree never runs ahead of the log: it has the entry only when the entry is written, as durable as the backend was asked to make it.
+// While the creation of a new session's log is deferred, entries are in the tree and their Appended says that they are not durable. After a
+// failed write, this and every later append returns its error until the session is opened again. An append that wrote nothing because
+// another process held the log's lock for too long (backend.ErrLocked) may be tried again.
 //
 // Other processes may write to the log at the same time. What programs of this library write is always noticed, and dealt
 // with by WriteOptions.Policy. Programs that take no lock are noticed by the size and identity of the file. What cannot be

@@ -14,9 +14,9 @@ import (
 
 // BranchOptions say how the leaf moves.
 type BranchOptions struct {
-	// Durable: the move survives a restart, in the agent's own program too. An entry that the model does not see is appended
-	// there and becomes the leaf; it creates the log of a session whose creation is deferred. Otherwise the move is forgotten
-	// unless something is appended.
+	// Durable: the move survives a restart, also in the agent's own program. An entry that the model does not see is appended at the target
+	// and becomes the leaf. It creates the log if its creation is deferred. Without Durable the move is forgotten unless something is
+	// appended.
 	Durable bool
 }
 
@@ -40,7 +40,7 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 	if err := s.endDeferral(ctx); err != nil {
 		return Appended{}, err
 	}
-	// Some formats have an entry for it. In others the leaf is the last entry of the file: there a custom entry below the
+	// Some formats have an entry that moves the leaf. In others the leaf is the last entry of the file: there a custom entry below the
 	// target makes the agent's program resume at it (LeafType is the type of that entry).
 	var body session.Body = session.Leaf{Target: id}
 	at := &w.tip
@@ -49,20 +49,20 @@ func (s *Session) Branch(ctx context.Context, id session.EntryID, opt BranchOpti
 		body, at = session.Custom{Type: kind}, &id
 	}
 	done, err := s.append(ctx, body, nil, at)
-	if err == nil && kind != "" { // append tells of a Leaf
+	if err == nil && kind != "" { // append reports a Leaf itself
 		w.opt.tell(Event{Kind: EventTree, Path: s.at.Path, Entry: id})
 	}
 	return done, err
 }
 
-// HasLeaves reports whether the format has entries that move the leaf. Where it has, the agent's own program writes one for
-// each branch; elsewhere a branch is forgotten unless something is appended.
+// HasLeaves reports whether the format has entries that move the leaf. If so, the agent's own program writes one for each branch; otherwise
+// a branch is forgotten unless something is appended.
 func (s *Session) HasLeaves() bool {
 	w, ok := s.dialect.(dialect.Writer)
 	return ok && w.Habits().Branches && w.Habits().LeafType == ""
 }
 
-// canBranch is settled for moving the leaf to an entry.
+// canBranch waits as settled does, and reports why the leaf cannot move to an entry, if it cannot.
 func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	w, err := s.settled()
 	reacher, ok := s.dialect.(dialect.Reacher)
@@ -82,7 +82,7 @@ func (s *Session) canBranch(id session.EntryID) (*writing, error) {
 	return w, err
 }
 
-// canLead says why an entry cannot be the leaf, if it cannot.
+// canLead returns why an entry cannot be the leaf, nil if it can.
 func (s *Session) canLead(id session.EntryID) error {
 	e, err := s.tree.Get(id)
 	if _, ok := s.dialect.(dialect.Besider); err != nil || !ok {
@@ -110,7 +110,7 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 	if err != nil {
 		return Appended{}, err
 	}
-	// Some agents name the entry that the branch goes on from, others the leaf that was left.
+	// Some agents name the entry that the branch goes on from, others the old leaf.
 	if b.From = id; !w.d.Habits().FromTarget {
 		b.From = s.tree.LeafID()
 	}
@@ -122,7 +122,7 @@ func (s *Session) BranchWithSummary(ctx context.Context, id session.EntryID, b s
 	return done, err
 }
 
-// Label names an entry; "" takes its name away.
+// Label names an entry; an empty label removes its name.
 func (s *Session) Label(ctx context.Context, target session.EntryID, label string) (Appended, error) {
 	return s.label(ctx, target, label, nil)
 }
@@ -149,8 +149,8 @@ func (s *Session) Compact(ctx context.Context, c session.Compaction) (Appended, 
 	return s.Append(ctx, c)
 }
 
-// AppendRecord appends an entry that the caller has as the dialect's own JSON. It gets a new id, parent and time; all else
-// is taken over.
+// AppendRecord appends an entry that the caller has as the dialect's own JSON. The entry gets a new id, parent and time; everything else
+// stays.
 func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, error) {
 	e, err := lists.One(s.dialect, record)
 	var body session.Body
@@ -160,7 +160,7 @@ func (s *Session) AppendRecord(ctx context.Context, record []byte) (Appended, er
 	if err != nil {
 		return Appended{}, logtree.Named(s.Path(), err)
 	}
-	if b, ok := body.(session.Label); ok { // it has rules of its own
+	if b, ok := body.(session.Label); ok { // labels have rules of their own
 		done, err := s.label(ctx, b.Target, b.Label, record)
 		if errors.Is(err, session.ErrUnknownEntry) {
 			err = logtree.Named(s.Path(), err)

@@ -36,8 +36,8 @@ func (s *Store) terminal(opt WriteOptions) string {
 	return cmp.Or(place.TerminalName(opt.Terminal), s.Env().Terminal)
 }
 
-// followBreadcrumb opens the session that this terminal used last in a working directory. It gives nil if there is none,
-// if it cannot be opened, or if it belongs to another directory by now.
+// followBreadcrumb opens the session that this terminal used last in a working directory. It returns nil if there is none, if it cannot be
+// opened, or if it now belongs to another directory.
 func (s *Store) followBreadcrumb(ctx context.Context, d dialect.Dialect, opt CreateOptions) *Session {
 	path, ok := breadcrumb.Find(ctx, s.Machine, d, s.terminal(opt.Write), opt.CWD)
 	if !ok {

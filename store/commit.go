@@ -14,10 +14,10 @@ import (
 // maxRounds bounds how often a write is tried again because other processes wrote first. In each round one of them succeeds.
 const maxRounds = 1000
 
-// commit writes a batch. If another process wrote meanwhile, it catches up, acts by policy and tries again. The caller
-// holds the session's lock, which is released during the write itself. A round ends in one of four ways: written; not
-// begun, because it was cancelled; a conflict, after which the log is looked at again; or an error that is latched,
-// because what is on disk is then unknown.
+// commit writes a batch. If another process wrote meanwhile, it catches up, acts by policy and tries again. The caller holds the session's
+// lock, which is released during the write itself. A round ends in one of four ways: the batch is written; nothing was written because the
+// append was cancelled; a conflict, after which commit reads the log again; or an error, which is latched because what is on disk is then
+// unknown.
 func (s *Session) commit(batch []*proposal) error {
 	ctx := batch[0].ctx
 	if len(batch) > 1 {
@@ -39,8 +39,8 @@ func (s *Session) commit(batch []*proposal) error {
 		case !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrInterleaved) && !errors.Is(err, backend.ErrChanged):
 			return s.latch(err)
 		}
-		// Entries from known on are what others wrote, unless the log was replaced: then it is another tree. After a conflict none of
-		// them is ours: another program may have written the same record.
+		// Entries from known on were written by other processes, unless the log was replaced: then the tree is another one. After a
+		// conflict none of them is ours: another program may have written the same record.
 		before, known, nothing := s.tree, s.tree.Len(), errors.Is(err, backend.ErrConflict)
 		fresh, err := s.catchUp(ctx)
 		if err != nil {
@@ -66,7 +66,7 @@ func (s *Session) commit(batch []*proposal) error {
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// frame makes what is written for a batch, as the log is now. An error is not kept: nothing was written.
+// frame makes the bytes to write for a batch, for the log as it is now. An error is not latched: nothing was written.
 func (s *Session) frame(batch []*proposal) error {
 	framer, ok := s.dialect.(dialect.Framer)
 	if !ok {
@@ -90,7 +90,7 @@ func (s *Session) frame(batch []*proposal) error {
 	return s.named(failed)
 }
 
-// framed gives what is written for a batch, in order.
+// framed returns the bytes to write for a batch, in order.
 func framed(batch []*proposal) [][]byte {
 	records := make([][]byte, 0, len(batch))
 	for _, p := range batch {
@@ -113,8 +113,8 @@ func (s *Session) write(ctx context.Context, batch []*proposal) (backend.Log, er
 	return s.at.Backend.Append(ctx, at, records...)
 }
 
-// tighten terminates a last line that holds entries beside something that is not a record: an append would move the whole
-// line aside as torn.
+// tighten terminates a last line that holds entries and something that is not a record: otherwise an append would move the whole line aside
+// as torn.
 func (s *Session) tighten(ctx context.Context) error {
 	lines, err := s.edited(ctx, edits{})
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Session) tighten(ctx context.Context) error {
 	return s.w.builder.SetLeaf(leaf)
 }
 
-// accept adds entries that were written to the tree, with the records around them.
+// accept adds a written batch to the tree, with the records around its entries.
 func (s *Session) accept(now backend.Log, batch []*proposal, foreign int) {
 	w := s.w
 	size := int64(0)

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// has reports whether all entries of a batch are in the log: by their ids or, if records carry none, by their bytes among
+// has reports whether all entries of a batch are in the log. It looks for their ids or, if the records carry none, for their bytes among
 // the entries from fresh on, some of which may be ours.
 func (s *Session) has(batch []*proposal, fresh int) bool {
 	for _, p := range batch {
@@ -29,7 +29,7 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 			p.given = ""
 			return false
 		}
-		// If the log was replaced meanwhile the record cannot be read; the random id says enough.
+		// If the log was replaced meanwhile, the record cannot be read; the random id is proof enough.
 		if raw, err := e.Raw(); err == nil && !bytes.Equal(raw, p.framed.Record) {
 			return false
 		}
@@ -37,7 +37,7 @@ func (s *Session) has(batch []*proposal, fresh int) bool {
 	return true
 }
 
-// settle makes a batch fit again after others wrote fresh entries. An error ends the batch.
+// settle makes a batch fit the log again after other processes wrote fresh entries. An error ends the batch.
 func (s *Session) settle(batch []*proposal, fresh int) error {
 	w := s.w
 	if fresh == 0 {
@@ -46,7 +46,7 @@ func (s *Session) settle(batch []*proposal, fresh int) error {
 	w.opt.tell(Event{Kind: EventForeign, Path: s.at.Path, Count: fresh, Outcome: w.opt.Policy})
 	_, linear := s.dialect.(dialect.Reacher)
 	switch {
-	// In a linear log the branch would take what others wrote out of the conversation.
+	// In a linear log a branch would remove the foreign entries from the conversation.
 	case w.opt.Policy == PolicyRefuse, linear && batch[0].moved:
 		return s.refused(fresh)
 	case w.opt.Policy == PolicyFollow:
@@ -65,8 +65,8 @@ func (s *Session) refused(fresh int) error {
 	return s.named(fmt.Errorf("%w: %d new entries; nothing was written", ErrForeign, fresh))
 }
 
-// renew gives new ids to those of our entries whose ids others used meanwhile. Ids are eight hex digits in most dialects,
-// so two writers do collide.
+// renew gives new ids to those of our entries whose ids other processes used meanwhile. Ids are eight hex digits in most dialects, so two
+// writers do collide.
 func (s *Session) renew(batch []*proposal) error {
 	w := s.w
 	for i, p := range batch {
@@ -97,9 +97,9 @@ func (s *Session) renew(batch []*proposal) error {
 	return nil
 }
 
-// catchUp reads what others wrote since the log was last read, and gives the number of their entries. The leaf stays,
-// unless the policy is to follow. A log that is gone is an error and never created again: what it held before our entry
-// would be missing. It is not cancelled: half a look at the log would leave tree and log apart.
+// catchUp reads what other processes wrote since the log was last read, and returns the number of their entries. The leaf stays, unless the
+// policy is to follow. A log that is gone is an error and is never created again: everything before our entry would be missing. catchUp
+// cannot be cancelled: a log that is half read would differ from the tree.
 func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 	ctx = context.WithoutCancel(ctx)
 	leaf, problems := s.tree.LeafID(), s.tree.Problems()
@@ -119,7 +119,7 @@ func (s *Session) catchUp(ctx context.Context) (fresh int, err error) {
 	if s.tree.LeafID() == leaf {
 		return fresh, nil
 	}
-	// Reading others' entries moved the leaf to them.
+	// Reading foreign entries moved the leaf to them.
 	if s.w.opt.Policy == PolicyFollow {
 		s.w.moved = false
 	} else if err := s.w.builder.SetLeaf(leaf); err != nil {
@@ -136,7 +136,7 @@ func (s *Session) readNew(ctx context.Context) (fresh int, err error) {
 		return 0, err
 	case change == logtree.Removed:
 		return 0, fmt.Errorf("%w any more: it was deleted or moved away, and is not made again without what it held", backend.ErrNotExist)
-	// An unterminated line may have been continued: then the record before is another one.
+	// An unterminated line may have been continued: then its record is another one now.
 	case change == logtree.Grown && !s.w.tail.Unterminated && !s.w.unsure:
 		return s.readOn(ctx, now)
 	}
@@ -162,7 +162,7 @@ func (s *Session) readOn(ctx context.Context, now backend.Log) (fresh int, err e
 	return s.tree.Len() - before, nil
 }
 
-// readAgain reads a log that is not the one we knew. Entries are compared by their ids, so that known ones do not count as foreign.
+// readAgain reads a log that replaced the one we knew. Entries are compared by their ids, so that known ones do not count as foreign.
 func (s *Session) readAgain(ctx context.Context, now backend.Log) (fresh int, err error) {
 	old := s.tree
 	if err := s.reload(ctx, now); err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// ContextOptions ask for a context other than the agent's own.
+// ContextOptions change how a context is computed; the zero value is the agent's own way.
 type ContextOptions struct {
 	DropFailed, StripDangling, LLM bool
 	// NoBlobs leaves references to blobs as they are.
 	NoBlobs bool
-	// Whole restores texts that the agent's format cut; otherwise the messages are those that the agent would send. What was
-	// appended since the session was opened is whole in any case.
+	// Whole restores texts that the agent's format cut; otherwise the messages are those that the agent would send. Entries that were
+	// appended since the session was opened are whole in any case.
 	Whole bool
 	// FallBack uses the last entry if the leaf is unknown.
 	FallBack bool
 	// Problem, if set, is told of blobs that are missing, of texts that are cut, and of what the agent's program does not show the model.
 	Problem func(session.Problem)
-	// Here, if set, is where the session goes on. Agents that tell the model when that is elsewhere than before have their
-	// message before all others.
+	// Here, if set, is where the session goes on. Some agents tell the model when that is not where it was before: their message then
+	// precedes all others.
 	Here *dialect.Here
 }
 
@@ -77,18 +77,16 @@ func (s *Session) Blob(ctx context.Context, ref string) ([]byte, *session.Proble
 	return shelf.Get(ctx, ref)
 }
 
-// Whole gives the record of an entry as it was appended. If it was appended before the session was opened, the strings
-// that were cut when it was written are restored: see WriteOptions.NoOverflow. What cannot be restored stays cut, and the
-// problems say why.
+// Whole returns the record of an entry as it was appended. If it was appended before the session was opened, the strings that were cut when
+// it was written are restored: see WriteOptions.NoOverflow. A string that cannot be restored stays cut, and problems says why.
 func (s *Session) Whole(ctx context.Context, e session.Entry) (record []byte, problems []session.Problem, err error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.whole(ctx, e)
 }
 
-// EntryJSON gives an entry in the dialect's own JSON, as the agent has it in memory: its record, byte for byte, with
-// blobs in the place of their references and whole texts in the place of cut ones. It does not lock the session and may be
-// called in View.
+// EntryJSON returns an entry in the dialect's own JSON, as the agent has it in memory: its record, byte for byte, with blobs instead of
+// references and whole texts instead of cut ones. It does not lock the session and may be called in View.
 func (s *Session) EntryJSON(ctx context.Context, e session.Entry) ([]byte, error) {
 	if record, ok := e.Whole(); ok {
 		return record, nil

@@ -74,7 +74,7 @@ func (s *Store) create(ctx context.Context, opt CreateOptions, inMemory bool) (*
 	return s.begin(ctx, h, d, n, opt.Write)
 }
 
-// profiled gives the folder that opt asks for: its Dir, or that of its profile. "" is where the agent would keep it.
+// profiled returns the folder that opt asks for: its Dir, or the folder of its profile. "" is where the agent would keep the log.
 func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
 	if opt.Dir != "" && opt.Profile != "" {
 		return "", fmt.Errorf("the folder %s and the profile %q exclude each other", opt.Dir, opt.Profile)
@@ -85,7 +85,7 @@ func (s *Store) profiled(d dialect.Dialect, opt CreateOptions) (string, error) {
 	return s.ProfileDir(d, opt.Profile)
 }
 
-// entitle names a new session by an entry, if its agent does so. If that fails the session is closed.
+// entitle names a new session by an entry, if its agent does so. It closes the session if that fails.
 func (s *Session) entitle(ctx context.Context, n dialect.NewSession) (*Session, error) {
 	_, registers := s.dialect.(dialect.Registrar)
 	if n.Title == "" || !s.w.d.Habits().RenameByEntry && !registers {
@@ -137,7 +137,7 @@ func (e *IDError) Unwrap() error { return e.Err }
 
 const nameless = "a name for a session of %s is %w: the format has none"
 
-// newSession makes the id and the time of a session, once: header, file name and tree must agree on them.
+// newSession makes the id and the time of a session, once: header, file name and tree must have the same.
 func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect.NewSession, error) {
 	n := dialect.NewSession{ID: opt.ID, Time: opt.Write.Clock(), CWD: s.WorkDir(d.Dialect, opt.CWD), Title: opt.Title, Parent: opt.Parent}
 	if n.Title != "" && d.Habits().Nameless {
@@ -154,7 +154,8 @@ func (s *Store) newSession(d dialect.WritingDialect, opt CreateOptions) (dialect
 	return n, err
 }
 
-// WorkDir is a working directory as a session names it: absolute, in UTF-8, that of the machine for "", and with links resolved if the agent does so.
+// WorkDir returns a working directory as a session names it: absolute, in UTF-8, the machine's for "", and with links resolved if the agent
+// does so.
 func (s *Store) WorkDir(d dialect.Dialect, cwd string) string {
 	cwd = s.Absolute(cwd)
 	if w, ok := dialect.AsWriter(d); ok && w.Habits().ResolvesCWD {
@@ -163,7 +164,7 @@ func (s *Store) WorkDir(d dialect.Dialect, cwd string) string {
 	return place.UTF8(cwd)
 }
 
-// dirFor is the folder for a new session: the one asked for, or else the agent's.
+// dirFor returns the folder for a new session: the requested one, or else the agent's.
 func (s *Store) dirFor(d dialect.WritingDialect, dir, cwd string) string {
 	if dir == "" {
 		return s.Home(d.Dialect, cwd)
@@ -199,7 +200,7 @@ func (s *Store) begin(ctx context.Context, h home, d dialect.WritingDialect, n d
 	}
 	opt.Defer = cmp.Or(opt.Defer, d.Habits().Defer)
 	sess := s.waiting(h, d, logtree.Born(n), opening, opt)
-	// A header that the dialect made and cannot read must not reach the disk.
+	// A header that the dialect made but cannot read must not reach the disk.
 	if err := sess.w.dec.Finish(); err != nil {
 		return nil, cmp.Or(err, sess.letGo())
 	}
@@ -234,8 +235,8 @@ func (s *Session) findBlobs() {
 	}
 }
 
-// CreateFrom writes a session that consists of these records, at once, in the folder that opt names, and reads it back. The
-// records are written as they are. It fails with backend.ErrExist if the log exists.
+// CreateFrom writes a session that consists of these records at the place of the draft, and reads it back. The records are written as they
+// are. It fails with backend.ErrExist if the log exists.
 func (s *Store) CreateFrom(ctx context.Context, d *Draft, records iter.Seq2[[]byte, error]) (*Session, error) {
 	d.scratch.noted(d.scratch.noteNew(ctx))
 	at, err := backend.CreateFrom(context.WithoutCancel(ctx), d.home.Backend, d.home.Name, records)
@@ -253,14 +254,13 @@ func (s *Store) CreateFrom(ctx context.Context, d *Draft, records iter.Seq2[[]by
 	return sess, nil
 }
 
-// Draft is a session that is about to be written from records that another package makes; see CreateFrom.
+// Draft is a session about to be written from records that another package makes; see CreateFrom.
 type Draft struct {
 	home    home
 	scratch *Session
 }
 
-// NewDraft prepares a session. dir is its folder, "" the one where the agent would keep it. It fails with
-// backend.ErrExist if the log exists.
+// NewDraft prepares a session. dir is its folder; "" is where the agent would keep it. It fails with backend.ErrExist if the log exists.
 func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialect.NewSession, dir string, opt WriteOptions) (*Draft, error) {
 	opt.fill()
 	opt.Defer = dialect.DeferNever
@@ -277,12 +277,12 @@ func (s *Store) NewDraft(ctx context.Context, d dialect.WritingDialect, n dialec
 // Path is where the session will be.
 func (d *Draft) Path() string { return d.home.Path }
 
-// Persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// final is set for an error that a second try would meet again.
+// Persist changes a record as the agent does before it stores one: large images go to blobs, very long strings are cut. final is set if a
+// second try would fail in the same way.
 func (d *Draft) Persist(ctx context.Context, record []byte) (kept []byte, final bool, err error) {
 	kept, err = d.scratch.persist(ctx, record)
 	return kept, d.scratch.w.err != nil || ctx.Err() != nil, err
 }
 
-// Discard gives the draft up.
+// Discard releases what the draft holds.
 func (d *Draft) Discard() error { return d.scratch.letGo() }

@@ -10,8 +10,8 @@ import (
 	"github.com/treeline-dev/treeline/store/lists"
 )
 
-// Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first
-// entry of any kind at DurabilityAlways, by Flush, or by a branch that is to last. Until then its records wait in memory.
+// Deferred creation: the log of a new session is created with the first entry that makes it worth keeping, with the first entry of any kind
+// at DurabilityAlways, by Flush, or by a durable branch. Until then its records wait in memory.
 
 // appendDeferred adds the records of an entry to a session whose log is not created yet.
 func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Appended, error) {
@@ -41,7 +41,7 @@ func (s *Session) appendDeferred(ctx context.Context, group []*proposal) (Append
 	return Appended{ID: id, Durable: w.created && s.stored()}, nil
 }
 
-// asWritten is the body of an entry as its record says it: the dialect may know more of a message than its role.
+// asWritten returns the body of an entry as decoded from its record: the dialect may know more of a message than its role.
 func (s *Session) asWritten(p *proposal) session.Body {
 	if _, ok := p.entry.Body.(session.Message); ok {
 		if body, err := lists.Body(s.dialect, p.record); err == nil {
@@ -59,7 +59,7 @@ func (s *Session) wait(record []byte) {
 	w.end += int64(len(record)) + 1
 }
 
-// wakes reports whether an entry ends the deferral.
+// wakes reports whether an entry ends the deferral of the log.
 func wakes(d dialect.Defer, body session.Body) bool {
 	m, ok := body.(session.Message)
 	if !ok {
@@ -101,8 +101,8 @@ func (s *Session) worthALog() bool {
 	return false
 }
 
-// create writes the log: the header, all that waited, and more. It is not cancelled, since it must be known whether the
-// log exists. What cannot be written is not in the tree.
+// create writes the log: the header, all waiting records, and more. It cannot be cancelled: the session must know whether the log exists.
+// What could not be written is not in the tree.
 func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	w := s.w
 	s.noted(s.noteNew(ctx))
@@ -125,9 +125,9 @@ func (s *Session) create(ctx context.Context, more ...[]byte) error {
 	return nil
 }
 
-// follow remembers the log as it is now, after so many lines, to notice what others write.
+// follow remembers the log as it is now, with so many lines, to notice what other processes write.
 func (s *Session) follow(lines int, unterminated bool) {
-	// If it cannot be read, the log changed, and the Tail will say so.
+	// If the head cannot be read, the log changed, and the Tail will say so.
 	head, _ := s.source.Bytes(session.Span{Length: min(s.tree.Header().Span.End(), logtree.HeadMost)})
 	s.w.tail = logtree.Tail{
 		Backend: s.at.Backend, At: s.log, Head: head, Pos: s.log.Size, Line: lines, Unterminated: unterminated,

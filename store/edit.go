@@ -31,11 +31,12 @@ func (l line) ended(data []byte) []byte {
 // edits say what becomes of a log. What they do not touch stays byte for byte, even lines that are not records.
 type edits struct {
 	header dialect.HeaderEdit
-	// entry gives the new record of an entry; nil keeps it, an empty one removes it. It is called again if another process wrote meanwhile.
+	// entry returns the new record of an entry; nil keeps the old one, an empty one removes the entry. It is called again if another
+	// process wrote meanwhile.
 	entry func(e session.Entry) ([]byte, error)
 }
 
-// lines reads the whole log, or what waits to become one.
+// lines reads the whole log, or the records that wait for the log to be created.
 func (s *Session) lines(ctx context.Context) ([]line, error) {
 	var list []line
 	if s.w != nil && !s.w.created {
@@ -46,7 +47,7 @@ func (s *Session) lines(ctx context.Context) ([]line, error) {
 		}
 		return list, nil
 	}
-	if !backend.Lines(s.at.Backend, s.log.Name) { // such as a backup
+	if !backend.Lines(s.at.Backend, s.log.Name) { // a backup, for example
 		for r, err := range logtree.Records(ctx, s.at.Backend, s.log) {
 			if err != nil {
 				return nil, err
@@ -106,7 +107,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 					h.Raw = r
 				}
 				if len(h.Raw) == 0 {
-					continue // it is removed with the entry
+					continue // the header is removed with its entry
 				}
 			}
 			header, newSlot, err := d.EditHeader(h, record, ed.header)
@@ -129,7 +130,7 @@ func (s *Session) edited(ctx context.Context, ed edits) ([][]byte, error) {
 				out = append(out, s.pieces(rest, first, next, changed)...)
 			}
 		case slot == nil && h.Line > 1 && next == 0 && dialect.IsSlot(s.dialect, l.data):
-			slot = &l // it is written with the header
+			slot = &l // the header below writes it
 		default:
 			out = append(out, s.pieces(l, first, next, changed)...)
 		}

@@ -54,8 +54,8 @@ func (s *Store) LoadEntries(ctx context.Context, path string, opt OpenOptions) (
 	return list, nil
 }
 
-// MigrateEntries brings a header and entries of an old version up to today's, in the same order; d nil is the default
-// dialect. Entries without a header are read as the oldest version, as the agents do. What is current stays byte for byte.
+// MigrateEntries brings a header and entries of an old version up to today's version, in the same order; d nil is the default dialect.
+// Entries without a header are read as the oldest version, as the agents do. A current entry stays byte for byte.
 func (s *Store) MigrateEntries(d dialect.Dialect, entries [][]byte) ([][]byte, error) {
 	w, err := s.writer(d)
 	if err != nil {

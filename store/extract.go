@@ -10,24 +10,24 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// chain makes one branch of the entries of a path, without labels and entries that only move the leaf. It is how the
-// agents' programs extract a branch: labels are made again at the end, and a child of a label becomes a child of the label's parent.
+// chain makes one branch of the entries of a path. It leaves out labels and entries that only move the leaf, as the agents' programs do:
+// labels are made again at the end, and a child of a label becomes a child of the label's parent.
 type chain struct {
 	s       *Session
 	editor  dialect.Editor
 	records [][]byte
-	// last is the id of the last record, the parent of the next one; ids are all that the new session has.
+	// last is the id of the last record and the parent of the next one; ids are all ids of the new session.
 	last session.EntryID
-	// moved gives, for a label that was left out, the entry that follows it: a compaction may keep from a label on.
+	// moved maps a label that was left out to the entry that follows it: a compaction may keep from a label on.
 	moved   map[session.EntryID]session.EntryID
 	skipped []session.EntryID
 	ids     map[session.EntryID]bool
 	held    held
-	// new is what the copy is.
+	// new is the session that the copy becomes.
 	new dialect.NewSession
 }
 
-// add adds the next entry of the path. Its record stays byte for byte, unless its parent or what a compaction keeps has
+// add adds the next entry of the path. Its record stays byte for byte, unless its parent, or the entry that a compaction keeps from, has
 // another id now.
 func (c *chain) add(e session.Entry) error {
 	if e.Kind == session.KindLabel || e.Kind == session.KindLeaf {
@@ -55,7 +55,7 @@ func (c *chain) add(e session.Entry) error {
 	}
 	whole, _ := e.Whole()
 	record, whole = c.s.copied(record, c.new), c.s.copied(whole, c.new)
-	// The parent may be on the path without being the entry before: a tool result hangs on its call.
+	// A parent may be on the path without being the entry before: the parent of a tool result is its call.
 	if e.Parent != c.last && !c.ids[e.Parent] || keep != "" {
 		if record, err = c.editor.Rechain(record, c.last, keep); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (c *chain) add(e session.Entry) error {
 	return nil
 }
 
-// labels gives the labelled entries in the order of their first labels, and the time of each one's last.
+// labels returns the labelled entries in the order of their first labels, and the time of the last label of each.
 func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]session.Time, err error) {
 	times = map[session.EntryID]session.Time{}
 	first := map[session.EntryID]int{} // the entry that gave the first label
@@ -87,7 +87,7 @@ func (c *chain) labels() (targets []session.EntryID, times map[session.EntryID]s
 		}
 		switch l, ok := body.(session.Label); {
 		case !ok:
-		case l.Label == "": // a label that is given again later counts from then on, as in the programs' map of labels
+		case l.Label == "": // a label that is given again counts from then on, as in the agents' map of labels
 			delete(first, l.Target)
 		default:
 			if _, there := first[l.Target]; !there {
@@ -115,7 +115,7 @@ func (c *chain) relabel() error {
 			continue
 		}
 		id, err := c.s.freshID()
-		for err == nil && c.ids[id] { // used by the label before
+		for err == nil && c.ids[id] { // taken by an earlier label
 			id, err = c.s.freshID()
 		}
 		if err != nil {

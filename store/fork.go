@@ -14,8 +14,8 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NewSession leaves the session and begins another in the same place: the Session is then that one. An empty id makes one.
-// Deferred entries of the old session are dropped.
+// NewSession begins another session in the same place, which the Session then is. An empty id makes one. Deferred entries of the old
+// session are dropped.
 func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,8 +37,8 @@ func (s *Session) NewSession(ctx context.Context, id session.ID, parent string) 
 	return s.become(next)
 }
 
-// become makes the session another one, of the same dialect. Trees and contexts from before keep reading the old log. The
-// caller holds the lock and must not use next afterwards: what it holds is this session's now.
+// become turns the session into another one of the same dialect. Trees and contexts from before keep reading the old log. The caller holds
+// the lock and must not use next afterwards: this session owns what next held.
 func (s *Session) become(next *Session) error {
 	s.source.Hold(context.Background())
 	s.source.Retire()
@@ -158,7 +158,7 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	}
 	src, err := s.Open(ctx, source, OpenOptions{})
 	if err == nil && opt.Dialect != nil && opt.Dialect != src.dialect && opt.Dialect.Family() == src.dialect.Family() {
-		// The other value decides which entries it would write in another form.
+		// The dialect of the copy decides which entries it would write in another form.
 		if err = src.Close(); err == nil {
 			src, err = s.Open(ctx, source, OpenOptions{Dialect: opt.Dialect})
 		}
@@ -197,7 +197,7 @@ func (s *Store) openSource(ctx context.Context, source string, opt CreateOptions
 	return src, opt, nil
 }
 
-// copyDir is profiled for a copy, which stays in the profile of its source unless it is asked for in another form.
+// copyDir is profiled for a copy: without other wishes in opt, a copy stays in the profile of its source.
 func (s *Store) copyDir(d dialect.Dialect, source string, opt CreateOptions) (string, error) {
 	if _, ok := d.Layout().(dialect.Profiler); ok && opt.Dir == "" && opt.Profile == "" && opt.Dialect == nil {
 		if root, ok := s.RootOf(d, source); ok {
@@ -235,7 +235,7 @@ func (s *Store) BranchFrom(ctx context.Context, source string, leaf session.Entr
 	return src.branched(ctx, leaf, opt)
 }
 
-// branched makes the session that BranchedSession goes on with.
+// branched makes the session that BranchedSession and BranchFrom return.
 func (s *Session) branched(ctx context.Context, leaf session.EntryID, opt CreateOptions) (*Session, error) {
 	w := s.w
 	editor, ok := s.dialect.(dialect.Editor)

@@ -41,18 +41,18 @@ func (s *Session) Move(ctx context.Context, cwd string) error {
 
 // moveLog moves the log alone.
 func (s *Session) moveLog(ctx context.Context, dir string, edit edits) error {
-	// Each round writes the copy again; the last one has all that others wrote.
+	// Each round writes the copy again; the last one has everything that other processes wrote.
 	for round := range maxRounds {
 		next, late, err := s.moveTo(ctx, dir, edit, round)
 		if err == nil {
-			// What it turns into later goes to the new folder as well.
+			// Later sessions go to the new folder as well.
 			s.dir = ""
 			return cmp.Or(s.become(next), s.adopt(context.WithoutCancel(ctx), late))
 		}
 		if !errors.Is(err, backend.ErrConflict) && !errors.Is(err, backend.ErrChanged) {
 			return s.named(err)
 		}
-		// Others wrote meanwhile: what they wrote moves too.
+		// Another process wrote meanwhile: its entries move too.
 		if err := s.catchUpOrRefuse(ctx); err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (s *Session) moveLog(ctx context.Context, dir string, edit edits) error {
 // adopt appends what other programs wrote to the old log while it was moved.
 func (s *Session) adopt(ctx context.Context, late backend.Late) error {
 	s.tellLate(late)
-	for try := 0; late.Kept+len(late.Records) > 0; try++ { // after Kept the first append conflicts, and they are read
+	for try := 0; late.Kept+len(late.Records) > 0; try++ { // after Kept the first append conflicts, and the records are read
 		_, err := s.at.Backend.Append(ctx, s.log, late.Records...)
 		if err != nil && (!errors.Is(err, backend.ErrConflict) || try == maxRounds) {
 			return s.latch(fmt.Errorf("%d records that another program wrote during the move could not be kept: %w", len(late.Records), err))
@@ -78,7 +78,7 @@ func (s *Session) adopt(ctx context.Context, late backend.Late) error {
 	return nil
 }
 
-// moveTo writes the session in another folder and removes it from its own. late is what came after the copy.
+// moveTo writes the session in another folder and removes it from its own. late is what other programs wrote after the copy was made.
 func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int) (next *Session, late backend.Late, err error) {
 	w := s.w
 	records, err := s.edited(ctx, edit)
@@ -119,8 +119,8 @@ func (s *Session) moveTo(ctx context.Context, dir string, edit edits, round int)
 	if err == nil {
 		return next, late, nil
 	}
-	// The copy is removed; after a conflict the caller makes another. If the old log is gone in spite of the error, the copy is
-	// all that is left, and stays.
+	// The copy is removed; after a conflict the caller makes another. If the old log is gone in spite of the error, the copy is the only
+	// one left and stays.
 	_, gone := s.at.Backend.Stat(context.WithoutCancel(ctx), s.log.Name)
 	if errors.Is(err, backend.ErrConflict) || !errors.Is(gone, backend.ErrNotExist) {
 		err = errors.Join(err, h.Backend.Remove(context.WithoutCancel(ctx), made))
@@ -155,7 +155,7 @@ func (s *Session) Delete(ctx context.Context) error {
 			return s.named(err)
 		}
 		if fresh > 0 {
-			// The caller did not know of these.
+			// The caller did not know of these entries.
 			return s.refused(fresh)
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Session) carryBlobs(ctx context.Context, to *Session, records [][]byte)
 	for _, r := range records {
 		refs = slices.AppendSeq(refs, blob.RefsIn(r))
 	}
-	// The archive that has the session has its blobs, too, but a limited writer puts them for the copy; see backend.Writer.
+	// The archive that has the session has its blobs, too. A limited writer must still put them for the copy; see backend.Writer.
 	if same && len(refs) > 0 {
 		var err error
 		if refs, err = blob.Missing(ctx, target, refs); err != nil {
@@ -228,7 +228,7 @@ func (s *Session) carryFiles(ctx context.Context, copied *Session, records [][]b
 				return nil, errors.Join(readErr, err)
 			}
 			if _, err = backend.Restore(ctx, to.Backend, to.Prefix+name, content); errors.Is(err, backend.ErrExist) {
-				err = nil // two records name it
+				err = nil // two records name the same file
 			}
 			return content, err
 		})

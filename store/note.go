@@ -31,8 +31,8 @@ func (s *Session) noteNew(ctx context.Context) error {
 	return err
 }
 
-// takeBack removes the note of a session that was not created, because of err if that is set. Otherwise garbage collection would
-// wait for the session forever. The note stays unless it is sure that there is no log.
+// takeBack removes the note of a session whose creation failed with err, or was never tried if err is nil. Otherwise garbage collection
+// would wait for the session forever. The note stays if the log may exist.
 func (s *Session) takeBack(ctx context.Context, err error) {
 	if s.w.note == nil || s.w.created {
 		return

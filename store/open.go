@@ -181,14 +181,14 @@ func newer(h session.Header) error {
 	return fmt.Errorf("version %d is %w of the agent; it is read only", h.Version, ErrNewer)
 }
 
-// goOn makes a session writable whose log was read.
+// goOn makes a session writable; l is its log, which was just read.
 func (s *Session) goOn(d dialect.WritingDialect, l logtree.Loaded, opt WriteOptions) {
 	s.w = s.newWriting(d, opt)
 	s.take(l)
 	s.findBlobs()
 }
 
-// take makes what was read the state of the session: the tree, and what the next append continues from.
+// take makes what was read the state of the session: the tree, and the end that the next append continues from.
 func (s *Session) take(l logtree.Loaded) {
 	w := s.w
 	s.tree = l.Tree
@@ -200,8 +200,8 @@ func (s *Session) take(l logtree.Loaded) {
 	}
 }
 
-// reload reads the log again. The leaf is the log's own. Trees and contexts from before keep reading the old log. If it
-// fails, nothing of the session changes.
+// reload reads the log again. The leaf is the log's own. Trees and contexts from before keep reading the old log. If reload fails, the
+// session stays as it is.
 func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	src, err := logtree.OpenSource(ctx, s.at.Backend, at)
 	if err != nil {
@@ -220,8 +220,8 @@ func (s *Session) reload(ctx context.Context, at backend.Log) error {
 	return nil
 }
 
-// same says why a log that replaced ours cannot be written. The id decides: a log of another session under the same name
-// is never written to.
+// same returns why the log that replaced ours cannot be written, nil if it can. The id decides: a log of another session under the same
+// name is never written to.
 func (s *Session) same(h session.Header) error {
 	old := s.tree.Header()
 	switch {
@@ -264,7 +264,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 		if err != nil {
 			return nil, err
 		}
-		// A conflict means that another process was faster: then the session is the one that it began.
+		// A conflict means that another process was faster: the session is the one that it began.
 		_, late, err := backend.Replace(ctx, h.Backend, *at, backend.RewriteOptions{Force: w.ForceRewrite}, opening...)
 		if err != nil && !errors.Is(err, backend.ErrConflict) {
 			return nil, logtree.Named(h.Path, err)
@@ -282,7 +282,7 @@ func (s *Store) beginAt(ctx context.Context, at *backend.Log, h home, opt Create
 	w.Defer = cmp.Or(w.Defer, dialect.DeferNever) // the file was asked for
 	sess, err := s.begin(ctx, h, d, n, w)
 	if err == nil {
-		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for sessions that this one becomes
+		sess.w.opt.Defer = cmp.Or(opt.Write.Defer, d.Habits().Defer) // for the sessions that this one turns into
 	}
 	return sess, err
 }
@@ -299,10 +299,10 @@ func (s *Store) ContinueRecent(ctx context.Context, opt CreateOptions) (*Session
 	}
 	looked := d.Dialect
 	if place.IsRuns(opt.Dialect) {
-		looked = opt.Dialect // it stands for all places of the agent's sessions
+		looked = opt.Dialect // opt.Dialect stands for all places of the agent's sessions
 	}
 	opt.Dialect = d.Dialect
-	// Not if a folder was named: the terminal's last session may lie elsewhere.
+	// Not if the caller named a folder: the terminal's last session may lie elsewhere.
 	if opt.Dir == "" {
 		if sess := s.followBreadcrumb(ctx, d.Dialect, opt); sess != nil {
 			return sess, nil

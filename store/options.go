@@ -22,12 +22,12 @@ import (
 type Policy string
 
 const (
-	// PolicyBranch: our entry keeps its parent and becomes a branch beside theirs. No entry is lost, and none gets another
-	// parent than it was meant for.
+	// PolicyBranch: our entry keeps its parent and becomes a branch beside theirs. No entry is lost, and each keeps the parent that it was
+	// meant for.
 	PolicyBranch Policy = "branch"
 	// PolicyFollow: our entry follows theirs.
 	PolicyFollow Policy = "follow"
-	// PolicyRefuse: the append fails with ErrForeign, and the session shows what they wrote.
+	// PolicyRefuse: the append fails with ErrForeign, and the session shows the foreign entries.
 	PolicyRefuse Policy = "refuse"
 )
 
@@ -41,9 +41,9 @@ var (
 	ErrNewer = dialect.ErrNewer
 	// ErrNotEntry: a record that was to be appended is not exactly one entry.
 	ErrNotEntry = lists.ErrNotEntry
-	// ErrUnsupported: the dialect cannot express it.
+	// ErrUnsupported: the dialect cannot express what was asked for.
 	ErrUnsupported = dialect.ErrUnsupported
-	// ErrProfile: no profile can have that name.
+	// ErrProfile: the name is not a valid name of a profile.
 	ErrProfile = dialect.ErrProfile
 	// ErrClosed: the session was closed.
 	ErrClosed = errors.New("session is closed")
@@ -65,14 +65,14 @@ type WriteOptions struct {
 	// ReplaceUnreadable begins a fresh session where OpenWrite finds a file that is not a session. Its content is first copied
 	// to a file beside it.
 	ReplaceUnreadable bool
-	// ForceRewrite rewrites, moves and deletes a log even if another program has it open for writing. Otherwise that fails
-	// with backend.ErrHeld: the program would go on writing to a file that no longer has a name. See package backend/file
-	// for the systems that tell.
+	// ForceRewrite rewrites, moves and deletes a log even if another program has it open for writing. Otherwise that fails with
+	// backend.ErrHeld: the program would go on writing to a file that no longer has a name. See package backend/file for the systems on
+	// which this is known.
 	ForceRewrite bool
-	// Policy is for a second writer; "" is PolicyBranch.
+	// Policy is what happens if another process wrote first; "" is PolicyBranch.
 	Policy Policy
-	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a
-	// branch that is to last create it earlier.
+	// Defer says when the log of a new session is created; "" is what dialect.Habits says. DurabilityAlways, Flush and a durable branch
+	// create it earlier.
 	Defer dialect.Defer
 	// Force writes what is otherwise refused with a *RefusedError because it looks like a mistake.
 	Force bool
@@ -80,17 +80,17 @@ type WriteOptions struct {
 	NoOverflow bool
 	// Terminal names the terminal that the session is used from, for the agent's breadcrumbs; "" is that of the machine.
 	Terminal string
-	// Writer is noted with each write in an archive.
+	// Writer is recorded with each write in an archive.
 	Writer backend.Writer
-	// Observer, if set, is told what happens.
+	// Observer, if set, receives the events of the session.
 	Observer Observer
-	// Log, if set, is told once of the first write that failed.
+	// Log, if set, gets one message about the first write that failed.
 	Log *slog.Logger
 	// Clock and Random are the sources of times and ids; nil means those of the machine.
 	Clock  func() time.Time
 	Random io.Reader
 
-	telling *sync.Mutex // held while Observer is called: the backend and the session may both have something to tell
+	telling *sync.Mutex // held while Observer is called: the backend and the session may both report an event
 }
 
 // Durability says what an append survives when it returns.
@@ -105,7 +105,7 @@ const (
 	DurabilityAlways = backend.DurabilityAlways
 )
 
-// Filled gives the options with the defaults in the place of what is not set.
+// Filled returns the options with defaults for what is not set.
 func (o WriteOptions) Filled() WriteOptions {
 	o.fill()
 	return o
@@ -135,7 +135,7 @@ func (o *WriteOptions) fill() {
 	}
 }
 
-// ask tells the observer what is about to happen. It fails if the observer refuses.
+// ask sends the observer an event that it may refuse, and returns a VetoError if it does.
 func (o *WriteOptions) ask(e Event) error {
 	var refused error
 	e.Refuse = func(reason error) { refused = cmp.Or(refused, reason) }
@@ -146,7 +146,7 @@ func (o *WriteOptions) ask(e Event) error {
 	return nil
 }
 
-// VetoError is the error for what an Observer refused. Nothing was changed.
+// VetoError is the error of a call that an Observer refused. Nothing was changed.
 type VetoError struct {
 	Event  EventKind
 	Reason error
@@ -158,7 +158,7 @@ func (e *VetoError) Error() string { return fmt.Sprintf("refused at %s: %v", e.E
 // Unwrap gives the reason.
 func (e *VetoError) Unwrap() error { return e.Reason }
 
-// tell tells the observer, one event at a time.
+// tell sends the observer an event, one at a time.
 func (o *WriteOptions) tell(e Event) {
 	o.telling.Lock()
 	defer o.telling.Unlock()
@@ -168,15 +168,15 @@ func (o *WriteOptions) tell(e Event) {
 // Appended says what became of an append.
 type Appended struct {
 	ID session.EntryID
-	// Durable: the entry is in a log and survives what WriteOptions.Durability says. It is false while the creation of the
-	// log is deferred, in a session that is never stored, and for a move of the leaf that wrote nothing.
+	// Durable: the entry is in a log and survives what WriteOptions.Durability says. It is false while the creation of the log is deferred,
+	// in a session that is never stored, and for a move of the leaf that wrote nothing.
 	Durable bool
-	// Foreign is how many entries others wrote first; Outcome what was done about it.
+	// Foreign is how many entries other processes wrote first; Outcome is what was done about them.
 	Foreign int
 	Outcome Policy
 }
 
-// EventKind says what an Observer is told of.
+// EventKind is the kind of an Event.
 type EventKind string
 
 // The kinds of events.
@@ -185,20 +185,20 @@ const (
 	EventCompaction       EventKind = "session_compact"        // it was appended
 	EventBeforeFork       EventKind = "session_before_fork"    // the session, or a path of it, is about to be copied
 	EventTree             EventKind = "session_tree"           // the leaf moved
-	EventForeign          EventKind = "session_foreign"        // others wrote to the log
+	EventForeign          EventKind = "session_foreign"        // another process wrote to the log
 	EventRepaired         EventKind = "session_repaired"       // the end of the log was mended before an append
 	EventProblem          EventKind = "session_problem"        // something is wrong with the log
 	EventHeld             EventKind = "session_held"           // a program has the old log open after a forced rewrite
 )
 
-// Event is what an Observer is told.
+// Event is what an Observer receives.
 type Event struct {
 	Kind EventKind
 	// Path is the session's path.
 	Path string
-	// Entry is the entry that it is about: the compaction, the place of the fork, the new leaf.
+	// Entry is the entry that the event is about: the compaction, the place of the fork, the new leaf.
 	Entry session.EntryID
-	// Count is how many entries others wrote. Outcome is what becomes of an append that finds them, "" where none does.
+	// Count is how many entries other processes wrote. Outcome is what becomes of an append that finds them, "" if there is no append.
 	Count   int
 	Outcome Policy
 	// Problem is set for EventProblem, EventRepaired and EventHeld.
@@ -208,10 +208,10 @@ type Event struct {
 	Refuse func(reason error)
 }
 
-// Observer is told what happens to a session. It is called while the session is locked and must not call it.
+// Observer receives the events of a session. It is called while the session is locked and must not call the session.
 type Observer func(Event)
 
-// Mended is the event for what a backend did to the end of a log before an append.
+// Mended returns the event for a repair that a backend made at the end of a log before an append.
 func Mended(path string, e backend.Mended) Event {
 	p := session.Problem{
 		File: path, Offset: e.Offset, Kind: session.ProblemTorn,

@@ -9,12 +9,13 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Prompt is what a person typed. At is the time of the message, else of the prompt before it, else of the session or its log.
+// Prompt is a text that a person typed. At is the time of the message or, if it has none, of the prompt before it or of the session or its
+// log.
 type Prompt = session.Prompt
 
-// Prompts gives what people typed in the session, on all branches, in the order of the log. Tool results, messages that
-// the agent sent in the user's name, and the tasks of subagents are not among them. An entry that cannot be read is an
-// error, after which it goes on. The session may be appended to meanwhile.
+// Prompts returns what people typed in the session, on all branches, in the order of the log. It leaves out tool results, messages that the
+// agent sent in the user's name, and the tasks of subagents. An entry that cannot be read yields an error, and the iteration goes on. The
+// session may be appended to meanwhile.
 func (s *Session) Prompts(ctx context.Context) iter.Seq2[Prompt, error] {
 	return func(yield func(Prompt, error) bool) {
 		var last time.Time

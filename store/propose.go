@@ -19,8 +19,8 @@ type proposal struct {
 	moved  bool   // the leaf was moved to the parent
 	record []byte
 	framed dialect.Framed // what is written: record and what the agent writes with it
-	beside bool           // nothing can follow it: what is appended next follows the entry before it
-	whole  []byte         // the record before persist, if something of it is missing in record
+	beside bool           // nothing can follow the entry: the next one follows the entry before it
+	whole  []byte         // the record before persist, if persist removed something
 	// turn is closed when the appender may lead the next batch, or when all is done. It is nil if the appender does not wait.
 	turn chan struct{}
 	done bool
@@ -82,7 +82,7 @@ func (s *Session) encode(p *proposal) error {
 	if err == nil && !s.w.opt.Force && (!utf8.Valid(record) || !utf8.Valid(p.from)) {
 		return s.refuse("the entry has text that is not UTF-8")
 	}
-	// Asked before persist: no blob is stored for an entry that is refused.
+	// Checked before persist, so that no blob is stored for an entry that is refused.
 	if err == nil && len(record) > MaxRecord && s.at.Path != "" {
 		err = fmt.Errorf("the entry has %d bytes: %w", len(record), ErrTooLarge)
 	}
@@ -96,8 +96,8 @@ func (s *Session) encode(p *proposal) error {
 	return s.named(err)
 }
 
-// persist does to a record what the agent does before it stores one: large images go to blobs, very long strings are cut.
-// A session in memory keeps records as they are.
+// persist changes a record as the agent does before it stores one: large images go to blobs, very long strings are cut. A session in memory
+// keeps records as they are.
 func (s *Session) persist(ctx context.Context, record []byte) ([]byte, error) {
 	w := s.w
 	if s.at.Path == "" {

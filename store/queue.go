@@ -22,11 +22,11 @@ type writing struct {
 	err     error         // the first write that failed
 	note    *folders.Note // of a log that this session creates
 
-	// The log as it was last read or written. Without a log yet, waiting holds the records for it, and end the size that it would have.
+	// The log as it was last read or written. While it does not exist, waiting holds its records, and end is the size that it would have.
 	created bool
 	tail    logtree.Tail
 	loose   bool // unterminated last line that an append would move aside as torn
-	unsure  bool // it is not known how much of the log is in the tree
+	unsure  bool // how much of the log is in the tree is unknown
 	waiting [][]byte
 	end     int64
 	held    held
@@ -40,10 +40,11 @@ type writing struct {
 	tip    session.EntryID // the last proposed entry: the parent of the next one
 	moved  bool            // the leaf was moved, and no entry has been written since
 	header session.Header  // for proposals
-	free   *proposal       // one that is done, for the next append
+	free   *proposal       // a finished proposal, to be reused by the next append
 }
 
-// moves reports whether the next proposal is the first one after the leaf was moved. One that is made during a write follows it.
+// moves reports whether the next proposal is the first one after the leaf was moved. A proposal made during a write follows the one being
+// written.
 func (w *writing) moves() bool { return w.moved && !w.busy }
 
 // newWriting begins to write a session.
@@ -54,8 +55,8 @@ func (s *Session) newWriting(d dialect.WritingDialect, opt WriteOptions) *writin
 	return &writing{d: d, opt: opt, idle: sync.NewCond(&s.mu)}
 }
 
-// enqueue has proposals written, by this goroutine or another one, and gives the result of the last. A batch is the whole
-// queue, so proposals that are queued together are in one batch, and waiting for the first is enough.
+// enqueue has proposals written, by this goroutine or another one, and returns the result of the last. A batch is the whole queue, so
+// proposals that are queued together are in one batch, and it is enough to wait for the first.
 func (s *Session) enqueue(group ...*proposal) (Appended, error) {
 	w := s.w
 	first, last := group[0], group[len(group)-1]
@@ -74,8 +75,8 @@ func (s *Session) enqueue(group ...*proposal) (Appended, error) {
 	return last.result, last.err
 }
 
-// lead writes all that is queued as one batch. The lock is released during the write, so that more can be proposed
-// meanwhile; group commit: the first waiter becomes the next leader.
+// lead writes all that is queued as one batch. The lock is released during the write, so that more can be proposed meanwhile. Group commit:
+// the first waiter becomes the next leader.
 func (s *Session) lead() {
 	w := s.w
 	w.busy = true
@@ -94,7 +95,7 @@ func (s *Session) lead() {
 	w.idle.Broadcast()
 }
 
-// fail ends a batch that was not written. What was proposed meanwhile follows its entries, and fails too.
+// fail ends a batch that was not written. Proposals made meanwhile follow its entries, and fail too.
 func (s *Session) fail(batch []*proposal, err error) {
 	var cancelled *cancelledError
 	if errors.As(err, &cancelled) && s.skip(batch[0]) == nil { // only a batch of one can be cancelled
@@ -127,7 +128,7 @@ type cancelledError struct{ cause error }
 
 func (e *cancelledError) Error() string { return e.cause.Error() }
 
-// skip makes what was proposed after a cancelled entry follow the one before it.
+// skip removes a cancelled entry: what was proposed after it follows the entry before it.
 func (s *Session) skip(gone *proposal) error {
 	w := s.w
 	for _, q := range w.queue {
@@ -144,7 +145,7 @@ func (s *Session) skip(gone *proposal) error {
 	return nil
 }
 
-// writable says why the session cannot be written, if it cannot.
+// writable returns the writing state, or why the session cannot be written.
 func (s *Session) writable() (*writing, error) {
 	switch {
 	case s.closed:
@@ -157,7 +158,7 @@ func (s *Session) writable() (*writing, error) {
 	return s.w, nil
 }
 
-// settled is writable for what changes more than the end of the log: it waits until all that was proposed is written.
+// settled is writable for changes of more than the end of the log: it waits until all proposals are written.
 func (s *Session) settled() (*writing, error) {
 	for s.w != nil && s.w.busy {
 		s.w.idle.Wait()
@@ -165,8 +166,8 @@ func (s *Session) settled() (*writing, error) {
 	return s.writable()
 }
 
-// latch keeps the first error of a write, and logs it once. ErrLocked and ErrHeld are not kept: nothing was
-// written, and the write may be tried again.
+// latch keeps the first error of a write, and logs it once. ErrLocked and ErrHeld are not kept: nothing was written, and the write may be
+// tried again.
 func (s *Session) latch(err error) error {
 	if (errors.Is(err, backend.ErrLocked) || errors.Is(err, backend.ErrHeld)) && s.w.err == nil {
 		return s.named(err)

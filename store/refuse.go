@@ -8,7 +8,7 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// RefusedError says why something was not written: it looks like a mistake. WriteOptions.Force writes it.
+// RefusedError is the error of a write that looks like a mistake. WriteOptions.Force writes it anyway.
 type RefusedError struct{ Reason string }
 
 // Error implements error.
@@ -27,7 +27,7 @@ func (s *Session) check(body session.Body, parent session.EntryID) error {
 	}
 	switch b := body.(type) {
 	case session.Message:
-		// What is no object, or no JSON, has an error of its own.
+		// A body that is not a JSON object gets an error elsewhere.
 		if b.Role == session.RoleNone && rawjson.IsObject(b.JSON) && json.Valid(b.JSON) {
 			return s.refuse("the message has no role")
 		}
@@ -39,7 +39,7 @@ func (s *Session) check(body session.Body, parent session.EntryID) error {
 	return nil
 }
 
-// isBefore reports whether an entry is on the path to another one, which may be proposed only.
+// isBefore reports whether an entry is on the path to another one, which may be proposed and not written yet.
 func (s *Session) isBefore(id, leaf session.EntryID) bool {
 	for p := s.proposed(leaf); p != nil; p = s.proposed(leaf) {
 		if leaf == id {
@@ -59,8 +59,8 @@ func (s *Session) isBefore(id, leaf session.EntryID) bool {
 	return false
 }
 
-// checkParents refuses a list of entries for a rewrite if the parent of one is not in the list. An entry of the session whose
-// parent was missing before may keep it.
+// checkParents refuses a list of entries for a rewrite if the parent of one is not in the list. An entry of the session whose parent was
+// missing before may keep that parent.
 func (s *Session) checkParents(list []session.Entry) error {
 	if s.w.opt.Force {
 		return nil
@@ -81,7 +81,7 @@ func (s *Session) checkParents(list []session.Entry) error {
 	return nil
 }
 
-// checkCWD refuses a working directory that does not exist, or is a file. Machines that cannot tell accept all.
+// checkCWD refuses a working directory that does not exist, or is a file. A machine that cannot tell accepts all.
 func (s *Store) checkCWD(cwd string, opt WriteOptions) error {
 	access := s.Env().Access
 	if cwd == "" || opt.Force || access == nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/treeline-dev/treeline/store/lists"
 )
 
-// replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, its entries are
-// read, the lines are made again, and it is tried again. lines is called once a round; nil records mean that there is
-// nothing to do. The caller holds the lock, and has waited for appends to end.
+// replace replaces the log by lines and reads it again. The leaf stays. If another process wrote meanwhile, replace reads its entries,
+// calls lines again and tries again. It calls lines once per round; nil records mean that there is nothing to do. The caller holds the
+// lock, and no append is under way.
 func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) error {
 	w := s.w
 	for round := range maxRounds {
@@ -26,7 +26,7 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 		leaf := s.tree.LeafID()
 		switch {
 		case errors.Is(err, backend.ErrChanged):
-			err = backend.ErrConflict // it is looked at again below
+			err = backend.ErrConflict // handled below: the log is read again
 		case err != nil || records == nil:
 			return s.named(err)
 		case !w.created:
@@ -55,11 +55,11 @@ func (s *Session) replace(ctx context.Context, lines func() ([][]byte, error)) e
 	return s.latch(fmt.Errorf("%w again and again", backend.ErrConflict))
 }
 
-// strictRounds is how often a rewrite is made again because others wrote first. After that, what they appended is kept as
-// it is: a long log would never be read faster than a busy agent writes.
+// strictRounds is how often a rewrite starts over because other programs wrote first. Later rounds keep what was appended as it is: a busy
+// agent may append faster than a long log can be read.
 const strictRounds = 3
 
-// beside is how the log is rewritten in a round.
+// beside returns the options for one round of a rewrite.
 func (w *writing) beside(round int) backend.RewriteOptions {
 	return backend.RewriteOptions{Force: w.opt.ForceRewrite, Grown: round >= strictRounds && w.opt.Policy != PolicyRefuse}
 }
@@ -87,7 +87,7 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 	// Without cancellation: the tree must not keep spans of the old log.
 	err = s.reload(context.WithoutCancel(ctx), now)
 	if errors.Is(err, backend.ErrChanged) {
-		// The log is replaced, and others have written since.
+		// The log is replaced, and another program has written to it since.
 		s.w.unsure = true
 		_, err = s.catchUp(ctx)
 	}
@@ -99,8 +99,8 @@ func (s *Session) put(ctx context.Context, records [][]byte, leaf session.EntryI
 	return nil
 }
 
-// catchUpOrRefuse reads what others wrote. With PolicyRefuse it then fails; the other policies go on, since a rewrite does
-// not depend on the leaf.
+// catchUpOrRefuse reads what other processes wrote. With PolicyRefuse it then fails. The other policies go on: a rewrite does not depend on
+// the leaf.
 func (s *Session) catchUpOrRefuse(ctx context.Context) error {
 	w := s.w
 	fresh, err := s.catchUp(ctx)
@@ -124,7 +124,7 @@ func (s *Session) stay(leaf session.EntryID) {
 	s.w.tip = s.tree.LeafID()
 }
 
-// restart decodes the records of a session whose log is not created yet. known is what the records may not say.
+// restart decodes the records of a session whose log is not created yet. known is the header, for what the records do not say.
 func (s *Session) restart(records [][]byte, known session.Header) {
 	w := s.w
 	w.waiting, w.end = nil, 0
@@ -292,7 +292,7 @@ func (s *Session) migrate(ctx context.Context) error {
 
 // needsMigration reports whether a log with that header is of an old version.
 func (s *Session) needsMigration(h session.Header) bool {
-	// An edit of nothing gives the header as it would be written today.
+	// An empty edit returns the header as it would be written today.
 	header, _, err := s.w.d.EditHeader(h, nil, dialect.HeaderEdit{})
 	return err == nil && !bytes.Equal(header, h.Raw)
 }
@@ -323,7 +323,7 @@ func setAside(ctx context.Context, b backend.Backend, at backend.Log, suffix str
 		if !errors.Is(err, backend.ErrExist) {
 			return err
 		}
-		// A crash between copy and rewrite leaves one with the same bytes: it will do.
+		// After a crash between the copy and the rewrite, a file with the same bytes is there: it is used.
 		if old, statErr := b.Stat(ctx, name); statErr == nil && old.Size == at.Size {
 			for r, readErr := range b.Read(ctx, old, 0) {
 				if readErr == nil && bytes.Equal(r.Data, all) {

@@ -14,13 +14,14 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// NewSaved is the version of a session that must not exist yet.
+// NewSaved is the version to pass to Save for a session that must not exist yet.
 const NewSaved = "new"
 
-// ErrSaved is the error of a Save after another one.
+// ErrSaved is the error of a Save whose version is outdated: another Save came first.
 var ErrSaved = errors.New("the session was saved by another writer")
 
-// saved gives the paths of a session that its agent saves whole, one for each dialect that does; with a name only that of one dialect.
+// saved returns the paths at which a session may be: one for each dialect whose agent saves sessions whole. With a name it returns that
+// dialect's path only.
 func (s *Store) saved(name string, id session.ID) (dialects []dialect.Dialect, paths []string, err error) {
 	if name != "" {
 		d, err := s.Dialect(name)
@@ -46,7 +47,8 @@ func (s *Store) saved(name string, id session.ID) (dialects []dialect.Dialect, p
 	return dialects, paths, err
 }
 
-// OpenSaved opens for reading a session that its agent saves whole, of any dialect or of one; ErrNoSession if there is none.
+// OpenSaved opens a session that its agent saves whole, for reading. name is a dialect, or "" for any. It fails with ErrNoSession if there
+// is none.
 func (s *Store) OpenSaved(ctx context.Context, name string, id session.ID) (*Session, error) {
 	dialects, paths, err := s.saved(name, id)
 	if err != nil {
@@ -61,9 +63,9 @@ func (s *Store) OpenSaved(ctx context.Context, name string, id session.ID) (*Ses
 	return nil, fmt.Errorf("%s: %w", id, place.ErrNoSession)
 }
 
-// Save saves the records of a session whole, in the place of a dialect ("" is the first that saves so), and opens it for
-// reading. With a version, which is the Generation of a Log, it fails with ErrSaved, and saves nothing, if the session's is
-// another; NewSaved is that of no session. Without one it replaces whatever is there.
+// Save replaces a session as a whole by these records, at the path of the named dialect ("" is the first dialect that saves sessions
+// whole), and opens it for reading. version is the Generation of the log that the caller knows: if the session has another one by now, Save
+// fails with ErrSaved and writes nothing. NewSaved demands that there is no session yet; "" replaces whatever is there.
 func (s *Store) Save(ctx context.Context, name string, id session.ID, records [][]byte, version string) (*Session, error) {
 	dialects, paths, err := s.saved(name, id)
 	if err != nil {
@@ -93,7 +95,7 @@ func (s *Store) Save(ctx context.Context, name string, id session.ID, records []
 	}
 }
 
-// Resume gives the messages that the agent would begin with in a project folder and working directory.
+// Resume returns the messages that the agent would begin with in a project folder and working directory.
 func (s *Session) Resume(ctx context.Context, root, workDir string) (list []session.Raw, err error) {
 	c, err := s.Context(ctx, s.Leaf(), ContextOptions{Here: &dialect.Here{Root: root, WorkDir: workDir}})
 	if err != nil {

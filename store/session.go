@@ -27,9 +27,9 @@ type Session struct {
 	blobs   blob.Reader
 	log     backend.Log
 	tree    *session.Tree
-	model   session.ModelMark // of the answer before
+	model   session.ModelMark // the model of the last answer
 	source  *logtree.Source
-	release func() error // lets go of what the backend holds for the log; may be nil
+	release func() error // releases what the backend holds for the log; may be nil
 	closed  bool
 	w       *writing     // nil: for reading only
 	read    *logtree.Log // as it was opened for reading

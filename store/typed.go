@@ -13,13 +13,13 @@ import (
 
 // Answer says what is known of an answer besides its parts.
 type Answer struct {
-	// Provider and Model name the model that answered; both "" are the model that is in use at the leaf.
+	// Provider and Model name the model that answered; if both are "", it is the model in use at the leaf.
 	Provider, Model string
-	// Usage is what the answer took; nil where that is not known.
+	// Usage is the tokens and cost of the answer; nil if unknown.
 	Usage *session.Usage
-	// Stop is why the answer ended; "" is concluded from the parts.
+	// Stop is why the answer ended; "" is inferred from the parts.
 	Stop Stop
-	// Error is what went wrong in an answer that failed.
+	// Error is the error message of an answer that failed.
 	Error string
 }
 
@@ -35,18 +35,18 @@ func (s *Session) AppendUser(ctx context.Context, text string, images ...session
 	return s.say(ctx, dialect.NewMessage{Role: session.RoleUser, Parts: parts})
 }
 
-// AppendAssistant appends an answer of the model: texts, thinking and tool calls, in order. Results of its calls may be
-// among the parts. If the agent keeps thinking or results in entries of their own, or names the model by an entry, all these
-// entries are written together, and the Appended is that of the last.
+// AppendAssistant appends an answer of the model: texts, thinking and tool calls, in order. Results of its calls may be among the parts. If
+// the agent keeps thinking or results in entries of their own, or names the model by an entry, all these entries are written together, and
+// AppendAssistant returns the Appended of the last.
 func (s *Session) AppendAssistant(ctx context.Context, parts []session.Part, a Answer) (Appended, error) {
 	return s.say(ctx, dialect.NewMessage{
 		Role: session.RoleAssistant, Parts: parts, Provider: a.Provider, Model: a.Model, Usage: a.Usage, Stop: a.Stop, Error: a.Error,
 	})
 }
 
-// AppendToolResult appends the result of a tool call on the path to the leaf: texts and images. In a format that keeps the
-// result in the message with the call (dialect.Habits.ResultsInCalls) it fails with ErrUnsupported: there the results are given to
-// AppendAssistant together with the calls.
+// AppendToolResult appends the result of a tool call on the path to the leaf: texts and images. It fails with ErrUnsupported in a format
+// that keeps the result in the message with the call (dialect.Habits.ResultsInCalls): there AppendAssistant takes the calls with their
+// results.
 func (s *Session) AppendToolResult(ctx context.Context, callID string, parts []session.Part, isError bool) (Appended, error) {
 	name, err := s.toolName(callID)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Session) AppendToolResult(ctx context.Context, callID string, parts []s
 	return s.say(ctx, dialect.NewMessage{Role: session.RoleTool, Parts: []session.Part{result}})
 }
 
-// AppendText appends a message of plain text. It is AppendUser or AppendAssistant with one text, and works for other roles
-// where the agent has such messages.
+// AppendText appends a message of plain text. For users and models it is AppendUser or AppendAssistant with one text; it also works for
+// other roles if the agent has such messages.
 func (s *Session) AppendText(ctx context.Context, role session.Role, text string) (Appended, error) {
 	return s.say(ctx, dialect.NewMessage{Role: role, Parts: []session.Part{session.Text{Text: text}}})
 }
@@ -134,8 +134,8 @@ func (s *Session) say(ctx context.Context, m dialect.NewMessage) (Appended, erro
 	return s.appendAll(ctx, bodies)
 }
 
-// answering fills in the model of an answer that does not name it. If the agent names models by entries, and the model is
-// another than before, it gives that entry. The caller holds the lock.
+// answering fills in the model of an answer that does not name one. If the agent names models by entries and the model changed, answering
+// returns the entry to append first. The caller holds the lock.
 func (s *Session) answering(m *dialect.NewMessage) ([]session.Body, error) {
 	byEntry := s.dialect.Codec().Rules().ModelByEntry
 	if !byEntry && (m.Provider != "" || m.Model != "") {

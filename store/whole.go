@@ -11,20 +11,20 @@ import (
 	"github.com/treeline-dev/treeline/session"
 )
 
-// Agents limit what they store of an entry: very long strings are cut, and what only a running turn needs is removed. That
-// is about the record in the log. The session that appended the entry shows it whole until it is closed, as the agents'
-// programs do; afterwards the strings come back from the blobs that hold them.
+// Agents limit what they store of an entry: they cut very long strings and drop what only a running turn needs. That is true of the record
+// in the log. The session that appended the entry shows it whole until it is closed, as the agents' programs do; afterwards the strings
+// come back from the blobs that hold them.
 
-// heldKey names a record that the log has in part: its entry, and a hash of what the log has.
+// heldKey identifies a record of which the log has only a part: its entry, and a hash of the part.
 type heldKey struct {
 	id  session.EntryID
 	sum [sha256.Size]byte
 }
 
-// held are the whole records of such entries. The tree has them by position; these outlive a tree that is read again.
+// held maps such entries to their whole records. The tree has them by position; these outlive a tree that is read again.
 type held map[heldKey][]byte
 
-// put notes that the log has less of an entry than its record.
+// put remembers the whole record of an entry of which the log has less.
 func (h *held) put(id session.EntryID, stored, record []byte) {
 	if record == nil {
 		return
@@ -35,8 +35,8 @@ func (h *held) put(id session.EntryID, stored, record []byte) {
 	(*h)[heldKey{id, sha256.Sum256(stored)}] = record
 }
 
-// showWhole gives the tree the whole records of entries that the log has in part. Those of entries that are gone or were
-// changed since are dropped.
+// showWhole hands the tree the whole records of entries of which the log has only a part. It drops those of entries that are gone or
+// changed.
 func (s *Session) showWhole() {
 	w := s.w
 	maps.DeleteFunc(w.held, func(key heldKey, record []byte) bool {
@@ -64,20 +64,20 @@ func (s *Session) hold(id session.EntryID, p *proposal) {
 	}
 }
 
-// inherit takes over what the session that this one is a copy of holds.
+// inherit takes over the whole records of the session that this one copies.
 func (s *Session) inherit(h held) {
 	s.w.held = maps.Clone(h)
 	s.showWhole()
 }
 
-// limit is persist. whole is the record itself where something of it is missing in what is stored, else nil. Images are
-// not missing: whatever reads them takes them from their blobs.
+// limit is persist. whole is the record itself if the stored one lacks something, else nil. Images do not count: readers take them from
+// their blobs.
 func (s *Session) limit(ctx context.Context, record []byte) (stored, whole []byte, err error) {
 	stored, err = s.persist(ctx, record)
 	if err != nil || bytes.Equal(stored, record) {
 		return stored, nil, err
 	}
-	limited, err := s.w.d.Persist(record, dialect.PersistOptions{}) // images stay in it
+	limited, err := s.w.d.Persist(record, dialect.PersistOptions{}) // with images left in
 	if err != nil || bytes.Equal(limited, record) {
 		return stored, nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Session) whole(ctx context.Context, e session.Entry) (record []byte, pr
 	return s.shelf().Whole(ctx, e)
 }
 
-// restorer is what makes the records of a context from those of the log: whole if that is asked for, and otherwise as the
+// restorer returns the function that makes the records of a context from those of the log: whole if that is asked for, and otherwise as the
 // agent sends them, with a Problem for each that was cut. It is nil for agents that cut nothing.
 func (s *Session) restorer(ctx context.Context, opt ContextOptions) func(session.Entry, []byte) []byte {
 	d, ok := s.dialect.(dialect.Overflower)

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/place"
 )
 
-// errOther is the error of a breadcrumb that is damaged or of another working directory.
+// errOther is the error for a breadcrumb that is damaged or of another working directory.
 var errOther = errors.New("not a breadcrumb of this directory")
 
 // Write notes in the folder of a backend that a terminal uses the session with this working directory and path.
@@ -28,8 +28,8 @@ func Write(ctx context.Context, folder backend.Backend, terminal, cwd, path stri
 	return err
 }
 
-// Find gives the log that a terminal used last, if it was for this working directory and still exists. A breadcrumb is a hint: one
-// that cannot be read, or is damaged, does not count.
+// Find returns the log that a terminal used last, if that was in this working directory and the log still exists. A breadcrumb is a hint:
+// one that cannot be read, or is damaged, is ignored.
 func Find(ctx context.Context, m *place.Machine, d dialect.Dialect, terminal, cwd string) (path string, ok bool) {
 	for _, r := range d.Layout().Roots(m.Env()) {
 		if r.Breadcrumbs == "" || terminal == "" {

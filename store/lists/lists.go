@@ -38,7 +38,8 @@ func Values(line []byte) (list [][]byte) {
 	return list
 }
 
-// IsHeader reports whether a record begins a session. Detect tells the family; only decoding tells whether the header is complete.
+// IsHeader reports whether a record is the header of a session. Detect finds the family; only decoding tells whether the header is
+// complete.
 func IsHeader(d dialect.Dialect, record []byte) bool {
 	if !d.Detect([]dialect.Record{{Data: record, Line: 1}}) {
 		return false
@@ -49,8 +50,8 @@ func IsHeader(d dialect.Dialect, record []byte) bool {
 	return dec.Finish() == nil && b.Header().Raw != nil && !b.Header().InEntry
 }
 
-// Migrate brings a header and entries of an old version up to today's, in the same order. Entries without a header are read as the
-// oldest version, as the agents do. What is current stays byte for byte.
+// Migrate brings a header and entries of an old version up to today's version, in the same order. Entries without a header are read as the
+// oldest version, as the agents do. A current entry stays byte for byte.
 func Migrate(w dialect.WritingDialect, entries [][]byte) ([][]byte, error) {
 	header := []byte(w.Habits().OldestHeader)
 	at := slices.IndexFunc(entries, func(r []byte) bool { return IsHeader(w.Dialect, r) })
@@ -80,8 +81,8 @@ func Migrate(w dialect.WritingDialect, entries [][]byte) ([][]byte, error) {
 	return out, nil
 }
 
-// treeOf builds the tree of entries that are in no log. where gives the index in the tree of each of them, -1 for what is
-// not an entry; skip is the index of the header. The tree keeps the records.
+// treeOf builds the tree of entries that are in no log. where has the index in the tree of each entry, -1 for a record that is not an
+// entry; skip is the index of the header. The tree keeps the records.
 func treeOf(d dialect.Dialect, header []byte, entries [][]byte, skip int) (t *session.Tree, where []int) {
 	b := session.NewBuilder("", nil)
 	dec := d.NewDecoder(b)
@@ -104,7 +105,7 @@ func treeOf(d dialect.Dialect, header []byte, entries [][]byte, skip int) (t *se
 	return b.Finish(), where
 }
 
-// Tree is treeOf for entries without a header: the decoder wants one, so it gets one.
+// Tree is treeOf for entries without a header: it supplies one, because the decoder needs it.
 func Tree(d dialect.Dialect, entries ...[]byte) (*session.Tree, error) {
 	w, ok := d.(dialect.Writer)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A new session is what it was asked to be. Until its first messages nothing need be there; then other stores see it.
+// A new session is what it was asked to be. It need not exist before its first messages; then other stores see it.
 func create(s *suite) {
 	sess := s.begin()
 	if sess.ID() == "" || sess.CWD() != s.cwd || sess.Dialect() != s.dialect || sess.Leaf() != "" || sess.Tree().Len() != 0 {
@@ -42,7 +42,7 @@ func create(s *suite) {
 	}
 }
 
-// Every append is there when it returns, and the session goes on where it was left.
+// An entry is there when its append returns, and the session goes on where it was left.
 func appends(s *suite) {
 	sess := s.begin("apricot", "bilberry")
 	path := sess.Path()
@@ -198,7 +198,7 @@ func reach(s *suite, sess *store.Session) {
 	if again := s.reopened(path, "apricot", "bilberry"); again.Leaf() != messages[1] {
 		s.Errorf("the leaf is %s, want %s", again.Leaf(), messages[1])
 	}
-	// What another writer added meanwhile is not taken back.
+	// What another writer added meanwhile stays.
 	s.must(sess.ResetLeaf(s.Context(), store.BranchOptions{}))
 	s.say(s.write(s.b, path, store.WriteOptions{}), session.RoleUser, "fig")
 	if _, err := sess.AppendText(s.Context(), session.RoleUser, "gooseberry"); !errors.Is(err, store.ErrForeign) {
@@ -213,7 +213,7 @@ func reach(s *suite, sess *store.Session) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A label names an entry until it is taken away.
+// A label names an entry until it is removed.
 func label(s *suite) {
 	sess := s.begin("apricot", "bilberry")
 	target := sess.Leaf()

@@ -121,7 +121,7 @@ func watches(s *suite) {
 	}
 }
 
-// soon is time.After with less patience: a look at a database takes long, and the next one is put off accordingly.
+// soon is time.After with a shorter wait: a look at a database takes long, and the next one is delayed accordingly.
 func soon(d time.Duration) <-chan time.Time { return time.After(min(d, 5*time.Millisecond)) }
 
 func (s *suite) watch(opt watch.Options) {

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// fails wants an error of a kind, and no change of the log.
+// fails requires that each attempt fails with want and leaves the log unchanged.
 func (s *suite) fails(sess *store.Session, want error, attempts map[string]func() error) {
 	s.Helper()
 	before, leaf := s.bytes(sess.Path()), sess.Leaf()
@@ -60,7 +60,7 @@ func unknown(s *suite) {
 	s.listed("", sess.ID())
 }
 
-// writes are the ways to change a session.
+// writes are all ways to change a session.
 func (s *suite) writes(sess *store.Session) map[string]func() error {
 	ctx, leaf := s.Context(), sess.Leaf()
 	return map[string]func() error{

@@ -33,7 +33,7 @@ func rename(s *suite) {
 				s.Errorf("title %q, %v", got, err)
 			}
 		}
-		// Outside of an agent's folder the log may be read as that of another program, which knows other names.
+		// Outside of an agent's folder the log may be read as another program's, which has its own names.
 		if got, err := sess.Name(); err != nil || got != name {
 			s.Errorf("name %q, %v", got, err)
 		}
@@ -127,7 +127,7 @@ func move(s *suite) {
 	s.reopened(sess.Path(), "apricot", "bilberry", "cherry")
 }
 
-// A session that is deleted is gone, but not with what others wrote and the caller has not seen.
+// A deleted session is gone, unless another process wrote entries that the caller has not seen.
 func deletes(s *suite) {
 	sess := s.begin("apricot", "bilberry")
 	kept := s.begin("cherry", "damson")

@@ -29,10 +29,9 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Place is a place without sessions.
+// Place is an empty place for sessions.
 type Place struct {
-	// Options make a machine. The suite makes several of them, as several processes would: what one writes, the drivers show
-	// to the others.
+	// Options make a machine. The suite makes several from it, like several processes: the drivers show each what the others write.
 	Options place.Options
 	// Dialect names the format of the sessions.
 	Dialect string
@@ -131,10 +130,10 @@ func (s *suite) write(st *store.Store, path string, opt store.WriteOptions) *sto
 	return s.closing(st.OpenWrite(s.Context(), path, store.CreateOptions{Write: opt}))
 }
 
-// words are the texts of the suite. Each is a word that no format contains by itself.
+// words are the texts of the suite. No format contains one of them by itself.
 var words = []string{"apricot", "bilberry", "cherry", "damson", "elderberry", "fig", "gooseberry"}
 
-// heard gives the words that the model would see at an entry.
+// heard returns the words that the model would see at an entry.
 func (s *suite) heard(sess *store.Session, leaf session.EntryID) []string {
 	s.Helper()
 	c, err := sess.Context(s.Context(), leaf, store.ContextOptions{})

@@ -33,7 +33,7 @@ func (b flaky) Sync(ctx context.Context, at backend.Log) error {
 	return backend.Sync(ctx, b.Backend, at)
 }
 
-// busy is flaky, and another program appends to each log that is to be removed.
+// busy is flaky, and another program appends to each log before it is removed.
 type busy struct {
 	flaky
 	record []byte
@@ -89,7 +89,7 @@ func TestMovedLeafAfterFailure(t *testing.T) {
 	}
 }
 
-// A branch of a linear log that another program writes to is refused. Once an entry stands on the branch, others may write again.
+// A branch of a linear log is refused if another program writes to the log. Once an entry is on the branch, other programs may write again.
 func TestMovedLeafBesideWriter(t *testing.T) {
 	d := newDesk(t)
 	st := d.Store
@@ -119,7 +119,7 @@ func TestMovedLeafBesideWriter(t *testing.T) {
 	}
 }
 
-// An entry that moves the leaf, written while others write, leaves the leaf where it points.
+// An entry that moves the leaf, written while another process writes, leaves the leaf where it points.
 func TestInterleavedLeaf(t *testing.T) {
 	d := newDesk(t)
 	var inner *interleaving
@@ -148,7 +148,7 @@ func TestInterleavedLeaf(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// A move that fails before the old log is removed leaves the session where it was, and once.
+// A move that fails before the old log is removed leaves the session only where it was.
 func TestMoveFails(t *testing.T) {
 	d := newDesk(t)
 	var f faults
@@ -169,7 +169,7 @@ func TestMoveFails(t *testing.T) {
 	d.Same(d.Texts(s), []string{"one"})
 }
 
-// A move fails because what another program writes meanwhile cannot be kept: the error says why, and the copy is removed.
+// A move fails because the late records of another program cannot be kept: the error says so, and the copy is removed.
 func TestMoveOfGrownFails(t *testing.T) {
 	d := newDesk(t)
 	var f faults

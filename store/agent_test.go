@@ -20,8 +20,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// agent appends to a file as an agent does, opening it for each entry, until stop is called or the file is gone. stop gives
-// the texts of the entries that it wrote.
+// agent appends to a file as an agent does, opening it for each entry, until stop is called or the file is gone. stop returns the texts of
+// the entries that it wrote.
 func agent(t *testing.T, path string) (stop func() []string) {
 	end, wrote := make(chan struct{}), make(chan []string)
 	begun := make(chan struct{}, 1)
@@ -62,7 +62,7 @@ func agent(t *testing.T, path string) (stop func() []string) {
 	}
 }
 
-// Whatever rewrites a log keeps what an agent appends meanwhile.
+// Everything that rewrites a log keeps what an agent appends meanwhile.
 func TestRewriteBesideAnAgent(t *testing.T) {
 	t.Parallel()
 	const version1 = `{"type":"session","id":"s","timestamp":"2026-02-16T10:20:00.000Z","cwd":"/w"}` + "\n"
@@ -122,7 +122,7 @@ func raws(d *desk, s *store.Session) (list [][]byte) {
 	return list
 }
 
-// A log that an agent keeps open is not rewritten unless that is forced, and an append goes on.
+// A log that an agent keeps open is rewritten only by force; appends work.
 func TestRewriteHeld(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -192,7 +192,7 @@ func TestMoveFaults(t *testing.T) {
 	}
 }
 
-// A session of lines that is begun under another name could not be appended to.
+// A session of lines cannot begin under another name: it could not be appended to.
 func TestBeginNeedsLines(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -143,13 +143,13 @@ func TestAppendRefuses(t *testing.T) {
 	if s.Leaf() != first {
 		t.Errorf("the leaf is %s", s.Leaf())
 	}
-	if second := d.User(s, "second"); second == "" { // nothing was latched
+	if second := d.User(s, "second"); second == "" { // no error was latched
 		t.Error("no id")
 	}
 	d.MemoryEqualsDisk(s)
 }
 
-// A record is made at the call: what happens to the caller's bytes later does not leak in.
+// A record is made at the call: later changes of the caller's bytes do not matter.
 func TestAppendEncodesAtTheCall(t *testing.T) {
 	d := newDesk(t)
 	for _, habit := range []dialect.Defer{dialect.DeferNever, dialect.DeferAssistant} {

@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// bare is a file that is written to without any care: what appends are measured against.
+// bare is a file that is written without any safeguards: the baseline for appends.
 func bare(b *testing.B) durable.File {
 	b.Helper()
 	f, err := durable.OS{}.Open(filepath.Join(b.TempDir(), "bare"), os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_RDWR, 0o600)
@@ -39,8 +39,8 @@ func benched(b *testing.B, level store.Durability) *store.Session {
 	return s
 }
 
-// BenchmarkAppend gives the number that matters: how many times a bare write an append costs, lock included. Both take
-// turns in small blocks, so that a busy machine is busy for both; the median of the blocks counts.
+// BenchmarkAppend reports how many times a bare write an append costs, lock included. Both take turns in small blocks, so that a busy
+// machine slows both; the median of the blocks counts.
 func BenchmarkAppend(b *testing.B) {
 	for _, level := range []store.Durability{store.DurabilityNone, store.DurabilityAlways} {
 		b.Run(string(level), func(b *testing.B) {
@@ -80,7 +80,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkAppenders: many appenders of one session share the waiting for the disk.
+// BenchmarkAppenders measures many appenders of one session, which share the wait for the disk.
 func BenchmarkAppenders(b *testing.B) {
 	for _, n := range []int{1, 64} {
 		b.Run(map[int]string{1: "one", 64: "sixty-four"}[n], func(b *testing.B) {

@@ -27,11 +27,11 @@ func (d *desk) member(path string, i int, key string) any {
 	return v[key]
 }
 
-// The values of the family differ in what they write.
+// The dialects of the family differ in what they write.
 func TestValuesDiffer(t *testing.T) {
 	for _, test := range []struct {
 		dialect   string
-		target    bool // a branch summary names the target, not the leaf that was left
+		target    bool // a branch summary names the target, not the old leaf
 		extension string
 	}{{"pi", false, "fromHook"}, {"omp", true, "fromExtension"}, {"omp-doc", true, "fromExtension"}} {
 		t.Run(test.dialect, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestRename(t *testing.T) {
 		if got, _ := d.member(path, 1, "title").(string); got != name {
 			t.Errorf("the header has %q of %q", got, name)
 		}
-		// A person gave this name, now; without a name the program may find one.
+		// This name was given by a person, now; otherwise the program may choose one.
 		var source any = "user"
 		if name == "" {
 			source = nil
@@ -123,7 +123,7 @@ func TestRename(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// A branch that is to last does, in the programs of the agents too: the last entry of the file is where it goes on.
+// A durable branch lasts, in the agents' programs too: the last entry of the file is the leaf.
 func TestBranchLasts(t *testing.T) {
 	for _, lasts := range []bool{true, false} {
 		d := newDesk(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Many appenders at once: each goes on from the one before, nothing is lost, memory is what the log says.
+// Many appenders at once: each entry follows the one before, nothing is lost, and the tree equals the log.
 func TestAppendConcurrently(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityNone, store.DurabilityAlways} {
 		d := newDesk(t)
@@ -49,7 +49,7 @@ func TestAppendConcurrently(t *testing.T) {
 	}
 }
 
-// Rewrites, forks, branches and names between appends: all wait for one another, and nothing is lost.
+// Rewrites, forks, branches and renames between appends: each waits for the others, and nothing is lost.
 func TestEverythingConcurrently(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}})

@@ -34,7 +34,7 @@ func (d *desk) parent(s *store.Session, id session.EntryID) session.EntryID {
 	return e.Parent
 }
 
-// The default: our entry keeps its parent and is a branch beside theirs; the caller is told how many they wrote.
+// The default: our entry keeps its parent and is a branch beside the foreign ones; the caller is told how many there are.
 func TestPolicyBranch(t *testing.T) {
 	d := newDesk(t)
 	a, b, root := d.two("")
@@ -99,7 +99,7 @@ func TestPolicyRefuse(t *testing.T) {
 	if !a.Tree().Has(b1) || a.Leaf() != root {
 		t.Errorf("has theirs: %v, leaf %s", a.Tree().Has(b1), a.Leaf())
 	}
-	// He knows now, and decides himself.
+	// The session has read the foreign entry now, and the caller decides.
 	_, err = a.Branch(t.Context(), b1, store.BranchOptions{})
 	d.Must(err)
 	if got := d.Say(a, "user", "a1"); got.Foreign != 0 || d.parent(a, got.ID) != b1 {
@@ -127,7 +127,7 @@ func TestPolicyBranchFromNothing(t *testing.T) {
 	d.Same(d.Texts(a), []string{"a1", "a2"})
 }
 
-// Programs that take no lock are noticed by what they leave.
+// Programs that take no lock are noticed by what they write.
 func TestForeignPrograms(t *testing.T) {
 	t.Parallel()
 	theirs := world.Said("f1", "root", "theirs") + "\n"
@@ -238,7 +238,7 @@ func TestTornRecordIsContinued(t *testing.T) {
 	}
 }
 
-// Ids that both sides chose meanwhile: ours gets another one, and what hangs on it follows.
+// If both sides chose the same ids, ours gets another one, and its children follow.
 func TestIDsTakenMeanwhile(t *testing.T) {
 	d := newDesk(t)
 	random := &repeating{}
@@ -274,8 +274,7 @@ func (b *during) Append(ctx context.Context, at backend.Log, records ...[]byte) 
 	return b.Backend.Append(ctx, at, records...)
 }
 
-// An entry whose id was taken gets another one. What is proposed before that or after it follows the entry, and not the one
-// that took the id.
+// An entry whose id was taken gets another one. Entries proposed before or after that follow it, not the one that took the id.
 func TestQueuedFollowsTheNewID(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]int{"before": 0, "after": 1} {
@@ -302,7 +301,7 @@ func TestQueuedFollowsTheNewID(t *testing.T) {
 						t.Errorf("append: %v", err)
 					}
 				})
-				<-proposed // it has the lock, and keeps it until it is queued
+				<-proposed // it holds the lock until it is queued
 				s.Leaf()
 			})
 			random.n = 1
@@ -317,7 +316,7 @@ func TestQueuedFollowsTheNewID(t *testing.T) {
 	}
 }
 
-// What others appended is read once: the second try to append succeeds.
+// Foreign entries are read once: the second try to append succeeds.
 func TestConflictTriesOnceMore(t *testing.T) {
 	d := newDesk(t)
 	wrapped, tries := &during{}, 0
@@ -333,7 +332,7 @@ func TestConflictTriesOnceMore(t *testing.T) {
 	}
 }
 
-// A log without new entries is not a reason to refuse, though its time is another one.
+// A log that has only another time and no new entries is not a reason to refuse.
 func TestPolicyRefuseTouched(t *testing.T) {
 	d := newDesk(t)
 	a, _, root := d.two(store.PolicyRefuse)

@@ -25,23 +25,23 @@ import (
 
 const crashHome = "/h"
 
-// deskOn gives a desk on another file system, where everything is the same each time.
+// deskOn returns a desk on another file system; time and ids are the same in each run.
 func deskOn(t *testing.T, fsys durable.FS, terminal string) *desk {
 	return &desk{world.NewIn(t, crashHome, func(w *world.World) { w.FS, w.Quiet, w.Terminal = fsys, true, terminal })}
 }
 
-// story is a session that does everything that writes, and what must be found of it whatever happens.
+// story is a session that performs every kind of write, and what must be found of it whatever happens.
 type story struct {
 	d     *desk
 	s     *store.Session
 	level store.Durability
-	brief bool // without what takes long
+	brief bool // without the slow steps
 
 	path    string
 	mayLack bool              // the log need not exist
 	lasting []session.EntryID // acknowledged, as lasting as was asked for
 	written []session.EntryID // acknowledged, for as long as the machine lives
-	titles  []string          // one of these is the name
+	titles  []string          // the session has one of these names
 }
 
 // append runs an append and notes what became of it.
@@ -65,7 +65,7 @@ func (y *story) synced() { y.lasting = append(y.lasting[:0:0], y.written...) }
 
 var picture1 = base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 900))
 
-// steps are everything that writes, one after the other. Each is run only if the ones before it succeeded.
+// steps are all kinds of writes, one after the other. Each is run only if the ones before it succeeded.
 func (y *story) steps(ctx context.Context) []struct {
 	name string
 	do   func() error
@@ -97,7 +97,7 @@ func (y *story) steps(ctx context.Context) []struct {
 		{"the first answer", func() error {
 			err := say("assistant", "answer")()
 			if err == nil {
-				y.synced() // a new log is made to last at once
+				y.synced() // a new log is durable at once
 			}
 			return err
 		}},
@@ -144,7 +144,7 @@ func (y *story) steps(ctx context.Context) []struct {
 	}
 }
 
-// found opens the log as it was left, goes on with it, and compares.
+// found opens the log as it was left, continues it, and compares.
 func (y *story) found(fsys durable.FS) error {
 	d := deskOn(y.d.T, fsys, "")
 	ctx := context.Background()
@@ -176,7 +176,7 @@ func (y *story) found(fsys durable.FS) error {
 
 var refPattern = regexp.MustCompile(`blob:sha256:[0-9a-f]{64}`)
 
-// compare looks for what must be there: all that is lasting, in order, and every blob that is named.
+// compare looks for what must be there: all lasting entries, in order, and every blob that is named.
 func (y *story) compare(ctx context.Context, d *desk, s *store.Session) error {
 	next := 0
 	seen := map[session.EntryID]bool{}
@@ -218,8 +218,8 @@ func (y *story) compare(ctx context.Context, d *desk, s *store.Session) error {
 	return nil
 }
 
-// After each file operation of everything that writes the machine crashes, in many ways. What was acknowledged is there, a
-// rewrite took place or did not, no entry names a blob that is not there, and the session can be gone on with.
+// The machine crashes after each file operation of every kind of write, in many ways. What was acknowledged is there, a rewrite took place
+// or did not, no entry names a missing blob, and the session can be continued.
 func TestCrash(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
 		t.Run(string(level), func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// reads says whether an operation changes nothing, so that a crash after it is the crash before it.
+// reads reports whether an operation changes nothing, so that a crash after it equals a crash before it.
 func reads(op string) bool {
 	for _, prefix := range []string{"stat ", "fstat ", "read ", "open ", "close ", "lock ", "unlock ", "readdir "} {
 		if strings.HasPrefix(op, prefix) {
@@ -316,8 +316,8 @@ func TestCrashInMigration(t *testing.T) {
 	t.Logf("%d crashes", crashes)
 }
 
-// Every operation fails, in every way: an error comes back and is repeated by every later write, it is logged once, the
-// tree has nothing that is not in the log, and opening the session again recovers.
+// Every operation fails, in every way: an error comes back and is repeated by every later write, it is logged once, the tree has nothing
+// that is not in the log, and opening the session again recovers.
 func TestFaults(t *testing.T) {
 	for _, level := range []store.Durability{store.DurabilityFlush, store.DurabilityAlways} {
 		for i, fault := range faultfs.Faults {
@@ -343,7 +343,7 @@ func TestFaults(t *testing.T) {
 					if y.path == "" {
 						continue
 					}
-					// The machine lives: all that was acknowledged is there, but what still waited for its log.
+					// The machine lives: everything acknowledged is there, except what still waited for its log.
 					if !y.mayLack {
 						y.synced()
 					}
@@ -358,7 +358,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// run goes through the steps up to the first that fails, and looks at the session then.
+// run performs the steps up to the first that fails, and looks at the session then.
 func (y *story) run(where string) (failed bool) {
 	ctx := context.Background()
 	t := y.d.T
@@ -374,7 +374,7 @@ func (y *story) run(where string) (failed bool) {
 		}
 		got, again := y.s.AppendMessage(ctx, world.Message("user", "again"))
 		if step.name == "a name" && (again == nil || again.Error() != err.Error()) {
-			// The log could not be read before it was to be rewritten: nothing was written, and nothing is wrong with it.
+			// The log could not be read for the rewrite: nothing was written, and nothing is wrong with it.
 			if again == nil {
 				y.written = append(y.written, got.ID)
 				return true

@@ -67,7 +67,7 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// While creation is deferred nothing of the session is on disk, whatever is done with it, and Close writes nothing.
+// While creation is deferred nothing of the session is on disk, whatever the caller does, and Close writes nothing.
 func TestDeferredLeavesNothing(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"nothing":  func(*desk, *store.Session) error { return nil },
@@ -105,7 +105,7 @@ func TestDeferredLeavesNothing(t *testing.T) {
 	}
 }
 
-// What asks for a log ends the deferral, also that of a document which waits for an answer.
+// What needs a log ends the deferral, also for a document that waits for an answer.
 func TestDeferralEnds(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session) error{
 		"a flush": func(d *desk, s *store.Session) error { return s.Flush(d.Context()) },

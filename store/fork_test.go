@@ -138,7 +138,7 @@ func TestFork(t *testing.T) {
 	}
 }
 
-// What is damaged in a session is damaged in its copy: nothing is lost, and the copy can be gone on with.
+// What is damaged in a session is damaged in its copy: nothing is lost, and the copy can be continued.
 func TestForkOfDamaged(t *testing.T) {
 	d := newDesk(t)
 	glued := world.Said("b", "a", "two") + world.Said("c", "b", "three")

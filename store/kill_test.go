@@ -22,8 +22,8 @@ import (
 
 func TestMain(m *testing.M) { killtest.Main(m, childWriter) }
 
-// childWriter is "home seed path". It opens the session, or begins it, and does everything that writes. It prints the id of each entry when the
-// store has acknowledged that it is in the log.
+// childWriter runs in a child process; args are "home seed path". It opens the session, or begins it, and performs every kind of write. It
+// prints the id of each entry when the store has acknowledged it.
 func childWriter(args string) error {
 	var home, path string
 	var seed uint64
@@ -44,14 +44,14 @@ func childWriter(args string) error {
 	for {
 		got, err := childStep(ctx, s, rnd)
 		if errors.Is(err, backend.ErrExist) {
-			// The other one created the log first, and ours is not in it.
+			// The other writer created the log first, and our entries are not in it.
 			if s, err = world.Store(home).OpenWrite(ctx, path, opt); err != nil {
 				return err
 			}
 			continue
 		}
 		if errors.Is(err, backend.ErrHeld) {
-			continue // nothing was written: a writer that was just killed may have the log open until the system has closed it
+			continue // nothing was written: the system may not have closed the log of a writer that was just killed
 		}
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func childWriter(args string) error {
 	}
 }
 
-// killDialect is the format of the log at a path: the folder is named after it.
+// killDialect returns the format of the log at a path: its folder is named after the dialect.
 func killDialect(home, path string) (dialect.Dialect, error) {
 	if name := filepath.Base(filepath.Dir(path)); name == "claude" {
 		return world.Store(home).Dialect(name)
@@ -91,8 +91,7 @@ func childStep(ctx context.Context, s *store.Session, rnd *rand.Rand) (store.App
 	return s.AppendMessage(ctx, world.Message("assistant", strings.Repeat("y", rnd.IntN(400))))
 }
 
-// Writers are killed at any moment. No entry that the store acknowledged is lost or there twice, and every log can be read
-// and gone on with.
+// Writers are killed at any moment. No acknowledged entry is lost or there twice, and every log can be read and continued.
 func TestKill(t *testing.T) {
 	for _, test := range []struct {
 		writers, rounds int
@@ -103,7 +102,7 @@ func TestKill(t *testing.T) {
 			c := soaktest.Begin(t)
 			k := killer{T: t, counts: c, rnd: rand.New(rand.NewPCG(c.Seed(uint64(test.writers)), 1)), home: t.TempDir()}
 			for round := range c.Rounds(test.rounds, test.rounds/2) {
-				if round%4 == 0 { // a new log now and then, or checking it takes longer than writing it
+				if round%4 == 0 { // a new log now and then: checking a long one would take longer than writing it
 					k.path = filepath.Join(k.home, test.format, fmt.Sprintf("00000000-0000-4000-8000-%012d.jsonl", round))
 					k.ids = map[session.EntryID]bool{}
 				}
@@ -138,7 +137,7 @@ func (k *killer) round(writers int) {
 	k.check()
 }
 
-// check reads the log: all that was acknowledged is there, each once, and nothing is wrong but the end.
+// check reads the log: every acknowledged entry is there once, and only the end may be damaged.
 func (k *killer) check() {
 	s, err := world.Store(k.home).Open(k.Context(), k.path, store.OpenOptions{})
 	k.counts.Unreadable(k.path, err)

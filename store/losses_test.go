@@ -18,8 +18,8 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// How the agents' own programs lose what was said, one case each, and that it is not lost here. The names are what they
-// do.
+// TestLosses has one case for each way in which the agents' own programs lose messages: treeline does not. The cases are named after what
+// the programs do.
 func TestLosses(t *testing.T) {
 	one, two := world.Said("a", "", "one"), world.Said("b", "a", "two")
 	asked := func(id, parent, text string) string {

@@ -20,7 +20,7 @@ const notice = "\n\n[Session persistence truncated large content]"
 
 func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
-// persisted appends a message and gives it as the log has it.
+// persisted appends a message and returns its record in the log.
 func (d *desk) persisted(s *store.Session, m any) map[string]any {
 	d.Helper()
 	raw, err := json.Marshal(m)
@@ -40,7 +40,7 @@ func never() store.CreateOptions {
 	return store.CreateOptions{Write: store.WriteOptions{Defer: dialect.DeferNever}}
 }
 
-// Strings of more than 500,000 UTF-16 units are cut, no character in half; the whole goes to a blob that the entry names.
+// Strings of more than 500,000 UTF-16 units are cut between characters; the whole string goes to a blob that the entry names.
 func TestPersistCuts(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())
@@ -96,7 +96,7 @@ func TestPersistWithoutOverflow(t *testing.T) {
 	}
 }
 
-// What only a running turn needs goes, signatures are left alone, lines are counted again, other members stay as they are.
+// What only a running turn needs is removed, signatures stay, lines are counted again, other members stay as they are.
 func TestPersistTidies(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())
@@ -122,13 +122,13 @@ func TestPersistTidies(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// Pictures of 1,024 characters or more go to blobs: once, for their owner alone, and come back whole.
+// Pictures of 1,024 characters or more go to blobs: once, readable by their owner alone. They come back whole.
 func TestPersistPictures(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())
 	small := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{1}, 765)) // 1,020
 	large := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{2}, 768)) // 1,024
-	odd := strings.Repeat("-_", 600)                                         // not how base64 would come back
+	odd := strings.Repeat("-_", 600)                                         // not how base64 would encode it again
 	url := "data:image/png;base64,AAAA"
 	picture := func(data string) map[string]any {
 		return map[string]any{"type": "image", "data": data, "mimeType": "image/png"}
@@ -178,7 +178,7 @@ func TestPersistPictures(t *testing.T) {
 	if entry["image_url"] != blob.Sum([]byte(url)).String() {
 		t.Errorf(`%v; want entry["image_url"] == blob.Sum([]byte(url)).String()`, entry["image_url"])
 	}
-	// So do they in the arguments that are changed, and in entries that are rewritten.
+	// Pictures in changed arguments and in rewritten entries go to blobs, too.
 	long := strings.Repeat("y", 600_000)
 	_, err = s.AppendMessage(t.Context(), fmt.Appendf(nil, `{"role":"assistant","content":[{"type":"text","text":%q},{"type":"toolCall","id":"c","arguments":{}}]}`, long))
 	d.Must(err)
@@ -195,7 +195,7 @@ func TestPersistPictures(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// A copy that goes to another agent's folder takes its blobs along, before it is there itself.
+// A copy in another agent's folder takes its blobs along, before its log is there.
 func TestForkCarriesBlobs(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())

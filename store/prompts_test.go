@@ -10,7 +10,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// TestPrompts: what people typed, of every family, with its time; nothing that a program said in their name.
+// TestPrompts: the prompts of every family with their times, and nothing that a program said in the user's name.
 func TestPrompts(t *testing.T) {
 	h := newDesk(t)
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// TestValueByRoot: the content says which family a log is of, the folder which value, and --dialect overrules both.
+// TestValueByRoot: the content tells the family of a log, the folder which dialect of the family; --dialect overrides both.
 func TestValueByRoot(t *testing.T) {
 	h := newDesk(t)
 	for path, want := range map[string]dialect.Dialect{

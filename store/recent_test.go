@@ -19,14 +19,14 @@ func (d *desk) recent(cwd string) *store.Session {
 	return d.Closing(d.ContinueRecent(d.Context(), d.fill(store.CreateOptions{CWD: cwd})))
 }
 
-// age makes a file older than all that are made from now on.
+// age makes a file older by some time.
 func (d *desk) age(path string, by time.Duration) {
 	d.Helper()
 	at := time.Now().Add(-by)
 	d.Must(os.Chtimes(path, at, at))
 }
 
-// Without breadcrumbs the newest session of the directory goes on; the header says of which directory it is.
+// Without breadcrumbs the newest session of the directory goes on; the header names the directory.
 func TestContinueRecent(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -50,7 +50,7 @@ func TestContinueRecent(t *testing.T) {
 	if got := d.recent("/a/b/c"); got.ID() == other.ID() || got.Tree().Len() != 0 {
 		t.Error("the folder's name decided")
 	}
-	// Nor does what cannot be read.
+	// Nor does a file that cannot be read.
 	d.Must(os.WriteFile(filepath.Join(filepath.Dir(newer.Path()), "z.jsonl"), []byte("nonsense\n"), 0o600))
 	got := d.recent("/a")
 	if got.ID() != newer.ID() {
@@ -67,7 +67,7 @@ func TestContinueRecent(t *testing.T) {
 	}
 }
 
-// Each terminal goes on with its own session: two lines say which.
+// Each terminal goes on with its own session: a breadcrumb of two lines names it.
 func TestBreadcrumbs(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, func(d *world.World) { d.Terminal = "pts-3" })
@@ -108,7 +108,7 @@ func TestBreadcrumbs(t *testing.T) {
 			t.Errorf("terminal %q is %q", name, got)
 		}
 	}
-	// Of another directory: nothing to go on with there, and the breadcrumb follows.
+	// In another directory there is nothing to go on with, and the breadcrumb follows.
 	s := d.recent("/b")
 	if s.Tree().Len() != 0 {
 		t.Error("the breadcrumb of another directory was followed")
@@ -147,8 +147,7 @@ func TestBreadcrumbs(t *testing.T) {
 	}
 }
 
-// A session that does not say of which directory it is, is of the one in whose folder it lies. What the agent does not list it
-// does not go on with.
+// A session that does not name its directory belongs to that of its folder. A session that the agent does not list is not continued.
 func TestContinueRecentWithoutCWD(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"pi", "omp"} {

@@ -80,7 +80,7 @@ func TestRefused(t *testing.T) {
 						if s.Leaf() != leaf {
 							t.Errorf("the leaf is %s", s.Leaf())
 						}
-						d.User(s, "four") // nothing is latched
+						d.User(s, "four") // no error is latched
 					}
 					d.MemoryEqualsDisk(s)
 				}
@@ -100,7 +100,7 @@ func TestCompactionOfDeferred(t *testing.T) {
 	d.Same(d.Seen(s.Path()), []string{"s", "one", "two"})
 }
 
-// An orphan that the session has may stay when its entries are rewritten.
+// An orphan of the session may stay when its entries are rewritten.
 func TestRewriteKeepsOrphans(t *testing.T) {
 	d := newDesk(t)
 	path := filepath.Join(d.Home, "s.jsonl")
@@ -156,7 +156,7 @@ func TestRefusedDirectory(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				if force { // the others need it where it is
+				if force { // the other tests need it where it is
 					return moved, nil
 				}
 				return moved, errors.Join(moved.Move(ctx, none), moved.Close())

@@ -16,7 +16,7 @@ const (
 	renewLast  = `{"type":"message","id":"r3","parentId":"r2","timestamp":"2026-02-16T10:00:03.000Z","message":{"role":"user","content":"three"}}` + "\n"
 )
 
-// A session that is open for reading reads on what others append, with the same tree, and says when it cannot.
+// A session that is open for reading reads what other processes append, into the same tree, and says when it cannot.
 func TestRenew(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -51,7 +51,7 @@ func TestRenew(t *testing.T) {
 	renew(logtree.Removed)
 }
 
-// A log that another one replaced is not read on.
+// A log that another log replaced is not read on.
 func TestRenewReplaced(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

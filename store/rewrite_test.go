@@ -12,7 +12,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// strange is lines that a rewrite must keep: odd spellings, unknown members and types, damage.
+// strange are lines that a rewrite must keep: odd spellings, unknown members and types, damage.
 var strange = []string{
 	world.Said("a", "", "one"),
 	`{"type":"future","id":"b","parentId":"a","n":1.50,"big":123456789012345678901234567890,"u":"\u00e4\/","x":{"y":[ 1 , 2 ]}}`,
@@ -48,7 +48,7 @@ func TestRewriteKeepsTheRest(t *testing.T) {
 						d.Must(err)
 						want += body
 						if closed == "" {
-							want += "\n" // the only byte that came
+							want += "\n" // the only byte that was added
 						}
 						if string(got) != want {
 							t.Errorf("got\n%q\nwant\n%q", got, want)
@@ -139,7 +139,7 @@ func TestRewriteEntries(t *testing.T) {
 	d.Same(d.Seen(path), []string{"anew"})
 }
 
-// A session whose log waits is rewritten in memory, and written when there is an answer in it.
+// A session whose log is deferred is rewritten in memory, and written once it has an answer.
 func TestRewriteEntriesOfWaiting(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp-doc", store.CreateOptions{})
@@ -190,7 +190,7 @@ func TestMigration(t *testing.T) {
 		t.Errorf("files: %v", list)
 	}
 
-	// After a crash between the copy and the rewrite the copy is there already; another one of that name is not lost.
+	// After a crash between the copy and the rewrite the copy is there already; another file of that name is not lost.
 	path = d.Put("x/b.jsonl", old)
 	d.Put("x/b.jsonl.v1.bak", old)
 	d.Must(d.Edit(path, store.WriteOptions{}).Close())
@@ -246,7 +246,7 @@ func TestOpenWriteRefuses(t *testing.T) {
 	}
 }
 
-// Asked to, a session begins where a file is missing or empty, and where one cannot be read, whose bytes are kept.
+// If asked to, OpenWrite begins a session where a file is missing or empty, and where one cannot be read, whose bytes are kept.
 func TestOpenWriteBegins(t *testing.T) {
 	d := newDesk(t)
 	begin := store.WriteOptions{Create: true, ReplaceUnreadable: true}
@@ -289,7 +289,7 @@ func TestOpenWriteBegins(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// Entries on a last line that is not one JSON value stay where they are: nothing is moved away as torn.
+// Entries on a last line that is not one JSON value stay there: nothing is moved aside as torn.
 func TestLooseEnd(t *testing.T) {
 	for name, end := range map[string]string{
 		"behind a torn record": `{"type":"message","id":"x","par` + world.Said("b", "a", "two"),

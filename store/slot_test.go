@@ -9,7 +9,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// slot gives the title slot of a log, and fails if the log is not one of omp 18.
+// slot returns the title slot of a log, and fails the test if the log is not one of omp 18.
 func (d *desk) slot(path string) (title, source any) {
 	d.Helper()
 	lines := d.ReadLines(path)
@@ -54,7 +54,7 @@ func TestSlotOfNewSessions(t *testing.T) {
 	}
 }
 
-// A copy keeps what gave the session its title. For omp 13 the title goes into the header.
+// A copy keeps the source of its title. For omp 13 the title goes into the header.
 func TestSlotOfCopies(t *testing.T) {
 	d := newDesk(t)
 	slot := `{"type":"title","v":1,"title":"Tulips","source":"auto","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}`
@@ -69,7 +69,7 @@ func TestSlotOfCopies(t *testing.T) {
 	}
 }
 
-// A log of omp before version 3 spells models in two members. They count, and migration writes them as one.
+// A log of omp before version 3 writes models in two members. They count, and migration writes them as one.
 func TestMigrationOfModels(t *testing.T) {
 	d := newDesk(t)
 	log := `{"type":"session","version":2,"id":"old","timestamp":"2025-12-16T10:20:00.000Z","cwd":"/w"}` + "\n" +

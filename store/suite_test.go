@@ -35,7 +35,7 @@ func inFiles(t *testing.T) place.Options { return world.Options(t.TempDir(), dur
 
 func inMemory(*testing.T) place.Options { return underURL(memory.Driver("box")) }
 
-// archived is a machine whose sessions are in an archive with those of others.
+// archived is a machine whose sessions are in an archive with those of other machines.
 func archived(*testing.T) place.Options {
 	opt := underURL(memory.ArchiveDriver("team"))
 	opt.Roots, opt.Origin = []string{"team://ann:secret@shelf"}, "here-3f9a2c1b"

@@ -17,8 +17,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// A session that a careless program writes anew, again and again, while it is opened: each time there is the session, or an
-// error, and never a crash.
+// While a session is opened, a careless program rewrites it again and again: the open returns the session or an error, and never crashes.
 func TestOpenWhileRewritten(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -30,7 +29,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), time.Duration(soaktest.Part(1000, 300))*time.Millisecond)
 	defer stop()
 	var wg sync.WaitGroup
-	looked := make(chan struct{}) // told of each look, if the test waits for it
+	looked := make(chan struct{}) // receives on each look, if the test waits for it
 	wg.Go(func() {
 		for round := 0; ctx.Err() == nil; round++ {
 			cut := len(log) * (round % 7) / 7
@@ -81,7 +80,7 @@ func TestOpenWhileRewritten(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("opened %d times, failed %d times", opened, failed)
-	// Left alone it is whole again.
+	// When it is left alone, it is whole again.
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// long is a text that omp cuts. It is one of these characters many times, so that texts can be told apart.
+// long returns a text that omp cuts. It repeats one character, so that texts can be told apart.
 func long(c string) string { return strings.Repeat(c, 600_000) }
 
 // short names texts by their first character and their length.
@@ -29,8 +29,8 @@ func turn(c string) []byte {
 	return fmt.Appendf(nil, `{"role":"assistant","content":%q,"partialJson":"{"}`, long(c))
 }
 
-// An entry is whole in the session that appended it, whatever else happens to the log; the log has it as the agent stores
-// it. Opened again, the context is what the agent would send, with a Problem, and everything that shows entries is whole.
+// An entry is whole in the session that appended it, whatever else happens to the log; the log has it as the agent stores it. When the log
+// is opened again, the context is what the agent would send, with a Problem, and everything that shows entries is whole.
 func TestWholeInMemory(t *testing.T) {
 	for name, do := range map[string]func(d *desk, s *store.Session){
 		"nothing": func(*desk, *store.Session) {},
@@ -63,7 +63,7 @@ func TestWholeInMemory(t *testing.T) {
 				if got := short(d.Texts(s)); fmt.Sprint(got) != "[a600000]" {
 					t.Errorf("before the answer: %v", got)
 				}
-				_, err := s.Label(t.Context(), one, "start") // a branched session moves what follows it
+				_, err := s.Label(t.Context(), one, "start") // a branched session moves what follows the label
 				d.Must(err)
 				answer, err := s.AppendMessage(t.Context(), turn("b"))
 				d.Must(err)
@@ -149,7 +149,7 @@ func TestWholeWithoutBlob(t *testing.T) {
 	}
 }
 
-// A tool call gets other arguments in an entry that is held.
+// A tool call gets other arguments in an entry whose whole record is in memory.
 func TestWholeWithOtherArguments(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())
@@ -165,7 +165,7 @@ func TestWholeWithOtherArguments(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// What is given to RewriteEntries is whole in memory, too, and entries that were replaced are not held any longer.
+// Entries given to RewriteEntries are whole in memory, too, and the whole records of replaced entries are dropped.
 func TestWholeOfRewritten(t *testing.T) {
 	d := newDesk(t)
 	s := d.Begin("omp", never())

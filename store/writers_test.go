@@ -16,7 +16,7 @@ import (
 	"github.com/treeline-dev/treeline/store"
 )
 
-// Two sessions, many appenders each, now and then a rewrite: no entry is lost.
+// Two sessions with many appenders each, and a rewrite now and then: no entry is lost.
 func TestTwoWritersAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []store.Policy{store.PolicyBranch, store.PolicyFollow} {
@@ -63,7 +63,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 	}
 }
 
-// interleaving lets a program that takes no lock write between our look and our write.
+// interleaving lets a program that takes no lock write between the check and the write of an append.
 type interleaving struct {
 	backend.Backend
 	before, after func()
@@ -111,7 +111,7 @@ func TestInterleaved(t *testing.T) {
 	d.MemoryEqualsDisk(s)
 }
 
-// Who opens a session while others rewrite it sees the old one or the new one.
+// A session that is opened while another process rewrites it is the old one or the new one.
 func TestOpenAmongRewrites(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -171,7 +171,7 @@ func (b locked) Replace(ctx context.Context, at backend.Log, records ...[]byte) 
 	return b.Backend.Replace(ctx, at, records...)
 }
 
-// A log that is locked for too long is not written, and the session goes on when it is free again.
+// A log that is locked for too long is not written; the session goes on when the lock is free again.
 func TestLockedIsNotForever(t *testing.T) {
 	d := newDesk(t)
 	times := 0
@@ -215,7 +215,7 @@ func (b *stalled) Append(ctx context.Context, at backend.Log, records ...[]byte)
 	return b.Backend.Append(ctx, at, records...)
 }
 
-// telling gives a clock, and a channel that tells when it was asked: an entry is proposed then.
+// telling returns a clock, and a channel that receives when the clock is read: an entry is proposed then.
 func telling() (asked chan struct{}, clock func() time.Time) {
 	asked = make(chan struct{}, 1)
 	return asked, func() time.Time {
@@ -227,7 +227,7 @@ func telling() (asked chan struct{}, clock func() time.Time) {
 	}
 }
 
-// An append that is cancelled while others wait for it is left out: the next one follows the entry before it.
+// An append that is cancelled while others wait behind it is left out: the next one follows the entry before it.
 func TestCancelledIsSkipped(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -260,7 +260,7 @@ func TestCancelledIsSkipped(t *testing.T) {
 			t.Errorf("append: %v", err)
 		}
 	})
-	<-proposed // the next one has the lock, and keeps it until it is queued
+	<-proposed // the next one holds the lock until it is queued
 	s.Leaf()
 	cancel()
 	group.Wait()
